@@ -1,0 +1,66 @@
+/** `connect()`: the client of a service. */
+import { type CallOptions, type ClientTransport, type Pattern, TcpClient, type TcpClientOptions, ValidationError } from '@elysia-microservices/transport'
+import { Observable } from 'rxjs'
+import type { ClientOf, EmitOptions, UntypedClient } from './client-types.ts'
+import { streamValues } from './stream-values.ts'
+
+/** Options of `connect()`. */
+export interface ConnectOptions extends TcpClientOptions {
+  /** How messages travel. Default, and the only transport yet: `'tcp'`. */
+  readonly transport?: 'tcp' | undefined
+}
+
+/**
+ * Makes a client; it connects with the first call, or with `client.connect()`.
+ * `connect<typeof service>()` offers the patterns of the service with their types.
+ * @throws {ValidationError} an option is not what it must be
+ */
+export function connect(options: ConnectOptions): UntypedClient
+export function connect<Service>(options: ConnectOptions): ClientOf<Service>
+export function connect({ transport = 'tcp', ...options }: ConnectOptions): UntypedClient {
+  if (transport !== 'tcp') throw new ValidationError('options.transport', "'tcp'", transport)
+  return new TransportClient(new TcpClient(options))
+}
+
+class TransportClient implements UntypedClient {
+  readonly #transport: ClientTransport
+
+  constructor(transport: ClientTransport) {
+    this.#transport = transport
+  }
+
+  connect(): Promise<void> {
+    return this.#transport.connect()
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close()
+  }
+
+  request<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<Value> {
+    return this.#transport.request(pattern, data, options) as Promise<Value>
+  }
+
+  send<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): Observable<Value> {
+    return new Observable<Value>((subscriber) =>
+      this.#transport.stream(
+        pattern,
+        data,
+        {
+          next: (value) => subscriber.next(value as Value),
+          complete: () => subscriber.complete(),
+          error: (error) => subscriber.error(error)
+        },
+        options
+      )
+    )
+  }
+
+  stream<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): AsyncIterableIterator<Value> {
+    return streamValues<Value>((receiver) => this.#transport.stream(pattern, data, receiver, options))
+  }
+
+  emit(pattern: Pattern, data?: unknown, options?: EmitOptions): Promise<void> {
+    return this.#transport.emit(pattern, data, options)
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * The decorators Nest users know, as legacy (experimental) decorators. They write the metadata that
+ * `@nestjs/microservices` writes, so that one reader understands both.
+ */
+import 'reflect-metadata'
+import { ValidationError, type Pattern } from '@elysia-microservices/transport'
+import { HANDLER_TYPE, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './controller/metadata.ts'
+
+/** Answers requests of a pattern, or of each of several patterns. */
+export function MessagePattern(pattern: Pattern | readonly Pattern[]): MethodDecorator {
+  return handlerDecorator(HANDLER_TYPE.message, pattern)
+}
+
+/** Takes events of a pattern, or of each of several patterns. */
+export function EventPattern(pattern: Pattern | readonly Pattern[]): MethodDecorator {
+  return handlerDecorator(HANDLER_TYPE.event, pattern)
+}
+
+/** Passes the data of the message to the parameter, or one property of it. */
+export function Payload(property?: string): ParameterDecorator {
+  return parameterDecorator(PARAMETER_TYPE.payload, property)
+}
+
+/** Passes the `RpcContext` of the message to the parameter. */
+export function Ctx(): ParameterDecorator {
+  return parameterDecorator(PARAMETER_TYPE.context, undefined)
+}
+
+function handlerDecorator(type: number, pattern: Pattern | readonly Pattern[]): MethodDecorator {
+  return (_target, name, descriptor: PropertyDescriptor) => {
+    const method: unknown = descriptor.value
+    if (typeof method !== 'function') throw new ValidationError(`@MessagePattern on ${String(name)}`, 'a method', method)
+    Reflect.defineMetadata(METADATA.pattern, [pattern].flat(), method)
+    Reflect.defineMetadata(METADATA.handlerType, type, method)
+  }
+}
+
+function parameterDecorator(type: number, property: string | undefined): ParameterDecorator {
+  return (target, name, index) => {
+    if (name === undefined) {
+      throw new ValidationError('@Payload or @Ctx', 'a parameter of a method', 'a parameter of a constructor')
+    }
+    const known = Reflect.getMetadata(METADATA.parameters, target.constructor, name) as ParameterMetadata | undefined
+    const all = { ...known, [`${type}:${index}`]: { index, data: property, pipes: [] } }
+    Reflect.defineMetadata(METADATA.parameters, all, target.constructor, name)
+  }
+}

@@ -1,0 +1,30 @@
+/** Ties a service to an Elysia app: it starts when the app listens and stops when the app stops. */
+import type { AnyElysia } from 'elysia'
+
+/** What is started and stopped. Both may be called more than once. */
+export interface Startable {
+  listen(): Promise<unknown>
+  stop(): Promise<void>
+}
+
+/** Makes the service follow the app, or the app that the app is used in. */
+export function follow(app: AnyElysia, service: Startable): void {
+  app.onStart((host) => start(host as AnyElysia, service))
+  app.onStop(() => void service.stop())
+  // The plugin was added to an app that is already listening.
+  if (app.server) start(app, service)
+}
+
+function start(host: AnyElysia, service: Startable): void {
+  // Elysia awaits no start hook. A service that cannot listen is an unhandled rejection, which ends the
+  // process with the reason: an app whose messages go nowhere must not look healthy.
+  void service.listen()
+  const stop = host.stop
+  // Nor does it await stop hooks; `await app.stop()` would return while messages are still being answered.
+  host.stop = async (closeActiveConnections) => {
+    const stopped = service.stop()
+    const stoppedHost = await stop(closeActiveConnections)
+    await stopped
+    return stoppedHost
+  }
+}

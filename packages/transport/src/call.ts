@@ -1,0 +1,33 @@
+/** A call on its way: what a caller asks, and how it gets the answer. The same for every protocol. */
+import type { Headers } from './dispatch.ts'
+import type { Pattern } from './pattern.ts'
+
+/** What a single call may say beside pattern and data. */
+export interface CallOptions {
+  /**
+   * Milliseconds until the (first) answer must be here, connecting included; 0 for no limit.
+   * Default: the client's `timeout`.
+   */
+  readonly timeout?: number
+  /** Gives the call up when it aborts. */
+  readonly signal?: AbortSignal
+  /** Text that travels with the request; a handler finds it in its `headers`. */
+  readonly headers?: Headers
+}
+
+/** Takes the answer of a stream: any number of values, then one `complete` or one `error`. */
+export interface CallReceiver {
+  next(value: unknown): void
+  complete(): void
+  error(error: Error): void
+}
+
+/** Whoever can be called: a client transport. Every call settles exactly once. */
+export interface Caller {
+  /** The first value of the answer; `undefined` if it ends without one. */
+  request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown>
+  /** All values of the answer. Returns the function that gives the call up. */
+  stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: CallOptions): () => void
+  /** Sends an event. Resolves once it is handed to the connected socket: nobody answers an event. */
+  emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers'>): Promise<void>
+}

@@ -1,0 +1,34 @@
+/**
+ * What a caller may learn of a handler's failure. Handlers say it by throwing an `RpcError` (or Nest's
+ * `RpcException`); anything else is a bug or an outage, and leaves the process as an internal error only.
+ */
+import { RpcError } from './errors.ts'
+
+/** What a failure means: the value for the caller, or nothing to tell and whether to log it. */
+export type Failure = { readonly answer: unknown } | { readonly answer?: never; readonly logged: boolean }
+
+/** Reads an error that a handler threw. */
+export function readFailure(error: unknown): Failure {
+  if (typeof error !== 'object' || error === null) return { logged: true }
+  if (error instanceof RpcError) {
+    // Received from a further service and not caught: the failure of this handler, not its answer.
+    return error.received === undefined ? { answer: error.toJSON() } : { logged: true }
+  }
+  if (isNestRpcException(error)) {
+    const content = error.getError()
+    return {
+      answer: typeof content === 'object' && content !== null ? content : { status: 'error', message: content }
+    }
+  }
+  return { logged: !isNestHttpException(error) }
+}
+
+/** Known by its method, because the class is the user's own copy of Nest. */
+function isNestRpcException(error: object): error is { getError(): unknown } {
+  return 'getError' in error && typeof error.getError === 'function'
+}
+
+/** Nest logs no HttpException: it is how pipes and guards say no. */
+function isNestHttpException(error: object): boolean {
+  return 'getStatus' in error && typeof error.getStatus === 'function' && 'getResponse' in error
+}

@@ -1,0 +1,54 @@
+/**
+ * Patterns and their canonical form, the route: the key under which handlers are stored.
+ * The rules are those of Nest 12, so that both sides of a mixed system agree on the key.
+ */
+import { ValidationError } from './errors.ts'
+
+/** What names a handler: a string, a number, or a plain object of such (`{ cmd: 'sum' }`). */
+export type Pattern = string | number | object
+
+/** Nesting below which an object pattern is cut off, as Nest does. */
+const MAX_DEPTH = 5
+/** Own keys above which an object pattern is not told apart any more, as Nest does. */
+const MAX_KEYS = 20
+
+/**
+ * The canonical text of a pattern: equal patterns have equal routes, whatever the order of their keys.
+ * Numbers become text, object keys are sorted.
+ * @throws {ValidationError} if the pattern is not a string, a number or an object
+ */
+export function routeOf(pattern: Pattern): string {
+  const route = routeOfValue(pattern)
+  if (route === undefined) {
+    throw new ValidationError('pattern', 'a string, a number or an object', pattern)
+  }
+  return route
+}
+
+/** The route of a value that came over the wire; `undefined` if it can name no handler. */
+export function routeOfValue(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  if (typeof value === 'number') return String(value)
+  if (typeof value !== 'object' || value === null) return undefined
+  return routeOfObject(value, 0)
+}
+
+function routeOfObject(value: object, depth: number): string {
+  if (depth > MAX_DEPTH) return '[MAX_DEPTH_REACHED]'
+  const keys = Object.keys(value)
+  if (keys.length > MAX_KEYS) return '[TOO_MANY_KEYS]'
+  // Nest sorts by the locale; anything else would give other routes for the same pattern.
+  if (keys.length > 1) keys.sort((a, b) => a.localeCompare(b))
+  const parts = keys.map((key) => `"${escapeText(key)}":${partOf(Reflect.get(value, key), depth + 1)}`)
+  return `{${parts.join(',')}}`
+}
+
+function partOf(value: unknown, depth: number): string {
+  if (typeof value === 'string') return `"${escapeText(value)}"`
+  if (typeof value === 'object' && value !== null) return routeOfObject(value, depth)
+  return String(value)
+}
+
+function escapeText(text: string): string {
+  return text.replace(/\\/g, '\\\\').replace(/"/g, '\\"')
+}

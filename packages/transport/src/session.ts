@@ -1,0 +1,267 @@
+/**
+ * One connection: the only place where a socket and a protocol meet. Collects what the protocol sends and
+ * writes it once a turn, holds work back while the peer does not read, watches over messages that never end.
+ */
+import type { Connection } from './dispatch.ts'
+import { PayloadTooLargeError, ProtocolError } from './errors.ts'
+import type { Logger } from './logger.ts'
+import type { Output, ProtocolConnection } from './protocol/connection.ts'
+import type { Socket, SocketListener } from './socket/socket.ts'
+
+/** Limits of one connection. */
+export interface SessionOptions {
+  readonly logger: Logger
+  /** Milliseconds without progress after which a message that has begun ends the connection; 0 for no limit. */
+  readonly incompleteMessageTimeout: number
+  /** Bytes that may wait to be sent; a peer that leaves more unread is cut off. 0 for no limit. */
+  readonly maxSendBufferSize: number
+  /** Makes the protocol of the connection, from its first byte if the peer speaks first. */
+  protocol(session: Session, firstByte: number): ProtocolConnection
+  /** The connection is gone. */
+  closed(session: Session): void
+}
+
+/** Characters collected in one turn above which they are written at once, so that a turn cannot fill memory. */
+const WRITE_SIZE = 64 * 1024
+/** Unsent bytes above which no new work is started for the peer. */
+const HIGH_WATER = 256 * 1024
+/** Milliseconds a peer has to answer our FIN with its own. */
+const CLOSE_TIMEOUT = 2_000
+
+/** Joins a socket and a protocol. */
+export class Session implements SocketListener, Output, Connection {
+  readonly #socket: Socket
+  readonly #options: SessionOptions
+  #protocol: ProtocolConnection | undefined
+  #outbox = ''
+  #reading = false
+  #flushAsked = false
+  #blocked = false
+  #ending = false
+  #drained: (() => void) | undefined
+  #closers: Set<() => void> | undefined
+  #waiting: (() => void)[] = []
+  #streamed = 0
+  #watch: ReturnType<typeof setTimeout> | undefined
+  #progressAt = 0
+  #unsentSeen = 0
+
+  constructor(socket: Socket, options: SessionOptions, protocol?: ProtocolConnection) {
+    this.#socket = socket
+    this.#options = options
+    this.#protocol = protocol
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#socket.remoteAddress
+  }
+
+  get remotePort(): number | undefined {
+    return this.#socket.remotePort
+  }
+
+  get blocked(): boolean {
+    return this.#blocked
+  }
+
+  get unsent(): number {
+    return this.#outbox.length + this.#socket.unsent
+  }
+
+  onClose(abort: () => void): () => void {
+    this.#closers ??= new Set()
+    const closers = this.#closers.add(abort)
+    return () => closers.delete(abort)
+  }
+
+  // ── what the protocol sends ──────────────────────────────────────────────────────────────────────────
+
+  send(text: string): void {
+    if (this.#ending) return
+    this.#outbox += text
+    this.#streamed += text.length
+    if (this.#outbox.length >= WRITE_SIZE) this.flush()
+    else if (!this.#reading) this.#askFlush()
+  }
+
+  defer(task: () => void): void {
+    process.nextTick(task)
+  }
+
+  ready(): Promise<void> | undefined {
+    if (this.#blocked) return new Promise((resolve) => this.#waiting.push(resolve))
+    if (this.#streamed < WRITE_SIZE) return undefined
+    // A stream whose values are all there would never let sockets and timers have their turn.
+    return new Promise((resolve) => {
+      setImmediate(() => {
+        this.#streamed = 0
+        resolve()
+      })
+    })
+  }
+
+  settled(): void {
+    if (this.#drained !== undefined && this.#protocol?.inFlight === 0) this.#askFlush()
+  }
+
+  // ── what the socket brings ───────────────────────────────────────────────────────────────────────────
+
+  data(chunk: Uint8Array): void {
+    if (this.#ending) return
+    this.#reading = true
+    try {
+      this.#protocol ??= this.#options.protocol(this, chunk[0] ?? 0)
+      this.#protocol.receive(chunk)
+    } catch (error) {
+      this.#fail(error as Error, 'end')
+    }
+    this.#endTurn()
+  }
+
+  drain(): void {
+    if (this.#ending || !this.#blocked || this.#socket.unsent > 0) return
+    this.#blocked = false
+    this.#reading = true
+    try {
+      this.#protocol?.resume()
+    } catch (error) {
+      this.#fail(error as Error, 'end')
+    }
+    this.#endTurn()
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resume of waiting) resume()
+  }
+
+  close(error?: Error): void {
+    this.#ending = true
+    this.#outbox = ''
+    clearTimeout(this.#watch)
+    this.#protocol?.close(error)
+    for (const abort of this.#closers ?? []) abort()
+    this.#closers = undefined
+    for (const resume of this.#waiting) resume()
+    this.#waiting = []
+    this.#drained?.()
+    this.#options.closed(this)
+  }
+
+  // ── the end ──────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Ends the connection when everything in flight is answered. Resolves when it is closed. */
+  drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#drained = resolve
+      this.flush()
+    })
+  }
+
+  /** Writes what is left, then ends the connection. */
+  end(): void {
+    if (this.#ending) return
+    this.flush()
+    this.#finish()
+  }
+
+  /** Ends the connection at once; what is not sent is lost. */
+  destroy(): void {
+    this.#ending = true
+    this.#socket.destroy()
+  }
+
+  #finish(): void {
+    this.#ending = true
+    this.#outbox = ''
+    this.#socket.end()
+    setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT).unref()
+  }
+
+  /** Ends the connection because of its peer; what this turn would have answered is not sent, as in Nest. */
+  #fail(error: Error, how: 'end' | 'destroy'): void {
+    if (this.#ending) return
+    this.#options.logger.error(`Closing the connection of ${this.#peer()}: ${error.message}`, error)
+    if (how === 'destroy') this.destroy()
+    else this.#finish()
+  }
+
+  #peer(): string {
+    return this.remoteAddress === undefined ? 'an unnamed peer' : `${this.remoteAddress}:${this.remotePort}`
+  }
+
+  // ── turns ────────────────────────────────────────────────────────────────────────────────────────────
+
+  /** What was read is handled: everything it made the protocol send leaves in one write. */
+  #endTurn(): void {
+    this.#reading = false
+    this.flush()
+    this.#watchIncomplete()
+  }
+
+  #askFlush(): void {
+    if (this.#flushAsked) return
+    this.#flushAsked = true
+    process.nextTick(flushLater, this)
+  }
+
+  /** Writes what was collected. Called at the end of a turn. */
+  flush(): void {
+    this.#flushAsked = false
+    if (this.#ending) return
+    if (this.#outbox.length > 0) this.#write()
+    if (this.#drained !== undefined && this.#isIdle()) this.#finish()
+  }
+
+  #write(): void {
+    const text = this.#outbox
+    this.#outbox = ''
+    this.#streamed = 0
+    this.#socket.write(text)
+    const { unsent } = this.#socket
+    const { maxSendBufferSize } = this.#options
+    if (maxSendBufferSize > 0 && unsent > maxSendBufferSize) {
+      return this.#fail(new PayloadTooLargeError('maxSendBufferSize', maxSendBufferSize, unsent, 'unsent bytes'), 'destroy')
+    }
+    this.#blocked = unsent > HIGH_WATER
+  }
+
+  #isIdle(): boolean {
+    const protocol = this.#protocol
+    return protocol === undefined || (protocol.inFlight === 0 && !protocol.incomplete)
+  }
+
+  #watchIncomplete(): void {
+    const timeout = this.#options.incompleteMessageTimeout
+    if (timeout === 0 || this.#ending || !this.#protocol?.incomplete) return
+    this.#progressAt = performance.now()
+    this.#unsentSeen = this.#socket.unsent
+    // The timer is not moved at every chunk: when it fires it looks how long ago the last one came.
+    this.#watch ??= setTimeout(checkProgress, timeout, this).unref()
+  }
+
+  /** Called by the timer of `#watchIncomplete`. */
+  checkProgress(): void {
+    this.#watch = undefined
+    if (this.#ending || !this.#protocol?.incomplete) return
+    const now = performance.now()
+    const { unsent } = this.#socket
+    if (unsent < this.#unsentSeen) this.#progressAt = now
+    this.#unsentSeen = unsent
+    const timeout = this.#options.incompleteMessageTimeout
+    const left = Math.ceil(this.#progressAt + timeout - now)
+    if (left > 0) {
+      this.#watch = setTimeout(checkProgress, left, this).unref()
+      return
+    }
+    const waiting = `${this.#protocol.buffered} characters of a message arrived, and then nothing`
+    this.#fail(new ProtocolError(`${waiting} for incompleteMessageTimeout (${timeout} ms)`), 'destroy')
+  }
+}
+
+// Timers and ticks get the session as an argument: no closure for each connection.
+function checkProgress(session: Session): void {
+  session.checkProgress()
+}
+
+function flushLater(session: Session): void {
+  session.flush()
+}

@@ -1,0 +1,131 @@
+/** Sockets of `Bun.listen` and `Bun.connect`: they cost less for each message than Bun's `node:net`. */
+import type { Socket as NativeSocket, SocketHandler } from 'bun'
+import type { AcceptSocket, Socket, SocketListener, SocketRuntime } from './socket.ts'
+
+/** The adapter for Bun. */
+export const bunSockets: SocketRuntime = {
+  async listen(address, accept) {
+    const server = Bun.listen<BunSocket>({
+      hostname: address.host,
+      port: address.port,
+      socket: handlersFor(accept)
+    })
+    return {
+      address: { host: address.host, port: server.port },
+      stop: () => server.stop()
+    }
+  },
+
+  connect(address, accept, signal) {
+    return new Promise((resolve, reject) => {
+      const abort = () => reject(signal.reason as Error)
+      signal.addEventListener('abort', abort, { once: true })
+      const acceptUnlessAborted: AcceptSocket = (socket) => {
+        signal.removeEventListener('abort', abort)
+        if (!signal.aborted) return accept(socket)
+        // The attempt succeeded after it was given up: nobody wants the socket.
+        queueMicrotask(() => socket.destroy())
+        return NOBODY
+      }
+      Bun.connect<BunSocket>({
+        hostname: address.host,
+        port: address.port,
+        socket: handlersFor(acceptUnlessAborted)
+      }).then(() => resolve(), reject)
+    })
+  }
+}
+
+const NOBODY: SocketListener = { data() {}, drain() {}, close() {} }
+
+class BunSocket implements Socket {
+  readonly #native: NativeSocket<BunSocket>
+  listener: SocketListener = NOBODY
+  /** What the kernel has not taken yet, in order. */
+  #pending: Uint8Array[] = []
+  #unsent = 0
+  #ending = false
+
+  constructor(native: NativeSocket<BunSocket>) {
+    this.#native = native
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#native.remoteAddress
+  }
+
+  get remotePort(): number | undefined {
+    return this.#native.remotePort
+  }
+
+  get unsent(): number {
+    return this.#unsent
+  }
+
+  write(text: string): void {
+    if (this.#unsent > 0) return this.#keep(Buffer.from(text, 'utf8'))
+    const written = this.#native.write(text)
+    // For ASCII, characters are bytes; other text has more bytes than characters, never fewer.
+    if (written >= text.length && written >= Buffer.byteLength(text, 'utf8')) return
+    // -1: closed; the close event tells the listener.
+    if (written >= 0) this.#keep(Buffer.from(text, 'utf8').subarray(written))
+  }
+
+  end(): void {
+    this.#ending = true
+    if (this.#unsent === 0) this.#native.shutdown()
+  }
+
+  destroy(): void {
+    this.#pending = []
+    this.#unsent = 0
+    this.#native.end()
+  }
+
+  /** The kernel takes bytes again. */
+  flush(): void {
+    let sent = 0
+    for (const bytes of this.#pending) {
+      const written = Math.max(0, this.#native.write(bytes))
+      this.#unsent -= written
+      if (written < bytes.length) {
+        this.#pending[sent] = bytes.subarray(written)
+        break
+      }
+      sent++
+    }
+    if (sent > 0) this.#pending.splice(0, sent)
+    if (this.#unsent === 0 && this.#ending) this.#native.shutdown()
+    this.listener.drain()
+  }
+
+  #keep(bytes: Uint8Array): void {
+    if (bytes.length === 0) return
+    this.#pending.push(bytes)
+    this.#unsent += bytes.length
+  }
+}
+
+function handlersFor(accept: AcceptSocket): SocketHandler<BunSocket> {
+  return {
+    open(native) {
+      native.setNoDelay(true)
+      const socket = new BunSocket(native)
+      native.data = socket
+      socket.listener = accept(socket)
+    },
+    data(native, chunk) {
+      native.data.listener.data(chunk)
+    },
+    drain(native) {
+      native.data.flush()
+    },
+    close(native, error) {
+      native.data.listener.close(error)
+    },
+    error(native) {
+      // A listener threw, which it must not; the close event follows.
+      native.terminate()
+    }
+  }
+}

@@ -1,0 +1,41 @@
+/** One timer for all deadlines of a connection: it is set for the earliest, not for each. */
+
+/** Node and Bun fire longer timers at once. */
+const MAX_DELAY = 2 ** 31 - 1
+
+/** Wakes its owner when the earliest deadline asked for has come. */
+export class DeadlineTimer {
+  readonly #wake: (now: number) => void
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #at = Number.POSITIVE_INFINITY
+
+  /** @param wake is called when the time has come; deadlines it still wants it must ask for again */
+  constructor(wake: (now: number) => void) {
+    this.#wake = wake
+  }
+
+  /** The clock of the deadlines: milliseconds, never going back. */
+  now(): number {
+    return performance.now()
+  }
+
+  /** Asks to be woken at that time. Does nothing if a wake-up is due earlier. */
+  wakeAt(time: number): void {
+    if (time >= this.#at) return
+    clearTimeout(this.#timer)
+    this.#at = time
+    // Rounded up: a timer that fires early would find nothing due.
+    this.#timer = setTimeout(this.#fire, Math.min(Math.ceil(time - this.now()), MAX_DELAY))
+  }
+
+  /** Asks for no wake-up any more. */
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#at = Number.POSITIVE_INFINITY
+  }
+
+  readonly #fire = (): void => {
+    this.#at = Number.POSITIVE_INFINITY
+    this.#wake(this.now())
+  }
+}

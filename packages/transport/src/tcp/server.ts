@@ -1,0 +1,81 @@
+/** The TCP server: listens, keeps the table of connections, drains them when it stops. */
+import type { Dispatcher } from '../dispatch.ts'
+import { ListenError } from '../errors.ts'
+import type { ProtocolConnection } from '../protocol/connection.ts'
+import { detectProtocol } from '../protocol/detect.ts'
+import { NestResponder } from '../protocol/nest/responder.ts'
+import { PatternReader } from '../protocol/nest/route.ts'
+import { Session, type SessionOptions } from '../session.ts'
+import type { ListeningSocket, Socket, SocketAddress } from '../socket/socket.ts'
+import type { ServerTransport, StopOptions } from '../transport.ts'
+import { serverOptions, type TcpServerOptions } from './options.ts'
+
+const DEFAULT_DRAIN = 10_000
+
+/** Answers messages on a TCP port. Can be started again after it was stopped. */
+export class TcpServer implements ServerTransport {
+  readonly #options: ReturnType<typeof serverOptions>
+  readonly #sessions = new Set<Session>()
+  readonly #patterns = new PatternReader()
+  #listening: ListeningSocket | undefined
+
+  /** @throws {ValidationError} an option is not what it must be */
+  constructor(options: TcpServerOptions = {}) {
+    this.#options = serverOptions(options)
+  }
+
+  /** Where it listens, with the real port; `undefined` while it does not. */
+  get address(): SocketAddress | undefined {
+    return this.#listening?.address
+  }
+
+  /** Connections that are open now. */
+  get connections(): number {
+    return this.#sessions.size
+  }
+
+  async start(dispatcher: Dispatcher): Promise<void> {
+    const { sockets, host, port, logger, incompleteMessageTimeout, maxSendBufferSize } = this.#options
+    const session: SessionOptions = {
+      logger,
+      incompleteMessageTimeout,
+      maxSendBufferSize,
+      protocol: (connection, firstByte) => this.#protocol(dispatcher, connection, firstByte),
+      closed: (connection) => this.#sessions.delete(connection)
+    }
+    const accept = (socket: Socket) => {
+      const connection = new Session(socket, session)
+      this.#sessions.add(connection)
+      return connection
+    }
+    this.#listening = await sockets.listen({ host, port }, accept).catch((cause: Error) => {
+      throw new ListenError(host, port, cause)
+    })
+  }
+
+  async stop({ drain = DEFAULT_DRAIN }: StopOptions = {}): Promise<void> {
+    this.#listening?.stop()
+    this.#listening = undefined
+    const sessions = [...this.#sessions]
+    const cut = setTimeout(() => {
+      for (const session of sessions) session.destroy()
+    }, drain)
+    await Promise.all(sessions.map((session) => session.drained()))
+    clearTimeout(cut)
+  }
+
+  #protocol(dispatcher: Dispatcher, session: Session, firstByte: number): ProtocolConnection {
+    const { logger, maxBufferSize } = this.#options
+    switch (detectProtocol(firstByte)) {
+      case 'nest':
+        return new NestResponder({
+          dispatcher,
+          logger,
+          output: session,
+          connection: session,
+          maxBufferSize,
+          patterns: this.#patterns
+        })
+    }
+  }
+}
