@@ -3,7 +3,7 @@
  * `@nestjs/microservices` writes, so that one reader understands both.
  */
 import 'reflect-metadata'
-import { ValidationError, type Pattern } from '@elysia-microservices/transport'
+import { type Pattern, ValidationError } from '@elysia-microservices/transport'
 import { HANDLER_TYPE, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './controller/metadata.ts'
 
 /** Answers requests of a pattern, or of each of several patterns. */
@@ -29,7 +29,8 @@ export function Ctx(): ParameterDecorator {
 function handlerDecorator(type: number, pattern: Pattern | readonly Pattern[]): MethodDecorator {
   return (_target, name, descriptor: PropertyDescriptor) => {
     const method: unknown = descriptor.value
-    if (typeof method !== 'function') throw new ValidationError(`@MessagePattern on ${String(name)}`, 'a method', method)
+    if (typeof method !== 'function')
+      throw new ValidationError(`@MessagePattern on ${String(name)}`, 'a method', method)
     Reflect.defineMetadata(METADATA.pattern, [pattern].flat(), method)
     Reflect.defineMetadata(METADATA.handlerType, type, method)
   }
@@ -40,7 +41,9 @@ function parameterDecorator(type: number, property: string | undefined): Paramet
     if (name === undefined) {
       throw new ValidationError('@Payload or @Ctx', 'a parameter of a method', 'a parameter of a constructor')
     }
-    const known = Reflect.getMetadata(METADATA.parameters, target.constructor, name) as ParameterMetadata | undefined
+    const known = Reflect.getMetadata(METADATA.parameters, target.constructor, name) as
+      | ParameterMetadata
+      | undefined
     const all = { ...known, [`${type}:${index}`]: { index, data: property, pipes: [] } }
     Reflect.defineMetadata(METADATA.parameters, all, target.constructor, name)
   }

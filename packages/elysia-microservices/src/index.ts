@@ -22,4 +22,13 @@ export type { Controller } from './controller/reader.ts'
 export { Ctx, EventPattern, MessagePattern, Payload } from './decorators.ts'
 export { type Microservice, microservice } from './microservice.ts'
 export type { ListenOptions, MicroserviceOptions } from './options.ts'
-export type { EventHandler, EventTypes, Message, MessageHandler, MessageType, MessageTypes, Patterns, ValueOf } from './service-types.ts'
+export type {
+  EventHandler,
+  EventTypes,
+  Message,
+  MessageHandler,
+  MessageType,
+  MessageTypes,
+  Patterns,
+  ValueOf
+} from './service-types.ts'

@@ -1,11 +1,25 @@
 /** `microservice()`: a service that an Elysia app uses as a plugin, or that listens by itself. */
-import { consoleLogger, type SocketAddress, TcpServer, ValidationError } from '@elysia-microservices/transport'
+import {
+  consoleLogger,
+  type SocketAddress,
+  TcpServer,
+  ValidationError
+} from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
 import { readController } from './controller/reader.ts'
 import { follow } from './lifecycle.ts'
 import type { ListenOptions, MicroserviceOptions } from './options.ts'
 import { HandlerRegistry } from './registry.ts'
-import type { EventHandler, EventTypes, Message, MessageHandler, MessageTypes, MessageType, Patterns, ValueOf } from './service-types.ts'
+import type {
+  EventHandler,
+  EventTypes,
+  Message,
+  MessageHandler,
+  MessageType,
+  MessageTypes,
+  Patterns,
+  ValueOf
+} from './service-types.ts'
 
 /**
  * A service: handlers of message and event patterns. It is an Elysia plugin (`app.use(service)`), and its
@@ -27,7 +41,10 @@ export interface Microservice<
     pattern: Name,
     handler: (message: Message<Data>) => Result
   ): Microservice<Messages & Record<Name, MessageType<Data, ValueOf<Result>>>, Events>
-  message<Data>(patterns: Patterns, handler: (message: Message<Data>) => unknown): Microservice<Messages, Events>
+  message<Data>(
+    patterns: Patterns,
+    handler: (message: Message<Data>) => unknown
+  ): Microservice<Messages, Events>
 
   /**
    * Takes events of a pattern. Several handlers of one pattern all run; one that fails stops no other.
@@ -37,7 +54,10 @@ export interface Microservice<
     pattern: Name,
     handler: (message: Message<Data>) => unknown
   ): Microservice<Messages, Events & Record<Name, Data>>
-  event<Data>(patterns: Patterns, handler: (message: Message<Data>) => unknown): Microservice<Messages, Events>
+  event<Data>(
+    patterns: Patterns,
+    handler: (message: Message<Data>) => unknown
+  ): Microservice<Messages, Events>
 
   /**
    * Starts to listen, without an app or before one does. Does nothing if it listens already.
@@ -101,7 +121,10 @@ export function microservice(options: MicroserviceOptions): Microservice {
       const started = listening
       listening = undefined
       // A start that failed has told its caller; there is nothing to stop then.
-      await started?.then(() => server.stop({ drain }), () => {})
+      await started?.then(
+        () => server.stop({ drain }),
+        () => {}
+      )
     }
   }
 

@@ -94,7 +94,8 @@ export class IncomingMessage<Data = unknown> {
     if (this.#aborter === undefined) {
       const aborter = new AbortController()
       this.#aborter = aborter
-      if (this.kind === 'request' && !this.#ended) this.#release = this.connection.onClose(() => aborter.abort())
+      if (this.kind === 'request' && !this.#ended)
+        this.#release = this.connection.onClose(() => aborter.abort())
     }
     return this.#aborter.signal
   }

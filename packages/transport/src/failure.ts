@@ -17,7 +17,8 @@ export function readFailure(error: unknown): Failure {
   if (isNestRpcException(error)) {
     const content = error.getError()
     return {
-      answer: typeof content === 'object' && content !== null ? content : { status: 'error', message: content }
+      answer:
+        typeof content === 'object' && content !== null ? content : { status: 'error', message: content }
     }
   }
   return { logged: !isNestHttpException(error) }

@@ -2,6 +2,9 @@
 
 // For users
 export type { Caller, CallOptions, CallReceiver } from './call.ts'
+export type { Headers } from './dispatch.ts'
+// For other packages and for those who write a transport or a dispatcher
+export { type Connection, type Dispatcher, IncomingMessage, NO_HANDLER } from './dispatch.ts'
 export {
   CanceledError,
   ConnectionError,
@@ -17,20 +20,23 @@ export {
   TransportError,
   ValidationError
 } from './errors.ts'
-export type { Headers } from './dispatch.ts'
-export type { Logger } from './logger.ts'
-export type { Pattern } from './pattern.ts'
-export { TcpClient } from './tcp/client.ts'
-export type { TcpClientOptions, TcpOptions, TcpServerOptions } from './tcp/options.ts'
-export { TcpServer } from './tcp/server.ts'
-export type { ClientTransport, ServerTransport, StopOptions } from './transport.ts'
-
-// For other packages and for those who write a transport or a dispatcher
-export { type Connection, type Dispatcher, IncomingMessage, NO_HANDLER } from './dispatch.ts'
 export { readFailure } from './failure.ts'
+export type { Logger } from './logger.ts'
 export { consoleLogger } from './logger.ts'
+export type { Pattern } from './pattern.ts'
 export { routeOf } from './pattern.ts'
 export { type Cancel, consume, isStream, isThenable, type ResultSink } from './result.ts'
 export { bunSockets } from './socket/bun.ts'
 export { nodeSockets } from './socket/node.ts'
-export type { AcceptSocket, ListeningSocket, Socket, SocketAddress, SocketListener, SocketRuntime } from './socket/socket.ts'
+export type {
+  AcceptSocket,
+  ListeningSocket,
+  Socket,
+  SocketAddress,
+  SocketListener,
+  SocketRuntime
+} from './socket/socket.ts'
+export { TcpClient } from './tcp/client.ts'
+export type { TcpClientOptions, TcpOptions, TcpServerOptions } from './tcp/options.ts'
+export { TcpServer } from './tcp/server.ts'
+export type { ClientTransport, ServerTransport, StopOptions } from './transport.ts'

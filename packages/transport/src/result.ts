@@ -16,11 +16,9 @@ export interface ResultSink {
 export type Cancel = () => void
 
 interface Subscribable {
-  subscribe(observer: {
-    next(value: unknown): void
-    error(error: unknown): void
-    complete(): void
-  }): { unsubscribe(): void }
+  subscribe(observer: { next(value: unknown): void; error(error: unknown): void; complete(): void }): {
+    unsubscribe(): void
+  }
 }
 
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>

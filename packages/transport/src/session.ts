@@ -219,7 +219,10 @@ export class Session implements SocketListener, Output, Connection {
     const { unsent } = this.#socket
     const { maxSendBufferSize } = this.#options
     if (maxSendBufferSize > 0 && unsent > maxSendBufferSize) {
-      return this.#fail(new PayloadTooLargeError('maxSendBufferSize', maxSendBufferSize, unsent, 'unsent bytes'), 'destroy')
+      return this.#fail(
+        new PayloadTooLargeError('maxSendBufferSize', maxSendBufferSize, unsent, 'unsent bytes'),
+        'destroy'
+      )
     }
     this.#blocked = unsent > HIGH_WATER
   }

@@ -46,7 +46,10 @@ export interface Client<Messages extends MessageTypes, Events extends EventTypes
     ...args: Arguments<Messages[Name]['data'], CallOptions>
   ): AsyncIterableIterator<Messages[Name]['value']>
   /** Sends an event. Resolves once it is handed to the connected socket; nobody answers an event. */
-  emit<Name extends NameOf<Events>>(pattern: Name, ...args: Arguments<Events[Name], EmitOptions>): Promise<void>
+  emit<Name extends NameOf<Events>>(
+    pattern: Name,
+    ...args: Arguments<Events[Name], EmitOptions>
+  ): Promise<void>
 }
 
 /** A client for any service: patterns of every kind, the caller says what type the answer has. */
@@ -56,7 +59,11 @@ export interface UntypedClient extends ClientBase {
   /** See {@link Client.send}. */
   send<Value = unknown>(pattern: Pattern, data?: unknown, options?: CallOptions): Observable<Value>
   /** See {@link Client.stream}. */
-  stream<Value = unknown>(pattern: Pattern, data?: unknown, options?: CallOptions): AsyncIterableIterator<Value>
+  stream<Value = unknown>(
+    pattern: Pattern,
+    data?: unknown,
+    options?: CallOptions
+  ): AsyncIterableIterator<Value>
   /** See {@link Client.emit}. */
   emit(pattern: Pattern, data?: unknown, options?: EmitOptions): Promise<void>
 }

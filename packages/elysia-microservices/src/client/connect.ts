@@ -1,5 +1,12 @@
 /** `connect()`: the client of a service. */
-import { type CallOptions, type ClientTransport, type Pattern, TcpClient, type TcpClientOptions, ValidationError } from '@elysia-microservices/transport'
+import {
+  type CallOptions,
+  type ClientTransport,
+  type Pattern,
+  TcpClient,
+  type TcpClientOptions,
+  ValidationError
+} from '@elysia-microservices/transport'
 import { Observable } from 'rxjs'
 import type { ClientOf, EmitOptions, UntypedClient } from './client-types.ts'
 import { streamValues } from './stream-values.ts'

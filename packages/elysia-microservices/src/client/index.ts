@@ -1,7 +1,7 @@
 /** The public interface of the client. What is not listed here does not exist for users. */
 export {
-  CanceledError,
   type CallOptions,
+  CanceledError,
   ConnectionError,
   MicroserviceError,
   type Pattern,

@@ -2,7 +2,14 @@
 import 'reflect-metadata'
 import { type IncomingMessage, type Pattern, ValidationError } from '@elysia-microservices/transport'
 import { RpcContext } from './context.ts'
-import { ENHANCERS, HANDLER_TYPE, METADATA, PARAMETER_TYPE, type ParameterMetadata, TRANSPORT_TCP } from './metadata.ts'
+import {
+  ENHANCERS,
+  HANDLER_TYPE,
+  METADATA,
+  PARAMETER_TYPE,
+  type ParameterMetadata,
+  TRANSPORT_TCP
+} from './metadata.ts'
 
 /** A class with decorated methods, or an instance of one. */
 export type Controller = object | (new () => object)
@@ -23,7 +30,8 @@ const REQUEST_SCOPE = 2
  * @throws {ValidationError} the controller uses a part of Nest that is not supported, or has no handler
  */
 export function readController(controller: Controller): ControllerHandler[] {
-  const instance: object = typeof controller === 'function' ? new (controller as new () => object)() : controller
+  const instance: object =
+    typeof controller === 'function' ? new (controller as new () => object)() : controller
   const type = instance.constructor
   refuseRequestScope(type)
   const handlers: ControllerHandler[] = []
@@ -42,7 +50,11 @@ export function readController(controller: Controller): ControllerHandler[] {
     })
   }
   if (handlers.length === 0) {
-    throw new ValidationError('options.controllers', 'classes with @MessagePattern or @EventPattern methods', instance)
+    throw new ValidationError(
+      'options.controllers',
+      'classes with @MessagePattern or @EventPattern methods',
+      instance
+    )
   }
   return handlers
 }
@@ -80,13 +92,18 @@ function parametersOf(type: object, name: string, where: string): Parameter[] | 
     if (pipes.length > 0) refuse(parameter, 'a parameter without pipes', 'pipes')
     if (schema !== undefined) refuse(parameter, 'a parameter without schema', 'a schema')
     if (key === `${PARAMETER_TYPE.context}:${index}`) return { index, source: 'context', property: '' }
-    if (key !== `${PARAMETER_TYPE.payload}:${index}`) refuse(parameter, '@Payload() or @Ctx()', 'another decorator')
+    if (key !== `${PARAMETER_TYPE.payload}:${index}`)
+      refuse(parameter, '@Payload() or @Ctx()', 'another decorator')
     if (typeof data !== 'string' || data === '') return { index, source: 'data', property: '' }
     return { index, source: 'property', property: data }
   })
 }
 
-function caller(instance: object, method: Method, parameters: Parameter[] | undefined): ControllerHandler['call'] {
+function caller(
+  instance: object,
+  method: Method,
+  parameters: Parameter[] | undefined
+): ControllerHandler['call'] {
   // As in Nest: without decorated parameters, the method gets the data, and only that.
   if (parameters === undefined) return (message) => method.call(instance, message.data)
   return (message) => {
@@ -103,11 +120,12 @@ function caller(instance: object, method: Method, parameters: Parameter[] | unde
 function refuseEnhancers(target: object, where: string): void {
   for (const [key, decorator] of Object.entries(ENHANCERS)) {
     const used = Reflect.getMetadata(key, target) as readonly unknown[] | undefined
-    if (used !== undefined && used.length > 0) refuse(where, `no ${decorator}, which is not supported`, decorator)
+    if (used !== undefined && used.length > 0)
+      refuse(where, `no ${decorator}, which is not supported`, decorator)
   }
 }
 
-function refuseRequestScope(type: Function): void {
+function refuseRequestScope(type: { readonly name: string }): void {
   const scope = Reflect.getMetadata(METADATA.scope, type) as { scope?: number } | undefined
   if (scope?.scope === REQUEST_SCOPE) refuse(type.name, 'a class of singleton scope', 'request scope')
 }

@@ -92,15 +92,25 @@ export class TcpClient implements ClientTransport {
       over()
     }
     const connectTimer = setTimeout(() => {
-      attempt.abort(new Error(`no connection to ${host}:${port} within connectTimeout (${connectTimeout} ms)`))
+      attempt.abort(
+        new Error(`no connection to ${host}:${port} within connectTimeout (${connectTimeout} ms)`)
+      )
     }, connectTimeout)
     const connected = sockets
-      .connect({ host, port }, (socket) => {
-        clearTimeout(connectTimer)
-        session = new Session(socket, { ...this.#options, protocol: () => requester, closed: () => finish() }, requester)
-        requester.open(session)
-        return session
-      }, attempt.signal)
+      .connect(
+        { host, port },
+        (socket) => {
+          clearTimeout(connectTimer)
+          session = new Session(
+            socket,
+            { ...this.#options, protocol: () => requester, closed: () => finish() },
+            requester
+          )
+          requester.open(session)
+          return session
+        },
+        attempt.signal
+      )
       .catch((cause: Error) => {
         finish(cause)
         throw new ConnectionError(`Connection failed: ${cause.message}`, false, cause)

@@ -100,7 +100,9 @@ function atLeastZero(name: string, value: number): void {
   throw new ValidationError(`options.${name}`, 'a number, 0 or more', value)
 }
 
-function defined<Options extends object>(options: Options): { [Key in keyof Options]: NonNullable<Options[Key]> } {
+function defined<Options extends object>(
+  options: Options
+): { [Key in keyof Options]: NonNullable<Options[Key]> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined)
   return Object.fromEntries(entries) as { [Key in keyof Options]: NonNullable<Options[Key]> }
 }

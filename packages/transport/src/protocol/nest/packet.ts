@@ -86,11 +86,7 @@ export function requestPacket(
 }
 
 /** An event: a request without id, its pattern canonical. */
-export function eventPacket(
-  route: string,
-  data: string | undefined,
-  metadata: string | undefined
-): string {
+export function eventPacket(route: string, data: string | undefined, metadata: string | undefined): string {
   const head = `{"pattern":${JSON.stringify(route)}`
   const tail = metadata === undefined ? '}' : `,"metadata":${metadata}}`
   return data === undefined ? head + tail : `${head},"data":${data}${tail}`

@@ -2,7 +2,7 @@
  * The asking side of Nest's TCP wire: calls in, frames out; reply packets in, answers out. One instance for
  * each connection, from the moment it is being made. Calls made before it is open wait here.
  */
-import type { CallOptions, Caller, CallReceiver } from '../../call.ts'
+import type { Caller, CallOptions, CallReceiver } from '../../call.ts'
 import {
   CanceledError,
   ConnectionError,
@@ -149,7 +149,11 @@ export class NestRequester implements ProtocolConnection, Caller {
       const frame = encodeFrame(requestPacket(head, json, metadata, call.id))
       const output = this.#output
       // The open connection with room first; every other case is rare and may cost more.
-      if (output !== undefined && output.unsent + frame.length <= this.#options.maxSendBufferSize && !this.#closed) {
+      if (
+        output !== undefined &&
+        output.unsent + frame.length <= this.#options.maxSendBufferSize &&
+        !this.#closed
+      ) {
         output.send(frame)
       } else {
         this.#transmit({ frame, wanted: () => this.#calls.get(call.id) === call })

@@ -20,7 +20,7 @@ import {
   parsePacket,
   toJson
 } from './packet.ts'
-import { isPlainRoute, PatternReader } from './route.ts'
+import { isPlainRoute, type PatternReader } from './route.ts'
 import { type ReplyContext, StreamReply } from './stream-reply.ts'
 
 /** What a responder needs beside the bytes. */
