@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { countResults, sum } from './junit.ts'
+
+const BUN = `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="bun test" tests="4" failures="1" skipped="1">
+  <testsuite name="a.test.ts" tests="4">
+    <testcase name="reads &quot;&lt;testcase&gt;&quot; and a > b" classname="x" time="0.001" />
+    <testcase name="fails" classname="x" time="0.000777"><failure type="AssertionError" message="1 !== 2">at a.ts:8</failure></testcase>
+    <testsuite name="nested" tests="1"><testcase name="deep" time="0" /></testsuite>
+    <testcase name="left out" time="0">
+      <skipped />
+    </testcase>
+  </testsuite>
+</testsuites>`
+
+const NODE = `<?xml version="1.0" encoding="utf-8"?>
+<testsuites>
+	<testsuite name="x" time="0.1" tests="2" failures="1">
+		<testcase name="passes" time="0.01" classname="test"/>
+		<testcase name="fails" time="0.01" classname="test" failure="a &gt; b">
+			<failure type="testCodeFailure" message="a"><![CDATA[stack]]></failure>
+		</testcase>
+	</testsuite>
+</testsuites>`
+
+describe('countResults', () => {
+  it('counts a report of Bun', () => {
+    assert.deepEqual(countResults(BUN), { passed: 2, failed: 1, skipped: 1 })
+  })
+
+  it('counts a report of Node', () => {
+    assert.deepEqual(countResults(NODE), { passed: 1, failed: 1, skipped: 0 })
+  })
+
+  it('finds nothing in a report without tests', () => {
+    assert.deepEqual(countResults('<testsuites></testsuites>'), { passed: 0, failed: 0, skipped: 0 })
+  })
+})
+
+describe('sum', () => {
+  it('adds reports up', () => {
+    assert.deepEqual(sum([countResults(BUN), countResults(NODE)]), { passed: 3, failed: 2, skipped: 1 })
+  })
+})

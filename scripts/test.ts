@@ -1,0 +1,64 @@
+/**
+ * `npm test`: lint, type checks and all tests on both runtimes, through turbo, so that what has not changed
+ * is not run again. The last line is the count over all of them, read from the reports the runners write.
+ */
+import { Glob, spawn } from 'bun'
+import { type Counts, countResults, sum } from './junit.ts'
+
+const CHECKS = ['lint', 'typecheck']
+const TESTS = ['test:bun', 'test:node']
+/** Where the test runners write their reports, by package. */
+const REPORTS = new Glob('{.,packages/*,examples/*,tests}/.results/*.xml')
+
+/** Runs turbo tasks; their output is shown as they go. True if all succeeded. */
+async function turbo(tasks: readonly string[]): Promise<boolean> {
+  const run = spawn(
+    ['turbo', 'run', ...tasks, '--continue=always', '--output-logs=new-only', '--log-order=grouped'],
+    {
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1' }
+    }
+  )
+  return (await run.exited) === 0
+}
+
+async function readReports(): Promise<{ counts: Counts; reports: number }> {
+  const reports = [...REPORTS.scanSync({ cwd: '.', dot: true })].sort()
+  const counts = await Promise.all(reports.map(async (file) => countResults(await Bun.file(file).text())))
+  for (const [index, file] of reports.entries()) {
+    const { passed, failed, skipped } = counts[index] as Counts
+    console.log(`${file}: ${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
+  }
+  return { counts: sum(counts), reports: reports.length }
+}
+
+async function removeReports(): Promise<void> {
+  for (const file of REPORTS.scanSync({ cwd: '.', dot: true })) await Bun.file(file).delete()
+}
+
+await removeReports()
+const total: Counts = { passed: 0, failed: 0, skipped: 0 }
+for (const check of CHECKS) {
+  if (await turbo([check])) total.passed++
+  else {
+    total.failed++
+    console.log(`The check '${check}' failed; see above`)
+  }
+}
+const testsSucceeded = await turbo(TESTS)
+const { counts, reports } = await readReports()
+total.passed += counts.passed
+total.failed += counts.failed
+total.skipped += counts.skipped
+if (!testsSucceeded && counts.failed === 0) {
+  total.failed++
+  console.log(
+    'A test run ended without a report of a failed test (it crashed, or could not be built); see above'
+  )
+}
+if (reports === 0) {
+  total.failed++
+  console.log('No test wrote a report')
+}
+console.log(`${total.passed} passed, ${total.failed} failed`)
+process.exit(total.failed === 0 && total.skipped === 0 ? 0 : 1)
