@@ -1,0 +1,145 @@
+/** One raw socket that keeps a fixed number of encoded requests outstanding until it is told to stop or is lost. */
+import type { Socket } from 'bun'
+import { ERROR_PAUSE, type Outstanding } from './load.ts'
+import type { Meter } from './meter.ts'
+import { AnswerCounter, type EncodedRequests } from './nest-frames.ts'
+
+/** What all connections of a raw load share. */
+export interface RawPlan {
+  readonly host: string
+  readonly port: number
+  /** Requests outstanding on each connection. */
+  readonly pipeline: number
+  readonly requests: EncodedRequests
+  /** Characters of the right answer's JSON. */
+  readonly answerLength: number
+  readonly meter: Meter
+  readonly outstanding: Outstanding
+  /** Told once, when the connection ends without `close`. */
+  lost(connection: RawConnection): void
+}
+
+/** Requests handed over together. A connection's echoes come in the order of its requests. */
+interface Batch {
+  readonly sentAt: number
+  count: number
+}
+
+export class RawConnection {
+  readonly #plan: RawPlan
+  readonly #answers: AnswerCounter
+  readonly #batches: Batch[] = []
+  #socket: Socket | undefined
+  #running = false
+  #inFlight = 0
+  /** Where in the encoded requests the next byte is, and how many bytes from there may be sent now. */
+  #offset = 0
+  #owed = 0
+
+  /** Rejects when the server cannot be reached. */
+  static async open(plan: RawPlan): Promise<RawConnection> {
+    const connection = new RawConnection(plan)
+    connection.#socket = await Bun.connect({
+      hostname: plan.host,
+      port: plan.port,
+      socket: {
+        data: (_socket, chunk) => connection.#read(chunk),
+        drain: () => connection.#flush(),
+        close: () => connection.#lost('connection closed'),
+        error: (_socket, error) => connection.#lost(error)
+      }
+    })
+    return connection
+  }
+
+  private constructor(plan: RawPlan) {
+    this.#plan = plan
+    this.#answers = new AnswerCounter(plan.answerLength)
+  }
+
+  start(): void {
+    this.#running = true
+    this.#send(this.#plan.pipeline)
+  }
+
+  /** Sends no further request. Answers still count. */
+  finish(): void {
+    this.#running = false
+  }
+
+  close(): void {
+    this.#running = false
+    const socket = this.#socket
+    this.#socket = undefined
+    socket?.end()
+  }
+
+  readonly #send = (count: number): void => {
+    if (!this.#running) return
+    this.#batches.push({ sentAt: performance.now(), count })
+    this.#inFlight += count
+    this.#plan.outstanding.add(count)
+    this.#owed += count * this.#plan.requests.frameLength
+    this.#flush()
+  }
+
+  /** Writes what is owed as far as the socket takes it; `drain` asks for the rest. */
+  #flush(): void {
+    const { bytes } = this.#plan.requests
+    const lap = bytes.length / 2
+    while (this.#owed > 0 && this.#socket !== undefined) {
+      const written = this.#socket.write(bytes, this.#offset, Math.min(this.#owed, lap))
+      if (written <= 0) return
+      this.#offset = (this.#offset + written) % lap
+      this.#owed -= written
+    }
+  }
+
+  #read(chunk: Uint8Array): void {
+    const before = this.#answers.right
+    const wrongBefore = this.#answers.wrong
+    try {
+      this.#answers.feed(chunk)
+    } catch (error) {
+      this.#socket?.terminate()
+      this.#lost(error)
+      return
+    }
+    const right = this.#answers.right - before
+    const wrong = this.#answers.wrong - wrongBefore
+    if (right > 0) {
+      this.#settle(right, performance.now())
+      this.#send(right)
+    }
+    if (wrong > 0) {
+      this.#settle(wrong)
+      this.#plan.meter.failed(`wrong answer: expected a frame of length ${this.#plan.answerLength}`, wrong)
+      setTimeout(this.#send, ERROR_PAUSE, wrong)
+    }
+  }
+
+  /** Takes the oldest `count` requests off; `answeredAt` is when, if they were answered rightly. */
+  #settle(count: number, answeredAt?: number): void {
+    this.#inFlight -= count
+    this.#plan.outstanding.remove(count)
+    for (let left = count; left > 0; ) {
+      const oldest = this.#batches[0]
+      if (oldest === undefined) throw new Error('the server answered more requests than it was sent')
+      const taken = Math.min(left, oldest.count)
+      if (answeredAt !== undefined) this.#plan.meter.answers(answeredAt - oldest.sentAt, taken)
+      left -= taken
+      oldest.count -= taken
+      if (oldest.count === 0) this.#batches.shift()
+    }
+  }
+
+  #lost(reason: unknown): void {
+    if (this.#socket === undefined) return
+    this.#socket = undefined
+    this.#running = false
+    this.#plan.meter.failed(reason, this.#inFlight)
+    this.#plan.outstanding.remove(this.#inFlight)
+    this.#inFlight = 0
+    this.#plan.lost(this)
+  }
+}

@@ -1,0 +1,128 @@
+/** One measurement from its options to its result: find or start the server, load it, read the clocks, clean up. */
+import { ClosedLoop } from './load/closed-loop.ts'
+import type { Load } from './load/load.ts'
+import { Meter } from './load/meter.ts'
+import { RawLoad } from './load/raw-load.ts'
+import type { BenchOptions } from './options/bench-options.ts'
+import { type Pinning, pinSelf, planPinning } from './process/pinning.ts'
+import { cpuMicroseconds, residentMegabytes } from './process/proc-stat.ts'
+import { nodeVersion, ServerError, ServerProcess } from './process/server-process.ts'
+import { describeEnvironment } from './report/environment.ts'
+import { describeMeasurement, type Measurement, type Usage } from './report/measurement.ts'
+import { showProgress } from './report/progress.ts'
+import { echoClients, targets } from './targets/targets.ts'
+
+/** Milliseconds that outstanding requests get after the measurement; less where the server is known to be gone. */
+const PATIENCE = { alive: 5_000, gone: 1_000 }
+
+const NEVER = new Promise<never>(() => {})
+
+/**
+ * Measures once. A server that dies meanwhile is no exception: the result then has errors.
+ *
+ * @throws ServerError if there is no server to measure
+ */
+export async function measure(options: BenchOptions): Promise<Measurement> {
+  const plan = planPinning()
+  const started = await findServer(options, plan)
+  try {
+    const pinning = started === undefined ? withoutServer(plan) : plan
+    if (pinning.client !== null) pinSelf(pinning.client)
+    return await measureServer(options, started, pinning)
+  } finally {
+    await started?.stop()
+  }
+}
+
+async function measureServer(
+  options: BenchOptions,
+  started: ServerProcess | undefined,
+  pinning: Pinning
+): Promise<Measurement> {
+  const port = started?.port ?? options.port
+  const pid = started?.pid ?? null
+  const environment = describeEnvironment(
+    pinning,
+    options.runtime === 'node' && started ? nodeVersion() : null
+  )
+  const exited = started?.exited ?? NEVER
+  const meter = new Meter()
+  const load = await openLoad(options, port, meter)
+  const startedAt = new Date()
+  const hideProgress = showProgress(options.target, meter, options.warmup + options.duration)
+
+  load.start()
+  await pass(options.warmup, exited)
+  const cpu = { server: pid === null ? null : cpuMicroseconds(pid), client: process.cpuUsage() }
+  meter.start()
+  const alive = await pass(options.duration, exited)
+  meter.stop()
+  const clientCpu = process.cpuUsage(cpu.client)
+  const usage: Usage = {
+    serverCpuUs: pid === null ? null : difference(cpuMicroseconds(pid), cpu.server),
+    clientCpuUs: clientCpu.user + clientCpu.system,
+    serverRssMb: pid === null ? null : residentMegabytes(pid)
+  }
+  await load.finish(alive ? PATIENCE.alive : PATIENCE.gone)
+  hideProgress()
+  await load.close()
+  return describeMeasurement(options, { port, pid }, meter, usage, startedAt, environment)
+}
+
+/** Starts the server, unless one is listening. `undefined`: one is. */
+async function findServer(options: BenchOptions, pinning: Pinning): Promise<ServerProcess | undefined> {
+  const { host, port, spawn, target, runtime } = options
+  if (port !== 0 && (await isListening(host, port))) return undefined
+  if (!spawn) {
+    throw new ServerError(
+      `No server is listening on ${host}:${port}. Start it (\`bun run ${target}\`), or leave --no-spawn out.`
+    )
+  }
+  return ServerProcess.start({ program: targets[target].server, runtime, host, port, cpu: pinning.server })
+}
+
+async function isListening(hostname: string, port: number): Promise<boolean> {
+  try {
+    const socket = await Bun.connect({ hostname, port, socket: { data: () => {} } })
+    socket.end()
+    return true
+  } catch {
+    return false
+  }
+}
+
+async function openLoad(options: BenchOptions, port: number, meter: Meter): Promise<Load> {
+  const { client, host, connections, concurrency, method } = options
+  const payload = echoPayload(options.payload)
+  if (client === 'raw') {
+    return RawLoad.open({ host, port, connections, pipeline: concurrency / connections, payload, meter })
+  }
+  const open = await echoClients[client]()
+  const clients = await Promise.all(Array.from({ length: connections }, () => open(host, port, method)))
+  return new ClosedLoop({ clients, concurrency, payload, meter })
+}
+
+/** `length` ASCII letters: as many bytes as characters, and nothing that JSON escapes. */
+function echoPayload(length: number): string {
+  const alphabet = 'abcdefghijklmnopqrstuvwxyz'
+  return alphabet.repeat(Math.ceil(length / alphabet.length)).slice(0, length)
+}
+
+/** Waits; resolves to `false` at once if the server ends first. */
+async function pass(seconds: number, exited: Promise<unknown>): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const timer = setTimeout(resolve, seconds * 1000, true)
+  void exited.then(() => resolve(false))
+  const alive = await promise
+  clearTimeout(timer)
+  return alive
+}
+
+const difference = (later: number | null, earlier: number | null): number | null =>
+  later === null || earlier === null ? null : later - earlier
+
+const withoutServer = ({ client, note }: Pinning): Pinning => ({
+  server: null,
+  client,
+  note: note ?? 'server not pinned: it was listening already'
+})

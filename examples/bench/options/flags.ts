@@ -1,0 +1,142 @@
+/**
+ * Command-line flags as a table: what a flag takes, how it is read, what the help and the error messages say.
+ * Knows nothing of any particular command.
+ */
+import { parseArgs } from 'node:util'
+
+/** A command line that cannot be run. The message is for the person who typed it; commands exit with code 2. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** One flag. `read` returns `undefined` for a value that is not allowed. */
+export interface Flag<T> {
+  readonly type: 'string' | 'boolean'
+  readonly allowed: string
+  readonly help: string
+  read(given: string): T | undefined
+}
+
+type FlagTable = Readonly<Record<string, Flag<unknown>>>
+type FlagValues<F extends FlagTable> = {
+  [K in keyof F]: (F[K] extends Flag<infer T> ? T : never) | undefined
+}
+
+export const integer = (min: number, max: number, help: string): Flag<number> => ({
+  type: 'string',
+  allowed: `a whole number from ${min} to ${max}`,
+  help,
+  read: (given) => (/^\d+$/.test(given) ? within(Number(given), min, max) : undefined)
+})
+
+export const seconds = (min: number, max: number, help: string): Flag<number> => ({
+  type: 'string',
+  allowed: `seconds, a number from ${min} to ${max}`,
+  help,
+  read: (given) => (/^\d+(\.\d+)?$/.test(given) ? within(Number(given), min, max) : undefined)
+})
+
+export const choice = <const T extends string>(values: readonly T[], help: string): Flag<T> => ({
+  type: 'string',
+  allowed: values.join(' or '),
+  help,
+  read: (given) => values.find((value) => value === given)
+})
+
+/** Several of `values`, separated by commas, each at most once. */
+export const choices = <const T extends string>(values: readonly T[], help: string): Flag<readonly T[]> => ({
+  type: 'string',
+  allowed: `one or more of ${values.join(', ')}, separated by commas`,
+  help,
+  read: (given) => {
+    const parts = given.split(',')
+    const chosen = values.filter((value) => parts.includes(value))
+    return chosen.length === parts.length ? chosen : undefined
+  }
+})
+
+export const text = (allowed: string, help: string): Flag<string> => ({
+  type: 'string',
+  allowed,
+  help,
+  read: (given) => (given === '' ? undefined : given)
+})
+
+/** `--name` is true, `--no-name` is false, neither is `undefined`. */
+export const toggle = (help: string): Flag<boolean> => ({
+  type: 'boolean',
+  allowed: 'no value',
+  help,
+  read: () => undefined
+})
+
+/**
+ * Reads a command line against a table of flags. A flag that is absent is `undefined`: defaults are the caller's.
+ *
+ * @throws UsageError naming the flag, what was given and what is allowed
+ */
+export function parseFlags<F extends FlagTable>(flags: F, argv: readonly string[]): FlagValues<F> {
+  const given = parseStrictly(flags, argv)
+  const values = Object.entries(flags).map(([name, flag]) => {
+    const value = given[name]
+    if (value === undefined || typeof value === 'boolean') return [name, value]
+    const read = flag.read(value)
+    if (read === undefined) throw new UsageError(`--${name}: got '${value}', expected ${flag.allowed}`)
+    return [name, read]
+  })
+  return Object.fromEntries(values) as FlagValues<F>
+}
+
+/** The lines of `--help` that describe the flags. */
+export function describeFlags(flags: FlagTable): string {
+  const names = Object.entries(flags).map(([name, { type }]) =>
+    type === 'boolean' ? `--[no-]${name}` : `--${name}`
+  )
+  const width = Math.max(...names.map((name) => name.length))
+  return Object.values(flags)
+    .map(({ type, help, allowed }, index) => {
+      const detail = type === 'boolean' ? '' : ` (${allowed})`
+      return `  ${names[index]?.padEnd(width)}  ${help}${detail}`
+    })
+    .join('\n')
+}
+
+function parseStrictly(flags: FlagTable, argv: readonly string[]) {
+  const options = Object.fromEntries(Object.entries(flags).map(([name, { type }]) => [name, { type }]))
+  try {
+    const { values, tokens } = parseArgs({
+      args: [...argv],
+      options,
+      strict: true,
+      allowNegative: true,
+      allowPositionals: false,
+      tokens: true
+    })
+    rejectContradictions(tokens)
+    return values
+  } catch (error) {
+    if (error instanceof UsageError) throw error
+    throw new UsageError(describeParseError(error instanceof Error ? error.message : String(error), flags))
+  }
+}
+
+function rejectContradictions(tokens: readonly { kind: string; name?: string; rawName?: string }[]): void {
+  const seen = new Map<string, string>()
+  for (const { kind, name, rawName } of tokens) {
+    if (kind !== 'option' || name === undefined || rawName === undefined) continue
+    const earlier = seen.get(name)
+    if (earlier !== undefined) {
+      throw new UsageError(`${rawName}: given after ${earlier}, expected one of them, once`)
+    }
+    seen.set(name, rawName)
+  }
+}
+
+function describeParseError(message: string, flags: FlagTable): string {
+  const flag = flags[/--(?:no-)?([a-z-]+)/.exec(message)?.[1] ?? '']
+  if (flag !== undefined) return `${message}: expected ${flag.allowed}`
+  const names = Object.keys(flags).map((name) => `--${name}`)
+  return `${message}. Allowed: ${names.join(' ')}`
+}
+
+const within = (value: number, min: number, max: number) => (value >= min && value <= max ? value : undefined)

@@ -1,0 +1,28 @@
+/** What a process has used, from Linux's /proc. Elsewhere, and for a process that is gone: `null`. */
+import { readFileSync } from 'node:fs'
+
+/** Clock ticks in /proc are 1/100 s in Linux's user-space interface on every architecture Bun and Node run on. */
+const MICROSECONDS_PER_TICK = 10_000
+
+/** User and system time of all threads of `pid` in microseconds, in steps of 10,000. */
+export function cpuMicroseconds(pid: number): number | null {
+  const stat = readProc(pid, 'stat')
+  if (stat === null) return null
+  // The name, in parentheses, may itself hold blanks and parentheses. utime and stime are fields 14 and 15 of proc(5).
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11]) + Number(fields[12])) * MICROSECONDS_PER_TICK
+}
+
+/** Memory of `pid` that is in RAM (VmRSS), in MiB. */
+export function residentMegabytes(pid: number): number | null {
+  const kibibytes = /^VmRSS:\s*(\d+) kB$/m.exec(readProc(pid, 'status') ?? '')?.[1]
+  return kibibytes === undefined ? null : Number(kibibytes) / 1024
+}
+
+function readProc(pid: number, file: string): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, 'utf8')
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,94 @@
+/** The result of one measurement: the JSON object that `run-bench.ts` prints. The bench README explains each figure. */
+import type { Latencies, Meter } from '../load/meter.ts'
+import type { BenchOptions, Runtime } from '../options/bench-options.ts'
+import type { ClientName, TargetName } from '../targets/targets.ts'
+import type { Environment } from './environment.ts'
+
+export interface Measurement extends Latencies {
+  readonly target: TargetName
+  readonly client: ClientName
+  /** How our own client asked; `null` for the others. */
+  readonly method: string | null
+  /** What ran the server; `null` if it was not started by the bench. */
+  readonly runtime: Runtime | null
+  readonly host: string
+  readonly port: number
+  readonly concurrency: number
+  readonly connections: number
+  /** Seconds: as asked for, as asked for, and as measured. */
+  readonly duration: number
+  readonly warmup: number
+  readonly measuredSeconds: number
+  /** Bytes. */
+  readonly payload: number
+  /** Right answers per measured second. */
+  readonly rps: number
+  readonly completed: number
+  readonly errors: number
+  readonly firstError: string | null
+  /** Microseconds of user and system time; `null` where it cannot be known. */
+  readonly serverCpuUsPerRequest: number | null
+  readonly clientCpuUsPerRequest: number | null
+  /** MiB at the end of the measurement; `null` where it cannot be known. */
+  readonly serverRssMb: number | null
+  readonly serverPid: number | null
+  readonly startedAt: string
+  readonly environment: Environment
+}
+
+/** What was read from the system while the meter ran. */
+export interface Usage {
+  readonly serverCpuUs: number | null
+  readonly clientCpuUs: number
+  readonly serverRssMb: number | null
+}
+
+export interface MeasuredServer {
+  readonly port: number
+  /** `null`: it was listening already. */
+  readonly pid: number | null
+}
+
+export function describeMeasurement(
+  options: BenchOptions,
+  server: MeasuredServer,
+  meter: Meter,
+  usage: Usage,
+  startedAt: Date,
+  environment: Environment
+): Measurement {
+  const { target, client, method, runtime, host, concurrency, connections, duration, warmup, payload } =
+    options
+  const { completed, errors, seconds } = meter
+  const perRequest = (microseconds: number | null) =>
+    microseconds === null || completed === 0 ? null : round(microseconds / completed, 3)
+  return {
+    target,
+    client,
+    method: client === 'elysia' ? method : null,
+    runtime: server.pid === null ? null : runtime,
+    host,
+    port: server.port,
+    concurrency,
+    connections,
+    duration,
+    warmup,
+    measuredSeconds: round(seconds, 3),
+    payload,
+    rps: round(seconds === 0 ? 0 : completed / seconds, 1),
+    ...meter.latencies(),
+    completed,
+    errors,
+    firstError: meter.firstError ?? null,
+    serverCpuUsPerRequest: perRequest(usage.serverCpuUs),
+    clientCpuUsPerRequest: perRequest(usage.clientCpuUs),
+    serverRssMb: usage.serverRssMb === null ? null : round(usage.serverRssMb, 1),
+    serverPid: server.pid,
+    startedAt: startedAt.toISOString(),
+    environment
+  }
+}
+
+function round(value: number, digits: number): number {
+  return Number(value.toFixed(digits))
+}

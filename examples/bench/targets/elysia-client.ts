@@ -1,0 +1,29 @@
+/** This project's client, as `connect()` makes it, speaking Nest's wire. */
+import { connect } from 'elysia-microservices/client'
+import type { OpenEchoClient } from './echo-client.ts'
+
+// What goes wrong is counted; nothing needs to be said about each connection of a lost server.
+const silent = { error: () => {}, warn: () => {} }
+
+export const openEchoClient: OpenEchoClient = async (host, port, method) => {
+  const client = connect({ transport: 'tcp', protocol: 'nest', host, port, logger: silent })
+  await client.connect()
+  return {
+    echo:
+      method === 'request'
+        ? (payload, answered, failed) => {
+            client.request('echo', payload).then(answered, failed)
+          }
+        : (payload, answered, failed) => {
+            let answer: unknown
+            client.send('echo', payload).subscribe({
+              next: (value) => {
+                answer = value
+              },
+              complete: () => answered(answer),
+              error: failed
+            })
+          },
+    close: () => client.close()
+  }
+}
