@@ -15,6 +15,23 @@ export interface CallOptions {
   readonly headers?: Headers
 }
 
+/** What a stream may say beside pattern and data. */
+export interface StreamOptions extends CallOptions {
+  /**
+   * Values the other side may send before more are asked for with `StreamCall.request`.
+   * Default: as many as are taken; the receiver is never asked.
+   */
+  readonly demand?: number
+}
+
+/** A stream on its way. */
+export interface StreamCall {
+  /** Gives the call up. */
+  cancel(): void
+  /** Lets the other side send `n` more values; only for a stream that was given a `demand`. */
+  request(n: number): void
+}
+
 /** Takes the answer of a stream: any number of values, then one `complete` or one `error`. */
 export interface CallReceiver {
   next(value: unknown): void
@@ -26,8 +43,8 @@ export interface CallReceiver {
 export interface Caller {
   /** The first value of the answer; `undefined` if it ends without one. */
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown>
-  /** All values of the answer. Returns the function that gives the call up. */
-  stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: CallOptions): () => void
+  /** All values of the answer. */
+  stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall
   /** Sends an event. Resolves once it is handed to the connected socket: nobody answers an event. */
   emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers'>): Promise<void>
 }

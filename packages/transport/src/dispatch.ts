@@ -55,9 +55,12 @@ export class IncomingMessage<Data = unknown> {
   readonly connection: Connection
   /** Whether the caller waits for an answer. */
   readonly kind: 'request' | 'event'
+  /** Milliseconds the caller waits, counted from its sending; `undefined` if it does not say. */
+  readonly deadline: number | undefined
   #aborter: AbortController | undefined
   #release: (() => void) | undefined
   #ended = false
+  #aborted = false
 
   constructor(
     pattern: string,
@@ -65,7 +68,8 @@ export class IncomingMessage<Data = unknown> {
     data: Data,
     metadata: unknown,
     connection: Connection,
-    kind: 'request' | 'event'
+    kind: 'request' | 'event',
+    deadline?: number
   ) {
     this.pattern = pattern
     this.route = route
@@ -73,6 +77,7 @@ export class IncomingMessage<Data = unknown> {
     this.metadata = metadata
     this.connection = connection
     this.kind = kind
+    this.deadline = deadline
   }
 
   /** Kind of the transport the message came by. */
@@ -94,7 +99,8 @@ export class IncomingMessage<Data = unknown> {
     if (this.#aborter === undefined) {
       const aborter = new AbortController()
       this.#aborter = aborter
-      if (this.kind === 'request' && !this.#ended)
+      if (this.#aborted) aborter.abort()
+      else if (this.kind === 'request' && !this.#ended)
         this.#release = this.connection.onClose(() => aborter.abort())
     }
     return this.#aborter.signal
@@ -107,5 +113,12 @@ export class IncomingMessage<Data = unknown> {
       this.#release()
       this.#release = undefined
     }
+  }
+
+  /** Called by the protocol when the caller has given the message up: aborts its signal. */
+  abort(): void {
+    this.end()
+    this.#aborted = true
+    this.#aborter?.abort()
   }
 }

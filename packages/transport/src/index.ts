@@ -1,7 +1,7 @@
 /** The public interface of the transport. What is not listed here does not exist for users. */
 
 // For users
-export type { Caller, CallOptions, CallReceiver } from './call.ts'
+export type { Caller, CallOptions, CallReceiver, StreamCall, StreamOptions } from './call.ts'
 export type { Headers } from './dispatch.ts'
 // For other packages and for those who write a transport or a dispatcher
 export { type Connection, type Dispatcher, IncomingMessage, NO_HANDLER } from './dispatch.ts'

@@ -49,22 +49,21 @@ class TransportClient implements UntypedClient {
   }
 
   send<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): Observable<Value> {
-    return new Observable<Value>((subscriber) =>
-      this.#transport.stream(
-        pattern,
-        data,
-        {
-          next: (value) => subscriber.next(value as Value),
-          complete: () => subscriber.complete(),
-          error: (error) => subscriber.error(error)
-        },
-        options
-      )
-    )
+    return new Observable<Value>((subscriber) => {
+      const receiver = {
+        next: (value: unknown) => subscriber.next(value as Value),
+        complete: () => subscriber.complete(),
+        error: (error: Error) => subscriber.error(error)
+      }
+      const call = this.#transport.stream(pattern, data, receiver, options)
+      return () => call.cancel()
+    })
   }
 
   stream<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): AsyncIterableIterator<Value> {
-    return streamValues<Value>((receiver) => this.#transport.stream(pattern, data, receiver, options))
+    return streamValues<Value>((receiver, demand) =>
+      this.#transport.stream(pattern, data, receiver, { ...options, demand })
+    )
   }
 
   emit(pattern: Pattern, data?: unknown, options?: EmitOptions): Promise<void> {

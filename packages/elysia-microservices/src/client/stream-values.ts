@@ -1,16 +1,18 @@
 /** An async iterator over the values of a call. */
-import { type CallReceiver, PayloadTooLargeError } from '@elysia-microservices/transport'
+import { type CallReceiver, PayloadTooLargeError, type StreamCall } from '@elysia-microservices/transport'
 
-/** Values that may wait for a slow reader: Nest's wire has no way to ask the server to slow down. */
+/** Values the server may be ahead of the reader, where the protocol can tell it. */
+const WINDOW = 64
+/** Values that may wait for a slow reader where it cannot: Nest's wire has no way to slow a server down. */
 const MAX_WAITING = 100_000
 
 /**
  * Starts the call when the first value is asked for, and gives it up when the loop is left.
- * @param start starts the call and returns the function that gives it up
+ * @param start starts the call, with the number of values it may send before it is asked for more
  * @throws {PayloadTooLargeError} the reader is slower than the stream by 100,000 values
  */
 export async function* streamValues<Value>(
-  start: (receiver: CallReceiver) => () => void
+  start: (receiver: CallReceiver, demand: number) => StreamCall
 ): AsyncGenerator<Value, void, undefined> {
   let waiting: unknown[] = []
   let ended = false
@@ -21,23 +23,30 @@ export async function* streamValues<Value>(
     ended = true
     wake()
   }
-  const cancel = start({
+  const receiver: CallReceiver = {
     next(value) {
       if (ended) return
       waiting.push(value)
       if (waiting.length > MAX_WAITING) {
-        cancel()
+        call.cancel()
         end(new PayloadTooLargeError('the reader of a stream', MAX_WAITING, waiting.length, 'unread values'))
       } else wake()
     },
     complete: end,
     error: end
-  })
+  }
+  const call = start(receiver, WINDOW)
+  let read = 0
   try {
     while (true) {
       const values = waiting
       waiting = []
-      for (const value of values) yield value as Value
+      for (const value of values) {
+        yield value as Value
+        if (++read < WINDOW / 2 || ended) continue
+        call.request(read)
+        read = 0
+      }
       if (waiting.length > 0) continue
       if (failure !== undefined) throw failure
       if (ended) return
@@ -47,6 +56,6 @@ export async function* streamValues<Value>(
     }
   } finally {
     ended = true
-    cancel()
+    call.cancel()
   }
 }

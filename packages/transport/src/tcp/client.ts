@@ -1,5 +1,5 @@
 /** The TCP client: one connection, made when it is first needed and again after it was lost. */
-import type { CallOptions, CallReceiver } from '../call.ts'
+import type { CallOptions, CallReceiver, StreamCall, StreamOptions } from '../call.ts'
 import { ConnectionError } from '../errors.ts'
 import type { Pattern } from '../pattern.ts'
 import { NestRequester } from '../protocol/nest/requester.ts'
@@ -40,10 +40,10 @@ export class TcpClient implements ClientTransport {
     return this.#open().requester.request(pattern, data, options)
   }
 
-  stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: CallOptions): () => void {
+  stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall {
     if (this.#closing === undefined) return this.#open().requester.stream(pattern, data, receiver, options)
     receiver.error(closedError())
-    return () => {}
+    return { cancel() {}, request() {} }
   }
 
   emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers'>): Promise<void> {

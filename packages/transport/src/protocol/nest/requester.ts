@@ -2,7 +2,7 @@
  * The asking side of Nest's TCP wire: calls in, frames out; reply packets in, answers out. One instance for
  * each connection, from the moment it is being made. Calls made before it is open wait here.
  */
-import type { Caller, CallOptions, CallReceiver } from '../../call.ts'
+import type { Caller, CallOptions, CallReceiver, StreamCall, StreamOptions } from '../../call.ts'
 import {
   CanceledError,
   ConnectionError,
@@ -91,11 +91,15 @@ export class NestRequester implements ProtocolConnection, Caller {
     })
   }
 
-  stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: CallOptions): () => void {
+  stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall {
     const call = new PendingStream(pattern, receiver)
     this.#start(call, data, options)
-    return () => {
-      if (this.#calls.delete(call)) call.release()
+    return {
+      cancel: () => {
+        if (this.#calls.delete(call)) call.release()
+      },
+      // This wire has no demand: values come as fast as the server makes them.
+      request() {}
     }
   }
 
