@@ -1,4 +1,5 @@
 /** One measurement from its options to its result: find or start the server, load it, read the clocks, clean up. */
+import { BenchError } from './errors.ts'
 import { ClosedLoop } from './load/closed-loop.ts'
 import type { Load } from './load/load.ts'
 import { Meter } from './load/meter.ts'
@@ -6,7 +7,7 @@ import { RawLoad } from './load/raw-load.ts'
 import type { BenchOptions } from './options/bench-options.ts'
 import { type Pinning, pinSelf, planPinning } from './process/pinning.ts'
 import { cpuMicroseconds, residentMegabytes } from './process/proc-stat.ts'
-import { nodeVersion, ServerError, ServerProcess } from './process/server-process.ts'
+import { nodeVersion, ServerProcess } from './process/server-process.ts'
 import { describeEnvironment } from './report/environment.ts'
 import { describeMeasurement, type Measurement, type Usage } from './report/measurement.ts'
 import { showProgress } from './report/progress.ts'
@@ -20,7 +21,7 @@ const NEVER = new Promise<never>(() => {})
 /**
  * Measures once. A server that dies meanwhile is no exception: the result then has errors.
  *
- * @throws ServerError if there is no server to measure
+ * @throws BenchError if there is no server to measure
  */
 export async function measure(options: BenchOptions): Promise<Measurement> {
   const plan = planPinning()
@@ -74,7 +75,7 @@ async function findServer(options: BenchOptions, pinning: Pinning): Promise<Serv
   const { host, port, spawn, target, runtime } = options
   if (port !== 0 && (await isListening(host, port))) return undefined
   if (!spawn) {
-    throw new ServerError(
+    throw new BenchError(
       `No server is listening on ${host}:${port}. Start it (\`bun run ${target}\`), or leave --no-spawn out.`
     )
   }

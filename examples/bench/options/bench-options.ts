@@ -1,7 +1,8 @@
 /** The options of one measurement: flags of `run-bench.ts`, their defaults and how they depend on each other. */
+import { UsageError } from '../errors.ts'
 import { type Method, methods } from '../targets/echo-client.ts'
 import { type ClientName, clientNames, type TargetName, targetNames, targets } from '../targets/targets.ts'
-import { choice, describeFlags, integer, parseFlags, seconds, text, toggle, UsageError } from './flags.ts'
+import { choice, describeFlags, integer, parseFlags, seconds, text, toggle } from './flags.ts'
 
 export const runtimes = ['bun', 'node'] as const
 export type Runtime = (typeof runtimes)[number]

@@ -3,11 +3,7 @@
  * Knows nothing of any particular command.
  */
 import { parseArgs } from 'node:util'
-
-/** A command line that cannot be run. The message is for the person who typed it; commands exit with code 2. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError'
-}
+import { UsageError } from '../errors.ts'
 
 /** One flag. `read` returns `undefined` for a value that is not allowed. */
 export interface Flag<T> {

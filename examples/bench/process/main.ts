@@ -1,8 +1,7 @@
 /** How a command of the bench ends: its output complete, its servers gone, its exit code right. */
-import { UsageError } from '../options/flags.ts'
-import { ServerError } from './server-process.ts'
+import { BenchError, UsageError } from '../errors.ts'
 
-const EXIT_CODES = { SIGINT: 130, SIGTERM: 143 } as const
+const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 
 /** Writes all of `text` to stdout, also to a pipe that is read slowly. */
 export async function print(text: string): Promise<void> {
@@ -10,35 +9,34 @@ export async function print(text: string): Promise<void> {
 }
 
 /**
- * Runs a command and ends the process with the code it returns. Errors are told on stderr: code 2 for a
- * `UsageError`, else 1. Whatever ends the command, a signal included, `cleanUp` has been awaited before.
+ * Runs a command and ends the process with the code it returns, or 2 for a `UsageError`, 1 for any other error,
+ * told on stderr. Whatever ends it, a signal included, `cleanUp` has been awaited before.
  */
 export async function runCommand(
   command: () => Promise<number>,
   cleanUp: () => Promise<void>
 ): Promise<never> {
+  let ending: Promise<never> | undefined
   const end = async (code: number): Promise<never> => {
     await cleanUp()
     process.exit(code)
   }
-  const fail = (error: unknown): Promise<never> => {
-    console.error(describe(error))
-    return end(error instanceof UsageError ? 2 : 1)
+  /** Only the first reason counts: stopping makes others of its own. */
+  const endOnce = (code: number, complaint = ''): Promise<never> => {
+    if (ending === undefined && complaint !== '') console.error(complaint)
+    ending ??= end(code)
+    return ending
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => void end(EXIT_CODES[signal]))
-  process.once('uncaughtException', fail)
-  process.once('unhandledRejection', fail)
-  try {
-    return await end(await command())
-  } catch (error) {
-    return await fail(error)
-  }
+  const fail = (error: unknown) => endOnce(error instanceof UsageError ? 2 : 1, describe(error))
+
+  for (const [signal, code] of Object.entries(SIGNALS)) process.on(signal, () => void endOnce(code))
+  process.on('uncaughtException', fail)
+  process.on('unhandledRejection', fail)
+  return command().then((code) => endOnce(code), fail)
 }
 
-/** The message alone of errors that are for the person; everything of those that are for us. */
 function describe(error: unknown): string {
-  if (error instanceof UsageError) return `${error.message}\nSee --help.`
-  if (error instanceof ServerError) return error.message
+  if (error instanceof UsageError) return `${error.message}\n--help lists all flags.`
+  if (error instanceof BenchError) return error.message
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

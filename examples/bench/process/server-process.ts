@@ -1,6 +1,7 @@
 /** A server that the bench starts and stops: its process, from the command to the last signal. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { BenchError } from '../errors.ts'
 import type { Runtime } from '../options/bench-options.ts'
 import { pinned } from './pinning.ts'
 
@@ -19,11 +20,6 @@ export interface ServerOptions {
   readonly cpu: number | null
 }
 
-/** What went wrong with a server, for the person at the terminal. */
-export class ServerError extends Error {
-  override readonly name = 'ServerError'
-}
-
 /** Every process started here that has not ended, also one that does not listen yet. */
 const running = new Set<ServerProcess>()
 
@@ -38,7 +34,7 @@ export class ServerProcess {
   /**
    * Starts the program and waits until it listens.
    *
-   * @throws ServerError if it ends or stays silent instead
+   * @throws BenchError if it ends or stays silent instead
    */
   static async start(options: ServerOptions): Promise<ServerProcess> {
     const server = new ServerProcess(
@@ -53,7 +49,7 @@ export class ServerProcess {
     if (port === undefined) {
       server.kill()
       const code = await server.exited
-      throw new ServerError(
+      throw new BenchError(
         `The server ${options.program} (${options.runtime}) did not start on ${options.host}:${options.port}: ` +
           `exit code ${code}. Start it by hand to see why.`
       )
@@ -110,7 +106,7 @@ const command = ({ program, runtime, host, port }: ServerOptions): string[] => [
 function compiled(program: string): string {
   const path = join(BENCH_FOLDER, 'dist', `${program}.js`)
   if (existsSync(path)) return path
-  throw new ServerError(
+  throw new BenchError(
     `--runtime=node runs dist/${program}.js, which is not there. Run \`npm run build\` first.`
   )
 }
@@ -119,7 +115,7 @@ function compiled(program: string): string {
 function nodePath(): string {
   const path = Bun.which('node')
   if (path !== null && nodeVersion() !== null) return path
-  throw new ServerError('--runtime=node needs Node on the PATH, and found none.')
+  throw new BenchError('--runtime=node needs Node on the PATH, and found none.')
 }
 
 /** The version of Node on PATH, `null` if there is none. */
