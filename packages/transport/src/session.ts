@@ -2,6 +2,7 @@
  * One connection: the only place where a socket and a protocol meet. Collects what the protocol sends and
  * writes it once a turn, holds work back while the peer does not read, watches over messages that never end.
  */
+import type { ByteWriter } from './bytes/byte-writer.ts'
 import type { Connection } from './dispatch.ts'
 import { PayloadTooLargeError, ProtocolError } from './errors.ts'
 import type { Logger } from './logger.ts'
@@ -34,6 +35,7 @@ export class Session implements SocketListener, Output, Connection {
   readonly #options: SessionOptions
   #protocol: ProtocolConnection | undefined
   #outbox = ''
+  #bytes: ByteWriter | undefined
   #reading = false
   #flushAsked = false
   #blocked = false
@@ -65,7 +67,7 @@ export class Session implements SocketListener, Output, Connection {
   }
 
   get unsent(): number {
-    return this.#outbox.length + this.#socket.unsent
+    return this.#outbox.length + (this.#bytes?.length ?? 0) + this.#socket.unsent
   }
 
   onClose(abort: () => void): () => void {
@@ -81,6 +83,17 @@ export class Session implements SocketListener, Output, Connection {
     this.#outbox += text
     this.#streamed += text.length
     if (this.#outbox.length >= WRITE_SIZE) this.flush()
+    else if (!this.#reading) this.#askFlush()
+  }
+
+  attach(bytes: ByteWriter): void {
+    this.#bytes = bytes
+  }
+
+  committed(): void {
+    const bytes = this.#bytes as ByteWriter
+    if (this.#ending) return bytes.reset()
+    if (bytes.length >= WRITE_SIZE) this.flush()
     else if (!this.#reading) this.#askFlush()
   }
 
@@ -152,13 +165,14 @@ export class Session implements SocketListener, Output, Connection {
   drained(): Promise<void> {
     return new Promise((resolve) => {
       this.#drained = resolve
+      this.#protocol?.drain?.()
       this.flush()
     })
   }
 
-  /** Writes what is left, then ends the connection. */
-  end(): void {
+  end(reason?: Error): void {
     if (this.#ending) return
+    if (reason !== undefined) this.#log(reason)
     this.flush()
     this.#finish()
   }
@@ -179,13 +193,15 @@ export class Session implements SocketListener, Output, Connection {
   /** Ends the connection because of its peer; what this turn would have answered is not sent, as in Nest. */
   #fail(error: Error, how: 'end' | 'destroy'): void {
     if (this.#ending) return
-    this.#options.logger.error(`Closing the connection of ${this.#peer()}: ${error.message}`, error)
+    this.#log(error)
     if (how === 'destroy') this.destroy()
     else this.#finish()
   }
 
-  #peer(): string {
-    return this.remoteAddress === undefined ? 'an unnamed peer' : `${this.remoteAddress}:${this.remotePort}`
+  #log(reason: Error): void {
+    const peer =
+      this.remoteAddress === undefined ? 'an unnamed peer' : `${this.remoteAddress}:${this.remotePort}`
+    this.#options.logger.error(`Closing the connection of ${peer}: ${reason.message}`, reason)
   }
 
   // ── turns ────────────────────────────────────────────────────────────────────────────────────────────
@@ -207,15 +223,21 @@ export class Session implements SocketListener, Output, Connection {
   flush(): void {
     this.#flushAsked = false
     if (this.#ending) return
-    if (this.#outbox.length > 0) this.#write()
+    if (this.#outbox.length > 0 || (this.#bytes !== undefined && this.#bytes.length > 0)) this.#write()
     if (this.#drained !== undefined && this.#isIdle()) this.#finish()
   }
 
   #write(): void {
-    const text = this.#outbox
-    this.#outbox = ''
-    this.#streamed = 0
-    this.#socket.write(text)
+    const bytes = this.#bytes
+    if (bytes === undefined) {
+      const text = this.#outbox
+      this.#outbox = ''
+      this.#socket.write(text)
+    } else {
+      this.#streamed += bytes.length
+      this.#socket.write(bytes.written)
+      bytes.reset()
+    }
     const { unsent } = this.#socket
     const { maxSendBufferSize } = this.#options
     if (maxSendBufferSize > 0 && unsent > maxSendBufferSize) {

@@ -2,6 +2,8 @@
  * What a session expects of a protocol, and a protocol of its session. Protocols are sans-I/O: they get
  * chunks and return text through `Output`; sockets, timers and ticks belong to the session.
  */
+import type { ByteWriter } from '../bytes/byte-writer.ts'
+import type { Caller } from '../call.ts'
 
 /** One connection as its protocol sees it: chunks in, calls out. */
 export interface ProtocolConnection {
@@ -18,14 +20,43 @@ export interface ProtocolConnection {
   readonly buffered: number
   /** Requests and events whose handling has not ended. */
   readonly inFlight: number
+  /** The server wants to stop: tells the peer, if the protocol can, and takes no new work if it may refuse it. */
+  drain?(): void
+  /** A time asked for has come. */
+  wake?(now: number): void
   /** The connection is gone: fails what is pending, stops what is running. Called once. */
   close(reason?: Error): void
+}
+
+/** The side of a protocol that connects and calls. */
+export interface ClientProtocol extends ProtocolConnection {
+  /** Takes calls from the moment the connection is being made. */
+  readonly caller: Caller
+  /** The socket is connected: what has waited for it leaves. */
+  open(output: Output): void
+  wake(now: number): void
+}
+
+/** The clock of a connection, and its one timer. */
+export interface Timer {
+  /** Milliseconds, never going back. */
+  now(): number
+  /** Asks for a call of `wake` at that time, if none is due earlier. */
+  wakeAt(time: number): void
+  /** Asks for no call any more. */
+  stop(): void
 }
 
 /** The way out of a protocol: its session collects and writes. */
 export interface Output {
   /** Queues text for the peer. Everything queued in one turn leaves in one write. */
   send(text: string): void
+  /** Makes `bytes` the place where a binary protocol queues: what stands there leaves, and it is reset. */
+  attach(bytes: ByteWriter): void
+  /** Says that what was written to the attached bytes may leave. */
+  committed(): void
+  /** Logs why, writes what is queued and ends the connection. */
+  end(reason?: Error): void
   /** What is queued and has not reached the kernel: bytes, or characters not yet made bytes. */
   readonly unsent: number
   /** The peer does not take what was written: start no new work until `resume`. */

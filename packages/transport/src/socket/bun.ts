@@ -62,13 +62,12 @@ class BunSocket implements Socket {
     return this.#unsent
   }
 
-  write(text: string): void {
-    if (this.#unsent > 0) return this.#keep(Buffer.from(text, 'utf8'))
-    const written = this.#native.write(text)
-    // For ASCII, characters are bytes; other text has more bytes than characters, never fewer.
-    if (written >= text.length && written >= Buffer.byteLength(text, 'utf8')) return
+  write(data: string | Uint8Array): void {
+    if (this.#unsent > 0) return this.#keep(Buffer.from(data as string))
+    const written = this.#native.write(data)
+    if (written >= data.length && written >= Buffer.byteLength(data)) return
     // -1: closed; the close event tells the listener.
-    if (written >= 0) this.#keep(Buffer.from(text, 'utf8').subarray(written))
+    if (written >= 0) this.#keep(Buffer.from(data as string).subarray(written))
   }
 
   end(): void {

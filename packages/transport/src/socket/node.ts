@@ -61,8 +61,10 @@ class NodeSocket implements Socket {
     return this.#socket.writableLength
   }
 
-  write(text: string): void {
-    this.#socket.write(text, 'utf8')
+  write(data: string | Uint8Array): void {
+    if (typeof data === 'string') this.#socket.write(data, 'utf8')
+    // Node keeps the buffer it is given until the kernel has taken it.
+    else this.#socket.write(Buffer.from(data))
   }
 
   end(): void {

@@ -11,8 +11,11 @@ export interface Socket {
   readonly remotePort: number | undefined
   /** Bytes taken by `write` that the kernel has not taken yet. */
   readonly unsent: number
-  /** Sends text as UTF-8, after everything written before. What cannot leave now is kept and leaves later. */
-  write(text: string): void
+  /**
+   * Sends bytes, or text as UTF-8, after everything written before. What cannot leave now is kept and leaves
+   * later; bytes belong to the caller again when the method returns.
+   */
+  write(data: string | Uint8Array): void
   /** Sends FIN after everything written. Reading goes on until the peer ends too. */
   end(): void
   /** Closes at once. What is unsent is lost. Does nothing on a closed socket. */

@@ -1,10 +1,11 @@
 /** One timer for all deadlines of a connection: it is set for the earliest, not for each. */
+import type { Timer } from '../protocol/connection.ts'
 
 /** Node and Bun fire longer timers at once. */
 const MAX_DELAY = 2 ** 31 - 1
 
 /** Wakes its owner when the earliest deadline asked for has come. */
-export class DeadlineTimer {
+export class DeadlineTimer implements Timer {
   readonly #wake: (now: number) => void
   #timer: ReturnType<typeof setTimeout> | undefined
   #at = Number.POSITIVE_INFINITY

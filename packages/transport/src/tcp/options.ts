@@ -1,6 +1,12 @@
 /** The options of the TCP transport, with their defaults in one table each. */
+
+import { hasCodec, knownMimeTypes, mimeTypeOfCodec } from '../codec/codecs.ts'
+import type { Dispatcher } from '../dispatch.ts'
 import { ValidationError } from '../errors.ts'
 import { consoleLogger, type Logger } from '../logger.ts'
+import type { Credentials } from '../protocol/rsocket/composite-metadata.ts'
+import { MAX_FRAME_LENGTH } from '../protocol/rsocket/frame-type.ts'
+import type { Authenticate } from '../protocol/rsocket/options.ts'
 import { nativeSockets } from '../socket/index.ts'
 import type { SocketRuntime } from '../socket/socket.ts'
 
@@ -10,7 +16,10 @@ export interface TcpOptions {
   readonly host?: string | undefined
   /** Port. Default: 4000 (Nest's is 3000, which is where HTTP servers listen). A server takes 0 for any. */
   readonly port?: number | undefined
-  /** UTF-16 code units that may be received and wait to be handled. Default: 134,217,728, as in Nest. */
+  /**
+   * What may be received and wait to be handled: UTF-16 code units on Nest's wire, bytes on RSocket's.
+   * Default: 134,217,728, as in Nest.
+   */
   readonly maxBufferSize?: number | undefined
   /** Bytes that may be written and wait to be sent; 0 for no limit. Default: 134,217,728, as in Nest. */
   readonly maxSendBufferSize?: number | undefined
@@ -19,6 +28,10 @@ export interface TcpOptions {
    * no limit. Default: 30,000, as in Nest.
    */
   readonly incompleteMessageTimeout?: number | undefined
+  /** RSocket: bytes of one message that comes in fragments. Default: 67,108,864. */
+  readonly maxPayloadSize?: number | undefined
+  /** RSocket: bytes of a frame that is sent; longer messages are cut into fragments. Default: 16,777,215, the most. */
+  readonly fragmentSize?: number | undefined
   /** Where to report what no caller can be told. Default: the console. */
   readonly logger?: Logger | undefined
   /** Whose sockets to use. Default: those of the runtime (`Bun.listen` under Bun, else `node:net`). */
@@ -26,19 +39,50 @@ export interface TcpOptions {
 }
 
 /** Options of a TCP server. */
-export interface TcpServerOptions extends TcpOptions {}
+export interface TcpServerOptions extends TcpOptions {
+  /**
+   * RSocket: requests of one connection that may be in flight at the same time; 0 for no limit. Clients that
+   * honour leases are granted them; requests beyond are answered with `REJECTED`. Default: 0.
+   */
+  readonly maxInFlight?: number | undefined
+  /** RSocket: milliseconds a lease is good for, with `maxInFlight`. Default: 30,000. */
+  readonly leaseTimeToLive?: number | undefined
+  /**
+   * RSocket: is asked about each connection, and about each request that carries credentials. Throwing,
+   * rejecting or `false` refuses. Default: everybody is welcome.
+   */
+  readonly authenticate?: Authenticate | undefined
+}
 
 /** Options of a TCP client. */
 export interface TcpClientOptions extends TcpOptions {
-  /** What to speak. Default, and the only one yet: `'nest'`, the wire of NestJS 12. */
-  readonly protocol?: 'nest' | undefined
+  /** What to speak: `'rsocket'`, or `'nest'`, the wire of NestJS 12. Default: `'rsocket'`. */
+  readonly protocol?: 'rsocket' | 'nest' | undefined
+  /** RSocket: how data is encoded: `'json'`, `'bytes'`, or a MIME type. Default: `'json'`. */
+  readonly codec?: string | undefined
   /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
   /** Milliseconds until a connection must be made. Default: 10,000. */
   readonly connectTimeout?: number | undefined
+  /** RSocket: milliseconds between KEEPALIVE frames. Default: 20,000. */
+  readonly keepaliveInterval?: number | undefined
+  /** RSocket: milliseconds without any frame after which the server is taken for dead. Default: 90,000. */
+  readonly keepaliveLifetime?: number | undefined
+  /** RSocket: wait for the server's leases before each request. Default: false. */
+  readonly lease?: boolean | undefined
+  /** RSocket: who the client is, sent when it connects. */
+  readonly credentials?: Credentials | undefined
+  /** RSocket: answers requests that the server makes. */
+  readonly dispatcher?: Dispatcher | undefined
 }
 
-type Defaults<Options> = { readonly [Key in keyof Options]-?: NonNullable<Options[Key]> }
+/** Options that stay `undefined` when they are not given. */
+type Optional = 'authenticate' | 'credentials' | 'dispatcher'
+type Defaults<Options> = {
+  readonly [Key in Exclude<keyof Options, Optional>]-?: NonNullable<Options[Key]>
+} & {
+  readonly [Key in Extract<keyof Options, Optional>]?: Options[Key]
+}
 
 const DEFAULTS: Defaults<TcpOptions> = {
   host: 'localhost',
@@ -46,19 +90,29 @@ const DEFAULTS: Defaults<TcpOptions> = {
   maxBufferSize: 128 * 1024 * 1024,
   maxSendBufferSize: 128 * 1024 * 1024,
   incompleteMessageTimeout: 30_000,
+  maxPayloadSize: 64 * 1024 * 1024,
+  fragmentSize: MAX_FRAME_LENGTH,
   logger: consoleLogger,
   sockets: nativeSockets
 }
 
 /** What a server does where its options are silent. */
-export const SERVER_DEFAULTS: Defaults<TcpServerOptions> = DEFAULTS
+export const SERVER_DEFAULTS: Defaults<TcpServerOptions> = {
+  ...DEFAULTS,
+  maxInFlight: 0,
+  leaseTimeToLive: 30_000
+}
 
 /** What a client does where its options are silent. */
 export const CLIENT_DEFAULTS: Defaults<TcpClientOptions> = {
   ...DEFAULTS,
-  protocol: 'nest',
+  protocol: 'rsocket',
+  codec: 'json',
   timeout: 30_000,
-  connectTimeout: 10_000
+  connectTimeout: 10_000,
+  keepaliveInterval: 20_000,
+  keepaliveLifetime: 90_000,
+  lease: false
 }
 
 /**
@@ -66,7 +120,10 @@ export const CLIENT_DEFAULTS: Defaults<TcpClientOptions> = {
  * @throws {ValidationError} an option is not what it must be
  */
 export function serverOptions(options: TcpServerOptions): Defaults<TcpServerOptions> {
-  return checked({ ...SERVER_DEFAULTS, ...defined(options) })
+  const all: Defaults<TcpServerOptions> = checked({ ...SERVER_DEFAULTS, ...defined(options) })
+  atLeast(0, 'maxInFlight', all.maxInFlight)
+  atLeast(1, 'leaseTimeToLive', all.leaseTimeToLive)
+  return all
 }
 
 /**
@@ -74,30 +131,51 @@ export function serverOptions(options: TcpServerOptions): Defaults<TcpServerOpti
  * @throws {ValidationError} an option is not what it must be
  */
 export function clientOptions(options: TcpClientOptions): Defaults<TcpClientOptions> {
-  const all = checked({ ...CLIENT_DEFAULTS, ...defined(options) })
-  if (all.protocol !== 'nest') throw new ValidationError('options.protocol', "'nest'", all.protocol)
-  atLeastZero('timeout', all.timeout)
-  atLeastZero('connectTimeout', all.connectTimeout)
-  return all
+  const all: Defaults<TcpClientOptions> = checked({ ...CLIENT_DEFAULTS, ...defined(options) })
+  const { protocol } = all
+  if (protocol !== 'nest' && protocol !== 'rsocket') {
+    throw new ValidationError('options.protocol', "'rsocket' or 'nest'", protocol)
+  }
+  const codec = mimeTypeOfCodec(all.codec)
+  if (!hasCodec(codec)) {
+    throw new ValidationError('options.codec', `one of ${knownMimeTypes().join(', ')}`, all.codec)
+  }
+  atLeast(0, 'timeout', all.timeout)
+  atLeast(0, 'connectTimeout', all.connectTimeout)
+  atLeast(1, 'keepaliveInterval', all.keepaliveInterval)
+  atLeast(1, 'keepaliveLifetime', all.keepaliveLifetime)
+  return { ...all, codec }
 }
 
+/** A frame must hold its header and at least a little of a payload. */
+const MIN_FRAGMENT_SIZE = 64
+
 function checked<Options extends Defaults<TcpOptions>>(options: Options): Options {
-  const { host, port } = options
+  const { host, port, fragmentSize } = options
   if (typeof host !== 'string' || host === '') {
     throw new ValidationError('options.host', "a host name or address, such as 'localhost'", host)
   }
   if (!Number.isInteger(port) || port < 0 || port > 65535) {
     throw new ValidationError('options.port', 'a whole number from 0 to 65535', port)
   }
-  atLeastZero('maxBufferSize', options.maxBufferSize)
-  atLeastZero('maxSendBufferSize', options.maxSendBufferSize)
-  atLeastZero('incompleteMessageTimeout', options.incompleteMessageTimeout)
+  atLeast(0, 'maxBufferSize', options.maxBufferSize)
+  atLeast(0, 'maxSendBufferSize', options.maxSendBufferSize)
+  atLeast(0, 'incompleteMessageTimeout', options.incompleteMessageTimeout)
+  atLeast(1, 'maxPayloadSize', options.maxPayloadSize)
+  if (
+    !Number.isInteger(fragmentSize) ||
+    fragmentSize < MIN_FRAGMENT_SIZE ||
+    fragmentSize > MAX_FRAME_LENGTH
+  ) {
+    const expected = `a whole number from ${MIN_FRAGMENT_SIZE} to ${MAX_FRAME_LENGTH}`
+    throw new ValidationError('options.fragmentSize', expected, fragmentSize)
+  }
   return options
 }
 
-function atLeastZero(name: string, value: number): void {
-  if (typeof value === 'number' && value >= 0) return
-  throw new ValidationError(`options.${name}`, 'a number, 0 or more', value)
+function atLeast(least: number, name: string, value: number): void {
+  if (typeof value === 'number' && value >= least) return
+  throw new ValidationError(`options.${name}`, `a number, ${least} or more`, value)
 }
 
 function defined<Options extends object>(

@@ -1,13 +1,15 @@
 /** The TCP server: listens, keeps the table of connections, drains them when it stops. */
 import type { Dispatcher } from '../dispatch.ts'
-import { ListenError } from '../errors.ts'
+import { ListenError, ProtocolError } from '../errors.ts'
 import type { ProtocolConnection } from '../protocol/connection.ts'
 import { detectProtocol } from '../protocol/detect.ts'
 import { NestResponder } from '../protocol/nest/responder.ts'
 import { PatternReader } from '../protocol/nest/route.ts'
+import { RSocketServerConnection } from '../protocol/rsocket/server-connection.ts'
 import { Session, type SessionOptions } from '../session.ts'
 import type { ListeningSocket, Socket, SocketAddress } from '../socket/socket.ts'
 import type { ServerTransport, StopOptions } from '../transport.ts'
+import { DeadlineTimer } from './deadline-timer.ts'
 import { serverOptions, type TcpServerOptions } from './options.ts'
 
 const DEFAULT_DRAIN = 10_000
@@ -76,6 +78,28 @@ export class TcpServer implements ServerTransport {
           maxBufferSize,
           patterns: this.#patterns
         })
+      case 'rsocket':
+        return this.#rsocket(dispatcher, session)
+      case undefined: {
+        const byte = `0x${firstByte.toString(16).padStart(2, '0')}`
+        throw new ProtocolError(
+          `The first byte is ${byte}: neither a Nest frame nor an RSocket SETUP begins so`
+        )
+      }
     }
+  }
+
+  #rsocket(dispatcher: Dispatcher, session: Session): ProtocolConnection {
+    const { maxInFlight, leaseTimeToLive } = this.#options
+    const connection: RSocketServerConnection = new RSocketServerConnection({
+      ...this.#options,
+      dispatcher,
+      connection: session,
+      timer: new DeadlineTimer((now) => connection.wake(now)),
+      lease: maxInFlight > 0 ? { concurrency: maxInFlight, timeToLive: leaseTimeToLive } : undefined,
+      authenticate: this.#options.authenticate
+    })
+    connection.open(session)
+    return connection
   }
 }

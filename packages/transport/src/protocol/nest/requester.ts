@@ -12,7 +12,7 @@ import {
   ValidationError
 } from '../../errors.ts'
 import { type Pattern, routeOf } from '../../pattern.ts'
-import type { Output, ProtocolConnection } from '../connection.ts'
+import type { ClientProtocol, Output, Timer } from '../connection.ts'
 import { CallTable } from './call-table.ts'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
 import { eventPacket, parsePacket, requestHead, requestPacket, toJson } from './packet.ts'
@@ -27,10 +27,7 @@ export interface NestRequesterOptions {
   readonly maxSendBufferSize: number
   /** Milliseconds for a call that says nothing else; 0 for no limit. */
   readonly timeout: number
-  /** The clock of deadlines, in milliseconds. */
-  now(): number
-  /** Asks for a call of `expire` at that time, if none is due earlier. */
-  wakeAt(time: number): void
+  readonly timer: Timer
 }
 
 /** A frame that waits for the connection to be made. */
@@ -46,7 +43,7 @@ interface QueuedFrame {
 const MAX_HEADS = 1024
 
 /** Asks over one connection. */
-export class NestRequester implements ProtocolConnection, Caller {
+export class NestRequester implements ClientProtocol, Caller {
   readonly #options: NestRequesterOptions
   readonly #frames: NestFrameDecoder
   readonly #calls = new CallTable<PendingCall>()
@@ -59,6 +56,10 @@ export class NestRequester implements ProtocolConnection, Caller {
   constructor(options: NestRequesterOptions) {
     this.#options = options
     this.#frames = new NestFrameDecoder(options.maxBufferSize)
+  }
+
+  get caller(): Caller {
+    return this
   }
 
   get incomplete(): boolean {
@@ -121,6 +122,7 @@ export class NestRequester implements ProtocolConnection, Caller {
 
   close(reason?: Error): void {
     this.#closed = true
+    this.#options.timer.stop()
     const sent = this.#output !== undefined
     const message = sent ? 'Connection closed' : 'Connection failed'
     const cause = reason === undefined ? '' : `: ${reason.message}`
@@ -132,13 +134,13 @@ export class NestRequester implements ProtocolConnection, Caller {
   }
 
   /** Gives up the calls whose time has passed. */
-  expire(now: number): void {
+  wake(now: number): void {
     let next = Number.POSITIVE_INFINITY
     for (const call of this.#calls.all()) {
       if (call.deadline > now) next = Math.min(next, call.deadline)
       else this.#fail(call, new TimeoutError(patternText(call.pattern), call.timeout))
     }
-    if (next !== Number.POSITIVE_INFINITY) this.#options.wakeAt(next)
+    if (next !== Number.POSITIVE_INFINITY) this.#options.timer.wakeAt(next)
   }
 
   #start(call: PendingCall, data: unknown, options: CallOptions | undefined): void {
@@ -172,8 +174,8 @@ export class NestRequester implements ProtocolConnection, Caller {
 
   #limit(call: PendingCall, timeout: number): void {
     call.timeout = timeout
-    call.deadline = this.#options.now() + timeout
-    this.#options.wakeAt(call.deadline)
+    call.deadline = this.#options.timer.now() + timeout
+    this.#options.timer.wakeAt(call.deadline)
   }
 
   #cancelWith(call: PendingCall, signal: AbortSignal): void {

@@ -1,0 +1,118 @@
+/**
+ * A growing buffer that frames are written into one after the other, in network byte order. It is used
+ * again for each turn: what `written` gave is overwritten after `reset`.
+ */
+
+const INITIAL_SIZE = 4 * 1024
+/** A buffer that has grown beyond this for one large message is not kept. */
+const KEPT_SIZE = 256 * 1024
+
+/** Writes numbers, text and bytes. Positions count from the start of the buffer. */
+export class ByteWriter {
+  #buffer = Buffer.allocUnsafe(INITIAL_SIZE)
+  #length = 0
+
+  /** Bytes written since the last `reset`. */
+  get length(): number {
+    return this.#length
+  }
+
+  /** What was written; valid until the next write or `reset`. */
+  get written(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length)
+  }
+
+  /** A copy of what was written from `start` on. */
+  copyFrom(start: number): Uint8Array {
+    return Uint8Array.prototype.slice.call(this.#buffer, start, this.#length)
+  }
+
+  /** Starts over. */
+  reset(): void {
+    this.#length = 0
+    if (this.#buffer.length > KEPT_SIZE) this.#buffer = Buffer.allocUnsafe(INITIAL_SIZE)
+  }
+
+  /** Takes back everything written from `position` on: a value could not be written to its end. */
+  rewind(position: number): void {
+    this.#length = position
+  }
+
+  uint8(value: number): void {
+    this.#reserve(1)
+    this.#buffer[this.#length++] = value
+  }
+
+  uint16(value: number): void {
+    this.#reserve(2)
+    this.#buffer[this.#length++] = value >>> 8
+    this.#buffer[this.#length++] = value
+  }
+
+  uint24(value: number): void {
+    this.#reserve(3)
+    this.setUint24(this.#length, value)
+    this.#length += 3
+  }
+
+  uint32(value: number): void {
+    this.#reserve(4)
+    const buffer = this.#buffer
+    buffer[this.#length++] = value >>> 24
+    buffer[this.#length++] = value >>> 16
+    buffer[this.#length++] = value >>> 8
+    buffer[this.#length++] = value
+  }
+
+  /** Numbers up to 2^53; the wire has 63 bits. */
+  uint63(value: number): void {
+    this.uint32(Math.floor(value / 2 ** 32))
+    this.uint32(value >>> 0)
+  }
+
+  /** Overwrites three bytes that stand already: a length that is known only now. */
+  setUint24(position: number, value: number): void {
+    const buffer = this.#buffer
+    buffer[position] = value >>> 16
+    buffer[position + 1] = value >>> 8
+    buffer[position + 2] = value
+  }
+
+  /** Text as UTF-8. */
+  utf8(text: string): void {
+    // A UTF-16 unit takes at most three bytes.
+    this.#reserve(text.length * 3)
+    this.#length += this.#buffer.write(text, this.#length, 'utf8')
+  }
+
+  bytes(bytes: Uint8Array): void {
+    this.#reserve(bytes.length)
+    this.#buffer.set(bytes, this.#length)
+    this.#length += bytes.length
+  }
+
+  /** The start of a frame whose parts are known: length, stream id, type and flags. */
+  frameHeader(length: number, streamId: number, typeAndFlags: number): void {
+    this.#reserve(9)
+    const buffer = this.#buffer
+    let at = this.#length
+    buffer[at++] = length >>> 16
+    buffer[at++] = length >>> 8
+    buffer[at++] = length
+    buffer[at++] = streamId >>> 24
+    buffer[at++] = streamId >>> 16
+    buffer[at++] = streamId >>> 8
+    buffer[at++] = streamId
+    buffer[at++] = typeAndFlags >>> 8
+    buffer[at++] = typeAndFlags
+    this.#length = at
+  }
+
+  #reserve(bytes: number): void {
+    const needed = this.#length + bytes
+    if (needed <= this.#buffer.length) return
+    const larger = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2))
+    this.#buffer.copy(larger, 0, 0, this.#length)
+    this.#buffer = larger
+  }
+}

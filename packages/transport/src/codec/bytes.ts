@@ -1,0 +1,20 @@
+/** Raw bytes: a `Uint8Array` in is a `Uint8Array` out. */
+import type { ByteWriter } from '../bytes/byte-writer.ts'
+import { ValidationError } from '../errors.ts'
+import type { Codec } from './codec.ts'
+
+/** `application/octet-stream`. What it decodes is a copy: it outlives the chunk it came in. */
+export const bytesCodec: Codec = {
+  mimeType: 'application/octet-stream',
+  stateful: false,
+
+  encode(value: unknown, out: ByteWriter): void {
+    if (value === undefined) return
+    if (!(value instanceof Uint8Array)) throw new ValidationError('data', 'a Uint8Array', value)
+    out.bytes(value)
+  },
+
+  decode(buffer: Buffer, start: number, end: number): unknown {
+    return start === end ? undefined : Uint8Array.prototype.slice.call(buffer, start, end)
+  }
+}

@@ -1,0 +1,26 @@
+/** Codecs turn values into bytes and back, by MIME type. One instance for each connection and direction pair. */
+import type { ByteWriter } from '../bytes/byte-writer.ts'
+
+/** Encodes and decodes the data of messages. */
+export interface Codec {
+  /** The MIME type that names it on the wire. */
+  readonly mimeType: string
+  /**
+   * Whether it remembers what it has seen: then both ends must take every value, in order, even one that
+   * nobody waits for any more.
+   */
+  readonly stateful: boolean
+  /**
+   * Writes a value. `undefined` is no bytes.
+   * @throws {ValidationError} it cannot carry the value; what it wrote up to there must be taken back
+   */
+  encode(value: unknown, out: ByteWriter): void
+  /**
+   * Reads the value that lies between two positions; no bytes are `undefined`.
+   * @throws {ProtocolError} the bytes are not of this type
+   */
+  decode(buffer: Buffer, start: number, end: number): unknown
+}
+
+/** Makes the codec of one connection. */
+export type CodecFactory = () => Codec

@@ -1,0 +1,44 @@
+/** The codecs of one connection, found by MIME type. */
+import { bytesCodec } from './bytes.ts'
+import type { Codec, CodecFactory } from './codec.ts'
+import { jsonCodec } from './json.ts'
+
+const FACTORIES = new Map<string, CodecFactory>([
+  [jsonCodec.mimeType, () => jsonCodec],
+  [bytesCodec.mimeType, () => bytesCodec]
+])
+
+const SHORT_NAMES = new Map([
+  ['json', jsonCodec.mimeType],
+  ['bytes', bytesCodec.mimeType]
+])
+
+/** MIME types there is a codec for. */
+export function knownMimeTypes(): string[] {
+  return [...FACTORIES.keys()]
+}
+
+/** Whether there is a codec for a MIME type. */
+export function hasCodec(mimeType: string): boolean {
+  return FACTORIES.has(mimeType)
+}
+
+/** Keeps the codecs a connection has used: stateful ones live as long as it does. */
+export class Codecs {
+  readonly #open = new Map<string, Codec>()
+
+  /** The codec of a MIME type; `undefined` if there is none. */
+  get(mimeType: string): Codec | undefined {
+    let codec = this.#open.get(mimeType)
+    if (codec === undefined) {
+      codec = FACTORIES.get(mimeType)?.()
+      if (codec !== undefined) this.#open.set(mimeType, codec)
+    }
+    return codec
+  }
+}
+
+/** The MIME type of a codec's short name; other names are MIME types themselves. */
+export function mimeTypeOfCodec(name: string): string {
+  return SHORT_NAMES.get(name) ?? name
+}

@@ -1,0 +1,153 @@
+/** The side that connects: sends SETUP and KEEPALIVE, honours leases. */
+import { ByteWriter } from '../../bytes/byte-writer.ts'
+import type { Caller } from '../../call.ts'
+import { Codecs } from '../../codec/codecs.ts'
+import { ConnectionError, ValidationError } from '../../errors.ts'
+import type { ClientProtocol, Output } from '../connection.ts'
+import { beginEntry, type Credentials, endEntry, writeCredentials } from './composite-metadata.ts'
+import { FrameHandler } from './frame-handler.ts'
+import { ErrorCode, MAX_UINT31 } from './frame-type.ts'
+import { errorCodeName, writeKeepalive, writeLease } from './frames.ts'
+import { HeldLease } from './lease.ts'
+import { MimeType } from './mime-type.ts'
+import type { RSocketClientOptions } from './options.ts'
+import { MetadataReader, MetadataWriter } from './request-metadata.ts'
+import { RSocketRequester } from './requester.ts'
+import { RSocketResponder } from './responder.ts'
+import { writeSetup } from './setup.ts'
+
+const NO_DATA = new Uint8Array()
+
+/** One connection of a client, from the moment it is being made. Calls may be made before it is open. */
+export class RSocketClientConnection extends FrameHandler implements ClientProtocol {
+  protected override readonly ownParity = 1
+  protected override readonly requester: RSocketRequester
+  protected override readonly responder: RSocketResponder | undefined
+  readonly #options: RSocketClientOptions
+  readonly #lease: HeldLease | undefined
+  /** Why the server ends the connection, if it says so. */
+  #reason: Error | undefined
+  #lastHeard = 0
+  #nextKeepalive = Number.POSITIVE_INFINITY
+
+  constructor(options: RSocketClientOptions) {
+    super(options)
+    this.#options = options
+    const { dataMimeType, dispatcher, logger, connection, maxSendBufferSize, timeout, tellTimeout } = options
+    const codecs = new Codecs()
+    const codec = codecs.get(dataMimeType)
+    if (codec === undefined) throw new ValidationError('options.codec', 'a known MIME type', dataMimeType)
+    this.#lease = options.lease ? new HeldLease(() => options.timer.now()) : undefined
+    this.requester = new RSocketRequester({
+      role: 'client',
+      sender: this.sender,
+      codec,
+      codecs,
+      logger,
+      metadata: new MetadataWriter(),
+      lease: this.#lease,
+      maxSendBufferSize,
+      timeout,
+      tellTimeout,
+      settled: () => this.output?.settled(),
+      unsent: () => this.output?.unsent ?? this.bytes.length,
+      timer: options.timer
+    })
+    if (dispatcher !== undefined) {
+      this.responder = new RSocketResponder({
+        dispatcher,
+        logger,
+        sender: this.sender,
+        connection,
+        codecs,
+        dataMimeType,
+        metadata: new MetadataReader(MimeType.COMPOSITE_METADATA),
+        authenticate: undefined,
+        timer: options.timer,
+        refuse: () => undefined,
+        ready: () => this.output?.ready(),
+        settled: () => this.output?.settled()
+      })
+    }
+    this.#setUp()
+  }
+
+  get caller(): Caller {
+    return this.requester
+  }
+
+  override wake(now: number): void {
+    if (this.ended) return
+    this.requester.expire(now)
+    if (this.heard) this.#lastHeard = now
+    this.heard = false
+    const { keepaliveInterval, keepaliveLifetime } = this.#options
+    if (this.output === undefined) return
+    if (now - this.#lastHeard >= keepaliveLifetime) {
+      this.#reason = new Error(`nothing has been received for keepaliveLifetime (${keepaliveLifetime} ms)`)
+      return this.fail(this.#reason)
+    }
+    if (now >= this.#nextKeepalive) {
+      this.#nextKeepalive = now + keepaliveInterval
+      writeKeepalive(this.bytes, true, 0, NO_DATA)
+      this.output.committed()
+    }
+    this.#options.timer.wakeAt(this.#nextKeepalive)
+  }
+
+  /** The socket is connected. */
+  override open(output: Output): void {
+    super.open(output)
+    this.#lastHeard = this.#options.timer.now()
+    this.#nextKeepalive = this.#lastHeard + this.#options.keepaliveInterval
+    this.#options.timer.wakeAt(this.#nextKeepalive)
+  }
+
+  override close(reason?: Error): void {
+    this.ended = true
+    this.#options.timer.stop()
+    this.bytes.reset()
+    this.requester.close(this.output !== undefined, this.#reason ?? reason)
+    this.responder?.close()
+  }
+
+  protected override beforeSetup(): boolean {
+    return false
+  }
+
+  protected override lease(timeToLive: number, requests: number): void {
+    this.#lease?.renew(timeToLive, requests)
+    this.requester.leased()
+  }
+
+  protected override connectionError(code: number, data: string): void {
+    if (code === ErrorCode.CONNECTION_CLOSE) return this.#options.goingAway()
+    this.#reason = new ConnectionError(`the server ended it (${errorCodeName(code)}): ${data}`, true)
+    this.ended = true
+    this.output?.end()
+  }
+
+  #setUp(): void {
+    const { dataMimeType, keepaliveInterval, keepaliveLifetime, lease, credentials } = this.#options
+    writeSetup(this.bytes, {
+      keepaliveInterval,
+      maxLifetime: keepaliveLifetime,
+      metadataMimeType: MimeType.COMPOSITE_METADATA,
+      dataMimeType,
+      lease,
+      resumeToken: undefined,
+      metadata: credentials === undefined ? undefined : credentialsMetadata(credentials),
+      data: undefined
+    })
+    // "The client-side Responder MUST send a LEASE frame after a SETUP frame with the L flag set."
+    if (lease && this.responder !== undefined) writeLease(this.bytes, MAX_UINT31, MAX_UINT31)
+  }
+}
+
+function credentialsMetadata(credentials: Credentials): Uint8Array {
+  const out = new ByteWriter()
+  const entry = beginEntry(out, MimeType.AUTHENTICATION)
+  writeCredentials(out, credentials)
+  endEntry(out, entry)
+  return out.copyFrom(0)
+}

@@ -1,0 +1,278 @@
+/**
+ * Reads frames and hands them on: those of streams to the requester or the responder, those of the connection
+ * to their methods. What both roles of a connection have in common. Protocol.md, "Frame Types" and "Handling
+ * the Unexpected".
+ */
+import { ByteWriter } from '../../bytes/byte-writer.ts'
+import { readUint16, readUint31, readUint32, readUtf8 } from '../../bytes/read.ts'
+import { PayloadTooLargeError, ProtocolError } from '../../errors.ts'
+import type { Output, ProtocolConnection } from '../connection.ts'
+import { FrameReader } from './frame-reader.ts'
+import { FrameSender } from './frame-sender.ts'
+import { ErrorCode, Flag, FrameType, HEADER_LENGTH, MAX_FRAME_LENGTH } from './frame-type.ts'
+import { errorCodeName, writeError, writeKeepalive } from './frames.ts'
+import type { RSocketOptions } from './options.ts'
+import { readPayload } from './payload.ts'
+import { type RawPayload, Reassembler } from './reassembly.ts'
+import type { RSocketRequester } from './requester.ts'
+import type { RequestFrame, RSocketResponder } from './responder.ts'
+
+/** A first fragment of ours that waits for the rest: a request, or a value (with the flags of its frame). */
+type FirstFragment = RequestFrame | { readonly type: typeof FrameType.PAYLOAD }
+
+/** Frames of one connection, for either role. */
+export abstract class FrameHandler implements ProtocolConnection {
+  readonly bytes = new ByteWriter()
+  protected readonly options: RSocketOptions
+  protected readonly sender: FrameSender
+  protected output: Output | undefined
+  protected abstract readonly requester: RSocketRequester | undefined
+  protected abstract readonly responder: RSocketResponder | undefined
+  /** Streams of ours have odd ids, or even ones. */
+  protected abstract readonly ownParity: 0 | 1
+  /** Something has been received since this was last set to false. */
+  protected heard = false
+  protected ended = false
+  readonly #frames = new FrameReader(MAX_FRAME_LENGTH)
+  readonly #fragments: Reassembler<FirstFragment>
+  /** Chunks that wait until the peer reads its answers, or is authenticated. */
+  #held: Buffer[] = []
+  #heldSize = 0
+  #handling = false
+
+  constructor(options: RSocketOptions) {
+    this.options = options
+    this.#fragments = new Reassembler(options.maxPayloadSize)
+    this.sender = new FrameSender(this, options.fragmentSize)
+  }
+
+  get incomplete(): boolean {
+    return this.buffered > 0
+  }
+
+  get buffered(): number {
+    return this.#frames.buffered + this.#heldSize
+  }
+
+  get inFlight(): number {
+    return (this.requester?.inFlight ?? 0) + (this.responder?.inFlight ?? 0)
+  }
+
+  /** The socket is there: what stands in `bytes` may leave. */
+  open(output: Output): void {
+    this.output = output
+    output.attach(this.bytes)
+    if (this.bytes.length > 0) output.committed()
+  }
+
+  /** See `FrameOutput.commit`. */
+  commit(_start: number): void {
+    if (this.ended) this.bytes.reset()
+    else this.output?.committed()
+  }
+
+  receive(chunk: Uint8Array): void {
+    this.heard = true
+    if (this.#mayHandle() && this.#held.length === 0) {
+      this.#frames.push(chunk)
+      this.#handleFrames()
+      return
+    }
+    this.#heldSize += chunk.length
+    if (this.#heldSize > this.options.maxBufferSize) {
+      const { maxBufferSize } = this.options
+      return this.fail(new PayloadTooLargeError('maxBufferSize', maxBufferSize, this.#heldSize, 'bytes'))
+    }
+    this.#held.push(Buffer.from(chunk))
+  }
+
+  resume(): void {
+    this.#handleFrames()
+    while (this.#held.length > 0 && this.#mayHandle() && !this.ended) {
+      const chunk = this.#held.shift() as Buffer
+      this.#heldSize -= chunk.length
+      this.#frames.push(chunk)
+      this.#handleFrames()
+    }
+  }
+
+  /** Whether frames may be handled now; those that may not are held. */
+  protected mayHandle(): boolean {
+    return true
+  }
+
+  /** Handles a frame before the connection is set up; false if it is. */
+  protected abstract beforeSetup(
+    type: number,
+    streamId: number,
+    buffer: Buffer,
+    start: number,
+    end: number
+  ): boolean
+  protected abstract lease(timeToLive: number, requests: number): void
+  protected abstract connectionError(code: number, data: string): void
+  abstract wake(now: number): void
+  abstract close(reason?: Error): void
+
+  /** Tells the peer what it did wrong, and ends the connection. */
+  protected fail(error: Error, code: number = ErrorCode.CONNECTION_ERROR): void {
+    if (this.ended) return
+    writeError(this.bytes, 0, code, error.message)
+    this.output?.committed()
+    this.ended = true
+    this.output?.end(error)
+  }
+
+  #mayHandle(): boolean {
+    return this.output?.blocked !== true && this.mayHandle()
+  }
+
+  #handleFrames(): void {
+    if (this.#handling) return
+    this.#handling = true
+    try {
+      while (!this.ended && this.#mayHandle() && this.#frames.next()) {
+        const { buffer, start, end } = this.#frames
+        this.#handle(buffer, start, end)
+      }
+    } catch (error) {
+      this.fail(error as Error)
+    } finally {
+      this.#handling = false
+    }
+    this.#frames.keepRest()
+  }
+
+  #handle(buffer: Buffer, start: number, end: number): void {
+    const streamId = readUint31(buffer, start)
+    const typeAndFlags = readUint16(buffer, start + 4)
+    const type = typeAndFlags >>> 10
+    const flags = typeAndFlags & 0x3ff
+    if (this.beforeSetup(type, streamId, buffer, start, end)) return
+    try {
+      if (streamId === 0) this.#handleConnectionFrame(type, flags, buffer, start + HEADER_LENGTH, end)
+      else this.#handleStreamFrame(type, flags, streamId, buffer, start + HEADER_LENGTH, end)
+    } catch (error) {
+      if ((flags & Flag.IGNORE) === 0 || !(error instanceof ProtocolError)) throw error
+    }
+  }
+
+  #handleStreamFrame(
+    type: number,
+    flags: number,
+    streamId: number,
+    buffer: Buffer,
+    at: number,
+    end: number
+  ): void {
+    const own = (streamId & 1) === this.ownParity
+    switch (type) {
+      case FrameType.REQUEST_RESPONSE:
+      case FrameType.REQUEST_FNF:
+        if (own) return
+        return this.#request({ type, streamId, initialN: 1, complete: false }, flags, buffer, at, end)
+      case FrameType.REQUEST_STREAM:
+      case FrameType.REQUEST_CHANNEL: {
+        if (own) return
+        need(at + 4 <= end, 'a demand')
+        const initialN = readUint31(buffer, at)
+        if (initialN === 0)
+          return this.sender.error(streamId, ErrorCode.INVALID, 'The initial demand must be 1 or more')
+        const complete = type === FrameType.REQUEST_CHANNEL && (flags & Flag.COMPLETE) !== 0
+        return this.#request({ type, streamId, initialN, complete }, flags, buffer, at + 4, end)
+      }
+      case FrameType.PAYLOAD:
+        return this.#payload(own, streamId, flags, readPayload(buffer, flags, at, end))
+      case FrameType.REQUEST_N: {
+        need(at + 4 <= end, 'a demand')
+        const n = readUint31(buffer, at)
+        if (n === 0) return
+        return own ? this.requester?.requestN(streamId, n) : this.responder?.requestN(streamId, n)
+      }
+      case FrameType.CANCEL:
+        this.#fragments.drop(streamId)
+        return own ? this.requester?.inputCanceled(streamId) : this.responder?.cancel(streamId)
+      case FrameType.ERROR: {
+        need(at + 4 <= end, 'an error code')
+        this.#fragments.drop(streamId)
+        const code = readUint32(buffer, at)
+        const data = readUtf8(buffer, at + 4, end)
+        if (own) return this.requester?.error(streamId, code, data)
+        return this.responder?.cancel(
+          streamId,
+          new ProtocolError(`The caller's input failed (${errorCodeName(code)}): ${data}`)
+        )
+      }
+      default:
+        return this.#unknown(type, flags)
+    }
+  }
+
+  #handleConnectionFrame(type: number, flags: number, buffer: Buffer, at: number, end: number): void {
+    switch (type) {
+      case FrameType.KEEPALIVE:
+        need(at + 8 <= end, 'a position')
+        if (flags & Flag.RESPOND) {
+          writeKeepalive(this.bytes, false, 0, buffer.subarray(at + 8, end))
+          this.output?.committed()
+        }
+        return
+      case FrameType.LEASE:
+        need(at + 8 <= end, 'a lease')
+        return this.lease(readUint31(buffer, at), readUint31(buffer, at + 4))
+      case FrameType.ERROR:
+        need(at + 4 <= end, 'an error code')
+        return this.connectionError(readUint32(buffer, at), readUtf8(buffer, at + 4, end))
+      case FrameType.METADATA_PUSH:
+        return this.options.metadataPushed?.(Uint8Array.prototype.slice.call(buffer, at, end))
+      // "All other received frames that are not accounted for MUST be ignored": a second SETUP, stream frames
+      // on stream 0, answers to a resumption nobody asked for.
+      case FrameType.RESUME:
+        throw new ProtocolError('RESUME came on a connection that is set up already')
+      default:
+        if (type < FrameType.SETUP || type > FrameType.RESUME_OK) this.#unknown(type, flags)
+    }
+  }
+
+  #unknown(type: number, flags: number): void {
+    if (flags & Flag.IGNORE || (type >= FrameType.SETUP && type <= FrameType.RESUME_OK)) return
+    throw new ProtocolError(`Frames of type 0x${type.toString(16)} are not understood and may not be ignored`)
+  }
+
+  #request(request: RequestFrame, flags: number, buffer: Buffer, at: number, end: number): void {
+    const payload = readPayload(buffer, flags, at, end)
+    if (flags & Flag.FOLLOWS) {
+      if (!this.#fragments.has(request.streamId)) this.#fragments.begin(request.streamId, request, payload)
+      return
+    }
+    this.#requested(request, payload)
+  }
+
+  #requested(request: RequestFrame, payload: RawPayload): void {
+    if (this.responder !== undefined) return this.responder.request(request, payload)
+    if (request.type === FrameType.REQUEST_FNF) return
+    this.sender.error(request.streamId, ErrorCode.REJECTED, 'This side of the connection answers no requests')
+  }
+
+  #payload(own: boolean, streamId: number, flags: number, payload: RawPayload): void {
+    // "A PAYLOAD with both F and C flags set, implicitly ignores the F flag."
+    if (flags & Flag.FOLLOWS && (flags & Flag.COMPLETE) === 0) {
+      if (this.#fragments.has(streamId)) this.#fragments.add(streamId, payload)
+      else this.#fragments.begin(streamId, { type: FrameType.PAYLOAD }, payload)
+      return
+    }
+    const whole = this.#fragments.end(streamId, payload)
+    if (whole !== undefined && whole.first.type !== FrameType.PAYLOAD) {
+      const request = whole.first as RequestFrame
+      const complete = request.complete || (flags & Flag.COMPLETE) !== 0
+      return this.#requested({ ...request, complete }, whole.payload)
+    }
+    const complete = whole?.payload ?? payload
+    if (own) this.requester?.payload(streamId, flags, complete)
+    else this.responder?.payload(streamId, flags, complete)
+  }
+}
+
+function need(there: boolean, what: string): void {
+  if (!there) throw new ProtocolError(`A frame ends before ${what}`)
+}

@@ -1,0 +1,79 @@
+/**
+ * What the other side sends in a channel, as an async iterable with demand: it may send only as many values
+ * as have been asked for, and is asked for more as they are read.
+ */
+
+/** Values asked for ahead of the reader. */
+export const INPUT_WINDOW = 64
+
+/** One reader, any number of values. */
+export class InputStream implements AsyncIterable<unknown> {
+  readonly #requestN: (n: number) => void
+  readonly #left: () => void
+  #values: unknown[] = []
+  #read = 0
+  #ended = false
+  #failure: Error | undefined
+  #wake: (() => void) | undefined
+
+  /**
+   * @param requestN asks the sender for more values
+   * @param left the reader has left before the end
+   */
+  constructor(requestN: (n: number) => void, left: () => void) {
+    this.#requestN = requestN
+    this.#left = left
+  }
+
+  /** A value has come. */
+  next(value: unknown): void {
+    if (this.#ended) return
+    this.#values.push(value)
+    this.#awake()
+  }
+
+  /** No more values come. */
+  end(failure?: Error): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#failure = failure
+    this.#awake()
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<unknown, void, undefined> {
+    try {
+      while (true) {
+        while (this.#values.length > 0) {
+          const values = this.#values
+          this.#values = []
+          for (const value of values) {
+            yield value
+            this.#replenish()
+          }
+        }
+        if (this.#failure !== undefined) throw this.#failure
+        if (this.#ended) return
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+        })
+      }
+    } finally {
+      if (!this.#ended) {
+        this.#ended = true
+        this.#left()
+      }
+    }
+  }
+
+  #replenish(): void {
+    if (++this.#read < INPUT_WINDOW / 2 || this.#ended) return
+    this.#requestN(this.#read)
+    this.#read = 0
+  }
+
+  #awake(): void {
+    const wake = this.#wake
+    this.#wake = undefined
+    wake?.()
+  }
+}

@@ -1,0 +1,61 @@
+/** What an RSocket connection is made with. */
+import type { Connection, Dispatcher } from '../../dispatch.ts'
+import type { Logger } from '../../logger.ts'
+import type { Timer } from '../connection.ts'
+import type { Credentials } from './composite-metadata.ts'
+import type { LeaseOptions } from './lease.ts'
+
+/** Whether a peer, or a request of it, is who it says. */
+export interface AuthenticationRequest {
+  /** What came as authentication metadata; `undefined` if nothing came. */
+  readonly credentials: Credentials | undefined
+  /** The route, when a request is asked about; `undefined` for the connection as a whole. */
+  readonly route: string | undefined
+  readonly connection: Connection
+}
+
+/** Throws, or rejects, or gives `false` to refuse. */
+export type Authenticate = (request: AuthenticationRequest) => unknown
+
+/** Options of both roles. */
+export interface RSocketOptions {
+  /** Who answers the other side's requests; without one they are refused. */
+  readonly dispatcher: Dispatcher | undefined
+  readonly logger: Logger
+  readonly connection: Connection
+  /** Bytes of metadata and data one message may have, fragments together. */
+  readonly maxPayloadSize: number
+  /** Bytes that may be received and wait to be handled. */
+  readonly maxBufferSize: number
+  /** Bytes that may wait to be sent. */
+  readonly maxSendBufferSize: number
+  /** Bytes a frame that is sent may have. */
+  readonly fragmentSize: number
+  /** Metadata that came by METADATA_PUSH. */
+  readonly metadataPushed?: ((metadata: Uint8Array) => void) | undefined
+  readonly timer: Timer
+}
+
+/** Options of the side that connects. */
+export interface RSocketClientOptions extends RSocketOptions {
+  readonly dataMimeType: string
+  /** Milliseconds between KEEPALIVE frames. */
+  readonly keepaliveInterval: number
+  /** Milliseconds without any frame after which the server is taken for dead. */
+  readonly keepaliveLifetime: number
+  /** Milliseconds for a call that says nothing else; 0 for no limit. */
+  readonly timeout: number
+  readonly tellTimeout: boolean
+  /** Wait for the server's leases. */
+  readonly lease: boolean
+  readonly credentials: Credentials | undefined
+  /** The server has said that it is going away: make no new calls on this connection. */
+  goingAway(): void
+}
+
+/** Options of the side that is connected to. */
+export interface RSocketServerOptions extends RSocketOptions {
+  /** Requests of one connection that may be in flight; granted by leases to clients that honour them. */
+  readonly lease: LeaseOptions | undefined
+  readonly authenticate: Authenticate | undefined
+}

@@ -1,0 +1,96 @@
+/**
+ * Puts fragments together again. All metadata comes before any data; the bound is over both. Protocol.md,
+ * "Fragmentation and Reassembly".
+ */
+import { PayloadTooLargeError } from '../../errors.ts'
+
+/** A payload as it came: metadata (if any) and data, by position. */
+export interface RawPayload {
+  readonly buffer: Buffer
+  /** Where the metadata is; `metadataStart` -1 if there is none. */
+  readonly metadataStart: number
+  readonly metadataEnd: number
+  readonly dataStart: number
+  readonly dataEnd: number
+}
+
+/** The first frame of a fragmented payload, and the pieces that have come so far. */
+interface Pending<First> {
+  readonly first: First
+  readonly metadata: Buffer[]
+  readonly data: Buffer[]
+  hasMetadata: boolean
+  size: number
+}
+
+/** Payloads of one connection of which not all fragments have come. */
+export class Reassembler<First> {
+  readonly #maxPayloadSize: number
+  readonly #pending = new Map<number, Pending<First>>()
+  /** Bytes of all payloads that are not complete. */
+  #size = 0
+
+  /** @param maxPayloadSize bytes that the incomplete payloads of a connection may have in all */
+  constructor(maxPayloadSize: number) {
+    this.#maxPayloadSize = maxPayloadSize
+  }
+
+  /** Whether fragments of a stream are waiting for more. */
+  has(streamId: number): boolean {
+    return this.#pending.has(streamId)
+  }
+
+  /** Begins a payload with its first fragment. What is kept is copied. */
+  begin(streamId: number, first: First, payload: RawPayload): void {
+    const pending: Pending<First> = { first, metadata: [], data: [], hasMetadata: false, size: 0 }
+    this.#pending.set(streamId, pending)
+    this.#append(pending, payload)
+  }
+
+  /** Adds a fragment that is not the last. */
+  add(streamId: number, payload: RawPayload): void {
+    const pending = this.#pending.get(streamId)
+    if (pending !== undefined) this.#append(pending, payload)
+  }
+
+  /** Adds the last fragment and gives the whole; `undefined` if nothing was begun. */
+  end(streamId: number, payload: RawPayload): { first: First; payload: RawPayload } | undefined {
+    const pending = this.#pending.get(streamId)
+    if (pending === undefined) return undefined
+    this.#append(pending, payload)
+    this.drop(streamId)
+    const metadata = Buffer.concat(pending.metadata)
+    const buffer = Buffer.concat([metadata, ...pending.data])
+    return {
+      first: pending.first,
+      payload: {
+        buffer,
+        metadataStart: pending.hasMetadata ? 0 : -1,
+        metadataEnd: metadata.length,
+        dataStart: metadata.length,
+        dataEnd: buffer.length
+      }
+    }
+  }
+
+  /** Forgets what has come: the stream was cancelled or has failed. */
+  drop(streamId: number): void {
+    this.#size -= this.#pending.get(streamId)?.size ?? 0
+    this.#pending.delete(streamId)
+  }
+
+  #append(pending: Pending<First>, payload: RawPayload): void {
+    const { buffer, metadataStart, metadataEnd, dataStart, dataEnd } = payload
+    const size = dataEnd - dataStart + (metadataStart < 0 ? 0 : metadataEnd - metadataStart)
+    if (this.#size + size > this.#maxPayloadSize) {
+      throw new PayloadTooLargeError('maxPayloadSize', this.#maxPayloadSize, this.#size + size, 'bytes')
+    }
+    this.#size += size
+    pending.size += size
+    if (metadataStart >= 0) {
+      pending.hasMetadata = true
+      pending.metadata.push(Buffer.from(buffer.subarray(metadataStart, metadataEnd)))
+    }
+    pending.data.push(Buffer.from(buffer.subarray(dataStart, dataEnd)))
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * The metadata of a request: the route, headers, MIME types and credentials, as composite metadata. The same
+ * bytes come with every call of a pattern, so what they mean is remembered, and so are the bytes of a route.
+ */
+import { ByteWriter } from '../../bytes/byte-writer.ts'
+import type { Headers } from '../../dispatch.ts'
+import { ProtocolError, ValidationError } from '../../errors.ts'
+import {
+  beginEntry,
+  type Credentials,
+  endEntry,
+  readCredentials,
+  readEntries,
+  readMimeType,
+  readTags,
+  writeMimeType
+} from './composite-metadata.ts'
+import { MimeType } from './mime-type.ts'
+import type { RawPayload } from './reassembly.ts'
+
+/** What the metadata of a request says. */
+export interface RequestMetadata {
+  /** The first routing tag; `undefined` if there is none. */
+  readonly route: string | undefined
+  readonly headers: Headers | undefined
+  /** Milliseconds the caller waits. */
+  readonly deadline: number | undefined
+  /** MIME type of the data, if it is not that of the connection. */
+  readonly dataMimeType: string | undefined
+  /** MIME types the caller takes an answer in; empty if it does not say. */
+  readonly acceptMimeTypes: readonly string[]
+  readonly credentials: Credentials | undefined
+}
+
+/** A request without metadata. */
+export const NO_METADATA: RequestMetadata = {
+  route: undefined,
+  headers: undefined,
+  deadline: undefined,
+  dataMimeType: undefined,
+  acceptMimeTypes: [],
+  credentials: undefined
+}
+
+/** The header under which a deadline travels: milliseconds left, as text. */
+const DEADLINE = 'deadline'
+const MAX_REMEMBERED = 1024
+const MAX_REMEMBERED_LENGTH = 512
+const MAX_TAG_LENGTH = 255
+
+/** Reads the metadata of one connection's requests. */
+export class MetadataReader {
+  readonly #mimeType: string
+  readonly #remembered = new Map<string, RequestMetadata>()
+
+  /** @param mimeType the metadata MIME type of the connection */
+  constructor(mimeType: string) {
+    this.#mimeType = mimeType
+  }
+
+  /** @throws {ProtocolError} the metadata is not of its type */
+  read(buffer: Buffer, start: number, end: number): RequestMetadata {
+    if (end - start > MAX_REMEMBERED_LENGTH) return this.#parse(buffer.subarray(start, end))
+    const key = buffer.toString('latin1', start, end)
+    const known = this.#remembered.get(key)
+    if (known !== undefined) return known
+    const fresh = this.#parse(buffer.subarray(start, end))
+    // Credentials are not kept longer than their request.
+    if (fresh.credentials === undefined) {
+      if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
+      this.#remembered.set(key, fresh)
+    }
+    return fresh
+  }
+
+  #parse(metadata: Buffer): RequestMetadata {
+    if (this.#mimeType === MimeType.ROUTING) return { ...NO_METADATA, route: readTags(metadata)[0] }
+    if (this.#mimeType !== MimeType.COMPOSITE_METADATA) return NO_METADATA
+    return parseComposite(metadata)
+  }
+}
+
+/** @throws {ProtocolError} the metadata is not composite metadata */
+export function parseComposite(metadata: Buffer): RequestMetadata {
+  const result: { -readonly [Key in keyof RequestMetadata]: RequestMetadata[Key] } = { ...NO_METADATA }
+  for (const { mimeType, content } of readEntries(metadata)) {
+    if (mimeType === MimeType.ROUTING) result.route ??= readTags(content)[0]
+    else if (mimeType === MimeType.JSON) {
+      const { [DEADLINE]: deadline, ...headers } = readHeaders(content)
+      result.headers = headers
+      if (deadline !== undefined && Number(deadline) >= 0) result.deadline = Number(deadline)
+    } else if (mimeType === MimeType.DATA_MIME_TYPE)
+      result.dataMimeType = readMimeType(content, 0).mimeType ?? 'unknown'
+    else if (mimeType === MimeType.ACCEPT_MIME_TYPES) result.acceptMimeTypes = readMimeTypes(content)
+    else if (mimeType === MimeType.AUTHENTICATION) result.credentials = readCredentials(content)
+    // Entries of other types concern others.
+  }
+  return result
+}
+
+function readMimeTypes(content: Buffer): string[] {
+  const mimeTypes: string[] = []
+  for (let at = 0; at < content.length; ) {
+    const { mimeType, next } = readMimeType(content, at)
+    if (mimeType !== undefined) mimeTypes.push(mimeType)
+    at = next
+  }
+  return mimeTypes
+}
+
+function readHeaders(content: Buffer): Record<string, string> {
+  let value: unknown
+  try {
+    value = JSON.parse(content.toString('utf8'))
+  } catch (cause) {
+    throw new ProtocolError('The JSON metadata of a request is not JSON', cause)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ProtocolError('The JSON metadata of a request is not an object of headers')
+  }
+  const texts = Object.entries(value).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string'
+  )
+  return Object.fromEntries(texts)
+}
+
+/** Writes the metadata of one connection's requests. */
+export class MetadataWriter {
+  readonly #remembered = new Map<string, Uint8Array>()
+  readonly #out = new ByteWriter()
+
+  /**
+   * @param deadline milliseconds the caller waits; `undefined` not to tell
+   * @throws {ValidationError} the route is too long for a routing tag
+   */
+  write(route: string, headers: Headers | undefined, deadline: number | undefined): Uint8Array {
+    const key = headers === undefined ? (deadline === undefined ? route : `${deadline}#${route}`) : undefined
+    const known = key === undefined ? undefined : this.#remembered.get(key)
+    if (known !== undefined) return known
+    const fresh = this.#compose(route, headers, deadline)
+    if (key !== undefined) {
+      if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
+      this.#remembered.set(key, fresh)
+    }
+    return fresh
+  }
+
+  #compose(route: string, headers: Headers | undefined, deadline: number | undefined): Uint8Array {
+    const out = this.#out
+    out.reset()
+    const length = Buffer.byteLength(route, 'utf8')
+    if (length > MAX_TAG_LENGTH) {
+      throw new ValidationError(
+        'pattern',
+        `at most ${MAX_TAG_LENGTH} bytes, the limit of an RSocket routing tag`,
+        route
+      )
+    }
+    const routing = beginEntry(out, MimeType.ROUTING)
+    out.uint8(length)
+    out.utf8(route)
+    endEntry(out, routing)
+    if (headers !== undefined || deadline !== undefined) {
+      const json = beginEntry(out, MimeType.JSON)
+      out.utf8(
+        JSON.stringify(
+          deadline === undefined ? headers : { ...headers, [DEADLINE]: String(Math.ceil(deadline)) }
+        )
+      )
+      endEntry(out, json)
+    }
+    return out.copyFrom(0)
+  }
+}
+
+/** Composite metadata that says of which MIME type the data beside it is. */
+export function dataMimeTypeMetadata(mimeType: string): Uint8Array {
+  const out = new ByteWriter()
+  const entry = beginEntry(out, MimeType.DATA_MIME_TYPE)
+  writeMimeType(out, mimeType)
+  endEntry(out, entry)
+  return out.copyFrom(0)
+}
+
+/** The MIME type that an answer says its data is of; `undefined` if it does not say. */
+export function dataMimeTypeOf({ buffer, metadataStart, metadataEnd }: RawPayload): string | undefined {
+  try {
+    return parseComposite(buffer.subarray(metadataStart, metadataEnd)).dataMimeType
+  } catch {
+    // Metadata of an answer is the application's own, and may be of any form.
+    return undefined
+  }
+}

@@ -1,0 +1,340 @@
+/**
+ * The asking side of an RSocket connection: calls in, request frames out; PAYLOAD and ERROR frames in,
+ * answers out. Calls that have no lease wait here.
+ */
+import type { Caller, CallOptions, CallReceiver, StreamCall, StreamOptions } from '../../call.ts'
+import type { Codec } from '../../codec/codec.ts'
+import type { Codecs } from '../../codec/codecs.ts'
+import {
+  CanceledError,
+  ConnectionError,
+  ProtocolError,
+  RejectedError,
+  TimeoutError,
+  ValidationError
+} from '../../errors.ts'
+import type { Logger } from '../../logger.ts'
+import { type Pattern, routeOf } from '../../pattern.ts'
+import { isStream } from '../../result.ts'
+import type { Timer } from '../connection.ts'
+import { StreamTable } from '../stream-table.ts'
+import { ChannelFeed } from './channel-feed.ts'
+import { fromWireError, toWireError } from './failure-codes.ts'
+import type { FrameSender } from './frame-sender.ts'
+import { Flag, FrameType, MAX_UINT31 } from './frame-type.ts'
+import type { HeldLease } from './lease.ts'
+import { type PendingCall, PendingRequest, PendingStream, STREAM_WINDOW } from './pending-call.ts'
+import type { RawPayload } from './reassembly.ts'
+import { dataMimeTypeOf, type MetadataWriter } from './request-metadata.ts'
+
+/** What a requester needs of its connection. */
+export interface RequesterInit {
+  readonly role: 'client' | 'server'
+  readonly sender: FrameSender
+  /** The codec of the connection's data. */
+  readonly codec: Codec
+  /** All codecs: an answer may be of another type. */
+  readonly codecs: Codecs
+  readonly logger: Logger
+  readonly metadata: MetadataWriter
+  /** The lease to ask for before a request; `undefined` if none is needed. */
+  readonly lease: HeldLease | undefined
+  /** Bytes that may wait to be sent. */
+  readonly maxSendBufferSize: number
+  /** Milliseconds for a call that says nothing else; 0 for no limit. */
+  readonly timeout: number
+  /** Whether the other side is told how long the caller waits, where the call does not say itself. */
+  readonly tellTimeout: boolean
+  /** No call waits any more. */
+  settled(): void
+  /** Bytes that wait to be sent now. */
+  unsent(): number
+  readonly timer: Timer
+}
+
+/** Calls that may wait for a lease. */
+const MAX_WAITING = 65_536
+
+/** A request frame that is still to be sent. */
+interface Outgoing {
+  readonly type: number
+  readonly flags: number
+  readonly initialN: number
+  readonly metadata: Uint8Array
+  readonly data: unknown
+}
+
+/** Asks over one connection. */
+export class RSocketRequester implements Caller {
+  readonly #init: RequesterInit
+  readonly #calls = new StreamTable<PendingCall>(MAX_UINT31 >>> 1)
+  /** Calls not sent yet: in order, with what they wait a lease for; a channel without its first value has none. */
+  readonly #waiting = new Map<PendingCall, Outgoing | undefined>()
+  #closed = false
+
+  constructor(init: RequesterInit) {
+    this.#init = init
+  }
+
+  /** Calls that have no answer yet. */
+  get inFlight(): number {
+    return this.#calls.size + this.#waiting.size
+  }
+
+  request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#start(new PendingRequest(pattern, resolve, reject), FrameType.REQUEST_RESPONSE, -1, data, options)
+    })
+  }
+
+  stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall {
+    const demand = options?.demand
+    const call = new PendingStream(pattern, receiver, demand !== undefined)
+    const initialN = demand ?? STREAM_WINDOW
+    if (typeof data === 'object' && data !== null && isStream(data))
+      this.#startChannel(call, initialN, data, options)
+    else this.#start(call, FrameType.REQUEST_STREAM, initialN, data, options)
+    return {
+      cancel: () => this.#cancel(call),
+      request: (n) => {
+        if (call.streamId === 0) call.extraDemand += n
+        else if (!call.settled) this.#init.sender.requestN(call.streamId, n)
+      }
+    }
+  }
+
+  emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers'>): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const call = new PendingRequest(pattern, () => resolve(), reject)
+      this.#start(call, FrameType.REQUEST_FNF, -1, data, { ...options, timeout: 0 })
+    })
+  }
+
+  /** A PAYLOAD for one of our streams. */
+  payload(streamId: number, flags: number, payload: RawPayload): void {
+    const call = this.#calls.get((streamId + 1) >> 1)
+    let satisfied = false
+    if (flags & Flag.NEXT) {
+      // A codec with a memory must see every value, even one nobody waits for.
+      if (call === undefined && !this.#init.codec.stateful) return
+      let value: unknown
+      try {
+        value = this.#codecOf(payload).decode(payload.buffer, payload.dataStart, payload.dataEnd)
+      } catch (error) {
+        if (call === undefined) return
+        if ((flags & Flag.COMPLETE) === 0) this.#init.sender.cancel(streamId)
+        return this.#fail(call, error as Error)
+      }
+      if (call === undefined) return
+      satisfied = call.next(value)
+    }
+    if (call === undefined) return
+    if (satisfied || flags & Flag.COMPLETE) {
+      if (this.#finish(call) && !satisfied) call.complete()
+      return
+    }
+    const demand = call.replenish()
+    if (demand > 0 && !call.settled) this.#init.sender.requestN(streamId, demand)
+  }
+
+  /** An ERROR for one of our streams. */
+  error(streamId: number, code: number, data: string): void {
+    const call = this.#calls.get((streamId + 1) >> 1)
+    if (call !== undefined) this.#fail(call, fromWireError(code, data, call.name))
+  }
+
+  /** The other side takes `n` more values of a channel. */
+  requestN(streamId: number, n: number): void {
+    this.#calls.get((streamId + 1) >> 1)?.requestN(n)
+  }
+
+  /** The other side takes no more values of a channel. */
+  inputCanceled(streamId: number): void {
+    this.#calls.get((streamId + 1) >> 1)?.stopInput()
+  }
+
+  /** A lease has come: sends what has waited for one. */
+  leased(): void {
+    for (const [call, outgoing] of this.#waiting) {
+      if (outgoing === undefined) continue
+      if (this.#init.lease?.use() === false) return
+      this.#waiting.delete(call)
+      this.#trySend(call, outgoing)
+    }
+  }
+
+  /** Gives up the calls whose time has passed. */
+  expire(now: number): void {
+    let next = Number.POSITIVE_INFINITY
+    for (const call of [...this.#calls.all(), ...this.#waiting.keys()]) {
+      if (call.deadline > now) next = Math.min(next, call.deadline)
+      else this.#cancel(call, new TimeoutError(call.name, call.timeout))
+    }
+    if (next !== Number.POSITIVE_INFINITY) this.#init.timer.wakeAt(next)
+  }
+
+  /** The connection is gone for good. @param sent whether frames may have reached the other side */
+  close(sent: boolean, reason?: Error): void {
+    this.#closed = true
+    const text = `${sent ? 'Connection closed' : 'Connection failed'}${reason === undefined ? '' : `: ${reason.message}`}`
+    for (const call of this.#calls.all()) this.#fail(call, new ConnectionError(text, sent, reason))
+    for (const call of [...this.#waiting.keys()]) this.#fail(call, new ConnectionError(text, false, reason))
+  }
+
+  #start(
+    call: PendingCall,
+    type: number,
+    initialN: number,
+    data: unknown,
+    options: CallOptions | undefined
+  ): void {
+    try {
+      this.#prepare(call, options)
+      const metadata = this.#metadata(call, options)
+      const { lease } = this.#init
+      if (lease === undefined || (this.#waiting.size === 0 && lease.use())) {
+        this.#send(call, type, 0, initialN, metadata, data)
+      } else this.#wait(call, { type, flags: 0, initialN, metadata, data })
+    } catch (error) {
+      this.#fail(call, error as Error)
+    }
+  }
+
+  #startChannel(
+    call: PendingStream,
+    initialN: number,
+    source: object,
+    options: CallOptions | undefined
+  ): void {
+    const { sender, codec, logger } = this.#init
+    try {
+      this.#prepare(call, options)
+      const metadata = this.#metadata(call, options)
+      this.#waiting.set(call, undefined)
+      call.input = new ChannelFeed({
+        open: (data, complete) => {
+          const flags = complete ? Flag.COMPLETE : 0
+          const outgoing = { type: FrameType.REQUEST_CHANNEL, flags, initialN, metadata, data }
+          if (this.#init.lease?.use() === false) return this.#wait(call, outgoing)
+          this.#waiting.delete(call)
+          this.#trySend(call, outgoing)
+        },
+        next: (value) =>
+          sender.payload(call.streamId, FrameType.PAYLOAD, Flag.NEXT, -1, undefined, codec, value),
+        complete: () => sender.complete(call.streamId),
+        fail: (error) => {
+          const { code, data } = toWireError(error, logger)
+          if (call.streamId !== 0 && !call.settled) sender.error(call.streamId, code, data)
+          this.#fail(call, error)
+        }
+      })
+      call.input.start(source)
+    } catch (error) {
+      this.#fail(call, error as Error)
+    }
+  }
+
+  /** What every call needs before its frame: it may be too late, and must not wait for ever. */
+  #prepare(call: PendingCall, options: CallOptions | undefined): void {
+    if (this.#closed) throw new ConnectionError('Connection closed', false)
+    const timeout = options?.timeout ?? this.#init.timeout
+    if (!(timeout >= 0)) throw new ValidationError('options.timeout', 'milliseconds, 0 for no limit', timeout)
+    const signal = options?.signal
+    if (signal?.aborted) throw new CanceledError(call.name, signal.reason)
+    if (timeout > 0) {
+      call.timeout = timeout
+      call.deadline = this.#init.timer.now() + timeout
+      this.#init.timer.wakeAt(call.deadline)
+    }
+    if (signal === undefined) return
+    const abort = () => this.#cancel(call, new CanceledError(call.name, signal.reason))
+    signal.addEventListener('abort', abort, { once: true })
+    call.cleanUp = () => signal.removeEventListener('abort', abort)
+  }
+
+  #metadata(call: PendingCall, options: CallOptions | undefined): Uint8Array {
+    const told = options?.timeout !== undefined || this.#init.tellTimeout ? call.timeout : 0
+    const { pattern } = call
+    const route = typeof pattern === 'string' ? pattern : routeOf(pattern)
+    return this.#init.metadata.write(route, options?.headers, told > 0 ? told : undefined)
+  }
+
+  #wait(call: PendingCall, outgoing: Outgoing): void {
+    if (this.#waiting.size >= MAX_WAITING)
+      throw new RejectedError(`${MAX_WAITING} calls wait for a lease already`)
+    this.#waiting.set(call, outgoing)
+  }
+
+  #trySend(call: PendingCall, { type, flags, initialN, metadata, data }: Outgoing): void {
+    try {
+      this.#send(call, type, flags, initialN, metadata, data)
+    } catch (error) {
+      this.#fail(call, error as Error)
+    }
+  }
+
+  #send(
+    call: PendingCall,
+    type: number,
+    flags: number,
+    initialN: number,
+    metadata: Uint8Array,
+    data: unknown
+  ): void {
+    const { sender, codec, maxSendBufferSize, role, unsent } = this.#init
+    if (unsent() > maxSendBufferSize) {
+      throw new RejectedError(
+        `More than maxSendBufferSize (${maxSendBufferSize} bytes) of calls wait to be sent`
+      )
+    }
+    this.#calls.add(call)
+    const streamId = role === 'client' ? call.sequence * 2 - 1 : call.sequence * 2
+    try {
+      sender.payload(
+        streamId,
+        type,
+        flags,
+        initialN < 0 ? -1 : initialN + call.extraDemand,
+        metadata,
+        codec,
+        data
+      )
+    } catch (error) {
+      // Stream ids leave no gaps.
+      this.#calls.takeBack(call)
+      throw error
+    }
+    call.streamId = streamId
+    if (type === FrameType.REQUEST_FNF && this.#finish(call)) call.complete()
+  }
+
+  #codecOf(payload: RawPayload): Codec {
+    const mimeType = payload.metadataStart < 0 ? undefined : dataMimeTypeOf(payload)
+    if (mimeType === undefined) return this.#init.codec
+    const codec = this.#init.codecs.get(mimeType)
+    if (codec === undefined) throw new ProtocolError(`There is no codec for data of type ${mimeType}`)
+    return codec
+  }
+
+  /** Gives a call up and tells the other side. */
+  #cancel(call: PendingCall, error?: Error): void {
+    if (!this.#finish(call)) return
+    if (call.streamId !== 0) this.#init.sender.cancel(call.streamId)
+    if (error !== undefined) call.fail(error)
+  }
+
+  #fail(call: PendingCall, error: Error): void {
+    if (this.#finish(call)) call.fail(error)
+  }
+
+  /** The one place where a call ends; false if it has ended before. */
+  #finish(call: PendingCall): boolean {
+    if (call.settled) return false
+    call.settled = true
+    this.#calls.delete(call)
+    this.#waiting.delete(call)
+    call.release()
+    if (this.inFlight === 0) this.#init.settled()
+    return true
+  }
+}

@@ -1,0 +1,302 @@
+/**
+ * The answering side of an RSocket connection: request frames in, handlers called, PAYLOAD and ERROR frames
+ * out. Hot path of every server: a request whose handler returns a plain value is answered in the turn it
+ * came, without a promise, a closure or a stream object.
+ */
+import type { Codec } from '../../codec/codec.ts'
+import { type Codecs, hasCodec } from '../../codec/codecs.ts'
+import { type Connection, type Dispatcher, IncomingMessage, NO_HANDLER } from '../../dispatch.ts'
+import { PatternNotFoundError, ProtocolError, RejectedError } from '../../errors.ts'
+import type { Logger } from '../../logger.ts'
+import { isStream, isThenable } from '../../result.ts'
+import type { Timer } from '../connection.ts'
+import { noHandlerError, toWireError } from './failure-codes.ts'
+import type { FrameSender } from './frame-sender.ts'
+import { ErrorCode, Flag, FrameType, MAX_UINT31 } from './frame-type.ts'
+import { INPUT_WINDOW, InputStream } from './input-stream.ts'
+import type { Authenticate } from './options.ts'
+import type { RawPayload } from './reassembly.ts'
+import {
+  dataMimeTypeMetadata,
+  type MetadataReader,
+  NO_METADATA,
+  type RequestMetadata
+} from './request-metadata.ts'
+import { ResponderStream } from './responder-stream.ts'
+
+/** What a responder needs of its connection. */
+export interface ResponderInit {
+  readonly dispatcher: Dispatcher
+  readonly logger: Logger
+  readonly sender: FrameSender
+  readonly connection: Connection
+  readonly codecs: Codecs
+  /** MIME type of data that does not say its own. */
+  readonly dataMimeType: string
+  readonly metadata: MetadataReader
+  /** Asked about requests that carry credentials. */
+  readonly authenticate: Authenticate | undefined
+  readonly timer: Timer
+  /** Why a request may not start now; `undefined` if it may. Counts it if it may. */
+  refuse(): string | undefined
+  /** See `Output.ready`. */
+  ready(): Promise<void> | undefined
+  /** Something that took more than a turn has ended. */
+  settled(): void
+}
+
+/** What a stream needs of its responder. */
+export interface ResponderContext {
+  readonly sender: FrameSender
+  /** Answers with the error of a handler. */
+  fail(streamId: number, error: unknown): void
+  /** Answers that a value cannot be encoded. */
+  failEncoding(streamId: number, error: unknown): void
+  /** See `Output.ready`. */
+  ready(): Promise<void> | undefined
+  /** The stream is over. */
+  ended(streamId: number): void
+}
+
+/** The first frame of a request, without its payload. */
+export interface RequestFrame {
+  readonly type: number
+  readonly streamId: number
+  /** Demand the caller grants at once; 1 for a request of one value. */
+  readonly initialN: number
+  /** REQUEST_CHANNEL: the first value is the only one. */
+  readonly complete: boolean
+}
+
+/** Answers the requests of one connection. */
+export class RSocketResponder implements ResponderContext {
+  readonly sender: FrameSender
+  readonly #init: ResponderInit
+  readonly #streams = new Map<number, ResponderStream>()
+  #events = 0
+
+  constructor(init: ResponderInit) {
+    this.#init = init
+    this.sender = init.sender
+  }
+
+  /** Requests and events that have not ended. */
+  get inFlight(): number {
+    return this.#streams.size + this.#events
+  }
+
+  /** A whole request has come. */
+  request(frame: RequestFrame, payload: RawPayload): void {
+    const { streamId } = frame
+    // "Receiving a Request frame on a Stream ID that is already in use MUST be ignored."
+    if (this.#streams.has(streamId)) return
+    const isEvent = frame.type === FrameType.REQUEST_FNF
+    const metadata = this.#readMetadata(payload)
+    const codec = this.#init.codecs.get(metadata.dataMimeType ?? this.#init.dataMimeType)
+    let data: unknown
+    try {
+      if (codec === undefined) throw unknownMimeType(metadata.dataMimeType ?? this.#init.dataMimeType)
+      data = codec.decode(payload.buffer, payload.dataStart, payload.dataEnd)
+    } catch (error) {
+      // An event has nobody to tell.
+      if (isEvent) this.#init.logger.error('The data of an event cannot be read', error)
+      else this.sender.error(streamId, ErrorCode.INVALID, (error as Error).message)
+      return
+    }
+    const refused = this.#init.refuse()
+    if (refused !== undefined) {
+      if (!isEvent) this.sender.error(streamId, ErrorCode.REJECTED, refused)
+      return
+    }
+    if (isEvent) this.#event(data, metadata)
+    else if (frame.type === FrameType.REQUEST_CHANNEL) this.#channel(frame, codec, data, metadata)
+    else this.#answer(frame, codec, data, metadata, undefined)
+  }
+
+  /** PAYLOAD of a channel's requester. */
+  payload(streamId: number, flags: number, payload: RawPayload): void {
+    const input = this.#streams.get(streamId)?.input
+    if (input === undefined) return
+    if (flags & Flag.NEXT) {
+      const codec = this.#init.codecs.get(this.#init.dataMimeType)
+      input.next(codec?.decode(payload.buffer, payload.dataStart, payload.dataEnd))
+    }
+    if (flags & Flag.COMPLETE) input.end()
+  }
+
+  requestN(streamId: number, n: number): void {
+    this.#streams.get(streamId)?.requestN(n)
+  }
+
+  /** The caller has given up, or (`failure`) its side of a channel has failed. */
+  cancel(streamId: number, failure?: Error): void {
+    const stream = this.#streams.get(streamId)
+    if (stream === undefined) return
+    stream.input?.end(failure)
+    stream.abort()
+  }
+
+  /** The connection is gone: stops everything. */
+  close(): void {
+    for (const [streamId] of [...this.#streams]) this.cancel(streamId)
+  }
+
+  fail(streamId: number, error: unknown): void {
+    const { code, data } = toWireError(error, this.#init.logger)
+    this.sender.error(streamId, code, data)
+  }
+
+  ready(): Promise<void> | undefined {
+    return this.#init.ready()
+  }
+
+  ended(streamId: number): void {
+    if (this.#streams.delete(streamId)) this.#init.settled()
+  }
+
+  #readMetadata(payload: RawPayload): RequestMetadata {
+    if (payload.metadataStart < 0) return NO_METADATA
+    return this.#init.metadata.read(payload.buffer, payload.metadataStart, payload.metadataEnd)
+  }
+
+  #message(data: unknown, metadata: RequestMetadata, kind: 'request' | 'event'): IncomingMessage {
+    const { route, headers, deadline } = metadata
+    return new IncomingMessage(route ?? '', route, data, headers, this.#init.connection, kind, deadline)
+  }
+
+  #event(data: unknown, metadata: RequestMetadata): void {
+    const running = this.#init.dispatcher.event(this.#message(data, metadata, 'event'))
+    if (running === undefined) return this.#init.settled()
+    this.#events++
+    void running.then(() => {
+      this.#events--
+      this.#init.settled()
+    })
+  }
+
+  #channel(frame: RequestFrame, codec: Codec, first: unknown, metadata: RequestMetadata): void {
+    const { streamId, complete } = frame
+    const input = new InputStream(
+      (n) => this.sender.requestN(streamId, n),
+      () => {
+        if (this.#streams.has(streamId)) this.sender.cancel(streamId)
+      }
+    )
+    // A channel that is complete at once, with no data, is one without values.
+    if (first !== undefined || !complete) input.next(first)
+    if (complete) input.end()
+    // "A Responder MUST respond to an initial REQUEST_CHANNEL frame with a REQUEST_N frame."
+    this.sender.requestN(streamId, INPUT_WINDOW)
+    this.#answer(frame, codec, input, metadata, input)
+  }
+
+  #answer(
+    frame: RequestFrame,
+    requestCodec: Codec,
+    data: unknown,
+    metadata: RequestMetadata,
+    input: InputStream | undefined
+  ): void {
+    const { streamId } = frame
+    const codec = this.#answerCodec(requestCodec, metadata)
+    const announced = codec === requestCodec ? undefined : dataMimeTypeMetadata(codec.mimeType)
+    const message = this.#message(data, metadata, 'request')
+    let result: unknown
+    try {
+      result =
+        metadata.credentials === undefined
+          ? this.#init.dispatcher.request(message)
+          : this.#authenticated(message, metadata)
+    } catch (error) {
+      message.end()
+      this.fail(streamId, error)
+      return this.#init.settled()
+    }
+    if (result === NO_HANDLER) {
+      const { code, data: text } = noHandlerError(message.pattern)
+      this.sender.error(streamId, code, text)
+      return this.#init.settled()
+    }
+    const isObject = typeof result === 'object' && result !== null
+    if (!isObject || (!isThenable(result as object) && !isStream(result as object))) {
+      message.end()
+      this.#value(streamId, codec, announced, result)
+      return this.#init.settled()
+    }
+    const single = frame.type === FrameType.REQUEST_RESPONSE
+    const stream = new ResponderStream(this, {
+      streamId,
+      codec,
+      message,
+      single,
+      demand: single ? MAX_UINT31 : frame.initialN,
+      metadata: announced,
+      input
+    })
+    this.#streams.set(streamId, stream)
+    if (message.deadline !== undefined) {
+      stream.deadline = this.#init.timer.now() + message.deadline
+      this.#init.timer.wakeAt(stream.deadline)
+    }
+    if (isThenable(result as object)) this.#await(result as PromiseLike<unknown>, stream)
+    else stream.start(result as object)
+  }
+
+  /** Asks the hook about the credentials of a request before its handler. */
+  async #authenticated(message: IncomingMessage, { credentials, route }: RequestMetadata): Promise<unknown> {
+    const { authenticate, connection, dispatcher } = this.#init
+    const verdict = await authenticate?.({ credentials, route, connection })
+    if (verdict === false) throw new RejectedError('The credentials are not accepted')
+    const result = await dispatcher.request(message)
+    if (result === NO_HANDLER)
+      throw new PatternNotFoundError(`There is no handler of the pattern '${message.pattern}'`)
+    return result
+  }
+
+  /** Stops the work on requests whose caller waits no longer. */
+  expire(now: number): void {
+    let next = Number.POSITIVE_INFINITY
+    for (const [streamId, stream] of [...this.#streams]) {
+      if (stream.deadline > now) next = Math.min(next, stream.deadline)
+      else {
+        this.sender.error(streamId, ErrorCode.CANCELED, 'The deadline of the request has passed')
+        this.cancel(streamId)
+      }
+    }
+    if (next < Number.POSITIVE_INFINITY) this.#init.timer.wakeAt(next)
+  }
+
+  #await(result: PromiseLike<unknown>, stream: ResponderStream): void {
+    result.then(
+      (value) => {
+        if (typeof value === 'object' && value !== null && isStream(value)) stream.start(value)
+        else stream.value(value)
+      },
+      (error: unknown) => stream.error(error)
+    )
+  }
+
+  #value(streamId: number, codec: Codec, metadata: Uint8Array | undefined, value: unknown): void {
+    try {
+      this.sender.payload(streamId, FrameType.PAYLOAD, Flag.NEXT | Flag.COMPLETE, -1, metadata, codec, value)
+    } catch (error) {
+      this.failEncoding(streamId, error)
+    }
+  }
+
+  /** A result cannot be encoded: the fault of the handler, which its caller need not understand. */
+  failEncoding(streamId: number, error: unknown): void {
+    this.fail(streamId, new Error('The result of a handler cannot be encoded', { cause: error }))
+  }
+
+  /** The codec of the answer: that of the request, unless the caller asks for others only. */
+  #answerCodec(requestCodec: Codec, { acceptMimeTypes }: RequestMetadata): Codec {
+    if (acceptMimeTypes.length === 0 || acceptMimeTypes.includes(requestCodec.mimeType)) return requestCodec
+    const accepted = acceptMimeTypes.find(hasCodec)
+    return (accepted === undefined ? undefined : this.#init.codecs.get(accepted)) ?? requestCodec
+  }
+}
+
+function unknownMimeType(mimeType: string): ProtocolError {
+  return new ProtocolError(`There is no codec for data of type ${mimeType}`)
+}

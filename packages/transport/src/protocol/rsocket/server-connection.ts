@@ -1,0 +1,228 @@
+/** The side that is connected to: checks SETUP, authenticates, grants leases, notices dead clients. */
+import { Codecs, hasCodec, knownMimeTypes } from '../../codec/codecs.ts'
+import { isThenable } from '../../result.ts'
+import type { Credentials } from './composite-metadata.ts'
+import { FrameHandler } from './frame-handler.ts'
+import { ErrorCode, FrameType, MAJOR_VERSION, MAX_UINT31 } from './frame-type.ts'
+import { writeError, writeLease } from './frames.ts'
+import { HeldLease, LeaseGranter } from './lease.ts'
+import { MimeType } from './mime-type.ts'
+import type { RSocketServerOptions } from './options.ts'
+import { MetadataReader, MetadataWriter, parseComposite } from './request-metadata.ts'
+import { RSocketRequester } from './requester.ts'
+import { RSocketResponder } from './responder.ts'
+import { readSetup, type Setup } from './setup.ts'
+
+/** One connection of a server. */
+export class RSocketServerConnection extends FrameHandler {
+  protected override readonly ownParity = 0
+  override requester: RSocketRequester | undefined
+  protected override responder: RSocketResponder | undefined
+  readonly #options: RSocketServerOptions
+  #state: 'awaiting setup' | 'authenticating' | 'open' | 'draining' = 'awaiting setup'
+  #granter: LeaseGranter | undefined
+  #heldLease: HeldLease | undefined
+  #maxLifetime = Number.POSITIVE_INFINITY
+  #lastHeard = 0
+
+  constructor(options: RSocketServerOptions) {
+    super(options)
+    this.#options = options
+  }
+
+  override wake(now: number): void {
+    if (this.ended) return
+    this.requester?.expire(now)
+    this.responder?.expire(now)
+    this.#grant()
+    if (this.heard) this.#lastHeard = now
+    this.heard = false
+    if (now - this.#lastHeard >= this.#maxLifetime) {
+      return this.fail(
+        new Error(`Nothing has been received for the lifetime of ${this.#maxLifetime} ms that SETUP set`)
+      )
+    }
+    if (this.#maxLifetime < Number.POSITIVE_INFINITY)
+      this.#options.timer.wakeAt(this.#lastHeard + this.#maxLifetime)
+  }
+
+  drain(): void {
+    if (this.#state !== 'open') return
+    this.#state = 'draining'
+    writeError(this.bytes, 0, ErrorCode.CONNECTION_CLOSE, 'The server is stopping')
+    this.output?.committed()
+  }
+
+  override close(reason?: Error): void {
+    this.ended = true
+    this.#options.timer.stop()
+    this.bytes.reset()
+    this.requester?.close(true, reason)
+    this.responder?.close()
+  }
+
+  protected override mayHandle(): boolean {
+    return this.#state !== 'authenticating'
+  }
+
+  protected override beforeSetup(
+    type: number,
+    streamId: number,
+    buffer: Buffer,
+    start: number,
+    end: number
+  ): boolean {
+    if (this.#state !== 'awaiting setup') return false
+    if (streamId === 0 && type === FrameType.SETUP) this.#setUp(readSetup(buffer, start, end))
+    else if (streamId === 0 && type === FrameType.RESUME) {
+      this.#reject(ErrorCode.REJECTED_RESUME, 'This server does not resume connections')
+    } else this.#reject(ErrorCode.INVALID_SETUP, 'The first frame must be SETUP or RESUME, on stream 0')
+    return true
+  }
+
+  protected override lease(timeToLive: number, requests: number): void {
+    this.#heldLease?.renew(timeToLive, requests)
+    this.requester?.leased()
+  }
+
+  protected override connectionError(code: number, data: string): void {
+    // "A server MUST ignore an ERROR[INVALID_SETUP|UNSUPPORTED_SETUP|REJECTED_SETUP|REJECTED_RESUME] frame."
+    if (code < ErrorCode.CONNECTION_ERROR) return
+    if (code === ErrorCode.CONNECTION_CLOSE) return
+    this.ended = true
+    this.output?.end(new Error(`The client ended the connection: ${data}`))
+  }
+
+  #reject(code: number, message: string): void {
+    this.fail(new Error(message), code)
+  }
+
+  #setUp(setup: Setup): void {
+    const { majorVersion, minorVersion, dataMimeType } = setup
+    if (majorVersion !== MAJOR_VERSION) {
+      return this.#reject(
+        ErrorCode.UNSUPPORTED_SETUP,
+        `Version ${majorVersion}.${minorVersion} is not supported; 1.0 is`
+      )
+    }
+    if (setup.keepaliveInterval === 0 || setup.maxLifetime === 0) {
+      return this.#reject(ErrorCode.INVALID_SETUP, 'Keepalive interval and lifetime must be more than 0 ms')
+    }
+    if (setup.resumeToken !== undefined) {
+      return this.#reject(
+        ErrorCode.REJECTED_SETUP,
+        'This server does not resume connections; connect without a resume token'
+      )
+    }
+    if (!hasCodec(dataMimeType)) {
+      const known = knownMimeTypes().join(', ')
+      return this.#reject(
+        ErrorCode.UNSUPPORTED_SETUP,
+        `There is no codec for data of type ${dataMimeType}; there are ${known}`
+      )
+    }
+    this.#authenticate(setup)
+  }
+
+  #authenticate(setup: Setup): void {
+    const { authenticate, connection } = this.#options
+    if (authenticate === undefined) return this.#accept(setup)
+    const refuse = (error?: unknown) => {
+      if (error !== undefined) this.#options.logger.warn('A client was refused', error)
+      this.#reject(ErrorCode.REJECTED_SETUP, 'The credentials are not accepted')
+    }
+    try {
+      const answer = authenticate({ credentials: setupCredentials(setup), route: undefined, connection })
+      if (typeof answer !== 'object' || answer === null || !isThenable(answer)) {
+        return answer === false ? refuse() : this.#accept(setup)
+      }
+      this.#state = 'authenticating'
+      answer.then((verdict) => {
+        if (this.ended) return
+        if (verdict === false) return refuse()
+        this.#accept(setup)
+        this.resume()
+      }, refuse)
+    } catch (error) {
+      refuse(error)
+    }
+  }
+
+  #accept(setup: Setup): void {
+    const { logger, connection, dispatcher, maxSendBufferSize, authenticate, timer } = this.#options
+    this.#state = 'open'
+    const codecs = new Codecs()
+    if (dispatcher !== undefined) {
+      this.responder = new RSocketResponder({
+        dispatcher,
+        logger,
+        sender: this.sender,
+        connection,
+        codecs,
+        dataMimeType: setup.dataMimeType,
+        metadata: new MetadataReader(setup.metadataMimeType),
+        authenticate,
+        timer,
+        refuse: () => this.#refusal(),
+        ready: () => this.output?.ready(),
+        settled: () => {
+          this.#grant()
+          this.output?.settled()
+        }
+      })
+    }
+    this.#grantFirstLease(setup)
+    this.#lastHeard = timer.now()
+    this.#maxLifetime = setup.maxLifetime
+    timer.wakeAt(this.#lastHeard + this.#maxLifetime)
+    // "If a client-side Requester sets the L flag, the server-side Requester MUST wait for a LEASE frame."
+    this.#heldLease = setup.lease ? new HeldLease(() => timer.now()) : undefined
+    this.requester = new RSocketRequester({
+      role: 'server',
+      sender: this.sender,
+      codec: codecs.get(setup.dataMimeType)!,
+      codecs,
+      logger,
+      metadata: new MetadataWriter(),
+      lease: this.#heldLease,
+      maxSendBufferSize,
+      timeout: 30_000,
+      tellTimeout: false,
+      settled: () => this.output?.settled(),
+      unsent: () => this.output?.unsent ?? 0,
+      timer
+    })
+  }
+
+  #grantFirstLease(setup: Setup): void {
+    if (!setup.lease) return
+    const { lease, timer } = this.#options
+    const send = (timeToLive: number, requests: number) => {
+      writeLease(this.bytes, timeToLive, requests)
+      this.output?.committed()
+    }
+    // "If the server accepts the SETUP frame, it MUST send a LEASE frame if it set the L flag."
+    if (lease === undefined) return send(MAX_UINT31, MAX_UINT31)
+    this.#granter = new LeaseGranter(lease, () => timer.now(), send)
+    this.#grant()
+  }
+
+  #grant(): void {
+    if (this.#granter === undefined || this.#state !== 'open') return
+    this.#granter.grant(this.inFlight)
+    this.#options.timer.wakeAt(this.#granter.renewAt)
+  }
+
+  #refusal(): string | undefined {
+    if (this.#state === 'draining') return 'The server is stopping'
+    const { lease } = this.#options
+    if (this.#granter !== undefined) return this.#granter.take() ? undefined : 'No lease covers the request'
+    if (lease === undefined || this.inFlight < lease.concurrency) return undefined
+    return `${lease.concurrency} requests of this connection are in flight already`
+  }
+}
+
+function setupCredentials(setup: Setup): Credentials | undefined {
+  if (setup.metadata === undefined || setup.metadataMimeType !== MimeType.COMPOSITE_METADATA) return undefined
+  return parseComposite(Buffer.from(setup.metadata)).credentials
+}
