@@ -42,7 +42,7 @@ export class Meter {
 
   failed(reason: unknown, count = 1): void {
     this.errors += count
-    this.firstError ??= reason instanceof Error ? reason.message || reason.name : JSON.stringify(reason)
+    this.firstError ??= describe(reason)
   }
 
   start(): void {
@@ -65,4 +65,10 @@ export class Meter {
     const at = (percentile: number) => milliseconds(this.#histogram.getValueAtPercentile(percentile))
     return { p50: at(50), p90: at(90), p99: at(99), max: milliseconds(this.#histogram.maxValue) }
   }
+}
+
+/** Nest's clients fail with strings and plain objects, too. */
+function describe(reason: unknown): string {
+  if (reason instanceof Error) return reason.message || reason.name
+  return typeof reason === 'string' ? reason : JSON.stringify(reason)
 }

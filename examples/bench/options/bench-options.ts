@@ -2,7 +2,7 @@
 import { UsageError } from '../errors.ts'
 import { type Method, methods } from '../targets/echo-client.ts'
 import { type ClientName, clientNames, type TargetName, targetNames, targets } from '../targets/targets.ts'
-import { choice, describeFlags, integer, parseFlags, seconds, text, toggle } from './flags.ts'
+import { choice, describeFlags, helpFlag, integer, parseFlags, seconds, text, toggle } from './flags.ts'
 
 export const runtimes = ['bun', 'node'] as const
 export type Runtime = (typeof runtimes)[number]
@@ -46,7 +46,7 @@ const flags = {
     10_000,
     'with --client=raw: requests outstanding per connection; default concurrency ÷ connections'
   ),
-  help: toggle('print this')
+  help: helpFlag
 }
 
 export const benchUsage = `One measurement. Prints one JSON object on stdout.

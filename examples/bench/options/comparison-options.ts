@@ -1,6 +1,6 @@
 /** The options of a comparison: flags of `run-comparison.ts` and their defaults. */
 import { type Runtime, runtimes } from './bench-options.ts'
-import { choice, choices, describeFlags, integer, parseFlags, seconds, text, toggle } from './flags.ts'
+import { choice, choices, describeFlags, helpFlag, integer, parseFlags, seconds, text } from './flags.ts'
 
 /** Who asks in a comparison: each target's own client, Nest's client against both, or raw sockets against both. */
 export const contestClients = ['own', 'nest', 'raw'] as const
@@ -27,7 +27,7 @@ const flags = {
   payload: integer(0, 10_000_000, 'bytes of the echoed string; default 200'),
   runtime: choice(runtimes, 'what runs both servers; default bun'),
   out: text('a path', 'where the JSON goes; default results/latest.json beside this command'),
-  help: toggle('print this')
+  help: helpFlag
 }
 
 export const comparisonUsage = `Elysia against Nest: a table on stdout, the same as JSON in a file.

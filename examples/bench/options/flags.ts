@@ -10,6 +10,8 @@ export interface Flag<T> {
   readonly type: 'string' | 'boolean'
   readonly allowed: string
   readonly help: string
+  /** Has a `--no-` form. */
+  readonly negatable: boolean
   read(given: string): T | undefined
 }
 
@@ -20,6 +22,7 @@ type FlagValues<F extends FlagTable> = {
 
 export const integer = (min: number, max: number, help: string): Flag<number> => ({
   type: 'string',
+  negatable: false,
   allowed: `a whole number from ${min} to ${max}`,
   help,
   read: (given) => (/^\d+$/.test(given) ? within(Number(given), min, max) : undefined)
@@ -27,6 +30,7 @@ export const integer = (min: number, max: number, help: string): Flag<number> =>
 
 export const seconds = (min: number, max: number, help: string): Flag<number> => ({
   type: 'string',
+  negatable: false,
   allowed: `seconds, a number from ${min} to ${max}`,
   help,
   read: (given) => (/^\d+(\.\d+)?$/.test(given) ? within(Number(given), min, max) : undefined)
@@ -34,6 +38,7 @@ export const seconds = (min: number, max: number, help: string): Flag<number> =>
 
 export const choice = <const T extends string>(values: readonly T[], help: string): Flag<T> => ({
   type: 'string',
+  negatable: false,
   allowed: values.join(' or '),
   help,
   read: (given) => values.find((value) => value === given)
@@ -42,6 +47,7 @@ export const choice = <const T extends string>(values: readonly T[], help: strin
 /** Several of `values`, separated by commas, each at most once. */
 export const choices = <const T extends string>(values: readonly T[], help: string): Flag<readonly T[]> => ({
   type: 'string',
+  negatable: false,
   allowed: `one or more of ${values.join(', ')}, separated by commas`,
   help,
   read: (given) => {
@@ -53,6 +59,7 @@ export const choices = <const T extends string>(values: readonly T[], help: stri
 
 export const text = (allowed: string, help: string): Flag<string> => ({
   type: 'string',
+  negatable: false,
   allowed,
   help,
   read: (given) => (given === '' ? undefined : given)
@@ -61,6 +68,7 @@ export const text = (allowed: string, help: string): Flag<string> => ({
 /** `--name` is true, `--no-name` is false, neither is `undefined`. */
 export const toggle = (help: string): Flag<boolean> => ({
   type: 'boolean',
+  negatable: true,
   allowed: 'no value',
   help,
   read: () => undefined
@@ -83,10 +91,13 @@ export function parseFlags<F extends FlagTable>(flags: F, argv: readonly string[
   return Object.fromEntries(values) as FlagValues<F>
 }
 
+/** What every command has. */
+export const helpFlag: Flag<boolean> = { ...toggle('print this'), negatable: false }
+
 /** The lines of `--help` that describe the flags. */
 export function describeFlags(flags: FlagTable): string {
-  const names = Object.entries(flags).map(([name, { type }]) =>
-    type === 'boolean' ? `--[no-]${name}` : `--${name}`
+  const names = Object.entries(flags).map(([name, { negatable }]) =>
+    negatable ? `--[no-]${name}` : `--${name}`
   )
   const width = Math.max(...names.map((name) => name.length))
   return Object.values(flags)

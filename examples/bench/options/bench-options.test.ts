@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { UsageError } from '../errors.ts'
+import { benchUsage, readBenchOptions } from './bench-options.ts'
+
+const DEFAULTS = {
+  target: 'elysia',
+  host: '127.0.0.1',
+  port: 7001,
+  concurrency: 100,
+  connections: 100,
+  duration: 30,
+  warmup: 1,
+  payload: 200,
+  spawn: true,
+  runtime: 'bun',
+  client: 'elysia',
+  method: 'request'
+}
+
+const accepted: [flags: string, differs: object][] = [
+  ['', {}],
+  ['--port=1', { port: 1 }],
+  ['--port 1', { port: 1 }],
+  ['--port=0', { port: 0 }],
+  ['--host=::1', { host: '::1' }],
+  ['--concurrency=7', { concurrency: 7, connections: 7 }],
+  ['--connections=1', { connections: 1 }],
+  ['--connections=250', { concurrency: 250, connections: 250 }],
+  ['--concurrency=8 --connections=3', { concurrency: 8, connections: 3 }],
+  ['--duration=0.5 --warmup=0', { duration: 0.5, warmup: 0 }],
+  ['--payload=0', { payload: 0 }],
+  ['--spawn', {}],
+  ['--no-spawn', { spawn: false }],
+  ['--runtime=node', { runtime: 'node' }],
+  ['--method=send', { method: 'send' }],
+  ['--client=own', {}],
+  ['--client=nest', { client: 'nest' }],
+  ['--client=raw', { client: 'raw', connections: 1 }],
+  ['--client=raw --connections=4', { client: 'raw', connections: 4 }],
+  ['--client=raw --connections=100', { client: 'raw' }],
+  ['--client=raw --connections=3', { client: 'raw', concurrency: 99, connections: 3 }],
+  ['--client=raw --pipeline=5', { client: 'raw', concurrency: 5, connections: 1 }],
+  ['--client=raw --pipeline=5 --connections=3', { client: 'raw', concurrency: 15, connections: 3 }]
+]
+
+const rejected: [flags: string, message: string][] = [
+  ['--port=abc', "--port: got 'abc', expected a whole number from 0 to 65535"],
+  ['--port=-1', "--port: got '-1', expected a whole number from 0 to 65535"],
+  ['--port=65536', "--port: got '65536', expected a whole number from 0 to 65535"],
+  ['--port=1e3', "--port: got '1e3', expected a whole number from 0 to 65535"],
+  ['--port=', "--port: got '', expected a whole number from 0 to 65535"],
+  ['--port', 'expected a whole number from 0 to 65535'],
+  ['--no-port', "Unknown option '--no-port'"],
+  ['--host=', "--host: got '', expected a host name or an address"],
+  ['--concurrency=0', "--concurrency: got '0', expected a whole number from 1 to 100000"],
+  ['--connections=0', "--connections: got '0', expected a whole number from 1 to 10000"],
+  ['--concurrency=2 --connections=3', "--connections: got '3', expected at most the 2 of --concurrency"],
+  ['--duration=0', "--duration: got '0', expected seconds, a number from 0.1 to 86400"],
+  ['--duration=1m', "--duration: got '1m', expected seconds, a number from 0.1 to 86400"],
+  ['--warmup=-1', "--warmup: got '-1', expected seconds, a number from 0 to 3600"],
+  ['--payload=1.5', "--payload: got '1.5', expected a whole number from 0 to 10000000"],
+  ['--runtime=deno', "--runtime: got 'deno', expected bun or node"],
+  ['--client=http', "--client: got 'http', expected own or elysia or nest or raw"],
+  ['--method=emit', "--method: got 'emit', expected request or send"],
+  ['--client=nest --method=send', "--method: got 'send' with the nest client"],
+  ['--pipeline=5', "--pipeline: got '5' with the elysia client, expected --client=raw"],
+  [
+    '--client=raw --pipeline=5 --concurrency=9',
+    "--concurrency: got '9', expected 5: 1 connections, 5 requests deep"
+  ],
+  [
+    '--client=raw --connections=3 --concurrency=100',
+    "--concurrency: got '100', expected 99: 3 connections, 33 requests deep each"
+  ],
+  ['--port=0 --no-spawn', "--port: got '0' with --no-spawn"],
+  ['--spawn --no-spawn', '--no-spawn: given after --spawn, expected one of them, once'],
+  ['--port=1 --port=2', '--port: given after --port, expected one of them, once'],
+  ['--spawn=yes', "Option '--spawn' does not take an argument"],
+  ['--speed=11', "Unknown option '--speed'. Allowed: --target --host --port"],
+  ['fast', "Unexpected argument 'fast'"]
+]
+
+const split = (flags: string) => flags.split(' ').filter((flag) => flag !== '')
+
+describe('options of one measurement', () => {
+  for (const [flags, differs] of accepted) {
+    it(`reads '${flags}'`, () => {
+      assert.deepEqual(readBenchOptions(['--target=elysia', ...split(flags)]), { ...DEFAULTS, ...differs })
+    })
+  }
+
+  it('gives each target its own port and client', () => {
+    assert.deepEqual(readBenchOptions(['--target=nest']), {
+      ...DEFAULTS,
+      target: 'nest',
+      port: 7002,
+      client: 'nest'
+    })
+  })
+
+  for (const [flags, message] of rejected) {
+    it(`rejects '${flags}' and says what is allowed`, () => {
+      assert.throws(
+        () => readBenchOptions(['--target=elysia', ...split(flags)]),
+        (error) => error instanceof UsageError && error.message.includes(message)
+      )
+    })
+  }
+
+  it('rejects a missing target and one that there is not', () => {
+    assert.throws(() => readBenchOptions([]), /--target: missing, expected elysia or nest/)
+    assert.throws(
+      () => readBenchOptions(['--target=rails']),
+      /--target: got 'rails', expected elysia or nest/
+    )
+  })
+
+  it('describes every flag in its help', () => {
+    assert.equal(readBenchOptions(['--help']), 'help')
+    for (const flag of [...Object.keys(DEFAULTS), 'pipeline', 'help']) {
+      assert.match(benchUsage, new RegExp(`--(\\[no-\\])?${flag} `))
+    }
+  })
+})

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { cpuMicroseconds, residentMegabytes } from './proc-stat.ts'
+
+describe('what a process has used', () => {
+  // Above every limit a kernel has for process ids.
+  const nobody = 2 ** 30
+
+  it('is not known of a process that there is not', () => {
+    assert.equal(cpuMicroseconds(nobody), null)
+    assert.equal(residentMegabytes(nobody), null)
+  })
+
+  it("agrees with the runtime's own figures", () => {
+    const { user, system } = process.cpuUsage()
+    const cpu = cpuMicroseconds(process.pid)!
+    // The kernel rounds both down to ticks of 10 ms.
+    assert.ok(cpu >= user + system - 20_000, `${cpu} is less than ${user + system}`)
+    const resident = residentMegabytes(process.pid)!
+    assert.ok(resident > 1 && resident < 10_000, `${resident} MiB`)
+  })
+})

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ServerProcess } from './process/server-process.ts'
+import type { Measurement } from './report/measurement.ts'
+import { childOf, isRunning, run, start, underLoad, until } from './test-support/command.ts'
+
+const bench = (...flags: string[]) => run('run-bench.ts', ...flags)
+const SHORT = ['--port=0', '--duration=0.3', '--warmup=0.1', '--concurrency=8']
+const LONG = ['--port=0', '--duration=3600', '--warmup=0']
+
+describe('a measurement', () => {
+  const cases: [target: string, ...flags: string[]][] = [
+    ['elysia'],
+    ['nest'],
+    ['elysia', '--connections=1'],
+    ['nest', '--connections=1'],
+    ['elysia', '--method=send'],
+    ['elysia', '--client=nest'],
+    ['nest', '--client=elysia'],
+    ['elysia', '--client=raw'],
+    ['nest', '--client=raw'],
+    ['elysia', '--client=raw', '--connections=8'],
+    ['elysia', '--runtime=node'],
+    ['nest', '--runtime=node']
+  ]
+  for (const [target, ...flags] of cases) {
+    it(`of ${[target, ...flags].join(' ')} is one JSON object, and the server is gone after it`, async () => {
+      const { code, stdout, stderr } = await bench(`--target=${target}`, ...SHORT, ...flags)
+      assert.equal(stderr, '')
+      assert.equal(code, 0)
+      const result = JSON.parse(stdout) as Measurement
+      assert.equal(result.target, target)
+      assert.equal(result.client, flags.find((flag) => flag.startsWith('--client='))?.slice(9) ?? target)
+      assert.equal(result.runtime, flags.includes('--runtime=node') ? 'node' : 'bun')
+      assert.equal(result.environment.node !== null, flags.includes('--runtime=node'))
+      const { concurrency, duration, warmup, payload, errors, firstError } = result
+      assert.deepEqual(
+        { concurrency, duration, warmup, payload, errors, firstError },
+        { concurrency: 8, duration: 0.3, warmup: 0.1, payload: 200, errors: 0, firstError: null }
+      )
+      assert.equal(
+        result.connections,
+        flags.includes('--connections=1') || (flags.includes('--client=raw') && flags.length === 1) ? 1 : 8
+      )
+      assert.ok(result.completed > 0)
+      assert.ok(Math.abs(result.rps - result.completed / result.measuredSeconds) < result.rps / 100)
+      const { p50, p90, p99, max } = result
+      assert.ok(0 < p50! && p50! <= p90! && p90! <= p99! && p99! <= max!, `${p50} ${p90} ${p99} ${max}`)
+      assert.ok(result.serverCpuUsPerRequest! >= 0)
+      assert.ok(result.serverRssMb! > 1)
+      assert.equal(isRunning(result.serverPid!), false)
+    })
+  }
+
+  it('of another payload is checked, too', async () => {
+    const { code, stdout } = await bench('--target=elysia', ...SHORT, '--payload=70000')
+    const { payload, completed } = JSON.parse(stdout) as Measurement
+    assert.equal(payload, 70_000)
+    assert.ok(completed > 0)
+    assert.equal(code, 0)
+  })
+})
+
+describe('a server that is listening already', () => {
+  it('is used, whether or not one may be started, and left running', async () => {
+    const server = await startServer('servers/nest')
+    try {
+      for (const flags of [[], ['--no-spawn'], ['--spawn']]) {
+        const { code, stdout } = await bench(
+          '--target=nest',
+          ...SHORT.slice(1),
+          `--port=${server.port}`,
+          ...flags
+        )
+        const result = JSON.parse(stdout) as Measurement
+        assert.equal(code, 0)
+        assert.ok(result.completed > 0)
+        assert.deepEqual(
+          [result.port, result.runtime, result.serverCpuUsPerRequest, result.serverRssMb, result.serverPid],
+          [server.port, null, null, null, null]
+        )
+      }
+      assert.ok(isRunning(server.pid))
+    } finally {
+      await server.stop()
+    }
+  })
+
+  for (const client of ['elysia', 'nest', 'raw']) {
+    it(`and dies under the ${client} client gives errors until the end, without a flood of them`, async () => {
+      const server = await startServer('servers/elysia')
+      const { port } = server
+      const result = start(
+        'run-bench.ts',
+        '--target=elysia',
+        `--client=${client}`,
+        `--port=${port}`,
+        '--duration=2',
+        '--warmup=0'
+      )
+      await underLoad(server.pid)
+      server.kill()
+      const { code, stdout } = await result.finished
+      const { errors, completed, firstError, measuredSeconds } = JSON.parse(stdout) as Measurement
+      assert.equal(code, 1)
+      assert.ok(completed > 0)
+      assert.notEqual(firstError, null)
+      // What was outstanding, then at most one every 100 ms and caller.
+      assert.ok(errors >= 100 && errors <= 100 * (measuredSeconds * 10 + 2), `${errors} errors`)
+    })
+  }
+})
+
+describe('a server that dies while it is measured', () => {
+  for (const [target, ...flags] of [
+    ['elysia'],
+    ['nest'],
+    ['elysia', '--connections=1'],
+    ['elysia', '--client=nest', '--connections=1'],
+    ['nest', '--client=raw']
+  ] as [string, ...string[]][]) {
+    it(`ends the measurement of ${[target, ...flags].join(' ')} early, with errors, JSON and code 1`, async () => {
+      const result = start('run-bench.ts', `--target=${target}`, ...LONG, ...flags)
+      const server = await until(() => childOf(result.pid))
+      await underLoad(server)
+      process.kill(server, 'SIGKILL')
+      const { code, stdout, stderr } = await result.finished
+      const { errors, completed, measuredSeconds, serverCpuUsPerRequest } = JSON.parse(stdout) as Measurement
+      assert.equal(code, 1)
+      assert.ok(completed > 0)
+      assert.ok(errors >= 100)
+      assert.ok(measuredSeconds < 3600)
+      assert.equal(serverCpuUsPerRequest, null)
+      assert.match(stderr, /^\d+ requests failed; the first: ./)
+    })
+  }
+})
+
+describe('the server of a measurement', () => {
+  for (const [signal, expected] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+    ['SIGKILL', 137]
+  ] as const) {
+    it(`does not outlive it when it gets ${signal}`, async () => {
+      const result = start('run-bench.ts', '--target=nest', ...LONG)
+      const server = await until(() => childOf(result.pid))
+      await underLoad(server)
+      process.kill(result.pid, signal)
+      const { code, stdout } = await result.finished
+      assert.equal(code, expected)
+      assert.equal(stdout, '')
+      await until(() => !isRunning(server))
+    })
+  }
+})
+
+describe('a measurement that cannot be', () => {
+  it('says that no server is listening, with code 1', async () => {
+    using free = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } })
+    const { port } = free
+    free.stop()
+    const { code, stdout, stderr } = await bench('--target=nest', '--no-spawn', `--port=${port}`)
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, new RegExp(`^No server is listening on 127\\.0\\.0\\.1:${port}\\.`))
+  })
+
+  it('says that the server did not start, with code 1', async () => {
+    // An address of the range for documentation: no machine has it, and nobody answers there.
+    const { code, stdout, stderr } = await bench('--target=elysia', '--host=192.0.2.1', '--port=0')
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /The server servers\/elysia \(bun\) did not start on 192\.0\.2\.1:0/)
+  })
+
+  for (const flags of [[], ['--target=x'], ['--target=nest', '--port=x'], ['--target=nest', '--fast']]) {
+    it(`because of wrong flags ('${flags.join(' ')}') says so, with code 2`, async () => {
+      const { code, stdout, stderr } = await bench(...flags)
+      assert.deepEqual([code, stdout], [2, ''])
+      assert.match(stderr, /^(--(target|port): |Unknown option '--fast')/)
+      assert.doesNotMatch(stderr, / at .*\.ts/)
+    })
+  }
+})
+
+function startServer(program: string): Promise<ServerProcess> {
+  return ServerProcess.start({ program, runtime: 'bun', host: '127.0.0.1', port: 0, cpu: null })
+}

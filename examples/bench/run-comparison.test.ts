@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import type { Comparison } from './report/comparison.ts'
+import { childOf, isRunning, run, start, until } from './test-support/command.ts'
+
+const SHORT = ['--duration=0.2', '--warmup=0.1', '--concurrency=4']
+
+let folder = ''
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'comparison-'))
+})
+after(() => rm(folder, { recursive: true }))
+
+describe('a comparison', () => {
+  it('measures both shapes in turns, prints a table and writes everything as JSON', async () => {
+    const out = join(folder, 'new', 'report.json')
+    const { code, stdout, stderr } = await run('run-comparison.ts', '--runs=2', ...SHORT, `--out=${out}`)
+    assert.equal(code, 0, stderr)
+    const { contests, options, environment } = JSON.parse(await readFile(out, 'utf8')) as Comparison
+    assert.equal(options.runs, 2)
+    assert.equal(environment.bun, Bun.version)
+    assert.deepEqual(
+      contests.map(({ client, connections, pairs }) => [client, connections, pairs.length]),
+      [
+        ['own', 4, 2],
+        ['own', 1, 2]
+      ]
+    )
+    const runs = [0, 1].flatMap((run) =>
+      contests.flatMap(({ pairs }) => [pairs[run]!.elysia, pairs[run]!.nest])
+    )
+    assert.deepEqual(
+      runs.map(({ target, client }) => [target, client]),
+      [1, 2, 3, 4].flatMap(() => [
+        ['elysia', 'elysia'],
+        ['nest', 'nest']
+      ])
+    )
+    assert.deepEqual(
+      runs.map(({ startedAt }) => startedAt),
+      runs.map(({ startedAt }) => startedAt).sort()
+    )
+    assert.match(stdout, /connection per client · 4 requests at a time/)
+    assert.match(stdout, /shared connection · 4 requests at a time/)
+    assert.match(stdout, /^elysia ÷ nest +\d+\.\d\dx/m)
+    assert.match(stdout, /report\.json\n$/)
+    assert.match(stderr, /^run 1 of 8: elysia, connection per client \(.* left\)$/m)
+    assert.match(stderr, /^run 8 of 8: nest, shared connection \(.* left\)$/m)
+  })
+
+  it('can have other clients, and one request at a time has one shape', async () => {
+    const out = join(folder, 'clients.json')
+    const flags = ['--runs=1', '--duration=0.2', '--warmup=0', '--concurrency=1', '--clients=nest,raw']
+    const { code, stderr } = await run('run-comparison.ts', ...flags, `--out=${out}`)
+    assert.equal(code, 0, stderr)
+    const { contests } = JSON.parse(await readFile(out, 'utf8')) as Comparison
+    assert.deepEqual(
+      contests.map(({ client, connections, pairs }) => [client, connections, pairs[0]!.elysia.client]),
+      [
+        ['nest', 1, 'nest'],
+        ['raw', 1, 'raw']
+      ]
+    )
+  })
+
+  it('that is interrupted leaves neither a measurement nor a server behind', async () => {
+    const comparison = start('run-comparison.ts', '--duration=3600', `--out=${join(folder, 'never.json')}`)
+    const bench = await until(() => childOf(comparison.pid, 'run-bench'))
+    const server = await until(() => childOf(bench, 'servers/'))
+    process.kill(comparison.pid, 'SIGTERM')
+    const { code, stdout, stderr } = await comparison.finished
+    assert.deepEqual([code, stdout], [143, ''])
+    assert.match(stderr, /^run 1 of 12: [^\n]*\n$/)
+    assert.deepEqual([isRunning(bench), isRunning(server)], [false, false])
+  })
+
+  it('with wrong flags says so, with code 2', async () => {
+    const { code, stdout, stderr } = await run('run-comparison.ts', '--runs=many')
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.match(stderr, /^--runs: got 'many', expected a whole number from 1 to 1000/)
+  })
+})

@@ -1,0 +1,83 @@
+/** Runs the bench's commands as a user does: as programs of their own, with output that is no terminal. */
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { cpuMicroseconds } from '../process/proc-stat.ts'
+
+export interface Finished {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface Started {
+  readonly pid: number
+  /** Resolves once it has ended. */
+  readonly finished: Promise<Finished>
+}
+
+/** Starts a command, such as `start('run-bench.ts', '--target=nest')`. */
+export function start(program: string, ...flags: readonly string[]): Started {
+  const child = Bun.spawn([process.execPath, join(import.meta.dirname, '..', program), ...flags], {
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
+  const finish = async () => {
+    const [stdout, stderr, code] = await Promise.all([child.stdout.text(), child.stderr.text(), child.exited])
+    return { code, stdout, stderr }
+  }
+  return { pid: child.pid, finished: finish() }
+}
+
+export function run(program: string, ...flags: readonly string[]): Promise<Finished> {
+  return start(program, ...flags).finished
+}
+
+/** Resolves once `condition` gives something. For what another process does, of which no event comes. */
+export async function until<T>(condition: () => T | undefined | false): Promise<T> {
+  for (;;) {
+    const value = condition()
+    if (value !== undefined && value !== false) return value
+    await wait(5)
+  }
+}
+
+/** The process that `pid` has started whose command line has `program` in it, once there is one. */
+export function childOf(pid: number, program = 'servers/'): number | undefined {
+  const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid), '-f', program])
+  return Number.parseInt(stdout.toString(), 10) || undefined
+}
+
+/** Whether a process still runs. One that has ended and whose parent has not noticed does not. */
+export function isRunning(pid: number): boolean {
+  try {
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** Resolves once a server has accepted a connection and been working for a while since. */
+export async function underLoad(server: number): Promise<void> {
+  await until(() => hasConnection(server))
+  const before = cpuMicroseconds(server)!
+  await until(() => cpuMicroseconds(server)! > before + 100_000)
+}
+
+function hasConnection(pid: number): boolean {
+  const folder = `/proc/${pid}/fd`
+  const open = new Set(readdirSync(folder).map((fd) => linkOf(`${folder}/${fd}`)))
+  // Of each row: field 4 is the state, 01 if established, field 10 the inode, as proc_net_tcp(5) has it.
+  const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)
+  return rows
+    .map((row) => row.trim().split(/\s+/))
+    .some(([, , , state, , , , , , inode]) => state === '01' && open.has(`socket:[${inode}]`))
+}
+
+/** A file may be closed between being listed and being read. */
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path)
+  } catch {
+    return ''
+  }
+}
