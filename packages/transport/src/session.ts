@@ -18,8 +18,8 @@ export interface SessionOptions {
   readonly maxSendBufferSize: number
   /** Makes the protocol of the connection, from its first byte if the peer speaks first. */
   protocol(session: Session, firstByte: number): ProtocolConnection
-  /** The connection is gone. */
-  closed(session: Session): void
+  /** The socket is gone; `protocol` is what the connection spoke, `undefined` if its peer said nothing. */
+  closed(session: Session, protocol: ProtocolConnection | undefined, error: Error | undefined): void
 }
 
 /** Characters collected in one turn above which they are written at once, so that a turn cannot fill memory. */
@@ -86,6 +86,10 @@ export class Session implements SocketListener, Output, Connection {
     else if (!this.#reading) this.#askFlush()
   }
 
+  adopt(protocol: ProtocolConnection): void {
+    this.#protocol = protocol
+  }
+
   attach(bytes: ByteWriter): void {
     this.#bytes = bytes
   }
@@ -150,13 +154,12 @@ export class Session implements SocketListener, Output, Connection {
     this.#ending = true
     this.#outbox = ''
     clearTimeout(this.#watch)
-    this.#protocol?.close(error)
     for (const abort of this.#closers ?? []) abort()
     this.#closers = undefined
     for (const resume of this.#waiting) resume()
     this.#waiting = []
     this.#drained?.()
-    this.#options.closed(this)
+    this.#options.closed(this, this.#protocol, error)
   }
 
   // ── the end ──────────────────────────────────────────────────────────────────────────────────────────
@@ -246,7 +249,8 @@ export class Session implements SocketListener, Output, Connection {
         'destroy'
       )
     }
-    this.#blocked = unsent > HIGH_WATER
+    // Only `drain` takes it back, because it also lets the protocol go on.
+    if (unsent > HIGH_WATER) this.#blocked = true
   }
 
   #isIdle(): boolean {

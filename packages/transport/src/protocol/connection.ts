@@ -35,6 +35,8 @@ export interface ClientProtocol extends ProtocolConnection {
   /** The socket is connected: what has waited for it leaves. */
   open(output: Output): void
   wake(now: number): void
+  /** The socket is lost. True if the connection waits for another, which is given to `open`. */
+  lost?(): boolean
 }
 
 /** The clock of a connection, and its one timer. */
@@ -53,6 +55,8 @@ export interface Output {
   send(text: string): void
   /** Makes `bytes` the place where a binary protocol queues: what stands there leaves, and it is reset. */
   attach(bytes: ByteWriter): void
+  /** Puts another protocol in the place of the one that has begun: a resumed connection. */
+  adopt(protocol: ProtocolConnection): void
   /** Says that what was written to the attached bytes may leave. */
   committed(): void
   /** Logs why, writes what is queued and ends the connection. */

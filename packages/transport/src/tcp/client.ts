@@ -3,25 +3,12 @@ import type { CallOptions, CallReceiver, StreamCall, StreamOptions } from '../ca
 import type { Connection } from '../dispatch.ts'
 import { ConnectionError } from '../errors.ts'
 import type { Pattern } from '../pattern.ts'
-import type { ClientProtocol } from '../protocol/connection.ts'
+import type { ClientProtocol, Timer } from '../protocol/connection.ts'
 import { NestRequester } from '../protocol/nest/requester.ts'
 import { RSocketClientConnection } from '../protocol/rsocket/client-connection.ts'
-import { Session } from '../session.ts'
-import type { Socket } from '../socket/socket.ts'
 import type { ClientTransport } from '../transport.ts'
-import { DeadlineTimer } from './deadline-timer.ts'
+import { Link } from './link.ts'
 import { CLIENT_DEFAULTS, clientOptions, type TcpClientOptions } from './options.ts'
-
-/** One connection from its first attempt to its end. */
-interface Link {
-  readonly protocol: ClientProtocol
-  /** Settles when the connection is made, or could not be. */
-  readonly connected: Promise<void>
-  /** Resolves when it is over, however it ended. */
-  readonly closed: Promise<void>
-  /** Ends it, made or not. */
-  end(): void
-}
 
 /** Calls a server over TCP. */
 export class TcpClient implements ClientTransport {
@@ -74,78 +61,37 @@ export class TcpClient implements ClientTransport {
   }
 
   #makeLink(): Link {
-    const { host, port, sockets, connectTimeout } = this.#options
-    const attempt = new AbortController()
-    const protocol = this.#protocol(() => goingAway())
-    let session: Session | undefined
-    let over!: () => void
-    const closed = new Promise<void>((resolve) => {
-      over = resolve
-    })
-    const forget = () => {
-      if (this.#link?.protocol === protocol) this.#link = undefined
-    }
-    const goingAway = () => {
-      // Calls in flight end on this connection, the next one makes another.
-      forget()
-      void session?.drained()
-    }
-    const finish = (reason?: Error) => {
-      forget()
-      clearTimeout(connectTimer)
-      protocol.close(reason)
-      over()
-    }
-    const connectTimer = setTimeout(() => {
-      attempt.abort(
-        new Error(`no connection to ${host}:${port} within connectTimeout (${connectTimeout} ms)`)
-      )
-    }, connectTimeout)
-    const accept = (socket: Socket) => {
-      clearTimeout(connectTimer)
-      session = new Session(
-        socket,
-        { ...this.#options, protocol: () => protocol, closed: () => finish() },
-        protocol
-      )
-      protocol.open(session)
-      return session
-    }
-    const connected = sockets.connect({ host, port }, accept, attempt.signal).catch((cause: Error) => {
-      finish(cause)
-      throw new ConnectionError(`Connection failed: ${cause.message}`, false, cause)
-    })
-    // Whoever calls learns it from the call; `connect()` awaits the promise itself.
-    connected.catch(() => {})
-    return {
-      protocol,
-      connected,
-      closed,
-      end: () => {
-        if (session === undefined) return attempt.abort(new Error('the client was closed'))
-        session.end()
-        protocol.close()
-      }
-    }
+    const link: Link = new Link(
+      this.#options,
+      (timer) =>
+        this.#protocol(timer, () => {
+          // Calls in flight end on this connection, the next one makes another.
+          this.#forget(link)
+          link.drain()
+        }),
+      () => this.#forget(link)
+    )
+    return link
   }
 
-  #protocol(goingAway: () => void): ClientProtocol {
+  #forget(link: Link): void {
+    if (this.#link === link) this.#link = undefined
+  }
+
+  #protocol(timer: Timer, goingAway: () => void): ClientProtocol {
     const options = this.#options
-    const timer = new DeadlineTimer((now) => protocol.wake(now))
-    const protocol: ClientProtocol =
-      options.protocol === 'nest'
-        ? new NestRequester({ ...options, timer })
-        : new RSocketClientConnection({
-            ...options,
-            timer,
-            goingAway,
-            dataMimeType: options.codec,
-            dispatcher: options.dispatcher,
-            credentials: options.credentials,
-            tellTimeout: options.timeout !== CLIENT_DEFAULTS.timeout,
-            connection: NO_CONNECTION
-          })
-    return protocol
+    return options.protocol === 'nest'
+      ? new NestRequester({ ...options, timer })
+      : new RSocketClientConnection({
+          ...options,
+          timer,
+          goingAway,
+          dataMimeType: options.codec,
+          dispatcher: options.dispatcher,
+          credentials: options.credentials,
+          tellTimeout: options.timeout !== CLIENT_DEFAULTS.timeout,
+          connection: NO_CONNECTION
+        })
   }
 }
 

@@ -7,6 +7,7 @@ import { consoleLogger, type Logger } from '../logger.ts'
 import type { Credentials } from '../protocol/rsocket/composite-metadata.ts'
 import { MAX_FRAME_LENGTH } from '../protocol/rsocket/frame-type.ts'
 import type { Authenticate } from '../protocol/rsocket/options.ts'
+import { RESUME_DEFAULTS, type ResumeOptions } from '../protocol/rsocket/resume.ts'
 import { nativeSockets } from '../socket/index.ts'
 import type { SocketRuntime } from '../socket/socket.ts'
 
@@ -52,6 +53,8 @@ export interface TcpServerOptions extends TcpOptions {
    * rejecting or `false` refuses. Default: everybody is welcome.
    */
   readonly authenticate?: Authenticate | undefined
+  /** RSocket: let clients resume lost connections. `true`: with the defaults. Default: false. */
+  readonly resume?: boolean | ResumeOptions | undefined
 }
 
 /** Options of a TCP client. */
@@ -72,16 +75,26 @@ export interface TcpClientOptions extends TcpOptions {
   readonly lease?: boolean | undefined
   /** RSocket: who the client is, sent when it connects. */
   readonly credentials?: Credentials | undefined
+  /**
+   * RSocket: resume a lost connection, with nothing lost or doubled, if the server allows it. `true`: with the
+   * defaults. Default: false.
+   */
+  readonly resume?: boolean | ResumeOptions | undefined
   /** RSocket: answers requests that the server makes. */
   readonly dispatcher?: Dispatcher | undefined
 }
 
 /** Options that stay `undefined` when they are not given. */
-type Optional = 'authenticate' | 'credentials' | 'dispatcher'
+type Optional = 'authenticate' | 'credentials' | 'dispatcher' | 'resume'
 type Defaults<Options> = {
   readonly [Key in Exclude<keyof Options, Optional>]-?: NonNullable<Options[Key]>
 } & {
   readonly [Key in Extract<keyof Options, Optional>]?: Options[Key]
+}
+
+/** Options as they are used. */
+type Checked<Options> = Omit<Defaults<Options>, 'resume'> & {
+  readonly resume: Required<ResumeOptions> | undefined
 }
 
 const DEFAULTS: Defaults<TcpOptions> = {
@@ -119,18 +132,18 @@ export const CLIENT_DEFAULTS: Defaults<TcpClientOptions> = {
  * Options with every default filled in.
  * @throws {ValidationError} an option is not what it must be
  */
-export function serverOptions(options: TcpServerOptions): Defaults<TcpServerOptions> {
+export function serverOptions(options: TcpServerOptions): Checked<TcpServerOptions> {
   const all: Defaults<TcpServerOptions> = checked({ ...SERVER_DEFAULTS, ...defined(options) })
   atLeast(0, 'maxInFlight', all.maxInFlight)
   atLeast(1, 'leaseTimeToLive', all.leaseTimeToLive)
-  return all
+  return { ...all, resume: resumeOptions(options.resume) }
 }
 
 /**
  * Options with every default filled in.
  * @throws {ValidationError} an option is not what it must be
  */
-export function clientOptions(options: TcpClientOptions): Defaults<TcpClientOptions> {
+export function clientOptions(options: TcpClientOptions): Checked<TcpClientOptions> {
   const all: Defaults<TcpClientOptions> = checked({ ...CLIENT_DEFAULTS, ...defined(options) })
   const { protocol } = all
   if (protocol !== 'nest' && protocol !== 'rsocket') {
@@ -144,7 +157,15 @@ export function clientOptions(options: TcpClientOptions): Defaults<TcpClientOpti
   atLeast(0, 'connectTimeout', all.connectTimeout)
   atLeast(1, 'keepaliveInterval', all.keepaliveInterval)
   atLeast(1, 'keepaliveLifetime', all.keepaliveLifetime)
-  return { ...all, codec }
+  return { ...all, codec, resume: resumeOptions(options.resume) }
+}
+
+function resumeOptions(resume: boolean | ResumeOptions | undefined): Required<ResumeOptions> | undefined {
+  if (resume === undefined || resume === false) return undefined
+  const all = { ...RESUME_DEFAULTS, ...(resume === true ? {} : defined(resume)) }
+  atLeast(0, 'resume.window', all.window)
+  atLeast(0, 'resume.bufferSize', all.bufferSize)
+  return all
 }
 
 /** A frame must hold its header and at least a little of a payload. */

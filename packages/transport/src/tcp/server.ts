@@ -5,6 +5,7 @@ import type { ProtocolConnection } from '../protocol/connection.ts'
 import { detectProtocol } from '../protocol/detect.ts'
 import { NestResponder } from '../protocol/nest/responder.ts'
 import { PatternReader } from '../protocol/nest/route.ts'
+import { ResumableConnections } from '../protocol/rsocket/resumable-connections.ts'
 import { RSocketServerConnection } from '../protocol/rsocket/server-connection.ts'
 import { Session, type SessionOptions } from '../session.ts'
 import type { ListeningSocket, Socket, SocketAddress } from '../socket/socket.ts'
@@ -19,11 +20,14 @@ export class TcpServer implements ServerTransport {
   readonly #options: ReturnType<typeof serverOptions>
   readonly #sessions = new Set<Session>()
   readonly #patterns = new PatternReader()
+  readonly #resumable: ResumableConnections | undefined
   #listening: ListeningSocket | undefined
 
   /** @throws {ValidationError} an option is not what it must be */
   constructor(options: TcpServerOptions = {}) {
     this.#options = serverOptions(options)
+    const { resume } = this.#options
+    if (resume !== undefined) this.#resumable = new ResumableConnections(resume, later)
   }
 
   /** Where it listens, with the real port; `undefined` while it does not. */
@@ -43,7 +47,10 @@ export class TcpServer implements ServerTransport {
       incompleteMessageTimeout,
       maxSendBufferSize,
       protocol: (connection, firstByte) => this.#protocol(dispatcher, connection, firstByte),
-      closed: (connection) => this.#sessions.delete(connection)
+      closed: (connection, spoken, error) => {
+        this.#sessions.delete(connection)
+        spoken?.close(error)
+      }
     }
     const accept = (socket: Socket) => {
       const connection = new Session(socket, session)
@@ -64,6 +71,7 @@ export class TcpServer implements ServerTransport {
     }, drain)
     await Promise.all(sessions.map((session) => session.drained()))
     clearTimeout(cut)
+    this.#resumable?.endWaiting()
   }
 
   #protocol(dispatcher: Dispatcher, session: Session, firstByte: number): ProtocolConnection {
@@ -94,12 +102,23 @@ export class TcpServer implements ServerTransport {
     const connection: RSocketServerConnection = new RSocketServerConnection({
       ...this.#options,
       dispatcher,
-      connection: session,
       timer: new DeadlineTimer((now) => connection.wake(now)),
       lease: maxInFlight > 0 ? { concurrency: maxInFlight, timeToLive: leaseTimeToLive } : undefined,
-      authenticate: this.#options.authenticate
+      authenticate: this.#options.authenticate,
+      resumable: this.#resumable,
+      // A resumable connection outlives its socket, so it must not hear of the socket's end from elsewhere.
+      connection: {
+        remoteAddress: session.remoteAddress,
+        remotePort: session.remotePort,
+        onClose: () => () => {}
+      }
     })
     connection.open(session)
     return connection
   }
+}
+
+function later(task: () => void, delay: number): () => void {
+  const timer = setTimeout(task, delay).unref()
+  return () => clearTimeout(timer)
 }

@@ -1,19 +1,22 @@
 /** The side that connects: sends SETUP and KEEPALIVE, honours leases. */
+import { randomBytes } from 'node:crypto'
 import { ByteWriter } from '../../bytes/byte-writer.ts'
+import { readUint63 } from '../../bytes/read.ts'
 import type { Caller } from '../../call.ts'
 import { Codecs } from '../../codec/codecs.ts'
-import { ConnectionError, ValidationError } from '../../errors.ts'
+import { ConnectionError, ProtocolError, ValidationError } from '../../errors.ts'
 import type { ClientProtocol, Output } from '../connection.ts'
 import { beginEntry, type Credentials, endEntry, writeCredentials } from './composite-metadata.ts'
 import { FrameHandler } from './frame-handler.ts'
-import { ErrorCode, MAX_UINT31 } from './frame-type.ts'
-import { errorCodeName, writeKeepalive, writeLease } from './frames.ts'
+import { ErrorCode, FrameType, HEADER_LENGTH, MAX_UINT31 } from './frame-type.ts'
+import { errorCodeName, writeError, writeKeepalive, writeLease, writeResume } from './frames.ts'
 import { HeldLease } from './lease.ts'
 import { MimeType } from './mime-type.ts'
 import type { RSocketClientOptions } from './options.ts'
 import { MetadataReader, MetadataWriter } from './request-metadata.ts'
 import { RSocketRequester } from './requester.ts'
 import { RSocketResponder } from './responder.ts'
+import { ResumeState } from './resume.ts'
 import { writeSetup } from './setup.ts'
 
 const NO_DATA = new Uint8Array()
@@ -69,6 +72,8 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
         settled: () => this.output?.settled()
       })
     }
+    const { resume } = options
+    if (resume !== undefined) this.resumption = new ResumeState(randomBytes(16), resume.bufferSize)
     this.#setUp()
   }
 
@@ -89,30 +94,67 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
     }
     if (now >= this.#nextKeepalive) {
       this.#nextKeepalive = now + keepaliveInterval
-      writeKeepalive(this.bytes, true, 0, NO_DATA)
+      writeKeepalive(this.bytes, true, this.resumption?.received ?? 0, NO_DATA)
       this.output.committed()
     }
     this.#options.timer.wakeAt(this.#nextKeepalive)
   }
 
-  /** The socket is connected. */
   override open(output: Output): void {
+    if (this.resumption !== undefined && this.detached) {
+      writeResume(this.bytes, {
+        token: this.resumption.token,
+        lastReceivedServerPosition: this.resumption.received,
+        firstAvailableClientPosition: this.resumption.firstAvailable
+      })
+    }
     super.open(output)
     this.#lastHeard = this.#options.timer.now()
     this.#nextKeepalive = this.#lastHeard + this.#options.keepaliveInterval
     this.#options.timer.wakeAt(this.#nextKeepalive)
   }
 
+  lost(): boolean {
+    if (this.resumption === undefined || this.ended) return false
+    this.detach()
+    return true
+  }
+
+  /** The client leaves: the server need not wait for it. */
+  drain(): void {
+    if (this.resumption === undefined || this.output === undefined || this.ended) return
+    writeError(this.bytes, 0, ErrorCode.CONNECTION_CLOSE, 'The client has closed')
+    this.output.committed()
+  }
+
   override close(reason?: Error): void {
     this.ended = true
     this.#options.timer.stop()
     this.bytes.reset()
-    this.requester.close(this.output !== undefined, this.#reason ?? reason)
+    this.requester.close(this.output !== undefined || this.detached, this.#reason ?? reason)
     this.responder?.close()
   }
 
-  protected override beforeSetup(): boolean {
-    return false
+  protected override beforeSetup(
+    type: number,
+    streamId: number,
+    buffer: Buffer,
+    start: number,
+    end: number
+  ): boolean {
+    const { resumption } = this
+    if (!this.detached || resumption === undefined) return false
+    // Until the server agrees, only RESUME_OK or an ERROR means anything.
+    if (streamId !== 0) return true
+    if (type !== FrameType.RESUME_OK) return type !== FrameType.ERROR
+    if (start + HEADER_LENGTH + 8 > end) throw new ProtocolError('RESUME_OK ends before its position')
+    const position = readUint63(buffer, start + HEADER_LENGTH)
+    if (resumption.canResumeFrom(position)) this.reattach(resumption, position)
+    else
+      this.fail(
+        new Error(`The server has received up to ${position}; the frames behind are not kept any more`)
+      )
+    return true
   }
 
   protected override lease(timeToLive: number, requests: number): void {
@@ -135,7 +177,7 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
       metadataMimeType: MimeType.COMPOSITE_METADATA,
       dataMimeType,
       lease,
-      resumeToken: undefined,
+      resumeToken: this.resumption?.token,
       metadata: credentials === undefined ? undefined : credentialsMetadata(credentials),
       data: undefined
     })

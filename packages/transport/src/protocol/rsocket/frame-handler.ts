@@ -4,7 +4,7 @@
  * the Unexpected".
  */
 import { ByteWriter } from '../../bytes/byte-writer.ts'
-import { readUint16, readUint31, readUint32, readUtf8 } from '../../bytes/read.ts'
+import { readUint16, readUint31, readUint32, readUint63, readUtf8 } from '../../bytes/read.ts'
 import { PayloadTooLargeError, ProtocolError } from '../../errors.ts'
 import type { Output, ProtocolConnection } from '../connection.ts'
 import { FrameReader } from './frame-reader.ts'
@@ -16,6 +16,7 @@ import { readPayload } from './payload.ts'
 import { type RawPayload, Reassembler } from './reassembly.ts'
 import type { RSocketRequester } from './requester.ts'
 import type { RequestFrame, RSocketResponder } from './responder.ts'
+import { hasPosition, type ResumeState } from './resume.ts'
 
 /** A first fragment of ours that waits for the rest: a request, or a value (with the flags of its frame). */
 type FirstFragment = RequestFrame | { readonly type: typeof FrameType.PAYLOAD }
@@ -33,6 +34,10 @@ export abstract class FrameHandler implements ProtocolConnection {
   /** Something has been received since this was last set to false. */
   protected heard = false
   protected ended = false
+  /** What a lost connection is resumed with; `undefined` if it is not. */
+  protected resumption: ResumeState | undefined
+  /** The socket is lost, or its successor is not agreed on: frames are kept, not sent. */
+  protected detached = false
   readonly #frames = new FrameReader(MAX_FRAME_LENGTH)
   readonly #fragments: Reassembler<FirstFragment>
   /** Chunks that wait until the peer reads its answers, or is authenticated. */
@@ -58,22 +63,44 @@ export abstract class FrameHandler implements ProtocolConnection {
     return (this.requester?.inFlight ?? 0) + (this.responder?.inFlight ?? 0)
   }
 
-  /** The socket is there: what stands in `bytes` may leave. */
+  /** A socket is there: what stands in `bytes` may leave. */
   open(output: Output): void {
     this.output = output
     output.attach(this.bytes)
     if (this.bytes.length > 0) output.committed()
   }
 
-  /** See `FrameOutput.commit`. */
-  commit(_start: number): void {
-    if (this.ended) this.bytes.reset()
-    else this.output?.committed()
+  commit(start: number): void {
+    if (this.ended) return this.bytes.reset()
+    if (this.resumption !== undefined) {
+      this.resumption.sent(this.bytes.copyFrom(start))
+      if (this.detached) return this.bytes.rewind(start)
+    }
+    this.output?.committed()
+  }
+
+  /** The socket is lost, the connection is not: keeps its streams for another socket. */
+  protected detach(): void {
+    this.detached = true
+    this.output = undefined
+    this.bytes.reset()
+    this.#frames.reset()
+    this.#held = []
+    this.#heldSize = 0
+  }
+
+  /** Both ends have agreed to go on: sends what the other end has not received. */
+  protected reattach(resumption: ResumeState, receivedByPeer: number): void {
+    this.detached = false
+    for (const frame of resumption.framesFrom(receivedByPeer)) {
+      this.bytes.bytes(frame)
+      this.output?.committed()
+    }
   }
 
   receive(chunk: Uint8Array): void {
     this.heard = true
-    if (this.#mayHandle() && this.#held.length === 0) {
+    if (this.#mayHandle() && this.#held.length === 0 && this.#frames.exhausted) {
       this.#frames.push(chunk)
       this.#handleFrames()
       return
@@ -149,6 +176,8 @@ export abstract class FrameHandler implements ProtocolConnection {
     const type = typeAndFlags >>> 10
     const flags = typeAndFlags & 0x3ff
     if (this.beforeSetup(type, streamId, buffer, start, end)) return
+    if (this.resumption !== undefined && streamId > 0 && hasPosition(type))
+      this.resumption.received += end - start
     try {
       if (streamId === 0) this.#handleConnectionFrame(type, flags, buffer, start + HEADER_LENGTH, end)
       else this.#handleStreamFrame(type, flags, streamId, buffer, start + HEADER_LENGTH, end)
@@ -212,8 +241,9 @@ export abstract class FrameHandler implements ProtocolConnection {
     switch (type) {
       case FrameType.KEEPALIVE:
         need(at + 8 <= end, 'a position')
+        this.resumption?.acknowledged(readUint63(buffer, at))
         if (flags & Flag.RESPOND) {
-          writeKeepalive(this.bytes, false, 0, buffer.subarray(at + 8, end))
+          writeKeepalive(this.bytes, false, this.resumption?.received ?? 0, buffer.subarray(at + 8, end))
           this.output?.committed()
         }
         return

@@ -36,6 +36,19 @@ export class FrameReader {
     return this.#chunk.length - this.#at + this.#filled
   }
 
+  /** Whether `next` has seen everything that was pushed. */
+  get exhausted(): boolean {
+    return this.#at === this.#chunk.length
+  }
+
+  /** Forgets what has come: the connection goes on with another socket. */
+  reset(): void {
+    this.#chunk = EMPTY
+    this.#at = 0
+    this.#partial = EMPTY
+    this.#filled = 0
+  }
+
   /** Takes what was read. Call it only after `next` has returned false. */
   push(chunk: Uint8Array): void {
     this.#chunk = chunk as Buffer

@@ -3,7 +3,17 @@
  * steps, `begin…` and `endFrame`, so that data is encoded straight into the buffer it leaves from.
  */
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
-import { ErrorCode, Flag, FrameType, MAJOR_VERSION, MINOR_VERSION, TYPE_SHIFT } from './frame-type.ts'
+import { readUint16, readUint63 } from '../../bytes/read.ts'
+import { ProtocolError } from '../../errors.ts'
+import {
+  ErrorCode,
+  Flag,
+  FrameType,
+  HEADER_LENGTH,
+  MAJOR_VERSION,
+  MINOR_VERSION,
+  TYPE_SHIFT
+} from './frame-type.ts'
 
 const LENGTH_FIELD = 3
 
@@ -78,6 +88,19 @@ export function writeResume(out: ByteWriter, resume: ResumeRequest): void {
   out.uint63(resume.lastReceivedServerPosition)
   out.uint63(resume.firstAvailableClientPosition)
   endFrame(out, start)
+}
+
+/** @throws {ProtocolError} a field reaches beyond the frame */
+export function readResume(buffer: Buffer, start: number, end: number): ResumeRequest {
+  const tokenAt = start + HEADER_LENGTH + 6
+  const positionsAt = tokenAt + (tokenAt <= end ? readUint16(buffer, tokenAt - 2) : 0)
+  if (tokenAt > end || positionsAt + 16 > end)
+    throw new ProtocolError('A RESUME frame ends within one of its fields')
+  return {
+    token: Uint8Array.prototype.slice.call(buffer, tokenAt, positionsAt),
+    lastReceivedServerPosition: readUint63(buffer, positionsAt),
+    firstAvailableClientPosition: readUint63(buffer, positionsAt + 8)
+  }
 }
 
 export function writeResumeOk(out: ByteWriter, lastReceivedClientPosition: number): void {

@@ -69,6 +69,12 @@ export class LeaseGranter {
     this.#send(timeToLive, room)
   }
 
+  /** Forgets what was granted: the connection goes on with another socket. */
+  restart(): void {
+    this.#left = 0
+    this.#expiresAt = 0
+  }
+
   /** When to call `grant` again, so that a waiting requester is not forgotten. */
   get renewAt(): number {
     return this.#expiresAt - this.#options.timeToLive / 2

@@ -4,6 +4,8 @@ import type { Logger } from '../../logger.ts'
 import type { Timer } from '../connection.ts'
 import type { Credentials } from './composite-metadata.ts'
 import type { LeaseOptions } from './lease.ts'
+import type { ResumableConnections } from './resumable-connections.ts'
+import type { ResumeOptions } from './resume.ts'
 
 /** Whether a peer, or a request of it, is who it says. */
 export interface AuthenticationRequest {
@@ -49,6 +51,8 @@ export interface RSocketClientOptions extends RSocketOptions {
   /** Wait for the server's leases. */
   readonly lease: boolean
   readonly credentials: Credentials | undefined
+  /** Keep what is needed to resume a lost connection. */
+  readonly resume: Required<ResumeOptions> | undefined
   /** The server has said that it is going away: make no new calls on this connection. */
   goingAway(): void
 }
@@ -58,4 +62,6 @@ export interface RSocketServerOptions extends RSocketOptions {
   /** Requests of one connection that may be in flight; granted by leases to clients that honour them. */
   readonly lease: LeaseOptions | undefined
   readonly authenticate: Authenticate | undefined
+  /** The connections that may be resumed; `undefined` if none may. */
+  readonly resumable: ResumableConnections | undefined
 }

@@ -1,25 +1,28 @@
 /** The side that is connected to: checks SETUP, authenticates, grants leases, notices dead clients. */
 import { Codecs, hasCodec, knownMimeTypes } from '../../codec/codecs.ts'
 import { isThenable } from '../../result.ts'
+import type { Output, ProtocolConnection } from '../connection.ts'
 import type { Credentials } from './composite-metadata.ts'
 import { FrameHandler } from './frame-handler.ts'
 import { ErrorCode, FrameType, MAJOR_VERSION, MAX_UINT31 } from './frame-type.ts'
-import { writeError, writeLease } from './frames.ts'
+import { type ResumeRequest, readResume, writeError, writeLease, writeResumeOk } from './frames.ts'
 import { HeldLease, LeaseGranter } from './lease.ts'
 import { MimeType } from './mime-type.ts'
 import type { RSocketServerOptions } from './options.ts'
 import { MetadataReader, MetadataWriter, parseComposite } from './request-metadata.ts'
 import { RSocketRequester } from './requester.ts'
 import { RSocketResponder } from './responder.ts'
+import type { Resumable } from './resumable-connections.ts'
+import { ResumeState } from './resume.ts'
 import { readSetup, type Setup } from './setup.ts'
 
 /** One connection of a server. */
-export class RSocketServerConnection extends FrameHandler {
+export class RSocketServerConnection extends FrameHandler implements Resumable {
   protected override readonly ownParity = 0
   override requester: RSocketRequester | undefined
   protected override responder: RSocketResponder | undefined
   readonly #options: RSocketServerOptions
-  #state: 'awaiting setup' | 'authenticating' | 'open' | 'draining' = 'awaiting setup'
+  #state: 'awaiting setup' | 'authenticating' | 'open' | 'draining' | 'handed over' = 'awaiting setup'
   #granter: LeaseGranter | undefined
   #heldLease: HeldLease | undefined
   #maxLifetime = Number.POSITIVE_INFINITY
@@ -37,6 +40,7 @@ export class RSocketServerConnection extends FrameHandler {
     this.#grant()
     if (this.heard) this.#lastHeard = now
     this.heard = false
+    if (this.detached) return
     if (now - this.#lastHeard >= this.#maxLifetime) {
       return this.fail(
         new Error(`Nothing has been received for the lifetime of ${this.#maxLifetime} ms that SETUP set`)
@@ -54,6 +58,19 @@ export class RSocketServerConnection extends FrameHandler {
   }
 
   override close(reason?: Error): void {
+    // A connection that has begun to resume another has nothing of its own.
+    if (this.#state === 'handed over') return
+    const { resumable } = this.#options
+    if (this.resumption !== undefined && resumable !== undefined && !this.ended && this.#state === 'open') {
+      this.detach()
+      return resumable.wait(this.resumption.token, this)
+    }
+    this.end(reason)
+  }
+
+  /** The connection is over and will not be resumed. */
+  end(reason?: Error): void {
+    if (this.resumption !== undefined) this.#options.resumable?.forget(this.resumption.token)
     this.ended = true
     this.#options.timer.stop()
     this.bytes.reset()
@@ -74,9 +91,8 @@ export class RSocketServerConnection extends FrameHandler {
   ): boolean {
     if (this.#state !== 'awaiting setup') return false
     if (streamId === 0 && type === FrameType.SETUP) this.#setUp(readSetup(buffer, start, end))
-    else if (streamId === 0 && type === FrameType.RESUME) {
-      this.#reject(ErrorCode.REJECTED_RESUME, 'This server does not resume connections')
-    } else this.#reject(ErrorCode.INVALID_SETUP, 'The first frame must be SETUP or RESUME, on stream 0')
+    else if (streamId === 0 && type === FrameType.RESUME) this.#resume(readResume(buffer, start, end))
+    else this.#reject(ErrorCode.INVALID_SETUP, 'The first frame must be SETUP or RESUME, on stream 0')
     return true
   }
 
@@ -88,9 +104,54 @@ export class RSocketServerConnection extends FrameHandler {
   protected override connectionError(code: number, data: string): void {
     // "A server MUST ignore an ERROR[INVALID_SETUP|UNSUPPORTED_SETUP|REJECTED_SETUP|REJECTED_RESUME] frame."
     if (code < ErrorCode.CONNECTION_ERROR) return
-    if (code === ErrorCode.CONNECTION_CLOSE) return
-    this.ended = true
+    if (code === ErrorCode.CONNECTION_CLOSE) {
+      // The client leaves for good.
+      if (this.resumption !== undefined) this.#options.resumable?.forget(this.resumption.token)
+      this.resumption = undefined
+      return
+    }
     this.output?.end(new Error(`The client ended the connection: ${data}`))
+    this.end()
+  }
+
+  /** Gives the socket of this connection to the one that is to be resumed. */
+  #resume(request: ResumeRequest): void {
+    const { resumable } = this.#options
+    const connection = resumable?.take(request.token)
+    const { output } = this
+    if (connection === undefined || output === undefined) {
+      return this.#reject(ErrorCode.REJECTED_RESUME, 'There is no connection of this token to resume')
+    }
+    this.#state = 'handed over'
+    connection.goOn(output, request)
+  }
+
+  /** Goes on with another socket, if the other end has what is needed. */
+  goOn(output: Output, request: ResumeRequest): void {
+    const resumption = this.resumption as ResumeState
+    const old = this.output
+    if (old !== undefined) {
+      // The client has noticed the loss first: what is left of the old socket is nobody's.
+      old.adopt(NOTHING)
+      old.end()
+    }
+    this.detach()
+    output.adopt(this)
+    this.open(output)
+    this.#lastHeard = this.#options.timer.now()
+    this.#options.timer.wakeAt(this.#lastHeard + this.#maxLifetime)
+    const { lastReceivedServerPosition: position, firstAvailableClientPosition } = request
+    if (!resumption.canResumeFrom(position) || firstAvailableClientPosition > resumption.received) {
+      const message = 'Frames that one side has not received are not kept any more by the other'
+      this.fail(new Error(message), ErrorCode.REJECTED_RESUME)
+      return this.end()
+    }
+    writeResumeOk(this.bytes, resumption.received)
+    output.committed()
+    this.reattach(resumption, position)
+    // "LEASE semantics MUST be restarted upon a new connection by sending a LEASE frame from the server."
+    this.#granter?.restart()
+    this.#grant()
   }
 
   #reject(code: number, message: string): void {
@@ -109,10 +170,14 @@ export class RSocketServerConnection extends FrameHandler {
       return this.#reject(ErrorCode.INVALID_SETUP, 'Keepalive interval and lifetime must be more than 0 ms')
     }
     if (setup.resumeToken !== undefined) {
-      return this.#reject(
-        ErrorCode.REJECTED_SETUP,
-        'This server does not resume connections; connect without a resume token'
-      )
+      const { resumable } = this.#options
+      const refusal =
+        resumable === undefined
+          ? 'This server does not resume connections; connect without a resume token'
+          : resumable.has(setup.resumeToken)
+            ? 'The resume token belongs to another connection'
+            : undefined
+      if (refusal !== undefined) return this.#reject(ErrorCode.REJECTED_SETUP, refusal)
     }
     if (!hasCodec(dataMimeType)) {
       const known = knownMimeTypes().join(', ')
@@ -151,6 +216,11 @@ export class RSocketServerConnection extends FrameHandler {
   #accept(setup: Setup): void {
     const { logger, connection, dispatcher, maxSendBufferSize, authenticate, timer } = this.#options
     this.#state = 'open'
+    const { resumable } = this.#options
+    if (setup.resumeToken !== undefined && resumable !== undefined) {
+      this.resumption = new ResumeState(setup.resumeToken, resumable.bufferSize)
+      resumable.add(setup.resumeToken, this)
+    }
     const codecs = new Codecs()
     if (dispatcher !== undefined) {
       this.responder = new RSocketResponder({
@@ -220,6 +290,16 @@ export class RSocketServerConnection extends FrameHandler {
     if (lease === undefined || this.inFlight < lease.concurrency) return undefined
     return `${lease.concurrency} requests of this connection are in flight already`
   }
+}
+
+/** What a socket has that belongs to no connection any more. */
+const NOTHING: ProtocolConnection = {
+  incomplete: false,
+  buffered: 0,
+  inFlight: 0,
+  receive() {},
+  resume() {},
+  close() {}
 }
 
 function setupCredentials(setup: Setup): Credentials | undefined {

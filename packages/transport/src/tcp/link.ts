@@ -1,0 +1,126 @@
+/**
+ * One connection of a client from its first attempt to its end. A resumable one survives its socket: another
+ * is made, again and again with growing pauses, until the window for resumption closes.
+ */
+import { ConnectionError } from '../errors.ts'
+import type { ClientProtocol, Timer } from '../protocol/connection.ts'
+import { Session, type SessionOptions } from '../session.ts'
+import type { Socket } from '../socket/socket.ts'
+import { DeadlineTimer } from './deadline-timer.ts'
+import type { clientOptions } from './options.ts'
+
+/** Pause before the second attempt to resume, in milliseconds; it doubles with each, up to the longest. */
+const FIRST_PAUSE = 50
+const LONGEST_PAUSE = 2_000
+
+/** Joins a client's protocol and its socket, or its sockets one after the other. */
+export class Link {
+  readonly protocol: ClientProtocol
+  /** Settles when the connection is made, or could not be. */
+  readonly connected: Promise<void>
+  /** Resolves when it is over, however it ended. */
+  readonly closed: Promise<void>
+  readonly #options: ReturnType<typeof clientOptions>
+  readonly #over: () => void
+  #session: Session | undefined
+  #attempt: AbortController | undefined
+  #retry: ReturnType<typeof setTimeout> | undefined
+  #ending = false
+
+  /**
+   * Starts to connect.
+   * @param over is called when the connection has ended
+   */
+  constructor(
+    options: ReturnType<typeof clientOptions>,
+    makeProtocol: (timer: Timer) => ClientProtocol,
+    over: () => void
+  ) {
+    this.#options = options
+    this.protocol = makeProtocol(new DeadlineTimer((now) => this.protocol.wake(now)))
+    let resolveClosed!: () => void
+    this.closed = new Promise((resolve) => {
+      resolveClosed = resolve
+    })
+    this.#over = () => {
+      over()
+      resolveClosed()
+    }
+    this.connected = this.#connect().catch((cause: Error) => {
+      this.#finish(cause)
+      throw new ConnectionError(`Connection failed: ${cause.message}`, false, cause)
+    })
+    // Whoever calls learns it from the call; `connect()` awaits the promise itself.
+    this.connected.catch(() => {})
+  }
+
+  /** Lets calls in flight end, then closes. */
+  drain(): void {
+    this.#ending = true
+    void this.#session?.drained()
+  }
+
+  /** Ends the connection, made or not; calls that wait fail. */
+  end(): void {
+    this.#ending = true
+    clearTimeout(this.#retry)
+    if (this.#session === undefined) {
+      this.#attempt?.abort(new Error('the client was closed'))
+      return this.#finish(new Error('the client was closed'))
+    }
+    this.protocol.drain?.()
+    this.#session.end()
+    this.protocol.close()
+  }
+
+  async #connect(): Promise<void> {
+    const { host, port, sockets, connectTimeout } = this.#options
+    const attempt = new AbortController()
+    this.#attempt = attempt
+    const timer = setTimeout(() => {
+      attempt.abort(
+        new Error(`no connection to ${host}:${port} within connectTimeout (${connectTimeout} ms)`)
+      )
+    }, connectTimeout)
+    try {
+      await sockets.connect({ host, port }, (socket) => this.#accept(socket), attempt.signal)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #accept(socket: Socket): Session {
+    const { protocol } = this
+    const closed: SessionOptions['closed'] = (_session, _protocol, error) => this.#lost(error)
+    const session = new Session(socket, { ...this.#options, protocol: () => protocol, closed }, protocol)
+    this.#session = session
+    protocol.open(session)
+    return session
+  }
+
+  /** The socket is gone: for good, or until another is there. */
+  #lost(error: Error | undefined): void {
+    this.#session = undefined
+    const { resume } = this.#options
+    if (this.#ending || resume === undefined || this.protocol.lost?.() !== true) return this.#finish(error)
+    void this.#resume(performance.now() + resume.window, FIRST_PAUSE)
+  }
+
+  async #resume(until: number, pause: number): Promise<void> {
+    try {
+      await this.#connect()
+    } catch (cause) {
+      if (this.#ending) return
+      if (performance.now() + pause > until) return this.#finish(cause as Error)
+      // Full jitter: clients that lost the same server do not come back at the same moment.
+      this.#retry = setTimeout(() => {
+        void this.#resume(until, Math.min(pause * 2, LONGEST_PAUSE))
+      }, Math.random() * pause)
+    }
+  }
+
+  #finish(reason?: Error): void {
+    this.protocol.close(reason)
+    this.#over()
+  }
+}
