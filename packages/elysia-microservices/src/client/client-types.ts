@@ -16,10 +16,14 @@ interface ClientBase {
 
 type NameOf<Types> = keyof Types & string
 
+/** What a caller may give for data: a handler that takes an async iterable takes any stream of its values. */
+export type Input<Data> =
+  Data extends AsyncIterable<infer Value> ? AsyncIterable<Value> | Observable<Value> | Generator<Value> : Data
+
 /** Arguments behind the pattern: data may be left out where the handler takes none. */
 type Arguments<Data, Options> = undefined extends Data
-  ? [data?: Data, options?: Options]
-  : [data: Data, options?: Options]
+  ? [data?: Input<Data>, options?: Options]
+  : [data: Input<Data>, options?: Options]
 
 /** Options of an event. */
 export type EmitOptions = Pick<CallOptions, 'headers'>

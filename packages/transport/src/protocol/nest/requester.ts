@@ -12,6 +12,7 @@ import {
   ValidationError
 } from '../../errors.ts'
 import { type Pattern, routeOf } from '../../pattern.ts'
+import { isStream } from '../../result.ts'
 import type { ClientProtocol, Output, Timer } from '../connection.ts'
 import { CallTable } from './call-table.ts'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
@@ -244,6 +245,13 @@ export class NestRequester implements ClientProtocol, Caller {
 }
 
 function dataToJson(data: unknown): string | undefined {
+  if (typeof data === 'object' && data !== null && isStream(data)) {
+    throw new ValidationError(
+      'data',
+      "a value (Nest's wire cannot carry a stream; protocol 'rsocket' can)",
+      data
+    )
+  }
   try {
     return toJson(data)
   } catch (cause) {

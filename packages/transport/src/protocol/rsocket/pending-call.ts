@@ -21,6 +21,8 @@ export abstract class PendingCall implements TableEntry {
   deadline = Number.POSITIVE_INFINITY
   /** Milliseconds the caller allowed. */
   timeout = 0
+  /** What feeds a channel; `undefined` for other calls. */
+  input: ChannelInput | undefined
   /** Takes back what the call registered elsewhere, such as a listener of an `AbortSignal`. */
   cleanUp: (() => void) | undefined
 
@@ -43,13 +45,9 @@ export abstract class PendingCall implements TableEntry {
   replenish(): number {
     return 0
   }
-  /** The other side grants demand: it takes `n` more values of a channel. */
-  requestN(_n: number): void {}
-  /** The other side takes no more values of a channel. */
-  stopInput(): void {}
-
   /** The call is over, however it ended. */
   release(): void {
+    this.input?.stop()
     this.cleanUp?.()
     this.cleanUp = undefined
   }
@@ -85,8 +83,6 @@ export class PendingStream extends PendingCall {
   readonly #receiver: CallReceiver
   readonly #ownDemand: boolean
   #taken = 0
-  /** What feeds a channel. */
-  input: ChannelInput | undefined
 
   /** @param ownDemand the receiver asks for values itself */
   constructor(pattern: Pattern, receiver: CallReceiver, ownDemand: boolean) {
@@ -115,19 +111,6 @@ export class PendingStream extends PendingCall {
     const taken = this.#taken
     this.#taken = 0
     return taken
-  }
-
-  override requestN(n: number): void {
-    this.input?.requestN(n)
-  }
-
-  override stopInput(): void {
-    this.input?.stop()
-  }
-
-  override release(): void {
-    super.release()
-    this.stopInput()
   }
 }
 

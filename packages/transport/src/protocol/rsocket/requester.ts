@@ -83,7 +83,9 @@ export class RSocketRequester implements Caller {
 
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.#start(new PendingRequest(pattern, resolve, reject), FrameType.REQUEST_RESPONSE, -1, data, options)
+      const call = new PendingRequest(pattern, resolve, reject)
+      if (isStreamOfValues(data)) this.#startChannel(call, 1, data, options)
+      else this.#start(call, FrameType.REQUEST_RESPONSE, -1, data, options)
     })
   }
 
@@ -91,8 +93,7 @@ export class RSocketRequester implements Caller {
     const demand = options?.demand
     const call = new PendingStream(pattern, receiver, demand !== undefined)
     const initialN = demand ?? STREAM_WINDOW
-    if (typeof data === 'object' && data !== null && isStream(data))
-      this.#startChannel(call, initialN, data, options)
+    if (isStreamOfValues(data)) this.#startChannel(call, initialN, data, options)
     else this.#start(call, FrameType.REQUEST_STREAM, initialN, data, options)
     return {
       cancel: () => this.#cancel(call),
@@ -130,6 +131,9 @@ export class RSocketRequester implements Caller {
     }
     if (call === undefined) return
     if (satisfied || flags & Flag.COMPLETE) {
+      const ended = (flags & Flag.COMPLETE) !== 0
+      // A channel of which one value was wanted goes on at the other side until it is told.
+      if (satisfied && !ended && call.input !== undefined) this.#init.sender.cancel(streamId)
       if (this.#finish(call) && !satisfied) call.complete()
       return
     }
@@ -145,12 +149,12 @@ export class RSocketRequester implements Caller {
 
   /** The other side takes `n` more values of a channel. */
   requestN(streamId: number, n: number): void {
-    this.#calls.get((streamId + 1) >> 1)?.requestN(n)
+    this.#calls.get((streamId + 1) >> 1)?.input?.requestN(n)
   }
 
   /** The other side takes no more values of a channel. */
   inputCanceled(streamId: number): void {
-    this.#calls.get((streamId + 1) >> 1)?.stopInput()
+    this.#calls.get((streamId + 1) >> 1)?.input?.stop()
   }
 
   /** A lease has come: sends what has waited for one. */
@@ -200,12 +204,7 @@ export class RSocketRequester implements Caller {
     }
   }
 
-  #startChannel(
-    call: PendingStream,
-    initialN: number,
-    source: object,
-    options: CallOptions | undefined
-  ): void {
+  #startChannel(call: PendingCall, initialN: number, source: object, options: CallOptions | undefined): void {
     const { sender, codec, logger } = this.#init
     try {
       this.#prepare(call, options)
@@ -337,4 +336,8 @@ export class RSocketRequester implements Caller {
     if (this.inFlight === 0) this.#init.settled()
     return true
   }
+}
+
+function isStreamOfValues(data: unknown): data is object {
+  return typeof data === 'object' && data !== null && isStream(data)
 }
