@@ -1,0 +1,41 @@
+/** One case of the conformance table: what is sent, and what must come back. */
+
+/** What a server must do. */
+export interface Expected {
+  /** The JSON texts of the frames that come back, in order; nothing else may come. */
+  readonly frames?: readonly string[]
+  /** The server ends the connection. */
+  readonly closes?: true
+  /** A text its error log must hold. */
+  readonly logs?: string
+  /** What handlers have noted (`seen`) when it is over. */
+  readonly seen?: readonly unknown[]
+}
+
+/** A case. Both servers must do `expected`; where ours differs on purpose, it must do `ours` instead. */
+export interface Case {
+  readonly name: string
+  /** What is written to the connection, one write for each chunk; or for how many frames to wait before going on. */
+  readonly send: readonly (string | Uint8Array | { readonly frames: number })[]
+  readonly expected: Expected
+  /** A deliberate difference, with its reason (docs/protocol.md, "Where we differ on purpose"). */
+  readonly ours?: Expected & { readonly because: string }
+}
+
+/** The answer that ends a request with one value. */
+export function answer(json: string, id = '"I"'): string {
+  return `{"response":${json},"isDisposed":true,"id":${id}}`
+}
+
+/** The answer that ends a request with an error. */
+export function failure(json: string, id = '"I"'): string {
+  return `{"err":${json},"isDisposed":true,"id":${id}}`
+}
+
+export const INTERNAL = failure('{"status":"error","message":"Internal server error"}')
+export const END = '{"isDisposed":true,"id":"I"}'
+
+/** The answer when nobody handles the pattern. */
+export function noHandler(id = '"I"'): string {
+  return `{"id":${id},"status":"error","err":"There is no matching message handler defined in the remote service."}`
+}

@@ -1,0 +1,112 @@
+/** The two servers under test: a real NestJS microservice, and ours, with the same controller classes. */
+import 'reflect-metadata'
+import net from 'node:net'
+import type { LoggerService, Type } from '@nestjs/common'
+import { Module } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { type MicroserviceOptions, Transport } from '@nestjs/microservices'
+import { type Logger, microservice } from 'elysia-microservices'
+
+/** Limits, by the names both have. */
+export interface Limits {
+  readonly maxBufferSize?: number
+  readonly incompleteMessageTimeout?: number
+  readonly maxSendBufferSize?: number
+}
+
+/** A server that listens. */
+export interface RunningServer {
+  readonly name: 'nest' | 'ours'
+  readonly port: number
+  /** What it has logged as errors, one text each. */
+  readonly log: readonly string[]
+  /** Waits until a line holds the text. */
+  logged(text: string): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Starts a server. */
+export type StartServer = (controllers: readonly Type[], limits?: Limits) => Promise<RunningServer>
+
+class Log {
+  readonly lines: string[] = []
+  #waiting: (() => void)[] = []
+
+  add(...parts: unknown[]): void {
+    this.lines.push(parts.map((part) => (part instanceof Error ? part.message : String(part))).join(' '))
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
+  }
+
+  async has(text: string): Promise<void> {
+    while (!this.lines.some((line) => line.includes(text))) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+  }
+}
+
+/** Starts a real Nest 12 microservice. */
+export const startNest: StartServer = async (controllers, limits = {}) => {
+  const log = new Log()
+  const logger: LoggerService = {
+    log() {},
+    warn() {},
+    error: (message, ...rest) => log.add(message, ...rest)
+  }
+  class Root {}
+  Module({ controllers: [...controllers] })(Root)
+  const port = await freePort()
+  const app = await NestFactory.createMicroservice<MicroserviceOptions>(Root, {
+    transport: Transport.TCP,
+    options: { host: '127.0.0.1', port, ...limits },
+    logger,
+    abortOnError: false
+  })
+  await app.listen()
+  return {
+    name: 'nest',
+    port,
+    log: log.lines,
+    logged: (text) => log.has(text),
+    stop: () => app.close()
+  }
+}
+
+/** Starts our service. */
+export const startOurs: StartServer = async (controllers, limits = {}) => {
+  const log = new Log()
+  const logger: Logger = {
+    error: (message, cause) => log.add(message, cause ?? ''),
+    warn: (message, cause) => log.add(message, cause ?? '')
+  }
+  const service = microservice({
+    transport: 'tcp',
+    host: '127.0.0.1',
+    port: 0,
+    controllers,
+    logger,
+    drain: 100,
+    ...limits
+  })
+  await service.listen()
+  return {
+    name: 'ours',
+    port: service.address!.port,
+    log: log.lines,
+    logged: (text) => log.has(text),
+    stop: () => service.stop()
+  }
+}
+
+/** A port nobody listens on: Nest does not say which one it got. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as net.AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}
