@@ -8,7 +8,12 @@ import { type Counts, countResults, sum } from './junit.ts'
 const CHECKS = ['lint', 'typecheck']
 const TESTS = ['test:bun', 'test:node']
 /** Where the test runners write their reports, by package. */
-const REPORTS = new Glob('{.,packages/*,examples/*,tests}/.results/*.xml')
+const REPORTS = [
+  '.results/*.xml',
+  'packages/*/.results/*.xml',
+  'examples/*/.results/*.xml',
+  'tests/.results/*.xml'
+]
 
 /** Runs turbo tasks; their output is shown as they go. True if all succeeded. */
 async function turbo(tasks: readonly string[]): Promise<boolean> {
@@ -22,8 +27,12 @@ async function turbo(tasks: readonly string[]): Promise<boolean> {
   return (await run.exited) === 0
 }
 
+function findReports(): string[] {
+  return REPORTS.flatMap((pattern) => [...new Glob(pattern).scanSync({ cwd: '.', dot: true })].sort())
+}
+
 async function readReports(): Promise<{ counts: Counts; reports: number }> {
-  const reports = [...REPORTS.scanSync({ cwd: '.', dot: true })].sort()
+  const reports = findReports()
   const counts = await Promise.all(reports.map(async (file) => countResults(await Bun.file(file).text())))
   for (const [index, file] of reports.entries()) {
     const { passed, failed, skipped } = counts[index] as Counts
@@ -33,7 +42,7 @@ async function readReports(): Promise<{ counts: Counts; reports: number }> {
 }
 
 async function removeReports(): Promise<void> {
-  for (const file of REPORTS.scanSync({ cwd: '.', dot: true })) await Bun.file(file).delete()
+  for (const file of findReports()) await Bun.file(file).delete()
 }
 
 await removeReports()

@@ -9,7 +9,7 @@ import { ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { connect, PatternNotFoundError, RpcError } from 'elysia-microservices/client'
 import { firstValueFrom, lastValueFrom, type Observable, toArray } from 'rxjs'
 
-const underBun = process.versions['bun'] !== undefined
+const underBun = process.versions.bun !== undefined
 /** This folder is `conformance` under Bun and `dist/conformance` under Node. */
 const testsFolder = fileURLToPath(new URL(underBun ? '..' : '../..', import.meta.url))
 const OTHER = underBun
