@@ -3,6 +3,8 @@
  * to a dispatcher; it knows nothing of handlers, a dispatcher nothing of bytes.
  */
 
+import type { Caller } from './call.ts'
+
 /** Text that travels beside the data: trace context, tenant, credentials. */
 export type Headers = Readonly<Record<string, string>>
 
@@ -29,6 +31,8 @@ export interface Connection {
   readonly remoteAddress: string | undefined
   /** Port of the peer; `undefined` where the socket has none. */
   readonly remotePort: number | undefined
+  /** Asks the other side of the connection; `undefined` where the protocol cannot (Nest's). */
+  readonly caller?: Caller | undefined
   /**
    * Calls `abort` when nobody waits for the message any more: the connection is lost.
    * Returns the function that takes the call back.

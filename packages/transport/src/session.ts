@@ -42,7 +42,8 @@ export class Session implements SocketListener, Output, Connection {
   #ending = false
   #drained: (() => void) | undefined
   #closers: Set<() => void> | undefined
-  #waiting: (() => void)[] = []
+  /** Streams that wait until the peer reads. */
+  #waiting: (() => void)[] | undefined
   #streamed = 0
   #watch: ReturnType<typeof setTimeout> | undefined
   #progressAt = 0
@@ -106,7 +107,11 @@ export class Session implements SocketListener, Output, Connection {
   }
 
   ready(): Promise<void> | undefined {
-    if (this.#blocked) return new Promise((resolve) => this.#waiting.push(resolve))
+    if (this.#blocked) {
+      this.#waiting ??= []
+      const waiting = this.#waiting
+      return new Promise((resolve) => waiting.push(resolve))
+    }
     if (this.#streamed < WRITE_SIZE) return undefined
     // A stream whose values are all there would never let sockets and timers have their turn.
     return new Promise((resolve) => {
@@ -145,9 +150,7 @@ export class Session implements SocketListener, Output, Connection {
       this.#fail(error as Error, 'end')
     }
     this.#endTurn()
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const resume of waiting) resume()
+    this.#resumeStreams()
   }
 
   close(error?: Error): void {
@@ -156,8 +159,7 @@ export class Session implements SocketListener, Output, Connection {
     clearTimeout(this.#watch)
     for (const abort of this.#closers ?? []) abort()
     this.#closers = undefined
-    for (const resume of this.#waiting) resume()
-    this.#waiting = []
+    this.#resumeStreams()
     this.#drained?.()
     this.#options.closed(this, this.#protocol, error)
   }
@@ -220,6 +222,12 @@ export class Session implements SocketListener, Output, Connection {
     if (this.#flushAsked) return
     this.#flushAsked = true
     process.nextTick(flushLater, this)
+  }
+
+  #resumeStreams(): void {
+    const waiting = this.#waiting
+    this.#waiting = undefined
+    for (const resume of waiting ?? []) resume()
   }
 
   /** Writes what was collected. Called at the end of a turn. */

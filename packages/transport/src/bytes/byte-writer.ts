@@ -6,10 +6,15 @@
 const INITIAL_SIZE = 4 * 1024
 /** A buffer that has grown beyond this for one large message is not kept. */
 const KEPT_SIZE = 256 * 1024
+/** Buffers kept for the next turn, of whichever writer: an idle connection holds none. */
+const MAX_SPARE = 32
+
+const spare: Buffer[] = []
+const NO_BUFFER: Buffer = Buffer.alloc(0)
 
 /** Writes numbers, text and bytes. Positions count from the start of the buffer. */
 export class ByteWriter {
-  #buffer = Buffer.allocUnsafe(INITIAL_SIZE)
+  #buffer: Buffer = NO_BUFFER
   #length = 0
 
   /** Bytes written since the last `reset`. */
@@ -17,7 +22,7 @@ export class ByteWriter {
     return this.#length
   }
 
-  /** What was written; valid until the next write or `reset`. */
+  /** What was written; valid until the next write or `reset`, after which other writers may use the buffer. */
   get written(): Uint8Array {
     return this.#buffer.subarray(0, this.#length)
   }
@@ -30,7 +35,10 @@ export class ByteWriter {
   /** Starts over. */
   reset(): void {
     this.#length = 0
-    if (this.#buffer.length > KEPT_SIZE) this.#buffer = Buffer.allocUnsafe(INITIAL_SIZE)
+    const buffer = this.#buffer
+    this.#buffer = NO_BUFFER
+    if (buffer.length >= INITIAL_SIZE && buffer.length <= KEPT_SIZE && spare.length < MAX_SPARE)
+      spare.push(buffer)
   }
 
   /** Takes back everything written from `position` on: a value could not be written to its end. */
@@ -111,7 +119,11 @@ export class ByteWriter {
   #reserve(bytes: number): void {
     const needed = this.#length + bytes
     if (needed <= this.#buffer.length) return
-    const larger = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2))
+    if (this.#length === 0 && needed <= INITIAL_SIZE) {
+      this.#buffer = spare.pop() ?? Buffer.allocUnsafe(INITIAL_SIZE)
+      return
+    }
+    const larger = Buffer.allocUnsafe(Math.max(needed, this.#buffer.length * 2, INITIAL_SIZE))
     this.#buffer.copy(larger, 0, 0, this.#length)
     this.#buffer = larger
   }

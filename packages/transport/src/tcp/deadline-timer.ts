@@ -26,7 +26,7 @@ export class DeadlineTimer implements Timer {
     clearTimeout(this.#timer)
     this.#at = time
     // Rounded up: a timer that fires early would find nothing due.
-    this.#timer = setTimeout(this.#fire, Math.min(Math.ceil(time - this.now()), MAX_DELAY))
+    this.#timer = setTimeout(fire, Math.min(Math.ceil(time - this.now()), MAX_DELAY), this)
   }
 
   /** Asks for no wake-up any more. */
@@ -35,8 +35,14 @@ export class DeadlineTimer implements Timer {
     this.#at = Number.POSITIVE_INFINITY
   }
 
-  readonly #fire = (): void => {
+  /** Called by the timer. */
+  fire(): void {
     this.#at = Number.POSITIVE_INFINITY
     this.#wake(this.now())
   }
+}
+
+// The timer gets its owner as an argument: no closure for each connection.
+function fire(timer: DeadlineTimer): void {
+  timer.fire()
 }

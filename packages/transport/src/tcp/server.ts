@@ -1,10 +1,13 @@
 /** The TCP server: listens, keeps the table of connections, drains them when it stops. */
-import type { Dispatcher } from '../dispatch.ts'
+import type { Caller } from '../call.ts'
+import type { Connection, Dispatcher } from '../dispatch.ts'
 import { ListenError, ProtocolError } from '../errors.ts'
 import type { ProtocolConnection } from '../protocol/connection.ts'
 import { detectProtocol } from '../protocol/detect.ts'
 import { NestResponder } from '../protocol/nest/responder.ts'
 import { PatternReader } from '../protocol/nest/route.ts'
+import type { RSocketServerOptions } from '../protocol/rsocket/options.ts'
+import { MetadataReader } from '../protocol/rsocket/request-metadata.ts'
 import { ResumableConnections } from '../protocol/rsocket/resumable-connections.ts'
 import { RSocketServerConnection } from '../protocol/rsocket/server-connection.ts'
 import { Session, type SessionOptions } from '../session.ts'
@@ -14,13 +17,45 @@ import { DeadlineTimer } from './deadline-timer.ts'
 import { serverOptions, type TcpServerOptions } from './options.ts'
 
 const DEFAULT_DRAIN = 10_000
+const MAX_METADATA_READERS = 16
+
+type SharedOptions = Omit<RSocketServerOptions, 'timer' | 'connection'>
+
+/** What handlers see of an RSocket connection. Its streams are ended one by one, so none hears of its end. */
+class Peer implements Connection {
+  readonly #session: Session
+  readonly #caller: () => Caller
+
+  constructor(session: Session, caller: () => Caller) {
+    this.#session = session
+    this.#caller = caller
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#session.remoteAddress
+  }
+
+  get remotePort(): number | undefined {
+    return this.#session.remotePort
+  }
+
+  get caller(): Caller {
+    return this.#caller()
+  }
+
+  onClose(): () => void {
+    return () => {}
+  }
+}
 
 /** Answers messages on a TCP port. Can be started again after it was stopped. */
 export class TcpServer implements ServerTransport {
   readonly #options: ReturnType<typeof serverOptions>
   readonly #sessions = new Set<Session>()
   readonly #patterns = new PatternReader()
+  readonly #metadataReaders = new Map<string, MetadataReader>()
   readonly #resumable: ResumableConnections | undefined
+  #sharedOptions: SharedOptions | undefined
   #listening: ListeningSocket | undefined
 
   /** @throws {ValidationError} an option is not what it must be */
@@ -52,6 +87,7 @@ export class TcpServer implements ServerTransport {
         spoken?.close(error)
       }
     }
+    this.#sharedOptions = undefined
     const accept = (socket: Socket) => {
       const connection = new Session(socket, session)
       this.#sessions.add(connection)
@@ -98,23 +134,37 @@ export class TcpServer implements ServerTransport {
   }
 
   #rsocket(dispatcher: Dispatcher, session: Session): ProtocolConnection {
+    const connection: RSocketServerConnection = new RSocketServerConnection(
+      // What all connections have in common is one object behind that of each: idle connections are many.
+      Object.assign(Object.create(this.#shared(dispatcher)), {
+        timer: new DeadlineTimer((now) => connection.wake(now)),
+        connection: new Peer(session, () => connection.caller)
+      })
+    )
+    connection.open(session)
+    return connection
+  }
+
+  #shared(dispatcher: Dispatcher): SharedOptions {
     const { maxInFlight, leaseTimeToLive } = this.#options
-    const connection: RSocketServerConnection = new RSocketServerConnection({
+    this.#sharedOptions ??= {
       ...this.#options,
       dispatcher,
-      timer: new DeadlineTimer((now) => connection.wake(now)),
       lease: maxInFlight > 0 ? { concurrency: maxInFlight, timeToLive: leaseTimeToLive } : undefined,
       authenticate: this.#options.authenticate,
       resumable: this.#resumable,
-      // A resumable connection outlives its socket, so it must not hear of the socket's end from elsewhere.
-      connection: {
-        remoteAddress: session.remoteAddress,
-        remotePort: session.remotePort,
-        onClose: () => () => {}
-      }
-    })
-    connection.open(session)
-    return connection
+      metadataReader: (mimeType) => this.#metadataReader(mimeType)
+    }
+    return this.#sharedOptions
+  }
+
+  #metadataReader(mimeType: string): MetadataReader {
+    const known = this.#metadataReaders.get(mimeType)
+    if (known !== undefined) return known
+    const reader = new MetadataReader(mimeType)
+    // Clients choose the type; the few there are find theirs, a flood of others fills no memory.
+    if (this.#metadataReaders.size < MAX_METADATA_READERS) this.#metadataReaders.set(mimeType, reader)
+    return reader
   }
 }
 

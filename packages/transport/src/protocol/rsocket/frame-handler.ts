@@ -21,11 +21,14 @@ import { hasPosition, type ResumeState } from './resume.ts'
 /** A first fragment of ours that waits for the rest: a request, or a value (with the flags of its frame). */
 type FirstFragment = RequestFrame | { readonly type: typeof FrameType.PAYLOAD }
 
+/** Stands for the list of a connection that holds nothing back: nothing is ever put in. */
+const NO_CHUNKS: Buffer[] = []
+
 /** Frames of one connection, for either role. */
 export abstract class FrameHandler implements ProtocolConnection {
   readonly bytes = new ByteWriter()
   protected readonly options: RSocketOptions
-  protected readonly sender: FrameSender
+  readonly sender: FrameSender
   protected output: Output | undefined
   protected abstract readonly requester: RSocketRequester | undefined
   protected abstract readonly responder: RSocketResponder | undefined
@@ -41,7 +44,7 @@ export abstract class FrameHandler implements ProtocolConnection {
   readonly #frames = new FrameReader(MAX_FRAME_LENGTH)
   readonly #fragments: Reassembler<FirstFragment>
   /** Chunks that wait until the peer reads its answers, or is authenticated. */
-  #held: Buffer[] = []
+  #held: Buffer[] = NO_CHUNKS
   #heldSize = 0
   #handling = false
 
@@ -85,7 +88,7 @@ export abstract class FrameHandler implements ProtocolConnection {
     this.output = undefined
     this.bytes.reset()
     this.#frames.reset()
-    this.#held = []
+    this.#held = NO_CHUNKS
     this.#heldSize = 0
   }
 
@@ -110,6 +113,7 @@ export abstract class FrameHandler implements ProtocolConnection {
       const { maxBufferSize } = this.options
       return this.fail(new PayloadTooLargeError('maxBufferSize', maxBufferSize, this.#heldSize, 'bytes'))
     }
+    if (this.#held === NO_CHUNKS) this.#held = []
     this.#held.push(Buffer.from(chunk))
   }
 

@@ -4,6 +4,7 @@ import type { Logger } from '../../logger.ts'
 import type { Timer } from '../connection.ts'
 import type { Credentials } from './composite-metadata.ts'
 import type { LeaseOptions } from './lease.ts'
+import type { MetadataReader } from './request-metadata.ts'
 import type { ResumableConnections } from './resumable-connections.ts'
 import type { ResumeOptions } from './resume.ts'
 
@@ -62,6 +63,8 @@ export interface RSocketServerOptions extends RSocketOptions {
   /** Requests of one connection that may be in flight; granted by leases to clients that honour them. */
   readonly lease: LeaseOptions | undefined
   readonly authenticate: Authenticate | undefined
+  /** The reader of a metadata MIME type, shared by the connections of a server. */
+  metadataReader(mimeType: string): MetadataReader
   /** The connections that may be resumed; `undefined` if none may. */
   readonly resumable: ResumableConnections | undefined
 }

@@ -26,7 +26,8 @@ interface Pending<First> {
 /** Payloads of one connection of which not all fragments have come. */
 export class Reassembler<First> {
   readonly #maxPayloadSize: number
-  readonly #pending = new Map<number, Pending<First>>()
+  /** Made when the first fragment comes: most connections see none. */
+  #pending: Map<number, Pending<First>> | undefined
   /** Bytes of all payloads that are not complete. */
   #size = 0
 
@@ -37,25 +38,26 @@ export class Reassembler<First> {
 
   /** Whether fragments of a stream are waiting for more. */
   has(streamId: number): boolean {
-    return this.#pending.has(streamId)
+    return this.#pending?.has(streamId) === true
   }
 
   /** Begins a payload with its first fragment. What is kept is copied. */
   begin(streamId: number, first: First, payload: RawPayload): void {
     const pending: Pending<First> = { first, metadata: [], data: [], hasMetadata: false, size: 0 }
+    this.#pending ??= new Map()
     this.#pending.set(streamId, pending)
     this.#append(pending, payload)
   }
 
   /** Adds a fragment that is not the last. */
   add(streamId: number, payload: RawPayload): void {
-    const pending = this.#pending.get(streamId)
+    const pending = this.#pending?.get(streamId)
     if (pending !== undefined) this.#append(pending, payload)
   }
 
   /** Adds the last fragment and gives the whole; `undefined` if nothing was begun. */
   end(streamId: number, payload: RawPayload): { first: First; payload: RawPayload } | undefined {
-    const pending = this.#pending.get(streamId)
+    const pending = this.#pending?.get(streamId)
     if (pending === undefined) return undefined
     this.#append(pending, payload)
     this.drop(streamId)
@@ -75,8 +77,8 @@ export class Reassembler<First> {
 
   /** Forgets what has come: the stream was cancelled or has failed. */
   drop(streamId: number): void {
-    this.#size -= this.#pending.get(streamId)?.size ?? 0
-    this.#pending.delete(streamId)
+    this.#size -= this.#pending?.get(streamId)?.size ?? 0
+    this.#pending?.delete(streamId)
   }
 
   #append(pending: Pending<First>, payload: RawPayload): void {

@@ -48,12 +48,12 @@ const MAX_REMEMBERED = 1024
 const MAX_REMEMBERED_LENGTH = 512
 const MAX_TAG_LENGTH = 255
 
-/** Reads the metadata of one connection's requests. */
+/** Reads the metadata of requests whose connections have the same metadata MIME type. */
 export class MetadataReader {
   readonly #mimeType: string
   readonly #remembered = new Map<string, RequestMetadata>()
 
-  /** @param mimeType the metadata MIME type of the connection */
+  /** @param mimeType the metadata MIME type of the connections */
   constructor(mimeType: string) {
     this.#mimeType = mimeType
   }
@@ -127,7 +127,6 @@ function readHeaders(content: Buffer): Record<string, string> {
 /** Writes the metadata of one connection's requests. */
 export class MetadataWriter {
   readonly #remembered = new Map<string, Uint8Array>()
-  readonly #out = new ByteWriter()
 
   /**
    * @param deadline milliseconds the caller waits; `undefined` not to tell
@@ -146,8 +145,7 @@ export class MetadataWriter {
   }
 
   #compose(route: string, headers: Headers | undefined, deadline: number | undefined): Uint8Array {
-    const out = this.#out
-    out.reset()
+    const out = new ByteWriter()
     const length = Buffer.byteLength(route, 'utf8')
     if (length > MAX_TAG_LENGTH) {
       throw new ValidationError(
@@ -169,7 +167,9 @@ export class MetadataWriter {
       )
       endEntry(out, json)
     }
-    return out.copyFrom(0)
+    const metadata = out.copyFrom(0)
+    out.reset()
+    return metadata
   }
 }
 

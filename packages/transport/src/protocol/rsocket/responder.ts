@@ -25,7 +25,7 @@ import {
 import { ResponderStream } from './responder-stream.ts'
 
 /** What a responder needs of its connection. */
-export interface ResponderInit {
+export interface ResponderHost {
   readonly dispatcher: Dispatcher
   readonly logger: Logger
   readonly sender: FrameSender
@@ -68,16 +68,20 @@ export interface RequestFrame {
   readonly complete: boolean
 }
 
+/** Stands for the map of a connection that needs none: nothing is ever put in. */
+const NO_STREAMS = new Map<number, ResponderStream>()
+
 /** Answers the requests of one connection. */
 export class RSocketResponder implements ResponderContext {
   readonly sender: FrameSender
-  readonly #init: ResponderInit
-  readonly #streams = new Map<number, ResponderStream>()
+  readonly #host: ResponderHost
+  /** What takes more than a turn, by stream id; made for the first of them. */
+  #streams = NO_STREAMS
   #events = 0
 
-  constructor(init: ResponderInit) {
-    this.#init = init
-    this.sender = init.sender
+  constructor(host: ResponderHost) {
+    this.#host = host
+    this.sender = host.sender
   }
 
   /** Requests and events that have not ended. */
@@ -92,18 +96,18 @@ export class RSocketResponder implements ResponderContext {
     if (this.#streams.has(streamId)) return
     const isEvent = frame.type === FrameType.REQUEST_FNF
     const metadata = this.#readMetadata(payload)
-    const codec = this.#init.codecs.get(metadata.dataMimeType ?? this.#init.dataMimeType)
+    const codec = this.#host.codecs.get(metadata.dataMimeType ?? this.#host.dataMimeType)
     let data: unknown
     try {
-      if (codec === undefined) throw unknownMimeType(metadata.dataMimeType ?? this.#init.dataMimeType)
+      if (codec === undefined) throw unknownMimeType(metadata.dataMimeType ?? this.#host.dataMimeType)
       data = codec.decode(payload.buffer, payload.dataStart, payload.dataEnd)
     } catch (error) {
       // An event has nobody to tell.
-      if (isEvent) this.#init.logger.error('The data of an event cannot be read', error)
+      if (isEvent) this.#host.logger.error('The data of an event cannot be read', error)
       else this.sender.error(streamId, ErrorCode.INVALID, (error as Error).message)
       return
     }
-    const refused = this.#init.refuse()
+    const refused = this.#host.refuse()
     if (refused !== undefined) {
       if (!isEvent) this.sender.error(streamId, ErrorCode.REJECTED, refused)
       return
@@ -118,7 +122,7 @@ export class RSocketResponder implements ResponderContext {
     const input = this.#streams.get(streamId)?.input
     if (input === undefined) return
     if (flags & Flag.NEXT) {
-      const codec = this.#init.codecs.get(this.#init.dataMimeType)
+      const codec = this.#host.codecs.get(this.#host.dataMimeType)
       input.next(codec?.decode(payload.buffer, payload.dataStart, payload.dataEnd))
     }
     if (flags & Flag.COMPLETE) input.end()
@@ -142,35 +146,35 @@ export class RSocketResponder implements ResponderContext {
   }
 
   fail(streamId: number, error: unknown): void {
-    const { code, data } = toWireError(error, this.#init.logger)
+    const { code, data } = toWireError(error, this.#host.logger)
     this.sender.error(streamId, code, data)
   }
 
   ready(): Promise<void> | undefined {
-    return this.#init.ready()
+    return this.#host.ready()
   }
 
   ended(streamId: number): void {
-    if (this.#streams.delete(streamId)) this.#init.settled()
+    if (this.#streams.delete(streamId)) this.#host.settled()
   }
 
   #readMetadata(payload: RawPayload): RequestMetadata {
     if (payload.metadataStart < 0) return NO_METADATA
-    return this.#init.metadata.read(payload.buffer, payload.metadataStart, payload.metadataEnd)
+    return this.#host.metadata.read(payload.buffer, payload.metadataStart, payload.metadataEnd)
   }
 
   #message(data: unknown, metadata: RequestMetadata, kind: 'request' | 'event'): IncomingMessage {
     const { route, headers, deadline } = metadata
-    return new IncomingMessage(route ?? '', route, data, headers, this.#init.connection, kind, deadline)
+    return new IncomingMessage(route ?? '', route, data, headers, this.#host.connection, kind, deadline)
   }
 
   #event(data: unknown, metadata: RequestMetadata): void {
-    const running = this.#init.dispatcher.event(this.#message(data, metadata, 'event'))
-    if (running === undefined) return this.#init.settled()
+    const running = this.#host.dispatcher.event(this.#message(data, metadata, 'event'))
+    if (running === undefined) return this.#host.settled()
     this.#events++
     void running.then(() => {
       this.#events--
-      this.#init.settled()
+      this.#host.settled()
     })
   }
 
@@ -205,23 +209,23 @@ export class RSocketResponder implements ResponderContext {
     try {
       result =
         metadata.credentials === undefined
-          ? this.#init.dispatcher.request(message)
+          ? this.#host.dispatcher.request(message)
           : this.#authenticated(message, metadata)
     } catch (error) {
       message.end()
       this.fail(streamId, error)
-      return this.#init.settled()
+      return this.#host.settled()
     }
     if (result === NO_HANDLER) {
       const { code, data: text } = noHandlerError(message.pattern)
       this.sender.error(streamId, code, text)
-      return this.#init.settled()
+      return this.#host.settled()
     }
     const isObject = typeof result === 'object' && result !== null
     if (!isObject || (!isThenable(result as object) && !isStream(result as object))) {
       message.end()
       this.#value(streamId, codec, announced, result)
-      return this.#init.settled()
+      return this.#host.settled()
     }
     const single = frame.type === FrameType.REQUEST_RESPONSE
     const stream = new ResponderStream(this, {
@@ -233,10 +237,11 @@ export class RSocketResponder implements ResponderContext {
       metadata: announced,
       input
     })
+    if (this.#streams === NO_STREAMS) this.#streams = new Map()
     this.#streams.set(streamId, stream)
     if (message.deadline !== undefined) {
-      stream.deadline = this.#init.timer.now() + message.deadline
-      this.#init.timer.wakeAt(stream.deadline)
+      stream.deadline = this.#host.timer.now() + message.deadline
+      this.#host.timer.wakeAt(stream.deadline)
     }
     if (isThenable(result as object)) this.#await(result as PromiseLike<unknown>, stream)
     else stream.start(result as object)
@@ -244,7 +249,7 @@ export class RSocketResponder implements ResponderContext {
 
   /** Asks the hook about the credentials of a request before its handler. */
   async #authenticated(message: IncomingMessage, { credentials, route }: RequestMetadata): Promise<unknown> {
-    const { authenticate, connection, dispatcher } = this.#init
+    const { authenticate, connection, dispatcher } = this.#host
     const verdict = await authenticate?.({ credentials, route, connection })
     if (verdict === false) throw new RejectedError('The credentials are not accepted')
     const result = await dispatcher.request(message)
@@ -263,7 +268,7 @@ export class RSocketResponder implements ResponderContext {
         this.cancel(streamId)
       }
     }
-    if (next < Number.POSITIVE_INFINITY) this.#init.timer.wakeAt(next)
+    if (next < Number.POSITIVE_INFINITY) this.#host.timer.wakeAt(next)
   }
 
   #await(result: PromiseLike<unknown>, stream: ResponderStream): void {
@@ -293,7 +298,7 @@ export class RSocketResponder implements ResponderContext {
   #answerCodec(requestCodec: Codec, { acceptMimeTypes }: RequestMetadata): Codec {
     if (acceptMimeTypes.length === 0 || acceptMimeTypes.includes(requestCodec.mimeType)) return requestCodec
     const accepted = acceptMimeTypes.find(hasCodec)
-    return (accepted === undefined ? undefined : this.#init.codecs.get(accepted)) ?? requestCodec
+    return (accepted === undefined ? undefined : this.#host.codecs.get(accepted)) ?? requestCodec
   }
 }
 

@@ -1,23 +1,30 @@
 /** The side that is connected to: checks SETUP, authenticates, grants leases, notices dead clients. */
+import type { Caller } from '../../call.ts'
+import type { Codec } from '../../codec/codec.ts'
 import { Codecs, hasCodec, knownMimeTypes } from '../../codec/codecs.ts'
+import type { Connection, Dispatcher } from '../../dispatch.ts'
+import type { Logger } from '../../logger.ts'
 import { isThenable } from '../../result.ts'
-import type { Output, ProtocolConnection } from '../connection.ts'
+import type { Output, ProtocolConnection, Timer } from '../connection.ts'
 import type { Credentials } from './composite-metadata.ts'
 import { FrameHandler } from './frame-handler.ts'
 import { ErrorCode, FrameType, MAJOR_VERSION, MAX_UINT31 } from './frame-type.ts'
 import { type ResumeRequest, readResume, writeError, writeLease, writeResumeOk } from './frames.ts'
 import { HeldLease, LeaseGranter } from './lease.ts'
 import { MimeType } from './mime-type.ts'
-import type { RSocketServerOptions } from './options.ts'
-import { MetadataReader, MetadataWriter, parseComposite } from './request-metadata.ts'
+import type { Authenticate, RSocketServerOptions } from './options.ts'
+import { type MetadataReader, MetadataWriter, parseComposite } from './request-metadata.ts'
 import { RSocketRequester } from './requester.ts'
-import { RSocketResponder } from './responder.ts'
+import { type ResponderHost, RSocketResponder } from './responder.ts'
 import type { Resumable } from './resumable-connections.ts'
 import { ResumeState } from './resume.ts'
 import { readSetup, type Setup } from './setup.ts'
 
+/** Milliseconds for a server's call that says nothing else. */
+const SERVER_CALL_TIMEOUT = 30_000
+
 /** One connection of a server. */
-export class RSocketServerConnection extends FrameHandler implements Resumable {
+export class RSocketServerConnection extends FrameHandler implements Resumable, ResponderHost {
   protected override readonly ownParity = 0
   override requester: RSocketRequester | undefined
   protected override responder: RSocketResponder | undefined
@@ -25,12 +32,45 @@ export class RSocketServerConnection extends FrameHandler implements Resumable {
   #state: 'awaiting setup' | 'authenticating' | 'open' | 'draining' | 'handed over' = 'awaiting setup'
   #granter: LeaseGranter | undefined
   #heldLease: HeldLease | undefined
+  readonly codecs = new Codecs()
+  /** From SETUP, as soon as it is accepted. */
+  dataMimeType = ''
+  metadata!: MetadataReader
   #maxLifetime = Number.POSITIVE_INFINITY
   #lastHeard = 0
 
   constructor(options: RSocketServerOptions) {
     super(options)
     this.#options = options
+  }
+
+  get dispatcher(): Dispatcher {
+    return this.#options.dispatcher as Dispatcher
+  }
+
+  get logger(): Logger {
+    return this.#options.logger
+  }
+
+  get connection(): Connection {
+    return this.#options.connection
+  }
+
+  get authenticate(): Authenticate | undefined {
+    return this.#options.authenticate
+  }
+
+  get timer(): Timer {
+    return this.#options.timer
+  }
+
+  ready(): Promise<void> | undefined {
+    return this.output?.ready()
+  }
+
+  settled(): void {
+    this.#grant()
+    this.output?.settled()
   }
 
   override wake(now: number): void {
@@ -214,54 +254,43 @@ export class RSocketServerConnection extends FrameHandler implements Resumable {
   }
 
   #accept(setup: Setup): void {
-    const { logger, connection, dispatcher, maxSendBufferSize, authenticate, timer } = this.#options
+    const { timer } = this.#options
     this.#state = 'open'
     const { resumable } = this.#options
     if (setup.resumeToken !== undefined && resumable !== undefined) {
       this.resumption = new ResumeState(setup.resumeToken, resumable.bufferSize)
       resumable.add(setup.resumeToken, this)
     }
-    const codecs = new Codecs()
-    if (dispatcher !== undefined) {
-      this.responder = new RSocketResponder({
-        dispatcher,
-        logger,
-        sender: this.sender,
-        connection,
-        codecs,
-        dataMimeType: setup.dataMimeType,
-        metadata: new MetadataReader(setup.metadataMimeType),
-        authenticate,
-        timer,
-        refuse: () => this.#refusal(),
-        ready: () => this.output?.ready(),
-        settled: () => {
-          this.#grant()
-          this.output?.settled()
-        }
-      })
-    }
+    this.dataMimeType = setup.dataMimeType
+    this.metadata = this.#options.metadataReader(setup.metadataMimeType)
+    if (this.#options.dispatcher !== undefined) this.responder = new RSocketResponder(this)
     this.#grantFirstLease(setup)
     this.#lastHeard = timer.now()
     this.#maxLifetime = setup.maxLifetime
     timer.wakeAt(this.#lastHeard + this.#maxLifetime)
     // "If a client-side Requester sets the L flag, the server-side Requester MUST wait for a LEASE frame."
     this.#heldLease = setup.lease ? new HeldLease(() => timer.now()) : undefined
-    this.requester = new RSocketRequester({
+  }
+
+  /** Asks the client. Made when it is first used: most servers only answer. */
+  get caller(): Caller {
+    const { logger, maxSendBufferSize, timer } = this.#options
+    this.requester ??= new RSocketRequester({
       role: 'server',
       sender: this.sender,
-      codec: codecs.get(setup.dataMimeType)!,
-      codecs,
+      codec: this.codecs.get(this.dataMimeType) as Codec,
+      codecs: this.codecs,
       logger,
       metadata: new MetadataWriter(),
       lease: this.#heldLease,
       maxSendBufferSize,
-      timeout: 30_000,
+      timeout: SERVER_CALL_TIMEOUT,
       tellTimeout: false,
       settled: () => this.output?.settled(),
       unsent: () => this.output?.unsent ?? 0,
       timer
     })
+    return this.requester
   }
 
   #grantFirstLease(setup: Setup): void {
@@ -283,7 +312,7 @@ export class RSocketServerConnection extends FrameHandler implements Resumable {
     this.#options.timer.wakeAt(this.#granter.renewAt)
   }
 
-  #refusal(): string | undefined {
+  refuse(): string | undefined {
     if (this.#state === 'draining') return 'The server is stopping'
     const { lease } = this.#options
     if (this.#granter !== undefined) return this.#granter.take() ? undefined : 'No lease covers the request'
