@@ -1,0 +1,80 @@
+/** Every code block of the documentation: TypeScript compiles, blocks marked `ts run` run, commands exist. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { bun, rootFolder, testsFolder, tsc } from '../workspace.ts'
+import { type CodeBlock, codeBlocks } from './markdown.ts'
+
+const run = promisify(execFile)
+
+const FILES = [
+  'README.md',
+  'CONTRIBUTING.md',
+  ...readdirSync(join(rootFolder, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
+  'packages/transport/README.md',
+  'packages/elysia-microservices/README.md',
+  'examples/bench/README.md'
+]
+const blocks = FILES.flatMap((file) => codeBlocks(join(rootFolder, file)))
+const nameOf = ({ file, line }: CodeBlock) => `${relative(rootFolder, file)}:${line}`
+
+/** In the tests' package, so that packages resolve as they do for users; git ignores it. */
+const folder = join(testsFolder, 'dist', `code-blocks-${process.pid}`)
+
+function fileOf(block: CodeBlock): string {
+  // A block that names itself (`// math.ts`) can be imported by its neighbours.
+  const named = /^\/\/ (\S+\.ts)\n/.exec(block.code)?.[1]
+  return named ?? `${nameOf(block).replace(/[^a-zA-Z0-9]+/g, '-')}.ts`
+}
+
+describe('the documentation', () => {
+  const typescript = blocks.filter(({ info }) => info.split(' ')[0] === 'ts')
+
+  before(() => {
+    mkdirSync(folder, { recursive: true })
+    for (const block of typescript) writeFileSync(join(folder, fileOf(block)), `${block.code}\nexport {}\n`)
+    const compilerOptions = {
+      target: 'es2023',
+      module: 'nodenext',
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      experimentalDecorators: true,
+      types: ['node']
+    }
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+  })
+  after(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('has TypeScript that compiles', async () => {
+    assert.ok(typescript.length > 10, `${typescript.length} blocks found`)
+    await run(tsc, ['-p', folder]).catch((error: { stdout: string }) => assert.fail(error.stdout))
+  })
+
+  for (const block of typescript.filter(({ info }) => info.split(' ').includes('run'))) {
+    it(`has a program at ${nameOf(block)} that runs to its end`, async () => {
+      await run(bun, [join(folder, fileOf(block))], { timeout: 20_000 })
+    })
+  }
+
+  it('names only npm scripts that exist', () => {
+    const scriptsOf = (file: string): string[] =>
+      Object.keys((JSON.parse(readFileSync(join(rootFolder, file), 'utf8')) as { scripts: object }).scripts)
+    const known = new Set([...scriptsOf('package.json'), ...scriptsOf('examples/bench/package.json')])
+    const named = blocks
+      .filter(({ info }) => info === 'sh')
+      .flatMap(({ code }) =>
+        [...code.matchAll(/(?:npm|bun) run ([\w:-]+)(?![\w./-])/g)].map((match) => match[1] as string)
+      )
+    assert.ok(named.length > 0)
+    assert.deepEqual(
+      named.filter((name) => !known.has(name)),
+      []
+    )
+  })
+})

@@ -1,0 +1,150 @@
+/** What users install: the tarballs of both packages in an empty project, and the README's example in it. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { codeBlocks } from '../docs/markdown.ts'
+import { bun, rootFolder } from '../workspace.ts'
+
+const run = promisify(execFile)
+const PACKAGES = ['transport', 'elysia-microservices']
+
+interface PackageJson {
+  readonly devDependencies: Record<string, string>
+}
+
+function versionOf(name: string): string {
+  const root = JSON.parse(readFileSync(join(rootFolder, 'package.json'), 'utf8')) as PackageJson
+  const plugin = JSON.parse(
+    readFileSync(join(rootFolder, 'packages/elysia-microservices/package.json'), 'utf8')
+  ) as PackageJson
+  return root.devDependencies[name] ?? plugin.devDependencies[name] ?? assert.fail(`no version of ${name}`)
+}
+
+describe('the packages as users install them', () => {
+  let folder: string
+  let project: string
+  const tarballs: string[] = []
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'elysia-microservices-pack-'))
+    for (const name of PACKAGES) {
+      const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
+        cwd: join(rootFolder, 'packages', name)
+      })
+      const packed = JSON.parse(stdout) as { filename: string }[] | Record<string, { filename: string }>
+      tarballs.push(join(folder, Object.values(packed)[0]!.filename))
+    }
+    project = join(folder, 'project')
+    mkdirSync(project)
+    writeFileSync(
+      join(project, 'package.json'),
+      JSON.stringify({ name: 'project', private: true, type: 'module' })
+    )
+    const others = ['elysia', '@sinclair/typebox', 'file-type', 'typescript', '@types/node', '@types/bun']
+    const wanted = [...tarballs, ...others.map((name) => `${name}@${versionOf(name)}`)]
+    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...wanted], { cwd: project })
+    for (const { code } of codeBlocks(join(rootFolder, 'README.md'))) {
+      const name = /^\/\/ (math|caller)\.ts\n/.exec(code)?.[1]
+      if (name !== undefined) writeFileSync(join(project, `${name}.ts`), code)
+    }
+    // Elysia's own declarations do not pass a strict check of libraries.
+    const compilerOptions = {
+      target: 'es2022',
+      module: 'nodenext',
+      strict: true,
+      skipLibCheck: true,
+      outDir: 'out',
+      types: ['node']
+    }
+    writeFileSync(
+      join(project, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions, files: ['math.ts', 'caller.ts'] })
+    )
+  })
+  after(() => rmSync(folder, { recursive: true, force: true }))
+
+  for (const [index, name] of PACKAGES.entries()) {
+    it(`${name} has its code, types, licence and README, and no tests`, async () => {
+      const { stdout } = await run('tar', ['-tzf', tarballs[index]!])
+      const files = stdout.trim().split('\n')
+      for (const file of ['dist/index.js', 'dist/index.d.ts', 'package.json', 'LICENSE', 'README.md']) {
+        assert.ok(files.includes(`package/${file}`), `${file} is there`)
+      }
+      assert.deepEqual(
+        files.filter((file) => /\.test\.|tsbuildinfo|testing\/|\.results|\.turbo/.test(file)),
+        []
+      )
+    })
+
+    it(`${name} is packed by Bun with the same files`, async () => {
+      const { stdout } = await run(bun, ['pm', 'pack', '--dry-run'], {
+        cwd: join(rootFolder, 'packages', name)
+      })
+      assert.match(stdout, /dist\/index\.js/)
+      assert.doesNotMatch(stdout, /\.test\./)
+    })
+  }
+
+  it('type-check in a strict project', async () => {
+    await run(join(project, 'node_modules/.bin/tsc'), [], { cwd: project }).catch(
+      (error: { stdout: string }) => assert.fail(error.stdout)
+    )
+  })
+
+  for (const [runtime, command, extension] of [
+    ['Bun', bun, '.ts'],
+    ['Node', 'node', '.js']
+  ] as const) {
+    it(`run the example of the README under ${runtime}`, async () => {
+      const port = await freePort()
+      const env = { ...process.env, PORT: String(port) }
+      const cwd = extension === '.ts' ? project : join(project, 'out')
+      const server = spawn(command, [`math${extension}`], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+      try {
+        const said = firstLine(server)
+        await listening(port)
+        const { stdout } = await run(command, [`caller${extension}`], { cwd, env, timeout: 20_000 })
+        const promised = codeBlocks(join(rootFolder, 'README.md')).find(({ info }) => info === 'text')!.code
+        assert.equal(stdout, promised)
+        assert.equal(await said, 'order 7 placed')
+      } finally {
+        server.kill()
+        await once(server, 'exit')
+      }
+    })
+  }
+})
+
+async function firstLine(server: ChildProcess): Promise<string> {
+  const [chunk] = (await once(server.stdout!, 'data')) as [Buffer]
+  return chunk.toString().trim()
+}
+
+async function freePort(): Promise<number> {
+  const server = net.createServer().listen(0, 'localhost')
+  await once(server, 'listening')
+  const { port } = server.address() as net.AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Waits until somebody listens. */
+async function listening(port: number): Promise<void> {
+  while (true) {
+    const socket = net.connect({ host: 'localhost', port })
+    const connected = await Promise.race([
+      once(socket, 'connect').then(() => true),
+      once(socket, 'error').then(() => false)
+    ]).catch(() => false)
+    socket.destroy()
+    if (connected) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
