@@ -27,10 +27,16 @@ export function Ctx(): ParameterDecorator {
 }
 
 function handlerDecorator(type: number, pattern: Pattern | readonly Pattern[]): MethodDecorator {
-  return (_target, name, descriptor: PropertyDescriptor) => {
-    const method: unknown = descriptor.value
-    if (typeof method !== 'function')
-      throw new ValidationError(`@MessagePattern on ${String(name)}`, 'a method', method)
+  return (_target, name, descriptor: PropertyDescriptor | undefined) => {
+    const method: unknown = descriptor?.value
+    if (typeof method !== 'function') {
+      const where = `@MessagePattern or @EventPattern on ${typeof name === 'object' ? 'a method' : String(name)}`
+      throw new ValidationError(
+        where,
+        'a method, decorated the legacy way ("experimentalDecorators" and "emitDecoratorMetadata" in tsconfig.json)',
+        method
+      )
+    }
     Reflect.defineMetadata(METADATA.pattern, [pattern].flat(), method)
     Reflect.defineMetadata(METADATA.handlerType, type, method)
   }

@@ -9,7 +9,8 @@ export interface Startable {
 
 /** Makes the service follow the app, or the app that the app is used in. */
 export function follow(app: AnyElysia, service: Startable): void {
-  app.onStart((host) => start(host as AnyElysia, service))
+  // The adapter of Node hands its start hooks something that is no app.
+  app.onStart((host) => start(typeof host?.stop === 'function' ? (host as AnyElysia) : app, service))
   app.onStop(() => void service.stop())
   // The plugin was added to an app that is already listening.
   if (app.server) start(app, service)

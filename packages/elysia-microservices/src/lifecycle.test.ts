@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { node } from '@elysiajs/node'
+import { Elysia } from 'elysia'
+import { ConnectionError, connect } from './client/index.ts'
+import { type Microservice, microservice } from './microservice.ts'
+import type { MicroserviceOptions } from './options.ts'
+
+const underBun = typeof Bun !== 'undefined'
+
+/** An Elysia app for the runtime the tests run under. */
+function newApp() {
+  return underBun ? new Elysia() : new Elysia({ adapter: node() })
+}
+
+interface App {
+  listen(port: number, callback: (server: { stop(): unknown }) => void): unknown
+  stop(): Promise<unknown>
+}
+
+/** Lets an app listen, and gives what stops it. Elysia's adapter for Node has no `app.stop()`. */
+function listen(app: App, ...services: Pick<Microservice, 'stop'>[]): () => Promise<unknown> {
+  let server: { stop(): unknown } | undefined
+  app.listen(0, (listening) => {
+    server = listening
+  })
+  if (underBun) return () => app.stop()
+  return async () => {
+    await Promise.all(services.map((service) => service.stop()))
+    await server?.stop()
+  }
+}
+
+function newService(options: Partial<MicroserviceOptions> = {}) {
+  return microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, ...options }).message(
+    'echo',
+    ({ data }: { data: unknown }) => data
+  )
+}
+
+/** Waits until a service listens: `app.listen` starts it, and does not wait. */
+async function clientOf(service: Pick<Microservice, 'listen' | 'address'>) {
+  await service.listen()
+  return connect({ host: '127.0.0.1', port: service.address!.port })
+}
+
+describe('a service in an Elysia app', () => {
+  it('starts when the app listens and stops when the app stops, beside HTTP', async () => {
+    const service = newService()
+    const app = newApp()
+      .use(service)
+      .get('/', () => 'http')
+    assert.equal(service.address, undefined)
+    const stop = listen(app, service)
+    const client = await clientOf(service)
+    assert.equal(await client.request('echo', 1), 1)
+    assert.equal(await (await app.handle(new Request('http://localhost/'))).text(), 'http')
+    const { port } = service.address!
+    await client.close()
+    await stop()
+    assert.equal(service.address, undefined)
+    await assert.rejects(connect({ host: '127.0.0.1', port }).connect(), ConnectionError)
+  })
+
+  it('lets messages in flight end before it is stopped', async () => {
+    let begun: () => void = () => {}
+    let answer: (value: string) => void = () => {}
+    const started = new Promise<void>((resolve) => {
+      begun = resolve
+    })
+    const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).message('slow', () => {
+      begun()
+      return new Promise<string>((resolve) => {
+        answer = resolve
+      })
+    })
+    const app = newApp().use(service)
+    const stop = listen(app, service)
+    const client = await clientOf(service)
+    const pending = client.request('slow')
+    await started
+    const stopped = stop()
+    answer('in time')
+    assert.equal(await pending, 'in time')
+    await stopped
+    await client.close()
+  })
+
+  it('follows the app that its own app is used in', async () => {
+    const service = newService()
+    const inner = newApp().use(service)
+    const outer = newApp().use(inner)
+    const stop = listen(outer, service)
+    const client = await clientOf(service)
+    assert.equal(await client.request('echo', 2), 2)
+    await client.close()
+    await stop()
+    assert.equal(service.address, undefined)
+  })
+
+  it('may be one of several, each on its port', async () => {
+    const [a, b] = [newService(), newService()]
+    const app = newApp().use(a).use(b)
+    const stop = listen(app, a, b)
+    const clients = [await clientOf(a), await clientOf(b)]
+    assert.notEqual(a.address!.port, b.address!.port)
+    assert.deepEqual(await Promise.all(clients.map((client, index) => client.request('echo', index))), [0, 1])
+    for (const client of clients) await client.close()
+    await stop()
+  })
+
+  it('starts at once in an app that listens already', async () => {
+    const app = newApp()
+    const service = newService()
+    const stop = listen(app, service)
+    app.use(service)
+    const client = await clientOf(service)
+    assert.equal(await client.request('echo', 3), 3)
+    await client.close()
+    await stop()
+  })
+})
+
+describe('a service by itself', () => {
+  it('listens, stops and listens again', async () => {
+    const service = newService()
+    for (let round = 0; round < 2; round++) {
+      const client = await clientOf(await service.listen())
+      assert.equal(await client.request('echo', round), round)
+      await client.close()
+      await service.stop()
+      assert.equal(service.address, undefined)
+    }
+    await service.stop()
+  })
+
+  it('takes host and port when it listens', async () => {
+    const service = newService({ port: 4000 })
+    await service.listen(0)
+    assert.notEqual(service.address!.port, 4000)
+    await service.stop()
+  })
+
+  it('says that its port is taken, and can listen elsewhere then', async () => {
+    const first = await newService().listen()
+    const second = newService({ port: first.address!.port })
+    await assert.rejects(second.listen(), {
+      name: 'ListenError',
+      code: 'EADDRINUSE',
+      message: /choose another port/
+    })
+    await second.listen(0)
+    await first.stop()
+    await second.stop()
+  })
+
+  for (const [options, path] of [
+    [{ transport: 'udp' }, 'options.transport'],
+    [{ port: 70_000 }, 'options.port'],
+    [{ host: '' }, 'options.host'],
+    [{ maxBufferSize: -1 }, 'options.maxBufferSize'],
+    [{ fragmentSize: 10 }, 'options.fragmentSize'],
+    [{ controllers: [class Empty {}] }, 'options.controllers']
+  ] as const) {
+    it(`refuses ${JSON.stringify(options)}`, () => {
+      assert.throws(() => newService(options as never), { name: 'ValidationError', path })
+    })
+  }
+})
+
+describe('connect', () => {
+  for (const [options, path] of [
+    [{ transport: 'udp' }, 'options.transport'],
+    [{ protocol: 'http' }, 'options.protocol'],
+    [{ codec: 'xml' }, 'options.codec'],
+    [{ port: 1.5 }, 'options.port'],
+    [{ timeout: -1 }, 'options.timeout']
+  ] as const) {
+    it(`refuses ${JSON.stringify(options)}`, () => {
+      assert.throws(() => connect(options as never), { name: 'ValidationError', path })
+    })
+  }
+})
