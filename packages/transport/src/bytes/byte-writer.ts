@@ -29,7 +29,7 @@ export class ByteWriter {
 
   /** A copy of what was written from `start` on. */
   copyFrom(start: number): Uint8Array {
-    return Uint8Array.prototype.slice.call(this.#buffer, start, this.#length)
+    return new Uint8Array(this.#buffer.subarray(start, this.#length))
   }
 
   /** Starts over. */

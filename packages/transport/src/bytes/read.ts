@@ -25,3 +25,8 @@ export function readUint63(buffer: Uint8Array, at: number): number {
 export function readUtf8(buffer: Buffer, start: number, end: number): string {
   return buffer.toString('utf8', start, end)
 }
+
+/** A copy of the bytes between two positions: it outlives the buffer, and is a plain `Uint8Array`. */
+export function copyBytes(buffer: Buffer, start: number, end: number): Uint8Array {
+  return new Uint8Array(buffer.subarray(start, end))
+}

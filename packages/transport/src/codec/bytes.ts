@@ -1,5 +1,7 @@
 /** Raw bytes: a `Uint8Array` in is a `Uint8Array` out. */
+
 import type { ByteWriter } from '../bytes/byte-writer.ts'
+import { copyBytes } from '../bytes/read.ts'
 import { ValidationError } from '../errors.ts'
 import type { Codec } from './codec.ts'
 
@@ -15,6 +17,6 @@ export const bytesCodec: Codec = {
   },
 
   decode(buffer: Buffer, start: number, end: number): unknown {
-    return start === end ? undefined : Uint8Array.prototype.slice.call(buffer, start, end)
+    return start === end ? undefined : copyBytes(buffer, start, end)
   }
 }

@@ -29,10 +29,11 @@ export class DeadlineTimer implements Timer {
     this.#timer = setTimeout(fire, Math.min(Math.ceil(time - this.now()), MAX_DELAY), this)
   }
 
-  /** Asks for no wake-up any more. */
+  /** The connection is over: no wake-up any more, whoever asks. */
   stop(): void {
     clearTimeout(this.#timer)
-    this.#at = Number.POSITIVE_INFINITY
+    // Earlier than any time that may still be asked for.
+    this.#at = Number.NEGATIVE_INFINITY
   }
 
   /** Called by the timer. */

@@ -52,6 +52,7 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
       maxSendBufferSize,
       timeout,
       tellTimeout,
+      connected: () => this.output !== undefined && !this.detached,
       settled: () => this.output?.settled(),
       unsent: () => this.output?.unsent ?? this.bytes.length,
       timer: options.timer
@@ -109,6 +110,7 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
       })
     }
     super.open(output)
+    if (!this.detached) this.requester.connected()
     this.#lastHeard = this.#options.timer.now()
     this.#nextKeepalive = this.#lastHeard + this.#options.keepaliveInterval
     this.#options.timer.wakeAt(this.#nextKeepalive)

@@ -4,7 +4,7 @@
  * the Unexpected".
  */
 import { ByteWriter } from '../../bytes/byte-writer.ts'
-import { readUint16, readUint31, readUint32, readUint63, readUtf8 } from '../../bytes/read.ts'
+import { copyBytes, readUint16, readUint31, readUint32, readUint63, readUtf8 } from '../../bytes/read.ts'
 import { PayloadTooLargeError, ProtocolError } from '../../errors.ts'
 import type { Output, ProtocolConnection } from '../connection.ts'
 import { FrameReader } from './frame-reader.ts'
@@ -99,6 +99,7 @@ export abstract class FrameHandler implements ProtocolConnection {
       this.bytes.bytes(frame)
       this.output?.committed()
     }
+    this.requester?.connected()
   }
 
   receive(chunk: Uint8Array): void {
@@ -258,7 +259,7 @@ export abstract class FrameHandler implements ProtocolConnection {
         need(at + 4 <= end, 'an error code')
         return this.connectionError(readUint32(buffer, at), readUtf8(buffer, at + 4, end))
       case FrameType.METADATA_PUSH:
-        return this.options.metadataPushed?.(Uint8Array.prototype.slice.call(buffer, at, end))
+        return this.options.metadataPushed?.(copyBytes(buffer, at, end))
       // "All other received frames that are not accounted for MUST be ignored": a second SETUP, stream frames
       // on stream 0, answers to a resumption nobody asked for.
       case FrameType.RESUME:

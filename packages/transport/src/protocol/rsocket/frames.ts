@@ -3,7 +3,7 @@
  * steps, `begin…` and `endFrame`, so that data is encoded straight into the buffer it leaves from.
  */
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
-import { readUint16, readUint63 } from '../../bytes/read.ts'
+import { copyBytes, readUint16, readUint63 } from '../../bytes/read.ts'
 import { ProtocolError } from '../../errors.ts'
 import {
   ErrorCode,
@@ -97,7 +97,7 @@ export function readResume(buffer: Buffer, start: number, end: number): ResumeRe
   if (tokenAt > end || positionsAt + 16 > end)
     throw new ProtocolError('A RESUME frame ends within one of its fields')
   return {
-    token: Uint8Array.prototype.slice.call(buffer, tokenAt, positionsAt),
+    token: copyBytes(buffer, tokenAt, positionsAt),
     lastReceivedServerPosition: readUint63(buffer, positionsAt),
     firstAvailableClientPosition: readUint63(buffer, positionsAt + 8)
   }

@@ -45,6 +45,8 @@ export interface RequesterInit {
   readonly timeout: number
   /** Whether the other side is told how long the caller waits, where the call does not say itself. */
   readonly tellTimeout: boolean
+  /** Whether what is sent reaches a socket. */
+  connected(): boolean
   /** No call waits any more. */
   settled(): void
   /** Bytes that wait to be sent now. */
@@ -70,6 +72,8 @@ export class RSocketRequester implements Caller {
   readonly #calls = new StreamTable<PendingCall>(MAX_UINT31 >>> 1)
   /** Calls not sent yet: in order, with what they wait a lease for; a channel without its first value has none. */
   readonly #waiting = new Map<PendingCall, Outgoing | undefined>()
+  /** Events that stand in the buffer of a connection that is not there yet. */
+  readonly #events = new Set<PendingCall>()
   #closed = false
 
   constructor(init: RequesterInit) {
@@ -157,6 +161,11 @@ export class RSocketRequester implements Caller {
     this.#calls.get((streamId + 1) >> 1)?.input?.stop()
   }
 
+  /** The connection is there: events that have waited for it are on their way. */
+  connected(): void {
+    for (const call of [...this.#events]) if (this.#finish(call)) call.complete()
+  }
+
   /** A lease has come: sends what has waited for one. */
   leased(): void {
     for (const [call, outgoing] of this.#waiting) {
@@ -182,7 +191,8 @@ export class RSocketRequester implements Caller {
     this.#closed = true
     const text = `${sent ? 'Connection closed' : 'Connection failed'}${reason === undefined ? '' : `: ${reason.message}`}`
     for (const call of this.#calls.all()) this.#fail(call, new ConnectionError(text, sent, reason))
-    for (const call of [...this.#waiting.keys()]) this.#fail(call, new ConnectionError(text, false, reason))
+    for (const call of [...this.#waiting.keys(), ...this.#events])
+      this.#fail(call, new ConnectionError(text, false, reason))
   }
 
   #start(
@@ -303,8 +313,15 @@ export class RSocketRequester implements Caller {
       this.#calls.takeBack(call)
       throw error
     }
-    call.streamId = streamId
-    if (type === FrameType.REQUEST_FNF && this.#finish(call)) call.complete()
+    if (type !== FrameType.REQUEST_FNF) {
+      call.streamId = streamId
+      return
+    }
+    // Nobody answers an event: it is done when it is with the connected socket.
+    this.#calls.delete(call)
+    if (this.#init.connected()) {
+      if (this.#finish(call)) call.complete()
+    } else this.#events.add(call)
   }
 
   #codecOf(payload: RawPayload): Codec {
@@ -332,6 +349,7 @@ export class RSocketRequester implements Caller {
     call.settled = true
     this.#calls.delete(call)
     this.#waiting.delete(call)
+    this.#events.delete(call)
     call.release()
     if (this.inFlight === 0) this.#init.settled()
     return true

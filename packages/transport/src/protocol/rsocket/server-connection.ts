@@ -286,6 +286,7 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
       maxSendBufferSize,
       timeout: SERVER_CALL_TIMEOUT,
       tellTimeout: false,
+      connected: () => this.output !== undefined && !this.detached,
       settled: () => this.output?.settled(),
       unsent: () => this.output?.unsent ?? 0,
       timer

@@ -1,6 +1,6 @@
 /** The SETUP frame: what a client tells the server of itself. Protocol.md, "SETUP Frame". */
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
-import { readUint16, readUint24, readUint31 } from '../../bytes/read.ts'
+import { copyBytes, readUint16, readUint24, readUint31 } from '../../bytes/read.ts'
 import { ProtocolError } from '../../errors.ts'
 import { Flag, FrameType, HEADER_LENGTH, MAJOR_VERSION, MINOR_VERSION } from './frame-type.ts'
 import { beginFrame, endFrame, writeMetadata } from './frames.ts'
@@ -70,7 +70,7 @@ export function readSetup(buffer: Buffer, start: number, end: number): Setup {
   let resumeToken: Uint8Array | undefined
   if (flags & Flag.RESUME) {
     const length = readUint16(buffer, take(2))
-    resumeToken = copy(buffer, take(length), at)
+    resumeToken = copyBytes(buffer, take(length), at)
   }
   const mimeType = () => {
     const length = buffer[take(1)] as number
@@ -81,9 +81,9 @@ export function readSetup(buffer: Buffer, start: number, end: number): Setup {
   let metadata: Uint8Array | undefined
   if (flags & Flag.METADATA) {
     const length = readUint24(buffer, take(3))
-    metadata = copy(buffer, take(length), at)
+    metadata = copyBytes(buffer, take(length), at)
   }
-  const data = at < end ? copy(buffer, at, end) : undefined
+  const data = at < end ? copyBytes(buffer, at, end) : undefined
   const lease = (flags & Flag.LEASE) !== 0
   return {
     majorVersion,
@@ -97,8 +97,4 @@ export function readSetup(buffer: Buffer, start: number, end: number): Setup {
     metadata,
     data
   }
-}
-
-function copy(buffer: Buffer, start: number, end: number): Uint8Array {
-  return Uint8Array.prototype.slice.call(buffer, start, end)
 }
