@@ -14,10 +14,10 @@ import {
 import { type Pattern, routeOf } from '../../pattern.ts'
 import { isStream } from '../../result.ts'
 import type { ClientProtocol, Output, Timer } from '../connection.ts'
-import { CallTable } from './call-table.ts'
+import { type PendingCall, PendingRequest, PendingStream } from '../pending-call.ts'
+import { StreamTable } from '../stream-table.ts'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
 import { eventPacket, parsePacket, requestHead, requestPacket, toJson } from './packet.ts'
-import { type PendingCall, PendingRequest, PendingStream } from './pending-call.ts'
 import { isForeign, readRemoteError } from './reply.ts'
 
 /** What a requester needs beside the bytes. */
@@ -47,7 +47,7 @@ const MAX_HEADS = 1024
 export class NestRequester implements ClientProtocol, Caller {
   readonly #options: NestRequesterOptions
   readonly #frames: NestFrameDecoder
-  readonly #calls = new CallTable<PendingCall>()
+  readonly #calls = new StreamTable<PendingCall>(Number.MAX_SAFE_INTEGER)
   readonly #heads = new Map<Pattern, string>()
   #output: Output | undefined
   #queued: QueuedFrame[] = []
@@ -94,7 +94,7 @@ export class NestRequester implements ClientProtocol, Caller {
   }
 
   stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall {
-    const call = new PendingStream(pattern, receiver)
+    const call = new PendingStream(pattern, receiver, true)
     this.#start(call, data, options)
     return {
       cancel: () => {
@@ -139,7 +139,7 @@ export class NestRequester implements ClientProtocol, Caller {
     let next = Number.POSITIVE_INFINITY
     for (const call of this.#calls.all()) {
       if (call.deadline > now) next = Math.min(next, call.deadline)
-      else this.#fail(call, new TimeoutError(patternText(call.pattern), call.timeout))
+      else this.#fail(call, new TimeoutError(call.name, call.timeout))
     }
     if (next !== Number.POSITIVE_INFINITY) this.#options.timer.wakeAt(next)
   }
@@ -147,13 +147,13 @@ export class NestRequester implements ClientProtocol, Caller {
   #start(call: PendingCall, data: unknown, options: CallOptions | undefined): void {
     try {
       const { signal } = options ?? {}
-      if (signal?.aborted) throw new CanceledError(patternText(call.pattern), signal.reason)
+      if (signal?.aborted) throw new CanceledError(call.name, signal.reason)
       const timeout = timeoutOf(options?.timeout ?? this.#options.timeout)
       const head = this.#head(call.pattern)
       const json = dataToJson(data)
       const metadata = headersToJson(options)
       this.#calls.add(call)
-      const frame = encodeFrame(requestPacket(head, json, metadata, call.id))
+      const frame = encodeFrame(requestPacket(head, json, metadata, call.sequence))
       const output = this.#output
       // The open connection with room first; every other case is rare and may cost more.
       if (
@@ -163,7 +163,7 @@ export class NestRequester implements ClientProtocol, Caller {
       ) {
         output.send(frame)
       } else {
-        this.#transmit({ frame, wanted: () => this.#calls.get(call.id) === call })
+        this.#transmit({ frame, wanted: () => this.#calls.get(call.sequence) === call })
       }
       if (timeout > 0) this.#limit(call, timeout)
       if (signal !== undefined) this.#cancelWith(call, signal)
@@ -180,7 +180,7 @@ export class NestRequester implements ClientProtocol, Caller {
   }
 
   #cancelWith(call: PendingCall, signal: AbortSignal): void {
-    const abort = () => this.#fail(call, new CanceledError(patternText(call.pattern), signal.reason))
+    const abort = () => this.#fail(call, new CanceledError(call.name, signal.reason))
     signal.addEventListener('abort', abort, { once: true })
     call.cleanUp = () => signal.removeEventListener('abort', abort)
   }
@@ -266,8 +266,4 @@ function headersToJson(options: Pick<CallOptions, 'headers'> | undefined): strin
 function timeoutOf(timeout: number): number {
   if (timeout >= 0) return timeout
   throw new ValidationError('options.timeout', 'milliseconds, 0 for no limit', timeout)
-}
-
-function patternText(pattern: Pattern): string {
-  return typeof pattern === 'object' ? JSON.stringify(pattern) : String(pattern)
 }

@@ -4,7 +4,7 @@
  */
 import { RejectedError } from '../../errors.ts'
 import { type Cancel, consume, type ResultSink } from '../../result.ts'
-import type { ChannelInput } from './pending-call.ts'
+import type { ChannelInput } from '../pending-call.ts'
 
 /** Values of an Observable that may wait for demand. */
 const MAX_WAITING = 65_536

@@ -1,7 +1,10 @@
-/** Calls of an RSocket requester between their sending and their end. */
-import type { CallReceiver } from '../../call.ts'
-import type { Pattern } from '../../pattern.ts'
-import type { TableEntry } from '../stream-table.ts'
+/**
+ * Calls between their sending and their end, of whichever protocol: a request settles with the first value, a
+ * stream passes all on. Demand and channels are for protocols that have them.
+ */
+import type { CallReceiver } from '../call.ts'
+import type { Pattern } from '../pattern.ts'
+import type { TableEntry } from './stream-table.ts'
 
 /** Values asked for at a time when the receiver takes every value at once. */
 export const STREAM_WINDOW = 256
