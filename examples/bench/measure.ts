@@ -93,13 +93,13 @@ async function isListening(hostname: string, port: number): Promise<boolean> {
 }
 
 async function openLoad(options: BenchOptions, port: number, meter: Meter): Promise<Load> {
-  const { client, host, connections, concurrency, method } = options
+  const { client, host, connections, concurrency } = options
   const payload = echoPayload(options.payload)
   if (client === 'raw') {
     return RawLoad.open({ host, port, connections, pipeline: concurrency / connections, payload, meter })
   }
   const open = await echoClients[client]()
-  const clients = await Promise.all(Array.from({ length: connections }, () => open(host, port, method)))
+  const clients = await Promise.all(Array.from({ length: connections }, () => open(host, port, options)))
   return new ClosedLoop({ clients, concurrency, payload, meter })
 }
 

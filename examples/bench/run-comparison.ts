@@ -62,7 +62,7 @@ function contestsOf({ clients, concurrency }: Pick<ComparisonOptions, 'clients' 
 function measure(
   target: TargetName,
   { client, connections }: Contest,
-  { concurrency, duration, warmup, payload, runtime }: Omit<ComparisonOptions, 'out'>,
+  { concurrency, duration, warmup, payload, runtime, protocol }: Omit<ComparisonOptions, 'out'>,
   schedule: Schedule
 ): Promise<Measurement> {
   const who = client === 'own' ? '' : `, ${client} client`
@@ -77,6 +77,7 @@ function measure(
     warmup,
     payload,
     runtime,
+    ...(target === 'elysia' && client === 'own' && { protocol }),
     port: 0
   })
 }

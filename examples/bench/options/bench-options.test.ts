@@ -15,7 +15,8 @@ const DEFAULTS = {
   spawn: true,
   runtime: 'bun',
   client: 'elysia',
-  method: 'request'
+  method: 'request',
+  protocol: 'rsocket'
 }
 
 const accepted: [flags: string, differs: object][] = [
@@ -34,6 +35,7 @@ const accepted: [flags: string, differs: object][] = [
   ['--no-spawn', { spawn: false }],
   ['--runtime=node', { runtime: 'node' }],
   ['--method=send', { method: 'send' }],
+  ['--protocol=nest', { protocol: 'nest' }],
   ['--client=own', {}],
   ['--client=nest', { client: 'nest' }],
   ['--client=raw', { client: 'raw', connections: 1 }],
@@ -64,6 +66,8 @@ const rejected: [flags: string, message: string][] = [
   ['--client=http', "--client: got 'http', expected own or elysia or nest or raw"],
   ['--method=emit', "--method: got 'emit', expected request or send"],
   ['--client=nest --method=send', "--method: got 'send' with the nest client"],
+  ['--protocol=http', "--protocol: got 'http', expected rsocket or nest"],
+  ['--client=nest --protocol=nest', "--protocol: got 'nest' with the nest client"],
   ['--pipeline=5', "--pipeline: got '5' with the elysia client, expected --client=raw"],
   [
     '--client=raw --pipeline=5 --concurrency=9',
@@ -95,7 +99,8 @@ describe('options of one measurement', () => {
       ...DEFAULTS,
       target: 'nest',
       port: 7002,
-      client: 'nest'
+      client: 'nest',
+      protocol: 'nest'
     })
   })
 

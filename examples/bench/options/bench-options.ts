@@ -1,6 +1,6 @@
 /** The options of one measurement: flags of `run-bench.ts`, their defaults and how they depend on each other. */
 import { UsageError } from '../errors.ts'
-import { type Method, methods } from '../targets/echo-client.ts'
+import { type Method, methods, type Protocol, protocols } from '../targets/echo-client.ts'
 import { type ClientName, clientNames, type TargetName, targetNames, targets } from '../targets/targets.ts'
 import { choice, describeFlags, helpFlag, integer, parseFlags, seconds, text, toggle } from './flags.ts'
 
@@ -26,6 +26,7 @@ export interface BenchOptions {
   readonly runtime: Runtime
   readonly client: ClientName
   readonly method: Method
+  readonly protocol: Protocol
 }
 
 const flags = {
@@ -41,6 +42,7 @@ const flags = {
   runtime: choice(runtimes, 'what runs a server that is started here; default bun'),
   client: choice(['own', ...clientNames], "who asks; default own: the target's own client"),
   method: choice(methods, 'how the elysia client asks; default request'),
+  protocol: choice(protocols, 'what the elysia client speaks; default rsocket'),
   pipeline: integer(
     1,
     10_000,
@@ -74,6 +76,14 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
       `--method: got '${given.method}' with the ${client} client, which has only one way to ask`
     )
   }
+  if (given.protocol !== undefined && client !== 'elysia') {
+    throw new UsageError(
+      `--protocol: got '${given.protocol}' with the ${client} client, which speaks one only`
+    )
+  }
+  if (client === 'elysia' && target === 'nest' && given.protocol === 'rsocket') {
+    throw new UsageError("--protocol: got 'rsocket' with --target=nest, which speaks nest only")
+  }
   const port = given.port ?? targets[target].port
   const spawn = given.spawn ?? true
   if (port === 0 && !spawn) {
@@ -90,7 +100,8 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
     spawn,
     runtime: given.runtime ?? 'bun',
     client,
-    method: given.method ?? 'request'
+    method: given.method ?? 'request',
+    protocol: given.protocol ?? (target === 'nest' ? 'nest' : 'rsocket')
   }
 }
 

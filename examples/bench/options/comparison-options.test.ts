@@ -10,6 +10,7 @@ const DEFAULTS = {
   concurrency: 100,
   payload: 200,
   runtime: 'bun',
+  protocol: 'rsocket',
   out: undefined
 }
 

@@ -1,4 +1,5 @@
 /** The options of a comparison: flags of `run-comparison.ts` and their defaults. */
+import { type Protocol, protocols } from '../targets/echo-client.ts'
 import { type Runtime, runtimes } from './bench-options.ts'
 import { choice, choices, describeFlags, helpFlag, integer, parseFlags, seconds, text } from './flags.ts'
 
@@ -14,6 +15,8 @@ export interface ComparisonOptions {
   readonly concurrency: number
   readonly payload: number
   readonly runtime: Runtime
+  /** What our own client speaks. */
+  readonly protocol: Protocol
   /** File that gets the whole report as JSON. `undefined`: `results/latest.json` of the bench. */
   readonly out: string | undefined
 }
@@ -26,6 +29,7 @@ const flags = {
   concurrency: integer(1, 10_000, 'requests outstanding at any moment; default 100'),
   payload: integer(0, 10_000_000, 'bytes of the echoed string; default 200'),
   runtime: choice(runtimes, 'what runs both servers; default bun'),
+  protocol: choice(protocols, 'what the elysia client speaks; default rsocket'),
   out: text('a path', 'where the JSON goes; default results/latest.json beside this command'),
   help: helpFlag
 }
@@ -54,6 +58,7 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
     concurrency: given.concurrency ?? 100,
     payload: given.payload ?? 200,
     runtime: given.runtime ?? 'bun',
+    protocol: given.protocol ?? 'rsocket',
     out: given.out
   }
 }

@@ -10,6 +10,7 @@ const measurement = (figures: Partial<Measurement>): Measurement => ({
   target: 'elysia',
   client: 'elysia',
   method: null,
+  protocol: null,
   runtime: 'bun',
   host: '127.0.0.1',
   port: 1,
@@ -105,7 +106,8 @@ describe('the table', () => {
     warmup: 0,
     concurrency: 10,
     payload: 200,
-    runtime: 'bun'
+    runtime: 'bun',
+    protocol: 'rsocket'
   } as const
 
   const render = (connections: number, pairs: Pair[]) =>

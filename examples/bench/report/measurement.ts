@@ -9,6 +9,8 @@ export interface Measurement extends Latencies {
   readonly client: ClientName
   /** How our own client asked; `null` for the others. */
   readonly method: string | null
+  /** What our own client spoke; `null` for the others. */
+  readonly protocol: string | null
   /** What ran the server; `null` if it was not started by the bench. */
   readonly runtime: Runtime | null
   readonly host: string
@@ -57,8 +59,19 @@ export function describeMeasurement(
   startedAt: Date,
   environment: Environment
 ): Measurement {
-  const { target, client, method, runtime, host, concurrency, connections, duration, warmup, payload } =
-    options
+  const {
+    target,
+    client,
+    method,
+    protocol,
+    runtime,
+    host,
+    concurrency,
+    connections,
+    duration,
+    warmup,
+    payload
+  } = options
   const { completed, errors, seconds } = meter
   const perRequest = (microseconds: number | null) =>
     microseconds === null || completed === 0 ? null : round(microseconds / completed, 3)
@@ -66,6 +79,7 @@ export function describeMeasurement(
     target,
     client,
     method: client === 'elysia' ? method : null,
+    protocol: client === 'elysia' ? protocol : null,
     runtime: server.pid === null ? null : runtime,
     host,
     port: server.port,

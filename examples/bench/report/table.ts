@@ -11,11 +11,11 @@ const WHO_ASKS: Readonly<Record<ContestClient, string>> = {
 }
 
 export function renderComparison({ options, environment, contests }: Comparison): string {
-  const { payload, runs, duration, warmup, runtime } = options
+  const { payload, runs, duration, warmup, runtime, protocol } = options
   return [
     ...describeMachine(environment, runtime),
     `echo of ${payload} B · servers under ${runtime} · ${plural(runs, 'run')} of ${duration} s after ${warmup} s of warm-up`,
-    'medians of the runs; elysia ÷ nest is taken pair by pair',
+    `medians of the runs; elysia ÷ nest is taken pair by pair; elysia's own client speaks ${protocol}`,
     ...contests.flatMap((contest) => ['', ...renderContest(contest, options.concurrency)]),
     ''
   ].join('\n')

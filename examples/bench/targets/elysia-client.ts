@@ -1,12 +1,12 @@
-/** This project's client, as `connect()` makes it, speaking Nest's wire. */
+/** This project's client, as `connect()` makes it. */
 import { connect } from 'elysia-microservices/client'
 import type { OpenEchoClient } from './echo-client.ts'
 
 // What goes wrong is counted; nothing needs to be said about each connection of a lost server.
 const silent = { error: () => {}, warn: () => {} }
 
-export const openEchoClient: OpenEchoClient = async (host, port, method) => {
-  const client = connect({ transport: 'tcp', protocol: 'nest', host, port, logger: silent })
+export const openEchoClient: OpenEchoClient = async (host, port, { method, protocol }) => {
+  const client = connect({ transport: 'tcp', protocol, host, port, logger: silent })
   await client.connect()
   return {
     echo:
