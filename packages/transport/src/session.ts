@@ -14,7 +14,7 @@ export interface SessionOptions {
   readonly logger: Logger
   /** Milliseconds without progress after which a message that has begun ends the connection; 0 for no limit. */
   readonly incompleteMessageTimeout: number
-  /** Bytes that may wait to be sent; a peer that leaves more unread is cut off. 0 for no limit. */
+  /** Bytes that may wait to be sent; a peer that leaves more unread is cut off. */
   readonly maxSendBufferSize: number
   /** Makes the protocol of the connection, from its first byte if the peer speaks first. */
   protocol(session: Session, firstByte: number): ProtocolConnection
@@ -251,7 +251,7 @@ export class Session implements SocketListener, Output, Connection {
     }
     const { unsent } = this.#socket
     const { maxSendBufferSize } = this.#options
-    if (maxSendBufferSize > 0 && unsent > maxSendBufferSize) {
+    if (unsent > maxSendBufferSize) {
       return this.#fail(
         new PayloadTooLargeError('maxSendBufferSize', maxSendBufferSize, unsent, 'unsent bytes'),
         'destroy'

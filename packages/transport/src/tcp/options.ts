@@ -154,7 +154,7 @@ export function clientOptions(options: TcpClientOptions): Checked<TcpClientOptio
     throw new ValidationError('options.codec', `one of ${knownMimeTypes().join(', ')}`, all.codec)
   }
   atLeast(0, 'timeout', all.timeout)
-  atLeast(0, 'connectTimeout', all.connectTimeout)
+  atLeast(1, 'connectTimeout', all.connectTimeout)
   atLeast(1, 'keepaliveInterval', all.keepaliveInterval)
   atLeast(1, 'keepaliveLifetime', all.keepaliveLifetime)
   return { ...all, codec, resume: resumeOptions(options.resume) }
@@ -191,7 +191,10 @@ function checked<Options extends Defaults<TcpOptions>>(options: Options): Option
     const expected = `a whole number from ${MIN_FRAGMENT_SIZE} to ${MAX_FRAME_LENGTH}`
     throw new ValidationError('options.fragmentSize', expected, fragmentSize)
   }
-  return options
+  // 0 is how users say that there is no limit; here it is a limit that is never reached.
+  return options.maxSendBufferSize === 0
+    ? { ...options, maxSendBufferSize: Number.POSITIVE_INFINITY }
+    : options
 }
 
 function atLeast(least: number, name: string, value: number): void {

@@ -230,6 +230,18 @@ for (const [socketsName, sockets] of SOCKETS) {
         assert.equal(await client.request('echo', 1), 1)
       })
 
+      it('bounds what a client may have unsent, and does not where the limit is 0', async () => {
+        const strict = connectTo(server.address!.port, { maxSendBufferSize: 1_000 })
+        await assert.rejects(strict.request('echo', 'x'.repeat(2_000)), {
+          name: 'PayloadTooLargeError',
+          limit: 1_000
+        })
+        assert.equal(await strict.request('echo', 'short'), 'short')
+        const free = connectTo(server.address!.port, { maxSendBufferSize: 0 })
+        const long = 'x'.repeat(2_000)
+        assert.equal(await free.request('echo', long), long)
+      })
+
       it('keeps no connection of clients that have left', async () => {
         const others = Array.from({ length: 50 }, () => connectTo(server.address!.port))
         await Promise.all(others.map((other) => other.request('echo', 1)))

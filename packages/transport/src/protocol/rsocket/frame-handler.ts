@@ -51,7 +51,7 @@ export abstract class FrameHandler implements ProtocolConnection {
   constructor(options: RSocketOptions) {
     this.options = options
     this.#fragments = new Reassembler(options.maxPayloadSize)
-    this.sender = new FrameSender(this, options.fragmentSize)
+    this.sender = new FrameSender(this, options.fragmentSize, options.maxSendBufferSize)
   }
 
   get incomplete(): boolean {

@@ -4,6 +4,7 @@
  */
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { Codec } from '../../codec/codec.ts'
+import { PayloadTooLargeError } from '../../errors.ts'
 import { Flag, FrameType } from './frame-type.ts'
 import {
   beginFrame,
@@ -31,15 +32,22 @@ export class FrameSender {
   readonly #output: FrameOutput
   readonly #fragmentSize: number
 
-  /** @param fragmentSize bytes a frame may have, without its length field */
-  constructor(output: FrameOutput, fragmentSize: number) {
+  readonly #maxSendBufferSize: number
+
+  /**
+   * @param fragmentSize bytes a frame may have, without its length field
+   * @param maxSendBufferSize bytes a message may have, fragments together
+   */
+  constructor(output: FrameOutput, fragmentSize: number, maxSendBufferSize: number) {
     this.#output = output
     this.#fragmentSize = fragmentSize
+    this.#maxSendBufferSize = maxSendBufferSize
   }
 
   /**
    * Sends a request or a PAYLOAD.
    * @param initialN the demand a stream or channel begins with; -1 for frames without one
+   * @throws {PayloadTooLargeError} it is longer than may wait to be sent at all; nothing is sent then
    * @throws what the codec throws; nothing is sent then
    */
   payload(
@@ -58,6 +66,10 @@ export class FrameSender {
       if (initialN >= 0) out.uint32(initialN)
       if (metadata !== undefined) writeMetadata(out, metadata)
       codec.encode(value, out)
+      const size = out.length - start
+      if (size > this.#maxSendBufferSize) {
+        throw new PayloadTooLargeError('maxSendBufferSize', this.#maxSendBufferSize, size, 'bytes')
+      }
     } catch (error) {
       out.rewind(start)
       throw error
