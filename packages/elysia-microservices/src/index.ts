@@ -1,7 +1,10 @@
 /** The public interface of the plugin. What is not listed here does not exist for users. */
 export {
+  type Authenticate,
+  type AuthenticationRequest,
   CanceledError,
   ConnectionError,
+  type Credentials,
   type Headers,
   ListenError,
   type Logger,
@@ -11,6 +14,7 @@ export {
   PayloadTooLargeError,
   ProtocolError,
   RejectedError,
+  type ResumeOptions,
   RpcError,
   type RpcErrorInit,
   TimeoutError,

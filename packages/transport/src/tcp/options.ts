@@ -33,6 +33,8 @@ export interface TcpOptions {
   readonly maxPayloadSize?: number | undefined
   /** RSocket: bytes of a frame that is sent; longer messages are cut into fragments. Default: 16,777,215, the most. */
   readonly fragmentSize?: number | undefined
+  /** RSocket: takes what the other side sends by METADATA_PUSH. Default: it is ignored. */
+  readonly onMetadataPush?: ((metadata: Uint8Array) => void) | undefined
   /** Where to report what no caller can be told. Default: the console. */
   readonly logger?: Logger | undefined
   /** Whose sockets to use. Default: those of the runtime (`Bun.listen` under Bun, else `node:net`). */
@@ -85,7 +87,7 @@ export interface TcpClientOptions extends TcpOptions {
 }
 
 /** Options that stay `undefined` when they are not given. */
-type Optional = 'authenticate' | 'credentials' | 'dispatcher' | 'resume'
+type Optional = 'onMetadataPush' | 'authenticate' | 'credentials' | 'dispatcher' | 'resume'
 type Defaults<Options> = {
   readonly [Key in Exclude<keyof Options, Optional>]-?: NonNullable<Options[Key]>
 } & {

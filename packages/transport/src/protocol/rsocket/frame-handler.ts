@@ -259,7 +259,7 @@ export abstract class FrameHandler implements ProtocolConnection {
         need(at + 4 <= end, 'an error code')
         return this.connectionError(readUint32(buffer, at), readUtf8(buffer, at + 4, end))
       case FrameType.METADATA_PUSH:
-        return this.options.metadataPushed?.(copyBytes(buffer, at, end))
+        return this.options.onMetadataPush?.(copyBytes(buffer, at, end))
       // "All other received frames that are not accounted for MUST be ignored": a second SETUP, stream frames
       // on stream 0, answers to a resumption nobody asked for.
       case FrameType.RESUME:

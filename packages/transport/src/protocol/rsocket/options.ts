@@ -35,7 +35,7 @@ export interface RSocketOptions {
   /** Bytes a frame that is sent may have. */
   readonly fragmentSize: number
   /** Metadata that came by METADATA_PUSH. */
-  readonly metadataPushed?: ((metadata: Uint8Array) => void) | undefined
+  readonly onMetadataPush?: ((metadata: Uint8Array) => void) | undefined
   readonly timer: Timer
 }
 

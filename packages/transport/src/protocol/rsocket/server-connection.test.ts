@@ -342,6 +342,15 @@ describe('an RSocket server', () => {
   })
 })
 
+describe('METADATA_PUSH', () => {
+  it('reaches the one who asked for it', () => {
+    const pushed: string[] = []
+    const connection = open({ onMetadataPush: (content) => pushed.push(Buffer.from(content).toString()) })
+    assert.deepEqual(answers(connection, setup(), frame(0, 'METADATA_PUSH', M, 'news')), [])
+    assert.deepEqual(pushed, ['news'])
+  })
+})
+
 describe('Lease Semantics', () => {
   it('grants as many requests as may be in flight, refuses those beyond, and renews', async () => {
     const connection = open({ lease: { concurrency: 2, timeToLive: 1_000 } })
