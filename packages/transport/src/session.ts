@@ -26,7 +26,7 @@ export interface SessionOptions {
 const WRITE_SIZE = 64 * 1024
 /** Unsent bytes above which no new work is started for the peer. */
 const HIGH_WATER = 256 * 1024
-/** Milliseconds a peer has to answer our FIN with its own. */
+/** Milliseconds a peer has to close, once it was told to or got our FIN. */
 const CLOSE_TIMEOUT = 2_000
 
 /** Joins a socket and a protocol. */
@@ -41,6 +41,9 @@ export class Session implements SocketListener, Output, Connection {
   #blocked = false
   #ending = false
   #drained: (() => void) | undefined
+  /** The peer was told that this side stops, and closes by itself. */
+  #peerCloses = false
+  #leaving: ReturnType<typeof setTimeout> | undefined
   #closers: Set<() => void> | undefined
   /** Streams that wait until the peer reads. */
   #waiting: (() => void)[] | undefined
@@ -157,6 +160,7 @@ export class Session implements SocketListener, Output, Connection {
     this.#ending = true
     this.#outbox = ''
     clearTimeout(this.#watch)
+    clearTimeout(this.#leaving)
     for (const abort of this.#closers ?? []) abort()
     this.#closers = undefined
     this.#resumeStreams()
@@ -170,7 +174,7 @@ export class Session implements SocketListener, Output, Connection {
   drained(): Promise<void> {
     return new Promise((resolve) => {
       this.#drained = resolve
-      this.#protocol?.drain?.()
+      this.#peerCloses = this.#protocol?.drain?.() === true
       this.flush()
     })
   }
@@ -188,7 +192,14 @@ export class Session implements SocketListener, Output, Connection {
     this.#socket.destroy()
   }
 
+  /** Nothing is in flight any more. A request that crossed our word on its way is still refused properly. */
+  #leave(): void {
+    if (!this.#peerCloses) return this.#finish()
+    this.#leaving ??= setTimeout(() => this.#finish(), CLOSE_TIMEOUT).unref()
+  }
+
   #finish(): void {
+    if (this.#ending) return
     this.#ending = true
     this.#outbox = ''
     this.#socket.end()
@@ -235,7 +246,7 @@ export class Session implements SocketListener, Output, Connection {
     this.#flushAsked = false
     if (this.#ending) return
     if (this.#outbox.length > 0 || (this.#bytes !== undefined && this.#bytes.length > 0)) this.#write()
-    if (this.#drained !== undefined && this.#isIdle()) this.#finish()
+    if (this.#drained !== undefined && this.#isIdle()) this.#leave()
   }
 
   #write(): void {

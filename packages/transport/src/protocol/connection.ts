@@ -20,8 +20,11 @@ export interface ProtocolConnection {
   readonly buffered: number
   /** Requests and events whose handling has not ended. */
   readonly inFlight: number
-  /** The server wants to stop: tells the peer, if the protocol can, and takes no new work if it may refuse it. */
-  drain?(): void
+  /**
+   * This side wants to stop: tells the peer, if the protocol can, and takes no new work if it may refuse it.
+   * True if the peer, having been told, closes the connection itself.
+   */
+  drain?(): boolean
   /** A time asked for has come. */
   wake?(now: number): void
   /** The connection is gone: fails what is pending, stops what is running. Called once. */

@@ -5,6 +5,7 @@ import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { CallReceiver } from '../call.ts'
 import type { IncomingMessage } from '../dispatch.ts'
+import type { ConnectionError } from '../errors.ts'
 import { bunSockets } from '../socket/bun.ts'
 import { nodeSockets } from '../socket/node.ts'
 import type { SocketRuntime } from '../socket/socket.ts'
@@ -394,6 +395,32 @@ for (const [socketsName, sockets] of SOCKETS) {
         { type: 'bearer', token: 'good' },
         { type: 'simple', username: 'a', password: 'b' }
       ])
+    })
+
+    it('loses no request while its server stops: each is answered, refused, or never left', async () => {
+      const client = await startBoth()
+      const doubtful: unknown[] = []
+      let answered = 0
+      let stopped = false
+      const callers = Array.from({ length: 50 }, async () => {
+        while (!stopped) {
+          try {
+            await client.request('later', 1)
+            answered++
+          } catch (error) {
+            if ((error as Error).name !== 'RejectedError' && (error as ConnectionError).sent !== false)
+              doubtful.push(error)
+            // A refused caller would come back; the others are enough.
+            return
+          }
+        }
+      })
+      await client.request('echo', 1)
+      await server.stop()
+      stopped = true
+      await Promise.all(callers)
+      assert.ok(answered > 0)
+      assert.deepEqual(doubtful, [])
     })
 
     it('lets a server ask its clients', async () => {

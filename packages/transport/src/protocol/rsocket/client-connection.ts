@@ -123,10 +123,11 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
   }
 
   /** The client leaves: the server need not wait for it. */
-  drain(): void {
-    if (this.resumption === undefined || this.output === undefined || this.ended) return
+  drain(): boolean {
+    if (this.resumption === undefined || this.output === undefined || this.ended) return false
     writeError(this.bytes, 0, ErrorCode.CONNECTION_CLOSE, 'The client has closed')
     this.output.committed()
+    return false
   }
 
   override close(reason?: Error): void {

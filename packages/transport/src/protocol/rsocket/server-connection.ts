@@ -90,11 +90,12 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
       this.#options.timer.wakeAt(this.#lastHeard + this.#maxLifetime)
   }
 
-  drain(): void {
-    if (this.#state !== 'open') return
+  drain(): boolean {
+    if (this.#state !== 'open') return this.#state === 'draining'
     this.#state = 'draining'
     writeError(this.bytes, 0, ErrorCode.CONNECTION_CLOSE, 'The server is stopping')
     this.output?.committed()
+    return true
   }
 
   override close(reason?: Error): void {
