@@ -8,7 +8,7 @@ import {
 } from '../../errors.ts'
 import { readFailure } from '../../failure.ts'
 import type { Logger } from '../../logger.ts'
-import { ErrorCode } from './frame-type.ts'
+import { ErrorCode, HEADER_LENGTH, MAX_FRAME_LENGTH } from './frame-type.ts'
 import { errorCodeName } from './frames.ts'
 
 /** What of an error crosses the wire. */
@@ -16,6 +16,9 @@ export interface WireError {
   readonly code: number
   readonly data: string
 }
+
+/** Bytes of data an ERROR frame may have: it cannot be cut into fragments. */
+const MAX_DATA_LENGTH = MAX_FRAME_LENGTH - HEADER_LENGTH - 4
 
 const INTERNAL: WireError = {
   code: ErrorCode.APPLICATION_ERROR,
@@ -30,12 +33,17 @@ export function toWireError(error: unknown, logger: Logger): WireError {
     return INTERNAL
   }
   const { status: _status, ...content } = Object(failure.answer) as Record<string, unknown>
+  let data: string
   try {
-    return { code: codeOf(error), data: JSON.stringify(content) }
+    data = JSON.stringify(content)
   } catch (cause) {
     logger.error('The error of a handler cannot be written as JSON', cause)
     return INTERNAL
   }
+  const length = Buffer.byteLength(data, 'utf8')
+  if (length <= MAX_DATA_LENGTH) return { code: codeOf(error), data }
+  logger.error(`The error of a handler has ${length} bytes; a frame has at most ${MAX_FRAME_LENGTH}`)
+  return INTERNAL
 }
 
 function codeOf(error: unknown): number {
