@@ -164,8 +164,8 @@ export class RSocketResponder implements ResponderContext {
   }
 
   #message(data: unknown, metadata: RequestMetadata, kind: 'request' | 'event'): IncomingMessage {
-    const { route, headers, deadline } = metadata
-    return new IncomingMessage(route ?? '', route, data, headers, this.#host.connection, kind, deadline)
+    const { route = '', headers, deadline } = metadata
+    return new IncomingMessage(route, route, data, headers, this.#host.connection, kind, deadline)
   }
 
   #event(data: unknown, metadata: RequestMetadata): void {
