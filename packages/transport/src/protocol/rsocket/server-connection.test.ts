@@ -3,16 +3,9 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Connection } from '../../dispatch.ts'
+import { describeFrames } from '../../testing/describe-frames.ts'
 import { FakeOutput, FakeTimer } from '../../testing/peer.ts'
-import {
-  describeFrames,
-  frame,
-  metadata,
-  route,
-  setup,
-  uint24,
-  uint32
-} from '../../testing/rsocket-frames.ts'
+import { frame, metadata, route, setup, uint24, uint32 } from '../../testing/rsocket-frames.ts'
 import { RecordingLogger, TestDispatcher } from '../../testing/service.ts'
 import type { RSocketServerOptions } from './options.ts'
 import { MetadataReader } from './request-metadata.ts'
