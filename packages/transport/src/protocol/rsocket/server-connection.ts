@@ -8,7 +8,7 @@ import { isThenable } from '../../result.ts'
 import type { Output, ProtocolConnection, Timer } from '../connection.ts'
 import type { Credentials } from './composite-metadata.ts'
 import { FrameHandler } from './frame-handler.ts'
-import { ErrorCode, FrameType, MAJOR_VERSION, MAX_UINT31 } from './frame-type.ts'
+import { ErrorCode, FrameType, MAJOR_VERSION, MAX_UINT31, MINOR_VERSION } from './frame-type.ts'
 import { type ResumeRequest, readResume, writeError, writeLease, writeResumeOk } from './frames.ts'
 import { HeldLease, LeaseGranter } from './lease.ts'
 import { MimeType } from './mime-type.ts'
@@ -201,7 +201,7 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
 
   #setUp(setup: Setup): void {
     const { majorVersion, minorVersion, dataMimeType } = setup
-    if (majorVersion !== MAJOR_VERSION) {
+    if (majorVersion !== MAJOR_VERSION || minorVersion !== MINOR_VERSION) {
       return this.#reject(
         ErrorCode.UNSUPPORTED_SETUP,
         `Version ${majorVersion}.${minorVersion} is not supported; 1.0 is`
