@@ -17,12 +17,16 @@ export class StreamTable<Call extends TableEntry> {
   readonly #old = new Map<number, Call>()
   #slots: (Call | undefined)[] = new Array(INITIAL_SIZE).fill(undefined)
   #mask = INITIAL_SIZE - 1
-  #last = 0
+  #last: number
   #size = 0
 
-  /** @param max after this number, numbering starts again at 1 and leaves out those in use */
-  constructor(max: number) {
+  /**
+   * @param max after this number, numbering starts again at 1 and leaves out those in use
+   * @param last the number given last; default: none yet
+   */
+  constructor(max: number, last = 0) {
     this.#max = max
+    this.#last = last
   }
 
   /** How many calls wait. */

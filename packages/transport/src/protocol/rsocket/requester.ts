@@ -22,7 +22,7 @@ import { StreamTable } from '../stream-table.ts'
 import { ChannelFeed } from './channel-feed.ts'
 import { fromWireError, toWireError } from './failure-codes.ts'
 import type { FrameSender } from './frame-sender.ts'
-import { Flag, FrameType, MAX_UINT31 } from './frame-type.ts'
+import { Flag, FrameType } from './frame-type.ts'
 import type { HeldLease } from './lease.ts'
 import type { RawPayload } from './reassembly.ts'
 import { dataMimeTypeOf, type MetadataWriter } from './request-metadata.ts'
@@ -52,6 +52,8 @@ export interface RequesterInit {
   /** Bytes that wait to be sent now. */
   unsent(): number
   readonly timer: Timer
+  /** Numbers the calls. Default: an empty one, see `streamTable`. */
+  readonly calls?: StreamTable<PendingCall>
 }
 
 /** Calls that may wait for a lease. */
@@ -66,10 +68,18 @@ interface Outgoing {
   readonly data: unknown
 }
 
+/**
+ * The table of one side's calls. Stream ids of a client are 1, 3, 5 to 2^31-1, of a server 2, 4, 6 to 2^31-2;
+ * then they start again. `last`: the sequence number given last.
+ */
+export function streamTable(role: 'client' | 'server', last = 0): StreamTable<PendingCall> {
+  return new StreamTable(role === 'client' ? 2 ** 30 : 2 ** 30 - 1, last)
+}
+
 /** Asks over one connection. */
 export class RSocketRequester implements Caller {
   readonly #init: RequesterInit
-  readonly #calls = new StreamTable<PendingCall>(MAX_UINT31 >>> 1)
+  readonly #calls: StreamTable<PendingCall>
   /** Calls not sent yet: in order, with what they wait a lease for; a channel without its first value has none. */
   readonly #waiting = new Map<PendingCall, Outgoing | undefined>()
   /** Events that stand in the buffer of a connection that is not there yet. */
@@ -78,6 +88,7 @@ export class RSocketRequester implements Caller {
 
   constructor(init: RequesterInit) {
     this.#init = init
+    this.#calls = init.calls ?? streamTable(init.role)
   }
 
   /** Calls that have no answer yet. */
@@ -117,7 +128,7 @@ export class RSocketRequester implements Caller {
 
   /** A PAYLOAD for one of our streams. */
   payload(streamId: number, flags: number, payload: RawPayload): void {
-    const call = this.#calls.get((streamId + 1) >> 1)
+    const call = this.#calls.get(sequenceOf(streamId))
     let satisfied = false
     if (flags & Flag.NEXT) {
       // A codec with a memory must see every value, even one nobody waits for.
@@ -147,18 +158,18 @@ export class RSocketRequester implements Caller {
 
   /** An ERROR for one of our streams. */
   error(streamId: number, code: number, data: string): void {
-    const call = this.#calls.get((streamId + 1) >> 1)
+    const call = this.#calls.get(sequenceOf(streamId))
     if (call !== undefined) this.#fail(call, fromWireError(code, data, call.name))
   }
 
   /** The other side takes `n` more values of a channel. */
   requestN(streamId: number, n: number): void {
-    this.#calls.get((streamId + 1) >> 1)?.input?.requestN(n)
+    this.#calls.get(sequenceOf(streamId))?.input?.requestN(n)
   }
 
   /** The other side takes no more values of a channel. */
   inputCanceled(streamId: number): void {
-    this.#calls.get((streamId + 1) >> 1)?.input?.stop()
+    this.#calls.get(sequenceOf(streamId))?.input?.stop()
   }
 
   /** The connection is there: events that have waited for it are on their way. */
@@ -354,6 +365,11 @@ export class RSocketRequester implements Caller {
     if (this.inFlight === 0) this.#init.settled()
     return true
   }
+}
+
+/** The number of a stream in its table. Unsigned: 2^31-1 is a stream id too. */
+function sequenceOf(streamId: number): number {
+  return (streamId + 1) >>> 1
 }
 
 function isStreamOfValues(data: unknown): data is object {
