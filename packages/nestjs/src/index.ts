@@ -1,0 +1,2 @@
+/** The transport of elysia-microservices inside NestJS apps. */
+export {}
