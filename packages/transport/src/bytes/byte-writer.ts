@@ -99,6 +99,12 @@ export class ByteWriter {
     this.#length += bytes.length
   }
 
+  /** The bytes of another buffer between two positions. */
+  bytesOf(buffer: Buffer, start: number, end: number): void {
+    this.#reserve(end - start)
+    this.#length += buffer.copy(this.#buffer, this.#length, start, end)
+  }
+
   /** The start of a frame whose parts are known: length, stream id, type and flags. */
   frameHeader(length: number, streamId: number, typeAndFlags: number): void {
     this.#reserve(9)

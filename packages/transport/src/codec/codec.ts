@@ -20,6 +20,8 @@ export interface Codec {
    * @throws {ProtocolError} the bytes are not of this type
    */
   decode(buffer: Buffer, start: number, end: number): unknown
+  /** What was encoded last does not reach the other side. Only a codec that remembers need care. */
+  takenBack?(): void
 }
 
 /** Makes the codec of one connection. */

@@ -2,15 +2,21 @@
 import { bytesCodec } from './bytes.ts'
 import type { Codec, CodecFactory } from './codec.ts'
 import { jsonCodec } from './json.ts'
+import { msgpackCodec } from './msgpack/plain.ts'
+import { MSGPACK_RECORDS, MsgpackRecords } from './msgpack/records.ts'
 
 const FACTORIES = new Map<string, CodecFactory>([
   [jsonCodec.mimeType, () => jsonCodec],
-  [bytesCodec.mimeType, () => bytesCodec]
+  [bytesCodec.mimeType, () => bytesCodec],
+  [msgpackCodec.mimeType, () => msgpackCodec],
+  [MSGPACK_RECORDS, () => new MsgpackRecords()]
 ])
 
 const SHORT_NAMES = new Map([
   ['json', jsonCodec.mimeType],
-  ['bytes', bytesCodec.mimeType]
+  ['bytes', bytesCodec.mimeType],
+  ['msgpack', msgpackCodec.mimeType],
+  ['msgpack-records', MSGPACK_RECORDS]
 ])
 
 /** MIME types there is a codec for. */

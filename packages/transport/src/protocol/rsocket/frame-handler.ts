@@ -285,6 +285,7 @@ export abstract class FrameHandler implements ProtocolConnection {
 
   #requested(request: RequestFrame, payload: RawPayload): void {
     if (this.responder !== undefined) return this.responder.request(request, payload)
+    this.requester?.skip(payload)
     if (request.type === FrameType.REQUEST_FNF) return
     this.sender.error(request.streamId, ErrorCode.REJECTED, 'This side of the connection answers no requests')
   }

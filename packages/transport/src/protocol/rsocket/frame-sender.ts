@@ -72,6 +72,7 @@ export class FrameSender {
       }
     } catch (error) {
       out.rewind(start)
+      codec.takenBack?.()
       throw error
     }
     if (endFrame(out, start) > this.#fragmentSize)

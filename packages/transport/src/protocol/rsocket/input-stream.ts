@@ -3,11 +3,15 @@
  * as have been asked for, and is asked for more as they are read.
  */
 
+import type { Codec } from '../../codec/codec.ts'
+
 /** Values asked for ahead of the reader. */
 export const INPUT_WINDOW = 64
 
 /** One reader, any number of values. */
 export class InputStream implements AsyncIterable<unknown> {
+  /** Reads the values that come after the first: all values of a stream are of one MIME type. */
+  readonly codec: Codec
   readonly #requestN: (n: number) => void
   readonly #left: () => void
   #values: unknown[] = []
@@ -17,10 +21,12 @@ export class InputStream implements AsyncIterable<unknown> {
   #wake: (() => void) | undefined
 
   /**
+   * @param codec reads the values that come after the first
    * @param requestN asks the sender for more values
    * @param left the reader has left before the end
    */
-  constructor(requestN: (n: number) => void, left: () => void) {
+  constructor(codec: Codec, requestN: (n: number) => void, left: () => void) {
+    this.codec = codec
     this.#requestN = requestN
     this.#left = left
   }

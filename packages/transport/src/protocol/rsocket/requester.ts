@@ -131,17 +131,18 @@ export class RSocketRequester implements Caller {
     const call = this.#calls.get(sequenceOf(streamId))
     let satisfied = false
     if (flags & Flag.NEXT) {
-      // A codec with a memory must see every value, even one nobody waits for.
-      if (call === undefined && !this.#init.codec.stateful) return
+      if (call === undefined) return this.skip(payload)
+      let codec: Codec | undefined
       let value: unknown
       try {
-        value = this.#codecOf(payload).decode(payload.buffer, payload.dataStart, payload.dataEnd)
+        codec = this.#codecOf(payload)
+        value = codec.decode(payload.buffer, payload.dataStart, payload.dataEnd)
       } catch (error) {
-        if (call === undefined) return
+        // What a codec with a memory has not understood, it will not understand later either.
+        if (codec?.stateful) throw error
         if ((flags & Flag.COMPLETE) === 0) this.#init.sender.cancel(streamId)
         return this.#fail(call, error as Error)
       }
-      if (call === undefined) return
       satisfied = call.next(value)
     }
     if (call === undefined) return
@@ -154,6 +155,15 @@ export class RSocketRequester implements Caller {
     }
     const demand = call.replenish()
     if (demand > 0 && !call.settled) this.#init.sender.requestN(streamId, demand)
+  }
+
+  /** A value that nobody waits for: a codec with a memory must see it all the same. */
+  skip(payload: RawPayload): void {
+    const { codec } = this.#init
+    if (!codec.stateful) return
+    const mimeType = payload.metadataStart < 0 ? undefined : dataMimeTypeOf(payload)
+    if (mimeType === undefined || mimeType === codec.mimeType)
+      codec.decode(payload.buffer, payload.dataStart, payload.dataEnd)
   }
 
   /** An ERROR for one of our streams. */
@@ -335,6 +345,7 @@ export class RSocketRequester implements Caller {
     } else this.#events.add(call)
   }
 
+  /** @throws {ProtocolError} it is of a type that there is no codec for */
   #codecOf(payload: RawPayload): Codec {
     const mimeType = payload.metadataStart < 0 ? undefined : dataMimeTypeOf(payload)
     if (mimeType === undefined) return this.#init.codec

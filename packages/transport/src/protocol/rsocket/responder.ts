@@ -4,7 +4,7 @@
  * came, without a promise, a closure or a stream object.
  */
 import type { Codec } from '../../codec/codec.ts'
-import { type Codecs, hasCodec } from '../../codec/codecs.ts'
+import type { Codecs } from '../../codec/codecs.ts'
 import { type Connection, type Dispatcher, IncomingMessage, NO_HANDLER } from '../../dispatch.ts'
 import { PatternNotFoundError, ProtocolError, RejectedError } from '../../errors.ts'
 import type { Logger } from '../../logger.ts'
@@ -96,12 +96,14 @@ export class RSocketResponder implements ResponderContext {
     if (this.#streams.has(streamId)) return
     const isEvent = frame.type === FrameType.REQUEST_FNF
     const metadata = this.#readMetadata(payload)
-    const codec = this.#host.codecs.get(metadata.dataMimeType ?? this.#host.dataMimeType)
+    const codec = this.#codec(metadata.dataMimeType)
     let data: unknown
     try {
       if (codec === undefined) throw unknownMimeType(metadata.dataMimeType ?? this.#host.dataMimeType)
       data = codec.decode(payload.buffer, payload.dataStart, payload.dataEnd)
     } catch (error) {
+      // What a codec with a memory has not understood, it will not understand later either.
+      if (codec?.stateful) throw error
       // An event has nobody to tell.
       if (isEvent) this.#host.logger.error('The data of an event cannot be read', error)
       else this.sender.error(streamId, ErrorCode.INVALID, (error as Error).message)
@@ -120,12 +122,20 @@ export class RSocketResponder implements ResponderContext {
   /** PAYLOAD of a channel's requester. */
   payload(streamId: number, flags: number, payload: RawPayload): void {
     const input = this.#streams.get(streamId)?.input
-    if (input === undefined) return
-    if (flags & Flag.NEXT) {
-      const codec = this.#host.codecs.get(this.#host.dataMimeType)
-      input.next(codec?.decode(payload.buffer, payload.dataStart, payload.dataEnd))
+    const codec = input?.codec ?? this.#codec()
+    // A codec with a memory must see every value, even one nobody reads.
+    if (flags & Flag.NEXT && codec !== undefined && (input !== undefined || codec.stateful)) {
+      let value: unknown
+      try {
+        value = codec.decode(payload.buffer, payload.dataStart, payload.dataEnd)
+      } catch (error) {
+        if (codec.stateful) throw error
+        this.sender.error(streamId, ErrorCode.INVALID, (error as Error).message)
+        return this.cancel(streamId, error as Error)
+      }
+      input?.next(value)
     }
-    if (flags & Flag.COMPLETE) input.end()
+    if (flags & Flag.COMPLETE) input?.end()
   }
 
   requestN(streamId: number, n: number): void {
@@ -181,6 +191,7 @@ export class RSocketResponder implements ResponderContext {
   #channel(frame: RequestFrame, codec: Codec, first: unknown, metadata: RequestMetadata): void {
     const { streamId, complete } = frame
     const input = new InputStream(
+      codec,
       (n) => this.sender.requestN(streamId, n),
       () => {
         if (this.#streams.has(streamId)) this.sender.cancel(streamId)
@@ -297,8 +308,17 @@ export class RSocketResponder implements ResponderContext {
   /** The codec of the answer: that of the request, unless the caller asks for others only. */
   #answerCodec(requestCodec: Codec, { acceptMimeTypes }: RequestMetadata): Codec {
     if (acceptMimeTypes.length === 0 || acceptMimeTypes.includes(requestCodec.mimeType)) return requestCodec
-    const accepted = acceptMimeTypes.find(hasCodec)
-    return (accepted === undefined ? undefined : this.#host.codecs.get(accepted)) ?? requestCodec
+    for (const accepted of acceptMimeTypes) {
+      const codec = this.#codec(accepted)
+      if (codec !== undefined) return codec
+    }
+    return requestCodec
+  }
+
+  /** The codec for a MIME type. One with a memory is for all data of a connection, or for none. */
+  #codec(mimeType = this.#host.dataMimeType): Codec | undefined {
+    const codec = this.#host.codecs.get(mimeType)
+    return codec?.stateful && mimeType !== this.#host.dataMimeType ? undefined : codec
   }
 }
 

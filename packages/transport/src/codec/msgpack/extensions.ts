@@ -1,0 +1,140 @@
+/**
+ * Values that plain MessagePack has no form for travel as extensions of ours (docs/protocol.md): a Map, which
+ * would be an object, a Set, which would be a list, and a small bigint, which would be a number.
+ *
+ * The content of an extension is packed by itself, so that a peer that does not know the type can step over it.
+ * It is read by itself too, after the value it stands in: msgpackr reads texts ahead where it has native help,
+ * and copies its whole input where it is entered again.
+ */
+import { addExtension, type Packr } from 'msgpackr'
+import { ProtocolError } from '../../errors.ts'
+import { isOpaque } from './packing.ts'
+
+const MAP = 0x4d
+const SET = 0x53
+const BIGINT = 0x49
+/** Digits of a bigint that comes as an extension: larger ones are integers of MessagePack. */
+const MAX_DIGITS = 20
+/** Extensions within extensions. */
+const MAX_DEPTH = 100
+
+/** Stands for such a value while it is packed. */
+class Extension {
+  readonly content: unknown
+  constructor(content: unknown) {
+    this.content = content
+  }
+}
+class MapExtension extends Extension {}
+class SetExtension extends Extension {}
+class BigIntExtension extends Extension {}
+
+/** Stands for such a value until its content is read. */
+class Unread {
+  readonly bytes: Uint8Array
+  readonly build: (content: unknown) => unknown
+  constructor(bytes: Uint8Array, build: (content: unknown) => unknown) {
+    this.bytes = bytes
+    this.build = build
+  }
+}
+let unread = 0
+
+/** Makes msgpackr know our extensions, whose contents are packed by `packr`. */
+export function registerExtensions(packr: Packr): void {
+  const register = (Class: typeof Extension, type: number, build: (content: unknown) => unknown) =>
+    addExtension({
+      Class,
+      type,
+      pack: ({ content }: Extension) => packr.pack(content),
+      unpack(bytes: Uint8Array) {
+        unread++
+        return new Unread(bytes, build)
+      }
+    })
+  register(MapExtension, MAP, (content) => new Map(listOf(content).map(entryOf)))
+  register(SetExtension, SET, (content) => new Set(listOf(content)))
+  register(BigIntExtension, BIGINT, bigintOf)
+}
+
+function listOf(content: unknown): unknown[] {
+  if (!Array.isArray(content)) throw new ProtocolError('The content of a Map or a Set is not a list')
+  return content
+}
+
+function entryOf(item: unknown): [unknown, unknown] {
+  if (!Array.isArray(item) || item.length !== 2) throw new ProtocolError('An entry of a Map is not a pair')
+  return item as [unknown, unknown]
+}
+
+function bigintOf(content: unknown): bigint {
+  // Reading very many digits takes very long.
+  if (typeof content === 'string' && content.length <= MAX_DIGITS && /^-?\d+$/.test(content))
+    return BigInt(content)
+  throw new ProtocolError('The content of a bigint is not its digits')
+}
+
+/**
+ * Reads a value and the extensions in it.
+ * @param read reads some bytes as one value
+ * @throws {ProtocolError} an extension is not what it should be
+ */
+export function readWithExtensions(read: () => unknown, readBytes: (bytes: Uint8Array) => unknown): unknown {
+  unread = 0
+  const value = read()
+  return unread === 0 ? value : resolve(value, readBytes, MAX_DEPTH)
+}
+
+function resolve(value: unknown, readBytes: (bytes: Uint8Array) => unknown, depth: number): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (value instanceof Unread) {
+    if (depth === 0) throw new ProtocolError(`Extensions stand in one another more than ${MAX_DEPTH} deep`)
+    return value.build(resolve(readBytes(value.bytes), readBytes, depth - 1))
+  }
+  if (value instanceof Set) return new Set([...value].map((item) => resolve(item, readBytes, depth)))
+  if (ArrayBuffer.isView(value)) return value
+  const members = value as Record<string, unknown>
+  for (const key in members) {
+    const member = members[key]
+    if (typeof member === 'object') members[key] = resolve(member, readBytes, depth)
+  }
+  return value
+}
+
+/** The same value with extensions where they are needed; a copy only then. */
+export function withExtensions(value: unknown): unknown {
+  if (typeof value === 'bigint') {
+    return Number.isSafeInteger(Number(value)) ? new BigIntExtension(String(value)) : value
+  }
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return replaceMembers(value, (list: unknown[]) => [...list])
+  if (value instanceof Map) return new MapExtension([...value].map((entry) => entry.map(withExtensions)))
+  if (value instanceof Set) return new SetExtension([...value].map(withExtensions))
+  // Only a Buffer is bin, the bytes of every MessagePack; other typed arrays keep their type.
+  if (value.constructor === Uint8Array) return bufferOf(value as Uint8Array)
+  const isLeaf = value instanceof Date || ArrayBuffer.isView(value) || value instanceof ArrayBuffer
+  if (isLeaf || typeof (value as { toJSON?: unknown }).toJSON === 'function') return value
+  if (value.constructor !== Object && isOpaque(value)) throw new TypeError('it cannot be packed')
+  return replaceMembers(value as Record<string, unknown>, (object) => ({ ...object }))
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
+}
+
+function replaceMembers<Container extends Record<string, unknown> | unknown[]>(
+  container: Container,
+  copy: (container: Container) => Container
+): Container {
+  const members = container as Record<string, unknown>
+  let replaced: Record<string, unknown> | undefined
+  for (const key in members) {
+    const member = members[key]
+    if (typeof member !== 'object' && typeof member !== 'bigint') continue
+    const replacement = withExtensions(member)
+    if (replacement === member) continue
+    replaced ??= copy(container) as Record<string, unknown>
+    replaced[key] = replacement
+  }
+  return (replaced as Container | undefined) ?? container
+}

@@ -1,0 +1,51 @@
+/** MessagePack as every peer has it. */
+import { Packr, Unpackr } from 'msgpackr'
+import type { ByteWriter } from '../../bytes/byte-writer.ts'
+import type { Codec } from '../codec.ts'
+import { cannotCarry } from '../uncarriable.ts'
+import { readWithExtensions, registerExtensions, withExtensions } from './extensions.ts'
+import { COMMON, pack, rules, unpack } from './packing.ts'
+
+const MIME_TYPE = 'application/x-msgpack'
+const OPTIONS = {
+  ...COMMON,
+  useRecords: false,
+  mapsAsObjects: true,
+  variableMapSize: true,
+  // Its types do not know it: a number where that is exact, else a bigint.
+  int64AsType: 'auto' as 'number'
+} as const
+
+const packr = new Packr(OPTIONS)
+const unpackr = new Unpackr(OPTIONS)
+registerExtensions(packr)
+
+/**
+ * `application/x-msgpack`: objects are maps, bytes are bin, dates are timestamps. Integers of 64 bits are read
+ * as a number where that is exact, else as a bigint; bytes are read as a `Buffer`.
+ */
+export const msgpackCodec: Codec = {
+  mimeType: MIME_TYPE,
+  stateful: false,
+
+  encode(value: unknown, out: ByteWriter): void {
+    if (value === undefined) return
+    if (typeof value !== 'object' && typeof value !== 'bigint') return pack(packr, MIME_TYPE, value, out)
+    let prepared: unknown
+    try {
+      prepared = withExtensions(value)
+    } catch (cause) {
+      // A cycle has no end.
+      throw cannotCarry(MIME_TYPE, value, rules, cause)
+    }
+    pack(packr, MIME_TYPE, prepared, out)
+  },
+
+  decode(buffer, start, end) {
+    return readWithExtensions(() => unpack(unpackr, MIME_TYPE, buffer, start, end), readBytes)
+  }
+}
+
+function readBytes({ buffer, byteOffset, byteLength }: Uint8Array): unknown {
+  return unpack(unpackr, MIME_TYPE, Buffer.from(buffer, byteOffset, byteLength), 0, byteLength)
+}

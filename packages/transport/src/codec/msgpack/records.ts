@@ -1,0 +1,37 @@
+/** MessagePack between two ends of this library: the keys of an object are sent once. */
+import { Packr, Unpackr } from 'msgpackr'
+import type { ByteWriter } from '../../bytes/byte-writer.ts'
+import type { Codec } from '../codec.ts'
+import { COMMON, pack, unpack } from './packing.ts'
+import { RecordLimit, type Remembering } from './record-limit.ts'
+
+export const MSGPACK_RECORDS = 'application/vnd.elysia-microservices.records+msgpack'
+const OPTIONS = { ...COMMON, sequential: true } as const
+
+/**
+ * The codec of one connection: the keys of an object travel with a number the first time, and then only the
+ * number does. Dates, Maps, Sets, bigints, typed arrays, errors and `undefined` survive.
+ */
+export class MsgpackRecords implements Codec {
+  readonly mimeType = MSGPACK_RECORDS
+  readonly stateful = true
+  // msgpackr changes its options: each needs its own. One remembers what was sent, the other what was received.
+  #packr = new Packr({ ...OPTIONS })
+  readonly #unpackr = new Unpackr({ ...OPTIONS })
+  readonly #limit = new RecordLimit()
+
+  encode(value: unknown, out: ByteWriter): void {
+    if (value !== undefined) pack(this.#packr, MSGPACK_RECORDS, value, out)
+  }
+
+  decode(buffer: Buffer, start: number, end: number): unknown {
+    const value = unpack(this.#unpackr, MSGPACK_RECORDS, buffer, start, end)
+    this.#limit.check(this.#unpackr as Remembering, end - start)
+    return value
+  }
+
+  /** What the other side has not seen must be said again; numbers given anew replace those it knows. */
+  takenBack(): void {
+    this.#packr = new Packr({ ...OPTIONS })
+  }
+}
