@@ -63,7 +63,10 @@ export interface TcpServerOptions extends TcpOptions {
 export interface TcpClientOptions extends TcpOptions {
   /** What to speak: `'rsocket'`, or `'nest'`, the wire of NestJS 12. Default: `'rsocket'`. */
   readonly protocol?: 'rsocket' | 'nest' | undefined
-  /** RSocket: how data is encoded: `'json'`, `'bytes'`, or a MIME type. Default: `'json'`. */
+  /**
+   * RSocket: how data is encoded: `'json'`, `'msgpack'`, `'msgpack-records'` (both ends are this library),
+   * `'bytes'`, or a MIME type. Default: `'json'`.
+   */
   readonly codec?: string | undefined
   /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
