@@ -1,0 +1,60 @@
+/** The test vectors of docs/protocol.md: conversations, byte by byte. */
+import { join } from 'node:path'
+import { rootFolder } from '../workspace.ts'
+import { codeBlocks } from './markdown.ts'
+
+/** One line of a conversation. */
+export type Step =
+  /** Bytes that one side sends. */
+  | { readonly from: 'client' | 'server'; readonly bytes: Buffer; readonly line: string }
+  /** The server closes the connection. */
+  | { readonly from: 'server'; readonly bytes: undefined; readonly line: string }
+  /** The client loses the connection and makes another. */
+  | { readonly from: 'client'; readonly bytes: undefined; readonly line: string }
+
+export interface Vector {
+  /** The side that this library plays. */
+  readonly side: 'client' | 'server'
+  /** Words between the side and the title: what differs from the usual set-up. */
+  readonly options: readonly string[]
+  readonly title: string
+  readonly steps: readonly Step[]
+}
+
+const TOKEN = /`(?<text>[^`]*)`|(?<hex>(?:[0-9a-f]{2})+)|(?<comment>#.*)|(?<space>\s+)/gy
+
+/** Reads all of them. */
+export function readVectors(): Vector[] {
+  return codeBlocks(join(rootFolder, 'docs/protocol.md')).flatMap(({ info, code }) => {
+    const header = /^vector (client|server)([^:]*): (.+)$/.exec(info)
+    if (header === null) return []
+    const [, side, options = '', title = ''] = header
+    return {
+      side: side as Vector['side'],
+      options: options.split(' ').filter((word) => word !== ''),
+      title,
+      steps: code.trim().split('\n').map(readStep)
+    }
+  })
+}
+
+function readStep(line: string): Step {
+  if (line === 'reconnect') return { from: 'client', bytes: undefined, line }
+  if (line === '< end') return { from: 'server', bytes: undefined, line }
+  const from = { '>': 'client', '<': 'server' }[line[0] ?? ''] as 'client' | 'server' | undefined
+  if (from === undefined) throw new Error(`A line of a vector begins with > or <: ${line}`)
+  return { from, bytes: readBytes(line.slice(1)), line }
+}
+
+function readBytes(text: string): Buffer {
+  const parts: Buffer[] = []
+  TOKEN.lastIndex = 0
+  while (TOKEN.lastIndex < text.length) {
+    const at = TOKEN.lastIndex
+    const groups = TOKEN.exec(text)?.groups
+    if (groups === undefined) throw new Error(`Neither hex nor text at ${at} of ${text}`)
+    if (groups['text'] !== undefined) parts.push(Buffer.from(groups['text']))
+    if (groups['hex'] !== undefined) parts.push(Buffer.from(groups['hex'], 'hex'))
+  }
+  return Buffer.concat(parts)
+}
