@@ -47,4 +47,10 @@ export interface Caller {
   stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall
   /** Sends an event. Resolves once it is handed to the connected socket: nobody answers an event. */
   emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers'>): Promise<void>
+  /**
+   * Sends metadata about the connection (RSocket's METADATA_PUSH), which nobody answers. Only where the
+   * protocol has it.
+   * @throws {PayloadTooLargeError} it is longer than a frame
+   */
+  pushMetadata?(metadata: Uint8Array): void
 }

@@ -1,7 +1,7 @@
 /** The TCP client: one connection, made when it is first needed and again after it was lost. */
 import type { CallOptions, CallReceiver, StreamCall, StreamOptions } from '../call.ts'
 import type { Connection } from '../dispatch.ts'
-import { ConnectionError } from '../errors.ts'
+import { ConnectionError, ValidationError } from '../errors.ts'
 import type { Pattern } from '../pattern.ts'
 import type { ClientProtocol, Timer } from '../protocol/connection.ts'
 import { NestRequester } from '../protocol/nest/requester.ts'
@@ -41,6 +41,19 @@ export class TcpClient implements ClientTransport {
   emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers'>): Promise<void> {
     if (this.#closing !== undefined) return Promise.reject(closedError())
     return this.#open().protocol.caller.emit(pattern, data, options)
+  }
+
+  /**
+   * RSocket: sends metadata about the connection, which nobody answers.
+   * @throws {PayloadTooLargeError} it is longer than a frame
+   * @throws {ValidationError} the client speaks Nest's wire, which has no such thing
+   */
+  pushMetadata(metadata: Uint8Array): void {
+    if (this.#closing !== undefined) throw closedError()
+    const { caller } = this.#open().protocol
+    if (caller.pushMetadata === undefined)
+      throw new ValidationError('options.protocol', "'rsocket', to push metadata", this.#options.protocol)
+    caller.pushMetadata(metadata)
   }
 
   close(): Promise<void> {

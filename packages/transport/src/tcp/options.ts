@@ -55,6 +55,11 @@ export interface TcpServerOptions extends TcpOptions {
    * rejecting or `false` refuses. Default: everybody is welcome.
    */
   readonly authenticate?: Authenticate | undefined
+  /**
+   * RSocket: milliseconds from the first byte of a connection until it must be set up and authenticated; 0 for
+   * no limit. Default: 10,000.
+   */
+  readonly handshakeTimeout?: number | undefined
   /** RSocket: let clients resume lost connections. `true`: with the defaults. Default: false. */
   readonly resume?: boolean | ResumeOptions | undefined
 }
@@ -118,7 +123,8 @@ const DEFAULTS: Defaults<TcpOptions> = {
 export const SERVER_DEFAULTS: Defaults<TcpServerOptions> = {
   ...DEFAULTS,
   maxInFlight: 0,
-  leaseTimeToLive: 30_000
+  leaseTimeToLive: 30_000,
+  handshakeTimeout: 10_000
 }
 
 /** What a client does where its options are silent. */
@@ -141,6 +147,7 @@ export function serverOptions(options: TcpServerOptions): Checked<TcpServerOptio
   const all: Defaults<TcpServerOptions> = checked({ ...SERVER_DEFAULTS, ...defined(options) })
   atLeast(0, 'maxInFlight', all.maxInFlight)
   atLeast(1, 'leaseTimeToLive', all.leaseTimeToLive)
+  atLeast(0, 'handshakeTimeout', all.handshakeTimeout)
   return { ...all, resume: resumeOptions(options.resume) }
 }
 

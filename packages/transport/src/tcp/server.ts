@@ -152,6 +152,7 @@ export class TcpServer implements ServerTransport {
       dispatcher,
       lease: maxInFlight > 0 ? { concurrency: maxInFlight, timeToLive: leaseTimeToLive } : undefined,
       authenticate: this.#options.authenticate,
+      handshakeTimeout: this.#options.handshakeTimeout,
       resumable: this.#resumable,
       metadataReader: (mimeType) => this.#metadataReader(mimeType)
     }

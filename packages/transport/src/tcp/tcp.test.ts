@@ -356,6 +356,25 @@ for (const [socketsName, sockets] of SOCKETS) {
       assert.equal(await client.request('echo', 1), 1)
     })
 
+    it('pushes metadata, which the other side is given', async () => {
+      const pushed: string[] = []
+      const client = await startBoth({
+        onMetadataPush: (metadata) => pushed.push(Buffer.from(metadata).toString())
+      })
+      client.pushMetadata(Buffer.from('tracing on'))
+      client.pushMetadata(new Uint8Array())
+      assert.equal(await client.request('echo', 1), 1)
+      assert.deepEqual(pushed, ['tracing on', ''])
+      assert.throws(() => client.pushMetadata(Buffer.alloc(2 ** 24)), { name: 'PayloadTooLargeError' })
+      const nest = await startBoth({}, { protocol: 'nest' })
+      assert.throws(() => nest.pushMetadata(Buffer.from('x')), {
+        name: 'ValidationError',
+        message: /'rsocket'/
+      })
+      await client.close()
+      assert.throws(() => client.pushMetadata(Buffer.from('x')), { name: 'ConnectionError' })
+    })
+
     it('carries bytes', async () => {
       const client = await startBoth({}, { codec: 'bytes' })
       const bytes = Uint8Array.from({ length: 1_000 }, (_, index) => index)

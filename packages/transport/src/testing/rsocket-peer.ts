@@ -117,6 +117,7 @@ export function newRsocketServer(
     timer,
     lease: undefined,
     authenticate: undefined,
+    handshakeTimeout: 0,
     metadataReader: (mimeType) => new MetadataReader(mimeType),
     resumable: undefined,
     ...options

@@ -79,6 +79,31 @@ describe('Connection Establishment, server', () => {
     )
   })
 
+  it('closes a connection whose SETUP is not whole within handshakeTimeout, however slowly it comes', () => {
+    const server = newRsocketServer({ handshakeTimeout: 1_000 })
+    const bytes = setup()
+    for (let at = 0; at < 9; at++) {
+      assert.deepEqual(server.on(bytes.subarray(at, at + 1)), [])
+      assert.deepEqual(server.after(100), [])
+    }
+    assert.match(server.after(100)[0] ?? '', /^ERROR 0 0x1 .*handshakeTimeout \(1000 ms\)/)
+    assert.equal(server.ended, true)
+  })
+
+  it('closes a connection about which the authenticate hook never decides', async () => {
+    const server = newRsocketServer({ handshakeTimeout: 1_000, authenticate: () => new Promise(() => {}) })
+    assert.deepEqual(server.on(setup()), [])
+    assert.match(server.after(1_000)[0] ?? '', /^ERROR 0 0x3 .*handshakeTimeout \(1000 ms\)/)
+    assert.equal(server.ended, true)
+  })
+
+  it('keeps a connection that was set up in time', () => {
+    const server = newRsocketServer({ handshakeTimeout: 1_000 })
+    server.on(setup())
+    assert.deepEqual(server.after(1_500), [])
+    assert.deepEqual(server.on(request(1, 'echo', '2')), ['PAYLOAD 1 CN 2'])
+  })
+
   it('sends nothing by itself where the SETUP asks for no leases', () => {
     assert.deepEqual(newRsocketServer().on(setup()), [])
   })

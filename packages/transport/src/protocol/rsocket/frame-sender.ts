@@ -5,7 +5,7 @@
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { Codec } from '../../codec/codec.ts'
 import { PayloadTooLargeError } from '../../errors.ts'
-import { Flag, FrameType } from './frame-type.ts'
+import { Flag, FrameType, HEADER_LENGTH, MAX_FRAME_LENGTH } from './frame-type.ts'
 import {
   beginFrame,
   endFrame,
@@ -13,6 +13,7 @@ import {
   writeComplete,
   writeError,
   writeMetadata,
+  writeMetadataPush,
   writeRequestN
 } from './frames.ts'
 
@@ -94,6 +95,14 @@ export class FrameSender {
 
   cancel(streamId: number): void {
     this.#send((out) => writeCancel(out, streamId))
+  }
+
+  /** @throws {PayloadTooLargeError} this frame cannot be cut into fragments */
+  metadataPush(metadata: Uint8Array): void {
+    const room = MAX_FRAME_LENGTH - HEADER_LENGTH
+    if (metadata.length > room)
+      throw new PayloadTooLargeError('METADATA_PUSH', room, metadata.length, 'bytes')
+    this.#send((out) => writeMetadataPush(out, metadata))
   }
 
   #send(write: (out: ByteWriter) => void): void {

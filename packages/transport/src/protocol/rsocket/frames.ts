@@ -66,6 +66,12 @@ export function writeKeepalive(out: ByteWriter, respond: boolean, position: numb
   endFrame(out, start)
 }
 
+/** Protocol.md, "METADATA_PUSH Frame". @param metadata at most what a frame holds */
+export function writeMetadataPush(out: ByteWriter, metadata: Uint8Array): void {
+  out.frameHeader(HEADER_LENGTH + metadata.length, 0, (FrameType.METADATA_PUSH << TYPE_SHIFT) | Flag.METADATA)
+  out.bytes(metadata)
+}
+
 export function writeLease(out: ByteWriter, timeToLive: number, requests: number): void {
   out.frameHeader(14, 0, FrameType.LEASE << TYPE_SHIFT)
   out.uint32(timeToLive)

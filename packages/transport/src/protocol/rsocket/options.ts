@@ -63,6 +63,8 @@ export interface RSocketServerOptions extends RSocketOptions {
   /** Requests of one connection that may be in flight; granted by leases to clients that honour them. */
   readonly lease: LeaseOptions | undefined
   readonly authenticate: Authenticate | undefined
+  /** Milliseconds from the first byte until a connection must be set up and authenticated; 0 for no limit. */
+  readonly handshakeTimeout: number
   /** The reader of a metadata MIME type, shared by the connections of a server. */
   metadataReader(mimeType: string): MetadataReader
   /** The connections that may be resumed; `undefined` if none may. */

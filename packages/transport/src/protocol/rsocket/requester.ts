@@ -126,6 +126,11 @@ export class RSocketRequester implements Caller {
     })
   }
 
+  pushMetadata(metadata: Uint8Array): void {
+    if (this.#closed) throw new ConnectionError('Connection closed', false)
+    this.#init.sender.metadataPush(metadata)
+  }
+
   /** A PAYLOAD for one of our streams. */
   payload(streamId: number, flags: number, payload: RawPayload): void {
     const call = this.#calls.get(sequenceOf(streamId))

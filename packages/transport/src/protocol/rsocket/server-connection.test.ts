@@ -37,6 +37,7 @@ function open(change: Partial<RSocketServerOptions> = {}): RSocketServerConnecti
     timer,
     lease: undefined,
     authenticate: undefined,
+    handshakeTimeout: 0,
     metadataReader: (mimeType) => new MetadataReader(mimeType),
     resumable: undefined,
     ...change

@@ -39,9 +39,15 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
   #maxLifetime = Number.POSITIVE_INFINITY
   #lastHeard = 0
 
+  /** When it must be set up, in the clock of `timer`; `Infinity` for no limit. */
+  readonly #setUpBefore: number
+
   constructor(options: RSocketServerOptions) {
     super(options)
     this.#options = options
+    const { handshakeTimeout, timer } = options
+    this.#setUpBefore = handshakeTimeout > 0 ? timer.now() + handshakeTimeout : Number.POSITIVE_INFINITY
+    if (handshakeTimeout > 0) timer.wakeAt(this.#setUpBefore)
   }
 
   get dispatcher(): Dispatcher {
@@ -75,6 +81,7 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
 
   override wake(now: number): void {
     if (this.ended) return
+    if (this.#state === 'awaiting setup' || this.#state === 'authenticating') return this.#checkHandshake(now)
     this.requester?.expire(now)
     this.responder?.expire(now)
     this.#grant()
@@ -88,6 +95,14 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
     }
     if (this.#maxLifetime < Number.POSITIVE_INFINITY)
       this.#options.timer.wakeAt(this.#lastHeard + this.#maxLifetime)
+  }
+
+  /** A peer that says half a SETUP, and a hook that never decides, do not keep a connection. */
+  #checkHandshake(now: number): void {
+    if (now < this.#setUpBefore) return this.#options.timer.wakeAt(this.#setUpBefore)
+    const code = this.#state === 'authenticating' ? ErrorCode.REJECTED_SETUP : ErrorCode.INVALID_SETUP
+    const { handshakeTimeout } = this.#options
+    this.#reject(code, `The connection was not set up within handshakeTimeout (${handshakeTimeout} ms)`)
   }
 
   drain(): boolean {
