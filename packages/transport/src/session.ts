@@ -257,7 +257,7 @@ export class Session implements SocketListener, Output, Connection {
       this.#socket.write(text)
     } else {
       this.#streamed += bytes.length
-      this.#socket.write(bytes.written)
+      this.#socket.writeBytes(bytes.buffer, bytes.length)
       bytes.reset()
     }
     const { unsent } = this.#socket

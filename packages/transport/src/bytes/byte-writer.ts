@@ -12,6 +12,14 @@ const MAX_SPARE = 32
 const spare: Buffer[] = []
 const NO_BUFFER: Buffer = Buffer.alloc(0)
 
+/**
+ * What `buffer.write(text, at, 'utf8')` calls when it has looked at its arguments, in Node and in Bun: 20 ns
+ * instead of 32 for 200 characters under Bun.
+ */
+const { utf8Write } = Buffer.prototype as unknown as {
+  utf8Write(this: Buffer, text: string, at: number): number
+}
+
 /** Writes numbers, text and bytes. Positions count from the start of the buffer. */
 export class ByteWriter {
   #buffer: Buffer = NO_BUFFER
@@ -20,6 +28,11 @@ export class ByteWriter {
   /** Bytes written since the last `reset`. */
   get length(): number {
     return this.#length
+  }
+
+  /** The buffer written into: its first `length` bytes count. As short-lived as `written`. */
+  get buffer(): Uint8Array {
+    return this.#buffer
   }
 
   /** What was written; valid until the next write or `reset`, after which other writers may use the buffer. */
@@ -90,7 +103,7 @@ export class ByteWriter {
   utf8(text: string): void {
     // A UTF-16 unit takes at most three bytes.
     this.#reserve(text.length * 3)
-    this.#length += this.#buffer.write(text, this.#length, 'utf8')
+    this.#length += utf8Write.call(this.#buffer, text, this.#length)
   }
 
   bytes(bytes: Uint8Array): void {

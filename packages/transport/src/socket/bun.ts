@@ -62,12 +62,17 @@ class BunSocket implements Socket {
     return this.#unsent
   }
 
-  write(data: string | Uint8Array): void {
-    if (this.#unsent > 0) return this.#keep(Buffer.from(data as string))
-    const written = this.#native.write(data)
-    if (written >= data.length && written >= Buffer.byteLength(data)) return
+  write(text: string): void {
+    if (this.#unsent > 0) return this.#keep(Buffer.from(text))
+    const written = this.#native.write(text)
+    if (written >= text.length && written >= Buffer.byteLength(text)) return
     // -1: closed; the close event tells the listener.
-    if (written >= 0) this.#keep(Buffer.from(data as string).subarray(written))
+    if (written >= 0) this.#keep(Buffer.from(text).subarray(written))
+  }
+
+  writeBytes(bytes: Uint8Array, length: number): void {
+    const written = this.#unsent > 0 ? 0 : this.#native.write(bytes, 0, length)
+    if (written < length && written >= 0) this.#keep(Buffer.from(bytes.subarray(written, length)))
   }
 
   end(): void {

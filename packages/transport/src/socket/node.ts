@@ -61,10 +61,13 @@ class NodeSocket implements Socket {
     return this.#socket.writableLength
   }
 
-  write(data: string | Uint8Array): void {
-    if (typeof data === 'string') this.#socket.write(data, 'utf8')
+  write(text: string): void {
+    this.#socket.write(text, 'utf8')
+  }
+
+  writeBytes(bytes: Uint8Array, length: number): void {
     // Node keeps the buffer it is given until the kernel has taken it.
-    else this.#socket.write(Buffer.from(data))
+    this.#socket.write(Buffer.from(bytes.subarray(0, length)))
   }
 
   end(): void {

@@ -12,10 +12,11 @@ export interface Socket {
   /** Bytes taken by `write` that the kernel has not taken yet. */
   readonly unsent: number
   /**
-   * Sends bytes, or text as UTF-8, after everything written before. What cannot leave now is kept and leaves
-   * later; bytes belong to the caller again when the method returns.
+   * Sends text as UTF-8, after everything written before. What cannot leave now is kept and leaves later.
    */
-  write(data: string | Uint8Array): void
+  write(text: string): void
+  /** Sends the first `length` bytes, likewise; they belong to the caller again when the method returns. */
+  writeBytes(bytes: Uint8Array, length: number): void
   /** Sends FIN after everything written. Reading goes on until the peer ends too. */
   end(): void
   /** Closes at once. What is unsent is lost. Does nothing on a closed socket. */
