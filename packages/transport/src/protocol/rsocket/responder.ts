@@ -105,7 +105,9 @@ export class RSocketResponder implements ResponderContext {
       // An event has nobody to tell.
       if (isEvent) this.#host.logger.error('The data of an event cannot be read', error)
       else this.sender.error(streamId, ErrorCode.INVALID, (error as Error).message)
-      return
+      // It has used up the caller's lease all the same.
+      this.#host.refuse()
+      return this.#host.settled()
     }
     const refused = this.#host.refuse()
     if (refused !== undefined) {
