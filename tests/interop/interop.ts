@@ -125,7 +125,7 @@ async function soon(run: Promise<void>): Promise<void> {
 }
 
 /** Registers the tests, unless the toolchain is missing: then that is said, or is a failure where all must run. */
-export function testInterop({ name, toolchain, asking = {}, answering = {} }: Subject): void {
+export async function testInterop({ name, toolchain, asking = {}, answering = {} }: Subject): Promise<void> {
   const { missing } = toolchain
   if (missing !== undefined) {
     const text = `the interop tests with ${name}: there is no ${missing}`
@@ -133,10 +133,12 @@ export function testInterop({ name, toolchain, asking = {}, answering = {} }: Su
     else console.log(`Left out: ${text}`)
     return
   }
+  // Not in a hook, which has a timeout: packages come from the network the first time.
+  const command = await toolchain.prepare()
   describe(name, () => {
     let peer: Peer
-    before(async () => {
-      peer = new Peer(await toolchain.prepare())
+    before(() => {
+      peer = new Peer(command)
     })
     after(async () => {
       assert.equal(await peer.stop(), 0, peer.errors)

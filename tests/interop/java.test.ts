@@ -3,7 +3,7 @@ import { losesWorkOfStoppingServer } from './cases/limits.ts'
 import { testInterop } from './interop.ts'
 import { java } from './toolchains.ts'
 
-testInterop({
+await testInterop({
   name: 'rsocket-java 1.1.5',
   toolchain: java(),
   asking: {

@@ -6,7 +6,7 @@ import { losesWorkOfStoppingServer, refusesSetup } from './cases/limits.ts'
 import { testInterop } from './interop.ts'
 import { node } from './toolchains.ts'
 
-testInterop({
+await testInterop({
   name: 'rsocket-js 1.0.0-alpha.3',
   // Compiled under both runtimes: rsocket-js is made for Node.
   toolchain: node('dist/interop/peers/js/peer.js'),

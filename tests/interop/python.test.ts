@@ -4,7 +4,7 @@ import { refusesSetup } from './cases/limits.ts'
 import { testInterop } from './interop.ts'
 import { python } from './toolchains.ts'
 
-testInterop({
+await testInterop({
   name: 'rsocket-py 0.4.20',
   toolchain: python(),
   asking: {

@@ -30,7 +30,7 @@ function answer(program: string, ...parameters: string[]): string | undefined {
 
 function missingOf(needed: Readonly<Record<string, string | undefined>>): string | undefined {
   const names = Object.keys(needed).filter((name) => needed[name] === undefined)
-  return names.length === 0 ? undefined : names.join(' and ')
+  return names.length === 0 ? undefined : names.join(' and no ')
 }
 
 /** Java with Maven. */
@@ -38,7 +38,7 @@ export function java(): Toolchain {
   const folder = join(peers, 'java')
   const target = join(folder, 'target')
   const compiler = answer('javac', '-version')
-  const missing = missingOf({ 'java, a JDK': compiler, 'mvn, Maven': compiler && answer('mvn', '-version') })
+  const missing = missingOf({ 'JDK (javac)': compiler, 'Maven (mvn)': answer('mvn', '-version') })
   return {
     missing,
     async prepare() {
@@ -58,7 +58,7 @@ export function python(): Toolchain {
   const environment = join(folder, '.venv')
   const version = answer('python3', '-c', 'import venv, ensurepip, sys; print(sys.executable, sys.version)')
   return {
-    missing: missingOf({ 'python3 with venv': version }),
+    missing: missingOf({ 'Python with venv (python3)': version }),
     async prepare() {
       const interpreter = join(environment, 'bin/python')
       // An environment is good for one interpreter and one folder.
@@ -130,9 +130,18 @@ async function lock(path: string): Promise<() => void> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
-    if (existsSync(owner) && !isRunning(Number(readFileSync(owner, 'utf8'))))
-      rmSync(path, { recursive: true, force: true })
+    if (isGone(owner)) rmSync(path, { recursive: true, force: true })
     else await pause(100)
+  }
+}
+
+/** Whether the process whose number a file has runs no more. */
+function isGone(owner: string): boolean {
+  try {
+    return !isRunning(Number(readFileSync(owner, 'utf8')))
+  } catch {
+    // The lock is being taken, or given back.
+    return false
   }
 }
 

@@ -69,14 +69,19 @@ export class Wiretap {
 
   /** Resolves with the frames that match once there are so many of them. */
   async seen(match: Partial<SeenFrame>, count = 1): Promise<readonly SeenFrame[]> {
-    const giveUp = AbortSignal.timeout(PATIENCE)
-    while (this.count(match) < count) {
-      await new Promise<void>((resolve, reject) => {
-        this.#look.push(resolve)
-        const late = () =>
-          reject(new Error(`No ${JSON.stringify(match)}; ${JSON.stringify(this.frames.slice(-20))}`))
-        giveUp.addEventListener('abort', late, { once: true })
-      })
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<never>((_resolve, reject) => {
+      const fail = () =>
+        reject(new Error(`No ${JSON.stringify(match)}; ${JSON.stringify(this.frames.slice(-20))}`))
+      timer = setTimeout(fail, PATIENCE)
+    })
+    try {
+      while (this.count(match) < count) {
+        const more = new Promise<void>((resolve) => this.#look.push(resolve))
+        await Promise.race([more, late])
+      }
+    } finally {
+      clearTimeout(timer)
     }
     return this.#matching(match)
   }

@@ -20,6 +20,19 @@ export const answeringConnections = {
     assert.equal((await connections[1]?.requested())?.route, 'still')
   },
 
+  'asks our client, on the connection that was made to it': async (given: Case) => {
+    const told = new Values<unknown>()
+    const { connection } = await given.connected({
+      dispatcher: {
+        request: ({ route, data }) => ({ route, data }),
+        event: ({ data }) => told.put(data)
+      }
+    })
+    assert.deepEqual(await connection.request('who', 1), { route: 'who', data: 1 })
+    connection.open('event', 'news', 2)
+    assert.equal(await told.take(), 2)
+  },
+
   'is told who we are: simple or bearer': async (given: Case) => {
     for (const credentials of [
       { type: 'simple', username: 'Zoë', password: 'pässword' },

@@ -13,6 +13,18 @@ export const askingConnections = {
     assert.deepEqual(await Promise.all(answers), [0, 1, 2, 3])
   },
 
+  'is asked by the server, on the connection it has made': async (given: Case) => {
+    const port = await given.serve((service) =>
+      service.message('who', ({ connection }) => connection.caller?.request('name', 'please'))
+    )
+    const connection = await given.dial(port)
+    const who = connection.open('response', 'who')
+    const { kind, route, bytes, answer } = await connection.requested()
+    assert.deepEqual([kind, route, bytes.toString()], ['response', 'name', '"please"'])
+    answer.next('Zoë', { complete: true })
+    assert.equal(await who.value(), 'Zoë')
+  },
+
   'says who it is when it connects: simple or bearer': async (given: Case) => {
     const seen: unknown[] = []
     const port = await given.serve(() => {}, {

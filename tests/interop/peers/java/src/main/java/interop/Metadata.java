@@ -52,13 +52,19 @@ final class Metadata {
       add(metadata, WellKnownMimeType.MESSAGE_RSOCKET_MIMETYPE,
           MimeTypeMetadataCodec.encode(ALLOCATOR, command.get("dataMimeType").asText()));
     }
-    return ByteBufUtil.getBytes(metadata);
+    return take(metadata);
   }
 
   static byte[] ofSetup(JsonNode command) {
     CompositeByteBuf metadata = ALLOCATOR.compositeBuffer();
     addCredentials(metadata, command);
-    return ByteBufUtil.getBytes(metadata);
+    return take(metadata);
+  }
+
+  private static byte[] take(ByteBuf buffer) {
+    byte[] bytes = ByteBufUtil.getBytes(buffer);
+    buffer.release();
+    return bytes;
   }
 
   private static void addCredentials(CompositeByteBuf metadata, JsonNode command) {
