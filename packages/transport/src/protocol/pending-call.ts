@@ -119,6 +119,8 @@ export class PendingStream extends PendingCall {
 
 /** The source of a channel's values, as its call sees it. */
 export interface ChannelInput {
+  /** Everything is sent, or the other side takes no more. */
+  readonly stopped: boolean
   start(source: object): void
   requestN(n: number): void
   stop(): void

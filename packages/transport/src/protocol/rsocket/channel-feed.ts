@@ -34,6 +34,10 @@ export class ChannelFeed implements ChannelInput, ResultSink {
     this.#output = output
   }
 
+  get stopped(): boolean {
+    return this.#stopped
+  }
+
   /** Starts to take values. */
   start(source: object): void {
     try {

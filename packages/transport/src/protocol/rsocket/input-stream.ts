@@ -46,6 +46,14 @@ export class InputStream implements AsyncIterable<unknown> {
     this.#awake()
   }
 
+  /** Nobody is to read any more, because the answer has ended. True if the sender does not know of an end yet. */
+  close(): boolean {
+    if (this.#ended) return false
+    this.#values = []
+    this.end()
+    return true
+  }
+
   async *[Symbol.asyncIterator](): AsyncGenerator<unknown, void, undefined> {
     try {
       while (true) {

@@ -57,13 +57,17 @@ export class LeaseGranter {
     return true
   }
 
-  /** Grants what there is room for, if that is news worth a frame: half of all, or time is running out. */
+  /**
+   * Grants what there is room for, once all that was granted has come, or when time is running out. Not before:
+   * a LEASE replaces what the requester has left, and of that some may be on its way already, which would come
+   * on top of what is granted now.
+   */
   grant(inFlight: number): void {
     const { concurrency, timeToLive } = this.#options
     const room = Math.max(0, concurrency - inFlight)
     const now = this.#now()
     const halfTime = now + timeToLive / 2 >= this.#expiresAt
-    if (room === 0 || (!halfTime && (this.#left >= room || this.#left > concurrency / 2))) return
+    if (room === 0 || (this.#left > 0 && !halfTime)) return
     this.#left = room
     this.#expiresAt = now + timeToLive
     this.#send(timeToLive, room)

@@ -153,8 +153,8 @@ export class RSocketRequester implements Caller {
     if (call === undefined) return
     if (satisfied || flags & Flag.COMPLETE) {
       const ended = (flags & Flag.COMPLETE) !== 0
-      // A channel of which one value was wanted goes on at the other side until it is told.
-      if (satisfied && !ended && call.input !== undefined) this.#init.sender.cancel(streamId)
+      // A channel goes on at the other side until both directions have ended, or it is told.
+      if (call.input !== undefined && !(ended && call.input.stopped)) this.#init.sender.cancel(streamId)
       if (this.#finish(call) && !satisfied) call.complete()
       return
     }

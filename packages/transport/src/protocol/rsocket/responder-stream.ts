@@ -31,6 +31,8 @@ export class ResponderStream implements ResultSink {
   #waiting: unknown[] = []
   #completed = false
   #done = false
+  /** The answer was an ERROR, which ends both directions. */
+  #failed = false
   #cancel: Cancel | undefined
   #resume: (() => void) | undefined
 
@@ -83,7 +85,7 @@ export class ResponderStream implements ResultSink {
     if (this.#demand > 0 && this.#waiting.length === 0) return this.#send(value)
     if (this.#waiting.length >= MAX_WAITING) {
       const message = `The caller has not asked for ${MAX_WAITING} values of the stream; an Observable cannot be slowed`
-      return this.#stop(() => this.#context.fail(this.#streamId, new RejectedError(message)))
+      return this.#stop(() => this.#fail(new RejectedError(message)))
     }
     this.#waiting.push(value)
   }
@@ -95,7 +97,7 @@ export class ResponderStream implements ResultSink {
   }
 
   error(error: unknown): void {
-    this.#end(() => this.#context.fail(this.#streamId, error))
+    this.#end(() => this.#fail(error))
   }
 
   ready(): Promise<void> | undefined {
@@ -142,10 +144,18 @@ export class ResponderStream implements ResultSink {
       sender.payload(this.#streamId, FrameType.PAYLOAD, flags, -1, this.#metadata, this.#codec, value)
     } catch (error) {
       // The value cannot be encoded. An ERROR ends the stream; with COMPLETE the stream is over already.
-      const fail = () => this.#context.failEncoding(this.#streamId, error)
+      const fail = () => {
+        this.#failed = true
+        this.#context.failEncoding(this.#streamId, error)
+      }
       if (this.#done) fail()
       else this.#stop(fail)
     }
+  }
+
+  #fail(error: unknown): void {
+    this.#failed = true
+    this.#context.fail(this.#streamId, error)
   }
 
   #wake(): void {
@@ -167,6 +177,7 @@ export class ResponderStream implements ResultSink {
     this.#cancel = undefined
     this.#waiting = []
     say()
+    if (this.input?.close() === true && !this.#failed) this.#context.sender.cancel(this.#streamId)
     this.#message.end()
     this.#context.ended(this.#streamId)
     this.#wake()

@@ -107,7 +107,9 @@ export class RSocketResponder implements ResponderContext {
       // An event has nobody to tell.
       if (isEvent) this.#host.logger.error('The data of an event cannot be read', error)
       else this.sender.error(streamId, ErrorCode.INVALID, (error as Error).message)
-      return
+      // It has used up the caller's lease all the same.
+      this.#host.refuse()
+      return this.#host.settled()
     }
     const refused = this.#host.refuse()
     if (refused !== undefined) {
@@ -235,7 +237,9 @@ export class RSocketResponder implements ResponderContext {
     const isObject = typeof result === 'object' && result !== null
     if (!isObject || (!isThenable(result as object) && !isStream(result as object))) {
       message.end()
-      this.#value(streamId, codec, announced, result)
+      const answered = this.#value(streamId, codec, announced, result)
+      // The answer does not close the caller's side of a channel.
+      if (input?.close() === true && answered) this.sender.cancel(streamId)
       return this.#host.settled()
     }
     const single = frame.type === FrameType.REQUEST_RESPONSE
@@ -292,11 +296,14 @@ export class RSocketResponder implements ResponderContext {
     )
   }
 
-  #value(streamId: number, codec: Codec, metadata: Uint8Array | undefined, value: unknown): void {
+  /** Answers with one value; false if with an error instead. */
+  #value(streamId: number, codec: Codec, metadata: Uint8Array | undefined, value: unknown): boolean {
     try {
       this.sender.payload(streamId, FrameType.PAYLOAD, Flag.NEXT | Flag.COMPLETE, -1, metadata, codec, value)
+      return true
     } catch (error) {
       this.failEncoding(streamId, error)
+      return false
     }
   }
 

@@ -363,6 +363,23 @@ describe('Lease Semantics', () => {
     assert.deepEqual(answers(connection), ['LEASE 0 1000 ms 1'])
   })
 
+  it('renews only when all that was granted has come: the rest may be on its way', () => {
+    const connection = open({ lease: { concurrency: 3, timeToLive: 1_000 } })
+    answers(connection, setup({ flags: 0x40, lifetime: 1_000_000 }))
+    const frames = [1, 3, 5].map((streamId) => answers(connection, request(streamId, 'echo', '1')))
+    const [first, second, third] = frames.map((texts) => texts.map((text) => text.split(' ')[0]))
+    assert.deepEqual([first, second], [['PAYLOAD'], ['PAYLOAD']])
+    assert.deepEqual(third, ['PAYLOAD', 'LEASE'])
+  })
+
+  it('counts requests whose data cannot be read', () => {
+    const connection = open({ lease: { concurrency: 1, timeToLive: 1_000 } })
+    answers(connection, setup({ flags: 0x40, lifetime: 1_000_000 }))
+    const [error, lease] = answers(connection, request(1, 'echo', '{'))
+    assert.match(error ?? '', /^ERROR 1 0x204 /)
+    assert.equal(lease, 'LEASE 0 1000 ms 1')
+  })
+
   it('refuses a request behind an expired lease', () => {
     const connection = open({ lease: { concurrency: 2, timeToLive: 1_000 } })
     answers(connection, setup({ flags: 0x40, lifetime: 1_000_000 }))

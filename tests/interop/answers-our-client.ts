@@ -1,0 +1,6 @@
+/** How a server of somebody else's answers our client. */
+import { answeringConnections } from './cases/answering-connections.ts'
+import { answeringRequests } from './cases/answering-requests.ts'
+import { answeringStreams } from './cases/answering-streams.ts'
+
+export const answersOurClient = { ...answeringRequests, ...answeringStreams, ...answeringConnections }

@@ -1,0 +1,6 @@
+/** What a client of somebody else's asks our server. */
+import { askingConnections } from './cases/asking-connections.ts'
+import { askingRequests } from './cases/asking-requests.ts'
+import { askingStreams } from './cases/asking-streams.ts'
+
+export const asksOurServer = { ...askingRequests, ...askingStreams, ...askingConnections }

@@ -1,0 +1,157 @@
+/**
+ * Finds the toolchains of the peers and installs what a fresh machine lacks, through their ordinary package
+ * clients. What is built is kept beside the peer's source and built again when the source changes; of test
+ * runs at the same time, one builds and the others wait.
+ */
+import { execFile, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { testsFolder } from '../workspace.ts'
+
+const run = promisify(execFile)
+const peers = join(testsFolder, 'interop/peers')
+
+/** What a peer program needs. */
+export interface Toolchain {
+  /** What is missing on this machine, in words; `undefined` if nothing is. */
+  readonly missing: string | undefined
+  /** Builds the peer, unless it is there. Returns the command that runs it. */
+  prepare(): Promise<readonly string[]>
+}
+
+/** A program that says something when asked with these arguments; else `undefined`. */
+function answer(program: string, ...parameters: string[]): string | undefined {
+  const { status, stdout } = spawnSync(program, parameters, { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : undefined
+}
+
+function missingOf(needed: Readonly<Record<string, string | undefined>>): string | undefined {
+  const names = Object.keys(needed).filter((name) => needed[name] === undefined)
+  return names.length === 0 ? undefined : names.join(' and no ')
+}
+
+/** Java with Maven. */
+export function java(): Toolchain {
+  const folder = join(peers, 'java')
+  const target = join(folder, 'target')
+  const compiler = answer('javac', '-version')
+  const missing = missingOf({ 'JDK (javac)': compiler, 'Maven (mvn)': answer('mvn', '-version') })
+  return {
+    missing,
+    async prepare() {
+      await buildOnce(target, [compiler, folder], ['pom.xml', 'src'], folder, async () => {
+        await run('mvn', ['-q', '-B', '-f', join(folder, 'pom.xml'), 'process-classes'])
+      })
+      const classes = `${join(target, 'classes')}:${join(target, 'lib', '*')}`
+      // What makes a small program start fast.
+      return ['java', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', classes, 'interop.Peer']
+    }
+  }
+}
+
+/** Python with venv. */
+export function python(): Toolchain {
+  const folder = join(peers, 'python')
+  const environment = join(folder, '.venv')
+  const version = answer('python3', '-c', 'import venv, ensurepip, sys; print(sys.executable, sys.version)')
+  return {
+    missing: missingOf({ 'Python with venv (python3)': version }),
+    async prepare() {
+      const interpreter = join(environment, 'bin/python')
+      // An environment is good for one interpreter and one folder.
+      await buildOnce(environment, [version, folder], ['requirements.txt'], folder, async () => {
+        await run('python3', ['-m', 'venv', '--clear', environment])
+        const install = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r']
+        await run(interpreter, [...install, join(folder, 'requirements.txt')])
+      })
+      return [interpreter, join(folder, 'peer.py')]
+    }
+  }
+}
+
+/** Node, with a program of this package: as it is, or as it was compiled. */
+export function node(program: string): Toolchain {
+  return {
+    missing: undefined,
+    prepare: () => Promise.resolve(['node', join(testsFolder, program)])
+  }
+}
+
+/**
+ * Builds unless what is there was built from the same.
+ * @param output the folder that is built; a file in it says from what
+ * @param versions what counts beside the sources
+ * @param sources files and folders in `folder`
+ */
+async function buildOnce(
+  output: string,
+  versions: readonly unknown[],
+  sources: readonly string[],
+  folder: string,
+  build: () => Promise<void>
+): Promise<void> {
+  const hash = createHash('sha256').update(JSON.stringify(versions))
+  for (const file of sources.flatMap((source) => filesOf(join(folder, source)))) {
+    hash.update(file).update(readFileSync(file))
+  }
+  const digest = hash.digest('hex')
+  const marker = join(output, 'built-from')
+  const isBuilt = () => existsSync(marker) && readFileSync(marker, 'utf8') === digest
+  if (isBuilt()) return
+  const unlock = await lock(`${output}.lock`)
+  try {
+    if (isBuilt()) return
+    rmSync(marker, { force: true })
+    await build()
+    writeFileSync(marker, digest)
+  } finally {
+    unlock()
+  }
+}
+
+/** A file, or all files in a folder. */
+function filesOf(path: string): string[] {
+  if (statSync(path).isFile()) return [path]
+  const entries = readdirSync(path, { recursive: true, encoding: 'utf8' }).sort()
+  return entries.map((entry) => join(path, entry)).filter((file) => statSync(file).isFile())
+}
+
+/** Takes a lock, which is a folder: making one succeeds once. A lock whose owner is gone is broken. */
+async function lock(path: string): Promise<() => void> {
+  const owner = join(path, 'owner')
+  while (true) {
+    try {
+      mkdirSync(path)
+      writeFileSync(owner, String(process.pid))
+      return () => rmSync(path, { recursive: true })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+    if (isGone(owner)) rmSync(path, { recursive: true, force: true })
+    else await pause(100)
+  }
+}
+
+/** Whether the process whose number a file has runs no more. */
+function isGone(owner: string): boolean {
+  try {
+    return !isRunning(Number(readFileSync(owner, 'utf8')))
+  } catch {
+    // The lock is being taken, or given back.
+    return false
+  }
+}
+
+function isRunning(pid: number): boolean {
+  // A lock that is just being taken has no number yet.
+  if (!(pid > 0)) return true
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
