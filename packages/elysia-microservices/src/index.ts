@@ -24,15 +24,25 @@ export {
 export { RpcContext } from './controller/context.ts'
 export type { Controller } from './controller/reader.ts'
 export { Ctx, EventPattern, MessagePattern, Payload } from './decorators.ts'
-export { type Microservice, microservice } from './microservice.ts'
+export type { HookScope } from './hooks/hook.ts'
+export type { ErrorClass } from './hooks/known-errors.ts'
+export { microservice } from './microservice.ts'
 export type { ListenOptions, MicroserviceOptions } from './options.ts'
+export type { HandlerPattern, PatternParams, Patterns } from './router/handler-pattern.ts'
+export { ResponseValidationError } from './schema/message-schema.ts'
+export type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from './schema/schema-types.ts'
+export type { StandardSchema } from './schema/standard-schema.ts'
+export type { Microservice } from './service.ts'
+export type { Schemas } from './types/hooks.ts'
+export type { Message } from './types/message.ts'
+export type { ScopeTypes } from './types/scope.ts'
 export type {
   EventHandler,
-  EventTypes,
-  Message,
+  EventsOf,
+  EventType,
   MessageHandler,
+  MessagesOf,
   MessageType,
-  MessageTypes,
-  Patterns,
+  StreamOf,
   ValueOf
-} from './service-types.ts'
+} from './types/service.ts'

@@ -32,7 +32,7 @@ function calls(c: Client) {
   expectTypeOf(c.send('observable')).toEqualTypeOf<Observable<number>>()
   expectTypeOf(c.send('promise of observable')).toEqualTypeOf<Observable<string>>()
   expectTypeOf(c.stream('async generator')).toEqualTypeOf<AsyncIterableIterator<{ n: number }>>()
-  expectTypeOf(c.request('generator')).toEqualTypeOf<Promise<boolean>>()
+  expectTypeOf(c.stream('generator')).toEqualTypeOf<AsyncIterableIterator<boolean>>()
   expectTypeOf(c.request('list')).toEqualTypeOf<Promise<number[]>>()
   expectTypeOf(c.stream('channel', from([1]))).toEqualTypeOf<AsyncIterableIterator<number>>()
   expectTypeOf(c.emit('placed', { id: 1 })).toEqualTypeOf<Promise<void>>()
