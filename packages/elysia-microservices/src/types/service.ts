@@ -35,14 +35,16 @@ export type EventHandler<Data = unknown> = (message: Message<Data>) => unknown
 export type AnyStream<Value = unknown> = Observable<Value> | AsyncIterable<Value> | Generator<Value>
 
 /** The values a caller receives from a handler that returns `Result`. */
-export type ValueOf<Result> =
-  Awaited<Result> extends Observable<infer Value>
+export type ValueOf<Result> = ValueIn<Awaited<Result>>
+
+type ValueIn<Result> =
+  Result extends Observable<infer Value>
     ? Value
-    : Awaited<Result> extends AsyncIterable<infer Value>
+    : Result extends AsyncIterable<infer Value>
       ? Value
-      : Awaited<Result> extends Generator<infer Value>
+      : Result extends Generator<infer Value>
         ? Value
-        : Awaited<Result>
+        : Result
 
 /** Whether a handler that returns `Result` gives a stream; `boolean` if that is known at run time only. */
 export type StreamOf<Result> = [Result] extends [never] ? boolean : IsStream<Awaited<Result>>
@@ -76,8 +78,26 @@ export type Returned<Scope extends ScopeTypes, Response> =
   Chosen<Response, Scope['schema']['response'], unknown, 'returned'> extends infer Value
     ? unknown extends Value
       ? unknown
-      : Value | AnyStream<Value> | Promise<Value | AnyStream<Value>>
+      : Loose<Value> | AnyStream<Loose<Value>> | Promise<Loose<Value> | AnyStream<Loose<Value>>>
     : never
+
+/**
+ * A type without its literals and tuples. The compiler makes `{ kind: 'a' }` a `{ kind: string }` before it
+ * looks at the schema; whether the text is the right one is for the schema to find at run time.
+ */
+type Loose<Type> = Type extends string
+  ? string
+  : Type extends number
+    ? number
+    : Type extends boolean
+      ? boolean
+      : Type extends (...args: never[]) => unknown
+        ? Type
+        : Type extends readonly (infer Item)[]
+          ? readonly Loose<Item>[]
+          : Type extends object
+            ? { [Key in keyof Type]: Loose<Type[Key]> }
+            : Type
 
 /** The type of a message pattern; schemas win over what the handler says. */
 export type MessageTypeOf<Scope extends ScopeTypes, Data, Headers, Response, Annotated, Result> = MessageType<
