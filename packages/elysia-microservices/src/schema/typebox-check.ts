@@ -1,6 +1,6 @@
 /** Checks by TypeBox, compiled by Elysia itself, so that `t` means here what it means in a route. */
 import { Kind, OptionalKind } from '@sinclair/typebox'
-import { TransformDecodeError, Value } from '@sinclair/typebox/value'
+import { TransformDecodeError, TransformEncode, Value } from '@sinclair/typebox/value'
 import { getSchemaValidator, type TSchema, t } from 'elysia'
 import { type Check, pathPart, SchemaViolation } from './check.ts'
 
@@ -39,26 +39,21 @@ export function itemsOf(schema: object): TSchema | undefined {
 export function typeBoxCheck(schema: TSchema, role: SchemaRole): Check {
   // Elysia types its argument more narrowly than its own `TSchema`.
   const validator: Validator = getSchemaValidator(schema as never, OPTIONS[role]) as never
-  const compiled = validator.schema
+  const compiled = validator.schema as never
   // Elysia's own flags do not look into arrays; one too many costs time, one too few a wrong value.
   const hasDefault = JSON.stringify(compiled).includes('"default":')
-  const mayBeMissing = OptionalKind in compiled
+  const mayBeMissing = OptionalKind in validator.schema
   const clean = validator.Clean?.bind(validator)
+  const { hasTransform } = validator
   return (given) => {
     if (given === undefined && mayBeMissing && !hasDefault) return undefined
     // Handlers of one event share its data: defaults are filled into a copy.
-    let value = hasDefault ? Value.Default(compiled as never, Value.Clone(given)) : given
-    if (role === 'response') return encode(validator, value, clean)
+    let value = hasDefault ? Value.Default(compiled, Value.Clone(given)) : given
+    if (hasTransform && role === 'response') value = encode(compiled, value)
     if (clean !== undefined) value = cleaned(clean, value)
-    if (!validator.Check(value)) throw violationOf(validator, value)
-    return validator.hasTransform ? decode(validator, value) : value
+    if (!validator.Check(value)) throw violationOf(schema, validator, value)
+    return hasTransform && role !== 'response' ? decode(validator, value) : value
   }
-}
-
-function encode(validator: Validator, value: unknown, clean: ((value: unknown) => unknown) | undefined) {
-  const encoded = validator.hasTransform ? encodeTransform(validator, value) : value
-  if (!validator.Check(encoded)) throw violationOf(validator, encoded)
-  return clean === undefined ? encoded : cleaned(clean, encoded)
 }
 
 /** Drops unknown properties. What is too odd to be cleaned is told by the check, not by the cleaner. */
@@ -83,16 +78,18 @@ function decode(validator: Validator, value: unknown): unknown {
   }
 }
 
-function encodeTransform(validator: Validator, value: unknown): unknown {
+/** Encodes without a check, which would refuse the properties that are dropped next. */
+function encode(schema: never, value: unknown): unknown {
   try {
-    return validator.Encode(value)
+    return TransformEncode(schema, [], value)
   } catch (error) {
     throw new SchemaViolation({ path: '', expected: 'a value that can be encoded', received: value }, error)
   }
 }
 
-function violationOf(validator: Validator, value: unknown): SchemaViolation {
-  const error = validator.Errors(value).First()
+function violationOf(given: TSchema, validator: Validator, value: unknown): SchemaViolation {
+  // The schema as it was given: what coercion made of it says "union value" for a number.
+  const error = Value.Errors(given as never, value).First() ?? validator.Errors(value).First()
   if (error === undefined)
     return new SchemaViolation({ path: '', expected: 'another value', received: value })
   const { path, schema, message, value: received } = error
