@@ -1,4 +1,7 @@
-/** The public interface of the plugin. What is not listed here does not exist for users. */
+/**
+ * The public interface of the plugin. What is not listed here does not exist for users. The types of scopes
+ * are listed because the compiler names them in the declarations of a service that is exported.
+ */
 export {
   type Authenticate,
   type AuthenticationRequest,
@@ -33,16 +36,35 @@ export { ResponseValidationError } from './schema/message-schema.ts'
 export type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from './schema/schema-types.ts'
 export type { StandardSchema } from './schema/standard-schema.ts'
 export type { Microservice } from './service.ts'
-export type { Schemas } from './types/hooks.ts'
+export type { Added, ErrorsOf, Schemas } from './types/hooks.ts'
+export type { MacroDefinition, Macros, MacroValues } from './types/macro.ts'
 export type { Message } from './types/message.ts'
-export type { ScopeTypes } from './types/scope.ts'
+export type { NameOf, ObjectName, Prefixed } from './types/pattern.ts'
 export type {
+  ContextOf,
+  Empty,
+  EmptyScope,
+  NoSchemas,
+  Or,
+  SchemaTypes,
+  ScopeTypes,
+  Widened,
+  With,
+  WithSchemas,
+  WithService
+} from './types/scope.ts'
+export type {
+  AnyStream,
   EventHandler,
   EventsOf,
   EventType,
+  EventTypeOf,
   MessageHandler,
   MessagesOf,
   MessageType,
+  MessageTypeOf,
+  ScopeOf,
   StreamOf,
+  Typed,
   ValueOf
 } from './types/service.ts'
