@@ -4,7 +4,8 @@
  */
 import { consume, type IncomingMessage, isStream, isThenable } from '@elysia-microservices/transport'
 import { forkJoin, from, mergeMap, Observable, of, throwError } from 'rxjs'
-import type { EventHandler } from './service-types.ts'
+
+type EventHandler = (message: IncomingMessage) => unknown
 
 /** Calls all handlers; one result as it is, several as `{ current, next: { current, next: … } }`. */
 export function answerByEventHandlers(handlers: readonly EventHandler[], message: IncomingMessage): unknown {

@@ -1,4 +1,7 @@
-/** The public interface of the plugin. What is not listed here does not exist for users. */
+/**
+ * The public interface of the plugin. What is not listed here does not exist for users. The types of scopes
+ * are listed because the compiler names them in the declarations of a service that is exported.
+ */
 export {
   type Authenticate,
   type AuthenticationRequest,
@@ -24,15 +27,44 @@ export {
 export { RpcContext } from './controller/context.ts'
 export type { Controller } from './controller/reader.ts'
 export { Ctx, EventPattern, MessagePattern, Payload } from './decorators.ts'
-export { type Microservice, microservice } from './microservice.ts'
+export type { HookScope } from './hooks/hook.ts'
+export type { ErrorClass } from './hooks/known-errors.ts'
+export { microservice } from './microservice.ts'
 export type { ListenOptions, MicroserviceOptions } from './options.ts'
+export type { HandlerPattern, PatternParams, Patterns } from './router/handler-pattern.ts'
+export { ResponseValidationError } from './schema/message-schema.ts'
+export type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from './schema/schema-types.ts'
+export type { StandardSchema } from './schema/standard-schema.ts'
+export type { Microservice } from './service.ts'
+export type { Added, ErrorsOf, Schemas } from './types/hooks.ts'
+export type { MacroDefinition, Macros, MacroValues } from './types/macro.ts'
+export type { Message } from './types/message.ts'
+export type { NameOf, ObjectName, Prefixed } from './types/pattern.ts'
 export type {
+  ContextOf,
+  Empty,
+  EmptyScope,
+  NoSchemas,
+  Or,
+  SchemaTypes,
+  ScopeTypes,
+  Widened,
+  With,
+  WithSchemas,
+  WithService
+} from './types/scope.ts'
+export type {
+  AnyStream,
   EventHandler,
-  EventTypes,
-  Message,
+  EventsOf,
+  EventType,
+  EventTypeOf,
   MessageHandler,
+  MessagesOf,
   MessageType,
-  MessageTypes,
-  Patterns,
+  MessageTypeOf,
+  ScopeOf,
+  StreamOf,
+  Typed,
   ValueOf
-} from './service-types.ts'
+} from './types/service.ts'

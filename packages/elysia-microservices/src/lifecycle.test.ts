@@ -3,8 +3,9 @@ import { describe, it } from 'node:test'
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
 import { ConnectionError, connect } from './client/index.ts'
-import { type Microservice, microservice } from './microservice.ts'
+import { microservice } from './microservice.ts'
 import type { MicroserviceOptions } from './options.ts'
+import type { Microservice } from './service.ts'
 
 const underBun = typeof Bun !== 'undefined'
 

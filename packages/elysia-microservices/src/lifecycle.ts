@@ -1,14 +1,17 @@
 /** Ties a service to an Elysia app: it starts when the app listens and stops when the app stops. */
 import type { AnyElysia } from 'elysia'
 
-/** What is started and stopped. Both may be called more than once. */
+/** What is started and stopped. All may be called more than once. */
 export interface Startable {
+  /** Gives decorators and store of the app that it follows. */
+  join(app: AnyElysia): void
   listen(): Promise<unknown>
   stop(): Promise<void>
 }
 
 /** Makes the service follow the app, or the app that the app is used in. */
 export function follow(app: AnyElysia, service: Startable): void {
+  service.join(app)
   // The adapter of Node hands its start hooks something that is no app.
   app.onStart((host) => start(typeof host?.stop === 'function' ? (host as AnyElysia) : app, service))
   app.onStop(() => void service.stop())
@@ -17,6 +20,8 @@ export function follow(app: AnyElysia, service: Startable): void {
 }
 
 function start(host: AnyElysia, service: Startable): void {
+  // What the app, or the app that it is used in, has by now is all there will be.
+  service.join(host)
   // Elysia awaits no start hook. A service that cannot listen is an unhandled rejection, which ends the
   // process with the reason: an app whose messages go nowhere must not look healthy.
   void service.listen()

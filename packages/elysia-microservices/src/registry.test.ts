@@ -8,7 +8,9 @@ import {
   routeOf
 } from '@elysia-microservices/transport'
 import { lastValueFrom, type Observable, of, Subject } from 'rxjs'
+import type { CompiledHandler } from './hooks/pipeline.ts'
 import { HandlerRegistry } from './registry.ts'
+import { type Patterns, patternList } from './router/handler-pattern.ts'
 
 const connection: Connection = { remoteAddress: undefined, remotePort: undefined, onClose: () => () => {} }
 
@@ -22,13 +24,15 @@ function registry() {
     error: (text, cause) => void errors.push([text, cause]),
     warn() {}
   })
-  return { handlers, errors }
+  const add = (kind: 'message' | 'event') => (patterns: Patterns, handler: CompiledHandler) =>
+    handlers.add({ kind, patterns: patternList(patterns), handler })
+  return { handlers, errors, addMessage: add('message'), addEvent: add('event') }
 }
 
 describe('HandlerRegistry', () => {
   it('answers a request with what its handler returns', () => {
-    const { handlers } = registry()
-    handlers.addMessage('sum', ({ data }) => (data as number[]).length)
+    const { handlers, addMessage } = registry()
+    addMessage('sum', ({ data }) => (data as number[]).length)
     assert.equal(handlers.request(message('sum', [1, 2])), 2)
   })
 
@@ -37,47 +41,46 @@ describe('HandlerRegistry', () => {
   })
 
   it('finds patterns by their route, whatever their form', () => {
-    const { handlers } = registry()
-    handlers.addMessage([{ b: 1, a: 'x' }, 5, 'text'], ({ pattern }) => pattern)
+    const { handlers, addMessage } = registry()
+    addMessage([{ b: 1, a: 'x' }, 5, 'text'], ({ pattern }) => pattern)
     for (const pattern of [{ a: 'x', b: 1 }, 5, '5', 'text']) {
       assert.equal(handlers.request(message(routeOf(pattern))), routeOf(pattern))
     }
   })
 
-  it('refuses a second handler of a message pattern, and what is no pattern or no handler', () => {
-    const { handlers } = registry()
-    handlers.addMessage({ cmd: 'a' }, () => 1)
-    assert.throws(() => handlers.addMessage({ cmd: 'a' }, () => 2), {
+  it('refuses a second handler of a message pattern, and what is no pattern', () => {
+    const { addMessage } = registry()
+    addMessage({ cmd: 'a' }, () => 1)
+    assert.throws(() => addMessage({ cmd: 'a' }, () => 2), {
       name: 'ValidationError',
       message: /a message pattern without a handler yet, received '\{"cmd":"a"\}'/
     })
-    assert.throws(() => handlers.addMessage(true as unknown as string, () => 1), { name: 'ValidationError' })
-    assert.throws(() => handlers.addEvent('x', 5 as unknown as () => void), { path: 'handler' })
+    assert.throws(() => addMessage(true as unknown as string, () => 1), { name: 'ValidationError' })
   })
 
   it('keeps messages and events of one name apart', () => {
-    const { handlers } = registry()
+    const { handlers, addMessage, addEvent } = registry()
     const seen: string[] = []
-    handlers.addMessage('x', () => seen.push('message'))
-    handlers.addEvent('x', () => seen.push('event'))
+    addMessage('x', () => seen.push('message'))
+    addEvent('x', () => seen.push('event'))
     handlers.request(message('x'))
     handlers.event(message('x', undefined, 'event'))
     assert.deepEqual(seen, ['message', 'event'])
   })
 
   it('runs all handlers of an event, and reports those that fail in any way', async () => {
-    const { handlers, errors } = registry()
+    const { handlers, errors, addEvent } = registry()
     const seen: string[] = []
     const failure = new Error('no')
-    handlers.addEvent('x', () => {
+    addEvent('x', () => {
       throw failure
     })
-    handlers.addEvent('x', () => Promise.reject(failure))
-    handlers.addEvent('x', async function* () {
+    addEvent('x', () => Promise.reject(failure))
+    addEvent('x', async function* () {
       yield 1
       throw failure
     })
-    handlers.addEvent('x', () => void seen.push('last'))
+    addEvent('x', () => void seen.push('last'))
     await handlers.event(message('x', undefined, 'event'))
     assert.deepEqual(seen, ['last'])
     assert.deepEqual(
@@ -88,9 +91,9 @@ describe('HandlerRegistry', () => {
   })
 
   it('subscribes to what an event handler returns, and is done when it completes', async () => {
-    const { handlers } = registry()
+    const { handlers, addEvent } = registry()
     const subject = new Subject<void>()
-    handlers.addEvent('x', () => subject)
+    addEvent('x', () => subject)
     const running = handlers.event(message('x', undefined, 'event'))
     assert.ok(running !== undefined && isThenable(running))
     assert.ok(subject.observed)
@@ -99,8 +102,8 @@ describe('HandlerRegistry', () => {
   })
 
   it('has nothing to wait for when all handlers are done at once', () => {
-    const { handlers } = registry()
-    handlers.addEvent('x', () => 5)
+    const { handlers, addEvent } = registry()
+    addEvent('x', () => 5)
     assert.equal(handlers.event(message('x', undefined, 'event')), undefined)
   })
 
@@ -111,11 +114,11 @@ describe('HandlerRegistry', () => {
   })
 
   it('answers a request of an event pattern with the results of its handlers, nested', async () => {
-    const { handlers } = registry()
-    handlers.addEvent('x', () => 'one')
+    const { handlers, addEvent } = registry()
+    addEvent('x', () => 'one')
     assert.equal(handlers.request(message('x')), 'one')
-    handlers.addEvent('x', async () => of('two'))
-    handlers.addEvent('x', function* () {
+    addEvent('x', async () => of('two'))
+    addEvent('x', function* () {
       yield 'not the last'
       yield 'three'
     })

@@ -1,4 +1,4 @@
-/** The handlers of a service by route, and the way a message takes to them. Knows nothing of bytes. */
+/** The compiled handlers of a service by pattern, and the way a message takes to them. Knows nothing of bytes. */
 import {
   consume,
   type Dispatcher,
@@ -7,18 +7,35 @@ import {
   isThenable,
   type Logger,
   NO_HANDLER,
-  type Pattern,
   readFailure,
-  routeOf,
   ValidationError
 } from '@elysia-microservices/transport'
 import { answerByEventHandlers } from './event-answer.ts'
-import type { EventHandler, MessageHandler, Patterns } from './service-types.ts'
+import type { CompiledHandler } from './hooks/pipeline.ts'
+import type { HandlerPattern, PatternParams } from './router/handler-pattern.ts'
+import { type Match, PatternRouter } from './router/pattern-router.ts'
+
+/** A handler with its patterns. */
+export interface RegisteredHandler {
+  readonly kind: 'message' | 'event'
+  readonly patterns: readonly HandlerPattern[]
+  readonly handler: CompiledHandler
+}
+
+/** One handler of an event; `order` is its place among all. */
+interface EventHandler {
+  readonly order: number
+  readonly handler: CompiledHandler
+}
+
+/** A handler that waits for its message only. */
+type Bound = (message: IncomingMessage) => unknown
 
 /** Answers messages by the handlers registered. */
 export class HandlerRegistry implements Dispatcher {
-  readonly #messages = new Map<string | undefined, MessageHandler>()
-  readonly #events = new Map<string | undefined, EventHandler[]>()
+  #messages = new PatternRouter<CompiledHandler>()
+  #events = new PatternRouter<EventHandler[]>()
+  #size = 0
   readonly #logger: Logger
 
   constructor(logger: Logger) {
@@ -26,49 +43,73 @@ export class HandlerRegistry implements Dispatcher {
   }
 
   /**
-   * Registers the handler of message patterns.
-   * @throws {ValidationError} a pattern cannot be one, or has a handler already
+   * Adds a handler: the one of its message patterns, or one more of its event patterns.
+   * @throws {ValidationError} a pattern cannot be one, or is a message pattern that has a handler already
    */
-  addMessage(patterns: Patterns, handler: MessageHandler): void {
-    for (const route of routesOf(patterns, handler)) {
-      if (this.#messages.has(route)) {
-        throw new ValidationError('pattern', 'a message pattern without a handler yet', route)
-      }
-      this.#messages.set(route, handler)
+  add({ kind, patterns, handler }: RegisteredHandler): void {
+    for (const pattern of patterns) {
+      if (kind === 'message') this.#addMessage(pattern, handler)
+      else this.#events.getOrAdd(pattern, () => []).push({ order: this.#size++, handler })
     }
   }
 
-  /**
-   * Registers one more handler of event patterns.
-   * @throws {ValidationError} a pattern cannot be one
-   */
-  addEvent(patterns: Patterns, handler: EventHandler): void {
-    for (const route of routesOf(patterns, handler)) {
-      const handlers = this.#events.get(route)
-      if (handlers === undefined) this.#events.set(route, [handler])
-      else handlers.push(handler)
-    }
+  /** Forgets all handlers and adds these. */
+  replaceAll(handlers: readonly RegisteredHandler[]): void {
+    this.#messages = new PatternRouter()
+    this.#events = new PatternRouter()
+    for (const handler of handlers) this.add(handler)
   }
 
   request(message: IncomingMessage): unknown {
-    const handler = this.#messages.get(message.route)
-    if (handler !== undefined) return handler(message)
-    const eventHandlers = this.#events.get(message.route)
-    return eventHandlers === undefined ? NO_HANDLER : answerByEventHandlers(eventHandlers, message)
+    const handler = this.#messages.exact(message.route)
+    return handler !== undefined ? handler(message) : this.#requestInexact(message)
   }
 
   event(message: IncomingMessage): void | Promise<void> {
-    const handlers = this.#events.get(message.route)
+    const exact = this.#events.onlyExact ? this.#events.exact(message.route) : undefined
+    if (exact?.length === 1) return this.#run((exact[0] as EventHandler).handler, message)
+    const handlers = this.#eventHandlers(message)
     if (handlers !== undefined) return settleAll(handlers.map((handler) => this.#run(handler, message)))
-    const handler = this.#messages.get(message.route)
+    const handler = this.#messages.exact(message.route) ?? bind(this.#messages.inexact(message.route))
     if (handler !== undefined) return this.#run(handler, message)
     this.#logger.error(
       `There is no matching event handler defined in the remote service. Event pattern: ${message.pattern}`
     )
   }
 
+  #addMessage(pattern: HandlerPattern, handler: CompiledHandler): void {
+    let isNew = false
+    this.#messages.getOrAdd(pattern, () => {
+      isNew = true
+      return handler
+    })
+    if (isNew) return
+    const shown =
+      typeof pattern === 'object' && !(pattern instanceof RegExp) ? JSON.stringify(pattern) : pattern
+    throw new ValidationError('pattern', 'a message pattern without a handler yet', String(shown))
+  }
+
+  #requestInexact(message: IncomingMessage): unknown {
+    const match = this.#messages.inexact(message.route)
+    if (match !== undefined) return match.value(message, match.params)
+    const eventHandlers = this.#eventHandlers(message)
+    return eventHandlers === undefined ? NO_HANDLER : answerByEventHandlers(eventHandlers, message)
+  }
+
+  /** All handlers of an event, in the order of their registration. */
+  #eventHandlers({ route }: IncomingMessage): readonly Bound[] | undefined {
+    if (this.#events.onlyExact) return this.#events.exact(route)?.map(({ handler }) => handler)
+    const found = this.#events
+      .all(route)
+      .flatMap(({ value, params }) => value.map(({ order, handler }) => ({ order, handler, params })))
+    if (found.length === 0) return undefined
+    return found
+      .sort((a, b) => a.order - b.order)
+      .map(({ handler, params }) => bind({ value: handler, params }) as Bound)
+  }
+
   /** Calls one handler. A promise settles when its work has ended, well or not; it never rejects. */
-  #run(handler: EventHandler, message: IncomingMessage): Promise<void> | undefined {
+  #run(handler: Bound, message: IncomingMessage): Promise<void> | undefined {
     let result: unknown
     try {
       result = handler(message)
@@ -109,10 +150,10 @@ export class HandlerRegistry implements Dispatcher {
   }
 }
 
-function routesOf(patterns: Patterns, handler: unknown): string[] {
-  if (typeof handler !== 'function') throw new ValidationError('handler', 'a function', handler)
-  const list: readonly Pattern[] = Array.isArray(patterns) ? patterns : [patterns as Pattern]
-  return list.map(routeOf)
+function bind(match: Match<CompiledHandler> | undefined): Bound | undefined {
+  if (match === undefined) return undefined
+  const { value, params }: { value: CompiledHandler; params: PatternParams } = match
+  return (message) => value(message, params)
 }
 
 function settleAll(running: (Promise<void> | undefined)[]): Promise<void> | undefined {

@@ -73,11 +73,12 @@ export class ValidationError extends RpcError {
   /** What was expected there, in words. */
   readonly expected: string
 
-  constructor(path: string, expected: string, received: unknown) {
+  /** @param message the sentence of a schema's library, where there is one; else it is made of the rest */
+  constructor(path: string, expected: string, received: unknown, message?: string) {
     const shown = describe(received)
     super({
       code: 'VALIDATION',
-      message: `${path}: expected ${expected}, received ${shown}`,
+      message: message ?? `${path}: expected ${expected}, received ${shown}`,
       details: { path, expected, received: shown }
     })
     this.path = path

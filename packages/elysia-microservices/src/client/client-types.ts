@@ -1,7 +1,8 @@
 /** The types of clients: a typed one from the type of a service, and one for services without types. */
 import type { CallOptions, Pattern } from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
-import type { EventTypes, MessageTypes } from '../service-types.ts'
+import type { ObjectName, ObjectOf } from '../types/pattern.ts'
+import type { EventsOf, EventType, MessagesOf, MessageType } from '../types/service.ts'
 
 /** What both kinds of client have. */
 interface ClientBase {
@@ -14,45 +15,83 @@ interface ClientBase {
   close(): Promise<void>
 }
 
-type NameOf<Types> = keyof Types & string
-
 /** What a caller may give for data: a handler that takes an async iterable takes any stream of its values. */
 export type Input<Data> =
   Data extends AsyncIterable<infer Value> ? AsyncIterable<Value> | Observable<Value> | Generator<Value> : Data
 
-/** Arguments behind the pattern: data may be left out where the handler takes none. */
-type Arguments<Data, Options> = undefined extends Data
-  ? [data?: Input<Data>, options?: Options]
-  : [data: Input<Data>, options?: Options]
+/** Headers as they travel: text, whatever the schema makes of it. */
+type HeaderInput<Headers> = {
+  readonly [Name in keyof Headers]: Headers[Name] extends string | undefined ? Headers[Name] : string
+} & { readonly [name: string]: string | undefined }
+
+/** The options of a call, with the headers its handler wants. */
+type WithHeaders<Options, Headers> = unknown extends Headers
+  ? Options
+  : Omit<Options, 'headers'> &
+      (Record<never, never> extends Headers
+        ? { readonly headers?: HeaderInput<Headers> }
+        : { readonly headers: HeaderInput<Headers> })
+
+/** Arguments behind the pattern: what the handler can do without may be left out. */
+type Arguments<Type, Options> =
+  Type extends EventType<infer Data, infer Headers>
+    ? Record<never, never> extends WithHeaders<Options, Headers>
+      ? undefined extends Data
+        ? [data?: Input<Data>, options?: WithHeaders<Options, Headers>]
+        : [data: Input<Data>, options?: WithHeaders<Options, Headers>]
+      : [data: Input<Data>, options: WithHeaders<Options, Headers>]
+    : never
+
+/** A name in the type of a service, or the object it is the text of. */
+type AsPattern<Name> = Name | ObjectOf<Name>
+
+/** Names of message patterns that answer with one value (`false`) or a stream (`true`). */
+type NameWith<Messages, Stream extends boolean> = keyof {
+  [Name in keyof Messages as Messages[Name] extends { readonly stream: infer Kind }
+    ? Stream extends Kind
+      ? Name
+      : never
+    : never]: never
+}
+
+/** What a service says of the pattern a caller gives. */
+type TypeOf<Types, Given> = Given extends keyof Types
+  ? Types[Given]
+  : ObjectName<Given> & keyof Types extends infer Name extends keyof Types
+    ? Types[Name]
+    : never
+
+type ValueIn<Type> =
+  Type extends MessageType<infer _Data, infer Value, infer _Stream, infer _Headers> ? Value : never
 
 /** Options of an event. */
 export type EmitOptions = Pick<CallOptions, 'headers'>
 
 /** A client that knows the patterns of its service. */
-export interface Client<Messages extends MessageTypes, Events extends EventTypes> extends ClientBase {
+export interface Client<Messages, Events> extends ClientBase {
   /**
-   * Asks once and gives the first value of the answer; `undefined` if it ends without one.
+   * Asks once and gives the value of the answer; `undefined` if it ends without one.
    * @throws {RpcError} the handler said so, {@link PatternNotFoundError} if there is none
    * @throws {TimeoutError | CanceledError | ConnectionError} no answer came
    */
-  request<Name extends NameOf<Messages>>(
-    pattern: Name,
-    ...args: Arguments<Messages[Name]['data'], CallOptions>
-  ): Promise<Messages[Name]['value']>
+  request<const Given extends AsPattern<NameWith<Messages, false>>>(
+    pattern: Given,
+    ...args: Arguments<TypeOf<Messages, Given>, CallOptions>
+  ): Promise<ValueIn<TypeOf<Messages, Given>>>
   /** A cold Observable, as Nest's: each subscription asks anew, unsubscribing gives the call up. */
-  send<Name extends NameOf<Messages>>(
-    pattern: Name,
-    ...args: Arguments<Messages[Name]['data'], CallOptions>
-  ): Observable<Messages[Name]['value']>
+  send<const Given extends AsPattern<keyof Messages>>(
+    pattern: Given,
+    ...args: Arguments<TypeOf<Messages, Given>, CallOptions>
+  ): Observable<ValueIn<TypeOf<Messages, Given>>>
   /** All values of the answer, in order. Leaving the loop gives the call up. */
-  stream<Name extends NameOf<Messages>>(
-    pattern: Name,
-    ...args: Arguments<Messages[Name]['data'], CallOptions>
-  ): AsyncIterableIterator<Messages[Name]['value']>
+  stream<const Given extends AsPattern<NameWith<Messages, true>>>(
+    pattern: Given,
+    ...args: Arguments<TypeOf<Messages, Given>, CallOptions>
+  ): AsyncIterableIterator<ValueIn<TypeOf<Messages, Given>>>
   /** Sends an event. Resolves once it is handed to the connected socket; nobody answers an event. */
-  emit<Name extends NameOf<Events>>(
-    pattern: Name,
-    ...args: Arguments<Events[Name], EmitOptions>
+  emit<const Given extends AsPattern<keyof Events>>(
+    pattern: Given,
+    ...args: Arguments<TypeOf<Events, Given>, EmitOptions>
   ): Promise<void>
 }
 
@@ -73,9 +112,4 @@ export interface UntypedClient extends ClientBase {
 }
 
 /** The client of a service, from the type of the service. */
-export type ClientOf<Service> = Service extends {
-  readonly '~messages'?: infer Messages
-  readonly '~events'?: infer Events
-}
-  ? Client<Extract<Messages, MessageTypes>, Extract<Events, EventTypes>>
-  : never
+export type ClientOf<Service> = Client<MessagesOf<Service>, EventsOf<Service>>

@@ -1,12 +1,13 @@
 /** What `@Ctx()` gives: the message, with the methods Nest's `TcpContext` has. */
-import type { Connection, Headers, IncomingMessage } from '@elysia-microservices/transport'
+import type { Connection, Headers } from '@elysia-microservices/transport'
+import type { Message } from '../types/message.ts'
 
 /** The context of one message in a controller. */
 export class RpcContext {
   /** The message itself: data, headers, signal. */
-  readonly message: IncomingMessage
+  readonly message: Message
 
-  constructor(message: IncomingMessage) {
+  constructor(message: Message) {
     this.message = message
   }
 

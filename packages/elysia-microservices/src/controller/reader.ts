@@ -1,6 +1,7 @@
 /** Reads the handlers of a decorated class. What it finds and cannot honour is an error, never left out. */
 import 'reflect-metadata'
-import { type IncomingMessage, type Pattern, ValidationError } from '@elysia-microservices/transport'
+import { type Pattern, ValidationError } from '@elysia-microservices/transport'
+import type { Message } from '../types/message.ts'
 import { RpcContext } from './context.ts'
 import {
   ENHANCERS,
@@ -18,7 +19,7 @@ export type Controller = object | (new () => object)
 export interface ControllerHandler {
   readonly kind: 'message' | 'event'
   readonly patterns: readonly Pattern[]
-  call(message: IncomingMessage): unknown
+  call(message: Message): unknown
 }
 
 type Method = (...args: unknown[]) => unknown

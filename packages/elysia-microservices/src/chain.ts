@@ -1,0 +1,100 @@
+/** The methods of a service that can be chained: each changes its core and gives the service again. */
+import { ValidationError } from '@elysia-microservices/transport'
+import type { Host } from './hooks/environment.ts'
+import { type HookType, hookOf, scopeOf } from './hooks/hook.ts'
+import type { ErrorClass } from './hooks/known-errors.ts'
+import type { Macro } from './hooks/macro.ts'
+import type { Patterns } from './router/handler-pattern.ts'
+import { assertPrefix } from './router/prefix.ts'
+import type { HandlerOptions, ServiceCore } from './service-core.ts'
+
+/** The cores of services, which only this package sees. */
+const cores = new WeakMap<object, ServiceCore>()
+
+/** What `use` is given: a service, an Elysia app, or a function that adds to the service. */
+type Plugin = object | ((service: object) => unknown)
+
+/** Gives a service its methods. `newGroup` makes another one, for the handlers of a group. */
+export function addChain(service: object, core: ServiceCore, newGroup: () => object): void {
+  cores.set(service, core)
+  const group = (define: unknown, prefix?: string) => {
+    if (typeof define !== 'function') throw new ValidationError('group', 'a function', define)
+    const empty = newGroup()
+    define(empty)
+    core.includeGroup(cores.get(empty) as ServiceCore, prefix)
+  }
+  const hook = (type: HookType) => (first: unknown, second?: unknown) => {
+    core.addHook(hookOf(type, first, second))
+    return service
+  }
+
+  Object.assign(service, {
+    message(patterns: Patterns, handler: unknown, options?: HandlerOptions) {
+      core.add('message', patterns, handler, options)
+      return service
+    },
+    event(patterns: Patterns, handler: unknown, options?: HandlerOptions) {
+      core.add('event', patterns, handler, options)
+      return service
+    },
+    use(plugin: Plugin) {
+      const used = cores.get(plugin)
+      if (used !== undefined) core.include(used)
+      else if (isHost(plugin)) {
+        core.environment.decorate(plugin.decorator)
+        core.environment.state(plugin.store)
+      } else throw new ValidationError('plugin', 'a service or an Elysia app', plugin)
+      return service
+    },
+    group(prefix: unknown, define: unknown) {
+      assertPrefix(prefix)
+      group(define, prefix)
+      return service
+    },
+    guard({ as, ...options }: HandlerOptions, define?: unknown) {
+      if (define === undefined) core.addGuard(options, scopeOf({ as }))
+      else {
+        group((guarded: object) => {
+          cores.get(guarded)?.addGuard(options, 'local')
+          return (define as (group: object) => unknown)(guarded)
+        })
+      }
+      return service
+    },
+    decorate(names: string | object, value?: unknown) {
+      core.environment.decorate(record(names, value))
+      return service
+    },
+    state(names: string | object, value?: unknown) {
+      core.environment.state(record(names, value))
+      return service
+    },
+    error(codes: string | object, type?: unknown) {
+      core.environment.error(record(codes, type) as Record<string, ErrorClass>)
+      return service
+    },
+    macro(macros: Readonly<Record<string, Macro>>) {
+      core.addMacros(macros)
+      return service
+    },
+    as(scope: 'scoped' | 'global') {
+      if (scopeOf({ as: scope }) === 'local')
+        throw new ValidationError('scope', "'scoped' or 'global'", scope)
+      core.widen(scope)
+      return service
+    },
+    derive: hook('derive'),
+    resolve: hook('resolve'),
+    onBeforeHandle: hook('beforeHandle'),
+    onAfterHandle: hook('afterHandle'),
+    onError: hook('error')
+  })
+}
+
+function isHost(plugin: object): plugin is Host {
+  return 'decorator' in plugin && 'store' in plugin
+}
+
+function record(names: string | object, value: unknown): Record<string, unknown> {
+  return (typeof names === 'string' ? { [names]: value } : names) as Record<string, unknown>
+}

@@ -1,0 +1,168 @@
+/** What the compiler knows of clients. The assertions are types: a wrong one does not compile. */
+import { describe, it } from 'node:test'
+import { Elysia, t } from 'elysia'
+import { expectTypeOf } from 'expect-type'
+import { from, type Observable } from 'rxjs'
+import { type Message, type MessagesOf, microservice } from '../index.ts'
+import { connect } from './index.ts'
+
+const service = microservice({ transport: 'tcp' })
+  .message('sum', ({ data }: Message<number[]>) => data.length)
+  .message('promise', async () => 'text')
+  .message('observable', () => from([1, 2]))
+  .message('promise of observable', async () => from(['a']))
+  .message('async generator', async function* () {
+    yield { n: 1 }
+  })
+  .message('generator', function* () {
+    yield true
+  })
+  .message('list', () => [1, 2])
+  .message('channel', ({ data }: Message<AsyncIterable<number>>) => data)
+  .message('either', ({ data }: Message<boolean>) => (data ? Number(data) : from(['a'])))
+  .message({ cmd: 'object', v: 2 }, () => 1)
+  .message({ cmd: 'deep', of: { x: 1 } }, () => 1)
+  .message(7, () => 'seven')
+  .message(['one', 'other'], () => 1)
+  .message('orders.*', ({ params }) => params[0])
+  .message('orders.exact', ({ data }: Message<number>) => data)
+  .message('logs.>', ({ params }) => Number(params[0]))
+  .message(/^regexp/, () => 1)
+  .message('>', () => 'catch-all')
+  .event('placed', ({ data }: Message<{ id: number }>) => data)
+  .event('placed.*', ({ data }: Message<string>) => data)
+
+const date = t
+  .Transform(t.String())
+  .Decode((text) => new Date(text))
+  .Encode((value) => value.toISOString())
+const checked = microservice({ transport: 'tcp' })
+  .message('decoded', ({ data }) => data, { data: date, response: date })
+  .message('optional', ({ data }) => data, { data: t.Optional(t.String()) })
+  .message('of the schema', ({ data }: Message<string>) => Number(data), { response: t.Number() })
+  .message('headers', () => 1, { headers: t.Object({ tenant: t.String(), depth: t.Optional(t.Number()) }) })
+  .event('event', () => {}, { data: t.Object({ id: t.Number() }), headers: t.Object({ tenant: t.String() }) })
+
+const composed = microservice({ transport: 'tcp' })
+  .use(service)
+  .group('v2', (g) =>
+    g
+      .message('sum', ({ data }: Message<string>) => data)
+      .group('deep', (h) => h.event('placed', ({ data }: Message<number>) => data))
+  )
+  .guard({ data: t.Number() }, (g) => g.message('guarded', ({ data }) => data))
+
+const client = () => connect<typeof service>({ transport: 'tcp' })
+type Client = ReturnType<typeof client>
+
+/** Compiled, never run. */
+function values(c: Client) {
+  expectTypeOf(c.request('sum', [1])).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(c.request('promise')).toEqualTypeOf<Promise<string>>()
+  expectTypeOf(c.send('sum', [1])).toEqualTypeOf<Observable<number>>()
+  expectTypeOf(c.request('list')).toEqualTypeOf<Promise<number[]>>()
+  expectTypeOf(c.request(7)).toEqualTypeOf<Promise<string>>()
+  expectTypeOf(c.request('one')).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(c.request('other')).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(c.request({ cmd: 'object', v: 2 })).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(c.request({ v: 2, cmd: 'object' })).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(c.emit('placed', { id: 1 })).toEqualTypeOf<Promise<void>>()
+  // @ts-expect-error there is no such pattern
+  void c.request('nothing')
+  // @ts-expect-error the data is a list of numbers
+  void c.request('sum', ['a'])
+  // @ts-expect-error the data is missing
+  void c.request('sum')
+  // @ts-expect-error an event is not asked
+  void c.request('placed', { id: 1 })
+  // @ts-expect-error a message is not emitted
+  void c.emit('sum', [1])
+  // @ts-expect-error the event has an id
+  void c.emit('placed', {})
+  // @ts-expect-error another value
+  void c.request({ cmd: 'object', v: 3 })
+  // @ts-expect-error a key is missing
+  void c.request({ cmd: 'object' })
+  // @ts-expect-error deeper objects, RegExp and the catch-all are not part of the type
+  void c.request({ cmd: 'deep', of: { x: 1 } })
+}
+
+function streams(c: Client) {
+  expectTypeOf(c.send('observable')).toEqualTypeOf<Observable<number>>()
+  expectTypeOf(c.send('promise of observable')).toEqualTypeOf<Observable<string>>()
+  expectTypeOf(c.stream('async generator')).toEqualTypeOf<AsyncIterableIterator<{ n: number }>>()
+  expectTypeOf(c.stream('generator')).toEqualTypeOf<AsyncIterableIterator<boolean>>()
+  expectTypeOf(c.stream('channel', from([1]))).toEqualTypeOf<AsyncIterableIterator<number>>()
+  expectTypeOf(c.request('either', true)).toEqualTypeOf<Promise<string | number>>()
+  expectTypeOf(c.stream('either', true)).toEqualTypeOf<AsyncIterableIterator<string | number>>()
+  // @ts-expect-error a stream is not one value
+  void c.request('observable')
+  // @ts-expect-error one value is not a stream
+  void c.stream('sum', [1])
+  // @ts-expect-error the channel takes numbers
+  void c.stream('channel', from(['a']))
+}
+
+function wildcards(c: Client) {
+  expectTypeOf(c.request('orders.77')).toEqualTypeOf<Promise<string>>()
+  expectTypeOf(c.request('orders.exact', 1)).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(c.request('logs.a.b')).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(c.emit('placed.now', 'text')).toEqualTypeOf<Promise<void>>()
+  // @ts-expect-error the exact pattern says what its data is
+  void c.request('orders.exact', 'a')
+  // @ts-expect-error the event takes a text
+  void c.emit('placed.now', 1)
+}
+
+function schemas() {
+  const c = connect<typeof checked>({})
+  expectTypeOf(c.request('decoded', '2026-01-01')).toEqualTypeOf<Promise<string>>()
+  expectTypeOf(c.request('optional')).toEqualTypeOf<Promise<string | undefined>>()
+  expectTypeOf(c.request('of the schema', '5')).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(c.request('headers', undefined, { headers: { tenant: 'a', depth: '1' } })).toEqualTypeOf<
+    Promise<number>
+  >()
+  expectTypeOf(c.emit('event', { id: 1 }, { headers: { tenant: 'a', traceparent: 'b' } })).resolves.toBeVoid()
+  // @ts-expect-error callers send what is decoded there
+  void c.request('decoded', new Date())
+  // @ts-expect-error headers are missing
+  void c.request('headers')
+  // @ts-expect-error a header is missing
+  void c.request('headers', undefined, { headers: {} })
+  // @ts-expect-error a header is missing
+  void c.emit('event', { id: 1 })
+}
+
+function composition() {
+  const c = connect<typeof composed>({})
+  expectTypeOf(c.request('sum', [1])).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(c.request('v2.sum', 'a')).toEqualTypeOf<Promise<string>>()
+  expectTypeOf(c.request('guarded', 1)).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(c.emit('v2.deep.placed', 1)).toEqualTypeOf<Promise<void>>()
+  expectTypeOf(c.request('orders.1')).toEqualTypeOf<Promise<string>>()
+  // @ts-expect-error in the group, sum takes a text
+  void c.request('v2.sum', [1])
+  // @ts-expect-error the prefix is missing
+  void c.emit('deep.placed', 1)
+  expectTypeOf<MessagesOf<typeof composed>['sum']['data']>().toEqualTypeOf<number[]>()
+}
+
+function untyped() {
+  const c = connect({ transport: 'tcp' })
+  expectTypeOf(c.request({ cmd: 'x' }, 1)).toEqualTypeOf<Promise<unknown>>()
+  expectTypeOf(c.request<number>(5)).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(c.send<string>('x')).toEqualTypeOf<Observable<string>>()
+}
+
+function plugin() {
+  const app = new Elysia().use(service).get('/users', () => 'users')
+  expectTypeOf<(typeof app)['~Routes']>().toHaveProperty('users')
+}
+
+describe('the types of clients', () => {
+  it('are as the assertions of this file say, which compiles', () => {
+    for (const check of [values, streams, wildcards, schemas, composition, untyped, plugin]) {
+      expectTypeOf(check).toBeFunction()
+    }
+  })
+})

@@ -1,0 +1,84 @@
+/** Hooks: functions that run before, after or instead of handlers, in the order of their registration. */
+import { ValidationError } from '@elysia-microservices/transport'
+import type { MessageContext } from './context.ts'
+
+/** How far a hook reaches: this service, also the one that uses it, or also all above. */
+export type HookScope = 'local' | 'scoped' | 'global'
+
+/** When a hook runs. */
+export type HookType = 'derive' | 'resolve' | 'beforeHandle' | 'afterHandle' | 'error'
+
+/** A hook; what its result means depends on its type. */
+export type HookFunction = (context: MessageContext) => unknown
+
+/** A registered hook. */
+export interface Hook {
+  readonly type: HookType
+  readonly scope: HookScope
+  readonly run: HookFunction
+}
+
+/** Hooks as `guard`, `macro` and the options of a handler take them. */
+export interface HookOptions {
+  readonly derive?: unknown
+  readonly resolve?: unknown
+  readonly beforeHandle?: unknown
+  readonly afterHandle?: unknown
+  readonly error?: unknown
+}
+
+/** The order in which hooks of different types run, which is that of the keys of options. */
+const TYPES: readonly HookType[] = ['derive', 'resolve', 'beforeHandle', 'afterHandle', 'error']
+
+/**
+ * A hook of its own method: `onBeforeHandle(run)` or `onBeforeHandle({ as: 'scoped' }, run)`.
+ * @throws {ValidationError} it is no function, or has no such scope
+ */
+export function hookOf(type: HookType, first: unknown, second: unknown): Hook {
+  const [options, run] = second === undefined ? [{}, first] : [first, second]
+  return { type, scope: scopeOf(options), run: functionOf(type, run) }
+}
+
+/**
+ * The hooks of an options object, in the order in which they run.
+ * @throws {ValidationError} one is no function
+ */
+export function hooksOf(options: HookOptions, scope: HookScope): Hook[] {
+  return TYPES.flatMap((type) => {
+    const given = options[type]
+    if (given === undefined) return []
+    return [given].flat().map((run) => ({ type, scope, run: functionOf(type, run) }))
+  })
+}
+
+/**
+ * The scope that `{ as }` says; local if it says none.
+ * @throws {ValidationError} there is no such scope
+ */
+export function scopeOf(options: unknown): HookScope {
+  const scope: unknown = (options as { as?: unknown } | null)?.as ?? 'local'
+  if (scope === 'local' || scope === 'scoped' || scope === 'global') return scope
+  throw new ValidationError('options.as', "'local', 'scoped' or 'global'", scope)
+}
+
+/** Several lists as one; a hook that came by two ways runs once. */
+export function mergeHooks(...lists: (readonly Hook[])[]): Hook[] {
+  const merged: Hook[] = []
+  for (const hook of lists.flat()) {
+    if (!merged.some(({ type, run }) => type === hook.type && run === hook.run)) merged.push(hook)
+  }
+  return merged
+}
+
+/** What of a service's hooks reaches the service that uses it. */
+export function liftHooks(hooks: readonly Hook[]): Hook[] {
+  return hooks.flatMap((hook): Hook[] => {
+    if (hook.scope === 'local') return []
+    return [hook.scope === 'global' ? hook : { ...hook, scope: 'local' }]
+  })
+}
+
+function functionOf(type: HookType, run: unknown): HookFunction {
+  if (typeof run !== 'function') throw new ValidationError(type, 'a function', run)
+  return run as HookFunction
+}

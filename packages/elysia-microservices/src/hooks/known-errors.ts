@@ -1,0 +1,29 @@
+/** Errors of the application: classes registered with `.error()`, and what a caller learns of them. */
+import { RpcError, ValidationError } from '@elysia-microservices/transport'
+
+/** A class of errors. */
+export type ErrorClass<Failure extends Error = Error> = abstract new (...args: never[]) => Failure
+
+/** Error classes by their code. */
+export type KnownErrors = ReadonlyMap<string, ErrorClass>
+
+/** The name of an error for `onError`. */
+export function codeOf(error: unknown, known: KnownErrors): string {
+  for (const [code, type] of known) if (error instanceof type) return code
+  if (error instanceof ValidationError) return 'VALIDATION'
+  return error instanceof RpcError ? 'RPC' : 'UNKNOWN'
+}
+
+/**
+ * What leaves the handler: a registered error as an `RpcError` with its code, message and `details`,
+ * any other as it is.
+ */
+export function toAnswer(error: unknown, known: KnownErrors): unknown {
+  if (error instanceof RpcError) return error
+  for (const [code, type] of known) {
+    if (!(error instanceof type)) continue
+    const { message, details } = error as Error & { details?: unknown }
+    return Object.assign(new RpcError({ code, message, details }), { cause: error })
+  }
+  return error
+}

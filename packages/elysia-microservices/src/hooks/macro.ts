@@ -1,0 +1,37 @@
+/** Macros, and the options of handlers, where they are used: names for hooks and schemas. */
+import { ValidationError } from '@elysia-microservices/transport'
+import { compileSchemas, type MessageSchema, type SchemaOptions } from '../schema/message-schema.ts'
+import { type Hook, type HookOptions, hooksOf } from './hook.ts'
+
+/** What a macro stands for. */
+export type MacroOptions = HookOptions & SchemaOptions
+
+/** Hooks and schemas, or a function that makes them of the value a handler gives. */
+export type Macro = MacroOptions | ((value: never) => MacroOptions | undefined)
+
+const SCHEMAS: ReadonlySet<string> = new Set(['data', 'headers', 'response'])
+const HOOKS: ReadonlySet<string> = new Set(['beforeHandle', 'afterHandle', 'error', 'derive', 'resolve'])
+
+/**
+ * The hooks and schemas of options; those of macros come first.
+ * @throws {ValidationError} an option is none, or not what it must be
+ */
+export function readOptions(
+  options: Readonly<Record<string, unknown>>,
+  macros: ReadonlyMap<string, Macro>
+): { hooks: Hook[]; schema: MessageSchema } {
+  const parts: MacroOptions[] = []
+  for (const [name, value] of Object.entries(options)) {
+    if (SCHEMAS.has(name) || HOOKS.has(name)) continue
+    const macro = macros.get(name)
+    // A misspelt `beforeHandle` would be a guard that never stands there.
+    if (macro === undefined) throw new ValidationError(`options.${name}`, 'an option or a macro', value)
+    const made = typeof macro === 'function' ? macro(value as never) : value === true ? macro : undefined
+    if (made !== undefined) parts.push(made)
+  }
+  parts.push(options)
+  return {
+    hooks: parts.flatMap((part) => hooksOf(part, 'local')),
+    schema: Object.assign({}, ...parts.map(compileSchemas))
+  }
+}

@@ -1,0 +1,203 @@
+/**
+ * The way of a message through hooks, schemas and handler, put together once. A handler without any of them
+ * is called as it is. What is synchronous stays so: a promise appears only where a hook, a schema or the
+ * handler makes one.
+ */
+import { type IncomingMessage, isStream, isThenable } from '@elysia-microservices/transport'
+import type { PatternParams } from '../router/handler-pattern.ts'
+import type { Check } from '../schema/check.ts'
+import { mapStream } from '../schema/mapped-stream.ts'
+import type { MessageSchema } from '../schema/message-schema.ts'
+import type { MessageContext } from './context.ts'
+import type { Environment } from './environment.ts'
+import type { Hook, HookFunction, HookType } from './hook.ts'
+import { codeOf, toAnswer } from './known-errors.ts'
+
+/** A function that takes a message: a user's handler, or what it was compiled to. */
+export type CompiledHandler = (message: IncomingMessage, params?: PatternParams) => unknown
+
+/** All that decides how a handler is called. */
+export interface Plan {
+  readonly handler: (context: never) => unknown
+  readonly hooks: readonly Hook[]
+  readonly schema: MessageSchema
+  /** Whether a pattern has wildcards or groups. */
+  readonly hasParams: boolean
+}
+
+/** Gives `undefined` to go on, anything else to answer with; or a promise of either. */
+type Step = (context: MessageContext) => unknown
+
+/** Puts the way of a message together. */
+export function compile(plan: Plan, environment: Environment): CompiledHandler {
+  const { hooks, schema, hasParams } = plan
+  const isBare = hooks.length === 0 && Object.keys(schema).length === 0 && !hasParams
+  if (isBare && environment.isEmpty) return plan.handler as CompiledHandler
+  const Context = environment.contextClass()
+  const handler = plan.handler as HookFunction
+  const before = stepsBefore(hooks, schema)
+  const after = stepAfter(hooks, schema, environment)
+  const fail = failure(hooks, schema, environment)
+
+  const answer = (early: unknown, context: MessageContext) => {
+    const result = early === undefined ? handler(context) : early
+    if (after === undefined) return result
+    return isPromise(result) ? result.then((value) => after(context, value)) : after(context, result)
+  }
+  const run = (context: MessageContext) => {
+    const early = runSteps(before, context, 0)
+    return isPromise(early) ? early.then((value) => answer(value, context)) : answer(early, context)
+  }
+  if (fail === undefined) return (message, params) => run(new Context(message, params))
+  return (message, params) => {
+    const context = new Context(message, params)
+    try {
+      const result = run(context)
+      return isPromise(result) ? result.then(undefined, (error: unknown) => fail(context, error)) : result
+    } catch (error) {
+      return fail(context, error)
+    }
+  }
+}
+
+/** Elysia's order: `derive`, then the schemas, then `resolve` and `beforeHandle` as registered. */
+function stepsBefore(hooks: readonly Hook[], schema: MessageSchema): Step[] {
+  const { data, headers } = schema
+  const steps: Step[] = functionsOf(hooks, 'derive').map(extend)
+  if (headers !== undefined) steps.push(checkOf('headers', headers))
+  if (data !== undefined) steps.push(checkOf('data', data))
+  for (const { type, run } of hooks) {
+    if (type === 'resolve') steps.push(extend(run))
+    else if (type === 'beforeHandle') steps.push(run)
+  }
+  return steps
+}
+
+/** Puts what a schema makes of a field in its place. */
+function checkOf(field: 'data' | 'headers', check: Check): Step {
+  const replace = (context: MessageContext, value: unknown) => {
+    context[field] = value as never
+  }
+  return (context) => {
+    const checked = check(context[field])
+    if (isPromise(checked)) return checked.then((value) => replace(context, value))
+    replace(context, checked)
+  }
+}
+
+/** Makes what the hook returns part of the context. An error returned is as good as one thrown. */
+function extend(run: HookFunction): Step {
+  return (context) => {
+    const added = run(context)
+    if (isPromise(added)) return added.then((value) => void Object.assign(context, thrownIfError(value)))
+    Object.assign(context, thrownIfError(added))
+  }
+}
+
+function thrownIfError(value: unknown): unknown {
+  if (value instanceof Error) throw value
+  return value
+}
+
+function runSteps(steps: readonly Step[], context: MessageContext, from: number): unknown {
+  for (let index = from; index < steps.length; index++) {
+    const early = (steps[index] as Step)(context)
+    if (early === undefined) continue
+    if (!isPromise(early)) return thrownIfError(early)
+    return early.then((value) =>
+      value === undefined ? runSteps(steps, context, index + 1) : thrownIfError(value)
+    )
+  }
+  return undefined
+}
+
+/** What becomes of a result; `undefined` if nothing does. */
+function stepAfter(
+  hooks: readonly Hook[],
+  { response }: MessageSchema,
+  environment: Environment
+): ((context: MessageContext, result: unknown) => unknown) | undefined {
+  const afterHandle = functionsOf(hooks, 'afterHandle')
+  const fail = failure(hooks, { ...(response && { response }) }, environment)
+  if (afterHandle.length === 0 && response === undefined && fail === undefined) return undefined
+  const check = response ?? ((value: unknown) => value)
+  const finish = (context: MessageContext, result: unknown) => {
+    if (typeof result !== 'object' || result === null || !isStream(result)) return check(result)
+    if (response === undefined && fail === undefined) return result
+    return mapStream(result, check, fail && ((error) => fail(context, error)))
+  }
+  if (afterHandle.length === 0) return finish
+  return (context, result) => {
+    const replaced = runAfter(afterHandle, context, result, 0)
+    return isPromise(replaced) ? replaced.then((value) => finish(context, value)) : finish(context, replaced)
+  }
+}
+
+function runAfter(
+  hooks: readonly HookFunction[],
+  context: MessageContext,
+  result: unknown,
+  from: number
+): unknown {
+  let current = result
+  for (let index = from; index < hooks.length; index++) {
+    context.response = current
+    const replaced = (hooks[index] as HookFunction)(context)
+    if (isPromise(replaced)) {
+      const before = current
+      return replaced.then((value) =>
+        runAfter(hooks, context, value === undefined ? before : value, index + 1)
+      )
+    }
+    if (replaced !== undefined) current = replaced
+  }
+  return current
+}
+
+/**
+ * What becomes of a failure: the answer of the first `onError` that gives one, or else an error is thrown.
+ * `undefined` if nothing does.
+ */
+function failure(
+  hooks: readonly Hook[],
+  { response }: MessageSchema,
+  { errors }: Environment
+): ((context: MessageContext, error: unknown) => unknown) | undefined {
+  const onError = functionsOf(hooks, 'error')
+  if (onError.length === 0 && errors.size === 0) return undefined
+  const settle = (answer: unknown) => {
+    thrownIfError(answer)
+    return response === undefined ? answer : response(answer)
+  }
+  const next = (context: MessageContext, error: unknown, from: number): unknown => {
+    for (let index = from; index < onError.length; index++) {
+      const answer = (onError[index] as HookFunction)(context)
+      if (isPromise(answer)) {
+        return answer.then((value) => (value === undefined ? next(context, error, index + 1) : settle(value)))
+      }
+      if (answer !== undefined) return settle(answer)
+    }
+    throw error
+  }
+  const rethrow = (error: unknown): never => {
+    throw toAnswer(error, errors)
+  }
+  return (context, error) => {
+    context.error = error
+    context.code = codeOf(error, errors)
+    try {
+      const answer = next(context, error, 0)
+      return isPromise(answer) ? answer.then(undefined, rethrow) : answer
+    } catch (failure) {
+      return rethrow(failure)
+    }
+  }
+}
+
+function functionsOf(hooks: readonly Hook[], wanted: HookType): HookFunction[] {
+  return hooks.filter(({ type }) => type === wanted).map(({ run }) => run)
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && isThenable(value)
+}

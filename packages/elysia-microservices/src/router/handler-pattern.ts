@@ -1,0 +1,52 @@
+/** What a handler may be registered for, and how each form is told from the others. */
+import { type Pattern, routeOf, ValidationError } from '@elysia-microservices/transport'
+
+/** A pattern of a handler: exact (text, number, object), text with wildcards, a RegExp, or `'>'` for all. */
+export type HandlerPattern = Pattern | RegExp
+
+/** One pattern, or several that one handler answers. */
+export type Patterns = HandlerPattern | readonly HandlerPattern[]
+
+/** What wildcards and groups matched, in their order; groups with a name also under `groups`. */
+export type PatternParams = readonly (string | undefined)[] & {
+  readonly groups?: Readonly<Record<string, string | undefined>>
+}
+
+/** Stands for one segment. */
+export const ONE_SEGMENT = '*'
+/** Stands for the rest, at least one segment; by itself for every pattern of every form. */
+export const THE_REST = '>'
+
+/** A pattern in the form in which a router stores it. */
+export type ParsedPattern =
+  | { readonly kind: 'exact'; readonly route: string }
+  | { readonly kind: 'wildcard'; readonly route: string; readonly segments: readonly string[] }
+  | { readonly kind: 'regexp'; readonly route: string; readonly regexp: RegExp }
+  | { readonly kind: 'all'; readonly route: string }
+
+/**
+ * Reads a pattern. Only text has wildcards: segments are what stands between dots, a segment that is `*` or,
+ * at the end, `>` is a wildcard.
+ * @throws {ValidationError} it is no pattern, or has `>` before the end
+ */
+export function parsePattern(pattern: HandlerPattern): ParsedPattern {
+  if (pattern instanceof RegExp) {
+    // `g` and `y` make a RegExp remember where it was; a pattern must not depend on the message before.
+    const regexp = new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ''))
+    return { kind: 'regexp', route: String(regexp), regexp }
+  }
+  const route = routeOf(pattern)
+  if (typeof pattern !== 'string') return { kind: 'exact', route }
+  if (pattern === THE_REST) return { kind: 'all', route }
+  const segments = pattern.split('.')
+  if (segments.slice(0, -1).includes(THE_REST)) {
+    throw new ValidationError('pattern', `'${THE_REST}' as the last segment only`, pattern)
+  }
+  const hasWildcard = segments.includes(ONE_SEGMENT) || segments.at(-1) === THE_REST
+  return hasWildcard ? { kind: 'wildcard', route, segments } : { kind: 'exact', route }
+}
+
+/** The patterns as a list. */
+export function patternList(patterns: Patterns): readonly HandlerPattern[] {
+  return Array.isArray(patterns) ? patterns : [patterns as HandlerPattern]
+}

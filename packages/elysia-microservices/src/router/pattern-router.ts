@@ -1,0 +1,99 @@
+/** From the route of a message to what is registered for it. One look-up for exact patterns, however many. */
+import { type HandlerPattern, type PatternParams, parsePattern } from './handler-pattern.ts'
+import { SegmentTrie } from './segment-trie.ts'
+
+/** What is registered for a pattern that matched, and what its wildcards or groups stand for. */
+export interface Match<Value> {
+  readonly value: Value
+  readonly params: PatternParams
+}
+
+const NO_PARAMS: PatternParams = Object.freeze([])
+const OPENING_BRACE = 123
+
+/** Values by pattern. A value is never `undefined`. */
+export class PatternRouter<Value> {
+  readonly #exact = new Map<string | undefined, Value>()
+  readonly #wildcards = new SegmentTrie<Value>()
+  readonly #regexps = new Map<string, { readonly regexp: RegExp; readonly value: Value }>()
+  #all: Value | undefined
+  #onlyExact = true
+
+  /** Whether exact patterns are all there are. */
+  get onlyExact(): boolean {
+    return this.#onlyExact
+  }
+
+  /**
+   * The value of a pattern, made with its first use.
+   * @throws {ValidationError} it is no pattern
+   */
+  getOrAdd(pattern: HandlerPattern, make: () => Value): Value {
+    const parsed = parsePattern(pattern)
+    if (parsed.kind !== 'exact') this.#onlyExact = false
+    switch (parsed.kind) {
+      case 'exact': {
+        const value = this.#exact.get(parsed.route) ?? make()
+        this.#exact.set(parsed.route, value)
+        return value
+      }
+      case 'wildcard':
+        return this.#wildcards.getOrAdd(parsed.segments, make)
+      case 'regexp': {
+        const value = this.#regexps.get(parsed.route)?.value ?? make()
+        this.#regexps.set(parsed.route, { regexp: parsed.regexp, value })
+        return value
+      }
+      case 'all':
+        this.#all ??= make()
+        return this.#all
+    }
+  }
+
+  /** What is registered for exactly this route. */
+  exact(route: string | undefined): Value | undefined {
+    return this.#exact.get(route)
+  }
+
+  /**
+   * What matches a route that has no exact pattern: the most specific wildcard, else the RegExp registered
+   * first, else the catch-all.
+   */
+  inexact(route: string | undefined): Match<Value> | undefined {
+    if (this.#onlyExact) return undefined
+    let found: Match<Value> | undefined
+    this.#visitInexact(route, (value, params) => {
+      found = { value, params }
+      return true
+    })
+    return found
+  }
+
+  /** Everything that matches a route, in the order of precedence. */
+  all(route: string | undefined): Match<Value>[] {
+    const matches: Match<Value>[] = []
+    const exact = this.#exact.get(route)
+    if (exact !== undefined) matches.push({ value: exact, params: NO_PARAMS })
+    this.#visitInexact(route, (value, params) => {
+      matches.push({ value, params })
+      return false
+    })
+    return matches
+  }
+
+  #visitInexact(route: string | undefined, visit: (value: Value, params: PatternParams) => boolean): void {
+    // A message without a route is malformed; even the catch-all has no use for it.
+    if (route === undefined) return
+    // The canonical text of an object has dots that separate nothing.
+    if (route.charCodeAt(0) !== OPENING_BRACE && this.#wildcards.visit(route, visit)) return
+    for (const { regexp, value } of this.#regexps.values()) {
+      const match = regexp.exec(route)
+      if (match !== null && visit(value, paramsOf(match))) return
+    }
+    if (this.#all !== undefined) visit(this.#all, NO_PARAMS)
+  }
+}
+
+function paramsOf(match: RegExpExecArray): PatternParams {
+  return Object.assign(match.slice(1), { groups: match.groups ?? {} })
+}

@@ -1,0 +1,38 @@
+/** What a compiled schema is: a function over values, and the one way in which it says no. */
+
+/** What is wrong with a value. */
+export interface Violation {
+  /** Where, from the root of the value: `.items[2].price`; empty for the value itself. */
+  readonly path: string
+  /** What was expected there, in words. */
+  readonly expected: string
+  /** What stood there. */
+  readonly received: unknown
+  /** The sentence of the schema's library, where that is better than ours. */
+  readonly message?: string
+}
+
+/** Thrown by a check. Becomes the caller's error or the server's, depending on whose value it was. */
+export class SchemaViolation extends Error {
+  override name = 'SchemaViolation'
+  readonly violation: Violation
+
+  constructor(violation: Violation, cause?: unknown) {
+    super(violation.message ?? `expected ${violation.expected}`, cause === undefined ? undefined : { cause })
+    this.violation = violation
+  }
+}
+
+/**
+ * Gives the value as the schema wants it: with defaults, decoded, without unknown properties. A promise of
+ * it only if the schema is asynchronous.
+ * @throws {SchemaViolation} the value breaks the schema; a promise rejects with it
+ */
+export type Check = (value: unknown) => unknown
+
+/** One more part of a path: `.name`, `[2]`, or `["odd name"]`. */
+export function pathPart(key: PropertyKey): string {
+  const text = String(key)
+  if (/^\d+$/.test(text)) return `[${text}]`
+  return /^[\w$-]+$/.test(text) ? `.${text}` : `[${JSON.stringify(text)}]`
+}

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ValidationError } from '@elysia-microservices/transport'
+import { type } from 'arktype'
+import { t } from 'elysia'
+import fc from 'fast-check'
+import { from, lastValueFrom, type Observable, toArray } from 'rxjs'
+import * as v from 'valibot'
+import { z } from 'zod'
+import { compileSchemas, ResponseValidationError } from './message-schema.ts'
+import type { AnySchema } from './schema-types.ts'
+
+const data = (schema: AnySchema) => compileSchemas({ data: schema }).data!
+const headers = (schema: AnySchema) => compileSchemas({ headers: schema }).headers!
+const response = (schema: AnySchema) => compileSchemas({ response: schema }).response!
+
+const date = t
+  .Transform(t.String({ pattern: '^\\d{4}-' }))
+  .Decode((text) => new Date(text))
+  .Encode((value) => value.toISOString().slice(0, 10))
+
+describe("a schema of Elysia's t for data", () => {
+  it('gives what fits as it is', () => {
+    assert.deepEqual(data(t.Array(t.Number()))([1, 2]), [1, 2])
+    assert.equal(data(t.Union([t.Literal('a'), t.Literal('b')]))('b'), 'b')
+  })
+
+  it('coerces a number or boolean that is the whole value, as Elysia does for bodies', () => {
+    assert.equal(data(t.Number())('5'), 5)
+    assert.equal(data(t.Boolean())('true'), true)
+    assert.throws(() => data(t.Object({ n: t.Number() }))({ n: '5' }), { path: 'data.n' })
+  })
+
+  it('fills defaults in at any depth, and leaves what it was given alone', () => {
+    const check = data(
+      t.Object({ page: t.Number({ default: 1 }), of: t.Array(t.Object({ n: t.Number({ default: 2 }) })) })
+    )
+    const given = { of: [{}] }
+    assert.deepEqual(check(given), { page: 1, of: [{ n: 2 }] })
+    assert.deepEqual(given, { of: [{}] })
+    assert.equal(data(t.Optional(t.String({ default: 'x' })))(undefined), 'x')
+  })
+
+  it('drops what it does not name', () => {
+    assert.deepEqual(data(t.Object({ a: t.Number() }))({ a: 1, b: 2 }), { a: 1 })
+    assert.deepEqual(data(t.Object({ a: t.Number() }, { additionalProperties: true }))({ a: 1, b: 2 }), {
+      a: 1,
+      b: 2
+    })
+  })
+
+  it('decodes', () => {
+    const check = data(t.Object({ at: date, list: t.Array(t.Object({ at: date })) }))
+    assert.deepEqual(check({ at: '2026-01-01', list: [{ at: '2026-01-02' }] }), {
+      at: new Date('2026-01-01'),
+      list: [{ at: new Date('2026-01-02') }]
+    })
+    assert.deepEqual(data(t.Date())('2026-01-01T00:00:00.000Z'), new Date('2026-01-01'))
+  })
+
+  it('lets optional data be missing', () => {
+    assert.equal(data(t.Optional(t.String()))(undefined), undefined)
+    assert.throws(() => data(t.String())(undefined), ValidationError)
+  })
+
+  for (const [name, schema, value, path, expected, received] of [
+    ['a wrong type', t.Number(), 'x', 'data', 'number', "'x'"],
+    [
+      'deep inside',
+      t.Object({ items: t.Array(t.Object({ n: t.Number() })) }),
+      { items: [{ n: 1 }, { n: 'b' }] },
+      'data.items[1].n',
+      'number',
+      "'b'"
+    ],
+    ['missing', t.Object({ a: t.String() }), {}, 'data.a', 'string', 'undefined'],
+    ['of an odd name', t.Object({ 'a/b c': t.String() }), { 'a/b c': 1 }, 'data["a/b c"]', 'string', '1'],
+    ['with its own words', t.String({ error: 'a name' }), 5, 'data', 'a name', '5'],
+    ['nothing at all', t.Object({ a: t.String() }), undefined, 'data', 'object', 'undefined']
+  ] as const) {
+    it(`says where and what: ${name}`, () => {
+      assert.throws(
+        () => data(schema)(value),
+        (error) => {
+          assert.ok(error instanceof ValidationError)
+          assert.equal(error.path, path)
+          assert.equal(error.expected, expected)
+          assert.deepEqual(error.details, { path, expected, received })
+          return true
+        }
+      )
+    })
+  }
+
+  it('says nothing of what a decoder throws', () => {
+    const secret = t
+      .Transform(t.String())
+      .Decode((): string => {
+        throw new Error('secret')
+      })
+      .Encode((value) => value)
+    assert.throws(() => data(t.Object({ a: secret }))({ a: 'x' }), {
+      name: 'ValidationError',
+      message: "data.a: expected a value that can be decoded, received 'x'"
+    })
+  })
+
+  it('takes any value without failing otherwise than by a ValidationError', () => {
+    const check = data(
+      t.Object({
+        a: t.Optional(t.Array(t.Union([t.String(), t.Object({ b: date })]))),
+        c: t.Number({ default: 1 })
+      })
+    )
+    fc.assert(
+      fc.property(fc.anything(), (value) => {
+        try {
+          check(value)
+        } catch (error) {
+          assert.ok(error instanceof ValidationError, String(error))
+        }
+      }),
+      { numRuns: 500 }
+    )
+  })
+
+  it('checks a channel value by value', async () => {
+    const check = data(t.AsyncIterator(t.Object({ n: t.Number() })))
+    async function* values() {
+      yield { n: 1, more: true }
+      yield { n: 'x' }
+    }
+    const checked = check(values()) as AsyncIterator<unknown>
+    assert.deepEqual(await checked.next(), { done: false, value: { n: 1 } })
+    await assert.rejects(checked.next(), { name: 'ValidationError', path: 'data.n' })
+    assert.throws(() => check(5), { path: 'data', expected: 'a stream' })
+  })
+})
+
+describe('a Standard Schema', () => {
+  const schemas = {
+    zod: z.object({ n: z.string().transform(Number) }),
+    valibot: v.object({ n: v.pipe(v.string(), v.transform(Number)) }),
+    arktype: type({ n: 'string.numeric.parse' })
+  }
+  for (const [name, schema] of Object.entries(schemas)) {
+    it(`of ${name} checks and transforms`, () => {
+      assert.deepEqual(data(schema)({ n: '5' }), { n: 5 })
+      assert.throws(
+        () => data(schema)({ n: 5 }),
+        (error) => {
+          assert.ok(error instanceof ValidationError)
+          assert.equal(error.path, 'data.n')
+          assert.equal(error.message, `data.n: ${error.expected}`)
+          assert.equal((error.details as { received: string }).received, '5')
+          return true
+        }
+      )
+    })
+  }
+
+  it('may be asynchronous', async () => {
+    const check = data(z.string().refine(async (text) => text !== 'taken', 'is taken'))
+    assert.equal(await check('free'), 'free')
+    await assert.rejects(check('taken') as Promise<unknown>, {
+      name: 'ValidationError',
+      message: 'data: is taken'
+    })
+  })
+
+  it('of headers and of a response works the same', () => {
+    assert.deepEqual(headers(z.looseObject({ depth: z.coerce.number() }))({ depth: '3', other: 'x' }), {
+      depth: 3,
+      other: 'x'
+    })
+    assert.equal(response(schemas.zod.shape.n)('5'), 5)
+  })
+})
+
+describe("a schema of Elysia's t for headers", () => {
+  it('coerces text, and leaves headers it does not name', () => {
+    const check = headers(t.Object({ depth: t.Number(), 'x-tenant': t.Optional(t.String()) }))
+    assert.deepEqual(check({ depth: '3', traceparent: 'x' }), { depth: 3, traceparent: 'x' })
+    assert.throws(() => check({}), { name: 'ValidationError', path: 'headers.depth' })
+  })
+})
+
+describe("a schema of Elysia's t for the response", () => {
+  it('encodes, fills in and drops', () => {
+    const check = response(t.Object({ at: date, n: t.Number({ default: 1 }) }))
+    assert.deepEqual(check({ at: new Date('2026-01-01'), secret: 1 }), { at: '2026-01-01', n: 1 })
+  })
+
+  it('fails with an error that is no answer', () => {
+    for (const value of [{ a: 5 }, undefined, null]) {
+      assert.throws(
+        () => response(t.Object({ a: t.String() }))(value),
+        (error) => error instanceof ResponseValidationError && error.path.startsWith('response')
+      )
+    }
+    assert.throws(() => response(date)('no date'), ResponseValidationError)
+    assert.throws(() => response(z.string())(5), { name: 'ResponseValidationError', received: 5 })
+  })
+
+  it('coerces nothing', () => {
+    assert.throws(() => response(t.Number())('5'), ResponseValidationError)
+  })
+})
+
+describe('compileSchemas', () => {
+  it('refuses what is no schema', () => {
+    assert.throws(() => compileSchemas({ data: { type: 'string' } as never }), {
+      name: 'ValidationError',
+      path: 'options.data'
+    })
+  })
+})
+
+describe('a stream that is checked', () => {
+  it('stays an Observable', async () => {
+    const check = data(t.AsyncIterator(t.Number()))
+    assert.deepEqual(
+      await lastValueFrom((check(from([1, 2])) as Observable<unknown>).pipe(toArray())),
+      [1, 2]
+    )
+  })
+})

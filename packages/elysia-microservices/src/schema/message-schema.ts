@@ -1,0 +1,96 @@
+/** The schemas of a handler: compiled once, when it is registered. */
+import { isStream, ValidationError } from '@elysia-microservices/transport'
+import { type Check, SchemaViolation, type Violation } from './check.ts'
+import { mapStream } from './mapped-stream.ts'
+import type { AnySchema } from './schema-types.ts'
+import { standardCheck } from './standard-check.ts'
+import { isTypeBox, itemsOf, type SchemaRole, typeBoxCheck } from './typebox-check.ts'
+
+/** Schemas as they are given. */
+export interface SchemaOptions {
+  readonly data?: AnySchema | undefined
+  readonly headers?: AnySchema | undefined
+  readonly response?: AnySchema | undefined
+}
+
+/** Schemas as they are used. Those of data and headers throw a `ValidationError`, which is for the caller. */
+export interface MessageSchema {
+  readonly data?: Check
+  readonly headers?: Check
+  readonly response?: Check
+}
+
+/** A handler's answer is not what its schema says: the server's error, of which a caller learns nothing. */
+export class ResponseValidationError extends Error {
+  override name = 'ResponseValidationError'
+  /** Where the value stands, such as `response.items[2]`. */
+  readonly path: string
+  /** What was expected there, in words. */
+  readonly expected: string
+  /** What stood there. */
+  readonly received: unknown
+
+  constructor({ path, expected, received, message }: Violation, cause: unknown) {
+    super(`response${path}: ${message ?? `expected ${expected}`}`, { cause })
+    this.path = `response${path}`
+    this.expected = expected
+    this.received = received
+  }
+}
+
+/**
+ * Compiles schemas.
+ * @throws {ValidationError} one is neither TypeBox's nor a Standard Schema
+ */
+export function compileSchemas({ data, headers, response }: SchemaOptions): MessageSchema {
+  return {
+    ...(data && { data: dataCheck(data) }),
+    ...(headers && { headers: translated(checkOf(headers, 'headers'), callersFault('headers')) }),
+    ...(response && {
+      response: translated(
+        checkOf(response, 'response'),
+        (violation) => new ResponseValidationError(violation.violation, violation)
+      )
+    })
+  }
+}
+
+/** A channel is checked value by value, while it is read. */
+function dataCheck(schema: AnySchema): Check {
+  const items = itemsOf(schema)
+  const fault = callersFault('data')
+  if (items === undefined) return translated(checkOf(schema, 'data'), fault)
+  const check = translated(checkOf(items, 'data'), fault)
+  return (value) => {
+    if (typeof value === 'object' && value !== null && isStream(value)) return mapStream(value, check)
+    throw new ValidationError('data', 'a stream', value)
+  }
+}
+
+function checkOf(schema: AnySchema, role: SchemaRole): Check {
+  if (isTypeBox(schema)) return typeBoxCheck(schema, role)
+  if (typeof schema['~standard']?.validate === 'function') return standardCheck(schema)
+  throw new ValidationError(`options.${role}`, "a schema of Elysia's t or a Standard Schema", schema)
+}
+
+function callersFault(root: string) {
+  return ({ violation: { path, expected, received, message } }: SchemaViolation) => {
+    const where = `${root}${path}`
+    return new ValidationError(where, expected, received, message && `${where}: ${message}`)
+  }
+}
+
+/** The check with its violations in the error of whoever is at fault. */
+function translated(check: Check, toError: (violation: SchemaViolation) => Error): Check {
+  const rethrow = (error: unknown): never => {
+    throw error instanceof SchemaViolation ? toError(error) : error
+  }
+  return (value) => {
+    try {
+      const checked = check(value)
+      return checked instanceof Promise ? checked.catch(rethrow) : checked
+    } catch (error) {
+      return rethrow(error)
+    }
+  }
+}

@@ -1,0 +1,61 @@
+/** What the compiler knows of a schema: the type of what goes in and of what comes out. */
+import { type Static, type TSchema, t } from 'elysia'
+import type { TTransform } from 'elysia/type-system/types'
+import type { StandardSchema } from './standard-schema.ts'
+
+/** Elysia's `t`, or a schema of zod, valibot, arktype and others. */
+export type AnySchema = TSchema | StandardSchema
+
+// TypeBox has its types twice, for `import` and for `require`, and a project sees one of them through Elysia.
+// So they are taken from Elysia. It does not name the mark of `t.Optional`, which is read off an example.
+const example = () => t.Optional(t.String())
+type Example = ReturnType<typeof example>
+type OptionalSchema = {
+  readonly [Key in keyof Example as Key extends symbol
+    ? Example[Key] extends 'Optional'
+      ? Key
+      : never
+    : never]: 'Optional'
+}
+
+type OrMissing<Schema, Type> = Schema extends OptionalSchema ? Type | undefined : Type
+
+/** What stands before decoding: of `t.Transform` what is transformed, at any depth. */
+type Encoded<Schema> =
+  Schema extends TTransform<infer Input, infer _Output>
+    ? Encoded<Input>
+    : Schema extends { readonly static: infer Type; readonly properties: infer Properties }
+      ? { [Key in keyof Type]: Key extends keyof Properties ? Encoded<Properties[Key]> : Type[Key] }
+      : Schema extends { readonly type: 'array'; readonly items: infer Items extends TSchema }
+        ? Encoded<Items>[]
+        : Schema extends { readonly anyOf: readonly (infer Option)[] }
+          ? EncodedOption<Option>
+          : Schema extends TSchema
+            ? Static<Schema>
+            : never
+
+type EncodedOption<Option> = Option extends TSchema ? Encoded<Option> : never
+
+type StandardSide<Schema, Side extends 'input' | 'output'> = Schema extends {
+  readonly '~standard': { readonly types?: infer Types }
+}
+  ? NonNullable<Types> extends { readonly [Key in Side]: infer Type }
+    ? Type
+    : unknown
+  : unknown
+
+/** What is sent, for a schema of data or headers. */
+export type InputOf<Schema> = Schema extends TSchema
+  ? OrMissing<Schema, Encoded<Schema>>
+  : StandardSide<Schema, 'input'>
+
+/** What the handler gets, for a schema of data or headers. */
+export type OutputOf<Schema> = Schema extends TSchema
+  ? OrMissing<Schema, Static<Schema>>
+  : StandardSide<Schema, 'output'>
+
+/** What the handler returns, for a schema of the response: TypeBox encodes it, a Standard Schema takes it in. */
+export type ReturnOf<Schema> = Schema extends TSchema ? OutputOf<Schema> : InputOf<Schema>
+
+/** What the caller gets, for a schema of the response. */
+export type AnswerOf<Schema> = Schema extends TSchema ? InputOf<Schema> : OutputOf<Schema>

@@ -1,0 +1,34 @@
+/** Checks by a Standard Schema. */
+import { type Check, pathPart, SchemaViolation } from './check.ts'
+import type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
+
+/** The check of a schema; it gives promises where the schema does. */
+export function standardCheck(schema: StandardSchema): Check {
+  const standard = schema['~standard']
+  return (value) => {
+    const result = standard.validate(value)
+    return result instanceof Promise
+      ? result.then((settled) => acceptedValue(settled, value))
+      : acceptedValue(result, value)
+  }
+}
+
+function acceptedValue(result: StandardResult<unknown>, value: unknown): unknown {
+  if (result.issues === undefined) return result.value
+  const [issue] = result.issues
+  if (issue === undefined) throw new SchemaViolation({ path: '', expected: 'another value', received: value })
+  const keys = keysOf(issue)
+  throw new SchemaViolation({
+    path: keys.map(pathPart).join(''),
+    expected: issue.message,
+    received: keys.reduce<unknown>(
+      (at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key],
+      value
+    ),
+    message: issue.message
+  })
+}
+
+function keysOf(issue: StandardIssue): PropertyKey[] {
+  return (issue.path ?? []).map((part) => (typeof part === 'object' ? part.key : part))
+}

@@ -1,0 +1,111 @@
+/** Checks by TypeBox, compiled by Elysia itself, so that `t` means here what it means in a route. */
+import { Kind, OptionalKind } from '@sinclair/typebox'
+import { TransformDecodeError, TransformEncode, Value } from '@sinclair/typebox/value'
+import { getSchemaValidator, type TSchema, t } from 'elysia'
+import { type Check, pathPart, SchemaViolation } from './check.ts'
+
+/** What a schema is for; Elysia coerces bodies, headers and responses each in its own way. */
+export type SchemaRole = 'data' | 'headers' | 'response'
+
+type Validator = NonNullable<ReturnType<typeof getSchemaValidator>>
+type CompileOptions = NonNullable<Parameters<typeof getSchemaValidator>[1]>
+
+/** As for bodies: a number or boolean that is the whole value may come as text. */
+const COERCE_ROOT: NonNullable<CompileOptions['additionalCoerce']> = [
+  { from: t.Number(), to: (schema) => t.Numeric(schema), rootOnly: true },
+  { from: t.Boolean(), to: (schema) => t.BooleanString(schema), rootOnly: true }
+]
+
+const OPTIONS: Record<SchemaRole, CompileOptions> = {
+  data: { normalize: true, additionalCoerce: COERCE_ROOT },
+  // Headers are text, and some are none of the handler's business: those stay.
+  headers: { coerce: true, additionalProperties: true },
+  response: { normalize: true }
+}
+
+/** Whether a schema is TypeBox's. */
+export function isTypeBox(schema: object): schema is TSchema {
+  return Kind in schema
+}
+
+/** The schema of the values, if it is that of a stream: `t.AsyncIterator(…)`. */
+export function itemsOf(schema: object): TSchema | undefined {
+  return Kind in schema && schema[Kind] === 'AsyncIterator'
+    ? (schema as { items?: TSchema }).items
+    : undefined
+}
+
+/** The check of a schema. Data and headers are decoded, responses encoded. */
+export function typeBoxCheck(schema: TSchema, role: SchemaRole): Check {
+  // Elysia types its argument more narrowly than its own `TSchema`.
+  const validator: Validator = getSchemaValidator(schema as never, OPTIONS[role]) as never
+  const compiled = validator.schema as never
+  // Elysia's own flags do not look into arrays; one too many costs time, one too few a wrong value.
+  const hasDefault = JSON.stringify(compiled).includes('"default":')
+  const mayBeMissing = OptionalKind in validator.schema
+  const clean = validator.Clean?.bind(validator)
+  const { hasTransform } = validator
+  return (given) => {
+    if (given === undefined && mayBeMissing && !hasDefault) return undefined
+    // Handlers of one event share its data: defaults are filled into a copy.
+    let value = hasDefault ? Value.Default(compiled, Value.Clone(given)) : given
+    if (hasTransform && role === 'response') value = encode(compiled, value)
+    if (clean !== undefined) value = cleaned(clean, value)
+    if (!validator.Check(value)) throw violationOf(schema, validator, value)
+    return hasTransform && role !== 'response' ? decode(validator, value) : value
+  }
+}
+
+/** Drops unknown properties. What is too odd to be cleaned is told by the check, not by the cleaner. */
+function cleaned(clean: (value: unknown) => unknown, value: unknown): unknown {
+  try {
+    return clean(value)
+  } catch {
+    return value
+  }
+}
+
+function decode(validator: Validator, value: unknown): unknown {
+  try {
+    return validator.Decode(value)
+  } catch (error) {
+    if (!(error instanceof TransformDecodeError)) throw error
+    // What a decoder throws was written for nobody: it is the cause, not the message.
+    throw new SchemaViolation(
+      { path: pathOf(error.path), expected: 'a value that can be decoded', received: error.value },
+      error.error
+    )
+  }
+}
+
+/** Encodes without a check, which would refuse the properties that are dropped next. */
+function encode(schema: never, value: unknown): unknown {
+  try {
+    return TransformEncode(schema, [], value)
+  } catch (error) {
+    throw new SchemaViolation({ path: '', expected: 'a value that can be encoded', received: value }, error)
+  }
+}
+
+function violationOf(given: TSchema, validator: Validator, value: unknown): SchemaViolation {
+  // The schema as it was given: what coercion made of it says "union value" for a number.
+  const error = Value.Errors(given as never, value).First() ?? validator.Errors(value).First()
+  if (error === undefined)
+    return new SchemaViolation({ path: '', expected: 'another value', received: value })
+  const { path, schema, message, value: received } = error
+  const own: unknown = Reflect.get(schema, 'error')
+  return new SchemaViolation({
+    path: pathOf(path),
+    expected: typeof own === 'string' ? own : message.replace(/^Expected (value to be )?/, ''),
+    received
+  })
+}
+
+/** From a JSON pointer. */
+function pathOf(pointer: string): string {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((key) => pathPart(key.replaceAll('~1', '/').replaceAll('~0', '~')))
+    .join('')
+}

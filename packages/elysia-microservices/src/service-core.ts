@@ -1,0 +1,154 @@
+/**
+ * What a service consists of, whatever its type: handlers with their hooks and schemas, in the order in which
+ * they were registered. Hooks and guards concern what is registered after them, as in Elysia.
+ */
+import { type Logger, ValidationError } from '@elysia-microservices/transport'
+import { Environment, type Host } from './hooks/environment.ts'
+import { type Hook, type HookOptions, type HookScope, liftHooks, mergeHooks } from './hooks/hook.ts'
+import { type Macro, readOptions } from './hooks/macro.ts'
+import { compile, type Plan } from './hooks/pipeline.ts'
+import { HandlerRegistry } from './registry.ts'
+import { type HandlerPattern, type Patterns, parsePattern, patternList } from './router/handler-pattern.ts'
+import { prefixPattern } from './router/prefix.ts'
+import type { MessageSchema, SchemaOptions } from './schema/message-schema.ts'
+
+/** Options of a handler: schemas, hooks and macros. */
+export type HandlerOptions = SchemaOptions & HookOptions & Readonly<Record<string, unknown>>
+
+interface Registration {
+  readonly kind: 'message' | 'event'
+  readonly patterns: readonly HandlerPattern[]
+  readonly plan: Plan
+}
+
+/** Schemas for the handlers that have none of their own. */
+interface Guard {
+  readonly scope: HookScope
+  readonly schema: MessageSchema
+}
+
+/** The changing part of a service. */
+export class ServiceCore {
+  readonly environment = new Environment()
+  readonly registry: HandlerRegistry
+  readonly #registrations: Registration[] = []
+  readonly #logger: Logger
+  readonly #macros = new Map<string, Macro>()
+  #hooks: Hook[] = []
+  #guards: Guard[] = []
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+    this.registry = new HandlerRegistry(logger)
+  }
+
+  /**
+   * Registers a handler under the hooks, guards and macros that are there now.
+   * @throws {ValidationError} handler, pattern, schema or an option is not what it must be
+   */
+  add(kind: 'message' | 'event', patterns: Patterns, handler: unknown, options: HandlerOptions = {}): void {
+    if (typeof handler !== 'function') throw new ValidationError('handler', 'a function', handler)
+    const list = patternList(patterns)
+    const own = readOptions(options, this.#macros)
+    this.#register({
+      kind,
+      patterns: list,
+      plan: {
+        handler: handler as Plan['handler'],
+        hooks: mergeHooks(this.#hooks, own.hooks),
+        schema: { ...this.#guardSchema(), ...own.schema },
+        hasParams: list.some((pattern) => ['wildcard', 'regexp'].includes(parsePattern(pattern).kind))
+      }
+    })
+  }
+
+  /** Adds a hook for the handlers to come. */
+  addHook(hook: Hook): void {
+    this.#hooks = mergeHooks(this.#hooks, [hook])
+  }
+
+  /** Adds hooks and schemas for the handlers to come. */
+  addGuard(options: HandlerOptions, scope: HookScope): void {
+    const { hooks, schema } = readOptions(options, this.#macros)
+    this.#hooks = mergeHooks(
+      this.#hooks,
+      hooks.map((hook) => ({ ...hook, scope }))
+    )
+    this.#guards.push({ scope, schema })
+  }
+
+  /** Adds macros; one of a name that is taken replaces it. */
+  addMacros(macros: Readonly<Record<string, Macro>>): void {
+    for (const [name, macro] of Object.entries(macros)) this.#macros.set(name, macro)
+  }
+
+  /** Lets all hooks and guards so far reach further. */
+  widen(scope: 'scoped' | 'global'): void {
+    const wider = <Scoped extends { readonly scope: HookScope }>(item: Scoped): Scoped =>
+      item.scope === 'global' ? item : { ...item, scope }
+    this.#hooks = this.#hooks.map(wider)
+    this.#guards = this.#guards.map(wider)
+  }
+
+  /** Takes over all handlers of another service, and what of its hooks reaches its user. */
+  include(other: ServiceCore): void {
+    this.#adopt(other, (pattern) => pattern)
+    this.#hooks = mergeHooks(this.#hooks, liftHooks(other.#hooks))
+    for (const guard of other.#guards) {
+      if (guard.scope === 'local') continue
+      this.#guards.push(guard.scope === 'global' ? guard : { ...guard, scope: 'local' })
+    }
+  }
+
+  /**
+   * Takes over all handlers of a group, their patterns behind a prefix; nothing else of it reaches further.
+   * @throws {ValidationError} a pattern is no text
+   */
+  includeGroup(group: ServiceCore, prefix?: string): void {
+    this.#adopt(
+      group,
+      prefix === undefined ? (pattern) => pattern : (pattern) => prefixPattern(prefix, pattern)
+    )
+  }
+
+  /** A service for a group: it knows the macros, and gets the hooks when its handlers are taken over. */
+  newGroup(): ServiceCore {
+    const group = new ServiceCore(this.#logger)
+    for (const [name, macro] of this.#macros) group.#macros.set(name, macro)
+    return group
+  }
+
+  /** Takes decorators and store of the app that the service is used in. */
+  join(host: Host): void {
+    this.environment.join(host)
+    this.compileAll()
+  }
+
+  /** Compiles all handlers anew: with the decorators, store and errors there are now. */
+  compileAll(): void {
+    this.registry.replaceAll(this.#registrations.map((registration) => this.#compiled(registration)))
+  }
+
+  #adopt(other: ServiceCore, rename: (pattern: HandlerPattern) => HandlerPattern): void {
+    this.environment.include(other.environment)
+    for (const [name, macro] of other.#macros) if (!this.#macros.has(name)) this.#macros.set(name, macro)
+    for (const { kind, patterns, plan } of other.#registrations) {
+      const hooks = mergeHooks(this.#hooks, plan.hooks)
+      const schema = { ...this.#guardSchema(), ...plan.schema }
+      this.#register({ kind, patterns: patterns.map(rename), plan: { ...plan, hooks, schema } })
+    }
+  }
+
+  #register(registration: Registration): void {
+    this.registry.add(this.#compiled(registration))
+    this.#registrations.push(registration)
+  }
+
+  #compiled({ kind, patterns, plan }: Registration) {
+    return { kind, patterns, handler: compile(plan, this.environment) }
+  }
+
+  #guardSchema(): MessageSchema {
+    return Object.assign({}, ...this.#guards.map(({ schema }) => schema))
+  }
+}

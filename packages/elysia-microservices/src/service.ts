@@ -1,0 +1,244 @@
+/** The type of a service: what can be chained, and what each call makes of the type. */
+import type { SocketAddress } from '@elysia-microservices/transport'
+import type { AnyElysia } from 'elysia'
+import type { HookScope } from './hooks/hook.ts'
+import type { ErrorClass } from './hooks/known-errors.ts'
+import type { ListenOptions } from './options.ts'
+import type { Patterns } from './router/handler-pattern.ts'
+import type { AnySchema } from './schema/schema-types.ts'
+import type {
+  Added,
+  Addition,
+  AfterContext,
+  ErrorContext,
+  ErrorsOf,
+  HandlerOptions,
+  HookContext
+} from './types/hooks.ts'
+import type { Macros, MacroValues } from './types/macro.ts'
+import type { NameOf, Prefixed } from './types/pattern.ts'
+import type {
+  ContextOf,
+  Empty,
+  EmptyScope,
+  Extras,
+  ScopeTypes,
+  Widened,
+  With,
+  WithSchemas,
+  WithService
+} from './types/scope.ts'
+import type {
+  EventsOf,
+  EventTypeOf,
+  HandlerContext,
+  MessagesOf,
+  MessageTypeOf,
+  Returned,
+  ScopeOf,
+  Typed
+} from './types/service.ts'
+
+/**
+ * A service: handlers of message and event patterns. It is an Elysia plugin (`app.use(service)`), and its
+ * type tells `connect<typeof service>()` what callers may ask.
+ */
+export interface Microservice<Messages = Empty, Events = Empty, Scope extends ScopeTypes = EmptyScope>
+  extends Typed<Messages, Events, Scope> {
+  /** The plugin itself: Elysia calls it in `app.use(service)`. Handlers get the app's decorators and store. */
+  <App extends AnyElysia>(app: App): App
+
+  /**
+   * Answers requests of a pattern with what the handler returns: a value, or a promise, Observable or
+   * (async) iterator of values.
+   * @throws {ValidationError} the pattern has a handler already, or it or an option is not what it must be
+   */
+  message<
+    const Given extends Patterns,
+    Result extends Returned<Scope, Response>,
+    Data extends AnySchema | undefined = undefined,
+    Headers extends AnySchema | undefined = undefined,
+    Response extends AnySchema | undefined = undefined,
+    Annotated = unknown
+  >(
+    pattern: Given,
+    handler: (context: HandlerContext<Scope, Given, Data, Headers, Annotated>) => Result,
+    options?: HandlerOptions<Scope, Data, Headers, Response>
+  ): Microservice<
+    Messages & {
+      readonly [Name in NameOf<Given>]: MessageTypeOf<Scope, Data, Headers, Response, Annotated, Result>
+    },
+    Events,
+    Scope
+  >
+
+  /**
+   * Takes events of a pattern. All handlers whose pattern matches run; one that fails stops no other.
+   * @throws {ValidationError} the pattern or an option is not what it must be
+   */
+  event<
+    const Given extends Patterns,
+    Data extends AnySchema | undefined = undefined,
+    Headers extends AnySchema | undefined = undefined,
+    Annotated = unknown
+  >(
+    pattern: Given,
+    handler: (context: HandlerContext<Scope, Given, Data, Headers, Annotated>) => unknown,
+    options?: Omit<HandlerOptions<Scope, Data, Headers, undefined>, 'response'>
+  ): Microservice<
+    Messages,
+    Events & { readonly [Name in NameOf<Given>]: EventTypeOf<Scope, Data, Headers, Annotated> },
+    Scope
+  >
+
+  /**
+   * Takes over the handlers of another service, with their hooks; its own hooks reach here as far as their
+   * scope says. Of an Elysia app, takes decorators and store.
+   * @throws {ValidationError} both answer the same message pattern
+   */
+  use<Service extends Typed & { readonly message: unknown }>(
+    service: Service
+  ): Microservice<
+    Messages & MessagesOf<Service>,
+    Events & EventsOf<Service>,
+    WithService<Scope, ScopeOf<Service>>
+  >
+  use<App extends AnyElysia>(app: App): Microservice<Messages, Events, With<Scope, 'context', ContextOf<App>>>
+
+  /**
+   * Handlers whose patterns stand behind a prefix: `create` in the group `orders` is `orders.create`. Hooks of
+   * the group concern only the group.
+   * @throws {ValidationError} the prefix has wildcards, or a pattern is no text
+   */
+  group<const Prefix extends string, Group extends Typed>(
+    prefix: Prefix,
+    define: (group: Microservice<Empty, Empty, Scope>) => Group
+  ): Microservice<
+    Messages & Prefixed<Prefix, MessagesOf<Group>>,
+    Events & Prefixed<Prefix, EventsOf<Group>>,
+    Scope
+  >
+
+  /**
+   * Schemas, hooks and macros for the handlers that follow, or only for those that `define` registers. A
+   * schema of a handler replaces that of a guard.
+   */
+  guard<
+    Group extends Typed,
+    Data extends AnySchema | undefined = undefined,
+    Headers extends AnySchema | undefined = undefined,
+    Response extends AnySchema | undefined = undefined
+  >(
+    options: HandlerOptions<Scope, Data, Headers, Response>,
+    define: (group: Microservice<Empty, Empty, WithSchemas<Scope, Data, Headers, Response>>) => Group
+  ): Microservice<Messages & MessagesOf<Group>, Events & EventsOf<Group>, Scope>
+  guard<
+    Data extends AnySchema | undefined = undefined,
+    Headers extends AnySchema | undefined = undefined,
+    Response extends AnySchema | undefined = undefined
+  >(
+    options: HandlerOptions<Scope, Data, Headers, Response> & { readonly as?: HookScope }
+  ): Microservice<Messages, Events, WithSchemas<Scope, Data, Headers, Response>>
+
+  /**
+   * Adds values to what handlers get.
+   * @throws {ValidationError} a message has a field of that name
+   */
+  decorate<const Name extends string, Value>(
+    name: Name,
+    value: Value
+  ): Microservice<Messages, Events, With<Scope, 'context', { readonly [Key in Name]: Value }>>
+  decorate<Values extends object>(
+    values: Values
+  ): Microservice<Messages, Events, With<Scope, 'context', Values>>
+
+  /** Adds values to the store, which handlers get as `store` and may change. */
+  state<const Name extends string, Value>(
+    name: Name,
+    value: Value
+  ): Microservice<Messages, Events, With<Scope, 'context', { readonly store: { [Key in Name]: Value } }>>
+  state<Values extends object>(
+    values: Values
+  ): Microservice<Messages, Events, With<Scope, 'context', { readonly store: Values }>>
+
+  /** Adds what the hook returns to what handlers get; runs before schemas. An `Error` returned is thrown. */
+  derive<Result extends Addition>(
+    hook: (context: HookContext<Scope>) => Result
+  ): Microservice<Messages, Events, With<Scope, 'local', Added<Result>>>
+  derive<const As extends HookScope, Result extends Addition>(
+    options: { readonly as: As },
+    hook: (context: HookContext<Scope>) => Result
+  ): Microservice<Messages, Events, With<Scope, As, Added<Result>>>
+
+  /** Adds what the hook returns to what handlers get; runs after schemas. An `Error` returned is thrown. */
+  resolve<Result extends Addition>(
+    hook: (context: HookContext<Scope>) => Result
+  ): Microservice<Messages, Events, With<Scope, 'local', Added<Result>>>
+  resolve<const As extends HookScope, Result extends Addition>(
+    options: { readonly as: As },
+    hook: (context: HookContext<Scope>) => Result
+  ): Microservice<Messages, Events, With<Scope, As, Added<Result>>>
+
+  /** Runs before handlers; what it returns (but `undefined`) is the answer instead of the handler's. */
+  onBeforeHandle(hook: (context: HookContext<Scope>) => unknown): Microservice<Messages, Events, Scope>
+  onBeforeHandle(
+    options: { readonly as: HookScope },
+    hook: (context: HookContext<Scope>) => unknown
+  ): Microservice<Messages, Events, Scope>
+
+  /** Runs after handlers; what it returns (but `undefined`) replaces the answer. */
+  onAfterHandle(
+    hook: (context: AfterContext<HookContext<Scope>>) => unknown
+  ): Microservice<Messages, Events, Scope>
+  onAfterHandle(
+    options: { readonly as: HookScope },
+    hook: (context: AfterContext<HookContext<Scope>>) => unknown
+  ): Microservice<Messages, Events, Scope>
+
+  /**
+   * Runs when a schema, a hook or a handler failed, in a stream too. What it returns (but `undefined`) is the
+   * answer; an `Error`, or what it throws, is the error.
+   */
+  onError(
+    hook: (context: ErrorContext<HookContext<Scope>, Scope>) => unknown
+  ): Microservice<Messages, Events, Scope>
+  onError(
+    options: { readonly as: HookScope },
+    hook: (context: ErrorContext<HookContext<Scope>, Scope>) => unknown
+  ): Microservice<Messages, Events, Scope>
+
+  /**
+   * Makes classes of errors known by a code. Callers get an error of theirs as an `RpcError` with that code,
+   * its message and its `details`: register no class whose messages are not for callers.
+   */
+  error<const Code extends string, Failure extends Error>(
+    code: Code,
+    type: ErrorClass<Failure>
+  ): Microservice<Messages, Events, With<Scope, 'errors', { readonly [Key in Code]: Failure }>>
+  error<Classes extends Readonly<Record<string, ErrorClass>>>(
+    classes: Classes
+  ): Microservice<Messages, Events, With<Scope, 'errors', ErrorsOf<Classes>>>
+
+  /**
+   * Names hooks and schemas, for options of handlers and guards: `{ role: 'admin' }` calls the macro `role`
+   * with `'admin'`; a macro that is no function is used by `true`.
+   */
+  macro<const Given extends Macros<Extras<Scope>>>(
+    macros: Given
+  ): Microservice<Messages, Events, With<Scope, 'macros', MacroValues<Given>>>
+
+  /** Lets all hooks and guards so far reach the service that uses this one, or also all above. */
+  as<const To extends 'scoped' | 'global'>(scope: To): Microservice<Messages, Events, Widened<Scope, To>>
+
+  /**
+   * Starts to listen, without an app or before one does. Does nothing if it listens already.
+   * @throws {ListenError} the port is taken or not allowed
+   */
+  listen(where?: number | ListenOptions): Promise<this>
+
+  /** Takes no more connections, lets work in flight end (see `drain`), closes. */
+  stop(): Promise<void>
+
+  /** Where the service listens, with the real port; `undefined` while it does not. */
+  readonly address: SocketAddress | undefined
+}

@@ -1,0 +1,202 @@
+/** What the compiler knows inside handlers and hooks. The assertions are types: a wrong one does not compile. */
+import { describe, it } from 'node:test'
+import { type } from 'arktype'
+import { Elysia, t } from 'elysia'
+import { expectTypeOf } from 'expect-type'
+import * as v from 'valibot'
+import { z } from 'zod'
+import { type Message, microservice, type RpcError, type ValidationError } from '../index.ts'
+
+const newService = () => microservice({ transport: 'tcp' })
+
+/** Compiled, never run. */
+function schemas() {
+  newService()
+    .message('typebox', ({ data }) => expectTypeOf(data).toEqualTypeOf<number[]>(), {
+      data: t.Array(t.Number())
+    })
+    .message('transform', ({ data }) => expectTypeOf(data).toEqualTypeOf<Date>(), {
+      data: t
+        .Transform(t.String())
+        .Decode((text) => new Date(text))
+        .Encode((date) => date.toISOString())
+    })
+    .message('zod', ({ data }) => expectTypeOf(data).toEqualTypeOf<{ a: number }>(), {
+      data: z.object({ a: z.string().transform(Number) })
+    })
+    .message('valibot', ({ data }) => expectTypeOf(data).toEqualTypeOf<string>(), { data: v.string() })
+    .message('arktype', ({ data }) => expectTypeOf(data).toEqualTypeOf<{ a: string }>(), {
+      data: type({ a: 'string' })
+    })
+    .message('headers', ({ headers }) => expectTypeOf(headers).toEqualTypeOf<{ tenant: string }>(), {
+      headers: t.Object({ tenant: t.String() })
+    })
+    .message('annotated', ({ data }: Message<string>) => data, { response: t.String() })
+    .message('nothing', ({ data, headers }) => {
+      expectTypeOf(data).toEqualTypeOf<unknown>()
+      expectTypeOf(headers).toEqualTypeOf<Readonly<Record<string, string>>>()
+    })
+    .event('event', ({ data }) => expectTypeOf(data).toEqualTypeOf<{ id: number }>(), {
+      data: t.Object({ id: t.Number() })
+    })
+    .message('with hooks', ({ data }) => expectTypeOf(data).toEqualTypeOf<number>(), {
+      data: t.Number(),
+      beforeHandle: ({ data }) => expectTypeOf(data).toEqualTypeOf<number>(),
+      afterHandle: [({ data, response }) => [expectTypeOf(data).toEqualTypeOf<number>(), response]],
+      error: ({ code }) => code
+    })
+}
+
+function responses() {
+  newService()
+    .message('value', () => 'a', { response: t.Literal('a') })
+    .message('promise', async () => ({ id: 1 }), { response: t.Object({ id: t.Number() }) })
+    .message('decoded', () => new Date(), {
+      response: t
+        .Transform(t.String())
+        .Decode((text) => new Date(text))
+        .Encode((date) => date.toISOString())
+    })
+    .message(
+      'stream',
+      async function* () {
+        yield 1
+      },
+      { response: t.Number() }
+    )
+    .message('input of a Standard Schema', () => '5', { response: z.string().transform(Number) })
+    // @ts-expect-error the response is a text
+    .message('wrong value', () => 1, { response: t.String() })
+    .message(
+      'wrong stream',
+      // @ts-expect-error the values are texts
+      async function* () {
+        yield 1
+      },
+      { response: t.String() }
+    )
+    // @ts-expect-error there is no such option
+    .message('misspelt', () => 1, { dta: t.Number() })
+    // @ts-expect-error the data is a number
+    .message('annotated otherwise', ({ data }: Message<string>) => data, { data: t.Number() })
+}
+
+function params() {
+  newService()
+    .message('orders.*', ({ params }) => expectTypeOf(params).toEqualTypeOf<readonly [string]>())
+    .message('a.*.b.>', ({ params }) => expectTypeOf(params).toEqualTypeOf<readonly [string, string]>())
+    .message(['a.*', 'b'], ({ params }) =>
+      expectTypeOf(params).toEqualTypeOf<readonly [string] | readonly []>()
+    )
+    .message(/^a-(\d+)$/, ({ params }) => [
+      expectTypeOf(params[0]).toEqualTypeOf<string | undefined>(),
+      expectTypeOf(params.groups).toEqualTypeOf<Readonly<Record<string, string | undefined>> | undefined>()
+    ])
+    // @ts-expect-error an exact pattern has nothing to stand for
+    .message('exact', ({ params }) => params)
+}
+
+class NotFound extends Error {
+  readonly id = 5
+}
+
+function hooks() {
+  newService()
+    .decorate('db', { find: (id: number) => ({ id }) })
+    .decorate({ clock: () => Date.now() })
+    .state('count', 0)
+    .state({ name: 'x' })
+    .derive(({ headers }) => ({ tenant: headers['tenant'] ?? 'none' }))
+    .derive(({ tenant }) => (tenant === 'none' ? new Error('no tenant') : { upper: tenant.toUpperCase() }))
+    .resolve(async ({ db }) => ({ user: db.find(1) }))
+    .error('NOT_FOUND', NotFound)
+    .error({ RANGE: RangeError })
+    .onBeforeHandle(({ user, upper }) => {
+      expectTypeOf(user).toEqualTypeOf<{ id: number }>()
+      expectTypeOf(upper).toEqualTypeOf<string>()
+    })
+    .onError((context) => {
+      if (context.code === 'NOT_FOUND') expectTypeOf(context.error).toEqualTypeOf<NotFound>()
+      if (context.code === 'RANGE') expectTypeOf(context.error).toEqualTypeOf<RangeError>()
+      if (context.code === 'VALIDATION') expectTypeOf(context.error).toEqualTypeOf<ValidationError>()
+      if (context.code === 'RPC') expectTypeOf(context.error).toEqualTypeOf<RpcError>()
+      if (context.code === 'UNKNOWN') expectTypeOf(context.error).toEqualTypeOf<unknown>()
+      expectTypeOf(context.code).toEqualTypeOf<'NOT_FOUND' | 'RANGE' | 'VALIDATION' | 'RPC' | 'UNKNOWN'>()
+    })
+    .message('all', ({ db, clock, store, tenant, upper, user }) => {
+      expectTypeOf(db.find).returns.toEqualTypeOf<{ id: number }>()
+      expectTypeOf(clock()).toEqualTypeOf<number>()
+      store.count += 1
+      expectTypeOf(store.name).toEqualTypeOf<string>()
+      expectTypeOf(tenant).toEqualTypeOf<string>()
+      expectTypeOf(upper).toEqualTypeOf<string>()
+      expectTypeOf(user).toEqualTypeOf<{ id: number }>()
+    })
+    // @ts-expect-error nothing of that name
+    .message('unknown', ({ nothing }) => nothing)
+}
+
+function scopes() {
+  const used = newService()
+    .derive(() => ({ mine: 1 }))
+    .derive({ as: 'scoped' }, () => ({ near: 'a' }))
+    .resolve({ as: 'global' }, () => ({ far: true }))
+  const user = newService()
+    .use(used)
+    .message('x', ({ near, far }) => [
+      expectTypeOf(near).toEqualTypeOf<string>(),
+      expectTypeOf(far).toEqualTypeOf<boolean>()
+    ])
+    // @ts-expect-error a local hook stays with its service
+    .message('y', ({ mine }) => mine)
+  newService()
+    .use(user)
+    .message('x', ({ far }) => expectTypeOf(far).toEqualTypeOf<boolean>())
+    // @ts-expect-error a scoped hook reaches one service up
+    .message('y', ({ near }) => near)
+  newService()
+    .use(used.as('global'))
+    .message('x', ({ mine, near }) => [mine, near])
+}
+
+function guards() {
+  newService()
+    .guard({ data: t.Object({ id: t.Number() }), beforeHandle: ({ data }) => void data.id })
+    .message('guarded', ({ data }) => expectTypeOf(data).toEqualTypeOf<{ id: number }>())
+    .message('own', ({ data }) => expectTypeOf(data).toEqualTypeOf<string>(), { data: t.String() })
+  newService()
+    .guard({ data: t.Number(), response: t.String() }, (g) =>
+      g
+        .message('inside', ({ data }) => String(expectTypeOf(data).toEqualTypeOf<number>()))
+        // @ts-expect-error the guard wants a text
+        .message('wrong', () => 1)
+    )
+    .message('outside', ({ data }) => expectTypeOf(data).toEqualTypeOf<unknown>())
+  newService()
+    .macro({
+      role: (_role: 'admin' | 'user') => ({ beforeHandle: () => {} }),
+      logged: { afterHandle: () => {} }
+    })
+    .message('a', () => 1, { role: 'admin', logged: true })
+    // @ts-expect-error there is no such role
+    .message('b', () => 1, { role: 'nobody' })
+}
+
+function hosts() {
+  const app = new Elysia().decorate('db', { size: 1 }).state('visits', 0)
+  microservice<typeof app>({ transport: 'tcp' }).message('x', ({ db, store }) => [
+    expectTypeOf(db).toEqualTypeOf<{ size: number }>(),
+    expectTypeOf(store.visits).toEqualTypeOf<number>()
+  ])
+  newService()
+    .use(app)
+    .message('x', ({ db, store }) => [db.size, store.visits])
+}
+
+describe('the types in handlers', () => {
+  it('are as the assertions of this file say, which compiles', () => {
+    for (const check of [schemas, responses, params, hooks, scopes, guards, hosts]) {
+      expectTypeOf(check).toBeFunction()
+    }
+  })
+})

@@ -1,0 +1,24 @@
+/** What a handler gets. */
+import type { Connection, Headers } from '@elysia-microservices/transport'
+
+/** One request or event: its data, and what travelled beside it. */
+export interface Message<Data = unknown, HeaderValues = Headers> {
+  /** What the caller sent; `undefined` if nothing. With a schema: checked and decoded. */
+  readonly data: Data
+  /** The pattern as the caller wrote it; an object pattern as its JSON text. */
+  readonly pattern: string
+  /** Headers the caller sent; empty if none. With a schema: checked and decoded. */
+  readonly headers: HeaderValues
+  /** What was sent beside the data, as it came; `undefined` if nothing. */
+  readonly metadata: unknown
+  /** Aborts when nobody waits for the result any more: work should stop then. Never for events. */
+  readonly signal: AbortSignal
+  /** Milliseconds the caller waits, counted from its sending; `undefined` if it does not say. */
+  readonly deadline: number | undefined
+  /** Whether the caller waits for an answer. */
+  readonly kind: 'request' | 'event'
+  /** The connection the message came on. */
+  readonly connection: Connection
+  /** Kind of the transport the message came by. */
+  readonly transport: 'tcp'
+}

@@ -1,0 +1,110 @@
+/** Patterns as types: which names callers may use, and what wildcards stand for. */
+import type { PatternParams } from '../router/handler-pattern.ts'
+import type { Empty } from './scope.ts'
+
+/** One of the patterns of a handler. */
+export type OnePattern<Given> = Given extends readonly (infer One)[] ? One : Given
+
+type HasWildcard = `${string}*${string}` | `${string}>${string}`
+
+/** `orders.*` as the texts it matches: `orders.${string}`. */
+type WildcardTexts<Text extends string> = Text extends `${infer Head}.${infer Tail}`
+  ? `${Head extends '*' ? string : Head}.${WildcardTexts<Tail>}`
+  : Text extends '*' | '>'
+    ? string
+    : Text
+
+/** A name only if it says something: what any text fits tells nothing from a mistake. */
+type Named<Name> = string extends Name ? never : number extends Name ? never : Name
+
+/**
+ * The names under which a pattern stands in the type of its service; `never` for patterns that the compiler
+ * cannot tell from others: RegExp, `*` and `>` by themselves, text known at run time only.
+ */
+export type NameOf<Given> =
+  OnePattern<Given> extends infer One
+    ? One extends string
+      ? string extends One
+        ? never
+        : Named<One extends HasWildcard ? WildcardTexts<One> : One>
+      : One extends number
+        ? Named<One>
+        : One extends RegExp
+          ? never
+          : ObjectName<One>
+    : never
+
+/** The canonical text of an object of up to four texts and numbers; `never` for others. */
+export type ObjectName<One> =
+  One extends Readonly<Record<string, string | number | boolean>>
+    ? string extends keyof One
+      ? never
+      : Named<`{${Pairs<One, keyof One & string>}}`>
+    : never
+
+/** Key and value of every key, in every order: the compiler cannot sort. */
+type Pairs<
+  One,
+  Keys extends string,
+  Depth extends readonly unknown[] = [],
+  Key extends string = Keys
+> = Depth['length'] extends 4
+  ? never
+  : Key extends Keys
+    ? [Exclude<Keys, Key>] extends [never]
+      ? Pair<One, Key>
+      : `${Pair<One, Key>},${Pairs<One, Exclude<Keys, Key>, [...Depth, Key]>}`
+    : never
+
+type Pair<One, Key extends string> = Key extends keyof One
+  ? One[Key] extends string
+    ? `"${Key}":"${One[Key]}"`
+    : One[Key] extends number | boolean
+      ? `"${Key}":${One[Key]}`
+      : never
+  : never
+
+/** The object of a canonical text; `never` for a name that is none. */
+export type ObjectOf<Name> = Name extends `{${infer Body}}` ? Flat<Parsed<Body>> : never
+
+type Parsed<Body extends string> = Body extends `"${infer Key}":"${infer Value}","${infer Rest}`
+  ? { readonly [K in Key]: Value } & Parsed<`"${Rest}`>
+  : Body extends `"${infer Key}":"${infer Value}"`
+    ? { readonly [K in Key]: Value }
+    : Body extends `"${infer Key}":${infer Value extends number | boolean},"${infer Rest}`
+      ? { readonly [K in Key]: Value } & Parsed<`"${Rest}`>
+      : Body extends `"${infer Key}":${infer Value extends number | boolean}`
+        ? { readonly [K in Key]: Value }
+        : never
+
+type Flat<Type> = { [Key in keyof Type]: Type[Key] }
+
+/** What wildcards stand for: one text each. */
+type WildcardParams<Text extends string> = Text extends `${infer Head}.${infer Tail}`
+  ? Head extends '*'
+    ? readonly [string, ...WildcardParams<Tail>]
+    : WildcardParams<Tail>
+  : Text extends '*' | '>'
+    ? readonly [string]
+    : readonly []
+
+type ParamsOf<One> = One extends RegExp
+  ? PatternParams
+  : One extends '>'
+    ? readonly []
+    : One extends HasWildcard
+      ? WildcardParams<One>
+      : readonly []
+
+/** `{ params }` for patterns with wildcards or groups, nothing for exact ones. */
+export type ParamsContext<Given> = [Exclude<ParamsOf<OnePattern<Given>>, readonly []>] extends [never]
+  ? Empty
+  : {
+      /** What wildcards or groups of the pattern stand for, in their order. */
+      readonly params: ParamsOf<OnePattern<Given>>
+    }
+
+/** Records by the names of a group's handlers, behind its prefix. */
+export type Prefixed<Prefix extends string, Types> = {
+  readonly [Name in keyof Types as Name extends string | number ? `${Prefix}.${Name}` : never]: Types[Name]
+}

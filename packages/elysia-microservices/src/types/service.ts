@@ -1,0 +1,132 @@
+/** The types a service carries: which patterns it answers, with what data and what values. */
+import type { Observable } from 'rxjs'
+import type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
+import type { Message } from './message.ts'
+import type { ParamsContext } from './pattern.ts'
+import type { Empty, Extras, ScopeTypes } from './scope.ts'
+
+/** What a message pattern takes and gives. */
+export interface MessageType<Data = unknown, Value = unknown, Stream = boolean, Headers = unknown> {
+  /** What callers send. */
+  readonly data: Data
+  /** What one answer, or each value of a stream, is. */
+  readonly value: Value
+  /** `true`: a stream of values, `false`: one value, `boolean`: either. */
+  readonly stream: Stream
+  /** Headers callers must send; `unknown` if any or none. */
+  readonly headers: Headers
+}
+
+/** What an event pattern takes. */
+export interface EventType<Data = unknown, Headers = unknown> {
+  /** What senders send. */
+  readonly data: Data
+  /** Headers senders must send; `unknown` if any or none. */
+  readonly headers: Headers
+}
+
+/** A function that answers a message: with a value, or a promise, Observable or (async) iterator of values. */
+export type MessageHandler<Data = unknown, Result = unknown> = (message: Message<Data>) => Result
+
+/** A function that takes an event. What it returns is awaited or subscribed to, and then dropped. */
+export type EventHandler<Data = unknown> = (message: Message<Data>) => unknown
+
+/** What a handler may return to give many values. */
+export type AnyStream<Value = unknown> = Observable<Value> | AsyncIterable<Value> | Generator<Value>
+
+/** The values a caller receives from a handler that returns `Result`. */
+export type ValueOf<Result> = ValueIn<Awaited<Result>>
+
+type ValueIn<Result> =
+  Result extends Observable<infer Value>
+    ? Value
+    : Result extends AsyncIterable<infer Value>
+      ? Value
+      : Result extends Generator<infer Value>
+        ? Value
+        : Result
+
+/** Whether a handler that returns `Result` gives a stream; `boolean` if that is known at run time only. */
+export type StreamOf<Result> = [Result] extends [never] ? boolean : IsStream<Awaited<Result>>
+
+type IsStream<Result> = unknown extends Result ? boolean : Result extends AnyStream ? true : false
+
+/** A schema, or that of a guard, or what the handler's annotation says. */
+type Chosen<Schema, Guard, None, Side extends keyof Sides<unknown>> = Schema extends AnySchema
+  ? Sides<Schema>[Side]
+  : Guard extends AnySchema
+    ? Sides<Guard>[Side]
+    : None
+
+interface Sides<Schema> {
+  readonly input: InputOf<Schema>
+  readonly output: OutputOf<Schema>
+  readonly returned: ReturnOf<Schema>
+  readonly answer: AnswerOf<Schema>
+}
+
+/** What a handler gets. */
+export type HandlerContext<Scope extends ScopeTypes, Given, Data, Headers, Annotated> = Message<
+  Chosen<Data, Scope['schema']['data'], Annotated, 'output'>,
+  Chosen<Headers, Scope['schema']['headers'], Message['headers'], 'output'>
+> &
+  ParamsContext<Given> &
+  Extras<Scope>
+
+/** What a handler may return: with a schema of the response, values that fit it. */
+export type Returned<Scope extends ScopeTypes, Response> =
+  Chosen<Response, Scope['schema']['response'], unknown, 'returned'> extends infer Value
+    ? unknown extends Value
+      ? unknown
+      : Loose<Value> | AnyStream<Loose<Value>> | Promise<Loose<Value> | AnyStream<Loose<Value>>>
+    : never
+
+/**
+ * A type without its literals and tuples. The compiler makes `{ kind: 'a' }` a `{ kind: string }` before it
+ * looks at the schema; whether the text is the right one is for the schema to find at run time.
+ */
+type Loose<Type> = Type extends string
+  ? string
+  : Type extends number
+    ? number
+    : Type extends boolean
+      ? boolean
+      : Type extends (...args: never[]) => unknown
+        ? Type
+        : Type extends readonly (infer Item)[]
+          ? readonly Loose<Item>[]
+          : Type extends object
+            ? { [Key in keyof Type]: Loose<Type[Key]> }
+            : Type
+
+/** The type of a message pattern; schemas win over what the handler says. */
+export type MessageTypeOf<Scope extends ScopeTypes, Data, Headers, Response, Annotated, Result> = MessageType<
+  Chosen<Data, Scope['schema']['data'], Annotated, 'input'>,
+  Chosen<Response, Scope['schema']['response'], ValueOf<Result>, 'answer'>,
+  StreamOf<Result>,
+  Chosen<Headers, Scope['schema']['headers'], unknown, 'input'>
+>
+
+/** The type of an event pattern. */
+export type EventTypeOf<Scope extends ScopeTypes, Data, Headers, Annotated> = EventType<
+  Chosen<Data, Scope['schema']['data'], Annotated, 'input'>,
+  Chosen<Headers, Scope['schema']['headers'], unknown, 'input'>
+>
+
+/** Carries types for `connect` and for services that use this one; has no values. */
+export interface Typed<Messages = unknown, Events = unknown, Scope = unknown> {
+  readonly '~messages'?: Messages
+  readonly '~events'?: Events
+  readonly '~scope'?: Scope
+}
+
+type Carried<Service, Key extends keyof Typed> = Service extends { readonly [K in Key]?: infer Types }
+  ? Types & Empty
+  : Empty
+
+/** The message patterns of a service. */
+export type MessagesOf<Service> = Carried<Service, '~messages'>
+/** The event patterns of a service. */
+export type EventsOf<Service> = Carried<Service, '~events'>
+/** What else a service carries. */
+export type ScopeOf<Service> = Extract<Carried<Service, '~scope'>, ScopeTypes>

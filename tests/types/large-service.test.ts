@@ -1,0 +1,84 @@
+/** A service of 500 patterns, as one chain: it and its client compile. How long that takes is printed. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { testsFolder, tsc } from '../workspace.ts'
+
+const run = promisify(execFile)
+const PATTERNS = 500
+const folder = join(testsFolder, 'dist', `large-service-${process.pid}`)
+
+/** Some of each kind: with and without schemas, streams, events, hooks, objects, wildcards. */
+function handlerOf(index: number): string {
+  const name = `area${index % 20}.action${index}`
+  switch (index % 8) {
+    case 0:
+      return `.message('${name}', ({ data }: Message<number[]>) => data.length)`
+    case 1:
+      return `.message('${name}', async function* ({ data, db }) { yield { n: data.n, at: db.now() } }, {
+        data: t.Object({ n: t.Number(), tags: t.Optional(t.Array(t.String())) })
+      })`
+    case 2:
+      return `.event('${name}', ({ data }) => void data.id, { data: t.Object({ id: t.Number() }) })`
+    case 3:
+      return `.message({ cmd: '${name}', v: ${index} }, async () => 'text')`
+    case 4:
+      return `.message('${name}.*', ({ params }) => params[0])`
+    case 5:
+      return `.message('${name}', ({ data }) => ({ id: data.id, name: 'x' }), {
+        data: t.Object({ id: t.Number() }),
+        response: t.Object({ id: t.Number(), name: t.String() })
+      })`
+    case 6:
+      return `.message('${name}', ({ data }) => data.toUpperCase(), { data: z.string() })`
+    default:
+      return `.message(['${name}', '${name}.old'], ({ user }: { user: string }) => user)`
+  }
+}
+
+const service = `
+import { t } from 'elysia'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import { z } from 'zod'
+const service = microservice({ transport: 'tcp' })
+  .decorate('db', { now: () => Date.now() })
+  .derive(() => ({ user: 'x' }))
+${Array.from({ length: PATTERNS }, (_, index) => handlerOf(index)).join('\n')}
+const client = connect<typeof service>({ port: 1 })
+export const first: Promise<number> = client.request('area0.action0', [1])
+export const text: Promise<string> = client.request({ cmd: 'area3.action3', v: 3 })
+export const last: Promise<string> = client.request('area14.action494', 'a')
+export const stream: AsyncIterableIterator<{ n: number; at: number }> = client.stream('area1.action1', { n: 1 })
+export const wildcard: Promise<string> = client.request('area4.action4.7')
+// @ts-expect-error there is no such pattern
+client.request('area0.action1000')
+// @ts-expect-error the data is a list of numbers
+client.request('area0.action0', 'a')
+`
+
+describe(`a service of ${PATTERNS} patterns`, () => {
+  before(() => {
+    mkdirSync(folder, { recursive: true })
+    const compilerOptions = {
+      target: 'es2023',
+      module: 'nodenext',
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      types: ['node']
+    }
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+    writeFileSync(join(folder, 'service.ts'), service)
+  })
+  after(() => rmSync(folder, { recursive: true, force: true }))
+
+  it('compiles, as does its client', async () => {
+    const began = performance.now()
+    await run(tsc, ['-p', folder]).catch((error: { stdout: string }) => assert.fail(error.stdout))
+    console.log(`${PATTERNS} patterns are checked in ${((performance.now() - began) / 1000).toFixed(1)} s`)
+  })
+})
