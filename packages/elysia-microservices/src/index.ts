@@ -54,6 +54,8 @@ export type {
   WithService
 } from './types/scope.ts'
 export type {
+  Answers,
+  AnswersOf,
   AnyStream,
   EventHandler,
   EventsOf,
@@ -63,6 +65,8 @@ export type {
   MessagesOf,
   MessageType,
   MessageTypeOf,
+  NoAnswers,
+  PrefixedAnswers,
   ScopeOf,
   StreamOf,
   Typed,

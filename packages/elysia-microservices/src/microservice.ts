@@ -14,6 +14,7 @@ import type { ListenOptions, MicroserviceOptions } from './options.ts'
 import type { Microservice } from './service.ts'
 import { ServiceCore } from './service-core.ts'
 import type { ContextOf, Empty, EmptyScope, With } from './types/scope.ts'
+import type { NoAnswers } from './types/service.ts'
 
 const DEFAULT_DRAIN = 10_000
 
@@ -25,7 +26,7 @@ const DEFAULT_DRAIN = 10_000
 export function microservice(options: MicroserviceOptions): Microservice
 export function microservice<App extends AnyElysia>(
   options: MicroserviceOptions
-): Microservice<Empty, Empty, With<EmptyScope, 'context', ContextOf<App>>>
+): Microservice<NoAnswers, Empty, With<EmptyScope, 'context', ContextOf<App>>>
 export function microservice(options: MicroserviceOptions): Microservice {
   const { transport, controllers = [], drain = DEFAULT_DRAIN, ...serverOptions } = options
   if (transport !== 'tcp') throw new ValidationError('options.transport', "'tcp'", transport)

@@ -29,13 +29,17 @@ import type {
   WithService
 } from './types/scope.ts'
 import type {
+  Answers,
+  AnswersOf,
   EventsOf,
   EventTypeOf,
   HandlerContext,
-  MessagesOf,
   MessageTypeOf,
+  NoAnswers,
+  PrefixedAnswers,
   Returned,
   ScopeOf,
+  StreamOf,
   Typed
 } from './types/service.ts'
 
@@ -65,9 +69,12 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     handler: (context: HandlerContext<Scope, Given, Data, Headers, Annotated>) => Result,
     options?: HandlerOptions<Scope, Data, Headers, Response>
   ): Microservice<
-    Messages & {
-      readonly [Name in NameOf<Given>]: MessageTypeOf<Scope, Data, Headers, Response, Annotated, Result>
-    },
+    Messages &
+      Answers<
+        NameOf<Given>,
+        MessageTypeOf<Scope['schema'], Data, Headers, Response, Annotated, Result>,
+        StreamOf<Result>
+      >,
     Events,
     Scope
   >
@@ -87,7 +94,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     options?: Omit<HandlerOptions<Scope, Data, Headers, undefined>, 'response'>
   ): Microservice<
     Messages,
-    Events & { readonly [Name in NameOf<Given>]: EventTypeOf<Scope, Data, Headers, Annotated> },
+    Events & { readonly [Name in NameOf<Given>]: EventTypeOf<Scope['schema'], Data, Headers, Annotated> },
     Scope
   >
 
@@ -99,7 +106,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   use<Service extends Typed & { readonly message: unknown }>(
     service: Service
   ): Microservice<
-    Messages & MessagesOf<Service>,
+    Messages & AnswersOf<Service>,
     Events & EventsOf<Service>,
     WithService<Scope, ScopeOf<Service>>
   >
@@ -112,9 +119,9 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
    */
   group<const Prefix extends string, Group extends Typed>(
     prefix: Prefix,
-    define: (group: Microservice<Empty, Empty, Scope>) => Group
+    define: (group: Microservice<NoAnswers, Empty, Scope>) => Group
   ): Microservice<
-    Messages & Prefixed<Prefix, MessagesOf<Group>>,
+    Messages & PrefixedAnswers<Prefix, AnswersOf<Group>>,
     Events & Prefixed<Prefix, EventsOf<Group>>,
     Scope
   >
@@ -130,8 +137,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     Response extends AnySchema | undefined = undefined
   >(
     options: HandlerOptions<Scope, Data, Headers, Response>,
-    define: (group: Microservice<Empty, Empty, WithSchemas<Scope, Data, Headers, Response>>) => Group
-  ): Microservice<Messages & MessagesOf<Group>, Events & EventsOf<Group>, Scope>
+    define: (group: Microservice<NoAnswers, Empty, WithSchemas<Scope, Data, Headers, Response>>) => Group
+  ): Microservice<Messages & AnswersOf<Group>, Events & EventsOf<Group>, Scope>
   guard<
     Data extends AnySchema | undefined = undefined,
     Headers extends AnySchema | undefined = undefined,
