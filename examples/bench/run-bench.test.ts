@@ -15,6 +15,7 @@ describe('a measurement', () => {
     ['elysia', '--connections=1'],
     ['nest', '--connections=1'],
     ['elysia', '--method=send'],
+    ['nest', '--method=send'],
     ['elysia', '--protocol=nest'],
     ['elysia', '--client=nest'],
     ['nest', '--client=elysia'],

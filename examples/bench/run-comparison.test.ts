@@ -3,7 +3,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import type { Comparison } from './report/comparison.ts'
+import { type Comparison, isMeasured } from './report/comparison.ts'
+import type { Measurement } from './report/measurement.ts'
 import { childOf, isRunning, run, start, until } from './test-support/command.ts'
 
 const SHORT = ['--duration=0.2', '--warmup=0.1', '--concurrency=4']
@@ -21,16 +22,16 @@ describe('a comparison', () => {
     assert.equal(code, 0, stderr)
     const { contests, options, environment } = JSON.parse(await readFile(out, 'utf8')) as Comparison
     assert.equal(options.runs, 2)
-    assert.equal(environment.bun, Bun.version)
+    assert.equal(environment?.bun, Bun.version)
     assert.deepEqual(
-      contests.map(({ client, connections, pairs }) => [client, connections, pairs.length]),
+      contests.map(({ client, connections, rounds }) => [client, connections, rounds.length]),
       [
         ['own', 4, 2],
         ['own', 1, 2]
       ]
     )
     const runs = [0, 1].flatMap((run) =>
-      contests.flatMap(({ pairs }) => [pairs[run]!.elysia, pairs[run]!.nest])
+      contests.flatMap(({ rounds }) => rounds[run]!.filter((outcome) => isMeasured(outcome)))
     )
     assert.deepEqual(
       runs.map(({ target, client }) => [target, client]),
@@ -58,7 +59,11 @@ describe('a comparison', () => {
     assert.equal(code, 0, stderr)
     const { contests } = JSON.parse(await readFile(out, 'utf8')) as Comparison
     assert.deepEqual(
-      contests.map(({ client, connections, pairs }) => [client, connections, pairs[0]!.elysia.client]),
+      contests.map(({ client, connections, rounds }) => [
+        client,
+        connections,
+        (rounds[0]![0] as Measurement).client
+      ]),
       [
         ['nest', 1, 'nest'],
         ['raw', 1, 'raw']

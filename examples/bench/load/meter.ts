@@ -67,8 +67,8 @@ export class Meter {
   }
 }
 
-/** Nest's clients fail with strings and plain objects, too. */
-function describe(reason: unknown): string {
+/** Why something failed, in words. Nest's clients fail with strings and plain objects, too. */
+export function describe(reason: unknown): string {
   if (reason instanceof Error) return reason.message || reason.name
   return typeof reason === 'string' ? reason : JSON.stringify(reason)
 }

@@ -1,11 +1,13 @@
 /** A server that the bench starts and stops: its process, from the command to the last signal. */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
 import { BenchError } from '../errors.ts'
-import type { Runtime } from '../options/bench-options.ts'
+import { deferred } from './deferred.ts'
+import { BENCH_FOLDER } from './folder.ts'
 import { pinned } from './pinning.ts'
+import { commandFor, type Runtime } from './runtime.ts'
 
-const BENCH_FOLDER = join(import.meta.dirname, '..')
 /** Milliseconds a server gets to listen, and to end after SIGTERM. */
 const PATIENCE = { start: 20_000, stop: 3_000 }
 
@@ -23,11 +25,12 @@ export interface ServerOptions {
 /** Every process started here that has not ended, also one that does not listen yet. */
 const running = new Set<ServerProcess>()
 
-type Child = Bun.Subprocess<'pipe', 'pipe', 'inherit'>
+type Child = ChildProcessByStdio<Writable, Readable, null>
 
 export class ServerProcess {
   readonly pid: number
-  readonly exited: Promise<number>
+  /** Resolves to the exit code, `null` after a signal. */
+  readonly exited: Promise<number | null>
   readonly #child: Child
   #port = 0
 
@@ -37,8 +40,15 @@ export class ServerProcess {
    * @throws BenchError if it ends or stays silent instead
    */
   static async start(options: ServerOptions): Promise<ServerProcess> {
+    const { program, runtime, host } = options
+    const [command, ...args] = pinned(options.cpu, [
+      ...commandFor(runtime, program),
+      `--host=${host}`,
+      `--port=${options.port}`,
+      '--with-parent'
+    ])
     const server = new ServerProcess(
-      Bun.spawn(pinned(options.cpu, command(options)), {
+      spawn(command!, args, {
         cwd: BENCH_FOLDER,
         env: { ...process.env, NODE_ENV: 'production' },
         // The server ends when its stdin does: see `--with-parent`.
@@ -50,7 +60,7 @@ export class ServerProcess {
       server.kill()
       const code = await server.exited
       throw new BenchError(
-        `The server ${options.program} (${options.runtime}) did not start on ${options.host}:${options.port}: ` +
+        `The server ${program} (${runtime}) did not start on ${host}:${options.port}: ` +
           `exit code ${code}. Start it by hand to see why.`
       )
     }
@@ -60,10 +70,16 @@ export class ServerProcess {
 
   private constructor(child: Child) {
     this.#child = child
-    this.pid = child.pid
-    this.exited = child.exited
+    // A process id of nobody, where not even the runtime could be started: `exited` tells.
+    this.pid = child.pid ?? 0
+    const exited = deferred<number | null>()
+    child.once('exit', (code) => exited.resolve(code))
+    child.once('error', () => exited.resolve(null))
+    // A server that is gone cannot be told anything; `exited` says so.
+    child.stdin.on('error', () => {})
+    this.exited = exited.promise
     running.add(this)
-    void child.exited.then(() => running.delete(this))
+    void this.exited.then(() => running.delete(this))
   }
 
   /** Where it listens. */
@@ -94,62 +110,16 @@ process.on('exit', () => {
   for (const server of running) server.kill()
 })
 
-const command = ({ program, runtime, host, port }: ServerOptions): string[] => [
-  ...(runtime === 'bun'
-    ? [process.execPath, join(BENCH_FOLDER, `${program}.ts`)]
-    : [nodePath(), compiled(program)]),
-  `--host=${host}`,
-  `--port=${port}`,
-  '--with-parent'
-]
-
-function compiled(program: string): string {
-  const path = join(BENCH_FOLDER, 'dist', `${program}.js`)
-  if (existsSync(path)) return path
-  throw new BenchError(
-    `--runtime=node runs dist/${program}.js, which is not there. Run \`npm run build\` first.`
-  )
-}
-
-/** Node on PATH. Where there is none, `bun run` puts Bun there under Node's name, which would measure Bun. */
-function nodePath(): string {
-  const path = Bun.which('node')
-  if (path !== null && nodeVersion() !== null) return path
-  throw new BenchError('--runtime=node needs Node on the PATH, and found none.')
-}
-
-/** The version of Node on PATH, `null` if there is none. */
-export function nodeVersion(): string | null {
-  if (Bun.which('node') === null) return null
-  const { success, stdout } = Bun.spawnSync([
-    'node',
-    '-p',
-    'process.versions.bun ? "" : process.versions.node'
-  ])
-  return success ? stdout.toString().trim() || null : null
-}
-
 /** Reads a server's stdout to its end, so that it never blocks; `undefined` if it ends or `milliseconds` pass first. */
-async function listeningPort(
-  stdout: ReadableStream<Uint8Array>,
-  milliseconds: number
-): Promise<number | undefined> {
-  const { promise, resolve } = Promise.withResolvers<number | undefined>()
+async function listeningPort(stdout: Readable, milliseconds: number): Promise<number | undefined> {
+  const { promise, resolve } = deferred<number | undefined>()
   const timer = setTimeout(resolve, milliseconds, undefined)
-  const decoder = new TextDecoder()
-  const read = async () => {
-    let said = ''
-    let found = false
-    for await (const chunk of stdout) {
-      if (found) continue
-      said += decoder.decode(chunk, { stream: true })
-      const port = /^listening on tcp:\/\/.+:(\d+)$/m.exec(said)?.[1]
-      found = port !== undefined
-      if (found) resolve(Number(port))
-    }
-    resolve(undefined)
-  }
-  void read()
+  const lines = createInterface({ input: stdout })
+  lines.on('line', (line) => {
+    const port = /^listening on tcp:\/\/.+:(\d+)$/.exec(line)?.[1]
+    if (port !== undefined) resolve(Number(port))
+  })
+  lines.once('close', () => resolve(undefined))
   const port = await promise
   clearTimeout(timer)
   return port

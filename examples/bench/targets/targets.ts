@@ -1,4 +1,4 @@
-/** What can be measured and who can ask: one row per target, one per client. A new peer is a row here. */
+/** What can be measured and who can ask: one row per target, one per client. A new peer is a row in each. */
 import type { OpenEchoClient } from './echo-client.ts'
 
 export const targetNames = ['elysia', 'nest'] as const
@@ -13,16 +13,39 @@ export interface Target {
   /** Its server, started by the bench or by hand; path without extension, below the bench's folder. */
   readonly server: string
   /** The client its users have. */
-  readonly client: Exclude<ClientName, 'raw'>
+  readonly client: ClientName
+  /** The package that is measured; absent where there is none. */
+  readonly package?: string
 }
 
 export const targets: Readonly<Record<TargetName, Target>> = {
-  elysia: { port: 7001, server: 'servers/elysia', client: 'elysia' },
-  nest: { port: 7002, server: 'servers/nest', client: 'nest' }
+  elysia: { port: 7001, server: 'servers/elysia', client: 'elysia', package: 'elysia-microservices' },
+  nest: { port: 7002, server: 'servers/nest', client: 'nest', package: '@nestjs/microservices' }
 }
 
-/** Loaded on use, so that nothing of one peer runs in the process that measures the other. */
-export const echoClients: Readonly<Record<Exclude<ClientName, 'raw'>, () => Promise<OpenEchoClient>>> = {
-  elysia: async () => (await import('./elysia-client.ts')).openEchoClient,
-  nest: async () => (await import('./nest-client.ts')).openEchoClient
+/** What a client may let one choose. */
+export type Choice = 'method' | 'protocol' | 'codec'
+
+export interface Client {
+  /** The targets that understand it. */
+  readonly asks: readonly TargetName[]
+  readonly choices: readonly Choice[]
+  /** How many of it one process can have. */
+  readonly limit?: { readonly connections: number; readonly why: string }
+  /** Loaded on use, so that nothing of one peer runs in the process that measures another. `null`: no client at all. */
+  readonly load: (() => Promise<OpenEchoClient>) | null
+}
+
+export const clients: Readonly<Record<ClientName, Client>> = {
+  elysia: {
+    asks: ['elysia', 'nest'],
+    choices: ['method', 'protocol', 'codec'],
+    load: async () => (await import('./elysia-client.ts')).openEchoClient
+  },
+  nest: {
+    asks: ['elysia', 'nest'],
+    choices: ['method'],
+    load: async () => (await import('./nest-client.ts')).openEchoClient
+  },
+  raw: { asks: ['elysia', 'nest'], choices: [], load: null }
 }
