@@ -76,14 +76,21 @@ async function measureServer(
 
 /** Starts the server, unless one is listening. `undefined`: one is. */
 async function findServer(options: BenchOptions, pinning: Pinning): Promise<ServerProcess | undefined> {
-  const { host, port, spawn, target, runtime } = options
+  const { host, port, spawn, target, runtime, shape } = options
   if (port !== 0 && (await isListening(host, port))) return undefined
   if (!spawn) {
     throw new BenchError(
       `No server is listening on ${host}:${port}. Start it (\`bun run ${target}\`), or leave --no-spawn out.`
     )
   }
-  return ServerProcess.start({ program: targets[target].server, runtime, host, port, cpu: pinning.server })
+  return ServerProcess.start({
+    program: targets[target].server,
+    runtime,
+    host,
+    port,
+    shape,
+    cpu: pinning.server
+  })
 }
 
 function isListening(host: string, port: number): Promise<boolean> {

@@ -185,5 +185,12 @@ describe('a measurement that cannot be', () => {
 })
 
 function startServer(program: string): Promise<ServerProcess> {
-  return ServerProcess.start({ program, runtime: 'bun', host: '127.0.0.1', port: 0, cpu: null })
+  return ServerProcess.start({
+    program,
+    runtime: 'bun',
+    host: '127.0.0.1',
+    port: 0,
+    shape: 'flat',
+    cpu: null
+  })
 }

@@ -11,6 +11,8 @@ let elsewhere: ReturnType<typeof spawnBench> | undefined
 
 await runCommand(
   async () => {
+    // As the servers run: libraries are slower, and some chatty, in development.
+    process.env.NODE_ENV = 'production'
     const flags = process.argv.slice(2)
     const options = readBenchOptions(flags)
     if (options === 'help') {

@@ -3,6 +3,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { BenchError } from '../errors.ts'
+import type { ShapeName } from '../payload/payload.ts'
 import { deferred } from './deferred.ts'
 import { BENCH_FOLDER } from './folder.ts'
 import { pinned } from './pinning.ts'
@@ -16,6 +17,8 @@ export interface ServerOptions {
   readonly program: string
   readonly runtime: Runtime
   readonly host: string
+  /** What it will echo. */
+  readonly shape: ShapeName
   /** 0: any free port. */
   readonly port: number
   /** CPU it runs on; `null`: any. */
@@ -40,11 +43,12 @@ export class ServerProcess {
    * @throws BenchError if it ends or stays silent instead
    */
   static async start(options: ServerOptions): Promise<ServerProcess> {
-    const { program, runtime, host } = options
+    const { program, runtime, host, shape } = options
     const [command, ...args] = pinned(options.cpu, [
       ...commandFor(runtime, program),
       `--host=${host}`,
       `--port=${options.port}`,
+      `--shape=${shape}`,
       '--with-parent'
     ])
     const server = new ServerProcess(

@@ -25,6 +25,12 @@ const PACKAGES = [
   '@nestjs/microservices',
   '@nestjs/core',
   '@nestjs/common',
+  'moleculer',
+  '@grpc/grpc-js',
+  '@grpc/proto-loader',
+  'rsocket-core',
+  'rsocket-tcp-client',
+  'rsocket-tcp-server',
   'rxjs',
   'hdr-histogram-js'
 ]

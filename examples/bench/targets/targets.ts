@@ -1,10 +1,11 @@
 /** What can be measured and who can ask: one row per target, one per client. A new peer is a row in each. */
 import type { OpenEchoClient } from './echo-client.ts'
 
-export const targetNames = ['elysia', 'nest'] as const
+export const targetNames = ['elysia', 'nest', 'raw', 'moleculer', 'grpc', 'rsocket-js'] as const
 export type TargetName = (typeof targetNames)[number]
 
-export const clientNames = ['elysia', 'nest', 'raw'] as const
+/** `raw` speaks Nest's wire, encoded beforehand; `socket` sends bare bytes. */
+export const clientNames = ['elysia', 'nest', 'raw', 'socket', 'moleculer', 'grpc', 'rsocket-js'] as const
 export type ClientName = (typeof clientNames)[number]
 
 export interface Target {
@@ -20,7 +21,11 @@ export interface Target {
 
 export const targets: Readonly<Record<TargetName, Target>> = {
   elysia: { port: 7001, server: 'servers/elysia', client: 'elysia', package: 'elysia-microservices' },
-  nest: { port: 7002, server: 'servers/nest', client: 'nest', package: '@nestjs/microservices' }
+  nest: { port: 7002, server: 'servers/nest', client: 'nest', package: '@nestjs/microservices' },
+  raw: { port: 7003, server: 'servers/raw', client: 'socket' },
+  moleculer: { port: 7004, server: 'servers/moleculer', client: 'moleculer', package: 'moleculer' },
+  grpc: { port: 7005, server: 'servers/grpc', client: 'grpc', package: '@grpc/grpc-js' },
+  'rsocket-js': { port: 7006, server: 'servers/rsocket-js', client: 'rsocket-js', package: 'rsocket-core' }
 }
 
 /** What a client may let one choose. */
@@ -47,5 +52,26 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     choices: ['method'],
     load: async () => (await import('./nest-client.ts')).openEchoClient
   },
-  raw: { asks: ['elysia', 'nest'], choices: [], load: null }
+  raw: { asks: ['elysia', 'nest'], choices: [], load: null },
+  socket: {
+    asks: ['raw'],
+    choices: [],
+    load: async () => (await import('./socket-client.ts')).openEchoClient
+  },
+  moleculer: {
+    asks: ['moleculer'],
+    choices: [],
+    limit: { connections: 500, why: 'each is a whole node, with a listener and two sockets' },
+    load: async () => (await import('./moleculer-client.ts')).openEchoClient
+  },
+  grpc: {
+    asks: ['grpc'],
+    choices: [],
+    load: async () => (await import('./grpc-client.ts')).openEchoClient
+  },
+  'rsocket-js': {
+    asks: ['rsocket-js'],
+    choices: [],
+    load: async () => (await import('./rsocket-js-client.ts')).openEchoClient
+  }
 }
