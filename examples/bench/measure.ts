@@ -9,7 +9,7 @@ import type { BenchOptions } from './options/bench-options.ts'
 import { makePayload } from './payload/payload.ts'
 import { deferred } from './process/deferred.ts'
 import { type Pinning, pinSelf, planPinning } from './process/pinning.ts'
-import { cpuMicroseconds, residentMegabytes } from './process/proc-stat.ts'
+import { cpuMicroseconds, peakMegabytes, residentMegabytes } from './process/proc-stat.ts'
 import { ServerProcess } from './process/server-process.ts'
 import { describeEnvironment } from './report/environment.ts'
 import { describeMeasurement, type Measurement, type Usage } from './report/measurement.ts'
@@ -49,6 +49,7 @@ async function measureServer(
   const environment = describeEnvironment(pinning)
   const exited = started?.exited ?? NEVER
   const meter = new Meter()
+  const rssIdle = await idleMegabytes(started)
   const load = await openLoad(options, port, meter)
   const startedAt = new Date()
   const hideProgress = showProgress(options.target, meter, options.warmup + options.duration, {
@@ -63,14 +64,16 @@ async function measureServer(
   const alive = await pass(options.duration, exited)
   meter.stop()
   const clientCpu = process.cpuUsage(cpu.client)
-  const usage: Usage = {
+  const used = {
     serverCpuUs: pid === null ? null : difference(cpuMicroseconds(pid), cpu.server),
     clientCpuUs: clientCpu.user + clientCpu.system,
     serverRssMb: pid === null ? null : residentMegabytes(pid)
   }
   await load.finish(alive ? PATIENCE.alive : PATIENCE.gone)
+  const rssPeak = pid === null ? null : peakMegabytes(pid)
   hideProgress()
   await load.close()
+  const usage: Usage = { ...used, rssIdle, rssPeak, rssAfter: await idleMegabytes(started) }
   return describeMeasurement(options, { port, pid }, meter, usage, startedAt, environment)
 }
 
@@ -120,6 +123,11 @@ async function openLoad(options: BenchOptions, port: number, meter: Meter): Prom
     }
   )
   return new ClosedLoop({ clients: opened, concurrency, payload, meter })
+}
+
+/** What the server holds in memory when it has nothing to do and no garbage; `null` where that cannot be known. */
+async function idleMegabytes(server: ServerProcess | undefined): Promise<number | null> {
+  return server !== undefined && (await server.collectGarbage()) ? residentMegabytes(server.pid) : null
 }
 
 /** Waits; resolves to `false` at once if the server ends first. */

@@ -1,6 +1,6 @@
 /** A server that the bench starts and stops: its process, from the command to the last signal. */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { createInterface } from 'node:readline'
+import { createInterface, type Interface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { BenchError } from '../errors.ts'
 import type { ShapeName } from '../payload/payload.ts'
@@ -9,8 +9,8 @@ import { BENCH_FOLDER } from './folder.ts'
 import { pinned } from './pinning.ts'
 import { commandFor, type Runtime } from './runtime.ts'
 
-/** Milliseconds a server gets to listen, and to end after SIGTERM. */
-const PATIENCE = { start: 20_000, stop: 3_000 }
+/** Milliseconds a server gets to listen, to collect its garbage, and to end after SIGTERM. */
+const PATIENCE = { start: 20_000, collect: 5_000, stop: 3_000 }
 
 export interface ServerOptions {
   /** Path of the program without extension, below the bench's folder. */
@@ -35,6 +35,8 @@ export class ServerProcess {
   /** Resolves to the exit code, `null` after a signal. */
   readonly exited: Promise<number | null>
   readonly #child: Child
+  /** Read to the end, so that the server never blocks on it. */
+  readonly #lines: Interface
   #port = 0
 
   /**
@@ -59,8 +61,8 @@ export class ServerProcess {
         stdio: ['pipe', 'pipe', 'inherit']
       })
     )
-    const port = await listeningPort(server.#child.stdout, PATIENCE.start)
-    if (port === undefined) {
+    const said = await server.#hear(/^listening on tcp:\/\/.+:(\d+)$/, PATIENCE.start)
+    if (said === undefined) {
       server.kill()
       const code = await server.exited
       throw new BenchError(
@@ -68,7 +70,7 @@ export class ServerProcess {
           `exit code ${code}. Start it by hand to see why.`
       )
     }
-    server.#port = port
+    server.#port = Number(said[1])
     return server
   }
 
@@ -82,6 +84,7 @@ export class ServerProcess {
     // A server that is gone cannot be told anything; `exited` says so.
     child.stdin.on('error', () => {})
     this.exited = exited.promise
+    this.#lines = createInterface({ input: child.stdout })
     running.add(this)
     void this.exited.then(() => running.delete(this))
   }
@@ -91,12 +94,35 @@ export class ServerProcess {
     return this.#port
   }
 
+  /** Makes it collect its garbage. `false`: it cannot, or is gone. */
+  async collectGarbage(): Promise<boolean> {
+    const answer = this.#hear(/^(not )?collected$/, PATIENCE.collect)
+    this.#child.stdin.write('gc\n')
+    return (await answer)?.[0] === 'collected'
+  }
+
   /** Resolves once the process is gone: SIGTERM, and SIGKILL if that is not enough. */
   async stop(): Promise<void> {
     this.#child.kill('SIGTERM')
     const timer = setTimeout(() => this.kill(), PATIENCE.stop)
     await this.exited
     clearTimeout(timer)
+  }
+
+  /** The next line that it says and that matches; `undefined` if it ends or `milliseconds` pass first. */
+  async #hear(pattern: RegExp, milliseconds: number): Promise<RegExpExecArray | undefined> {
+    const { promise, resolve } = deferred<RegExpExecArray | undefined>()
+    const read = (line: string) => {
+      const match = pattern.exec(line)
+      if (match !== null) resolve(match)
+    }
+    const timer = setTimeout(resolve, milliseconds, undefined)
+    void this.exited.then(() => resolve(undefined))
+    this.#lines.on('line', read)
+    const match = await promise
+    this.#lines.off('line', read)
+    clearTimeout(timer)
+    return match
   }
 
   kill(): void {
@@ -113,18 +139,3 @@ export async function stopServers(): Promise<void> {
 process.on('exit', () => {
   for (const server of running) server.kill()
 })
-
-/** Reads a server's stdout to its end, so that it never blocks; `undefined` if it ends or `milliseconds` pass first. */
-async function listeningPort(stdout: Readable, milliseconds: number): Promise<number | undefined> {
-  const { promise, resolve } = deferred<number | undefined>()
-  const timer = setTimeout(resolve, milliseconds, undefined)
-  const lines = createInterface({ input: stdout })
-  lines.on('line', (line) => {
-    const port = /^listening on tcp:\/\/.+:(\d+)$/.exec(line)?.[1]
-    if (port !== undefined) resolve(Number(port))
-  })
-  lines.once('close', () => resolve(undefined))
-  const port = await promise
-  clearTimeout(timer)
-  return port
-}

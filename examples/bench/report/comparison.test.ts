@@ -33,6 +33,9 @@ const measurement = (figures: Partial<Measurement>): Measurement => ({
   serverCpuUsPerRequest: 10,
   clientCpuUsPerRequest: 10,
   serverRssMb: 50,
+  rssIdle: 40,
+  rssPeak: 60,
+  rssAfter: 45,
   serverPid: 1,
   startedAt: '2026-01-01T00:00:00.000Z',
   environment: {
@@ -177,7 +180,10 @@ describe('the table', () => {
     assert.match(table, /echo of a string, 200 B · clients and servers under bun/)
     assert.match(table, /elysia's own client speaks rsocket, data as json$/m)
     assert.match(table, /connection per client · 10 requests at a time · each with its own client/)
-    assert.match(table, /^elysia +12,346 +1\.000 +2\.000 +3\.000 +4\.000 +10\.00 +10\.00 +– +0$/m)
+    assert.match(
+      table,
+      /^elysia +12,346 +1\.000 +2\.000 +3\.000 +4\.000 +10\.00 +10\.00 +– +40\.0 +60\.0 +45\.0 +0$/m
+    )
     assert.match(table, /^elysia ÷ nest +2\.47x +1\.00x/m)
     assert.match(table, /nest is ahead of elysia in nothing\./)
   })

@@ -14,7 +14,10 @@ export const figures = {
   max: { title: 'max ms', digits: 3, better: 'lower' },
   serverCpuUsPerRequest: { title: 'server µs/req', digits: 2, better: 'lower' },
   clientCpuUsPerRequest: { title: 'client µs/req', digits: 2, better: 'lower' },
-  serverRssMb: { title: 'server MiB', digits: 1, better: 'lower' }
+  serverRssMb: { title: 'server MiB', digits: 1, better: 'lower' },
+  rssIdle: { title: 'idle MiB', digits: 1, better: 'lower' },
+  rssPeak: { title: 'peak MiB', digits: 1, better: 'lower' },
+  rssAfter: { title: 'after MiB', digits: 1, better: 'lower' }
 } as const
 export type Figure = keyof typeof figures
 export const figureNames = Object.keys(figures) as Figure[]

@@ -37,6 +37,10 @@ export interface Measurement extends Latencies {
   readonly clientCpuUsPerRequest: number | null
   /** MiB at the end of the measurement; `null` where it cannot be known. */
   readonly serverRssMb: number | null
+  /** MiB of the server: idle before the load, the most ever, idle after the load. Idle is after a garbage collection. */
+  readonly rssIdle: number | null
+  readonly rssPeak: number | null
+  readonly rssAfter: number | null
   readonly serverPid: number | null
   readonly startedAt: string
   readonly environment: Environment
@@ -47,6 +51,9 @@ export interface Usage {
   readonly serverCpuUs: number | null
   readonly clientCpuUs: number
   readonly serverRssMb: number | null
+  readonly rssIdle: number | null
+  readonly rssPeak: number | null
+  readonly rssAfter: number | null
 }
 
 export interface MeasuredServer {
@@ -70,6 +77,7 @@ export function describeMeasurement(
   const { completed, errors, seconds } = meter
   const perRequest = (microseconds: number | null) =>
     microseconds === null || completed === 0 ? null : round(microseconds / completed, 3)
+  const megabytes = (value: number | null) => (value === null ? null : round(value, 1))
   return {
     target,
     client,
@@ -93,7 +101,10 @@ export function describeMeasurement(
     firstError: meter.firstError ?? null,
     serverCpuUsPerRequest: perRequest(usage.serverCpuUs),
     clientCpuUsPerRequest: perRequest(usage.clientCpuUs),
-    serverRssMb: usage.serverRssMb === null ? null : round(usage.serverRssMb, 1),
+    serverRssMb: megabytes(usage.serverRssMb),
+    rssIdle: megabytes(usage.rssIdle),
+    rssPeak: megabytes(usage.rssPeak),
+    rssAfter: megabytes(usage.rssAfter),
     serverPid: server.pid,
     startedAt: startedAt.toISOString(),
     environment
