@@ -71,6 +71,41 @@ describe('a comparison', () => {
     )
   })
 
+  it('takes any targets, asks them as told, and says what could not be measured', async () => {
+    const out = join(folder, 'targets.json')
+    const { code, stdout, stderr } = await run(
+      'run-comparison.ts',
+      '--runs=1',
+      '--duration=0.2',
+      '--warmup=0',
+      '--concurrency=1',
+      '--payload=0',
+      '--targets=elysia,raw',
+      '--method=send',
+      '--runtime=node',
+      `--out=${out}`
+    )
+    // Without a payload there is nothing that a bare socket could echo.
+    assert.equal(code, 1)
+    assert.match(stdout, /^raw was not measured: The socket client cannot connect .* without a protocol/m)
+    assert.match(stderr, /The socket client cannot connect/)
+    const { base, options, contests, environment } = JSON.parse(await readFile(out, 'utf8')) as Comparison
+    assert.deepEqual([base, options.targets, options.method], ['elysia', ['elysia', 'raw'], 'send'])
+    assert.notEqual(environment?.node, null)
+    const [elysia, raw] = contests[0]!.results
+    assert.deepEqual([elysia?.errors, elysia?.notMeasured, elysia?.failed], [0, 0, false])
+    assert.deepEqual([raw?.notMeasured, raw?.failed], [1, true])
+    assert.equal((contests[0]!.rounds[0]![0] as Measurement).method, 'send')
+  })
+
+  it('says what a peer cannot do and goes on', async () => {
+    const flags = ['--runs=1', '--duration=0.2', '--warmup=0', '--concurrency=1', '--clients=nest']
+    const out = join(folder, 'obstacle.json')
+    const { code, stdout } = await run('run-comparison.ts', ...flags, '--targets=nest,grpc', `--out=${out}`)
+    assert.equal(code, 0)
+    assert.match(stdout, /^grpc was not measured: the nest client does not speak its protocol$/m)
+  })
+
   it('that is interrupted leaves neither a measurement nor a server behind', async () => {
     const comparison = start('run-comparison.ts', '--duration=3600', `--out=${join(folder, 'never.json')}`)
     const bench = await until(() => childOf(comparison.pid, 'run-bench'))
