@@ -4,11 +4,13 @@
  */
 import { AsyncResource } from 'node:async_hooks'
 import { consume, ErrorAnswer, isStream, type ResultSink } from '@elysia-microservices/transport'
-import type { ArgumentsHost } from '@nestjs/common'
+import { type ArgumentsHost, Logger } from '@nestjs/common'
 import { BaseRpcExceptionFilter } from '@nestjs/microservices'
 import { catchError, concatMap, finalize, isObservable, Observable, of, throwError } from 'rxjs'
 
 const filter = new BaseRpcExceptionFilter()
+/** By the name under which Nest reports what its filters cannot tell the caller. */
+const logger = new Logger('RpcExceptionsHandler')
 /** Nest's default filter does not look at it. */
 const NO_HOST = undefined as unknown as ArgumentsHost
 
@@ -22,6 +24,15 @@ export function answerOfUnfiltered(error: unknown): ErrorAnswer {
     }
   })
   return new ErrorAnswer(answer)
+}
+
+/**
+ * An error that Nest's filters have let through: the caller gets it as it is. An `Error` without own fields is
+ * `{}` to it, as in Nest; so that it does not get lost with a filter that fails, it is logged.
+ */
+function answerOfFiltered(error: unknown): ErrorAnswer {
+  if (error instanceof Error && Object.keys(error).length === 0) logger.error(error)
+  return new ErrorAnswer(error)
 }
 
 /** Whether a result is many values: an Observable, a generator, another (async) iterator. */
@@ -61,7 +72,7 @@ export class HandlerStream {
     const stream = this.#stream
     if (!isObservable(stream)) return this.#pulled(stream, sink)
     return stream.pipe(
-      catchError((answer) => throwError(() => new ErrorAnswer(answer))),
+      catchError((error) => throwError(() => answerOfFiltered(error))),
       // Interceptors get a generator as one value of their Observable.
       concatMap((value) => (isStreamOfValues(value) ? this.#pulled(value, sink) : of(value)))
     )

@@ -27,9 +27,9 @@ interface Opened {
 
 /**
  * Calls services over our transport: RSocket by default, Nest's TCP wire with `protocol: 'nest'`. Give it as
- * `customClass` to `ClientsModule`, `ClientProxyFactory` or `@Client()`.
+ * `customClass` to `ClientsModule` or `ClientProxyFactory`.
  */
-export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents, MicroserviceStatus> {
+export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   protected readonly logger = new Logger(MicroserviceClient.name)
   readonly #options: TcpClientOptions
   #opened: Opened | undefined
@@ -42,6 +42,12 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents, Mi
     checkClientOptions(options)
     this.#options = { ...options, logger: options.logger ?? nestLogger(this.logger) }
     this.#open()
+  }
+
+  /** Replays the last one; none before the first connection. */
+  override get status(): Observable<MicroserviceStatus> {
+    // A base of `ClientProxy<…, MicroserviceStatus>` would be no `ClientProxy` to TypeScript.
+    return super.status as Observable<MicroserviceStatus>
   }
 
   /**
