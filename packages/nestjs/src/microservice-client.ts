@@ -31,6 +31,7 @@ interface Opened {
  */
 export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   protected readonly logger = new Logger(MicroserviceClient.name)
+  readonly #log = nestLogger(this.logger)
   readonly #options: TcpClientOptions
   #opened: Opened | undefined
   /** Sockets that are connected: one, or two while a server that stops hands over to the next. */
@@ -40,7 +41,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   constructor(options: MicroserviceClientOptions = {}) {
     super()
     checkClientOptions(options)
-    this.#options = { ...options, logger: options.logger ?? nestLogger(this.logger) }
+    this.#options = { ...options, logger: options.logger ?? this.#log }
     this.#open()
   }
 
@@ -98,7 +99,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
       // After this turn it is known whether the caller has subscribed.
       error: (error: unknown) =>
         queueMicrotask(() => {
-          if (!observed) this.logger.error(error)
+          if (!observed) this.#log.error(`The event ${nameOf(pattern)} was not sent`, error)
         })
     })
     return new Observable((subscriber) => {
@@ -171,4 +172,8 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
 /** `close()` was called between the call and its sending. */
 function closedError(): ConnectionError {
   return new ConnectionError('Connection closed', false)
+}
+
+function nameOf(pattern: unknown): string {
+  return typeof pattern === 'object' ? JSON.stringify(pattern) : String(pattern)
 }
