@@ -181,7 +181,7 @@ for (const protocol of PROTOCOLS) {
       await assert.rejects(firstValueFrom(client.emit('subscribed', 1)))
       assert.deepEqual(log.errors, [])
       client.emit({ type: 'unseen' }, 1)
-      await log.failed('The event {"type":"unseen"} was not sent')
+      await log.failed("The event { type: 'unseen' } was not sent")
       await log.failed('ECONNREFUSED')
       client.emit('unseen', null)
       await log.failed('The invalid data or message pattern')

@@ -1,4 +1,5 @@
 /** The `ClientProxy`: our TCP client under Nest's `send()` and `emit()`. */
+import { inspect } from 'node:util'
 import {
   ConnectionError,
   nativeSockets,
@@ -99,7 +100,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
       // After this turn it is known whether the caller has subscribed.
       error: (error: unknown) =>
         queueMicrotask(() => {
-          if (!observed) this.#log.error(`The event ${nameOf(pattern)} was not sent`, error)
+          if (!observed) this.#log.error(`The event ${inspect(pattern)} was not sent`, error)
         })
     })
     return new Observable((subscriber) => {
@@ -172,8 +173,4 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
 /** `close()` was called between the call and its sending. */
 function closedError(): ConnectionError {
   return new ConnectionError('Connection closed', false)
-}
-
-function nameOf(pattern: unknown): string {
-  return typeof pattern === 'object' ? JSON.stringify(pattern) : String(pattern)
 }
