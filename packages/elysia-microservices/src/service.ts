@@ -1,4 +1,4 @@
-/** The type of a service: what can be chained, and what each call makes of the type. */
+/** The type of a service: what each call of the chain makes of it. */
 import type { SocketAddress } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
 import type { HookScope } from './hooks/hook.ts'
@@ -99,8 +99,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   >
 
   /**
-   * Takes over the handlers of another service, with their hooks; its own hooks reach here as far as their
-   * scope says. Of an Elysia app, takes decorators and store.
+   * Takes over the handlers of another service, and hooks as their scope says. Of an app: decorators, store.
    * @throws {ValidationError} both answer the same message pattern
    */
   use<Service extends Typed & { readonly message: unknown }>(
@@ -235,7 +234,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, With<Scope, 'macros', MacroValues<Given>>>
 
   /** Lets all hooks and guards so far reach the service that uses this one, or also all above. */
-  as<const To extends 'scoped' | 'global'>(scope: To): Microservice<Messages, Events, Widened<Scope, To>>
+  as<To extends 'scoped' | 'global'>(scope: To): Microservice<Messages, Events, Widened<Scope, To>>
 
   /**
    * Starts to listen, without an app or before one does. Does nothing if it listens already.
@@ -246,6 +245,6 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   /** Takes no more connections, lets work in flight end (see `drain`), closes. */
   stop(): Promise<void>
 
-  /** Where the service listens, with the real port; `undefined` while it does not. */
+  /** Where it listens, with the real port; `undefined` while it does not. */
   readonly address: SocketAddress | undefined
 }

@@ -41,11 +41,15 @@ export function typeBoxCheck(schema: TSchema, role: SchemaRole): Check {
   const validator: Validator = getSchemaValidator(schema as never, OPTIONS[role]) as never
   const compiled = validator.schema as never
   // Elysia's own flags do not look into arrays; one too many costs time, one too few a wrong value.
-  const hasDefault = JSON.stringify(compiled).includes('"default":')
+  const hasDefault = hasKey(compiled, 'default')
+  // As for bodies: where an object has defaults, data that is missing is an object without properties.
+  const missing =
+    role === 'data' && hasDefault && Reflect.get(validator.schema, 'type') === 'object' ? {} : undefined
   const mayBeMissing = OptionalKind in validator.schema
   const clean = validator.Clean?.bind(validator)
   const { hasTransform } = validator
-  return (given) => {
+  return (data) => {
+    const given = data === undefined ? missing : data
     if (given === undefined && mayBeMissing && !hasDefault) return undefined
     // Handlers of one event share its data: defaults are filled into a copy.
     let value = hasDefault ? Value.Default(compiled, Value.Clone(given)) : given
@@ -54,6 +58,12 @@ export function typeBoxCheck(schema: TSchema, role: SchemaRole): Check {
     if (!validator.Check(value)) throw violationOf(schema, validator, value)
     return hasTransform && role !== 'response' ? decode(validator, value) : value
   }
+}
+
+/** Whether a schema has a key anywhere. One too many is found where a property has that name. */
+function hasKey(schema: unknown, key: string): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  return key in schema || Object.values(schema).some((part) => hasKey(part, key))
 }
 
 /** Drops unknown properties. What is too odd to be cleaned is told by the check, not by the cleaner. */
