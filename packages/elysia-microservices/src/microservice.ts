@@ -11,6 +11,7 @@ import { addChain } from './chain.ts'
 import { readController } from './controller/reader.ts'
 import { follow } from './lifecycle.ts'
 import type { ListenOptions, MicroserviceOptions } from './options.ts'
+import { schemasCompiled } from './schema/typebox.ts'
 import type { Microservice } from './service.ts'
 import { ServiceCore } from './service-core.ts'
 import type { ContextOf, Empty, EmptyScope, With } from './types/scope.ts'
@@ -50,14 +51,19 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
     return app
   }) as Microservice
 
+  async function start(): Promise<void> {
+    await schemasCompiled()
+    // Whatever the chain added after a handler is there for it as well.
+    core.compileAll()
+    await server.start(core.registry)
+  }
+
   addChain(service, core, () => newService(core.newGroup(), options, drain))
   Object.assign(service, {
     async listen(where: number | ListenOptions = {}) {
       if (listening === undefined) {
-        // Whatever the chain added after a handler is there for it as well.
-        core.compileAll()
         server = new TcpServer({ ...options, ...(typeof where === 'number' ? { port: where } : where) })
-        listening = server.start(core.registry)
+        listening = start()
       }
       try {
         await listening

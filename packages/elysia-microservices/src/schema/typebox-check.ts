@@ -1,5 +1,5 @@
 /** Checks by TypeBox, compiled by Elysia itself, so that `t` means here what it means in a route. */
-import { Kind, OptionalKind } from '@sinclair/typebox'
+import { OptionalKind } from '@sinclair/typebox'
 import { TransformDecodeError, TransformEncode, Value } from '@sinclair/typebox/value'
 import { getSchemaValidator, type TSchema, t } from 'elysia'
 import { type Check, pathPart, SchemaViolation } from './check.ts'
@@ -21,18 +21,6 @@ const OPTIONS: Record<SchemaRole, CompileOptions> = {
   // Headers are text, and some are none of the handler's business: those stay.
   headers: { coerce: true, additionalProperties: true },
   response: { normalize: true }
-}
-
-/** Whether a schema is TypeBox's. */
-export function isTypeBox(schema: object): schema is TSchema {
-  return Kind in schema
-}
-
-/** The schema of the values, if it is that of a stream: `t.AsyncIterator(…)`. */
-export function itemsOf(schema: object): TSchema | undefined {
-  return Kind in schema && schema[Kind] === 'AsyncIterator'
-    ? (schema as { items?: TSchema }).items
-    : undefined
 }
 
 /** The check of a schema. Data and headers are decoded, responses encoded. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { RpcError } from '../../errors.ts'
+import { RpcError, ValidationError } from '../../errors.ts'
 import { ErrorAnswer } from '../../failure.ts'
 import { fromWireError, toWireError } from './failure-codes.ts'
 
@@ -53,6 +53,27 @@ describe('an error on its way through an RSocket connection', () => {
       message: 'm'
     })
     assert.deepEqual(received({ getError: () => [1, 2] }), [1, 2])
+  })
+
+  it('is a ValidationError again, with all it said', () => {
+    const thrown = new ValidationError('data.items[2]', 'a number', 'text')
+    const { code, data } = toWireError(thrown, silent)
+    const read = fromWireError(code, data, 'a pattern')
+    assert.ok(read instanceof ValidationError)
+    assert.deepEqual(
+      [read.path, read.expected, read.message, read.details],
+      [thrown.path, thrown.expected, thrown.message, thrown.details]
+    )
+    assert.notEqual(read.received, undefined)
+  })
+
+  it('of code VALIDATION without path is no ValidationError', () => {
+    const read = fromWireError(
+      0x204,
+      '{"code":"VALIDATION","message":"m","details":1}',
+      'a pattern'
+    ) as RpcError
+    assert.deepEqual([read.name, read.code, read.details], ['RpcError', 'VALIDATION', 1])
   })
 
   it('has the text of a peer that does not write JSON as its message', () => {

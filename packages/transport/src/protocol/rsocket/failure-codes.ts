@@ -1,11 +1,5 @@
 /** The error family on RSocket's wire: error codes there, classes here. Protocol.md, "Error Codes". */
-import {
-  CanceledError,
-  PatternNotFoundError,
-  RejectedError,
-  RpcError,
-  ValidationError
-} from '../../errors.ts'
+import { CanceledError, errorOf, RejectedError, ValidationError } from '../../errors.ts'
 import { ErrorAnswer, readFailure } from '../../failure.ts'
 import type { Logger } from '../../logger.ts'
 import { ErrorCode, HEADER_LENGTH, MAX_FRAME_LENGTH } from './frame-type.ts'
@@ -71,14 +65,10 @@ export function fromWireError(code: number, data: string, pattern: string): Erro
   const content = Object(received) as { code?: unknown; message?: unknown; details?: unknown }
   const text = [content.message, received, data].find((part) => typeof part === 'string') as string
   const name = content.code
-  if (name === 'PATTERN_NOT_FOUND') return new PatternNotFoundError(text, received)
   if (code === ErrorCode.REJECTED) return new RejectedError(text, received)
   if (code === ErrorCode.CANCELED) return new CanceledError(pattern, text)
   const { details } = content
-  return new RpcError(
-    { code: typeof name === 'string' ? name : unnamed(code, text), message: text, details },
-    received
-  )
+  return errorOf(typeof name === 'string' ? name : unnamed(code, text), text, details, received)
 }
 
 /** The code of an error that does not say it. Nest's handlers fail without one. */
