@@ -8,7 +8,7 @@ import {
 } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
 import { addChain } from './chain.ts'
-import { readController } from './controller/reader.ts'
+import { Controllers } from './controller/controllers.ts'
 import { follow } from './lifecycle.ts'
 import type { ListenOptions, MicroserviceOptions } from './options.ts'
 import type { Microservice } from './service.ts'
@@ -27,18 +27,34 @@ export function microservice<App extends AnyElysia>(
   options: MicroserviceOptions
 ): Microservice<Empty, Empty, With<EmptyScope, 'context', ContextOf<App>>>
 export function microservice(options: MicroserviceOptions): Microservice {
-  const { transport, controllers = [], drain = DEFAULT_DRAIN, ...serverOptions } = options
+  const { transport, controllers = [], resolve, lifecycle = true, nest = {}, ...others } = options
+  const { drain = DEFAULT_DRAIN, ...serverOptions } = others
   if (transport !== 'tcp') throw new ValidationError('options.transport', "'tcp'", transport)
-  const core = new ServiceCore(options.logger ?? consoleLogger)
-  for (const controller of controllers) {
-    for (const { kind, patterns, call } of readController(controller)) core.add(kind, patterns, call)
-  }
+  const logger = options.logger ?? consoleLogger
+  const core = new ServiceCore(logger)
+  if (controllers.length > 0)
+    core.addControllers(new Controllers({ controllers, resolve, lifecycle, nest, logger }))
   return newService(core, serverOptions, drain)
 }
 
 function newService(core: ServiceCore, options: TcpServerOptions, drain: number): Microservice {
   let server = new TcpServer(options)
   let listening: Promise<void> | undefined
+
+  const start = (where: number | ListenOptions): Promise<void> => {
+    // Whatever the chain added after a handler is there for it as well.
+    core.compileAll()
+    server = new TcpServer({ ...options, ...(typeof where === 'number' ? { port: where } : where) })
+    return server.start(core.registry)
+  }
+  const startOrUndo = async (where: number | ListenOptions) => {
+    try {
+      await start(where)
+    } catch (error) {
+      await core.stopControllers()
+      throw error
+    }
+  }
 
   const service = ((app: AnyElysia) => {
     follow(app, {
@@ -53,10 +69,8 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
   Object.assign(service, {
     async listen(where: number | ListenOptions = {}) {
       if (listening === undefined) {
-        // Whatever the chain added after a handler is there for it as well.
-        core.compileAll()
-        server = new TcpServer({ ...options, ...(typeof where === 'number' ? { port: where } : where) })
-        listening = server.start(core.registry)
+        const controllers = core.startControllers()
+        listening = controllers === undefined ? start(where) : controllers.then(() => startOrUndo(where))
       }
       try {
         await listening
@@ -71,7 +85,7 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
       listening = undefined
       // A start that failed has told its caller; there is nothing to stop then.
       await started?.then(
-        () => server.stop({ drain }),
+        () => server.stop({ drain }).finally(() => core.stopControllers()),
         () => {}
       )
     }
