@@ -13,15 +13,21 @@ export interface Startable {
 export function follow(app: AnyElysia, service: Startable): void {
   service.join(app)
   // The adapter of Node hands its start hooks something that is no app.
-  app.onStart((host) => start(typeof host?.stop === 'function' ? (host as AnyElysia) : app, service))
+  app.onStart((host) => {
+    // What the app, or the app that it is used in, has by now is all there will be.
+    service.join(isApp(host) ? host : app)
+    start(typeof host?.stop === 'function' ? (host as AnyElysia) : app, service)
+  })
   app.onStop(() => void service.stop())
   // The plugin was added to an app that is already listening.
   if (app.server) start(app, service)
 }
 
+function isApp(host: unknown): host is AnyElysia {
+  return typeof host === 'object' && host !== null && 'decorator' in host && 'store' in host
+}
+
 function start(host: AnyElysia, service: Startable): void {
-  // What the app, or the app that it is used in, has by now is all there will be.
-  service.join(host)
   // Elysia awaits no start hook. A service that cannot listen is an unhandled rejection, which ends the
   // process with the reason: an app whose messages go nowhere must not look healthy.
   void service.listen()
