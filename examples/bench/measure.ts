@@ -1,17 +1,21 @@
 /** One measurement from its options to its result: find or start the server, load it, read the clocks, clean up. */
+import { connect } from 'node:net'
 import { BenchError } from './errors.ts'
 import { ClosedLoop } from './load/closed-loop.ts'
 import type { Load } from './load/load.ts'
-import { Meter } from './load/meter.ts'
+import { describe, Meter } from './load/meter.ts'
 import { RawLoad } from './load/raw-load.ts'
 import type { BenchOptions } from './options/bench-options.ts'
+import { makePayload } from './payload/payload.ts'
+import { deferred } from './process/deferred.ts'
 import { type Pinning, pinSelf, planPinning } from './process/pinning.ts'
-import { cpuMicroseconds, residentMegabytes } from './process/proc-stat.ts'
-import { nodeVersion, ServerProcess } from './process/server-process.ts'
+import { cpuMicroseconds, peakMegabytes, residentMegabytes } from './process/proc-stat.ts'
+import { ServerProcess } from './process/server-process.ts'
 import { describeEnvironment } from './report/environment.ts'
 import { describeMeasurement, type Measurement, type Usage } from './report/measurement.ts'
 import { showProgress } from './report/progress.ts'
-import { echoClients, targets } from './targets/targets.ts'
+import type { ClientPlan } from './targets/echo-client.ts'
+import { clients, targets } from './targets/targets.ts'
 
 /** Milliseconds that outstanding requests get after the measurement; less where the server is known to be gone. */
 const PATIENCE = { alive: 5_000, gone: 1_000 }
@@ -42,15 +46,16 @@ async function measureServer(
 ): Promise<Measurement> {
   const port = started?.port ?? options.port
   const pid = started?.pid ?? null
-  const environment = describeEnvironment(
-    pinning,
-    options.runtime === 'node' && started ? nodeVersion() : null
-  )
+  const environment = describeEnvironment(pinning)
   const exited = started?.exited ?? NEVER
   const meter = new Meter()
+  const rssIdle = await idleMegabytes(started)
   const load = await openLoad(options, port, meter)
   const startedAt = new Date()
-  const hideProgress = showProgress(options.target, meter, options.warmup + options.duration)
+  const hideProgress = showProgress(options.target, meter, options.warmup + options.duration, {
+    isTTY: options.progress ?? process.stderr.isTTY,
+    write: (text) => process.stderr.write(text)
+  })
 
   load.start()
   await pass(options.warmup, exited)
@@ -59,59 +64,75 @@ async function measureServer(
   const alive = await pass(options.duration, exited)
   meter.stop()
   const clientCpu = process.cpuUsage(cpu.client)
-  const usage: Usage = {
+  const used = {
     serverCpuUs: pid === null ? null : difference(cpuMicroseconds(pid), cpu.server),
     clientCpuUs: clientCpu.user + clientCpu.system,
     serverRssMb: pid === null ? null : residentMegabytes(pid)
   }
   await load.finish(alive ? PATIENCE.alive : PATIENCE.gone)
+  const rssPeak = pid === null ? null : peakMegabytes(pid)
   hideProgress()
   await load.close()
+  const usage: Usage = { ...used, rssIdle, rssPeak, rssAfter: await idleMegabytes(started) }
   return describeMeasurement(options, { port, pid }, meter, usage, startedAt, environment)
 }
 
 /** Starts the server, unless one is listening. `undefined`: one is. */
 async function findServer(options: BenchOptions, pinning: Pinning): Promise<ServerProcess | undefined> {
-  const { host, port, spawn, target, runtime } = options
+  const { host, port, spawn, target, runtime, shape } = options
   if (port !== 0 && (await isListening(host, port))) return undefined
   if (!spawn) {
     throw new BenchError(
       `No server is listening on ${host}:${port}. Start it (\`bun run ${target}\`), or leave --no-spawn out.`
     )
   }
-  return ServerProcess.start({ program: targets[target].server, runtime, host, port, cpu: pinning.server })
+  return ServerProcess.start({
+    program: targets[target].server,
+    runtime,
+    host,
+    port,
+    shape,
+    cpu: pinning.server
+  })
 }
 
-async function isListening(hostname: string, port: number): Promise<boolean> {
-  try {
-    const socket = await Bun.connect({ hostname, port, socket: { data: () => {} } })
+function isListening(host: string, port: number): Promise<boolean> {
+  const { promise, resolve } = deferred<boolean>()
+  const socket = connect({ host, port })
+  socket.once('connect', () => {
     socket.end()
-    return true
-  } catch {
-    return false
-  }
+    resolve(true)
+  })
+  socket.once('error', () => resolve(false))
+  return promise
 }
 
 async function openLoad(options: BenchOptions, port: number, meter: Meter): Promise<Load> {
-  const { client, host, connections, concurrency } = options
-  const payload = echoPayload(options.payload)
-  if (client === 'raw') {
-    return RawLoad.open({ host, port, connections, pipeline: concurrency / connections, payload, meter })
+  const { client, host, connections, concurrency, method, protocol, codec } = options
+  const payload = makePayload(options.shape, options.payload)
+  const load = clients[client].load
+  if (load === null) {
+    const pipeline = concurrency / connections
+    return RawLoad.open({ host, port, connections, pipeline, payload: payload.value, meter })
   }
-  const open = await echoClients[client]()
-  const clients = await Promise.all(Array.from({ length: connections }, () => open(host, port, options)))
-  return new ClosedLoop({ clients, concurrency, payload, meter })
+  const open = await load()
+  const plan: ClientPlan = { method, protocol, codec, payload }
+  const opened = await Promise.all(Array.from({ length: connections }, () => open(host, port, plan))).catch(
+    (error: unknown) => {
+      throw new BenchError(`The ${client} client cannot connect to ${host}:${port}: ${describe(error)}`)
+    }
+  )
+  return new ClosedLoop({ clients: opened, concurrency, payload, meter })
 }
 
-/** `length` ASCII letters: as many bytes as characters, and nothing that JSON escapes. */
-function echoPayload(length: number): string {
-  const alphabet = 'abcdefghijklmnopqrstuvwxyz'
-  return alphabet.repeat(Math.ceil(length / alphabet.length)).slice(0, length)
+/** What the server holds in memory when it has nothing to do and no garbage; `null` where that cannot be known. */
+async function idleMegabytes(server: ServerProcess | undefined): Promise<number | null> {
+  return server !== undefined && (await server.collectGarbage()) ? residentMegabytes(server.pid) : null
 }
 
 /** Waits; resolves to `false` at once if the server ends first. */
 async function pass(seconds: number, exited: Promise<unknown>): Promise<boolean> {
-  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const { promise, resolve } = deferred<boolean>()
   const timer = setTimeout(resolve, seconds * 1000, true)
   void exited.then(() => resolve(false))
   const alive = await promise

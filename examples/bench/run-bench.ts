@@ -1,18 +1,37 @@
-/** One measurement: `bun run-bench.ts --target=elysia|nest`. Prints one JSON object on stdout, nothing else. */
+/** One measurement: `bun run-bench.ts --target=elysia`. Prints one JSON object on stdout, nothing else. */
 import { measure } from './measure.ts'
 import { benchUsage, readBenchOptions } from './options/bench-options.ts'
+import { spawnBench } from './process/bench-process.ts'
 import { print, runCommand } from './process/main.ts'
+import { currentRuntime } from './process/runtime.ts'
 import { stopServers } from './process/server-process.ts'
 
-await runCommand(async () => {
-  const options = readBenchOptions(process.argv.slice(2))
-  if (options === 'help') {
-    await print(benchUsage)
-    return 0
+/** The measurement, where this is not the runtime that was asked for. */
+let elsewhere: ReturnType<typeof spawnBench> | undefined
+
+await runCommand(
+  async () => {
+    // As the servers run: libraries are slower, and some chatty, in development.
+    process.env.NODE_ENV = 'production'
+    const flags = process.argv.slice(2)
+    const options = readBenchOptions(flags)
+    if (options === 'help') {
+      await print(benchUsage)
+      return 0
+    }
+    if (options.runtime !== currentRuntime) {
+      elsewhere = spawnBench(options.runtime, flags, 'inherit')
+      return (await elsewhere.exited) ?? 1
+    }
+    if (options.withParent) process.stdin.resume().once('end', () => process.kill(process.pid, 'SIGTERM'))
+    const result = await measure(options)
+    await print(`${JSON.stringify(result, null, 2)}\n`)
+    const { errors, firstError, completed } = result
+    if (errors > 0) console.error(`${errors} requests failed; the first: ${firstError}`)
+    return errors === 0 && completed > 0 ? 0 : 1
+  },
+  async () => {
+    elsewhere?.child.kill('SIGTERM')
+    await Promise.all([elsewhere?.exited, stopServers()])
   }
-  const result = await measure(options)
-  await print(`${JSON.stringify(result, null, 2)}\n`)
-  const { errors, firstError, completed } = result
-  if (errors > 0) console.error(`${errors} requests failed; the first: ${firstError}`)
-  return errors === 0 && completed > 0 ? 0 : 1
-}, stopServers)
+)

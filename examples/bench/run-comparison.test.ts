@@ -3,7 +3,8 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import type { Comparison } from './report/comparison.ts'
+import { type Comparison, isMeasured } from './report/comparison.ts'
+import type { Measurement } from './report/measurement.ts'
 import { childOf, isRunning, run, start, until } from './test-support/command.ts'
 
 const SHORT = ['--duration=0.2', '--warmup=0.1', '--concurrency=4']
@@ -21,16 +22,16 @@ describe('a comparison', () => {
     assert.equal(code, 0, stderr)
     const { contests, options, environment } = JSON.parse(await readFile(out, 'utf8')) as Comparison
     assert.equal(options.runs, 2)
-    assert.equal(environment.bun, Bun.version)
+    assert.equal(environment?.bun, Bun.version)
     assert.deepEqual(
-      contests.map(({ client, connections, pairs }) => [client, connections, pairs.length]),
+      contests.map(({ client, connections, rounds }) => [client, connections, rounds.length]),
       [
         ['own', 4, 2],
         ['own', 1, 2]
       ]
     )
     const runs = [0, 1].flatMap((run) =>
-      contests.flatMap(({ pairs }) => [pairs[run]!.elysia, pairs[run]!.nest])
+      contests.flatMap(({ rounds }) => rounds[run]!.filter((outcome) => isMeasured(outcome)))
     )
     assert.deepEqual(
       runs.map(({ target, client }) => [target, client]),
@@ -58,12 +59,51 @@ describe('a comparison', () => {
     assert.equal(code, 0, stderr)
     const { contests } = JSON.parse(await readFile(out, 'utf8')) as Comparison
     assert.deepEqual(
-      contests.map(({ client, connections, pairs }) => [client, connections, pairs[0]!.elysia.client]),
+      contests.map(({ client, connections, rounds }) => [
+        client,
+        connections,
+        (rounds[0]![0] as Measurement).client
+      ]),
       [
         ['nest', 1, 'nest'],
         ['raw', 1, 'raw']
       ]
     )
+  })
+
+  it('takes any targets, asks them as told, and says what could not be measured', async () => {
+    const out = join(folder, 'targets.json')
+    const { code, stdout, stderr } = await run(
+      'run-comparison.ts',
+      '--runs=1',
+      '--duration=0.2',
+      '--warmup=0',
+      '--concurrency=1',
+      '--payload=0',
+      '--targets=elysia,raw',
+      '--method=send',
+      '--runtime=node',
+      `--out=${out}`
+    )
+    // Without a payload there is nothing that a bare socket could echo.
+    assert.equal(code, 1)
+    assert.match(stdout, /^raw was not measured: The socket client cannot connect .* without a protocol/m)
+    assert.match(stderr, /The socket client cannot connect/)
+    const { base, options, contests, environment } = JSON.parse(await readFile(out, 'utf8')) as Comparison
+    assert.deepEqual([base, options.targets, options.method], ['elysia', ['elysia', 'raw'], 'send'])
+    assert.notEqual(environment?.node, null)
+    const [elysia, raw] = contests[0]!.results
+    assert.deepEqual([elysia?.errors, elysia?.notMeasured, elysia?.failed], [0, 0, false])
+    assert.deepEqual([raw?.notMeasured, raw?.failed], [1, true])
+    assert.equal((contests[0]!.rounds[0]![0] as Measurement).method, 'send')
+  })
+
+  it('says what a peer cannot do and goes on', async () => {
+    const flags = ['--runs=1', '--duration=0.2', '--warmup=0', '--concurrency=1', '--clients=nest']
+    const out = join(folder, 'obstacle.json')
+    const { code, stdout } = await run('run-comparison.ts', ...flags, '--targets=nest,grpc', `--out=${out}`)
+    assert.equal(code, 0)
+    assert.match(stdout, /^grpc was not measured: the nest client does not speak its protocol$/m)
   })
 
   it('that is interrupted leaves neither a measurement nor a server behind', async () => {

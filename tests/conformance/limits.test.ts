@@ -3,12 +3,20 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { answer } from './case.ts'
 import { ConformanceController } from './controller.ts'
-import { type Limits, type RunningServer, type StartServer, startNest, startOurs } from './harness/servers.ts'
+import {
+  type Limits,
+  type RunningServer,
+  type StartServer,
+  startNest,
+  startOurs,
+  startOursInNest
+} from './harness/servers.ts'
 import { frame, request, WirePeer } from './harness/wire.ts'
 
 const SERVERS: [string, StartServer][] = [
   ['NestJS 12', startNest],
-  ['ours', startOurs]
+  ['ours', startOurs],
+  ['NestJS 12 on our transport', startOursInNest]
 ]
 
 for (const [name, start] of SERVERS) {

@@ -4,11 +4,18 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { type ClientProxy, ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { firstValueFrom, lastValueFrom, toArray } from 'rxjs'
 import { ConformanceController, seen } from './controller.ts'
-import { type RunningServer, type StartServer, startNest, startOurs } from './harness/servers.ts'
+import {
+  type RunningServer,
+  type StartServer,
+  startNest,
+  startOurs,
+  startOursInNest
+} from './harness/servers.ts'
 
 const SERVERS: [string, StartServer][] = [
   ['NestJS 12', startNest],
-  ['ours', startOurs]
+  ['ours', startOurs],
+  ['NestJS 12 on our transport', startOursInNest]
 ]
 
 for (const [name, start] of SERVERS) {

@@ -1,4 +1,4 @@
-/** Every case of the tables, against a real Nest 12 server and against ours. */
+/** Every case of the tables, against a real Nest 12 server, against ours and against ours inside Nest. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Case, Expected } from './case.ts'
@@ -8,7 +8,13 @@ import { packets } from './cases/packets.ts'
 import { patterns } from './cases/patterns.ts'
 import { responses } from './cases/responses.ts'
 import { ConformanceController, seen } from './controller.ts'
-import { type RunningServer, type StartServer, startNest, startOurs } from './harness/servers.ts'
+import {
+  type RunningServer,
+  type StartServer,
+  startNest,
+  startOurs,
+  startOursInNest
+} from './harness/servers.ts'
 import { WirePeer } from './harness/wire.ts'
 
 const TABLES: Record<string, readonly Case[]> = { responses, packets, patterns, framing, events }
@@ -33,7 +39,8 @@ async function check(server: RunningServer, send: Case['send'], expected: Expect
 
 const SERVERS: [string, StartServer][] = [
   ['NestJS 12', startNest],
-  ['ours', startOurs]
+  ['ours', startOurs],
+  ['NestJS 12 on our transport', startOursInNest]
 ]
 
 for (const [name, start] of SERVERS) {
@@ -47,7 +54,7 @@ for (const [name, start] of SERVERS) {
     for (const [topic, cases] of Object.entries(TABLES)) {
       describe(topic, () => {
         for (const { name, send, expected, ours } of cases) {
-          const deliberate = start === startOurs && ours !== undefined
+          const deliberate = start !== startNest && ours !== undefined
           it(deliberate ? `${name} (on purpose not as Nest: ${ours.because})` : name, async () => {
             await check(server, send, deliberate ? ours : expected)
           })

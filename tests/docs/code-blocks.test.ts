@@ -18,6 +18,7 @@ const FILES = [
     .map((name) => join('docs', name)),
   'packages/transport/README.md',
   'packages/elysia-microservices/README.md',
+  'packages/nestjs/README.md',
   'examples/bench/README.md'
 ]
 const blocks = FILES.flatMap((file) => codeBlocks(join(rootFolder, file)))

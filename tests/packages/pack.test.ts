@@ -1,4 +1,4 @@
-/** What users install: the tarballs of both packages in an empty project, and the README's example in it. */
+/** What users install: the tarballs of all packages in an empty project, and the examples of READMEs in it. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,19 +12,35 @@ import { codeBlocks } from '../docs/markdown.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
 const run = promisify(execFile)
-const PACKAGES = ['transport', 'elysia-microservices']
+const PACKAGES = ['transport', 'elysia-microservices', 'nestjs']
 
 interface PackageJson {
   readonly devDependencies: Record<string, string>
 }
 
 function versionOf(name: string): string {
-  const root = JSON.parse(readFileSync(join(rootFolder, 'package.json'), 'utf8')) as PackageJson
-  const plugin = JSON.parse(
-    readFileSync(join(rootFolder, 'packages/elysia-microservices/package.json'), 'utf8')
-  ) as PackageJson
-  return root.devDependencies[name] ?? plugin.devDependencies[name] ?? assert.fail(`no version of ${name}`)
+  for (const folder of ['.', 'packages/elysia-microservices', 'packages/nestjs']) {
+    const text = readFileSync(join(rootFolder, folder, 'package.json'), 'utf8')
+    const version = (JSON.parse(text) as PackageJson).devDependencies[name]
+    if (version !== undefined) return version
+  }
+  return assert.fail(`no version of ${name}`)
 }
+
+/** What the projects of users have beside our packages. */
+const OTHERS = [
+  'elysia',
+  '@sinclair/typebox',
+  'file-type',
+  'typescript',
+  '@types/node',
+  '@types/bun',
+  '@nestjs/common',
+  '@nestjs/core',
+  '@nestjs/microservices',
+  'reflect-metadata',
+  'rxjs'
+]
 
 describe('the packages as users install them', () => {
   let folder: string
@@ -46,25 +62,27 @@ describe('the packages as users install them', () => {
       join(project, 'package.json'),
       JSON.stringify({ name: 'project', private: true, type: 'module' })
     )
-    const others = ['elysia', '@sinclair/typebox', 'file-type', 'typescript', '@types/node', '@types/bun']
-    const wanted = [...tarballs, ...others.map((name) => `${name}@${versionOf(name)}`)]
+    const wanted = [...tarballs, ...OTHERS.map((name) => `${name}@${versionOf(name)}`)]
     await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...wanted], { cwd: project })
     for (const { code } of codeBlocks(join(rootFolder, 'README.md'))) {
       const name = /^\/\/ (math|caller)\.ts\n/.exec(code)?.[1]
       if (name !== undefined) writeFileSync(join(project, `${name}.ts`), code)
     }
+    const inNest = codeBlocks(join(rootFolder, 'packages/nestjs/README.md'))
+    writeFileSync(join(project, 'nest.ts'), inNest.find(({ info }) => info === 'ts run')!.code)
     // Elysia's own declarations do not pass a strict check of libraries.
     const compilerOptions = {
       target: 'es2022',
       module: 'nodenext',
       strict: true,
       skipLibCheck: true,
+      experimentalDecorators: true,
       outDir: 'out',
       types: ['node']
     }
     writeFileSync(
       join(project, 'tsconfig.json'),
-      JSON.stringify({ compilerOptions, files: ['math.ts', 'caller.ts'] })
+      JSON.stringify({ compilerOptions, files: ['math.ts', 'caller.ts', 'nest.ts'] })
     )
   })
   after(() => rmSync(folder, { recursive: true, force: true }))
@@ -117,6 +135,13 @@ describe('the packages as users install them', () => {
         server.kill()
         await once(server, 'exit')
       }
+    })
+
+    it(`run the example for Nest under ${runtime}`, async () => {
+      const cwd = extension === '.ts' ? project : join(project, 'out')
+      const { stdout } = await run(command, [`nest${extension}`], { cwd, timeout: 20_000 })
+      // Among what Nest logs.
+      assert.ok(stdout.split('\n').includes('6'), stdout)
     })
   }
 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { makePayload } from '../payload/payload.ts'
 import type { EchoClient } from '../targets/echo-client.ts'
 import { ClosedLoop } from './closed-loop.ts'
 import { Meter } from './meter.ts'
@@ -23,7 +24,7 @@ class ManualClient implements EchoClient {
 function setUp(connections: number, concurrency: number) {
   const clients = Array.from({ length: connections }, () => new ManualClient())
   const meter = new Meter()
-  const load = new ClosedLoop({ clients, concurrency, payload: 'abc', meter })
+  const load = new ClosedLoop({ clients, concurrency, payload: makePayload('flat', 3), meter })
   meter.start()
   load.start()
   return { clients, meter, load }
@@ -72,7 +73,7 @@ describe('a closed loop', () => {
     client.echo = () => {
       throw new Error('broken client')
     }
-    new ClosedLoop({ clients: [client], concurrency: 1, payload: 'abc', meter }).start()
+    new ClosedLoop({ clients: [client], concurrency: 1, payload: makePayload('flat', 3), meter }).start()
     assert.deepEqual([meter.errors, meter.firstError], [1, 'broken client'])
   })
 

@@ -1,4 +1,5 @@
 /** Callers that each send a request, wait for its answer and send the next: a peer's client under closed-loop load. */
+import type { Payload } from '../payload/payload.ts'
 import type { EchoClient } from '../targets/echo-client.ts'
 import { ERROR_PAUSE, type Load, Outstanding } from './load.ts'
 import type { Meter } from './meter.ts'
@@ -6,12 +7,12 @@ import type { Meter } from './meter.ts'
 export interface ClosedLoopOptions {
   readonly clients: readonly EchoClient[]
   readonly concurrency: number
-  readonly payload: string
+  readonly payload: Payload
   readonly meter: Meter
 }
 
 export class ClosedLoop implements Load {
-  readonly payload: string
+  readonly payload: Payload
   readonly meter: Meter
   readonly outstanding = new Outstanding()
   running = false
@@ -65,7 +66,7 @@ class Caller {
     this.#sentAt = now
     outstanding.add(1)
     try {
-      this.#client.echo(payload, this.#answered, this.#failed)
+      this.#client.echo(payload.value, this.#answered, this.#failed)
     } catch (error) {
       this.#failed(error)
     }
@@ -74,8 +75,8 @@ class Caller {
   // One reading of the clock ends a request and begins the next.
   readonly #answered = (answer: unknown): void => {
     const { payload, meter, outstanding, running } = this.#load
-    if (typeof answer !== 'string' || answer.length !== payload.length) {
-      this.#failed(`wrong answer: expected a string of ${payload.length} characters`)
+    if (!payload.isEcho(answer)) {
+      this.#failed(`wrong answer: expected ${payload.expected}`)
       return
     }
     const now = performance.now()

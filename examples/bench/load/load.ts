@@ -1,5 +1,7 @@
 /** The shape of a load: something that keeps a fixed number of requests outstanding and tells a meter. */
 
+import { deferred } from '../process/deferred.ts'
+
 export interface Load {
   /** Begins sending. Every connection is up already. */
   start(): void
@@ -28,7 +30,7 @@ export class Outstanding {
   /** Resolves to how many are left when none is, or after `patience` milliseconds. */
   async settle(patience: number): Promise<number> {
     if (this.#count === 0) return 0
-    const { promise, resolve } = Promise.withResolvers<void>()
+    const { promise, resolve } = deferred()
     this.#whenNone = resolve
     const timer = setTimeout(resolve, patience)
     await promise

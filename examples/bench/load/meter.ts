@@ -61,14 +61,17 @@ export class Meter {
   }
 
   latencies(): Latencies {
+    const { maxValue } = this.#histogram
     const milliseconds = (microseconds: number) => (this.completed === 0 ? null : microseconds / 1000)
-    const at = (percentile: number) => milliseconds(this.#histogram.getValueAtPercentile(percentile))
-    return { p50: at(50), p90: at(90), p99: at(99), max: milliseconds(this.#histogram.maxValue) }
+    // A percentile is the upper end of the histogram's step, which may lie beyond what was ever recorded.
+    const at = (percentile: number) =>
+      milliseconds(Math.min(this.#histogram.getValueAtPercentile(percentile), maxValue))
+    return { p50: at(50), p90: at(90), p99: at(99), max: milliseconds(maxValue) }
   }
 }
 
-/** Nest's clients fail with strings and plain objects, too. */
-function describe(reason: unknown): string {
+/** Why something failed, in words. Nest's clients fail with strings and plain objects, too. */
+export function describe(reason: unknown): string {
   if (reason instanceof Error) return reason.message || reason.name
   return typeof reason === 'string' ? reason : JSON.stringify(reason)
 }

@@ -18,8 +18,8 @@ export interface EncodedRequests {
   readonly frameLength: number
 }
 
-/** Encodes `count` echo requests of an ASCII payload, each with an id of its own, of the length Nest's have. */
-export function encodeEchoRequests(payload: string, count: number): EncodedRequests {
+/** Encodes `count` echo requests of a payload that is ASCII as JSON, each with an id of its own, of the length Nest's have. */
+export function encodeEchoRequests(payload: unknown, count: number): EncodedRequests {
   const frames = Array.from({ length: count }, (_, index) =>
     frame({ pattern: 'echo', data: payload, id: idAt(index) })
   )
@@ -28,7 +28,7 @@ export function encodeEchoRequests(payload: string, count: number): EncodedReque
 }
 
 /** How many characters follow the `#` in the right answer to such a request. */
-export const echoAnswerLength = (payload: string): number =>
+export const echoAnswerLength = (payload: unknown): number =>
   JSON.stringify({ response: payload, isDisposed: true, id: idAt(0) }).length
 
 /**

@@ -1,8 +1,9 @@
 /** One raw socket that keeps a fixed number of encoded requests outstanding until it is told to stop or is lost. */
-import type { Socket } from 'bun'
 import { ERROR_PAUSE, type Outstanding } from './load.ts'
 import type { Meter } from './meter.ts'
 import { AnswerCounter, type EncodedRequests } from './nest-frames.ts'
+import { RepeatedBytes } from './repeated-bytes.ts'
+import { connectSocket, type LoadSocket } from './socket.ts'
 
 /** What all connections of a raw load share. */
 export interface RawPlan {
@@ -29,31 +30,25 @@ export class RawConnection {
   readonly #plan: RawPlan
   readonly #answers: AnswerCounter
   readonly #batches: Batch[] = []
-  #socket: Socket | undefined
+  readonly #requests: RepeatedBytes
+  #socket: LoadSocket | undefined
   #running = false
   #inFlight = 0
-  /** Where in the encoded requests the next byte is, and how many bytes from there may be sent now. */
-  #offset = 0
-  #owed = 0
 
   /** Rejects when the server cannot be reached. */
   static async open(plan: RawPlan): Promise<RawConnection> {
     const connection = new RawConnection(plan)
-    connection.#socket = await Bun.connect({
-      hostname: plan.host,
-      port: plan.port,
-      socket: {
-        data: (_socket, chunk) => connection.#read(chunk),
-        drain: () => connection.#flush(),
-        close: () => connection.#lost('connection closed'),
-        error: (_socket, error) => connection.#lost(error)
-      }
+    connection.#socket = await connectSocket(plan.host, plan.port, {
+      received: (chunk) => connection.#read(chunk),
+      drained: () => connection.#flush(),
+      lost: (reason) => connection.#lost(reason)
     })
     return connection
   }
 
   private constructor(plan: RawPlan) {
     this.#plan = plan
+    this.#requests = new RepeatedBytes(plan.requests.bytes)
     this.#answers = new AnswerCounter(plan.answerLength)
   }
 
@@ -79,20 +74,12 @@ export class RawConnection {
     this.#batches.push({ sentAt: performance.now(), count })
     this.#inFlight += count
     this.#plan.outstanding.add(count)
-    this.#owed += count * this.#plan.requests.frameLength
+    this.#requests.owe(count * this.#plan.requests.frameLength)
     this.#flush()
   }
 
-  /** Writes what is owed as far as the socket takes it; `drain` asks for the rest. */
   #flush(): void {
-    const { bytes } = this.#plan.requests
-    const lap = bytes.length / 2
-    while (this.#owed > 0 && this.#socket !== undefined) {
-      const written = this.#socket.write(bytes, this.#offset, Math.min(this.#owed, lap))
-      if (written <= 0) return
-      this.#offset = (this.#offset + written) % lap
-      this.#owed -= written
-    }
+    if (this.#socket !== undefined) this.#requests.flush(this.#socket)
   }
 
   #read(chunk: Uint8Array): void {

@@ -13,8 +13,8 @@ export interface RawLoadOptions {
   readonly connections: number
   /** Requests outstanding on each connection. */
   readonly pipeline: number
-  /** ASCII, so that bytes, characters and UTF-16 units are one. */
-  readonly payload: string
+  /** As JSON it must be ASCII, so that bytes, characters and UTF-16 units are one. */
+  readonly payload: unknown
   readonly meter: Meter
 }
 

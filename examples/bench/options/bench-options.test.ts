@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { UsageError } from '../errors.ts'
+import { makePayload } from '../payload/payload.ts'
 import { benchUsage, readBenchOptions } from './bench-options.ts'
 
 const DEFAULTS = {
@@ -16,7 +17,11 @@ const DEFAULTS = {
   runtime: 'bun',
   client: 'elysia',
   method: 'request',
-  protocol: 'rsocket'
+  protocol: 'rsocket',
+  shape: 'flat',
+  codec: 'json',
+  progress: undefined,
+  withParent: false
 }
 
 const accepted: [flags: string, differs: object][] = [
@@ -36,6 +41,23 @@ const accepted: [flags: string, differs: object][] = [
   ['--runtime=node', { runtime: 'node' }],
   ['--method=send', { method: 'send' }],
   ['--protocol=nest', { protocol: 'nest' }],
+  ['--shape=flat', {}],
+  ['--shape=flat --payload=7', { payload: 7 }],
+  ['--shape=object', { shape: 'object', payload: makePayload('object').bytes }],
+  ['--shape=list', { shape: 'list', payload: makePayload('list').bytes }],
+  ['--shape=large', { shape: 'large', payload: 262_144 }],
+  ['--shape=large --payload=9', { shape: 'large', payload: 9 }],
+  ['--shape=binary --codec=bytes', { shape: 'binary', payload: 16_384, codec: 'bytes' }],
+  ['--shape=binary --codec=msgpack', { shape: 'binary', payload: 16_384, codec: 'msgpack' }],
+  ['--shape=binary --protocol=nest', { shape: 'binary', payload: 16_384, protocol: 'nest' }],
+  ['--shape=binary --client=nest', { shape: 'binary', payload: 16_384, client: 'nest' }],
+  ['--codec=json', {}],
+  ['--codec=msgpack', { codec: 'msgpack' }],
+  ['--codec=msgpack-records', { codec: 'msgpack-records' }],
+  ['--client=nest --method=send', { client: 'nest', method: 'send' }],
+  ['--progress', { progress: true }],
+  ['--no-progress', { progress: false }],
+  ['--with-parent', { withParent: true }],
   ['--client=own', {}],
   ['--client=nest', { client: 'nest' }],
   ['--client=raw', { client: 'raw', connections: 1 }],
@@ -65,7 +87,17 @@ const rejected: [flags: string, message: string][] = [
   ['--runtime=deno', "--runtime: got 'deno', expected bun or node"],
   ['--client=http', "--client: got 'http', expected own or elysia or nest or raw"],
   ['--method=emit', "--method: got 'emit', expected request or send"],
-  ['--client=nest --method=send', "--method: got 'send' with the nest client"],
+  ['--client=raw --method=send', "--method: got 'send' with the raw client"],
+  ['--target=moleculer --concurrency=501', 'makes at most 500 connections: each is a whole node'],
+  ['--target=grpc --client=nest', "--client: got 'nest' with --target=grpc, expected own or grpc"],
+  ['--target=raw --client=raw', "--client: got 'raw' with --target=raw, expected own or socket"],
+  ['--shape=round', "--shape: got 'round', expected flat or object or list or binary or large"],
+  ['--shape=object --payload=9', "--payload: got '9' with --shape=object, which has a size of its own"],
+  ['--codec=xml', "--codec: got 'xml', expected json or bytes or msgpack or msgpack-records"],
+  ['--client=nest --codec=json', "--codec: got 'json' with the nest client"],
+  ['--protocol=nest --codec=json', "--codec: got 'json' with --protocol=nest, which has JSON only"],
+  ['--shape=binary', "--codec: got 'json' with --shape=binary, expected bytes or msgpack or msgpack-records"],
+  ['--codec=bytes', "--codec: got 'bytes' with --shape=flat, expected json or msgpack or msgpack-records"],
   ['--protocol=http', "--protocol: got 'http', expected rsocket or nest"],
   ['--client=nest --protocol=nest', "--protocol: got 'nest' with the nest client"],
   ['--pipeline=5', "--pipeline: got '5' with the elysia client, expected --client=raw"],
@@ -107,7 +139,8 @@ describe('options of one measurement', () => {
   for (const [flags, message] of rejected) {
     it(`rejects '${flags}' and says what is allowed`, () => {
       assert.throws(
-        () => readBenchOptions(['--target=elysia', ...split(flags)]),
+        () =>
+          readBenchOptions([...(flags.includes('--target=') ? [] : ['--target=elysia']), ...split(flags)]),
         (error) => error instanceof UsageError && error.message.includes(message)
       )
     })
@@ -123,7 +156,8 @@ describe('options of one measurement', () => {
 
   it('describes every flag in its help', () => {
     assert.equal(readBenchOptions(['--help']), 'help')
-    for (const flag of [...Object.keys(DEFAULTS), 'pipeline', 'help']) {
+    const { withParent: _, ...flags } = DEFAULTS
+    for (const flag of [...Object.keys(flags), 'with-parent', 'pipeline', 'help']) {
       assert.match(benchUsage, new RegExp(`--(\\[no-\\])?${flag} `))
     }
   })

@@ -1,13 +1,21 @@
 /** The options of one measurement: flags of `run-bench.ts`, their defaults and how they depend on each other. */
 import { UsageError } from '../errors.ts'
-import { type Method, methods, type Protocol, protocols } from '../targets/echo-client.ts'
-import { type ClientName, clientNames, type TargetName, targetNames, targets } from '../targets/targets.ts'
+import { type Runtime, runtimes } from '../process/runtime.ts'
+import { type Codec, type Method, methods, type Protocol, protocols } from '../targets/echo-client.ts'
+import {
+  type Choice,
+  type ClientName,
+  clientNames,
+  clients,
+  type TargetName,
+  targetNames,
+  targets
+} from '../targets/targets.ts'
 import { choice, describeFlags, helpFlag, integer, parseFlags, seconds, text, toggle } from './flags.ts'
+import { obstacleTo } from './obstacles.ts'
+import { type PayloadOptions, payloadFlags, readCodec, readPayload } from './payload-options.ts'
 
-export const runtimes = ['bun', 'node'] as const
-export type Runtime = (typeof runtimes)[number]
-
-export interface BenchOptions {
+export interface BenchOptions extends PayloadOptions {
   readonly target: TargetName
   readonly host: string
   /** 0: the system chooses, possible only where the bench starts the server. */
@@ -18,42 +26,54 @@ export interface BenchOptions {
   /** Seconds measured, after `warmup` seconds that are not. */
   readonly duration: number
   readonly warmup: number
-  /** Length of the echoed string in bytes. */
-  readonly payload: number
   /** `false`: only a server that is already listening will do. */
   readonly spawn: boolean
-  /** What runs the server that the bench starts. */
+  /** What runs the client, and the server that the bench starts. */
   readonly runtime: Runtime
   readonly client: ClientName
   readonly method: Method
   readonly protocol: Protocol
+  readonly codec: Codec
+  /** `undefined`: shown where stderr is a terminal. */
+  readonly progress: boolean | undefined
+  /** Ends when its stdin does, so that it never outlives the program that started it. */
+  readonly withParent: boolean
 }
 
 const flags = {
   target: choice(targetNames, 'the server that is measured; required'),
   host: text('a host name or an address', 'default 127.0.0.1'),
-  port: integer(0, 65_535, 'default 7001 for elysia, 7002 for nest; 0 starts the server on a free port'),
+  port: integer(
+    0,
+    65_535,
+    `default ${targetNames.map((name) => `${targets[name].port} ${name}`).join(', ')}; 0 starts the server on a free port`
+  ),
   concurrency: integer(1, 100_000, 'requests outstanding at any moment; default 100'),
   connections: integer(1, 10_000, 'connections they share; default one per request (raw client: 1)'),
   duration: seconds(0.1, 86_400, 'how long to measure; default 30'),
   warmup: seconds(0, 3_600, 'how long to load the server before measuring; default 1'),
-  payload: integer(0, 10_000_000, 'bytes of the echoed string; default 200'),
+  ...payloadFlags,
   spawn: toggle('start the server if none is listening; default. With --no-spawn one must be listening'),
-  runtime: choice(runtimes, 'what runs a server that is started here; default bun'),
+  runtime: choice(runtimes, 'what runs client and server; default bun'),
   client: choice(['own', ...clientNames], "who asks; default own: the target's own client"),
-  method: choice(methods, 'how the elysia client asks; default request'),
+  method: choice(
+    methods,
+    'how the clients ask that have two ways; default request, the cheaper; send is firstValueFrom(client.send())'
+  ),
   protocol: choice(protocols, 'what the elysia client speaks; default rsocket'),
   pipeline: integer(
     1,
     10_000,
     'with --client=raw: requests outstanding per connection; default concurrency ÷ connections'
   ),
+  progress: toggle('show a progress line on stderr; default if that is a terminal'),
+  'with-parent': toggle('end when stdin does: for programs that start this one'),
   help: helpFlag
 }
 
 export const benchUsage = `One measurement. Prints one JSON object on stdout.
 
-  bun run-bench.ts --target=elysia|nest [flags]
+  bun run-bench.ts --target=${targetNames.join('|')} [flags]
 
 ${describeFlags(flags)}
 
@@ -71,42 +91,63 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
   if (target === undefined) throw new UsageError(`--target: missing, expected ${flags.target.allowed}`)
 
   const client = given.client === undefined || given.client === 'own' ? targets[target].client : given.client
-  if (given.method !== undefined && client !== 'elysia') {
+  if (!clients[client].asks.includes(target)) {
+    const allowed = clientNames.filter((name) => clients[name].asks.includes(target))
     throw new UsageError(
-      `--method: got '${given.method}' with the ${client} client, which has only one way to ask`
+      `--client: got '${client}' with --target=${target}, expected own or ${allowed.join(' or ')}`
     )
   }
-  if (given.protocol !== undefined && client !== 'elysia') {
-    throw new UsageError(
-      `--protocol: got '${given.protocol}' with the ${client} client, which speaks one only`
-    )
-  }
+  rejectChoices(client, given)
   if (client === 'elysia' && target === 'nest' && given.protocol === 'rsocket') {
     throw new UsageError("--protocol: got 'rsocket' with --target=nest, which speaks nest only")
   }
+  const protocol = given.protocol ?? (target === 'nest' ? 'nest' : 'rsocket')
+  const payload = readPayload(given.shape, given.payload)
+  const codec = client === 'elysia' ? readCodec(given.codec, protocol, payload.shape) : 'json'
   const port = given.port ?? targets[target].port
   const spawn = given.spawn ?? true
   if (port === 0 && !spawn) {
     throw new UsageError("--port: got '0' with --no-spawn, expected the port of the server that is listening")
   }
+  const counts = layout(client, given.concurrency, given.connections, given.pipeline)
+  const obstacle = obstacleTo(target, client, counts.connections)
+  if (obstacle !== undefined)
+    throw new UsageError(`--connections: got '${counts.connections}', but ${obstacle}`)
   return {
     target,
     host: given.host ?? '127.0.0.1',
     port,
-    ...shape(client, given.concurrency, given.connections, given.pipeline),
+    ...counts,
     duration: given.duration ?? 30,
     warmup: given.warmup ?? 1,
-    payload: given.payload ?? 200,
+    ...payload,
     spawn,
     runtime: given.runtime ?? 'bun',
     client,
     method: given.method ?? 'request',
-    protocol: given.protocol ?? (target === 'nest' ? 'nest' : 'rsocket')
+    protocol,
+    codec,
+    progress: given.progress,
+    withParent: given['with-parent'] ?? false
+  }
+}
+
+/** What a client has only one of cannot be chosen. */
+const ONLY_ONE: Readonly<Record<Choice, string>> = {
+  method: 'which has only one way to ask',
+  protocol: 'which speaks one only',
+  codec: 'which has one only'
+}
+
+function rejectChoices(client: ClientName, given: Readonly<Record<Choice, string | undefined>>): void {
+  for (const [choice, why] of Object.entries(ONLY_ONE) as [Choice, string][]) {
+    if (given[choice] === undefined || clients[client].choices.includes(choice)) continue
+    throw new UsageError(`--${choice}: got '${given[choice]}' with the ${client} client, ${why}`)
   }
 }
 
 /** How many requests over how many connections. Only the raw client's requests are tied to a connection. */
-function shape(
+function layout(
   client: ClientName,
   concurrency: number | undefined,
   connections: number | undefined,

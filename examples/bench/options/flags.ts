@@ -44,7 +44,7 @@ export const choice = <const T extends string>(values: readonly T[], help: strin
   read: (given) => values.find((value) => value === given)
 })
 
-/** Several of `values`, separated by commas, each at most once. */
+/** Several of `values`, separated by commas, each at most once, in the order in which they are given. */
 export const choices = <const T extends string>(values: readonly T[], help: string): Flag<readonly T[]> => ({
   type: 'string',
   negatable: false,
@@ -52,8 +52,8 @@ export const choices = <const T extends string>(values: readonly T[], help: stri
   help,
   read: (given) => {
     const parts = given.split(',')
-    const chosen = values.filter((value) => parts.includes(value))
-    return chosen.length === parts.length ? chosen : undefined
+    const chosen = parts.flatMap((part) => values.find((value) => value === part) ?? [])
+    return chosen.length === parts.length && new Set(chosen).size === parts.length ? chosen : undefined
   }
 })
 

@@ -1,32 +1,71 @@
 /** A measurement in a process of its own: no heap, no compiled code and no open socket of an earlier one. */
-import { join } from 'node:path'
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
+import { stripVTControlCharacters } from 'node:util'
 import { BenchError } from '../errors.ts'
 import type { Measurement } from '../report/measurement.ts'
+import { deferred } from './deferred.ts'
+import { commandFor, type Runtime } from './runtime.ts'
 
-const PROGRAM = join(import.meta.dirname, '..', 'run-bench.ts')
+const PROGRAM = 'run-bench'
+
+export type BenchFlags = Readonly<Record<string, string | number>> & { readonly runtime: Runtime }
+
+/** Starts the measuring process; it ends when this one does, because its stdin ends then. */
+export function spawnBench(
+  runtime: Runtime,
+  flags: readonly string[],
+  output: 'inherit' | 'pipe'
+): { readonly child: ChildProcess; readonly exited: Promise<number | null> } {
+  const [command, ...args] = [...commandFor(runtime, PROGRAM), ...flags, '--with-parent']
+  const child = spawn(command!, args, { stdio: ['pipe', output, output] })
+  const exited = deferred<number | null>()
+  child.once('exit', (code) => exited.resolve(code))
+  child.once('error', () => exited.resolve(null))
+  return { child, exited: exited.promise }
+}
 
 export class BenchProcess {
-  #child: Bun.Subprocess<'ignore', 'pipe', 'inherit'> | undefined
+  #running: ReturnType<typeof spawnBench> | undefined
+  #stopped = false
 
   /**
-   * Runs `run-bench.ts` with these flags. Also a measurement with errors is a result.
+   * Runs `run-bench` with these flags. Also a measurement with errors is a result.
    *
-   * @throws BenchError if it gave none; the reason is on stderr already
+   * @throws BenchError if it gave none, with the reason it gave
    */
-  async measure(flags: Readonly<Record<string, string | number>>): Promise<Measurement> {
+  async measure({ runtime, ...flags }: BenchFlags): Promise<Measurement> {
     const given = Object.entries(flags).map(([name, value]) => `--${name}=${value}`)
-    this.#child = Bun.spawn([process.execPath, PROGRAM, ...given], { stdio: ['ignore', 'pipe', 'inherit'] })
-    const output = await this.#child.stdout.text()
-    const code = await this.#child.exited
-    this.#child = undefined
-    if (output === '')
-      throw new BenchError(`run-bench.ts ${given.join(' ')} ended with code ${code}, without a result.`)
+    if (process.stderr.isTTY) given.push('--progress')
+    this.#running = spawnBench(runtime, [...given, `--runtime=${runtime}`], 'pipe')
+    const { child, exited } = this.#running
+    const [output, complaints, code] = await Promise.all([text(child.stdout!), passOn(child.stderr!), exited])
+    this.#running = undefined
+    // Whoever stopped it ends the whole command: nothing may follow.
+    if (this.#stopped) return new Promise(() => {})
+    if (output === '') throw new BenchError(reasonIn(complaints) ?? `${PROGRAM} ended with code ${code}`)
     return JSON.parse(output) as Measurement
   }
 
   /** Ends a measurement that is under way; it stops its server before it goes. */
   async stop(): Promise<void> {
-    this.#child?.kill('SIGTERM')
-    await this.#child?.exited
+    this.#stopped = true
+    this.#running?.child.kill('SIGTERM')
+    await this.#running?.exited
   }
+}
+
+/** Copies to stderr, and resolves to all of it. */
+function passOn(stderr: Readable): Promise<string> {
+  stderr.on('data', (chunk: Uint8Array) => process.stderr.write(chunk))
+  return text(stderr)
+}
+
+/** The last thing that was said, without where in the code and where to find help. */
+function reasonIn(complaints: string): string | undefined {
+  return stripVTControlCharacters(complaints)
+    .split(/[\r\n]+/)
+    .filter((line) => /^\S/.test(line) && !line.startsWith('--help '))
+    .at(-1)
 }

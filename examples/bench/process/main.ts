@@ -1,11 +1,14 @@
 /** How a command of the bench ends: its output complete, its servers gone, its exit code right. */
 import { BenchError, UsageError } from '../errors.ts'
+import { deferred } from './deferred.ts'
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143 } as const
 
 /** Writes all of `text` to stdout, also to a pipe that is read slowly. */
 export async function print(text: string): Promise<void> {
-  await Bun.write(Bun.stdout, text)
+  const written = deferred()
+  process.stdout.write(text, () => written.resolve())
+  await written.promise
 }
 
 /**

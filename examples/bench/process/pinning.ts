@@ -1,5 +1,7 @@
 /** Which CPU the server and the client run on, so that neither takes the other's time. Linux with `taskset` only. */
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { which } from './runtime.ts'
 
 export interface Pinning {
   /** CPU number, or `null`: not pinned. */
@@ -13,7 +15,7 @@ export interface Pinning {
 export function planPinning(): Pinning {
   const unpinned = (note: string): Pinning => ({ server: null, client: null, note })
   if (process.platform !== 'linux') return unpinned('not pinned: pinning needs Linux')
-  if (Bun.which('taskset') === null) return unpinned('not pinned: taskset not found')
+  if (which('taskset') === undefined) return unpinned('not pinned: taskset not found')
 
   const [server, ...others] = allowedCpus()
   const siblings = new Set(
@@ -30,7 +32,9 @@ export const pinned = (cpu: number | null, command: readonly string[]): string[]
 
 /** Moves all threads of this process to `cpu`. */
 export function pinSelf(cpu: number): void {
-  Bun.spawnSync(['taskset', '-a', '-c', '-p', String(cpu), String(process.pid)], { stdout: 'ignore' })
+  spawnSync('taskset', ['-a', '-c', '-p', String(cpu), String(process.pid)], {
+    stdio: ['ignore', 'ignore', 'inherit']
+  })
 }
 
 /** `0-2,5` → 0, 1, 2, 5, the notation of the kernel. */

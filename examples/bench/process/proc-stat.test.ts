@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { cpuMicroseconds, residentMegabytes } from './proc-stat.ts'
+import { cpuMicroseconds, peakMegabytes, residentMegabytes } from './proc-stat.ts'
 
 describe('what a process has used', () => {
   // Above every limit a kernel has for process ids.
@@ -9,6 +9,7 @@ describe('what a process has used', () => {
   it('is not known of a process that there is not', () => {
     assert.equal(cpuMicroseconds(nobody), null)
     assert.equal(residentMegabytes(nobody), null)
+    assert.equal(peakMegabytes(nobody), null)
   })
 
   it("agrees with the runtime's own figures", () => {
@@ -18,5 +19,6 @@ describe('what a process has used', () => {
     assert.ok(cpu >= user + system - 20_000, `${cpu} is less than ${user + system}`)
     const resident = residentMegabytes(process.pid)!
     assert.ok(resident > 1 && resident < 10_000, `${resident} MiB`)
+    assert.ok(peakMegabytes(process.pid)! >= 0.9 * resident)
   })
 })

@@ -13,9 +13,15 @@ export function cpuMicroseconds(pid: number): number | null {
   return (Number(fields[11]) + Number(fields[12])) * MICROSECONDS_PER_TICK
 }
 
-/** Memory of `pid` that is in RAM (VmRSS), in MiB. */
-export function residentMegabytes(pid: number): number | null {
-  const kibibytes = /^VmRSS:\s*(\d+) kB$/m.exec(readProc(pid, 'status') ?? '')?.[1]
+/** Memory of `pid` that is in RAM, in MiB. */
+export const residentMegabytes = (pid: number): number | null => megabytes(pid, 'VmRSS')
+
+/** The most memory that `pid` has ever had in RAM, in MiB. */
+export const peakMegabytes = (pid: number): number | null => megabytes(pid, 'VmHWM')
+
+function megabytes(pid: number, field: string): number | null {
+  const status = readProc(pid, 'status') ?? ''
+  const kibibytes = new RegExp(`^${field}:\\s*(\\d+) kB$`, 'm').exec(status)?.[1]
   return kibibytes === undefined ? null : Number(kibibytes) / 1024
 }
 

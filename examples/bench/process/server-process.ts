@@ -1,19 +1,24 @@
 /** A server that the bench starts and stops: its process, from the command to the last signal. */
-import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
+import { createInterface, type Interface } from 'node:readline'
+import type { Readable, Writable } from 'node:stream'
 import { BenchError } from '../errors.ts'
-import type { Runtime } from '../options/bench-options.ts'
+import type { ShapeName } from '../payload/payload.ts'
+import { deferred } from './deferred.ts'
+import { BENCH_FOLDER } from './folder.ts'
 import { pinned } from './pinning.ts'
+import { commandFor, type Runtime } from './runtime.ts'
 
-const BENCH_FOLDER = join(import.meta.dirname, '..')
-/** Milliseconds a server gets to listen, and to end after SIGTERM. */
-const PATIENCE = { start: 20_000, stop: 3_000 }
+/** Milliseconds a server gets to listen, to collect its garbage, and to end after SIGTERM. */
+const PATIENCE = { start: 20_000, collect: 5_000, stop: 3_000 }
 
 export interface ServerOptions {
   /** Path of the program without extension, below the bench's folder. */
   readonly program: string
   readonly runtime: Runtime
   readonly host: string
+  /** What it will echo. */
+  readonly shape: ShapeName
   /** 0: any free port. */
   readonly port: number
   /** CPU it runs on; `null`: any. */
@@ -23,12 +28,15 @@ export interface ServerOptions {
 /** Every process started here that has not ended, also one that does not listen yet. */
 const running = new Set<ServerProcess>()
 
-type Child = Bun.Subprocess<'pipe', 'pipe', 'inherit'>
+type Child = ChildProcessByStdio<Writable, Readable, null>
 
 export class ServerProcess {
   readonly pid: number
-  readonly exited: Promise<number>
+  /** Resolves to the exit code, `null` after a signal. */
+  readonly exited: Promise<number | null>
   readonly #child: Child
+  /** Read to the end, so that the server never blocks on it. */
+  readonly #lines: Interface
   #port = 0
 
   /**
@@ -37,38 +45,60 @@ export class ServerProcess {
    * @throws BenchError if it ends or stays silent instead
    */
   static async start(options: ServerOptions): Promise<ServerProcess> {
+    const { program, runtime, host, shape } = options
+    const [command, ...args] = pinned(options.cpu, [
+      ...commandFor(runtime, program),
+      `--host=${host}`,
+      `--port=${options.port}`,
+      `--shape=${shape}`,
+      '--with-parent'
+    ])
     const server = new ServerProcess(
-      Bun.spawn(pinned(options.cpu, command(options)), {
+      spawn(command!, args, {
         cwd: BENCH_FOLDER,
         env: { ...process.env, NODE_ENV: 'production' },
         // The server ends when its stdin does: see `--with-parent`.
         stdio: ['pipe', 'pipe', 'inherit']
       })
     )
-    const port = await listeningPort(server.#child.stdout, PATIENCE.start)
-    if (port === undefined) {
+    const said = await server.#hear(/^listening on tcp:\/\/.+:(\d+)$/, PATIENCE.start)
+    if (said === undefined) {
       server.kill()
       const code = await server.exited
       throw new BenchError(
-        `The server ${options.program} (${options.runtime}) did not start on ${options.host}:${options.port}: ` +
+        `The server ${program} (${runtime}) did not start on ${host}:${options.port}: ` +
           `exit code ${code}. Start it by hand to see why.`
       )
     }
-    server.#port = port
+    server.#port = Number(said[1])
     return server
   }
 
   private constructor(child: Child) {
     this.#child = child
-    this.pid = child.pid
-    this.exited = child.exited
+    // A process id of nobody, where not even the runtime could be started: `exited` tells.
+    this.pid = child.pid ?? 0
+    const exited = deferred<number | null>()
+    child.once('exit', (code) => exited.resolve(code))
+    child.once('error', () => exited.resolve(null))
+    // A server that is gone cannot be told anything; `exited` says so.
+    child.stdin.on('error', () => {})
+    this.exited = exited.promise
+    this.#lines = createInterface({ input: child.stdout })
     running.add(this)
-    void child.exited.then(() => running.delete(this))
+    void this.exited.then(() => running.delete(this))
   }
 
   /** Where it listens. */
   get port(): number {
     return this.#port
+  }
+
+  /** Makes it collect its garbage. `false`: it cannot, or is gone. */
+  async collectGarbage(): Promise<boolean> {
+    const answer = this.#hear(/^(not )?collected$/, PATIENCE.collect)
+    this.#child.stdin.write('gc\n')
+    return (await answer)?.[0] === 'collected'
   }
 
   /** Resolves once the process is gone: SIGTERM, and SIGKILL if that is not enough. */
@@ -77,6 +107,22 @@ export class ServerProcess {
     const timer = setTimeout(() => this.kill(), PATIENCE.stop)
     await this.exited
     clearTimeout(timer)
+  }
+
+  /** The next line that it says and that matches; `undefined` if it ends or `milliseconds` pass first. */
+  async #hear(pattern: RegExp, milliseconds: number): Promise<RegExpExecArray | undefined> {
+    const { promise, resolve } = deferred<RegExpExecArray | undefined>()
+    const read = (line: string) => {
+      const match = pattern.exec(line)
+      if (match !== null) resolve(match)
+    }
+    const timer = setTimeout(resolve, milliseconds, undefined)
+    void this.exited.then(() => resolve(undefined))
+    this.#lines.on('line', read)
+    const match = await promise
+    this.#lines.off('line', read)
+    clearTimeout(timer)
+    return match
   }
 
   kill(): void {
@@ -93,64 +139,3 @@ export async function stopServers(): Promise<void> {
 process.on('exit', () => {
   for (const server of running) server.kill()
 })
-
-const command = ({ program, runtime, host, port }: ServerOptions): string[] => [
-  ...(runtime === 'bun'
-    ? [process.execPath, join(BENCH_FOLDER, `${program}.ts`)]
-    : [nodePath(), compiled(program)]),
-  `--host=${host}`,
-  `--port=${port}`,
-  '--with-parent'
-]
-
-function compiled(program: string): string {
-  const path = join(BENCH_FOLDER, 'dist', `${program}.js`)
-  if (existsSync(path)) return path
-  throw new BenchError(
-    `--runtime=node runs dist/${program}.js, which is not there. Run \`npm run build\` first.`
-  )
-}
-
-/** Node on PATH. Where there is none, `bun run` puts Bun there under Node's name, which would measure Bun. */
-function nodePath(): string {
-  const path = Bun.which('node')
-  if (path !== null && nodeVersion() !== null) return path
-  throw new BenchError('--runtime=node needs Node on the PATH, and found none.')
-}
-
-/** The version of Node on PATH, `null` if there is none. */
-export function nodeVersion(): string | null {
-  if (Bun.which('node') === null) return null
-  const { success, stdout } = Bun.spawnSync([
-    'node',
-    '-p',
-    'process.versions.bun ? "" : process.versions.node'
-  ])
-  return success ? stdout.toString().trim() || null : null
-}
-
-/** Reads a server's stdout to its end, so that it never blocks; `undefined` if it ends or `milliseconds` pass first. */
-async function listeningPort(
-  stdout: ReadableStream<Uint8Array>,
-  milliseconds: number
-): Promise<number | undefined> {
-  const { promise, resolve } = Promise.withResolvers<number | undefined>()
-  const timer = setTimeout(resolve, milliseconds, undefined)
-  const decoder = new TextDecoder()
-  const read = async () => {
-    let said = ''
-    let found = false
-    for await (const chunk of stdout) {
-      if (found) continue
-      said += decoder.decode(chunk, { stream: true })
-      const port = /^listening on tcp:\/\/.+:(\d+)$/m.exec(said)?.[1]
-      found = port !== undefined
-      if (found) resolve(Number(port))
-    }
-    resolve(undefined)
-  }
-  void read()
-  const port = await promise
-  clearTimeout(timer)
-  return port
-}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Pair, summarize } from './comparison.ts'
+import { baseOf, isClean, type NotMeasured, type Outcome, type Round, summarize } from './comparison.ts'
 import type { Measurement } from './measurement.ts'
 import { describeSeconds } from './schedule.ts'
 import { spread } from './statistics.ts'
@@ -11,6 +11,8 @@ const measurement = (figures: Partial<Measurement>): Measurement => ({
   client: 'elysia',
   method: null,
   protocol: null,
+  codec: null,
+  shape: 'flat',
   runtime: 'bun',
   host: '127.0.0.1',
   port: 1,
@@ -31,6 +33,9 @@ const measurement = (figures: Partial<Measurement>): Measurement => ({
   serverCpuUsPerRequest: 10,
   clientCpuUsPerRequest: 10,
   serverRssMb: 50,
+  rssIdle: 40,
+  rssPeak: 60,
+  rssAfter: 45,
   serverPid: 1,
   startedAt: '2026-01-01T00:00:00.000Z',
   environment: {
@@ -46,9 +51,15 @@ const measurement = (figures: Partial<Measurement>): Measurement => ({
   ...figures
 })
 
-const pair = (elysia: Partial<Measurement>, nest: Partial<Measurement> = {}): Pair => ({
-  elysia: measurement(elysia),
-  nest: measurement(nest)
+const pair = (elysia: Partial<Measurement>, nest: Partial<Measurement> = {}): Round => [
+  measurement(elysia),
+  measurement({ target: 'nest', ...nest })
+]
+
+const missing = (target: NotMeasured['target'], failed: boolean): Outcome => ({
+  target,
+  notMeasured: 'no such thing',
+  failed
 })
 
 const CONTEST = { client: 'own', connections: 10 } as const
@@ -67,70 +78,136 @@ describe('a spread', () => {
 })
 
 describe('a comparison', () => {
-  it('takes ratios within each pair, not between medians', () => {
-    const { elysia, nest, ratio } = summarize(CONTEST, [
+  const summarizeResults = (...rounds: Round[]) => summarize(CONTEST, rounds).results
+
+  it('takes ratios within each round, not between medians', () => {
+    const [elysia, nest] = summarizeResults(
       pair({ rps: 200 }, { rps: 100 }),
       pair({ rps: 900 }, { rps: 300 }),
       pair({ rps: 400 }, { rps: 400 })
-    ])
-    assert.equal(elysia.rps?.median, 400)
-    assert.equal(nest.rps?.median, 300)
-    assert.deepEqual(ratio.rps, { median: 2, min: 1, max: 3 })
+    )
+    assert.equal(elysia?.figures.rps?.median, 400)
+    assert.equal(nest?.figures.rps?.median, 300)
+    assert.deepEqual(elysia?.ratio?.rps, { median: 2, min: 1, max: 3 })
+    assert.equal(nest?.ratio, null)
+  })
+
+  it('compares with Nest wherever it stands, and with the first where it is absent', () => {
+    assert.equal(baseOf(['elysia', 'nest']), 'nest')
+    assert.equal(baseOf(['nest', 'elysia']), 'nest')
+    assert.equal(baseOf(['elysia']), 'elysia')
   })
 
   it('leaves out what is not known', () => {
-    const { elysia, ratio } = summarize(CONTEST, [pair({ p50: null, serverCpuUsPerRequest: null })])
-    assert.equal(elysia.p50, null)
-    assert.equal(ratio.p50, null)
-    assert.equal(ratio.serverCpuUsPerRequest, null)
+    const [elysia] = summarizeResults(pair({ p50: null, serverCpuUsPerRequest: null }))
+    assert.equal(elysia?.figures.p50, null)
+    assert.equal(elysia?.ratio?.p50, null)
+    assert.equal(elysia?.ratio?.serverCpuUsPerRequest, null)
   })
 
-  it('names the figures in which Nest is ahead, whichever way is better', () => {
-    const { nestAhead } = summarize(CONTEST, [pair({ rps: 999, p50: 0.5, p99: 3.1 })])
-    assert.deepEqual(nestAhead, ['rps', 'p99'])
+  it('names the figures in which the base is ahead, whichever way is better', () => {
+    const [elysia, nest] = summarizeResults(pair({ rps: 999, p50: 0.5, p99: 3.1 }))
+    assert.deepEqual(elysia?.baseAhead, ['rps', 'p99'])
+    assert.deepEqual(nest?.baseAhead, [])
   })
 
   it('adds up errors', () => {
-    assert.deepEqual(summarize(CONTEST, [pair({ errors: 2 }), pair({ errors: 1 }, { errors: 4 })]).errors, {
-      elysia: 3,
-      nest: 4
-    })
+    const results = summarizeResults(pair({ errors: 2 }), pair({ errors: 1 }, { errors: 4 }))
+    assert.deepEqual(
+      results.map(({ errors }) => errors),
+      [3, 4]
+    )
   })
+
+  it('keeps what was not measured apart, run by run', () => {
+    const [nest] = pair({}, { rps: 100 }).slice(1)
+    const [elysia] = summarizeResults([missing('elysia', true), nest!], pair({ rps: 200 }, { rps: 100 }))
+    assert.deepEqual(
+      { ...elysia, figures: elysia?.figures.rps, ratio: elysia?.ratio?.rps, baseAhead: [] },
+      {
+        target: 'elysia',
+        figures: { median: 200, min: 200, max: 200 },
+        ratio: { median: 2, min: 2, max: 2 },
+        baseAhead: [],
+        errors: 0,
+        notMeasured: 1,
+        reason: 'no such thing',
+        failed: true
+      }
+    )
+  })
+
+  for (const [what, round, clean] of [
+    ['measurements without errors', pair({}), true],
+    ['errors', pair({}, { errors: 1 }), false],
+    ['a failed measurement', [measurement({}), missing('nest', true)], false],
+    ['what a peer cannot do', [measurement({}), missing('nest', false)], true]
+  ] as const) {
+    it(`with ${what} is ${clean ? 'clean' : 'not clean'}`, () => {
+      assert.equal(isClean({ contests: [summarize(CONTEST, [round])] }), clean)
+    })
+  }
 })
 
 describe('the table', () => {
   const options = {
+    targets: ['elysia', 'nest'],
     runs: 1,
     clients: ['own'],
     duration: 1,
     warmup: 0,
     concurrency: 10,
+    shape: 'flat',
     payload: 200,
     runtime: 'bun',
-    protocol: 'rsocket'
+    method: 'request',
+    protocol: 'rsocket',
+    codec: 'json'
   } as const
 
-  const render = (connections: number, pairs: Pair[]) =>
+  const render = (connections: number, rounds: Round[], others: Partial<typeof options> | object = {}) =>
     renderComparison({
       startedAt: '2026-01-01T00:00:00.000Z',
-      options,
+      options: { ...options, ...others },
+      base: 'nest',
       environment: measurement({}).environment,
-      contests: [summarize({ client: 'own', connections }, pairs)]
+      contests: [summarize({ client: 'own', connections }, rounds)]
     })
 
   it('shows each side, the ratio, and what it ran on', () => {
     const table = render(10, [pair({ rps: 12_345.6, serverRssMb: null }, { rps: 5000 })])
     assert.match(table, /a CPU, 2 CPUs · a kernel · Bun 1\.0\.0 · server on CPU 0, client on CPU 1/)
+    assert.match(table, /echo of a string, 200 B · clients and servers under bun/)
+    assert.match(table, /elysia's own client speaks rsocket, data as json$/m)
     assert.match(table, /connection per client · 10 requests at a time · each with its own client/)
-    assert.match(table, /^elysia +12,346 +1\.000 +2\.000 +3\.000 +4\.000 +10\.00 +10\.00 +– +0$/m)
+    assert.match(
+      table,
+      /^elysia +12,346 +1\.000 +2\.000 +3\.000 +4\.000 +10\.00 +10\.00 +– +40\.0 +60\.0 +45\.0 +0$/m
+    )
     assert.match(table, /^elysia ÷ nest +2\.47x +1\.00x/m)
-    assert.match(table, /Nest is ahead in nothing\./)
+    assert.match(table, /nest is ahead of elysia in nothing\./)
   })
 
-  it('says where Nest is ahead', () => {
+  it('says where the base is ahead', () => {
     const table = render(1, [pair({ rps: 10, max: 9 })])
     assert.match(table, /shared connection · /)
-    assert.match(table, /Nest is ahead in req\/s, max ms\./)
+    assert.match(table, /nest is ahead of elysia in req\/s, max ms\./)
+  })
+
+  it('says what was not measured and why', () => {
+    const always = render(10, [[missing('elysia', false), measurement({ target: 'nest' })]])
+    assert.match(always, /^elysia +– +–/m)
+    assert.match(always, /^elysia was not measured: no such thing$/m)
+    assert.doesNotMatch(always, /÷/)
+    const once = render(10, [pair({}), [missing('elysia', true), measurement({ target: 'nest' })]])
+    assert.match(once, /^elysia was not measured in 1 run: no such thing$/m)
+    assert.match(once, /^elysia ÷ nest +1\.00x/m)
+  })
+
+  it('says what is echoed and how', () => {
+    const table = render(10, [pair({})], { shape: 'object', payload: 1024, codec: 'msgpack', method: 'send' })
+    assert.match(table, /echo of an order, 1,024 B as JSON · /)
+    assert.match(table, /data as msgpack; elysia and nest ask by firstValueFrom\(client\.send\(\)\)$/m)
   })
 
   it('aligns its columns', () => {

@@ -4,15 +4,15 @@ import { createRequire } from 'node:module'
 import { cpus, release, totalmem, type } from 'node:os'
 import { join } from 'node:path'
 import type { Pinning } from '../process/pinning.ts'
+import { currentRuntime } from '../process/runtime.ts'
 
 export interface Environment {
   readonly cpu: string
   readonly cpuCount: number
   readonly memoryMb: number
   readonly kernel: string
-  /** The runtime of the client, and of the server where that is Bun too. */
-  readonly bun: string
-  /** The runtime of the server, where that is Node. */
+  /** Version of what ran the client, and the server if the bench started it; the other one is `null`. */
+  readonly bun: string | null
   readonly node: string | null
   readonly packages: Readonly<Record<string, string | null>>
   readonly pinning: Pinning
@@ -25,19 +25,26 @@ const PACKAGES = [
   '@nestjs/microservices',
   '@nestjs/core',
   '@nestjs/common',
+  'moleculer',
+  '@grpc/grpc-js',
+  '@grpc/proto-loader',
+  'rsocket-core',
+  'rsocket-tcp-client',
+  'rsocket-tcp-server',
   'rxjs',
   'hdr-histogram-js'
 ]
 
-export function describeEnvironment(pinning: Pinning, node: string | null): Environment {
+export function describeEnvironment(pinning: Pinning): Environment {
   const processors = cpus()
   return {
     cpu: processors[0]?.model.trim() ?? 'unknown',
     cpuCount: processors.length,
     memoryMb: Math.round(totalmem() / 1024 / 1024),
     kernel: `${type()} ${release()}`,
-    bun: Bun.version,
-    node,
+    bun: process.versions.bun ?? null,
+    // Bun has a version of Node, too: the one it takes after.
+    node: currentRuntime === 'node' ? process.versions.node : null,
     packages: Object.fromEntries(PACKAGES.map((name) => [name, installedVersion(name)])),
     pinning
   }

@@ -9,7 +9,7 @@ class EchoController {
   }
 }
 
-await runServer(7001, async (host, port) => {
+await runServer(7001, async ({ host, port }) => {
   const service = microservice({ transport: 'tcp', host, port, controllers: [EchoController] })
   await service.listen()
   return { port: service.address!.port, stop: () => service.stop() }

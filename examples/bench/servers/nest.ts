@@ -17,7 +17,7 @@ class EchoController {
 @Module({ controllers: [EchoController] })
 class EchoModule {}
 
-await runServer(7002, async (host, port) => {
+await runServer(7002, async ({ host, port }) => {
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(EchoModule, {
     transport: Transport.TCP,
     options: { host, port },

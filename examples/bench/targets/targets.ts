@@ -1,10 +1,11 @@
-/** What can be measured and who can ask: one row per target, one per client. A new peer is a row here. */
+/** What can be measured and who can ask: one row per target, one per client. A new peer is a row in each. */
 import type { OpenEchoClient } from './echo-client.ts'
 
-export const targetNames = ['elysia', 'nest'] as const
+export const targetNames = ['elysia', 'nest', 'raw', 'moleculer', 'grpc', 'rsocket-js'] as const
 export type TargetName = (typeof targetNames)[number]
 
-export const clientNames = ['elysia', 'nest', 'raw'] as const
+/** `raw` speaks Nest's wire, encoded beforehand; `socket` sends bare bytes. */
+export const clientNames = ['elysia', 'nest', 'raw', 'socket', 'moleculer', 'grpc', 'rsocket-js'] as const
 export type ClientName = (typeof clientNames)[number]
 
 export interface Target {
@@ -13,16 +14,64 @@ export interface Target {
   /** Its server, started by the bench or by hand; path without extension, below the bench's folder. */
   readonly server: string
   /** The client its users have. */
-  readonly client: Exclude<ClientName, 'raw'>
+  readonly client: ClientName
+  /** The package that is measured; absent where there is none. */
+  readonly package?: string
 }
 
 export const targets: Readonly<Record<TargetName, Target>> = {
-  elysia: { port: 7001, server: 'servers/elysia', client: 'elysia' },
-  nest: { port: 7002, server: 'servers/nest', client: 'nest' }
+  elysia: { port: 7001, server: 'servers/elysia', client: 'elysia', package: 'elysia-microservices' },
+  nest: { port: 7002, server: 'servers/nest', client: 'nest', package: '@nestjs/microservices' },
+  raw: { port: 7003, server: 'servers/raw', client: 'socket' },
+  moleculer: { port: 7004, server: 'servers/moleculer', client: 'moleculer', package: 'moleculer' },
+  grpc: { port: 7005, server: 'servers/grpc', client: 'grpc', package: '@grpc/grpc-js' },
+  'rsocket-js': { port: 7006, server: 'servers/rsocket-js', client: 'rsocket-js', package: 'rsocket-core' }
 }
 
-/** Loaded on use, so that nothing of one peer runs in the process that measures the other. */
-export const echoClients: Readonly<Record<Exclude<ClientName, 'raw'>, () => Promise<OpenEchoClient>>> = {
-  elysia: async () => (await import('./elysia-client.ts')).openEchoClient,
-  nest: async () => (await import('./nest-client.ts')).openEchoClient
+/** What a client may let one choose. */
+export type Choice = 'method' | 'protocol' | 'codec'
+
+export interface Client {
+  /** The targets that understand it. */
+  readonly asks: readonly TargetName[]
+  readonly choices: readonly Choice[]
+  /** How many of it one process can have. */
+  readonly limit?: { readonly connections: number; readonly why: string }
+  /** Loaded on use, so that nothing of one peer runs in the process that measures another. `null`: no client at all. */
+  readonly load: (() => Promise<OpenEchoClient>) | null
+}
+
+export const clients: Readonly<Record<ClientName, Client>> = {
+  elysia: {
+    asks: ['elysia', 'nest'],
+    choices: ['method', 'protocol', 'codec'],
+    load: async () => (await import('./elysia-client.ts')).openEchoClient
+  },
+  nest: {
+    asks: ['elysia', 'nest'],
+    choices: ['method'],
+    load: async () => (await import('./nest-client.ts')).openEchoClient
+  },
+  raw: { asks: ['elysia', 'nest'], choices: [], load: null },
+  socket: {
+    asks: ['raw'],
+    choices: [],
+    load: async () => (await import('./socket-client.ts')).openEchoClient
+  },
+  moleculer: {
+    asks: ['moleculer'],
+    choices: [],
+    limit: { connections: 500, why: 'each is a whole node, with a listener and two sockets' },
+    load: async () => (await import('./moleculer-client.ts')).openEchoClient
+  },
+  grpc: {
+    asks: ['grpc'],
+    choices: [],
+    load: async () => (await import('./grpc-client.ts')).openEchoClient
+  },
+  'rsocket-js': {
+    asks: ['rsocket-js'],
+    choices: [],
+    load: async () => (await import('./rsocket-js-client.ts')).openEchoClient
+  }
 }

@@ -67,7 +67,8 @@ function hasConnection(pid: number): boolean {
   const folder = `/proc/${pid}/fd`
   const open = new Set(readdirSync(folder).map((fd) => linkOf(`${folder}/${fd}`)))
   // Of each row: field 4 is the state, 01 if established, field 10 the inode, as proc_net_tcp(5) has it.
-  const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n').slice(1)
+  // A server that listens on all addresses has its connections in the second file.
+  const rows = ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((file) => readFileSync(file, 'utf8').split('\n'))
   return rows
     .map((row) => row.trim().split(/\s+/))
     .some(([, , , state, , , , , , inode]) => state === '01' && open.has(`socket:[${inode}]`))

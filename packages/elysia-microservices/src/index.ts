@@ -59,6 +59,8 @@ export type {
   WithService
 } from './types/scope.ts'
 export type {
+  Answers,
+  AnswersOf,
   AnyStream,
   EventHandler,
   EventsOf,
@@ -68,6 +70,8 @@ export type {
   MessagesOf,
   MessageType,
   MessageTypeOf,
+  NoAnswers,
+  PrefixedAnswers,
   ScopeOf,
   StreamOf,
   Typed,

@@ -11,9 +11,11 @@ import { addChain } from './chain.ts'
 import { Controllers } from './controller/controllers.ts'
 import { follow } from './lifecycle.ts'
 import type { ListenOptions, MicroserviceOptions } from './options.ts'
+import { schemasCompiled } from './schema/typebox.ts'
 import type { Microservice } from './service.ts'
 import { ServiceCore } from './service-core.ts'
 import type { ContextOf, Empty, EmptyScope, With } from './types/scope.ts'
+import type { NoAnswers } from './types/service.ts'
 
 const DEFAULT_DRAIN = 10_000
 
@@ -25,7 +27,7 @@ const DEFAULT_DRAIN = 10_000
 export function microservice(options: MicroserviceOptions): Microservice
 export function microservice<App extends AnyElysia>(
   options: MicroserviceOptions
-): Microservice<Empty, Empty, With<EmptyScope, 'context', ContextOf<App>>>
+): Microservice<NoAnswers, Empty, With<EmptyScope, 'context', ContextOf<App>>>
 export function microservice(options: MicroserviceOptions): Microservice {
   const { transport, controllers = [], resolve, lifecycle = true, nest = {}, ...others } = options
   const { drain = DEFAULT_DRAIN, ...serverOptions } = others
@@ -41,21 +43,6 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
   let server = new TcpServer(options)
   let listening: Promise<void> | undefined
 
-  const start = (where: number | ListenOptions): Promise<void> => {
-    // Whatever the chain added after a handler is there for it as well.
-    core.compileAll()
-    server = new TcpServer({ ...options, ...(typeof where === 'number' ? { port: where } : where) })
-    return server.start(core.registry)
-  }
-  const startOrUndo = async (where: number | ListenOptions) => {
-    try {
-      await start(where)
-    } catch (error) {
-      await core.stopControllers()
-      throw error
-    }
-  }
-
   const service = ((app: AnyElysia) => {
     follow(app, {
       join: (host) => core.join(host),
@@ -65,12 +52,25 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
     return app
   }) as Microservice
 
+  async function start(): Promise<void> {
+    await schemasCompiled()
+    await core.startControllers()
+    try {
+      // Whatever the chain added after a handler is there for it as well.
+      core.compileAll()
+      await server.start(core.registry)
+    } catch (error) {
+      await core.stopControllers()
+      throw error
+    }
+  }
+
   addChain(service, core, () => newService(core.newGroup(), options, drain))
   Object.assign(service, {
     async listen(where: number | ListenOptions = {}) {
       if (listening === undefined) {
-        const controllers = core.startControllers()
-        listening = controllers === undefined ? start(where) : controllers.then(() => startOrUndo(where))
+        server = new TcpServer({ ...options, ...(typeof where === 'number' ? { port: where } : where) })
+        listening = start()
       }
       try {
         await listening

@@ -1,4 +1,4 @@
-/** The type of a service: what can be chained, and what each call makes of the type. */
+/** The type of a service: what each call of the chain makes of it. */
 import type { SocketAddress } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
 import type { HookScope } from './hooks/hook.ts'
@@ -29,13 +29,17 @@ import type {
   WithService
 } from './types/scope.ts'
 import type {
+  Answers,
+  AnswersOf,
   EventsOf,
   EventTypeOf,
   HandlerContext,
-  MessagesOf,
   MessageTypeOf,
+  NoAnswers,
+  PrefixedAnswers,
   Returned,
   ScopeOf,
+  StreamOf,
   Typed
 } from './types/service.ts'
 
@@ -65,9 +69,12 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     handler: (context: HandlerContext<Scope, Given, Data, Headers, Annotated>) => Result,
     options?: HandlerOptions<Scope, Data, Headers, Response>
   ): Microservice<
-    Messages & {
-      readonly [Name in NameOf<Given>]: MessageTypeOf<Scope, Data, Headers, Response, Annotated, Result>
-    },
+    Messages &
+      Answers<
+        NameOf<Given>,
+        MessageTypeOf<Scope['schema'], Data, Headers, Response, Annotated, Result>,
+        StreamOf<Result>
+      >,
     Events,
     Scope
   >
@@ -87,19 +94,18 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     options?: Omit<HandlerOptions<Scope, Data, Headers, undefined>, 'response'>
   ): Microservice<
     Messages,
-    Events & { readonly [Name in NameOf<Given>]: EventTypeOf<Scope, Data, Headers, Annotated> },
+    Events & { readonly [Name in NameOf<Given>]: EventTypeOf<Scope['schema'], Data, Headers, Annotated> },
     Scope
   >
 
   /**
-   * Takes over the handlers of another service, with their hooks; its own hooks reach here as far as their
-   * scope says. Of an Elysia app, takes decorators and store.
+   * Takes over the handlers of another service, and hooks as their scope says. Of an app: decorators, store.
    * @throws {ValidationError} both answer the same message pattern
    */
   use<Service extends Typed & { readonly message: unknown }>(
     service: Service
   ): Microservice<
-    Messages & MessagesOf<Service>,
+    Messages & AnswersOf<Service>,
     Events & EventsOf<Service>,
     WithService<Scope, ScopeOf<Service>>
   >
@@ -112,9 +118,9 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
    */
   group<const Prefix extends string, Group extends Typed>(
     prefix: Prefix,
-    define: (group: Microservice<Empty, Empty, Scope>) => Group
+    define: (group: Microservice<NoAnswers, Empty, Scope>) => Group
   ): Microservice<
-    Messages & Prefixed<Prefix, MessagesOf<Group>>,
+    Messages & PrefixedAnswers<Prefix, AnswersOf<Group>>,
     Events & Prefixed<Prefix, EventsOf<Group>>,
     Scope
   >
@@ -130,8 +136,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     Response extends AnySchema | undefined = undefined
   >(
     options: HandlerOptions<Scope, Data, Headers, Response>,
-    define: (group: Microservice<Empty, Empty, WithSchemas<Scope, Data, Headers, Response>>) => Group
-  ): Microservice<Messages & MessagesOf<Group>, Events & EventsOf<Group>, Scope>
+    define: (group: Microservice<NoAnswers, Empty, WithSchemas<Scope, Data, Headers, Response>>) => Group
+  ): Microservice<Messages & AnswersOf<Group>, Events & EventsOf<Group>, Scope>
   guard<
     Data extends AnySchema | undefined = undefined,
     Headers extends AnySchema | undefined = undefined,
@@ -228,7 +234,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, With<Scope, 'macros', MacroValues<Given>>>
 
   /** Lets all hooks and guards so far reach the service that uses this one, or also all above. */
-  as<const To extends 'scoped' | 'global'>(scope: To): Microservice<Messages, Events, Widened<Scope, To>>
+  as<To extends 'scoped' | 'global'>(scope: To): Microservice<Messages, Events, Widened<Scope, To>>
 
   /**
    * Starts to listen, without an app or before one does. Does nothing if it listens already.
@@ -239,6 +245,6 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   /** Takes no more connections, lets work in flight end (see `drain`), closes. */
   stop(): Promise<void>
 
-  /** Where the service listens, with the real port; `undefined` while it does not. */
+  /** Where it listens, with the real port; `undefined` while it does not. */
   readonly address: SocketAddress | undefined
 }

@@ -1,2 +1,24 @@
-/** The transport of elysia-microservices inside NestJS apps. */
-export {}
+/** The public interface of the package for Nest. What is not listed here does not exist for users. */
+export {
+  CanceledError,
+  ConnectionError,
+  type Credentials,
+  ListenError,
+  MicroserviceError,
+  PayloadTooLargeError,
+  ProtocolError,
+  RejectedError,
+  TimeoutError,
+  TransportError,
+  ValidationError
+} from '@elysia-microservices/transport'
+export { MicroserviceClient } from './microservice-client.ts'
+export { MicroserviceContext } from './microservice-context.ts'
+export { MicroserviceServer } from './microservice-server.ts'
+export type {
+  MicroserviceClientEvents,
+  MicroserviceClientOptions,
+  MicroserviceServerEvents,
+  MicroserviceServerOptions,
+  MicroserviceStatus
+} from './options.ts'

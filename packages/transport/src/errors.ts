@@ -73,14 +73,26 @@ export class ValidationError extends RpcError {
   /** What was expected there, in words. */
   readonly expected: string
 
-  /** @param message the sentence of a schema's library, where there is one; else it is made of the rest */
-  constructor(path: string, expected: string, received: unknown, message?: string) {
+  /**
+   * @param message the sentence of a schema's library, where there is one; else it is made of the rest
+   * @param answer the error as it came over the wire, whose details are kept
+   */
+  constructor(
+    path: string,
+    expected: string,
+    received: unknown,
+    message?: string,
+    answer?: { readonly details: unknown }
+  ) {
     const shown = describe(received)
-    super({
-      code: 'VALIDATION',
-      message: message ?? `${path}: expected ${expected}, received ${shown}`,
-      details: { path, expected, received: shown }
-    })
+    super(
+      {
+        code: 'VALIDATION',
+        message: message ?? `${path}: expected ${expected}, received ${shown}`,
+        details: answer?.details ?? { path, expected, received: shown }
+      },
+      answer
+    )
     this.path = path
     this.expected = expected
   }
@@ -93,6 +105,17 @@ export class RejectedError extends RpcError {
   constructor(message: string, received?: unknown) {
     super({ code: 'REJECTED', message }, received)
   }
+}
+
+/** The error a caller gets for an answer that has a code: of the class that the other side threw. */
+export function errorOf(code: string, message: string, details: unknown, answer: unknown): RpcError {
+  if (code === 'PATTERN_NOT_FOUND') return new PatternNotFoundError(message, answer)
+  if (code === 'VALIDATION') {
+    const { path, expected, received } = Object(details) as Record<string, unknown>
+    if (typeof path === 'string' && typeof expected === 'string')
+      return new ValidationError(path, expected, received, message, Object(answer))
+  }
+  return new RpcError({ code, message, details }, answer)
 }
 
 /** No answer: the connection or the call itself failed. Never crosses the wire. */

@@ -4,12 +4,26 @@
  */
 import { RpcError } from './errors.ts'
 
+/**
+ * An error whose answer is settled: the caller gets `value` as it is. A dispatcher throws it that has rules of
+ * its own for errors, such as the exception filters of Nest.
+ */
+export class ErrorAnswer {
+  /** What the caller gets: anything the protocol can carry. */
+  readonly value: unknown
+
+  constructor(value: unknown) {
+    this.value = value
+  }
+}
+
 /** What a failure means: the value for the caller, or nothing to tell and whether to log it. */
 export type Failure = { readonly answer: unknown } | { readonly answer?: never; readonly logged: boolean }
 
 /** Reads an error that a handler threw. */
 export function readFailure(error: unknown): Failure {
   if (typeof error !== 'object' || error === null) return { logged: true }
+  if (error instanceof ErrorAnswer) return { answer: error.value }
   if (error instanceof RpcError) {
     // Received from a further service and not caught: the failure of this handler, not its answer.
     return error.received === undefined ? { answer: error.toJSON() } : { logged: true }

@@ -20,16 +20,18 @@ export {
   TransportError,
   ValidationError
 } from './errors.ts'
-export { readFailure } from './failure.ts'
+export { ErrorAnswer, readFailure } from './failure.ts'
 export type { Logger } from './logger.ts'
 export { consoleLogger } from './logger.ts'
 export type { Pattern } from './pattern.ts'
 export { routeOf } from './pattern.ts'
+export { NO_MESSAGE_HANDLER } from './protocol/nest/packet.ts'
 export type { Credentials } from './protocol/rsocket/composite-metadata.ts'
 export type { Authenticate, AuthenticationRequest } from './protocol/rsocket/options.ts'
 export type { ResumeOptions } from './protocol/rsocket/resume.ts'
 export { type Cancel, consume, isStream, isThenable, type ResultSink } from './result.ts'
 export { bunSockets } from './socket/bun.ts'
+export { nativeSockets } from './socket/index.ts'
 export { nodeSockets } from './socket/node.ts'
 export type {
   AcceptSocket,

@@ -16,9 +16,8 @@ export interface ResultSink {
 export type Cancel = () => void
 
 interface Subscribable {
-  subscribe(observer: { next(value: unknown): void; error(error: unknown): void; complete(): void }): {
-    unsubscribe(): void
-  }
+  /** An Observable ignores `ready`; a subscribable of another kind may wait for it between values. */
+  subscribe(observer: Required<ResultSink>): { unsubscribe(): void }
 }
 
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>
@@ -38,7 +37,7 @@ export function isStream(value: object): boolean {
 
 /**
  * Feeds a stream to a sink. Iterators are pulled one value at a time and only when the sink is ready;
- * an Observable cannot be slowed. The sink gets exactly one `complete` or `error`, unless cancelled.
+ * an Observable cannot be slowed, unless it asks `ready` of its observer itself. The sink gets exactly one `complete` or `error`, unless cancelled.
  */
 export function consume(stream: object, sink: ResultSink): Cancel {
   return isSubscribable(stream) ? subscribe(stream, sink) : pull(iteratorOf(stream), sink)
@@ -85,7 +84,8 @@ function subscribe(stream: Subscribable, sink: ResultSink): Cancel {
       if (ended) return
       ended = true
       sink.complete()
-    }
+    },
+    ready: () => sink.ready?.()
   })
   return () => {
     ended = true

@@ -1,6 +1,7 @@
-/** The two servers under test: a real NestJS microservice, and ours, with the same controller classes. */
+/** The servers under test, with the same controller classes: a real NestJS microservice, ours, and ours inside Nest. */
 import 'reflect-metadata'
 import net from 'node:net'
+import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import type {
   CanActivate,
   ExceptionFilter,
@@ -90,6 +91,32 @@ export const startNest: StartServer = async (controllers, limits = {}, globals =
   return {
     name: 'nest',
     port,
+    log: log.lines,
+    logged: (text) => log.has(text),
+    stop: () => app.close()
+  }
+}
+
+/** Starts a Nest 12 microservice on our transport. */
+export const startOursInNest: StartServer = async (controllers, limits = {}) => {
+  const log = new Log()
+  const logger: LoggerService = {
+    log() {},
+    warn() {},
+    error: (message, ...rest) => log.add(message, ...rest)
+  }
+  class Root {}
+  Module({ controllers: [...controllers] })(Root)
+  const strategy = new MicroserviceServer({ host: '127.0.0.1', port: 0, drain: 100, ...limits })
+  const app = await NestFactory.createMicroservice<MicroserviceOptions>(Root, {
+    strategy,
+    logger,
+    abortOnError: false
+  })
+  await app.listen()
+  return {
+    name: 'ours',
+    port: strategy.address!.port,
     log: log.lines,
     logged: (text) => log.has(text),
     stop: () => app.close()

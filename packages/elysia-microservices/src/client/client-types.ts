@@ -2,7 +2,7 @@
 import type { CallOptions, Pattern } from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
 import type { ObjectName, ObjectOf } from '../types/pattern.ts'
-import type { EventsOf, EventType, MessagesOf, MessageType } from '../types/service.ts'
+import type { AnswersOf, EventsOf, EventType, MessagesOf, MessageType } from '../types/service.ts'
 
 /** What both kinds of client have. */
 interface ClientBase {
@@ -33,65 +33,85 @@ type WithHeaders<Options, Headers> = unknown extends Headers
         : { readonly headers: HeaderInput<Headers> })
 
 /** Arguments behind the pattern: what the handler can do without may be left out. */
-type Arguments<Type, Options> =
-  Type extends EventType<infer Data, infer Headers>
-    ? Record<never, never> extends WithHeaders<Options, Headers>
-      ? undefined extends Data
-        ? [data?: Input<Data>, options?: WithHeaders<Options, Headers>]
-        : [data: Input<Data>, options?: WithHeaders<Options, Headers>]
-      : [data: Input<Data>, options: WithHeaders<Options, Headers>]
+type Arguments<Data, Headers, Options> =
+  Record<never, never> extends WithHeaders<Options, Headers>
+    ? undefined extends Data
+      ? [data?: Input<Data>, options?: WithHeaders<Options, Headers>]
+      : [data: Input<Data>, options?: WithHeaders<Options, Headers>]
+    : [data: Input<Data>, options: WithHeaders<Options, Headers>]
+
+/** How a pattern is called. */
+interface CallType<Data, Headers, Value, Options> {
+  readonly args: Arguments<Data, Headers, Options>
+  readonly value: Value
+}
+
+/**
+ * How the patterns of a service are called. Worked out here, by name, because the compiler goes through the
+ * whole service wherever a method's type mentions it.
+ */
+type Calls<Types> = {
+  readonly [Name in keyof Types]: Types[Name] extends MessageType<
+    infer Data,
+    infer Value,
+    infer _S,
+    infer Headers
+  >
+    ? CallType<Data, Headers, Value, CallOptions>
     : never
+}
+
+/** How the events of a service are sent. */
+type Emits<Types> = {
+  readonly [Name in keyof Types]: Types[Name] extends EventType<infer Data, infer Headers>
+    ? CallType<Data, Headers, void, EmitOptions>
+    : never
+}
 
 /** A name in the type of a service, or the object it is the text of. */
 type AsPattern<Name> = Name | ObjectOf<Name>
 
-/** Names of message patterns that answer with one value (`false`) or a stream (`true`). */
-type NameWith<Messages, Stream extends boolean> = keyof {
-  [Name in keyof Messages as Messages[Name] extends { readonly stream: infer Kind }
-    ? Stream extends Kind
-      ? Name
-      : never
-    : never]: never
+/** The name for the pattern a caller gives. */
+type AsName<Given> = Given extends object ? ObjectName<Given> : Given
+
+/** What follows the pattern. */
+type ArgumentsIn<Types, Name> = Types[Name & keyof Types] extends {
+  readonly args: infer Args extends unknown[]
 }
+  ? Args
+  : never
 
-/** What a service says of the pattern a caller gives. */
-type TypeOf<Types, Given> = Given extends keyof Types
-  ? Types[Given]
-  : ObjectName<Given> & keyof Types extends infer Name extends keyof Types
-    ? Types[Name]
-    : never
-
-type ValueIn<Type> =
-  Type extends MessageType<infer _Data, infer Value, infer _Stream, infer _Headers> ? Value : never
+/** What comes of a call. */
+type ValueIn<Types, Name> = Types[Name & keyof Types] extends { readonly value: infer Value } ? Value : never
 
 /** Options of an event. */
 export type EmitOptions = Pick<CallOptions, 'headers'>
 
 /** A client that knows the patterns of its service. */
-export interface Client<Messages, Events> extends ClientBase {
+export interface Client<Values, Streams, All, Events> extends ClientBase {
   /**
    * Asks once and gives the value of the answer; `undefined` if it ends without one.
    * @throws {RpcError} the handler said so, {@link PatternNotFoundError} if there is none
    * @throws {TimeoutError | CanceledError | ConnectionError} no answer came
    */
-  request<const Given extends AsPattern<NameWith<Messages, false>>>(
+  request<const Given extends AsPattern<keyof Values>>(
     pattern: Given,
-    ...args: Arguments<TypeOf<Messages, Given>, CallOptions>
-  ): Promise<ValueIn<TypeOf<Messages, Given>>>
+    ...args: ArgumentsIn<Values, AsName<Given>>
+  ): Promise<ValueIn<Values, AsName<Given>>>
   /** A cold Observable, as Nest's: each subscription asks anew, unsubscribing gives the call up. */
-  send<const Given extends AsPattern<keyof Messages>>(
+  send<const Given extends AsPattern<keyof All>>(
     pattern: Given,
-    ...args: Arguments<TypeOf<Messages, Given>, CallOptions>
-  ): Observable<ValueIn<TypeOf<Messages, Given>>>
+    ...args: ArgumentsIn<All, AsName<Given>>
+  ): Observable<ValueIn<All, AsName<Given>>>
   /** All values of the answer, in order. Leaving the loop gives the call up. */
-  stream<const Given extends AsPattern<NameWith<Messages, true>>>(
+  stream<const Given extends AsPattern<keyof Streams>>(
     pattern: Given,
-    ...args: Arguments<TypeOf<Messages, Given>, CallOptions>
-  ): AsyncIterableIterator<ValueIn<TypeOf<Messages, Given>>>
+    ...args: ArgumentsIn<Streams, AsName<Given>>
+  ): AsyncIterableIterator<ValueIn<Streams, AsName<Given>>>
   /** Sends an event. Resolves once it is handed to the connected socket; nobody answers an event. */
   emit<const Given extends AsPattern<keyof Events>>(
     pattern: Given,
-    ...args: Arguments<TypeOf<Events, Given>, EmitOptions>
+    ...args: ArgumentsIn<Events, AsName<Given>>
   ): Promise<void>
 }
 
@@ -112,4 +132,9 @@ export interface UntypedClient extends ClientBase {
 }
 
 /** The client of a service, from the type of the service. */
-export type ClientOf<Service> = Client<MessagesOf<Service>, EventsOf<Service>>
+export type ClientOf<Service> = Client<
+  Calls<AnswersOf<Service>['values']>,
+  Calls<AnswersOf<Service>['streams']>,
+  Calls<MessagesOf<Service>>,
+  Emits<EventsOf<Service>>
+>

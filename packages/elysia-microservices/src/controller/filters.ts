@@ -1,5 +1,5 @@
 /** Nest's exception filters: which one answers an error, and what becomes of its answer. */
-import { RpcError, ValidationError } from '@elysia-microservices/transport'
+import { ErrorAnswer, ValidationError } from '@elysia-microservices/transport'
 import { catchError, from, isObservable, throwError } from 'rxjs'
 import type { RpcContext } from './context.ts'
 import type { Filter } from './enhancer.ts'
@@ -20,21 +20,6 @@ class ForbiddenError extends Error {
 
   getError(): string {
     return this.message
-  }
-}
-
-/** The error of a filter's Observable. Callers get its value as it is, as from Nest. */
-class FilteredError extends RpcError {
-  readonly #value: unknown
-
-  constructor(value: unknown) {
-    super('An exception filter answered with an error')
-    this.cause = value
-    this.#value = value
-  }
-
-  override toJSON(): ReturnType<RpcError['toJSON']> {
-    return this.#value as ReturnType<RpcError['toJSON']>
   }
 }
 
@@ -95,8 +80,9 @@ function catches(types: readonly AnyClass[], error: unknown): boolean {
   return types.length === 0 || types.some((type) => error instanceof type)
 }
 
+/** Callers get the error of a filter's Observable as it is, as from Nest. */
 function asAnswer(answer: unknown): unknown {
   if (answer instanceof Promise) return answer.then(asAnswer)
   if (!isObservable(answer)) return answer
-  return from(answer).pipe(catchError((value) => throwError(() => new FilteredError(value))))
+  return from(answer).pipe(catchError((value) => throwError(() => new ErrorAnswer(value))))
 }

@@ -41,6 +41,13 @@ describe("a schema of Elysia's t for data", () => {
     assert.equal(data(t.Optional(t.String({ default: 'x' })))(undefined), 'x')
   })
 
+  it('takes defaults of every kind, and for an object whose data is missing', () => {
+    assert.equal(data(t.Optional(t.BigInt({ minimum: 1n, default: 5n })))(undefined), 5n)
+    assert.deepEqual(data(t.Object({ n: t.Number({ default: () => 7 }) }))({}), { n: 7 })
+    assert.deepEqual(data(t.Object({ n: t.Number({ default: 1 }) }))(undefined), { n: 1 })
+    assert.throws(() => data(t.Object({ n: t.Optional(t.Number()) }))(undefined), { path: 'data' })
+  })
+
   it('drops what it does not name', () => {
     assert.deepEqual(data(t.Object({ a: t.Number() }))({ a: 1, b: 2 }), { a: 1 })
     assert.deepEqual(data(t.Object({ a: t.Number() }, { additionalProperties: true }))({ a: 1, b: 2 }), {

@@ -1,10 +1,11 @@
-/** The schemas of a handler: compiled once, when it is registered. */
+/** The schemas of a handler: compiled once, before the service listens. */
 import { isStream, ValidationError } from '@elysia-microservices/transport'
 import { type Check, SchemaViolation, type Violation } from './check.ts'
 import { mapStream } from './mapped-stream.ts'
 import type { AnySchema } from './schema-types.ts'
 import { standardCheck } from './standard-check.ts'
-import { isTypeBox, itemsOf, type SchemaRole, typeBoxCheck } from './typebox-check.ts'
+import { isTypeBox, itemsOf, lazyTypeBoxCheck } from './typebox.ts'
+import type { SchemaRole } from './typebox-check.ts'
 
 /** Schemas as they are given. */
 export interface SchemaOptions {
@@ -68,7 +69,7 @@ function dataCheck(schema: AnySchema): Check {
 }
 
 function checkOf(schema: AnySchema, role: SchemaRole): Check {
-  if (isTypeBox(schema)) return typeBoxCheck(schema, role)
+  if (isTypeBox(schema)) return lazyTypeBoxCheck(schema, role)
   if (typeof schema['~standard']?.validate === 'function') return standardCheck(schema)
   throw new ValidationError(`options.${role}`, "a schema of Elysia's t or a Standard Schema", schema)
 }

@@ -1,5 +1,5 @@
 /** What the compiler knows of a schema: the type of what goes in and of what comes out. */
-import { type Static, type TSchema, t } from 'elysia'
+import type { Static, TSchema, t } from 'elysia'
 import type { TTransform } from 'elysia/type-system/types'
 import type { StandardSchema } from './standard-schema.ts'
 
@@ -8,7 +8,9 @@ export type AnySchema = TSchema | StandardSchema
 
 // TypeBox has its types twice, for `import` and for `require`, and a project sees one of them through Elysia.
 // So they are taken from Elysia. It does not name the mark of `t.Optional`, which is read off an example.
-const example = () => t.Optional(t.String())
+declare const elysiaTypes: typeof t
+// Never called, so that Elysia need not be there.
+const example = () => elysiaTypes.Optional(elysiaTypes.String())
 type Example = ReturnType<typeof example>
 type OptionalSchema = {
   readonly [Key in keyof Example as Key extends symbol

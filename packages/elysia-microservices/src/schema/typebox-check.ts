@@ -1,5 +1,5 @@
 /** Checks by TypeBox, compiled by Elysia itself, so that `t` means here what it means in a route. */
-import { Kind, OptionalKind } from '@sinclair/typebox'
+import { OptionalKind } from '@sinclair/typebox'
 import { TransformDecodeError, TransformEncode, Value } from '@sinclair/typebox/value'
 import { getSchemaValidator, type TSchema, t } from 'elysia'
 import { type Check, pathPart, SchemaViolation } from './check.ts'
@@ -23,29 +23,21 @@ const OPTIONS: Record<SchemaRole, CompileOptions> = {
   response: { normalize: true }
 }
 
-/** Whether a schema is TypeBox's. */
-export function isTypeBox(schema: object): schema is TSchema {
-  return Kind in schema
-}
-
-/** The schema of the values, if it is that of a stream: `t.AsyncIterator(…)`. */
-export function itemsOf(schema: object): TSchema | undefined {
-  return Kind in schema && schema[Kind] === 'AsyncIterator'
-    ? (schema as { items?: TSchema }).items
-    : undefined
-}
-
 /** The check of a schema. Data and headers are decoded, responses encoded. */
 export function typeBoxCheck(schema: TSchema, role: SchemaRole): Check {
   // Elysia types its argument more narrowly than its own `TSchema`.
   const validator: Validator = getSchemaValidator(schema as never, OPTIONS[role]) as never
   const compiled = validator.schema as never
   // Elysia's own flags do not look into arrays; one too many costs time, one too few a wrong value.
-  const hasDefault = JSON.stringify(compiled).includes('"default":')
+  const hasDefault = hasKey(compiled, 'default')
+  // As for bodies: where an object has defaults, data that is missing is an object without properties.
+  const missing =
+    role === 'data' && hasDefault && Reflect.get(validator.schema, 'type') === 'object' ? {} : undefined
   const mayBeMissing = OptionalKind in validator.schema
   const clean = validator.Clean?.bind(validator)
   const { hasTransform } = validator
-  return (given) => {
+  return (data) => {
+    const given = data === undefined ? missing : data
     if (given === undefined && mayBeMissing && !hasDefault) return undefined
     // Handlers of one event share its data: defaults are filled into a copy.
     let value = hasDefault ? Value.Default(compiled, Value.Clone(given)) : given
@@ -54,6 +46,12 @@ export function typeBoxCheck(schema: TSchema, role: SchemaRole): Check {
     if (!validator.Check(value)) throw violationOf(schema, validator, value)
     return hasTransform && role !== 'response' ? decode(validator, value) : value
   }
+}
+
+/** Whether a schema has a key anywhere. One too many is found where a property has that name. */
+function hasKey(schema: unknown, key: string): boolean {
+  if (typeof schema !== 'object' || schema === null) return false
+  return key in schema || Object.values(schema).some((part) => hasKey(part, key))
 }
 
 /** Drops unknown properties. What is too odd to be cleaned is told by the check, not by the cleaner. */

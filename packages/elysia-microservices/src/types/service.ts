@@ -2,8 +2,8 @@
 import type { Observable } from 'rxjs'
 import type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
 import type { Message } from './message.ts'
-import type { ParamsContext } from './pattern.ts'
-import type { Empty, Extras, ScopeTypes } from './scope.ts'
+import type { ParamsContext, Prefixed } from './pattern.ts'
+import type { Empty, Extras, SchemaTypes, ScopeTypes } from './scope.ts'
 
 /** What a message pattern takes and gives. */
 export interface MessageType<Data = unknown, Value = unknown, Stream = boolean, Headers = unknown> {
@@ -100,18 +100,46 @@ type Loose<Type> = Type extends string
             : Type
 
 /** The type of a message pattern; schemas win over what the handler says. */
-export type MessageTypeOf<Scope extends ScopeTypes, Data, Headers, Response, Annotated, Result> = MessageType<
-  Chosen<Data, Scope['schema']['data'], Annotated, 'input'>,
-  Chosen<Response, Scope['schema']['response'], ValueOf<Result>, 'answer'>,
+export type MessageTypeOf<
+  Guard extends SchemaTypes,
+  Data,
+  Headers,
+  Response,
+  Annotated,
+  Result
+> = MessageType<
+  Chosen<Data, Guard['data'], Annotated, 'input'>,
+  Chosen<Response, Guard['response'], ValueOf<Result>, 'answer'>,
   StreamOf<Result>,
-  Chosen<Headers, Scope['schema']['headers'], unknown, 'input'>
+  Chosen<Headers, Guard['headers'], unknown, 'input'>
 >
 
 /** The type of an event pattern. */
-export type EventTypeOf<Scope extends ScopeTypes, Data, Headers, Annotated> = EventType<
-  Chosen<Data, Scope['schema']['data'], Annotated, 'input'>,
-  Chosen<Headers, Scope['schema']['headers'], unknown, 'input'>
+export type EventTypeOf<Guard extends SchemaTypes, Data, Headers, Annotated> = EventType<
+  Chosen<Data, Guard['data'], Annotated, 'input'>,
+  Chosen<Headers, Guard['headers'], unknown, 'input'>
 >
+
+/**
+ * What one call of `message` adds to a service: its names, apart by how they may be asked. To look through
+ * the types of all patterns for that would take the square of their number.
+ */
+export interface Answers<Names extends PropertyKey, Type, Stream> {
+  readonly values: { readonly [Name in Names as false extends Stream ? Name : never]: Type }
+  readonly streams: { readonly [Name in Names as true extends Stream ? Name : never]: Type }
+}
+
+/** What a service without patterns answers. */
+export interface NoAnswers {
+  readonly values: Empty
+  readonly streams: Empty
+}
+
+/** What a group answers, behind its prefix. */
+export interface PrefixedAnswers<Prefix extends string, Group extends NoAnswers> {
+  readonly values: Prefixed<Prefix, Group['values']>
+  readonly streams: Prefixed<Prefix, Group['streams']>
+}
 
 /** Carries types for `connect` and for services that use this one; has no values. */
 export interface Typed<Messages = unknown, Events = unknown, Scope = unknown> {
@@ -120,13 +148,15 @@ export interface Typed<Messages = unknown, Events = unknown, Scope = unknown> {
   readonly '~scope'?: Scope
 }
 
-type Carried<Service, Key extends keyof Typed> = Service extends { readonly [K in Key]?: infer Types }
-  ? Types & Empty
-  : Empty
+type Carried<Service, Key extends keyof Typed, None> = Service extends { readonly [K in Key]?: infer Types }
+  ? Types & None
+  : None
 
+/** What a service answers, values and streams apart. */
+export type AnswersOf<Service> = Carried<Service, '~messages', NoAnswers>
 /** The message patterns of a service. */
-export type MessagesOf<Service> = Carried<Service, '~messages'>
+export type MessagesOf<Service> = AnswersOf<Service>['values'] & AnswersOf<Service>['streams']
 /** The event patterns of a service. */
-export type EventsOf<Service> = Carried<Service, '~events'>
+export type EventsOf<Service> = Carried<Service, '~events', Empty>
 /** What else a service carries. */
-export type ScopeOf<Service> = Extract<Carried<Service, '~scope'>, ScopeTypes>
+export type ScopeOf<Service> = Extract<Carried<Service, '~scope', unknown>, ScopeTypes>

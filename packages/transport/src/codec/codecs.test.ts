@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { Packr } from 'msgpackr'
+import { Packr } from 'msgpackr/pack'
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import { ProtocolError, ValidationError } from '../errors.ts'
 import type { Codec } from './codec.ts'

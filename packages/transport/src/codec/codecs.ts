@@ -2,14 +2,15 @@
 import { bytesCodec } from './bytes.ts'
 import type { Codec, CodecFactory } from './codec.ts'
 import { jsonCodec } from './json.ts'
+import { accelerate } from './msgpack/packing.ts'
 import { msgpackCodec } from './msgpack/plain.ts'
 import { MSGPACK_RECORDS, MsgpackRecords } from './msgpack/records.ts'
 
 const FACTORIES = new Map<string, CodecFactory>([
   [jsonCodec.mimeType, () => jsonCodec],
   [bytesCodec.mimeType, () => bytesCodec],
-  [msgpackCodec.mimeType, () => msgpackCodec],
-  [MSGPACK_RECORDS, () => new MsgpackRecords()]
+  [msgpackCodec.mimeType, openMsgpack],
+  [MSGPACK_RECORDS, openRecords]
 ])
 
 const SHORT_NAMES = new Map([
@@ -18,6 +19,16 @@ const SHORT_NAMES = new Map([
   ['msgpack', msgpackCodec.mimeType],
   ['msgpack-records', MSGPACK_RECORDS]
 ])
+
+function openMsgpack(): Codec {
+  accelerate()
+  return msgpackCodec
+}
+
+function openRecords(): Codec {
+  accelerate()
+  return new MsgpackRecords()
+}
 
 /** MIME types there is a codec for. */
 export function knownMimeTypes(): string[] {

@@ -6,7 +6,7 @@
  * It is read by itself too, after the value it stands in: msgpackr reads texts ahead where it has native help,
  * and copies its whole input where it is entered again.
  */
-import { addExtension, type Packr } from 'msgpackr'
+import { addExtension, type Packr } from 'msgpackr/pack'
 import { ProtocolError } from '../../errors.ts'
 import { isOpaque } from './packing.ts'
 

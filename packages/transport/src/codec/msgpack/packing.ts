@@ -1,5 +1,6 @@
 /** What plain MessagePack and MessagePack with records have in common: how msgpackr is driven. */
-import type { Packr, Unpackr } from 'msgpackr'
+import type { Packr } from 'msgpackr/pack'
+import type { Unpackr } from 'msgpackr/unpack'
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import { ProtocolError } from '../../errors.ts'
 import { cannotCarry, describeClass, type Rules, type Verdict } from '../uncarriable.ts'
@@ -16,6 +17,19 @@ export const COMMON = {
     throw new TypeError('a function cannot be packed')
   }
 } as const
+
+let accelerated = false
+
+/**
+ * Lets msgpackr read texts with its native part, where there is one: twice as fast under Bun for objects, for
+ * 9 MB that nobody needs who does not speak MessagePack. It is there a moment later.
+ */
+export function accelerate(): void {
+  if (accelerated) return
+  accelerated = true
+  // Where it cannot be loaded, it is done without.
+  import('msgpackr').catch(() => {})
+}
 
 /** msgpackr's REUSE_BUFFER_MODE and RESET_BUFFER_MODE: what it packs stays in its buffer until the next time. */
 const IN_PLACE = 512 | 1024

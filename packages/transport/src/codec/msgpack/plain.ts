@@ -1,5 +1,6 @@
 /** MessagePack as every peer has it. */
-import { Packr, Unpackr } from 'msgpackr'
+import { Packr } from 'msgpackr/pack'
+import { Unpackr } from 'msgpackr/unpack'
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { Codec } from '../codec.ts'
 import { cannotCarry } from '../uncarriable.ts'

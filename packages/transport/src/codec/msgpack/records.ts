@@ -1,5 +1,6 @@
 /** MessagePack between two ends of this library: the keys of an object are sent once. */
-import { Packr, Unpackr } from 'msgpackr'
+import { Packr } from 'msgpackr/pack'
+import { Unpackr } from 'msgpackr/unpack'
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { Codec } from '../codec.ts'
 import { COMMON, pack, unpack } from './packing.ts'

@@ -1,5 +1,5 @@
 /** Reads reply packets as Nest's client does, and turns wire errors into the error family. */
-import { PatternNotFoundError, RpcError } from '../../errors.ts'
+import { errorOf, PatternNotFoundError, RpcError } from '../../errors.ts'
 import { INTERNAL_ERROR, type NestPacket, NO_MESSAGE_HANDLER } from './packet.ts'
 
 /** Whether a packet is of another system: it has a key Nest does not write. All of it is the value then. */
@@ -24,5 +24,7 @@ export function readRemoteError(err: unknown): RpcError {
     return new RpcError({ code: 'INTERNAL', message, details }, err)
   }
   const text = typeof message === 'string' ? message : JSON.stringify(message ?? err)
-  return new RpcError({ ...(typeof code === 'string' && { code }), message: text, details }, err)
+  return typeof code === 'string'
+    ? errorOf(code, text, details, err)
+    : new RpcError({ message: text, details }, err)
 }

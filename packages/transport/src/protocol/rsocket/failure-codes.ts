@@ -1,12 +1,6 @@
 /** The error family on RSocket's wire: error codes there, classes here. Protocol.md, "Error Codes". */
-import {
-  CanceledError,
-  PatternNotFoundError,
-  RejectedError,
-  RpcError,
-  ValidationError
-} from '../../errors.ts'
-import { readFailure } from '../../failure.ts'
+import { CanceledError, errorOf, RejectedError, ValidationError } from '../../errors.ts'
+import { ErrorAnswer, readFailure } from '../../failure.ts'
 import type { Logger } from '../../logger.ts'
 import { ErrorCode, HEADER_LENGTH, MAX_FRAME_LENGTH } from './frame-type.ts'
 import { errorCodeName } from './frames.ts'
@@ -20,9 +14,10 @@ export interface WireError {
 /** Bytes of data an ERROR frame may have: it cannot be cut into fragments. */
 const MAX_DATA_LENGTH = MAX_FRAME_LENGTH - HEADER_LENGTH - 4
 
+const INTERNAL_MESSAGE = 'Internal server error'
 const INTERNAL: WireError = {
   code: ErrorCode.APPLICATION_ERROR,
-  data: JSON.stringify({ code: 'INTERNAL', message: 'Internal server error' })
+  data: JSON.stringify({ code: 'INTERNAL', message: INTERNAL_MESSAGE })
 }
 
 /** What a caller is told of a handler's error; what it may not be told is logged. */
@@ -32,10 +27,10 @@ export function toWireError(error: unknown, logger: Logger): WireError {
     if (failure.logged) logger.error('A message handler failed', error)
     return INTERNAL
   }
-  const { status: _status, ...content } = Object(failure.answer) as Record<string, unknown>
-  let data: string
+  let data: string | undefined
   try {
-    data = JSON.stringify(content)
+    data = JSON.stringify(error instanceof ErrorAnswer ? failure.answer : withoutStatus(failure.answer))
+    if (data === undefined) throw new Error('JSON has no text for it')
   } catch (cause) {
     logger.error('The error of a handler cannot be written as JSON', cause)
     return INTERNAL
@@ -44,6 +39,12 @@ export function toWireError(error: unknown, logger: Logger): WireError {
   if (length <= MAX_DATA_LENGTH) return { code: codeOf(error), data }
   logger.error(`The error of a handler has ${length} bytes; a frame has at most ${MAX_FRAME_LENGTH}`)
   return INTERNAL
+}
+
+/** What ours and Nest's errors say beside the word that they are errors, which the frame says already. */
+function withoutStatus(answer: unknown): object {
+  const { status, ...content } = Object(answer) as Record<string, unknown>
+  return status === 'error' ? content : Object(answer)
 }
 
 function codeOf(error: unknown): number {
@@ -61,23 +62,25 @@ export function noHandlerError(pattern: string): WireError {
 /** The error for what came in an ERROR frame of a stream. */
 export function fromWireError(code: number, data: string, pattern: string): Error {
   const received = parse(data)
-  const {
-    code: name,
-    message,
-    details
-  } = received as { code?: unknown; message?: unknown; details?: unknown }
-  const text = typeof message === 'string' ? message : data
-  if (name === 'PATTERN_NOT_FOUND') return new PatternNotFoundError(text, received)
+  const content = Object(received) as { code?: unknown; message?: unknown; details?: unknown }
+  const text = [content.message, received, data].find((part) => typeof part === 'string') as string
+  const name = content.code
   if (code === ErrorCode.REJECTED) return new RejectedError(text, received)
   if (code === ErrorCode.CANCELED) return new CanceledError(pattern, text)
-  const fallback = code === ErrorCode.APPLICATION_ERROR ? 'UNKNOWN' : errorCodeName(code)
-  return new RpcError({ code: typeof name === 'string' ? name : fallback, message: text, details }, received)
+  const { details } = content
+  return errorOf(typeof name === 'string' ? name : unnamed(code, text), text, details, received)
 }
 
-function parse(data: string): object | string {
-  if (!data.startsWith('{')) return data
+/** The code of an error that does not say it. Nest's handlers fail without one. */
+function unnamed(code: number, text: string): string {
+  if (code !== ErrorCode.APPLICATION_ERROR) return errorCodeName(code)
+  return text === INTERNAL_MESSAGE ? 'INTERNAL' : 'UNKNOWN'
+}
+
+/** What the data of an error says: JSON from our side, any text from others. */
+function parse(data: string): unknown {
   try {
-    return JSON.parse(data) as object
+    return JSON.parse(data)
   } catch {
     return data
   }

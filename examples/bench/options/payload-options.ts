@@ -1,0 +1,51 @@
+/** What is echoed and how our own client encodes it: rules that both commands share. */
+import { UsageError } from '../errors.ts'
+import { makePayload, type ShapeName, shapeNames, shapes } from '../payload/payload.ts'
+import { type Codec, codecs, type Protocol } from '../targets/echo-client.ts'
+import { choice, integer } from './flags.ts'
+
+export const payloadFlags = {
+  shape: choice(shapeNames, 'what is echoed; default flat, a string'),
+  payload: integer(0, 10_000_000, 'bytes of it; default 200 for flat, 16384 for binary, 262144 for large'),
+  codec: choice(codecs, 'how the elysia client encodes it; default json')
+}
+
+export interface PayloadOptions {
+  readonly shape: ShapeName
+  /** Bytes; of a shape that has a size of its own, its bytes as JSON. */
+  readonly payload: number
+}
+
+/** @throws UsageError if a size is given for a shape that has one of its own */
+export function readPayload(
+  shape: ShapeName | undefined = 'flat',
+  payload: number | undefined
+): PayloadOptions {
+  const { defaultBytes } = shapes[shape]
+  if (defaultBytes === undefined && payload !== undefined) {
+    throw new UsageError(`--payload: got '${payload}' with --shape=${shape}, which has a size of its own`)
+  }
+  return { shape, payload: payload ?? defaultBytes ?? makePayload(shape).bytes }
+}
+
+/** Which shapes a codec carries; where there is no row, all. */
+const CARRIES: Partial<Readonly<Record<Codec, { carries(shape: ShapeName): boolean; instead: string }>>> = {
+  json: { carries: (shape) => shape !== 'binary', instead: 'bytes or msgpack or msgpack-records' },
+  bytes: { carries: (shape) => shape === 'binary', instead: 'json or msgpack or msgpack-records' }
+}
+
+/**
+ * The codec of our own client.
+ *
+ * @throws UsageError if it cannot carry the shape, or if one is given for Nest's wire, which is JSON whatever it carries
+ */
+export function readCodec(codec: Codec | undefined, protocol: Protocol, shape: ShapeName): Codec {
+  if (protocol === 'nest') {
+    if (codec === undefined) return 'json'
+    throw new UsageError(`--codec: got '${codec}' with --protocol=nest, which has JSON only`)
+  }
+  const chosen = codec ?? 'json'
+  const rule = CARRIES[chosen]
+  if (rule === undefined || rule.carries(shape)) return chosen
+  throw new UsageError(`--codec: got '${chosen}' with --shape=${shape}, expected ${rule.instead}`)
+}

@@ -1,0 +1,116 @@
+/** What is sent and echoed: a value, its size, and a cheap check that an answer is the same value. */
+import { makeOrder, makeRows, type Order, type Row } from './samples.ts'
+
+export const shapeNames = ['flat', 'object', 'list', 'binary', 'large'] as const
+export type ShapeName = (typeof shapeNames)[number]
+
+export interface Payload {
+  readonly shape: ShapeName
+  /** What is handed to a client. */
+  readonly value: unknown
+  /** Its length in bytes: of a string or of bytes as it is, of everything else as JSON. */
+  readonly bytes: number
+  /** What a right answer is, for the message about a wrong one. */
+  readonly expected: string
+  /** Compares a few things only: the check runs for every answer and must not become what is measured. */
+  isEcho(answer: unknown): boolean
+}
+
+interface Shape {
+  /** Bytes where nobody says how many; absent where the shape itself decides. */
+  readonly defaultBytes?: number
+  readonly title: string
+  make(bytes: number): Omit<Payload, 'shape'>
+}
+
+export const shapes: Readonly<{ [Name in ShapeName]: Shape }> = {
+  flat: { defaultBytes: 200, title: 'a string', make: stringOf },
+  object: { title: 'an order', make: order },
+  list: { title: '100 small records', make: list },
+  binary: { defaultBytes: 16 * 1024, title: 'bytes', make: bytesOf },
+  large: { defaultBytes: 256 * 1024, title: 'a large string', make: stringOf }
+}
+
+/** A payload of this shape; `bytes` counts only for shapes that have no size of their own. */
+export function makePayload(shape: ShapeName, bytes: number = shapes[shape].defaultBytes ?? 0): Payload {
+  return { shape, ...shapes[shape].make(bytes) }
+}
+
+/** The payload as the bytes that a peer without any encoding would send. */
+export function payloadBytes({ value }: Payload): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  return new TextEncoder().encode(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+/** `length` ASCII letters: as many bytes as characters, and nothing that JSON escapes. */
+function stringOf(length: number): Omit<Payload, 'shape'> {
+  const alphabet = 'abcdefghijklmnopqrstuvwxyz'
+  const value = alphabet.repeat(Math.ceil(length / alphabet.length)).slice(0, length)
+  return {
+    value,
+    bytes: length,
+    expected: `a string of ${length} characters`,
+    isEcho: (answer) => typeof answer === 'string' && answer.length === length
+  }
+}
+
+/** Bytes of all values. Peers that speak JSON answer with what JSON makes of a Buffer. */
+function bytesOf(length: number): Omit<Payload, 'shape'> {
+  const value = Buffer.from(Uint8Array.from({ length }, (_, index) => (index * 167) & 0xff))
+  const middle = length >> 1
+  const isSame = (bytes: ArrayLike<unknown>) =>
+    bytes.length === length && bytes[middle] === value[middle] && bytes[length - 1] === value[length - 1]
+  return {
+    value,
+    bytes: length,
+    expected: `${length} bytes`,
+    isEcho: (answer) => {
+      if (answer instanceof Uint8Array) return isSame(answer)
+      const { type, data } = (answer ?? {}) as { type?: unknown; data?: unknown }
+      return type === 'Buffer' && Array.isArray(data) && isSame(data)
+    }
+  }
+}
+
+function order(): Omit<Payload, 'shape'> {
+  const value = makeOrder()
+  const items = value.items.length
+  const { sku } = value.items[items - 1]!
+  return {
+    value,
+    bytes: JSON.stringify(value).length,
+    expected: `the order ${value.id} with ${items} items`,
+    isEcho: (answer) => {
+      const { id, placedAt, paid, total, customer, items: echoed } = (answer ?? {}) as Partial<Order>
+      return (
+        id === value.id &&
+        placedAt === value.placedAt &&
+        paid === value.paid &&
+        total === value.total &&
+        customer?.address?.city === value.customer.address.city &&
+        echoed?.length === items &&
+        echoed[items - 1]?.sku === sku
+      )
+    }
+  }
+}
+
+function list(): Omit<Payload, 'shape'> {
+  const value = makeRows(100)
+  const [first, last] = [value[0]!, value[value.length - 1]!]
+  const isSame = (echoed: Partial<Row> | undefined, sent: Row) =>
+    echoed?.id === sent.id &&
+    echoed.name === sent.name &&
+    echoed.active === sent.active &&
+    echoed.score === sent.score
+  return {
+    value,
+    bytes: JSON.stringify(value).length,
+    expected: `a list of ${value.length} records`,
+    isEcho: (answer) =>
+      Array.isArray(answer) &&
+      answer.length === value.length &&
+      isSame(answer[0], first) &&
+      isSame(answer[value.length - 1], last)
+  }
+}

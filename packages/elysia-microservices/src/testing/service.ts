@@ -1,0 +1,29 @@
+/** What tests of services share. Not part of the package's interface. */
+import { after, before } from 'node:test'
+import { connect, type UntypedClient } from '../client/index.ts'
+import { microservice } from '../index.ts'
+
+/** Causes of what services of tests have logged. */
+export const logged: unknown[] = []
+const logger = { error: (_text: string, cause?: unknown) => void logged.push(cause), warn() {} }
+
+/** A service on a free port. */
+export const newService = () => microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, logger })
+
+/** A service that listens, and the means to call it without types. */
+export function listening(
+  service: ReturnType<typeof newService> | object,
+  protocol: 'nest' | 'rsocket' = 'rsocket'
+) {
+  const running = service as ReturnType<typeof newService>
+  let client: UntypedClient
+  before(async () => {
+    await running.listen()
+    client = connect({ host: '127.0.0.1', port: running.address!.port, protocol })
+  })
+  after(async () => {
+    await client.close()
+    await running.stop()
+  })
+  return () => client
+}

@@ -1,0 +1,58 @@
+/** The event handlers of a Nest application, by pattern. */
+import type { MessageHandler } from '@nestjs/microservices'
+import { forkJoin, from, isObservable, mergeMap, type Observable, of } from 'rxjs'
+import { isStreamOfValues } from './handler-stream.ts'
+import type { MicroserviceContext } from './microservice-context.ts'
+
+/**
+ * Keeps all handlers of each pattern. Nest chains them, so that one that fails unsubscribes the Observables of
+ * the others, and loses those whose pattern is a message pattern too; here each runs by itself.
+ */
+export class EventHandlers {
+  readonly #byRoute = new Map<string, MessageHandler[]>()
+  readonly #byFirst = new Map<MessageHandler, MessageHandler[]>()
+
+  add(route: string, handler: MessageHandler): void {
+    const handlers = this.#byRoute.get(route)
+    if (handlers !== undefined) {
+      handlers.push(handler)
+      return
+    }
+    const first = [handler]
+    this.#byRoute.set(route, first)
+    this.#byFirst.set(handler, first)
+  }
+
+  /** All handlers of a route, in order of registration; `undefined` if there is none. */
+  ofRoute(route: string | undefined): readonly MessageHandler[] | undefined {
+    return this.#byRoute.get(route as string)
+  }
+
+  /** All handlers of the pattern whose first handler this is; a handler of messages is alone. */
+  ofFirst(handler: MessageHandler): readonly MessageHandler[] {
+    return this.#byFirst.get(handler) ?? [handler]
+  }
+}
+
+/**
+ * The answer to a request whose pattern has event handlers only, as Nest gives it: the result of the one, or
+ * `{ current, next: { current, next: … } }`. All are called at once.
+ */
+export function answerByEventHandlers(
+  [handler, ...others]: readonly MessageHandler[],
+  data: unknown,
+  context: MicroserviceContext
+): unknown {
+  const current: unknown = handler?.(data, context)
+  if (others.length === 0) return current
+  return forkJoin({
+    current: resultOf(current),
+    next: resultOf(answerByEventHandlers(others, data, context))
+  })
+}
+
+function resultOf(result: unknown): Observable<unknown> {
+  if (result instanceof Promise) return from(result).pipe(mergeMap(resultOf))
+  if (isObservable(result)) return result
+  return isStreamOfValues(result) ? from(result as AsyncIterable<unknown>) : of(result)
+}

@@ -1,0 +1,40 @@
+/** Callbacks of `on(event, callback)`, by event. */
+import { ValidationError } from '@elysia-microservices/transport'
+
+type Callback = (...args: never[]) => void
+
+/** Keeps callbacks and calls them. */
+export class Listeners<Events extends Record<keyof Events, Callback>> {
+  readonly #callbacks: Map<keyof Events, Callback[]>
+  readonly #failed: (error: unknown) => void
+
+  /**
+   * @param events names of all events there are
+   * @param failed is told when a callback throws: a connection must not suffer from it
+   */
+  constructor(events: readonly (keyof Events)[], failed: (error: unknown) => void) {
+    this.#callbacks = new Map(events.map((event) => [event, []]))
+    this.#failed = failed
+  }
+
+  /** @throws {ValidationError} there is no such event, so the callback would never be called */
+  add(event: keyof Events, callback: Callback): void {
+    const callbacks = this.#callbacks.get(event)
+    if (callbacks === undefined) {
+      const known = [...this.#callbacks.keys()].map((name) => `'${String(name)}'`).join(', ')
+      throw new ValidationError('event', `one of ${known}`, event)
+    }
+    callbacks.push(callback)
+  }
+
+  /** Calls all callbacks of an event. */
+  emit<Event extends keyof Events>(event: Event, ...args: Parameters<Events[Event]>): void {
+    for (const callback of this.#callbacks.get(event) ?? []) {
+      try {
+        ;(callback as (...args: unknown[]) => void)(...args)
+      } catch (error) {
+        this.#failed(error)
+      }
+    }
+  }
+}

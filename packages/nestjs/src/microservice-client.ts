@@ -1,0 +1,176 @@
+/** The `ClientProxy`: our TCP client under Nest's `send()` and `emit()`. */
+import { inspect } from 'node:util'
+import {
+  ConnectionError,
+  nativeSockets,
+  TcpClient,
+  type TcpClientOptions
+} from '@elysia-microservices/transport'
+import { Logger } from '@nestjs/common'
+import { ClientProxy, type ReadPacket, type WritePacket } from '@nestjs/microservices'
+import { Observable } from 'rxjs'
+import { connectErrorOf, nestErrorOf } from './client-error.ts'
+import { Listeners } from './listeners.ts'
+import { nestLogger } from './nest-logger.ts'
+import { observeSockets } from './observed-sockets.ts'
+import {
+  checkClientOptions,
+  type MicroserviceClientEvents,
+  type MicroserviceClientOptions,
+  type MicroserviceStatus
+} from './options.ts'
+
+/** One transport, from its first connection to `close()`, and the callbacks registered for it. */
+interface Opened {
+  readonly transport: TcpClient
+  readonly listeners: Listeners<MicroserviceClientEvents>
+}
+
+/**
+ * Calls services over our transport: RSocket by default, Nest's TCP wire with `protocol: 'nest'`. Give it as
+ * `customClass` to `ClientsModule` or `ClientProxyFactory`.
+ */
+export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
+  protected readonly logger = new Logger(MicroserviceClient.name)
+  readonly #log = nestLogger(this.logger)
+  readonly #options: TcpClientOptions
+  #opened: Opened | undefined
+  /** Sockets that are connected: one, or two while a server that stops hands over to the next. */
+  #connected = 0
+
+  /** @throws {ValidationError} an option is not what it must be, or is one of Nest's that has no effect here */
+  constructor(options: MicroserviceClientOptions = {}) {
+    super()
+    checkClientOptions(options)
+    this.#options = { ...options, logger: options.logger ?? this.#log }
+    this.#open()
+  }
+
+  /** Replays the last one; none before the first connection. */
+  override get status(): Observable<MicroserviceStatus> {
+    // A base of `ClientProxy<…, MicroserviceStatus>` would be no `ClientProxy` to TypeScript.
+    return super.status as Observable<MicroserviceStatus>
+  }
+
+  /**
+   * Connects now; `send()` and `emit()` do it by themselves otherwise. Rejects with the system's error, whose
+   * `code` is such as `ECONNREFUSED`, or with a `ConnectionError`.
+   */
+  async connect(): Promise<void> {
+    try {
+      await this.#open().transport.connect()
+    } catch (error) {
+      throw connectErrorOf(error)
+    }
+  }
+
+  /** Closes: pending requests fail before it returns. Resolves when all is closed; the next call connects again. */
+  async close(): Promise<void> {
+    const opened = this.#opened
+    this.#opened = undefined
+    await opened?.transport.close()
+  }
+
+  /**
+   * Registers a callback, for all connections until `close()`.
+   * @throws {ValidationError} there is no such event
+   */
+  override on<
+    EventKey extends keyof MicroserviceClientEvents = keyof MicroserviceClientEvents,
+    EventCallback extends MicroserviceClientEvents[EventKey] = MicroserviceClientEvents[EventKey]
+  >(event: EventKey, callback: EventCallback): void {
+    this.#open().listeners.add(event, callback)
+  }
+
+  /**
+   * The `TcpClient` of the transport.
+   * @throws {Error} it is not connected
+   */
+  unwrap<T = TcpClient>(): T {
+    if (this.#opened === undefined || this.#connected === 0)
+      throw new Error('Not initialized. Please call the "connect" method first.')
+    return this.#opened.transport as T
+  }
+
+  /** As Nest's: sent once, with or without a subscriber. A failure that nobody subscribes to is logged. */
+  override emit<TResult = unknown, TInput = unknown>(pattern: unknown, data: TInput): Observable<TResult> {
+    const source = super.emit<TResult, TInput>(pattern, data)
+    let observed = false
+    source.subscribe({
+      // After this turn it is known whether the caller has subscribed.
+      error: (error: unknown) =>
+        queueMicrotask(() => {
+          if (!observed) this.#log.error(`The event ${inspect(pattern)} was not sent`, error)
+        })
+    })
+    return new Observable((subscriber) => {
+      observed = true
+      return source.subscribe(subscriber)
+    })
+  }
+
+  protected publish(packet: ReadPacket, callback: (packet: WritePacket) => void): () => void {
+    const { pattern, data, metadata } = packet
+    const transport = this.#opened?.transport
+    if (transport === undefined) {
+      callback({ err: closedError() })
+      return () => {}
+    }
+    const receiver = {
+      next: (response: unknown) => callback({ response }),
+      complete: () => callback({ isDisposed: true }),
+      error: (error: Error) => callback({ err: nestErrorOf(error) })
+    }
+    const call = transport.stream(
+      pattern,
+      data,
+      receiver,
+      metadata === undefined ? {} : { headers: metadata }
+    )
+    return () => call.cancel()
+  }
+
+  protected async dispatchEvent<T>({ pattern, data, metadata }: ReadPacket): Promise<T> {
+    const transport = this.#opened?.transport
+    if (transport === undefined) throw closedError()
+    await transport.emit(pattern, data, metadata === undefined ? {} : { headers: metadata })
+    return undefined as T
+  }
+
+  #open(): Opened {
+    this.#opened ??= this.#newTransport()
+    return this.#opened
+  }
+
+  #newTransport(): Opened {
+    const failed = (error: unknown) => this.logger.error(error)
+    const listeners = new Listeners<MicroserviceClientEvents>(['connect', 'close', 'error'], failed)
+    const sockets = observeSockets(this.#options.sockets ?? nativeSockets, {
+      connected: () => {
+        this.#connected++
+        this._status$.next('connected')
+        listeners.emit('connect')
+      },
+      closed: (error) => {
+        this.#connected--
+        this.#tellDisconnected()
+        if (error !== undefined) listeners.emit('error', error)
+        listeners.emit('close')
+      },
+      failed: (error) => {
+        this.#tellDisconnected()
+        listeners.emit('error', error)
+      }
+    })
+    return { transport: new TcpClient({ ...this.#options, sockets }), listeners }
+  }
+
+  #tellDisconnected(): void {
+    if (this.#connected === 0) this._status$.next('disconnected')
+  }
+}
+
+/** `close()` was called between the call and its sending. */
+function closedError(): ConnectionError {
+  return new ConnectionError('Connection closed', false)
+}
