@@ -9,6 +9,7 @@ import {
 import type { AnyElysia } from 'elysia'
 import { addChain } from './chain.ts'
 import { Controllers } from './controller/controllers.ts'
+import { settingsOf } from './controller/nest-app.ts'
 import { follow } from './lifecycle.ts'
 import type { ListenOptions, MicroserviceOptions } from './options.ts'
 import { schemasCompiled } from './schema/typebox.ts'
@@ -29,13 +30,13 @@ export function microservice<App extends AnyElysia>(
   options: MicroserviceOptions
 ): Microservice<NoAnswers, Empty, With<EmptyScope, 'context', ContextOf<App>>>
 export function microservice(options: MicroserviceOptions): Microservice {
-  const { transport, controllers = [], resolve, lifecycle = true, nest = {}, ...others } = options
+  const { transport, controllers = [], resolve, lifecycle, nest, ...others } = options
   const { drain = DEFAULT_DRAIN, ...serverOptions } = others
   if (transport !== 'tcp') throw new ValidationError('options.transport', "'tcp'", transport)
   const logger = options.logger ?? consoleLogger
   const core = new ServiceCore(logger)
   if (controllers.length > 0)
-    core.addControllers(new Controllers({ controllers, resolve, lifecycle, nest, logger }))
+    core.addControllers(new Controllers({ controllers, logger, ...settingsOf(resolve, lifecycle, nest) }))
   return newService(core, serverOptions, drain)
 }
 

@@ -1,8 +1,8 @@
 /** What a service is configured with. */
 import type { TcpServerOptions } from '@elysia-microservices/transport'
-import type { NestOptions } from './controller/controllers.ts'
 import type { Controller } from './controller/entry.ts'
 import type { Resolve } from './controller/instances.ts'
+import type { NestOptions } from './controller/nest-app.ts'
 
 /** Options of `microservice()`. */
 export interface MicroserviceOptions extends TcpServerOptions {

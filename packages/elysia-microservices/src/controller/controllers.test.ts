@@ -47,7 +47,7 @@ describe('controllers', () => {
       assert.equal(await ask('count'), 2)
     }))
 
-  it('calls a method that nothing stands before as it is, synchronously', async () => {
+  it('passes properties of the data, and the context', async () => {
     let call: unknown
     class Direct {
       @MessagePattern('direct')

@@ -4,32 +4,19 @@
  */
 import { type Logger, type Pattern, ValidationError } from '@elysia-microservices/transport'
 import { bind } from './bind.ts'
-import type { Enhancers, Filter, Given, Guard, Interceptor, Pipe } from './enhancer.ts'
+import type { Enhancers, Pipe } from './enhancer.ts'
 import { type Controller, type Entry, entryOf, type LateHandler } from './entry.ts'
 import type { AnyClass } from './execution-context.ts'
-import { type RpcExceptionClass, rpcExceptionIn } from './filters.ts'
-import { Instances, type Resolve } from './instances.ts'
+import { rpcExceptionIn } from './filters.ts'
+import { Instances } from './instances.ts'
 import { callStartHooks, callStopHooks } from './lifecycle-hooks.ts'
 import { ENHANCERS, type EnhancerKind } from './metadata.ts'
+import type { Settings } from './nest-app.ts'
 import type { HandlerMethod } from './reader.ts'
 
-/** What Nest's applications set for all controllers: `useGlobalGuards` and the like, or `APP_GUARD`. */
-export interface NestOptions {
-  readonly guards?: readonly Given<Guard>[] | undefined
-  readonly pipes?: readonly Given<Pipe>[] | undefined
-  readonly interceptors?: readonly Given<Interceptor>[] | undefined
-  readonly filters?: readonly Given<Filter>[] | undefined
-  /** The class of `@nestjs/microservices`: what exception filters get when a guard refuses. */
-  readonly RpcException?: RpcExceptionClass | undefined
-}
-
 /** What controllers are made of. */
-export interface ControllersOptions {
+export interface ControllersOptions extends Settings {
   readonly controllers: readonly Controller[]
-  readonly resolve: Resolve | undefined
-  /** Whether to call Nest's lifecycle hooks. */
-  readonly lifecycle: boolean
-  readonly nest: NestOptions
   readonly logger: Logger
 }
 
