@@ -232,7 +232,7 @@ export class Session implements SocketListener, Output, Connection {
   #askFlush(): void {
     if (this.#flushAsked) return
     this.#flushAsked = true
-    process.nextTick(flushLater, this)
+    if (asked.push(this) === 1) queueMicrotask(flushAsked)
   }
 
   #resumeStreams(): void {
@@ -305,11 +305,20 @@ export class Session implements SocketListener, Output, Connection {
   }
 }
 
-// Timers and ticks get the session as an argument: no closure for each connection.
+// Timers get the session as an argument: no closure for each connection.
 function checkProgress(session: Session): void {
   session.checkProgress()
 }
 
-function flushLater(session: Session): void {
-  session.flush()
+/**
+ * Sessions with something to write. It leaves behind the microtasks that are waiting: calls that are made as
+ * answers come share one write, and calls made after many awaits do not wait for all others. A microtask is
+ * cheaper than a tick, too: one request per connection on 100 connections gets 3 % more done under Bun.
+ */
+let asked: Session[] = []
+
+function flushAsked(): void {
+  const sessions = asked
+  asked = []
+  for (const session of sessions) session.flush()
 }
