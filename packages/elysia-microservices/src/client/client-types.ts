@@ -43,10 +43,10 @@ type Arguments<Type, Options> =
     : never
 
 /** A name in the type of a service, or the object it is the text of. */
-type AsPattern<Name> = Name | ObjectOf<Name>
+export type AsPattern<Name> = Name | ObjectOf<Name>
 
 /** Names of message patterns that answer with one value (`false`) or a stream (`true`). */
-type NameWith<Messages, Stream extends boolean> = keyof {
+export type NameWith<Messages, Stream extends boolean> = keyof {
   [Name in keyof Messages as Messages[Name] extends { readonly stream: infer Kind }
     ? Stream extends Kind
       ? Name
@@ -55,7 +55,7 @@ type NameWith<Messages, Stream extends boolean> = keyof {
 }
 
 /** What a service says of the pattern a caller gives. */
-type TypeOf<Types, Given> = Given extends keyof Types
+export type TypeOf<Types, Given> = Given extends keyof Types
   ? Types[Given]
   : ObjectName<Given> & keyof Types extends infer Name extends keyof Types
     ? Types[Name]
