@@ -18,7 +18,7 @@ export interface RouteKey {
 
 const EXPECTED = `a method (${METHODS.join(', ')}), one space and a path such as /users/:id`
 /** Neither space, nor what ends a path in a URL, nor what Elysia would read as a parameter. */
-const TEXT = /^[^\s:*?#/]*$/
+const TEXT = /^[^\s:*?#/]+$/
 const PARAM = /^:([A-Za-z_]\w*)(\??)$/
 
 /**
@@ -41,16 +41,14 @@ function isMethod(text: string | undefined): text is Method {
 /** Names of parameters; `undefined` if a segment is not what it may be. */
 function paramsOf(path: string): string[] | undefined {
   const segments = path.slice(1).split('/')
+  // The root, or a slash at the end.
+  if (segments.at(-1) === '') segments.pop()
   const names: string[] = []
   for (const [index, segment] of segments.entries()) {
-    const isLast = index === segments.length - 1
-    if (segment === '' ? !isLast : TEXT.test(segment)) {
-      if (segment === '') return undefined
-      continue
-    }
-    if (segment === '') continue
-    const [, name, optional] = segment === '*' ? ['', '*', '?'] : (PARAM.exec(segment) ?? [])
-    // Elysia makes a route for each combination of optional parameters: only the last can be missed.
+    if (TEXT.test(segment)) continue
+    const [, name, optional] = segment === '*' ? [segment, segment, '?'] : (PARAM.exec(segment) ?? [])
+    const isLast = index === segments.length - 1 && path.endsWith(segment)
+    // Only what is last can be missed: elsewhere it would be several routes.
     if (name === undefined || names.includes(name) || (optional === '?' && !isLast)) return undefined
     names.push(name)
   }

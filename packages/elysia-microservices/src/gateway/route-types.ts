@@ -148,46 +148,54 @@ type StreamName<Messages> = unknown extends Messages ? Pattern : AsPattern<NameW
 type EventName<Events> = unknown extends Events ? Pattern : AsPattern<keyof Events>
 type DataIn<Types, Given> = unknown extends Types ? unknown : DataOf<TypeOf<Types, Given>>
 
-interface Rules<Key, Params, Query, Body> {
-  readonly base: RouteBase<ContextOf<Key, Params, Query, Body>> & RouteSchemas<Params, Query, Body>
-  readonly context: ContextOf<Key, Params, Query, Body>
-}
+/** What all kinds share: schemas, options, and the function that makes the data. */
+type Made<Data, Key, Params, Query, Body> = RouteBase<ContextOf<Key, Params, Query, Body>> &
+  RouteSchemas<Params, Query, Body> &
+  DataFunction<ContextOf<Key, Params, Query, Body>, Data, FitsByDefault<Data, Key, Params, Query, Body>>
 
-type Made<Data, Key, Params, Query, Body> = Rules<Key, Params, Query, Body>['base'] &
-  DataFunction<
-    Rules<Key, Params, Query, Body>['context'],
+type MessageOf<Name, Data, Key, Params, Query, Body> =
+  | (true extends FitsByDefault<Data, Key, undefined, undefined, undefined>
+      ? Extract<Name, string | number>
+      : never)
+  | (MessageRoute & { readonly pattern: Name } & Made<Data, Key, Params, Query, Body>)
+
+type StreamOf<Name, Data, Key, Params, Query, Body> = StreamRoute & { readonly stream: Name } & Made<
     Data,
-    FitsByDefault<Data, Key, Params, Query, Body>
+    Key,
+    Params,
+    Query,
+    Body
   >
+
+type EventOf<Name, Data, Key, Params, Query, Body> = EventRoute & { readonly emit: Name } & Made<
+    Data,
+    Key,
+    Params,
+    Query,
+    Body
+  >
+
+/** The route of a pattern that exists: only what that pattern is for, so that the compiler has little to compare. */
+type Existing<Messages, Events, Key, Given, Params, Query, Body> =
+  | (Given extends MessageName<Messages>
+      ? MessageOf<Given, DataIn<Messages, Given>, Key, Params, Query, Body>
+      : never)
+  | (Given extends StreamName<Messages>
+      ? StreamOf<Given, DataIn<Messages, Given>, Key, Params, Query, Body>
+      : never)
+  | (Given extends EventName<Events>
+      ? EventOf<Given, DataIn<Events, Given>, Key, Params, Query, Body>
+      : never)
 
 /** What may stand behind a key. `Given` is the pattern that does. */
 export type RouteOf<Messages, Events, Key, Given, Params, Query, Body> = [PathOf<Key>] extends [never]
   ? never
-  :
-      | (true extends FitsByDefault<DataIn<Messages, Given>, Key, undefined, undefined, undefined>
-          ? Extract<MessageName<Messages>, string | number>
-          : never)
-      | (MessageRoute & { readonly pattern: MessageName<Messages> } & Made<
-            DataIn<Messages, Given>,
-            Key,
-            Params,
-            Query,
-            Body
-          >)
-      | (StreamRoute & { readonly stream: StreamName<Messages> } & Made<
-            DataIn<Messages, Given>,
-            Key,
-            Params,
-            Query,
-            Body
-          >)
-      | (EventRoute & { readonly emit: EventName<Events> } & Made<
-            DataIn<Events, Given>,
-            Key,
-            Params,
-            Query,
-            Body
-          >)
+  : [Existing<Messages, Events, Key, Given, Params, Query, Body>] extends [never]
+    ?
+        | MessageOf<MessageName<Messages>, unknown, Key, Params, Query, Body>
+        | StreamOf<StreamName<Messages>, unknown, Key, Params, Query, Body>
+        | EventOf<EventName<Events>, unknown, Key, Params, Query, Body>
+    : Existing<Messages, Events, Key, Given, Params, Query, Body>
 
 /** Text has a length: with this the compiler takes a text for something that has only optional fields. */
 interface OrText {
