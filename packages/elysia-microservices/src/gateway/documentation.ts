@@ -1,5 +1,5 @@
 /** What OpenAPI documents say of a route; a route's own `detail` wins. */
-import type { DocumentDecoration } from 'elysia'
+import type { DocumentDecoration, TSchema } from 'elysia'
 import type { RouteKey } from './route-key.ts'
 
 /** A route, as far as it is documented. */
@@ -10,8 +10,8 @@ export interface Documented {
   readonly pattern: string
   /** Status of an answer. */
   readonly status: number
-  /** Whether the answer has a schema, which is documented by Elysia itself. */
-  readonly hasResponse: boolean
+  /** Schema of an answer. */
+  readonly response: TSchema | undefined
   readonly detail: DocumentDecoration | undefined
 }
 
@@ -31,25 +31,28 @@ const DESCRIPTIONS = {
 export function documentRoutes(routes: readonly Documented[]): DocumentDecoration[] {
   const named = routes.map(({ pattern }) => camelCase(words(pattern)))
   return routes.map((route, index) => {
-    const { key, kind, pattern, status, hasResponse, detail } = route
+    const { key, kind, pattern, status, response, detail } = route
     const name = named[index] as string
     // An id must be the only one in the document, and a pattern may have several routes.
     const isUnique = name !== '' && named.filter((other) => other === name).length === 1
-    const content =
-      kind === 'stream' ? { content: { 'text/event-stream': { schema: { type: 'string' } } } } : {}
-    const success = { [status]: { description: DESCRIPTIONS[kind], ...content } }
+    const content = contentOf(kind, response)
     return {
       summary: pattern.startsWith('{') ? words(pattern).join(' ') : pattern,
       operationId: isUnique ? name : camelCase([key.method, ...words(key.path)]),
       tags: tagsOf(pattern, key.path),
       ...detail,
       responses: {
-        ...(!hasResponse && success),
+        [status]: { description: DESCRIPTIONS[kind], ...(content && { content }) },
         default: { description: 'An error', content: { 'application/json': { schema: ERROR } } },
         ...detail?.responses
       }
     } as object
   })
+}
+
+function contentOf(kind: Documented['kind'], response: TSchema | undefined): object | undefined {
+  if (kind === 'stream') return { 'text/event-stream': { schema: response ?? { type: 'string' } } }
+  return response && { 'application/json': { schema: response } }
 }
 
 /** The area of a pattern such as `orders.create`, else the first word of the path. */

@@ -1,5 +1,6 @@
 /** Errors as HTTP answers. Only what a service said to its callers leaves; the rest is for the log. */
 import {
+  ConnectionError,
   consoleLogger,
   type Logger,
   MicroserviceError,
@@ -82,7 +83,7 @@ export class ErrorAnswers {
   #ofOurs(error: MicroserviceError, what: string): ErrorAnswer {
     const { code, status } = statusOf(error, this.#statuses)
     const headers: Record<string, string> = {}
-    if (status === 503 && (code === 'REJECTED' || code === 'CONNECTION')) {
+    if (code === 'REJECTED' || (error instanceof ConnectionError && !error.sent)) {
       headers['retry-after'] = this.#retryAfter
     }
     const hidden = PUBLIC_MESSAGES[code] ?? (error instanceof TransportError ? INTERNAL.message : undefined)

@@ -61,8 +61,6 @@ export function gateway<Messages, Events, const Patterns, const Params, const Qu
       (context) => answer(scope, context as never as HttpContext),
       {
         ...route.schemas,
-        // Elysia checks no answer that is a Response: the schema is for documents only.
-        ...(route.response !== undefined && { response: { [route.status]: route.response } }),
         detail: route.detail,
         error: answersErrors(answers, route.schemas as Readonly<Record<string, unknown>>)
       } as object

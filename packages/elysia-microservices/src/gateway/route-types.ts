@@ -1,6 +1,6 @@
 /** The types of a gateway's routes: which patterns a route may name, and what its functions get and give. */
 import type { Pattern } from '@elysia-microservices/transport'
-import type { DocumentDecoration } from 'elysia'
+import type { DocumentDecoration, TSchema } from 'elysia'
 import type { ResolvePath } from 'elysia/types'
 import type { AsPattern, Client, NameWith, TypeOf, UntypedClient } from '../client/client-types.ts'
 import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
@@ -44,6 +44,8 @@ type ContextOf<Key, Params, Query, Body> = RouteContext<
 export interface RouteBase<Context = RouteContext> extends ForwardOptions<Context> {
   /** Entries of the route in OpenAPI documents; they win over those that are made from the pattern. */
   readonly detail?: DocumentDecoration | undefined
+  /** Schema of an answer, of a stream of each value: for OpenAPI documents only, answers are the service's to check. */
+  readonly response?: TSchema | undefined
 }
 
 /** Schemas of the request; Elysia's `t`, or any Standard Schema. */
@@ -57,8 +59,6 @@ export interface RouteSchemas<Params = AnySchema, Query = AnySchema, Body = AnyS
 export interface MessageRoute {
   /** Status of an answer. Default: 200, or 204 without a body if the service answers `undefined`. */
   readonly status?: number
-  /** Schema of the answer, for OpenAPI documents only: answers are the service's to check. */
-  readonly response?: AnySchema
 }
 
 /** A route that answers with Server-Sent Events. */

@@ -1,6 +1,6 @@
 /** Reads the routes of a gateway into what is done for each. */
 import { routeOf, ValidationError } from '@elysia-microservices/transport'
-import type { DocumentDecoration } from 'elysia'
+import type { DocumentDecoration, TSchema } from 'elysia'
 import { assertForwardOptions, type ForwardOptions } from './call-options.ts'
 import { documentRoutes } from './documentation.ts'
 import type { GatewayOptions } from './options.ts'
@@ -18,7 +18,7 @@ export interface GivenRoute extends ForwardOptions<RouteContext> {
   readonly params?: unknown
   readonly query?: unknown
   readonly body?: unknown
-  readonly response?: unknown
+  readonly response?: TSchema | undefined
   readonly detail?: DocumentDecoration | undefined
 }
 
@@ -35,7 +35,7 @@ export interface Route {
   readonly forward: ForwardOptions<RouteContext>
   readonly data: ((context: RouteContext) => unknown) | undefined
   readonly schemas: { readonly params?: unknown; readonly query?: unknown; readonly body?: unknown }
-  readonly response: unknown
+  readonly response: TSchema | undefined
   readonly detail: DocumentDecoration
 }
 
@@ -52,8 +52,7 @@ export function readRoutes(routes: Readonly<Record<string, unknown>>, options: G
   const details = documentRoutes(
     read.map((route) => ({
       ...route,
-      pattern: routeOf(route.pattern as never),
-      hasResponse: route.response !== undefined
+      pattern: routeOf(route.pattern as never)
     }))
   )
   return read.map((route, index) => ({ ...route, detail: details[index] as DocumentDecoration }))
