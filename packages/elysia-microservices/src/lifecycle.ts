@@ -12,11 +12,15 @@ export interface Startable {
 /** Makes the service follow the app, or the app that the app is used in. */
 export function follow(app: AnyElysia, service: Startable): void {
   service.join(app)
-  // The adapter of Node hands its start hooks something that is no app.
-  app.onStart((host) => start(typeof host?.stop === 'function' ? (host as AnyElysia) : app, service))
+  app.onStart((host) => start(isApp(host) ? host : app, service))
   app.onStop(() => void service.stop())
   // The plugin was added to an app that is already listening.
   if (app.server) start(app, service)
+}
+
+/** Whether a start hook was handed an app: Elysia's adapter for Node hands over itself, which has a `stop` too. */
+export function isApp(host: unknown): host is AnyElysia {
+  return typeof host === 'object' && host !== null && 'onStop' in host
 }
 
 function start(host: AnyElysia, service: Startable): void {

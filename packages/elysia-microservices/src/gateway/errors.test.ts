@@ -1,18 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import {
-  CanceledError,
-  ConnectionError,
-  PayloadTooLargeError,
-  ProtocolError,
-  RejectedError,
-  TimeoutError
-} from '@elysia-microservices/transport'
 import { status, t } from 'elysia'
 import { connect, type UntypedClient } from '../client/index.ts'
 import { type Message, microservice, RpcError } from '../index.ts'
 import { type Listening, listen, newApp } from '../testing/http-app.ts'
-import { ErrorAnswers } from './error-response.ts'
 import { gateway } from './index.ts'
 
 const logged: unknown[][] = []
@@ -34,6 +25,11 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, log
   .message('break', () => {
     throw new Error('the password is 1234')
   })
+  .message('nest', ({ data }: Message<{ status: string }>) => {
+    // What Nest's RpcException is for a service: an object with `getError`.
+    const error = { status: Number(data.status), message: 'No such user' }
+    throw Object.assign(new Error('RpcException'), { getError: () => error })
+  })
   .message('checked', ({ data }) => data, { data: t.Object({ id: t.Number() }) })
 
 let client: UntypedClient
@@ -48,6 +44,7 @@ before(async () => {
     {
       'GET /fail': 'fail',
       'GET /known': 'known',
+      'GET /nest': 'nest',
       'GET /break': 'break',
       'GET /checked': 'checked',
       'GET /unknown': 'nobody handles this',
@@ -118,6 +115,12 @@ describe('an error of the service', () => {
     })
   }
 
+  it('of Nest with a status has that, and a code for it', async () => {
+    const { status, body } = await answerOf('/nest?status=404')
+    assert.deepEqual([status, body], [404, { code: 'NOT_FOUND', message: 'No such user' }])
+    assert.equal((await answerOf('/nest?status=200')).status, 500)
+  })
+
   it('that the service registered has its code', async () => {
     const { status, body } = await answerOf('/known')
     assert.deepEqual([status, body], [409, { code: 'CONFLICT', message: 'It is not yours' }])
@@ -184,70 +187,6 @@ describe('a service that is not there', () => {
       )
       assert.equal(headers.get('retry-after'), '5')
       assert.match(String(logged[0]?.[1]), /is answered with 503: ./)
-    })
-  }
-})
-
-describe('the answer to an error', () => {
-  const answers = new ErrorAnswers({ logger, errors: { REJECTED: 429 } })
-  const defaults = new ErrorAnswers({ logger })
-
-  for (const [error, status, code] of [
-    [new TimeoutError('users.get', 1), 504, 'TIMEOUT'],
-    [new CanceledError('users.get'), 499, 'CANCELED'],
-    [new ConnectionError('10.0.0.1:4000 is gone', false), 503, 'CONNECTION'],
-    [new ConnectionError('10.0.0.1:4000 is gone', true), 502, 'CONNECTION'],
-    [new RejectedError('draining', {}), 503, 'REJECTED'],
-    [new PayloadTooLargeError('maxFrameLength', 1, 2, 'bytes'), 413, 'PAYLOAD_TOO_LARGE'],
-    [new ProtocolError('users.get'), 502, 'PROTOCOL']
-  ] as const) {
-    it(`${error.name} (${error.message}) is ${status} and tells nothing of the inside`, () => {
-      const answer = defaults.of(error, 'GET /')
-      assert.deepEqual([answer.status, answer.body.code], [status, code])
-      assert.doesNotMatch(JSON.stringify(answer.body), /users\.get|10\.0\.0\.1|draining|maxFrameLength/)
-    })
-  }
-
-  it('has Retry-After only where trying again is safe', () => {
-    const retryAfter = (error: unknown) => defaults.of(error, 'GET /').headers['retry-after']
-    assert.equal(retryAfter(new RejectedError('draining')), '1')
-    assert.equal(retryAfter(new ConnectionError('gone', false)), '1')
-    assert.equal(retryAfter(new ConnectionError('gone', true)), undefined)
-    assert.equal(retryAfter(new TimeoutError('x', 1)), undefined)
-    assert.equal(retryAfter(new RpcError({ code: 'SERVICE_UNAVAILABLE' })), undefined)
-    assert.equal(answers.of(new RejectedError('draining'), '').headers['retry-after'], '1')
-  })
-
-  it('has the status the application gives to a code of ours', () => {
-    assert.equal(answers.of(new RejectedError('draining'), 'GET /').status, 429)
-  })
-
-  for (const [received, status, body] of [
-    [{ status: 404, message: 'No user' }, 404, { code: 'NOT_FOUND', message: 'No user' }],
-    [{ statusCode: 403, message: 'No user' }, 403, { code: 'FORBIDDEN', message: 'No user' }],
-    [{ status: 'error', message: 'No user' }, 500, { code: 'UNKNOWN', message: 'No user' }],
-    [{ status: 200, message: 'No user' }, 500, { code: 'UNKNOWN', message: 'No user' }],
-    ['No user', 500, { code: 'UNKNOWN', message: 'No user' }]
-  ] as const) {
-    it(`is ${status} for what came as ${JSON.stringify(received)}`, () => {
-      const answer = defaults.of(new RpcError({ message: 'No user' }, received), 'GET /')
-      assert.deepEqual([answer.status, answer.body], [status, body])
-    })
-  }
-
-  for (const thrown of [
-    undefined,
-    null,
-    'text',
-    5,
-    {},
-    Object.assign(new Error('secret'), { status: 503 })
-  ]) {
-    it(`says nothing of ${String(thrown)}`, () => {
-      assert.deepEqual(defaults.of(thrown, 'GET /').body, {
-        code: 'INTERNAL',
-        message: 'Internal server error'
-      })
     })
   }
 })

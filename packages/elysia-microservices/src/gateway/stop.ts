@@ -1,6 +1,7 @@
 /** What must end with the app: event streams before its HTTP server stops, clients after. */
-import type { AnyElysia, Elysia } from 'elysia'
+import type { Elysia } from 'elysia'
 import type { UntypedClient } from '../client/client-types.ts'
+import { isApp } from '../lifecycle.ts'
 
 /** Any client, typed or not, as far as all are alike. */
 export type AnyClient = Pick<UntypedClient, 'connect' | 'close'>
@@ -16,12 +17,10 @@ export interface Stoppable {
 /** Lets `await app.stop()` do both, of the app that uses the plugin. Elysia's adapter for Node has no stop. */
 export function stopWith(plugin: Elysia, { before, after }: Stoppable): void {
   plugin.onStart((host) => {
-    // The adapter of Node hands its start hooks something that is no app.
-    if (typeof host?.stop !== 'function') return
-    const app = host as AnyElysia
-    const stop = app.stop
+    if (!isApp(host)) return
+    const { stop } = host
     // Elysia awaits no stop hook, and calls them after the server has stopped.
-    app.stop = async (closeActiveConnections) => {
+    host.stop = async (closeActiveConnections) => {
       before?.()
       const stopped = await stop(closeActiveConnections)
       await after()

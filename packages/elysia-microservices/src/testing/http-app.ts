@@ -63,3 +63,15 @@ export function happening<Value = void>() {
   })
   return { happen, happened }
 }
+
+/** Status and body of an answer of JSON; `undefined` for no body. */
+export async function fetchJson(url: string, path: string, init?: RequestInit) {
+  const response = await fetch(url + path, init)
+  const text = await response.text()
+  return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) }
+}
+
+/** A request with a body of JSON. */
+export function sending(method: string, body: unknown): RequestInit {
+  return { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+}

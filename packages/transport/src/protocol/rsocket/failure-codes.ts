@@ -32,7 +32,9 @@ export function toWireError(error: unknown, logger: Logger): WireError {
     if (failure.logged) logger.error('A message handler failed', error)
     return INTERNAL
   }
-  const { status: _status, ...content } = Object(failure.answer) as Record<string, unknown>
+  const content = { ...(failure.answer as Record<string, unknown>) }
+  // Nest's mark of an error says nothing in an ERROR frame; a status of the application's own does.
+  if (content['status'] === 'error') delete content['status']
   let data: string
   try {
     data = JSON.stringify(content)
