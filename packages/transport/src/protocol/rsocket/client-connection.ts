@@ -73,7 +73,8 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
       })
     }
     const { resume } = options
-    if (resume !== undefined) this.resumption = new ResumeState(crypto.getRandomValues(new Uint8Array(16)), resume.bufferSize)
+    if (resume !== undefined)
+      this.resumption = new ResumeState(crypto.getRandomValues(new Uint8Array(16)), resume.bufferSize)
     this.#setUp()
   }
 
