@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { Elysia } from 'elysia'
 import { connect } from '../client/index.ts'
 import { type Message, microservice, RpcError } from '../index.ts'
-import { ask, happening, type Listening, listen, newApp, underBun } from '../testing/http-app.ts'
+import { ask, happening, itUnderBun, type Listening, listen, newApp } from '../testing/http-app.ts'
 import { callOptions, clients, gateway } from './index.ts'
 
 const logger = { error: () => {}, warn: () => {} }
@@ -82,7 +82,7 @@ describe('a client as a decorator', () => {
     await aborted.happened
   })
 
-  it('is not closed by an app that it was given to', { skip: !underBun }, async () => {
+  itUnderBun('is not closed by an app that it was given to', async () => {
     const own = connectToService()
     const app = newApp().use(clients({ own })).use(gateway(own, {}))
     await listen(app)
@@ -91,7 +91,7 @@ describe('a client as a decorator', () => {
     await own.close()
   })
 
-  it('is closed by the app that made it, once its requests are answered', { skip: !underBun }, async () => {
+  itUnderBun('is closed by the app that made it, once its requests are answered', async () => {
     const made: ReturnType<typeof connectToService>[] = []
     const make = () => {
       const client = connectToService()

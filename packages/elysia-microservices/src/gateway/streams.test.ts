@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import { connect } from '../client/index.ts'
 import { type Message, microservice, RpcError } from '../index.ts'
-import { ask, happening, type Listening, listen, newApp, underBun } from '../testing/http-app.ts'
+import { ask, happening, itUnderBun, type Listening, listen, newApp } from '../testing/http-app.ts'
 import { gateway } from './index.ts'
 
 const logged: string[] = []
@@ -189,7 +189,7 @@ describe('a reader of a stream', () => {
 })
 
 describe('an app with open streams', () => {
-  it('stops, which ends them without an event for the end', { skip: !underBun }, async () => {
+  itUnderBun('stops, which ends them without an event for the end', async () => {
     const own = connectToService()
     const app = newApp().use(gateway(own, { 'GET /quiet': { stream: 'quiet' } }))
     const { url } = await listen(app)

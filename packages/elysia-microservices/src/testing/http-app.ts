@@ -1,12 +1,19 @@
 /** A real app on a real port, for tests: under Bun and, with Elysia's adapter, under Node. */
+
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import net from 'node:net'
+import { it } from 'node:test'
 import { node } from '@elysiajs/node'
 import { type AnyElysia, Elysia } from 'elysia'
 
 /** Whether this is Bun; else Node. */
 export const underBun = typeof Bun !== 'undefined'
+
+/** A test of an app that stops: under Node, Elysia's adapter has no `app.stop()` that could be called. */
+export function itUnderBun(name: string, run: () => Promise<void>): void {
+  if (underBun) it(name, run)
+}
 
 /** An Elysia app for the runtime the tests run under. */
 export function newApp(): Elysia {
