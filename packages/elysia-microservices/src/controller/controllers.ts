@@ -7,7 +7,7 @@ import { bind } from './bind.ts'
 import type { Enhancers, Pipe } from './enhancer.ts'
 import { type Controller, type Entry, entryOf, type LateHandler } from './entry.ts'
 import type { AnyClass } from './execution-context.ts'
-import { rpcExceptionIn } from './filters.ts'
+import type { RpcExceptionClass } from './filters.ts'
 import { Instances } from './instances.ts'
 import { callStartHooks, callStopHooks } from './lifecycle-hooks.ts'
 import { ENHANCERS, type EnhancerKind } from './metadata.ts'
@@ -83,15 +83,21 @@ export class Controllers {
         bound.push({ instance, handler, entry, enhancers: await this.#enhancers(entry, handler) })
       }
     }
-    const { RpcException } = this.#options.nest
-    const known = RpcException ?? rpcExceptionIn(bound.flatMap(({ enhancers }) => enhancers.filters))
+    const known = await this.#rpcException(bound.flatMap(({ enhancers }) => enhancers.filters))
     for (const { instance, handler, entry, enhancers } of bound) {
       const pipes = new Map<unknown, Pipe>()
       for (const pipe of handler.parameters.flatMap((parameter) => parameter.pipes))
         pipes.set(pipe, (await this.#enhancer(entry, 'pipes', pipe, handler.where)) as Pipe)
-      handler.late.current = bind(instance, handler, enhancers, pipes, known)
+      handler.late.current = await bind(instance, handler, enhancers, pipes, known)
     }
     if (this.#options.lifecycle) await callStartHooks([...this.#living])
+  }
+
+  /** Nest's class of errors: as it is given, or as a filter catches it. */
+  async #rpcException(filters: Enhancers['filters']): Promise<RpcExceptionClass | undefined> {
+    const { RpcException } = this.#options.nest
+    if (RpcException !== undefined || filters.length === 0) return RpcException
+    return (await import('./filters.ts')).rpcExceptionIn(filters)
   }
 
   /** What stands on the way to a method: the parts of all controllers, of its class, its own. */

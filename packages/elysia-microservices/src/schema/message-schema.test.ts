@@ -4,7 +4,7 @@ import { ValidationError } from '@elysia-microservices/transport'
 import { type } from 'arktype'
 import { t } from 'elysia'
 import fc from 'fast-check'
-import { from, lastValueFrom, type Observable, toArray } from 'rxjs'
+import { from, lastValueFrom, type ObservableInput, toArray } from 'rxjs'
 import * as v from 'valibot'
 import { z } from 'zod'
 import { compileSchemas, ResponseValidationError } from './message-schema.ts'
@@ -234,7 +234,7 @@ describe('a stream that is checked', () => {
   it('stays an Observable', async () => {
     const check = data(t.AsyncIterator(t.Number()))
     assert.deepEqual(
-      await lastValueFrom((check(from([1, 2])) as Observable<unknown>).pipe(toArray())),
+      await lastValueFrom(from(check(from([1, 2])) as ObservableInput<unknown>).pipe(toArray())),
       [1, 2]
     )
   })
