@@ -3,7 +3,7 @@ import { before, describe, it } from 'node:test'
 import { makePayload, type ShapeName } from './payload/payload.ts'
 import { ServerProcess } from './process/server-process.ts'
 import type { Measurement } from './report/measurement.ts'
-import { targetNames } from './targets/targets.ts'
+import { isOurs, type TargetName, targetNames, targets } from './targets/targets.ts'
 import { childOf, type Finished, isRunning, run, start, underLoad, until } from './test-support/command.ts'
 import { inParallel } from './test-support/in-parallel.ts'
 
@@ -33,7 +33,7 @@ describe('a measurement', () => {
     ['elysia', '--payload=70000'],
     ['elysia', '--shape=binary', '--codec=bytes'],
     ...targetNames
-      .filter((target) => target !== 'elysia')
+      .filter((target) => !isOurs(target))
       .map((target): [string, ...string[]] => [target, '--shape=binary']),
     ['grpc', '--shape=list'],
     ...targetNames.map((target): [string, ...string[]] => [target, '--shape=large'])
@@ -56,7 +56,7 @@ describe('a measurement', () => {
       const given = (name: string) => flags.find((flag) => flag.startsWith(`--${name}=`))?.split('=')[1]
       const result = JSON.parse(stdout) as Measurement
       assert.equal(result.target, target)
-      const own = target === 'raw' ? 'socket' : target
+      const own = targets[target as TargetName].client
       assert.equal(result.client, given('client') ?? own)
       const runtime = given('runtime') ?? 'bun'
       assert.equal(result.runtime, runtime)

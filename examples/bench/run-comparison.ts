@@ -24,7 +24,7 @@ import {
 } from './report/comparison.ts'
 import { Schedule } from './report/schedule.ts'
 import { layoutOf, renderComparison } from './report/table.ts'
-import { type ClientName, clients, type TargetName, targets } from './targets/targets.ts'
+import { type ClientName, clients, isOurs, type TargetName, targets } from './targets/targets.ts'
 
 type Options = Omit<ComparisonOptions, 'out'>
 
@@ -103,7 +103,7 @@ async function measure(
   schedule.announce(`${target}, ${layoutOf(connections, concurrency)}${who}`)
   const client = clientOf(target, contest.client)
   const { choices } = clients[client]
-  const ours = client === 'elysia' && target === 'elysia'
+  const ours = client === 'elysia' && isOurs(target)
   try {
     return await bench.measure({
       target,

@@ -1,7 +1,7 @@
 /** The options of a comparison: flags of `run-comparison.ts` and their defaults. */
 import { type Runtime, runtimes } from '../process/runtime.ts'
 import { type Codec, type Method, methods, type Protocol, protocols } from '../targets/echo-client.ts'
-import { type TargetName, targetNames } from '../targets/targets.ts'
+import { isOurs, type TargetName, targetNames } from '../targets/targets.ts'
 import { choice, choices, describeFlags, helpFlag, integer, parseFlags, seconds, text } from './flags.ts'
 import { type PayloadOptions, payloadFlags, readCodec, readPayload } from './payload-options.ts'
 
@@ -64,7 +64,7 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
   const clients = given.clients ?? ['own']
   const protocol = given.protocol ?? 'rsocket'
   const payload = readPayload(given.shape, given.payload)
-  const ownClientAsks = targets.includes('elysia') && clients.includes('own')
+  const ownClientAsks = targets.some(isOurs) && clients.includes('own')
   return {
     targets,
     runs: given.runs ?? 3,

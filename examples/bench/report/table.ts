@@ -1,7 +1,7 @@
 /** A comparison as text for a terminal. */
 import type { ContestClient } from '../options/comparison-options.ts'
 import { shapes } from '../payload/payload.ts'
-import { targets } from '../targets/targets.ts'
+import { isOurs, targets } from '../targets/targets.ts'
 import {
   type Comparison,
   type ContestResult,
@@ -40,7 +40,7 @@ function describePayload({ shape, payload }: Options): string {
 
 /** What was chosen for the clients that let one choose. */
 function describeChoices({ targets, protocol, codec, method }: Options): string {
-  const own = targets.includes('elysia') ? `; elysia's own client speaks ${protocol}, data as ${codec}` : ''
+  const own = targets.some(isOurs) ? `; elysia's own client speaks ${protocol}, data as ${codec}` : ''
   return method === 'send' ? `${own}; elysia and nest ask by firstValueFrom(client.send())` : own
 }
 

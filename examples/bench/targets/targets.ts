@@ -1,11 +1,31 @@
 /** What can be measured and who can ask: one row per target, one per client. A new peer is a row in each. */
 import type { OpenEchoClient } from './echo-client.ts'
 
-export const targetNames = ['elysia', 'nest', 'raw', 'moleculer', 'grpc', 'rsocket-js'] as const
+export const targetNames = [
+  'elysia',
+  'elysia-hooks',
+  'elysia-10000',
+  'nest',
+  'raw',
+  'moleculer',
+  'grpc',
+  'rsocket-js',
+  'http',
+  'http-hybrid'
+] as const
 export type TargetName = (typeof targetNames)[number]
 
 /** `raw` speaks Nest's wire, encoded beforehand; `socket` sends bare bytes. */
-export const clientNames = ['elysia', 'nest', 'raw', 'socket', 'moleculer', 'grpc', 'rsocket-js'] as const
+export const clientNames = [
+  'elysia',
+  'nest',
+  'raw',
+  'socket',
+  'moleculer',
+  'grpc',
+  'rsocket-js',
+  'http'
+] as const
 export type ClientName = (typeof clientNames)[number]
 
 export interface Target {
@@ -25,7 +45,18 @@ export const targets: Readonly<Record<TargetName, Target>> = {
   raw: { port: 7003, server: 'servers/raw', client: 'socket' },
   moleculer: { port: 7004, server: 'servers/moleculer', client: 'moleculer', package: 'moleculer' },
   grpc: { port: 7005, server: 'servers/grpc', client: 'grpc', package: '@grpc/grpc-js' },
-  'rsocket-js': { port: 7006, server: 'servers/rsocket-js', client: 'rsocket-js', package: 'rsocket-core' }
+  'rsocket-js': { port: 7006, server: 'servers/rsocket-js', client: 'rsocket-js', package: 'rsocket-core' },
+  // What an application adds, and many patterns: what they cost beside the plain one.
+  'elysia-hooks': { port: 7007, server: 'servers/elysia-hooks', client: 'elysia' },
+  'elysia-10000': { port: 7008, server: 'servers/elysia-10000', client: 'elysia' },
+  // Elysia without and with a service in it: what the plugin costs an HTTP app.
+  http: { port: 7009, server: 'servers/http', client: 'http', package: 'elysia' },
+  'http-hybrid': { port: 7010, server: 'servers/http-hybrid', client: 'http' }
+}
+
+/** Whether it is a service of this project, which speaks whatever its client does. */
+export function isOurs(target: TargetName): boolean {
+  return targets[target].client === 'elysia'
 }
 
 /** What a client may let one choose. */
@@ -43,7 +74,7 @@ export interface Client {
 
 export const clients: Readonly<Record<ClientName, Client>> = {
   elysia: {
-    asks: ['elysia', 'nest'],
+    asks: ['elysia', 'elysia-hooks', 'elysia-10000', 'nest'],
     choices: ['method', 'protocol', 'codec'],
     load: async () => (await import('./elysia-client.ts')).openEchoClient
   },
@@ -73,5 +104,10 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     asks: ['rsocket-js'],
     choices: [],
     load: async () => (await import('./rsocket-js-client.ts')).openEchoClient
+  },
+  http: {
+    asks: ['http', 'http-hybrid'],
+    choices: [],
+    load: async () => (await import('./http-client.ts')).openEchoClient
   }
 }
