@@ -12,8 +12,9 @@ import { type Pinning, pinSelf, planPinning } from './process/pinning.ts'
 import { cpuMicroseconds, peakMegabytes, residentMegabytes } from './process/proc-stat.ts'
 import { ServerProcess } from './process/server-process.ts'
 import { describeEnvironment } from './report/environment.ts'
-import { describeMeasurement, type Measurement, type Usage } from './report/measurement.ts'
+import { describeMeasurement, type Usage } from './report/measurement.ts'
 import { showProgress } from './report/progress.ts'
+import type { Measurement } from './report/schema.ts'
 import type { ClientPlan } from './targets/echo-client.ts'
 import { clients, targets } from './targets/targets.ts'
 
@@ -74,7 +75,7 @@ async function measureServer(
   hideProgress()
   await load.close()
   const usage: Usage = { ...used, rssIdle, rssPeak, rssAfter: await idleMegabytes(started) }
-  return describeMeasurement(options, { port, pid }, meter, usage, startedAt, environment)
+  return describeMeasurement(options, { port, pid }, meter.counts(), usage, startedAt, environment)
 }
 
 /** Starts the server, unless one is listening. `undefined`: one is. */

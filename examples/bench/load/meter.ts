@@ -1,12 +1,15 @@
 /** Counts what a load does. Latencies and completions count only while the meter measures; errors always do. */
-import { build } from 'hdr-histogram-js'
+import { encodeHistogram, type Latencies, latenciesOf, makeHistogram } from './histogram.ts'
 
-/** Milliseconds, or `null` where nothing completed. */
-export interface Latencies {
-  readonly p50: number | null
-  readonly p90: number | null
-  readonly p99: number | null
-  readonly max: number | null
+/** What a load tells of the measured time, whoever counted it. */
+export interface Counts {
+  readonly completed: number
+  readonly errors: number
+  readonly firstError: string | null
+  readonly seconds: number
+  readonly latencies: Latencies
+  /** All latencies, as they are stored; `null` where nothing completed. */
+  readonly histogram: string | null
 }
 
 export class Meter {
@@ -22,15 +25,7 @@ export class Meter {
   #measuring = false
   #startedAt = 0
   #seconds = 0
-  // Microseconds. Sized for ten minutes from the start, so that it never grows while measuring.
-  readonly #histogram = build({
-    bitBucketSize: 32,
-    autoResize: true,
-    lowestDiscernibleValue: 1,
-    highestTrackableValue: 600_000_000,
-    numberOfSignificantValueDigits: 3,
-    useWebAssembly: false
-  })
+  readonly #histogram = makeHistogram()
 
   /** Notes `count` right answers to requests that took `latency` milliseconds. */
   answers(latency: number, count: number): void {
@@ -61,12 +56,20 @@ export class Meter {
   }
 
   latencies(): Latencies {
-    const { maxValue } = this.#histogram
-    const milliseconds = (microseconds: number) => (this.completed === 0 ? null : microseconds / 1000)
-    // A percentile is the upper end of the histogram's step, which may lie beyond what was ever recorded.
-    const at = (percentile: number) =>
-      milliseconds(Math.min(this.#histogram.getValueAtPercentile(percentile), maxValue))
-    return { p50: at(50), p90: at(90), p99: at(99), max: milliseconds(maxValue) }
+    return latenciesOf(this.#histogram)
+  }
+
+  /** All that was counted, once it is over. */
+  counts(): Counts {
+    const { completed, errors, firstError = null, seconds } = this
+    return {
+      completed,
+      errors,
+      firstError,
+      seconds,
+      latencies: this.latencies(),
+      histogram: encodeHistogram(this.#histogram)
+    }
   }
 }
 

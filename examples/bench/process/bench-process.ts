@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { stripVTControlCharacters } from 'node:util'
 import { BenchError } from '../errors.ts'
-import type { Measurement } from '../report/measurement.ts'
+import type { Measurement } from '../report/schema.ts'
 import { deferred } from './deferred.ts'
 import { commandFor, type Runtime } from './runtime.ts'
 

@@ -6,10 +6,10 @@ import { runServer } from './run-server.ts'
 await runServer(7007, async ({ host, port, shape }) => {
   // Most shapes are no text: then the schema has nothing to look at.
   const data = shape === 'flat' || shape === 'large' ? t.String() : t.Any()
-  let seen = 0
+  let _seen = 0
   const service = microservice({ transport: 'tcp', host, port })
     .onBeforeHandle(() => {
-      seen++
+      _seen++
     })
     .message('echo', (message) => message.data, { data })
   await service.listen()

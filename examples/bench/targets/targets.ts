@@ -37,12 +37,14 @@ export interface Target {
   readonly client: ClientName
   /** The package that is measured; absent where there is none. */
   readonly package?: string
+  /** No peer, but what none can surpass: measured and not ranked. */
+  readonly isLimit?: boolean
 }
 
 export const targets: Readonly<Record<TargetName, Target>> = {
   elysia: { port: 7001, server: 'servers/elysia', client: 'elysia', package: 'elysia-microservices' },
   nest: { port: 7002, server: 'servers/nest', client: 'nest', package: '@nestjs/microservices' },
-  raw: { port: 7003, server: 'servers/raw', client: 'socket' },
+  raw: { port: 7003, server: 'servers/raw', client: 'socket', isLimit: true },
   moleculer: { port: 7004, server: 'servers/moleculer', client: 'moleculer', package: 'moleculer' },
   grpc: { port: 7005, server: 'servers/grpc', client: 'grpc', package: '@grpc/grpc-js' },
   'rsocket-js': { port: 7006, server: 'servers/rsocket-js', client: 'rsocket-js', package: 'rsocket-core' },
@@ -52,6 +54,15 @@ export const targets: Readonly<Record<TargetName, Target>> = {
   // Elysia without and with a service in it: what the plugin costs an HTTP app.
   http: { port: 7009, server: 'servers/http', client: 'http', package: 'elysia' },
   'http-hybrid': { port: 7010, server: 'servers/http-hybrid', client: 'http' }
+}
+
+/** Between the name of a target and its label, where stored reports are put together. */
+export const LABEL = ' @ '
+
+/** The target with this name, which may have a label. */
+export function targetCalled(name: string): Target | undefined {
+  const [plain] = name.split(LABEL)
+  return Object.hasOwn(targets, plain!) ? targets[plain as TargetName] : undefined
 }
 
 /** Whether it is a service of this project, which speaks whatever its client does. */
