@@ -2,7 +2,7 @@
 import { BenchError } from './errors.ts'
 import type { ComparisonOptions } from './options/comparison-options.ts'
 import { obstacleTo } from './options/obstacles.ts'
-import { shapes } from './payload/payload.ts'
+import { customShape, shapes } from './payload/payload.ts'
 import type { BenchFlags, BenchProcess } from './process/bench-process.ts'
 import { currentCommit } from './process/commit.ts'
 import { baseOf, isMeasured, type Outcome, type Round, summarize } from './report/comparison.ts'
@@ -30,7 +30,16 @@ export async function compare(
     startedAt,
     command,
     commit,
-    options: { targets: options.targets, runs, duration, warmup, processes: 1, method, protocol, codec },
+    options: {
+      targets: options.targets,
+      runs,
+      duration,
+      warmup,
+      processes: options.processes,
+      method,
+      protocol,
+      codec
+    },
     base: baseOf(options.targets),
     environment: environmentOf(rounds.flat(2)),
     contests: contests.map((contest, index) => summarize(contest, rounds[index]!)),
@@ -43,7 +52,11 @@ export async function compare(
         const flags = flagsFor(target, contest, options)
         const obstacle = obstacleOf(target, contest)
         if (obstacle === undefined) schedule.announce(nameOf(target, contest, options))
-        round.push(obstacle === undefined ? await measure(target, flags, bench) : cannot(target, obstacle))
+        round.push(
+          obstacle === undefined
+            ? await measure(target, flags, bench, limitOf(options))
+            : cannot(target, obstacle)
+        )
       }
       rounds[index]!.push(round)
       await keep(soFar())
@@ -64,13 +77,16 @@ export function contestsOf(options: ComparisonOptions): Contest[] {
             .map((callers) => ({
               client,
               layout,
-              connections: layout === 'shared' ? 1 : callers,
+              // Load processes cannot share a connection: each has its own.
+              connections: layout === 'shared' ? options.processes : callers,
               concurrency: callers,
+              pattern: options.custom?.pattern ?? null,
               shape,
               payload,
               runtime,
-              rate: null,
-              sloMs: null
+              // Where to begin looking is no part of what is compared.
+              rate: options.sloMs === null ? options.rate : null,
+              sloMs: options.sloMs
             }))
         )
       )
@@ -119,22 +135,37 @@ function flagsFor(target: TargetName, contest: Contest, options: ComparisonOptio
     concurrency,
     duration: options.duration,
     warmup: options.warmup,
-    shape,
-    ...(shapes[shape].defaultBytes !== undefined && { payload }),
+    ...(shape !== customShape && { shape }),
+    processes: options.processes,
+    ...(options.rate !== null && { rate: options.rate }),
+    ...(options.sloMs !== null && { 'find-capacity': true, slo: options.sloMs }),
+    ...(shape !== customShape && shapes[shape].defaultBytes !== undefined && { payload }),
     runtime,
     ...(choices.includes('method') && { method: options.method }),
     ...(ours && { protocol: options.protocol }),
     ...(ours && options.protocol === 'rsocket' && { codec: options.codec }),
     // Always a server of our own, whatever else runs on this machine.
-    port: 0
+    port: 0,
+    ...options.custom?.flags
   }
 }
 
 const cannot = (target: TargetName, notMeasured: string): Outcome => ({ target, notMeasured, failed: false })
 
-async function measure(target: TargetName, flags: BenchFlags, bench: BenchProcess): Promise<Outcome> {
+/** Seconds that no measurement takes that is not stuck. A search for a rate has many trials. */
+function limitOf({ warmup, duration, sloMs }: ComparisonOptions): number {
+  const trials = sloMs === null ? 1 : 60
+  return 60 + trials * (warmup + duration + 10)
+}
+
+async function measure(
+  target: TargetName,
+  flags: BenchFlags,
+  bench: BenchProcess,
+  limit: number
+): Promise<Outcome> {
   try {
-    return await bench.measure(flags)
+    return await bench.measure(flags, limit)
   } catch (error) {
     // One peer that cannot be measured is a result, too, and does not take the others with it.
     if (error instanceof BenchError) return { target, notMeasured: error.message, failed: true }

@@ -1,5 +1,6 @@
 /** Counts what a load does. Latencies and completions count only while the meter measures; errors always do. */
 import { encodeHistogram, type Latencies, latenciesOf, makeHistogram } from './histogram.ts'
+import { RecentPercentile } from './recent-percentile.ts'
 
 /** What a load tells of the measured time, whoever counted it. */
 export interface Counts {
@@ -23,9 +24,11 @@ export class Meter {
   firstError: string | undefined
 
   #measuring = false
-  #startedAt = 0
+  #startedAt = Number.POSITIVE_INFINITY
+  #stoppedAt = Number.POSITIVE_INFINITY
   #seconds = 0
   readonly #histogram = makeHistogram()
+  readonly #recent = new RecentPercentile(99)
 
   /** Notes `count` right answers to requests that took `latency` milliseconds. */
   answers(latency: number, count: number): void {
@@ -33,6 +36,14 @@ export class Meter {
     if (!this.#measuring) return
     this.completed += count
     this.#histogram.recordValueWithCount(Math.round(latency * 1000), count)
+  }
+
+  /** Notes the right answer to a request that was due then. It counts if it was due while measuring. */
+  answerTo(dueAt: number, now: number): void {
+    this.answered++
+    if (dueAt < this.#startedAt || dueAt >= this.#stoppedAt) return
+    this.completed++
+    this.#histogram.recordValue(Math.round(Math.max(0, now - dueAt) * 1000))
   }
 
   failed(reason: unknown, count = 1): void {
@@ -47,12 +58,23 @@ export class Meter {
 
   stop(): void {
     this.#measuring = false
-    this.#seconds = (performance.now() - this.#startedAt) / 1000
+    this.#stoppedAt = performance.now()
+    this.#seconds = (this.#stoppedAt - this.#startedAt) / 1000
   }
 
   /** How long was measured, once it is over. */
   get seconds(): number {
     return this.#seconds
+  }
+
+  /** When measuring ended, by the clock of `performance`. */
+  get stoppedAt(): number {
+    return this.#stoppedAt
+  }
+
+  /** The p99 of what was answered since this was last asked; `null`: nothing was. */
+  recentP99(): number | null {
+    return this.#recent.of(this.#histogram)
   }
 
   latencies(): Latencies {

@@ -11,6 +11,10 @@ const DEFAULTS = {
   layouts: ['per-client', 'shared'],
   concurrency: [100],
   payloads: [{ shape: 'flat', payload: 200 }],
+  custom: null,
+  rate: null,
+  sloMs: null,
+  processes: 1,
   runtimes: ['bun'],
   method: 'request',
   protocol: 'rsocket',
@@ -39,6 +43,21 @@ describe('options of a comparison', () => {
     [['--shape=binary', '--codec=bytes'], { payloads: BINARY, codec: 'bytes' }],
     [['--shape=binary', '--targets=nest'], { payloads: BINARY, targets: ['nest'] }],
     [['--shape=binary', '--clients=nest'], { payloads: BINARY, clients: ['nest'] }],
+    [['--rate=9', '--processes=2'], { rate: 9, processes: 2 }],
+    [['--find-capacity'], { rate: 1000, sloMs: 5 }],
+    [
+      ['--targets=custom', '--port=9', '--pattern=orders.get', '--data=[1]', '--protocol=nest'],
+      {
+        targets: ['custom'],
+        protocol: 'nest',
+        custom: {
+          pattern: 'orders.get',
+          flags: { pattern: 'orders.get', data: '[1]', port: '9' },
+          payload: { shape: 'custom', payload: 3 }
+        },
+        payloads: [{ shape: 'custom', payload: 3 }]
+      }
+    ],
     [['--shapes=shared'], { layouts: ['shared'] }],
     [['--concurrency=1,10,100,1000'], { concurrency: [1, 10, 100, 1000] }],
     [
@@ -81,6 +100,12 @@ describe('options of a comparison', () => {
     ['--payloads=flat --payload=5', /--payload: got '5' with --payloads, expected --payloads=flat:5/],
     ['--payloads=flat --shape=list', /--shape: given beside its plural/],
     ['--runtimes=bun --runtime=node', /--runtime: given beside its plural/],
+    ['--targets=custom', /--pattern: missing/],
+    ['--targets=custom --pattern=x', /--port: missing/],
+    ['--targets=custom,nest --pattern=x --port=1', /--targets: got 'custom,nest', but nobody else/],
+    ['--port=1', /--host and --port are for the target custom/],
+    ['--processes=4 --concurrency=100,2', /--concurrency: got '2', expected one or more for each of the 4/],
+    ['--rate=5 --clients=raw', /--rate: the raw client/],
     ['--from', /--from/],
     ['--from=', /--from: got ''/],
     ['--method=emit', /--method: got 'emit', expected request or send/]

@@ -1,10 +1,11 @@
 /** The options of a comparison: flags of `run-comparison.ts` and their defaults. */
 import { UsageError } from '../errors.ts'
-import { shapeNames, shapes } from '../payload/payload.ts'
+import { customPayload, customShape, type PayloadShape, shapeNames, shapes } from '../payload/payload.ts'
 import { type Runtime, runtimes } from '../process/runtime.ts'
 import { type ContestClient, contestClients, type Layout, layouts } from '../report/contest.ts'
 import { type Codec, type Method, methods, type Protocol, protocols } from '../targets/echo-client.ts'
 import { isOurs, type TargetName, targetNames } from '../targets/targets.ts'
+import { customFlags, nameOfPattern, readCustom } from './custom-options.ts'
 import {
   choice,
   choices,
@@ -17,16 +18,28 @@ import {
   several,
   text
 } from './flags.ts'
+import { checkLoad, type LoadOptions, loadFlags, readLoad } from './load-options.ts'
 import { type PayloadOptions, payloadFlags, readCodec, readPayload } from './payload-options.ts'
 
-export interface ComparisonOptions {
+/** What is sent: a payload of the bench, or the user's own. */
+export type ComparedPayload = Omit<PayloadOptions, 'shape'> & { readonly shape: PayloadShape }
+
+/** Where the service listens, what it is asked, and the flags that say so to a single measurement. */
+export interface CustomService {
+  readonly pattern: string
+  readonly flags: Readonly<Record<string, string>>
+}
+
+export interface ComparisonOptions extends LoadOptions {
   /** In the order in which they take turns. */
   readonly targets: readonly TargetName[]
   readonly runs: number
   readonly clients: readonly ContestClient[]
   readonly layouts: readonly Layout[]
   readonly concurrency: readonly number[]
-  readonly payloads: readonly PayloadOptions[]
+  readonly payloads: readonly ComparedPayload[]
+  /** A service of the user's own, the only target then; `null`: the bench's servers. */
+  readonly custom: CustomService | null
   readonly runtimes: readonly Runtime[]
   readonly duration: number
   readonly warmup: number
@@ -53,6 +66,10 @@ const flags = {
   ),
   ...payloadFlags,
   shape: choice(shapeNames, 'one of --payloads; --payload is then its size'),
+  ...loadFlags,
+  ...customFlags,
+  host: text('a host name or an address', 'with the target custom: where it listens; default 127.0.0.1'),
+  port: integer(1, 65_535, 'with the target custom: where it listens'),
   runtimes: choices(runtimes, 'what runs clients and servers; default bun'),
   runtime: choice(runtimes, 'one of --runtimes'),
   duration: seconds(0.1, 86_400, 'how long each measurement takes; default 6'),
@@ -87,8 +104,14 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
   const targets = given.targets ?? ['elysia', 'nest']
   const clients = given.clients ?? ['own']
   const protocol = given.protocol ?? 'rsocket'
-  const payloads = readPayloads(given)
+  const custom = readService(targets, given)
+  const payloads = custom === null ? readPayloads(given) : [custom.payload]
   rejectBoth('runtime', given.runtime, given.runtimes)
+  const concurrency = given.concurrency ?? [100]
+  const load = readLoad(given)
+  for (const client of clients) {
+    checkLoad(client === 'own' ? 'elysia' : client, load, { concurrency: Math.min(...concurrency) })
+  }
   const ownClientAsks = targets.some(isOurs) && clients.includes('own')
   const [codec = 'json'] = ownClientAsks
     ? payloads.map(({ shape }) => readCodec(given.codec, protocol, shape))
@@ -98,8 +121,10 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
     runs: given.runs ?? 3,
     clients,
     layouts: given.shapes ?? layouts,
-    concurrency: given.concurrency ?? [100],
+    concurrency,
     payloads,
+    custom,
+    ...load,
     runtimes: given.runtimes ?? [given.runtime ?? 'bun'],
     duration: given.duration ?? 6,
     warmup: given.warmup ?? 1,
@@ -126,6 +151,34 @@ function readPayloads({ payloads, shape, payload }: GivenPayloads): readonly Pay
 }
 
 /** A flag and its plural are two ways to say the same. */
+type GivenService = Parameters<typeof readCustom>[1] & {
+  readonly host: string | undefined
+  readonly port: number | undefined
+}
+
+/** What belongs to a service of the user's own, and its data as the payload that reports name. */
+function readService(targets: readonly TargetName[], given: GivenService) {
+  const isCustom = targets.includes('custom')
+  const custom = readCustom(isCustom, given)
+  if (custom === null) {
+    if (given.host === undefined && given.port === undefined) return null
+    throw new UsageError(
+      '--host and --port are for the target custom: other servers are started where there is room'
+    )
+  }
+  if (targets.length > 1) {
+    throw new UsageError(`--targets: got '${targets.join(',')}', but nobody else answers as custom does`)
+  }
+  if (given.port === undefined) throw new UsageError('--port: missing, the target custom needs one')
+  const { pattern, data, headers, host } = given
+  const flags = Object.entries({ pattern, data, headers, host, port: String(given.port) })
+  return {
+    pattern: nameOfPattern(custom.pattern),
+    flags: Object.fromEntries(flags.filter((flag): flag is [string, string] => flag[1] !== undefined)),
+    payload: { shape: customShape, payload: customPayload(custom.data).bytes }
+  }
+}
+
 function rejectBoth(name: string, one: unknown, more: unknown): void {
   if (one === undefined || more === undefined) return
   throw new UsageError(`--${name}: given beside its plural, expected one of them`)

@@ -36,6 +36,11 @@ export const seconds = (min: number, max: number, help: string): Flag<number> =>
   read: (given) => (/^\d+(\.\d+)?$/.test(given) ? within(Number(given), min, max) : undefined)
 })
 
+export const milliseconds = (min: number, max: number, help: string): Flag<number> => ({
+  ...seconds(min, max, help),
+  allowed: `milliseconds, a number from ${min} to ${max}`
+})
+
 export const choice = <const T extends string>(values: readonly T[], help: string): Flag<T> => ({
   type: 'string',
   negatable: false,

@@ -10,7 +10,7 @@ import { commandFor, type Runtime } from './runtime.ts'
 
 const PROGRAM = 'run-bench'
 
-export type BenchFlags = Readonly<Record<string, string | number>> & { readonly runtime: Runtime }
+export type BenchFlags = Readonly<Record<string, string | number | true>> & { readonly runtime: Runtime }
 
 /** Starts the measuring process; it ends when this one does, because its stdin ends then. */
 export function spawnBench(
@@ -33,14 +33,20 @@ export class BenchProcess {
   /**
    * Runs `run-bench` with these flags. Also a measurement with errors is a result.
    *
+   * @param limit seconds after which it is given up
    * @throws BenchError if it gave none, with the reason it gave
    */
-  async measure({ runtime, ...flags }: BenchFlags): Promise<Measurement> {
-    const given = Object.entries(flags).map(([name, value]) => `--${name}=${value}`)
+  async measure({ runtime, ...flags }: BenchFlags, limit: number): Promise<Measurement> {
+    const given = Object.entries(flags).map(([name, value]) =>
+      value === true ? `--${name}` : `--${name}=${value}`
+    )
     if (process.stderr.isTTY) given.push('--progress')
     this.#running = spawnBench(runtime, [...given, `--runtime=${runtime}`], 'pipe')
     const { child, exited } = this.#running
+    // Its server ends with it.
+    const timer = setTimeout(() => child.kill('SIGKILL'), limit * 1000)
     const [output, complaints, code] = await Promise.all([text(child.stdout!), passOn(child.stderr!), exited])
+    clearTimeout(timer)
     this.#running = undefined
     // Whoever stopped it ends the whole command: nothing may follow.
     if (this.#stopped) return new Promise(() => {})

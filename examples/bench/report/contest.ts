@@ -29,22 +29,32 @@ export function titleOf(contest: Contest): string {
 
 export const layoutOf = ({ layout }: Pick<Contest, 'layout'>): string => LAYOUTS[layout]
 
-export function loadOf({ concurrency, rate, sloMs }: Contest): string {
-  if (sloMs !== null) return `highest rate with p99 under ${sloMs} ms`
-  if (rate !== null) return `${rate.toLocaleString('en')} requests per second`
+export function loadOf({ concurrency, connections, rate, sloMs }: Contest): string {
+  const over = `over ${plural(connections, 'connection')}`
+  if (sloMs !== null) return `highest rate with p99 under ${sloMs} ms ${over}`
+  if (rate !== null) return `${rate.toLocaleString('en')} requests per second ${over}`
   return `${plural(concurrency, 'request')} at a time`
 }
 
 /** What is echoed, and what runs both sides. */
-export function settingOf({ shape, payload, runtime }: Contest): string {
+export function settingOf({ pattern, shape, payload, runtime }: Contest): string {
+  if (shape === 'custom') return `${pattern}, ${payload.toLocaleString('en')} B as JSON · ${runtime}`
   const { title, defaultBytes } = shapes[shape]
   const size = `${payload.toLocaleString('en')} B`
   return `${title}, ${size}${defaultBytes === undefined ? ' as JSON' : ''} · ${runtime}`
 }
 
 /** The same for contests that differ at most in how much is asked at a time. */
-export const familyOf = ({ client, layout, shape, payload, runtime, rate, sloMs }: Contest): string =>
-  JSON.stringify([client, layout, shape, payload, runtime, rate, sloMs])
+export const familyOf = ({
+  client,
+  layout,
+  pattern,
+  shape,
+  payload,
+  runtime,
+  rate,
+  sloMs
+}: Contest): string => JSON.stringify([client, layout, pattern, shape, payload, runtime, rate, sloMs])
 
 /** The same for the same contest in two reports. */
 export const keyOf = (contest: Contest): string => `${familyOf(contest)} ${contest.concurrency}`

@@ -2,6 +2,7 @@
 
 import type { Counts } from '../load/meter.ts'
 import type { BenchOptions } from '../options/bench-options.ts'
+import { nameOfPattern } from '../options/custom-options.ts'
 import { type Choice, clients } from '../targets/targets.ts'
 import type { Environment, Measurement } from './schema.ts'
 
@@ -29,8 +30,8 @@ export function describeMeasurement(
   startedAt: Date,
   environment: Environment
 ): Measurement {
-  const { target, client, runtime, host, concurrency, connections, duration, warmup, shape, payload } =
-    options
+  const { target, client, runtime, host, concurrency, connections, processes, duration, warmup } = options
+  const { rate, shape, payload, custom } = options
   const { choices } = clients[client]
   const chosen = <C extends Choice>(choice: C) => (choices.includes(choice) ? options[choice] : null)
   const { completed, errors, seconds } = counts
@@ -48,12 +49,13 @@ export function describeMeasurement(
     port: server.port,
     concurrency,
     connections,
-    processes: 1,
-    rate: null,
+    processes,
+    rate,
     capacity: null,
     duration,
     warmup,
     measuredSeconds: round(seconds, 3),
+    pattern: custom === null ? null : nameOfPattern(custom.pattern),
     shape,
     payload,
     rps: round(seconds === 0 ? 0 : completed / seconds, 1),
@@ -63,7 +65,8 @@ export function describeMeasurement(
     errors,
     firstError: counts.firstError,
     serverCpuUsPerRequest: perRequest(usage.serverCpuUs),
-    clientCpuUsPerRequest: perRequest(usage.clientCpuUs),
+    // The open loop asks the clock all the time: what it uses says nothing about the client.
+    clientCpuUsPerRequest: rate === null ? perRequest(usage.clientCpuUs) : null,
     serverRssMb: megabytes(usage.serverRssMb),
     rssIdle: megabytes(usage.rssIdle),
     rssPeak: megabytes(usage.rssPeak),

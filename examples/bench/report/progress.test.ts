@@ -21,7 +21,7 @@ describe('progress', () => {
     const hide = showProgress('elysia', meter, 31, stream)
     await first
     hide()
-    assert.match(written[0]!, /^\r.*elysia {2}\d+ req\/s {2}\d+ of 31 s$/)
+    assert.match(written[0]!, /^\r.*elysia {2}[█░]{12} {2}\d+ req\/s {2}\d+ of 31 s$/)
     assert.ok(written.every((text) => !text.includes('\n')))
     assert.match(written.at(-1)!, /^\r[^a-z]*K$/)
   })

@@ -6,7 +6,7 @@
  * or goes makes version 2.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
-import { shapeNames } from '../payload/payload.ts'
+import { customShape, shapeNames } from '../payload/payload.ts'
 import { runtimes } from '../process/runtime.ts'
 import { codecs, methods, protocols } from '../targets/echo-client.ts'
 import { contestClients, layouts } from './contest.ts'
@@ -17,6 +17,8 @@ const nullable = <T extends TSchema>(schema: T, description = '') =>
   Type.Union([schema, Type.Null()], description === '' ? {} : { description })
 const oneOf = <const T extends string>(names: readonly T[]) =>
   Type.Union(names.map((name) => Type.Literal<T>(name)))
+const shape = oneOf([...shapeNames, customShape])
+const pattern = nullable(Type.String(), 'what was asked of a service that is none of the bench; else null')
 const some = Type.Union([Type.Number(), Type.Null()])
 
 export const environmentSchema = Type.Object({
@@ -30,6 +32,7 @@ export const environmentSchema = Type.Object({
   pinning: Type.Object({
     server: nullable(Type.Number(), 'CPU number; null: not pinned'),
     client: nullable(Type.Number()),
+    loads: Type.Array(Type.Number(), describe('CPUs that several load processes share')),
     note: nullable(Type.String(), 'why something is not pinned, or not as usual')
   })
 })
@@ -70,7 +73,8 @@ export const measurementSchema = Type.Object({
   duration: Type.Number(describe('seconds, as asked for')),
   warmup: Type.Number(describe('seconds, as asked for')),
   measuredSeconds: Type.Number(),
-  shape: oneOf(shapeNames),
+  pattern,
+  shape,
   payload: Type.Number(describe('bytes')),
   rps: Type.Number(describe('right answers per measured second')),
   p50: nullable(Type.Number(), 'milliseconds; with a rate, from when the request was due'),
@@ -85,7 +89,7 @@ export const measurementSchema = Type.Object({
   errors: Type.Number(),
   firstError: nullable(Type.String()),
   serverCpuUsPerRequest: nullable(Type.Number(), 'user and system time in microseconds; null: not known'),
-  clientCpuUsPerRequest: some,
+  clientCpuUsPerRequest: nullable(Type.Number(), 'null with a rate: the clock is asked all the time then'),
   serverRssMb: nullable(Type.Number(), 'MiB at the end of the load'),
   rssIdle: nullable(Type.Number(), 'MiB before the load, after a garbage collection'),
   rssPeak: some,
@@ -108,7 +112,8 @@ export const contestSchema = Type.Object({
   layout: oneOf(layouts),
   connections: Type.Number(),
   concurrency: Type.Number(),
-  shape: oneOf(shapeNames),
+  pattern,
+  shape,
   payload: Type.Number(describe('bytes')),
   runtime: oneOf(runtimes),
   rate: nullable(Type.Number()),

@@ -11,7 +11,8 @@ export const targetNames = [
   'grpc',
   'rsocket-js',
   'http',
-  'http-hybrid'
+  'http-hybrid',
+  'custom'
 ] as const
 export type TargetName = (typeof targetNames)[number]
 
@@ -31,8 +32,8 @@ export type ClientName = (typeof clientNames)[number]
 export interface Target {
   /** Where its server listens unless told otherwise. */
   readonly port: number
-  /** Its server, started by the bench or by hand; path without extension, below the bench's folder. */
-  readonly server: string
+  /** Its server, started by the bench or by hand; path without extension, below the bench's folder. `null`: it has none. */
+  readonly server: string | null
   /** The client its users have. */
   readonly client: ClientName
   /** The package that is measured; absent where there is none. */
@@ -53,7 +54,9 @@ export const targets: Readonly<Record<TargetName, Target>> = {
   'elysia-10000': { port: 7008, server: 'servers/elysia-10000', client: 'elysia' },
   // Elysia without and with a service in it: what the plugin costs an HTTP app.
   http: { port: 7009, server: 'servers/http', client: 'http', package: 'elysia' },
-  'http-hybrid': { port: 7010, server: 'servers/http-hybrid', client: 'http' }
+  'http-hybrid': { port: 7010, server: 'servers/http-hybrid', client: 'http' },
+  // A service of the user's own, which is running already.
+  custom: { port: 0, server: null, client: 'elysia' }
 }
 
 /** Between the name of a target and its label, where stored reports are put together. */
@@ -65,7 +68,10 @@ export function targetCalled(name: string): Target | undefined {
   return Object.hasOwn(targets, plain!) ? targets[plain as TargetName] : undefined
 }
 
-/** Whether it is a service of this project, which speaks whatever its client does. */
+/** The targets whose servers the bench has. */
+export const ownTargets = targetNames.filter((name) => targets[name].server !== null)
+
+/** Whether its users have our client, and it speaks whatever that does. */
 export function isOurs(target: TargetName): boolean {
   return targets[target].client === 'elysia'
 }
@@ -85,12 +91,12 @@ export interface Client {
 
 export const clients: Readonly<Record<ClientName, Client>> = {
   elysia: {
-    asks: ['elysia', 'elysia-hooks', 'elysia-10000', 'nest'],
+    asks: ['elysia', 'elysia-hooks', 'elysia-10000', 'nest', 'custom'],
     choices: ['method', 'protocol', 'codec'],
     load: async () => (await import('./elysia-client.ts')).openEchoClient
   },
   nest: {
-    asks: ['elysia', 'nest'],
+    asks: ['elysia', 'nest', 'custom'],
     choices: ['method'],
     load: async () => (await import('./nest-client.ts')).openEchoClient
   },

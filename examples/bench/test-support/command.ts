@@ -41,6 +41,12 @@ export async function until<T>(condition: () => T | undefined | false): Promise<
   }
 }
 
+/** All processes that `pid` has started whose command lines have `program` in them. */
+export function childrenOf(pid: number, program: string): number[] {
+  const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid), '-f', program])
+  return stdout.toString().trim().split('\n').map(Number)
+}
+
 /** The process that `pid` has started whose command line has `program` in it, once there is one. */
 export function childOf(pid: number, program = 'servers/'): number | undefined {
   const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid), '-f', program])

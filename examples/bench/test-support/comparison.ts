@@ -7,6 +7,7 @@ export const CONTEST: Contest = {
   layout: 'per-client',
   connections: 10,
   concurrency: 10,
+  pattern: null,
   shape: 'flat',
   payload: 200,
   runtime: 'bun',

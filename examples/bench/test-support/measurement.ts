@@ -7,6 +7,7 @@ export const measurement = (figures: Partial<Measurement>): Measurement => ({
   method: null,
   protocol: null,
   codec: null,
+  pattern: null,
   shape: 'flat',
   runtime: 'bun',
   host: '127.0.0.1',
@@ -45,7 +46,7 @@ export const measurement = (figures: Partial<Measurement>): Measurement => ({
     bun: '1.0.0',
     node: null,
     packages: {},
-    pinning: { server: 0, client: 1, note: null }
+    pinning: { server: 0, client: 1, loads: [1], note: null }
   },
   ...figures
 })
