@@ -165,7 +165,7 @@ async function measure(
   limit: number
 ): Promise<Outcome> {
   try {
-    return await bench.measure(flags, limit)
+    return await bench.measure(flags, { limit })
   } catch (error) {
     // One peer that cannot be measured is a result, too, and does not take the others with it.
     if (error instanceof BenchError) return { target, notMeasured: error.message, failed: true }

@@ -6,6 +6,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { BenchError } from '../errors.ts'
 import type { Measurement } from '../report/schema.ts'
 import { deferred } from './deferred.ts'
+import { BENCH_FOLDER } from './folder.ts'
 import { commandFor, type Runtime } from './runtime.ts'
 
 const PROGRAM = 'run-bench'
@@ -16,14 +17,22 @@ export type BenchFlags = Readonly<Record<string, string | number | true>> & { re
 export function spawnBench(
   runtime: Runtime,
   flags: readonly string[],
-  output: 'inherit' | 'pipe'
+  output: 'inherit' | 'pipe',
+  folder = BENCH_FOLDER
 ): { readonly child: ChildProcess; readonly exited: Promise<number | null> } {
-  const [command, ...args] = [...commandFor(runtime, PROGRAM), ...flags, '--with-parent']
+  const [command, ...args] = [...commandFor(runtime, PROGRAM, folder), ...flags, '--with-parent']
   const child = spawn(command!, args, { stdio: ['pipe', output, output] })
   const exited = deferred<number | null>()
   child.once('exit', (code) => exited.resolve(code))
   child.once('error', () => exited.resolve(null))
   return { child, exited: exited.promise }
+}
+
+export interface Running {
+  /** Seconds after which it is given up. */
+  readonly limit: number
+  /** The bench of another checkout; this one otherwise. */
+  readonly folder?: string
 }
 
 export class BenchProcess {
@@ -33,15 +42,14 @@ export class BenchProcess {
   /**
    * Runs `run-bench` with these flags. Also a measurement with errors is a result.
    *
-   * @param limit seconds after which it is given up
    * @throws BenchError if it gave none, with the reason it gave
    */
-  async measure({ runtime, ...flags }: BenchFlags, limit: number): Promise<Measurement> {
+  async measure({ runtime, ...flags }: BenchFlags, { limit, folder }: Running): Promise<Measurement> {
     const given = Object.entries(flags).map(([name, value]) =>
       value === true ? `--${name}` : `--${name}=${value}`
     )
     if (process.stderr.isTTY) given.push('--progress')
-    this.#running = spawnBench(runtime, [...given, `--runtime=${runtime}`], 'pipe')
+    this.#running = spawnBench(runtime, [...given, `--runtime=${runtime}`], 'pipe', folder)
     const { child, exited } = this.#running
     // Its server ends with it.
     const timer = setTimeout(() => child.kill('SIGKILL'), limit * 1000)
