@@ -49,14 +49,16 @@ export async function compare(
     for (const [index, contest] of contests.entries()) {
       const round: Outcome[] = []
       for (const target of options.targets) {
-        const flags = flagsFor(target, contest, options)
         const obstacle = obstacleOf(target, contest)
-        if (obstacle === undefined) schedule.announce(nameOf(target, contest, options))
-        round.push(
-          obstacle === undefined
-            ? await measure(target, flags, bench, limitOf(options))
-            : cannot(target, obstacle)
-        )
+        if (obstacle !== undefined) {
+          round.push({ target, notMeasured: obstacle, failed: false })
+          continue
+        }
+        schedule.announce(nameOf(target, contest, options))
+        const flags = { ...flagsFor(target, contest, options), label: schedule.label }
+        const outcome = await measure(target, flags, bench, limitOf(options))
+        schedule.report(outcome)
+        round.push(outcome)
       }
       rounds[index]!.push(round)
       await keep(soFar())
@@ -149,8 +151,6 @@ function flagsFor(target: TargetName, contest: Contest, options: ComparisonOptio
     ...options.custom?.flags
   }
 }
-
-const cannot = (target: TargetName, notMeasured: string): Outcome => ({ target, notMeasured, failed: false })
 
 /** Seconds that no measurement takes that is not stuck. A search for a rate has many trials. */
 function limitOf({ warmup, duration, sloMs }: ComparisonOptions): number {

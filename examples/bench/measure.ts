@@ -56,7 +56,11 @@ async function findCapacity(
   const trials: Trial[] = []
   let best: Measurement | undefined
   for (let { next: rate } = search; rate !== undefined; rate = search.next) {
-    const trial = await measureServer({ ...options, rate }, started, pinning)
+    const trial = await measureServer(
+      { ...options, rate, label: `${options.label} at ${rate.toLocaleString('en')}/s` },
+      started,
+      pinning
+    )
     const { rps, p99, errors, completed } = trial
     const kept = errors === 0 && completed > 0 && p99 !== null && p99 <= sloMs
     trials.push({ rate, rps, p99, errors, kept })

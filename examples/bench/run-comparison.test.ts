@@ -54,6 +54,7 @@ describe('a comparison', () => {
     assert.match(stdout, /^elysia ÷ nest +\d+\.\d\dx/m)
     assert.match(stdout, /report\.json, .*report\.md, .*report\.html\n$/)
     assert.match(stderr, /^run 1 of 8: elysia, connection per client \(.* left\)$/m)
+    assert.match(stderr, /^ {2}elysia {2}[\d,]+ req\/s {2}p99 [\d.]+ ms$/m)
     assert.match(stderr, /^run 8 of 8: nest, shared connection \(.* left\)$/m)
   })
 
@@ -79,7 +80,8 @@ describe('a comparison', () => {
 
   it('keeps all other results when a server is killed', async () => {
     const out = join(folder, 'killed.json')
-    const flags = ['--runs=1', '--duration=1', '--warmup=0', '--concurrency=10', '--shapes=shared']
+    // Long enough to be killed in the middle of, wherever this runs.
+    const flags = ['--runs=1', '--duration=4', '--warmup=0', '--concurrency=10', '--shapes=shared']
     const comparison = start('run-comparison.ts', ...flags, '--targets=nest,elysia', `--out=${out}`)
     const bench = await until(() => childOf(comparison.pid, 'run-bench'))
     const server = await until(() => childOf(bench, 'servers/nest'))
@@ -136,6 +138,18 @@ describe('a comparison', () => {
     assert.deepEqual([elysia?.errors, elysia?.notMeasured, elysia?.failed], [0, 0, false])
     assert.deepEqual([raw?.notMeasured, raw?.failed], [1, true])
     assert.equal((contests[0]!.rounds[0]![0] as Measurement).method, 'send')
+  })
+
+  it('at a rate is decided by p99, and can have several load processes', async () => {
+    const out = join(folder, 'rate.json')
+    const flags = ['--runs=2', ...SHORT, '--shapes=shared', '--rate=200', '--processes=2']
+    const { code, stdout, stderr } = await run('run-comparison.ts', ...flags, `--out=${out}`)
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^shared connection · 200 requests per second over 2 connections · /m)
+    const { contests, options } = readStored(out, await readFile(out, 'utf8')).comparison
+    assert.equal(options.processes, 2)
+    assert.equal(contests[0]!.verdicts[0]?.figure, 'p99')
+    assert.ok(contests[0]!.rounds.flat().every((outcome) => isMeasured(outcome) && outcome.rate === 200))
   })
 
   it('says what a peer cannot do and goes on', async () => {

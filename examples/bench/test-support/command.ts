@@ -66,7 +66,11 @@ export function isRunning(pid: number): boolean {
 export async function underLoad(server: number): Promise<void> {
   await until(() => hasConnection(server))
   const before = cpuMicroseconds(server)!
-  await until(() => cpuMicroseconds(server)! > before + 100_000)
+  await until(() => {
+    const now = cpuMicroseconds(server)
+    if (now === null) throw new Error('the server ended before it was under load')
+    return now > before + 100_000
+  })
 }
 
 function hasConnection(pid: number): boolean {
