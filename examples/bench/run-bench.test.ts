@@ -1,23 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
-import { microservice, RpcError } from 'elysia-microservices'
+import { before, describe, it } from 'node:test'
 import { makePayload, type ShapeName } from './payload/payload.ts'
 import { ServerProcess } from './process/server-process.ts'
 import type { Measurement } from './report/schema.ts'
 import { isOurs, ownTargets, type TargetName, targets } from './targets/targets.ts'
-import {
-  childOf,
-  childrenOf,
-  type Finished,
-  isRunning,
-  run,
-  start,
-  underLoad,
-  until
-} from './test-support/command.ts'
+import { childOf, type Finished, isRunning, run, start, underLoad, until } from './test-support/command.ts'
 import { inParallel } from './test-support/in-parallel.ts'
 
 const bench = (...flags: string[]) => run('run-bench.ts', ...flags)
@@ -184,103 +171,6 @@ describe('a server that dies while it is measured', () => {
       assert.match(stderr, /^\d+ requests failed; the first: ./)
     })
   }
-})
-
-describe('a load process that dies', () => {
-  it('ends the measurement, with the reason and code 1, and leaves nothing behind', async () => {
-    const result = start('run-bench.ts', '--target=elysia', '--processes=2', ...LONG)
-    const server = await until(() => childOf(result.pid))
-    await underLoad(server)
-    const [worker, other] = childrenOf(result.pid, 'run-worker')
-    process.kill(worker!, 'SIGKILL')
-    const { code, stdout, stderr } = await result.finished
-    assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, /^A load process ended before its work was done\.$/m)
-    await until(() => !isRunning(server) && !isRunning(other!))
-  })
-})
-
-describe('the highest rate', () => {
-  const find = (...flags: string[]) =>
-    bench(
-      '--target=raw',
-      '--find-capacity',
-      '--port=0',
-      '--connections=1',
-      '--warmup=0',
-      '--duration=0.1',
-      ...flags
-    )
-
-  it('is measured at last, and all trials are told', async () => {
-    const { code, stdout, stderr } = await find('--rate=5000000', '--slo=600000', '--payload=1')
-    assert.equal(code, 0, stderr)
-    const { capacity, rate, errors, completed } = JSON.parse(stdout) as Measurement
-    assert.equal(errors, 0)
-    assert.ok(completed > 0)
-    assert.equal(capacity?.sloMs, 600_000)
-    assert.equal(capacity?.trials.filter(({ kept }) => kept).at(-1)?.rate, rate)
-  })
-
-  it('that is none is said so', async () => {
-    const { code, stdout, stderr } = await find('--rate=2', '--slo=0.001')
-    assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, /^No rate keeps p99 under 0\.001 ms/)
-  })
-})
-
-describe('a service of the user', () => {
-  const orders = microservice({ transport: 'tcp', port: 0 })
-    .message('orders.get', ({ data, headers }) => {
-      if (headers['tenant'] !== 'a') throw new RpcError('which tenant?')
-      return { found: data }
-    })
-    .message({ cmd: 'sum' }, ({ data }) => (data as number[]).reduce((sum, one) => sum + one, 0))
-  before(() => orders.listen())
-  after(() => orders.stop())
-
-  const ask = (...flags: string[]) =>
-    bench('--target=custom', `--port=${orders.address!.port}`, ...SHORT.slice(1), ...flags)
-
-  for (const flags of [
-    ['--pattern=orders.get', '--data={"id":7}', '--headers={"tenant":"a"}'],
-    ['--pattern={"cmd":"sum"}', '--data=[1,2,3]', '--protocol=nest'],
-    ['--pattern={"cmd":"sum"}', '--data=[1,2,3]', '--client=nest', '--rate=100'],
-    ['--pattern=orders.get', '--headers={"tenant":"a"}', '--processes=2', '--codec=msgpack']
-  ]) {
-    it(`is measured by ${flags.join(' ')}`, async () => {
-      const { code, stdout, stderr } = await ask(...flags)
-      assert.deepEqual([code, stderr], [0, ''])
-      const { completed, shape, pattern, runtime } = JSON.parse(stdout) as Measurement
-      assert.ok(completed > 0)
-      assert.deepEqual([shape, runtime], ['custom', null])
-      assert.equal(`--pattern=${pattern}`, flags[0])
-    })
-  }
-
-  it('is compared with itself, its data read from a file', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'custom-'))
-    await writeFile(join(folder, 'order.json'), '{"id":7}')
-    const { code, stdout, stderr } = await run(
-      'run-comparison.ts',
-      '--targets=custom',
-      '--pattern=orders.get',
-      `--data=@${join(folder, 'order.json')}`,
-      '--headers={"tenant":"a"}',
-      `--port=${orders.address!.port}`,
-      ...['--runs=1', '--duration=0.2', '--warmup=0', '--concurrency=4', '--shapes=shared'],
-      `--out=${join(folder, 'report.json')}`
-    )
-    assert.equal(code, 0, stderr)
-    assert.match(stdout, /^shared connection · 4 requests at a time · .* · orders\.get, 8 B as JSON · bun$/m)
-    await rm(folder, { recursive: true })
-  })
-
-  it('that answers with errors is one, and says which', async () => {
-    const { code, stderr } = await ask('--pattern=orders.get')
-    assert.equal(code, 1)
-    assert.match(stderr, /requests failed; the first: which tenant\?/)
-  })
 })
 
 describe('the server of a measurement', () => {
