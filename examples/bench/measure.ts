@@ -1,21 +1,21 @@
 /** One measurement from its options to its result: find or start the server, load it, read the clocks, clean up. */
 import { connect } from 'node:net'
 import { BenchError } from './errors.ts'
-import { ClosedLoop } from './load/closed-loop.ts'
-import type { Load } from './load/load.ts'
-import { describe, Meter } from './load/meter.ts'
-import { RawLoad } from './load/raw-load.ts'
+import { CapacitySearch } from './load/capacity-search.ts'
+import { type LoadRun, LocalRun } from './load/load-run.ts'
+import { Meter } from './load/meter.ts'
+import { openLoad } from './load/open-load.ts'
+import { RemoteRun } from './load/remote-run.ts'
 import type { BenchOptions } from './options/bench-options.ts'
-import { makePayload } from './payload/payload.ts'
 import { deferred } from './process/deferred.ts'
 import { type Pinning, pinSelf, planPinning } from './process/pinning.ts'
 import { cpuMicroseconds, peakMegabytes, residentMegabytes } from './process/proc-stat.ts'
 import { ServerProcess } from './process/server-process.ts'
 import { describeEnvironment } from './report/environment.ts'
-import { describeMeasurement, type Measurement, type Usage } from './report/measurement.ts'
+import { describeMeasurement, type Usage } from './report/measurement.ts'
 import { showProgress } from './report/progress.ts'
-import type { ClientPlan } from './targets/echo-client.ts'
-import { clients, targets } from './targets/targets.ts'
+import type { Measurement, Trial } from './report/schema.ts'
+import { targets } from './targets/targets.ts'
 
 /** Milliseconds that outstanding requests get after the measurement; less where the server is known to be gone. */
 const PATIENCE = { alive: 5_000, gone: 1_000 }
@@ -33,10 +33,45 @@ export async function measure(options: BenchOptions): Promise<Measurement> {
   try {
     const pinning = started === undefined ? withoutServer(plan) : plan
     if (pinning.client !== null) pinSelf(pinning.client)
-    return await measureServer(options, started, pinning)
+    return options.sloMs === null
+      ? await measureServer(options, started, pinning)
+      : await findCapacity({ ...options, rate: options.rate ?? 1, sloMs: options.sloMs }, started, pinning)
   } finally {
     await started?.stop()
   }
+}
+
+/**
+ * The measurement at the highest rate that is kept.
+ *
+ * @throws BenchError if none is
+ */
+async function findCapacity(
+  options: BenchOptions & { readonly rate: number; readonly sloMs: number },
+  started: ServerProcess | undefined,
+  pinning: Pinning
+): Promise<Measurement> {
+  const { sloMs } = options
+  const search = new CapacitySearch(options.rate)
+  const trials: Trial[] = []
+  let best: Measurement | undefined
+  for (let { next: rate } = search; rate !== undefined; rate = search.next) {
+    const trial = await measureServer(
+      { ...options, rate, label: `${options.label} at ${rate.toLocaleString('en')}/s` },
+      started,
+      pinning
+    )
+    const { rps, p99, errors, completed } = trial
+    const kept = errors === 0 && completed > 0 && p99 !== null && p99 <= sloMs
+    trials.push({ rate, rps, p99, errors, kept })
+    if (kept) best = trial
+    // A server that is gone keeps nothing any more.
+    if (started?.hasExited === true) return { ...trial, capacity: { sloMs, trials } }
+    search.tell(kept)
+  }
+  if (best === undefined)
+    throw new BenchError(`No rate keeps p99 under ${sloMs} ms, not even one request per second.`)
+  return { ...best, capacity: { sloMs, trials } }
 }
 
 async function measureServer(
@@ -48,52 +83,51 @@ async function measureServer(
   const pid = started?.pid ?? null
   const environment = describeEnvironment(pinning)
   const exited = started?.exited ?? NEVER
-  const meter = new Meter()
   const rssIdle = await idleMegabytes(started)
-  const load = await openLoad(options, port, meter)
+  const isShown = options.progress ?? process.stderr.isTTY
+  const run = await openRun({ ...options, progress: isShown }, port, pinning)
+  const over = Promise.race([exited, run.broken])
   const startedAt = new Date()
-  const hideProgress = showProgress(options.target, meter, options.warmup + options.duration, {
-    isTTY: options.progress ?? process.stderr.isTTY,
+  const hideProgress = showProgress(options.label, run, options.warmup + options.duration, {
+    isTTY: isShown,
     write: (text) => process.stderr.write(text)
   })
 
-  load.start()
-  await pass(options.warmup, exited)
-  const cpu = { server: pid === null ? null : cpuMicroseconds(pid), client: process.cpuUsage() }
-  meter.start()
-  const alive = await pass(options.duration, exited)
-  meter.stop()
-  const clientCpu = process.cpuUsage(cpu.client)
+  run.start()
+  await pass(options.warmup, over)
+  const serverCpu = pid === null ? null : cpuMicroseconds(pid)
+  run.measure()
+  const alive = await pass(options.duration, over)
+  run.stop()
   const used = {
-    serverCpuUs: pid === null ? null : difference(cpuMicroseconds(pid), cpu.server),
-    clientCpuUs: clientCpu.user + clientCpu.system,
+    serverCpuUs: pid === null ? null : difference(cpuMicroseconds(pid), serverCpu),
     serverRssMb: pid === null ? null : residentMegabytes(pid)
   }
-  await load.finish(alive ? PATIENCE.alive : PATIENCE.gone)
+  const totals = await run.finish(alive ? PATIENCE.alive : PATIENCE.gone)
   const rssPeak = pid === null ? null : peakMegabytes(pid)
   hideProgress()
-  await load.close()
-  const usage: Usage = { ...used, rssIdle, rssPeak, rssAfter: await idleMegabytes(started) }
-  return describeMeasurement(options, { port, pid }, meter, usage, startedAt, environment)
+  await run.close()
+  const rssAfter = await idleMegabytes(started)
+  const usage: Usage = { ...used, clientCpuUs: totals.cpuUs, rssIdle, rssPeak, rssAfter }
+  return describeMeasurement(options, { port, pid }, totals, usage, startedAt, environment)
+}
+
+async function openRun(options: BenchOptions, port: number, { loads }: Pinning): Promise<LoadRun> {
+  if (options.processes > 1) return RemoteRun.open(options, port, loads)
+  const meter = new Meter()
+  return new LocalRun(await openLoad(options, port, meter), meter)
 }
 
 /** Starts the server, unless one is listening. `undefined`: one is. */
 async function findServer(options: BenchOptions, pinning: Pinning): Promise<ServerProcess | undefined> {
   const { host, port, spawn, target, runtime, shape } = options
+  const { server: program } = targets[target]
   if (port !== 0 && (await isListening(host, port))) return undefined
-  if (!spawn) {
-    throw new BenchError(
-      `No server is listening on ${host}:${port}. Start it (\`bun run ${target}\`), or leave --no-spawn out.`
-    )
+  if (!spawn || program === null) {
+    const hint = program === null ? '' : ` Start it (\`bun run ${target}\`), or leave --no-spawn out.`
+    throw new BenchError(`No server is listening on ${host}:${port}.${hint}`)
   }
-  return ServerProcess.start({
-    program: targets[target].server,
-    runtime,
-    host,
-    port,
-    shape,
-    cpu: pinning.server
-  })
+  return ServerProcess.start({ program, runtime, host, port, shape, cpu: pinning.server })
 }
 
 function isListening(host: string, port: number): Promise<boolean> {
@@ -107,34 +141,16 @@ function isListening(host: string, port: number): Promise<boolean> {
   return promise
 }
 
-async function openLoad(options: BenchOptions, port: number, meter: Meter): Promise<Load> {
-  const { client, host, connections, concurrency, method, protocol, codec } = options
-  const payload = makePayload(options.shape, options.payload)
-  const load = clients[client].load
-  if (load === null) {
-    const pipeline = concurrency / connections
-    return RawLoad.open({ host, port, connections, pipeline, payload: payload.value, meter })
-  }
-  const open = await load()
-  const plan: ClientPlan = { method, protocol, codec, payload }
-  const opened = await Promise.all(Array.from({ length: connections }, () => open(host, port, plan))).catch(
-    (error: unknown) => {
-      throw new BenchError(`The ${client} client cannot connect to ${host}:${port}: ${describe(error)}`)
-    }
-  )
-  return new ClosedLoop({ clients: opened, concurrency, payload, meter })
-}
-
 /** What the server holds in memory when it has nothing to do and no garbage; `null` where that cannot be known. */
 async function idleMegabytes(server: ServerProcess | undefined): Promise<number | null> {
   return server !== undefined && (await server.collectGarbage()) ? residentMegabytes(server.pid) : null
 }
 
-/** Waits; resolves to `false` at once if the server ends first. */
-async function pass(seconds: number, exited: Promise<unknown>): Promise<boolean> {
+/** Waits; resolves to `false` at once if the server or a load process ends first. */
+async function pass(seconds: number, over: Promise<unknown>): Promise<boolean> {
   const { promise, resolve } = deferred<boolean>()
   const timer = setTimeout(resolve, seconds * 1000, true)
-  void exited.then(() => resolve(false))
+  void over.then(() => resolve(false))
   const alive = await promise
   clearTimeout(timer)
   return alive
@@ -143,8 +159,9 @@ async function pass(seconds: number, exited: Promise<unknown>): Promise<boolean>
 const difference = (later: number | null, earlier: number | null): number | null =>
   later === null || earlier === null ? null : later - earlier
 
-const withoutServer = ({ client, note }: Pinning): Pinning => ({
+const withoutServer = ({ client, loads, note }: Pinning): Pinning => ({
   server: null,
   client,
+  loads,
   note: note ?? 'server not pinned: it was listening already'
 })

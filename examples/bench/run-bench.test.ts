@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { makePayload, type ShapeName } from './payload/payload.ts'
 import { ServerProcess } from './process/server-process.ts'
-import type { Measurement } from './report/measurement.ts'
-import { targetNames } from './targets/targets.ts'
+import type { Measurement } from './report/schema.ts'
+import { isOurs, ownTargets, type TargetName, targets } from './targets/targets.ts'
 import { childOf, type Finished, isRunning, run, start, underLoad, until } from './test-support/command.ts'
 import { inParallel } from './test-support/in-parallel.ts'
 
@@ -20,8 +20,8 @@ describe('a measurement', () => {
     [target, '--runtime=node', ...flags]
   ]
   const cases: [target: string, ...flags: string[]][] = [
-    ...targetNames.flatMap((target) => onBothRuntimes(target)),
-    ...targetNames.flatMap((target) => onBothRuntimes(target, '--connections=1', '--shape=object')),
+    ...ownTargets.flatMap((target) => onBothRuntimes(target)),
+    ...ownTargets.flatMap((target) => onBothRuntimes(target, '--connections=1', '--shape=object')),
     ['elysia', '--method=send'],
     ['nest', '--method=send'],
     ['elysia', '--protocol=nest'],
@@ -32,11 +32,15 @@ describe('a measurement', () => {
     ['elysia', '--client=raw', '--connections=8'],
     ['elysia', '--payload=70000'],
     ['elysia', '--shape=binary', '--codec=bytes'],
-    ...targetNames
-      .filter((target) => target !== 'elysia')
+    ...ownTargets
+      .filter((target) => !isOurs(target))
       .map((target): [string, ...string[]] => [target, '--shape=binary']),
     ['grpc', '--shape=list'],
-    ...targetNames.map((target): [string, ...string[]] => [target, '--shape=large'])
+    ...ownTargets.map((target): [string, ...string[]] => [target, '--shape=large']),
+    ...onBothRuntimes('elysia', '--rate=300'),
+    ['nest', '--rate=300', '--connections=1'],
+    ...onBothRuntimes('elysia', '--processes=2'),
+    ['nest', '--processes=3', '--rate=300']
   ]
   let runs: Promise<Finished>[] = []
   before(() => {
@@ -56,7 +60,7 @@ describe('a measurement', () => {
       const given = (name: string) => flags.find((flag) => flag.startsWith(`--${name}=`))?.split('=')[1]
       const result = JSON.parse(stdout) as Measurement
       assert.equal(result.target, target)
-      const own = target === 'raw' ? 'socket' : target
+      const own = targets[target as TargetName].client
       assert.equal(result.client, given('client') ?? own)
       const runtime = given('runtime') ?? 'bun'
       assert.equal(result.runtime, runtime)
@@ -146,7 +150,10 @@ describe('a server that dies while it is measured', () => {
     ['raw'],
     ['moleculer', '--connections=10'],
     ['grpc'],
-    ['rsocket-js']
+    ['rsocket-js'],
+    ['elysia', '--processes=2'],
+    ['elysia', '--rate=20000'],
+    ['raw', '--find-capacity', '--rate=50000']
   ] as [string, ...string[]][]) {
     it(`ends the measurement of ${[target, ...flags].join(' ')} early, with errors, JSON and code 1`, async () => {
       const result = start('run-bench.ts', `--target=${target}`, ...LONG, ...flags)
@@ -157,7 +164,8 @@ describe('a server that dies while it is measured', () => {
       const { errors, completed, measuredSeconds, serverCpuUsPerRequest } = JSON.parse(stdout) as Measurement
       assert.equal(code, 1)
       assert.ok(completed > 0)
-      assert.ok(errors >= 100)
+      // At a rate, no more are outstanding than have not been answered yet.
+      assert.ok(errors >= (flags.some((flag) => flag.startsWith('--rate')) ? 1 : 100), `${errors} errors`)
       assert.ok(measuredSeconds < 3600)
       assert.equal(serverCpuUsPerRequest, null)
       assert.match(stderr, /^\d+ requests failed; the first: ./)

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { type Comparison, isMeasured } from './report/comparison.ts'
-import type { Measurement } from './report/measurement.ts'
-import { childOf, isRunning, run, start, until } from './test-support/command.ts'
+import { isMeasured } from './report/comparison.ts'
+import type { Comparison, Measurement } from './report/schema.ts'
+import { readStored } from './report/stored.ts'
+import { childOf, isRunning, run, start, underLoad, until } from './test-support/command.ts'
 
 const SHORT = ['--duration=0.2', '--warmup=0.1', '--concurrency=4']
 
@@ -20,8 +21,12 @@ describe('a comparison', () => {
     const out = join(folder, 'new', 'report.json')
     const { code, stdout, stderr } = await run('run-comparison.ts', '--runs=2', ...SHORT, `--out=${out}`)
     assert.equal(code, 0, stderr)
-    const { contests, options, environment } = JSON.parse(await readFile(out, 'utf8')) as Comparison
+    const { contests, options, environment, command } = readStored(
+      out,
+      await readFile(out, 'utf8')
+    ).comparison
     assert.equal(options.runs, 2)
+    assert.ok(command.startsWith('bun run compare --runs=2 --duration=0.2 '))
     assert.equal(environment?.bun, Bun.version)
     assert.deepEqual(
       contests.map(({ client, connections, rounds }) => [client, connections, rounds.length]),
@@ -47,9 +52,46 @@ describe('a comparison', () => {
     assert.match(stdout, /connection per client · 4 requests at a time/)
     assert.match(stdout, /shared connection · 4 requests at a time/)
     assert.match(stdout, /^elysia ÷ nest +\d+\.\d\dx/m)
-    assert.match(stdout, /report\.json\n$/)
+    assert.match(stdout, /report\.json, .*report\.md, .*report\.html\n$/)
     assert.match(stderr, /^run 1 of 8: elysia, connection per client \(.* left\)$/m)
+    assert.match(stderr, /^ {2}elysia {2}[\d,]+ req\/s {2}p99 [\d.]+ ms$/m)
     assert.match(stderr, /^run 8 of 8: nest, shared connection \(.* left\)$/m)
+  })
+
+  it('of stored reports measures nothing and shows all of them', async () => {
+    const out = join(folder, 'stored.json')
+    const measured = await run('run-comparison.ts', '--runs=2', ...SHORT, '--shapes=shared', `--out=${out}`)
+    assert.equal(measured.code, 0, measured.stderr)
+    const [again, both] = [join(folder, 'again.json'), join(folder, 'both.json')]
+    await copyFile(out, again)
+    const { code, stdout, stderr } = await run('run-comparison.ts', '--from', out, again, `--out=${both}`)
+    assert.deepEqual([code, stderr], [0, ''])
+    assert.match(stdout, /^elysia @ again ÷ elysia @ stored +1\.00x/m)
+    const { sources } = readStored(both, await readFile(both, 'utf8')).comparison
+    assert.equal(sources.length, 2)
+    for (const [extension, sign] of [
+      ['md', '# Benchmark'],
+      ['html', '<!doctype html>']
+    ] as const) {
+      const text = await readFile(join(folder, `both.${extension}`), 'utf8')
+      assert.ok(text.startsWith(sign) && text.includes('elysia @ again'), extension)
+    }
+  })
+
+  it('keeps all other results when a server is killed', async () => {
+    const out = join(folder, 'killed.json')
+    // Long enough to be killed in the middle of, wherever this runs.
+    const flags = ['--runs=1', '--duration=4', '--warmup=0', '--concurrency=10', '--shapes=shared']
+    const comparison = start('run-comparison.ts', ...flags, '--targets=nest,elysia', `--out=${out}`)
+    const bench = await until(() => childOf(comparison.pid, 'run-bench'))
+    const server = await until(() => childOf(bench, 'servers/nest'))
+    await underLoad(server)
+    process.kill(server, 'SIGKILL')
+    const { code } = await comparison.finished
+    assert.equal(code, 1)
+    const [nest, elysia] = readStored(out, await readFile(out, 'utf8')).comparison.contests[0]!.results
+    assert.ok(nest!.errors > 0)
+    assert.deepEqual([elysia!.errors, elysia!.figures.rps === null], [0, false])
   })
 
   it('can have other clients, and one request at a time has one shape', async () => {
@@ -96,6 +138,18 @@ describe('a comparison', () => {
     assert.deepEqual([elysia?.errors, elysia?.notMeasured, elysia?.failed], [0, 0, false])
     assert.deepEqual([raw?.notMeasured, raw?.failed], [1, true])
     assert.equal((contests[0]!.rounds[0]![0] as Measurement).method, 'send')
+  })
+
+  it('at a rate is decided by p99, and can have several load processes', async () => {
+    const out = join(folder, 'rate.json')
+    const flags = ['--runs=2', ...SHORT, '--shapes=shared', '--rate=200', '--processes=2']
+    const { code, stdout, stderr } = await run('run-comparison.ts', ...flags, `--out=${out}`)
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^shared connection · 200 requests per second over 2 connections · /m)
+    const { contests, options } = readStored(out, await readFile(out, 'utf8')).comparison
+    assert.equal(options.processes, 2)
+    assert.equal(contests[0]!.verdicts[0]?.figure, 'p99')
+    assert.ok(contests[0]!.rounds.flat().every((outcome) => isMeasured(outcome) && outcome.rate === 200))
   })
 
   it('says what a peer cannot do and goes on', async () => {

@@ -1,4 +1,4 @@
-/** The shape of a load: something that keeps a fixed number of requests outstanding and tells a meter. */
+/** The shape of a load: something that keeps requests outstanding and tells a meter. */
 
 import { deferred } from '../process/deferred.ts'
 
@@ -17,6 +17,10 @@ export const ERROR_PAUSE = 100
 export class Outstanding {
   #count = 0
   #whenNone: (() => void) | undefined
+
+  get count(): number {
+    return this.#count
+  }
 
   add(count: number): void {
     this.#count += count

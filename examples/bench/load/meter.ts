@@ -1,12 +1,16 @@
 /** Counts what a load does. Latencies and completions count only while the meter measures; errors always do. */
-import { build } from 'hdr-histogram-js'
+import { encodeHistogram, type Latencies, latenciesOf, makeHistogram } from './histogram.ts'
+import { RecentPercentile } from './recent-percentile.ts'
 
-/** Milliseconds, or `null` where nothing completed. */
-export interface Latencies {
-  readonly p50: number | null
-  readonly p90: number | null
-  readonly p99: number | null
-  readonly max: number | null
+/** What a load tells of the measured time, whoever counted it. */
+export interface Counts {
+  readonly completed: number
+  readonly errors: number
+  readonly firstError: string | null
+  readonly seconds: number
+  readonly latencies: Latencies
+  /** All latencies, as they are stored; `null` where nothing completed. */
+  readonly histogram: string | null
 }
 
 export class Meter {
@@ -20,17 +24,11 @@ export class Meter {
   firstError: string | undefined
 
   #measuring = false
-  #startedAt = 0
+  #startedAt = Number.POSITIVE_INFINITY
+  #stoppedAt = Number.POSITIVE_INFINITY
   #seconds = 0
-  // Microseconds. Sized for ten minutes from the start, so that it never grows while measuring.
-  readonly #histogram = build({
-    bitBucketSize: 32,
-    autoResize: true,
-    lowestDiscernibleValue: 1,
-    highestTrackableValue: 600_000_000,
-    numberOfSignificantValueDigits: 3,
-    useWebAssembly: false
-  })
+  readonly #histogram = makeHistogram()
+  readonly #recent = new RecentPercentile(99)
 
   /** Notes `count` right answers to requests that took `latency` milliseconds. */
   answers(latency: number, count: number): void {
@@ -38,6 +36,14 @@ export class Meter {
     if (!this.#measuring) return
     this.completed += count
     this.#histogram.recordValueWithCount(Math.round(latency * 1000), count)
+  }
+
+  /** Notes the right answer to a request that was due then. It counts if it was due while measuring. */
+  answerTo(dueAt: number, now: number): void {
+    this.answered++
+    if (dueAt < this.#startedAt || dueAt >= this.#stoppedAt) return
+    this.completed++
+    this.#histogram.recordValue(Math.round(Math.max(0, now - dueAt) * 1000))
   }
 
   failed(reason: unknown, count = 1): void {
@@ -52,7 +58,8 @@ export class Meter {
 
   stop(): void {
     this.#measuring = false
-    this.#seconds = (performance.now() - this.#startedAt) / 1000
+    this.#stoppedAt = performance.now()
+    this.#seconds = (this.#stoppedAt - this.#startedAt) / 1000
   }
 
   /** How long was measured, once it is over. */
@@ -60,13 +67,31 @@ export class Meter {
     return this.#seconds
   }
 
+  /** When measuring ended, by the clock of `performance`. */
+  get stoppedAt(): number {
+    return this.#stoppedAt
+  }
+
+  /** The p99 of what was answered since this was last asked; `null`: nothing was. */
+  recentP99(): number | null {
+    return this.#recent.of(this.#histogram)
+  }
+
   latencies(): Latencies {
-    const { maxValue } = this.#histogram
-    const milliseconds = (microseconds: number) => (this.completed === 0 ? null : microseconds / 1000)
-    // A percentile is the upper end of the histogram's step, which may lie beyond what was ever recorded.
-    const at = (percentile: number) =>
-      milliseconds(Math.min(this.#histogram.getValueAtPercentile(percentile), maxValue))
-    return { p50: at(50), p90: at(90), p99: at(99), max: milliseconds(maxValue) }
+    return latenciesOf(this.#histogram)
+  }
+
+  /** All that was counted, once it is over. */
+  counts(): Counts {
+    const { completed, errors, firstError = null, seconds } = this
+    return {
+      completed,
+      errors,
+      firstError,
+      seconds,
+      latencies: this.latencies(),
+      histogram: encodeHistogram(this.#histogram)
+    }
   }
 }
 

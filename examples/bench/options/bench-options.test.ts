@@ -20,6 +20,11 @@ const DEFAULTS = {
   protocol: 'rsocket',
   shape: 'flat',
   codec: 'json',
+  custom: null,
+  rate: null,
+  sloMs: null,
+  processes: 1,
+  label: 'elysia',
   progress: undefined,
   withParent: false
 }
@@ -55,7 +60,13 @@ const accepted: [flags: string, differs: object][] = [
   ['--codec=msgpack', { codec: 'msgpack' }],
   ['--codec=msgpack-records', { codec: 'msgpack-records' }],
   ['--client=nest --method=send', { client: 'nest', method: 'send' }],
+  ['--rate=50000', { rate: 50_000 }],
+  ['--find-capacity', { rate: 1000, sloMs: 5 }],
+  ['--find-capacity --rate=7 --slo=0.5', { rate: 7, sloMs: 0.5 }],
+  ['--processes=3', { processes: 3 }],
+  ['--processes=2 --connections=2', { processes: 2, connections: 2 }],
   ['--progress', { progress: true }],
+  ['--label=me', { label: 'me' }],
   ['--no-progress', { progress: false }],
   ['--with-parent', { withParent: true }],
   ['--client=own', {}],
@@ -85,7 +96,8 @@ const rejected: [flags: string, message: string][] = [
   ['--warmup=-1', "--warmup: got '-1', expected seconds, a number from 0 to 3600"],
   ['--payload=1.5', "--payload: got '1.5', expected a whole number from 0 to 10000000"],
   ['--runtime=deno', "--runtime: got 'deno', expected bun or node"],
-  ['--client=http', "--client: got 'http', expected own or elysia or nest or raw"],
+  ['--client=http', "--client: got 'http' with --target=elysia, expected own or elysia or nest or raw"],
+  ['--client=ftp', "--client: got 'ftp', expected own or elysia or nest or raw"],
   ['--method=emit', "--method: got 'emit', expected request or send"],
   ['--client=raw --method=send', "--method: got 'send' with the raw client"],
   ['--target=moleculer --concurrency=501', 'makes at most 500 connections: each is a whole node'],
@@ -109,6 +121,34 @@ const rejected: [flags: string, message: string][] = [
     '--client=raw --connections=3 --concurrency=100',
     "--concurrency: got '100', expected 99: 3 connections, 33 requests deep each"
   ],
+  ['--slo=3', "--slo: got '3' without --find-capacity"],
+  ['--find-capacity --slo=x', "--slo: got 'x', expected milliseconds, a number from 0.001 to 600000"],
+  ['--rate=0', "--rate: got '0', expected a whole number from 1 to 10000000"],
+  ['--rate=5 --client=raw', '--rate: the raw client sends as fast as it is answered'],
+  [
+    '--processes=2 --connections=1',
+    "--connections: got '1', expected one or more for each of the 2 processes"
+  ],
+  ['--processes=2 --concurrency=1', "--concurrency: got '1', expected one or more for each"],
+  ['--pattern=x', "--pattern: got 'x', expected only with the target custom"],
+  ['--target=custom --port=1', '--pattern: missing, the target custom needs one'],
+  ['--target=custom --pattern=x', '--port: missing or 0, expected the port of the server that is listening'],
+  [
+    '--target=custom --pattern=x --port=1 --data=x',
+    "--data: got 'x', expected JSON, or @ and the path of a file"
+  ],
+  ['--target=custom --pattern=x --port=1 --data=@no', '--data: cannot read no: '],
+  ['--target=custom --pattern={x --port=1', "--pattern: got '{x', expected a pattern, objects as JSON"],
+  [
+    '--target=custom --pattern=x --port=1 --headers=[]',
+    "--headers: got '[]', expected a JSON object of strings"
+  ],
+  ['--target=custom --pattern=x --port=1 --headers={"a":1}', '--headers: got \'{"a":1}\''],
+  [
+    '--target=custom --pattern=x --port=1 --shape=flat',
+    "--shape: got 'flat' with --target=custom, expected --data"
+  ],
+  ['--target=custom --pattern=x --port=1 --client=nest --headers={"a":"b"}', 'nest client, which sends none'],
   ['--port=0 --no-spawn', "--port: got '0' with --no-spawn"],
   ['--spawn --no-spawn', '--no-spawn: given after --spawn, expected one of them, once'],
   ['--port=1 --port=2', '--port: given after --port, expected one of them, once'],
@@ -132,7 +172,29 @@ describe('options of one measurement', () => {
       target: 'nest',
       port: 7002,
       client: 'nest',
-      protocol: 'nest'
+      protocol: 'nest',
+      label: 'nest'
+    })
+  })
+
+  it("reads what is asked of a service of the user's own", () => {
+    const flags = [
+      '--target=custom',
+      '--port=1',
+      '--pattern={"cmd":"sum"}',
+      '--data=[1,2]',
+      '--headers={"a":"b"}'
+    ]
+    assert.deepEqual(readBenchOptions([...flags, '--protocol=nest']), {
+      ...DEFAULTS,
+      target: 'custom',
+      label: 'custom',
+      port: 1,
+      protocol: 'nest',
+      spawn: false,
+      shape: 'custom',
+      payload: 5,
+      custom: { pattern: { cmd: 'sum' }, data: [1, 2], headers: { a: 'b' } }
     })
   })
 
@@ -147,17 +209,27 @@ describe('options of one measurement', () => {
   }
 
   it('rejects a missing target and one that there is not', () => {
-    assert.throws(() => readBenchOptions([]), /--target: missing, expected elysia or nest/)
+    assert.throws(() => readBenchOptions([]), /--target: missing, expected elysia or .*nest or raw/)
     assert.throws(
       () => readBenchOptions(['--target=rails']),
-      /--target: got 'rails', expected elysia or nest/
+      /--target: got 'rails', expected elysia or .*nest or raw/
     )
   })
 
   it('describes every flag in its help', () => {
     assert.equal(readBenchOptions(['--help']), 'help')
-    const { withParent: _, ...flags } = DEFAULTS
-    for (const flag of [...Object.keys(flags), 'with-parent', 'pipeline', 'help']) {
+    const { withParent: _, custom: _custom, sloMs: _slo, ...flags } = DEFAULTS
+    for (const flag of [
+      ...Object.keys(flags),
+      'with-parent',
+      'find-capacity',
+      'slo',
+      'pattern',
+      'data',
+      'headers',
+      'pipeline',
+      'help'
+    ]) {
       assert.match(benchUsage, new RegExp(`--(\\[no-\\])?${flag} `))
     }
   })

@@ -1,5 +1,6 @@
 /** The options of one measurement: flags of `run-bench.ts`, their defaults and how they depend on each other. */
 import { UsageError } from '../errors.ts'
+import { customPayload, customShape, type PayloadShape } from '../payload/payload.ts'
 import { type Runtime, runtimes } from '../process/runtime.ts'
 import { type Codec, type Method, methods, type Protocol, protocols } from '../targets/echo-client.ts'
 import {
@@ -11,12 +12,17 @@ import {
   targetNames,
   targets
 } from '../targets/targets.ts'
+import { type Custom, customFlags, readCustom } from './custom-options.ts'
 import { choice, describeFlags, helpFlag, integer, parseFlags, seconds, text, toggle } from './flags.ts'
+import { checkLoad, type LoadOptions, loadFlags, readLoad } from './load-options.ts'
 import { obstacleTo } from './obstacles.ts'
 import { type PayloadOptions, payloadFlags, readCodec, readPayload } from './payload-options.ts'
 
-export interface BenchOptions extends PayloadOptions {
+export interface BenchOptions extends Omit<PayloadOptions, 'shape'>, LoadOptions {
   readonly target: TargetName
+  /** What is asked of a target of the user's own; `null`: an echo. */
+  readonly custom: Custom | null
+  readonly shape: PayloadShape
   readonly host: string
   /** 0: the system chooses, possible only where the bench starts the server. */
   readonly port: number
@@ -36,6 +42,8 @@ export interface BenchOptions extends PayloadOptions {
   readonly codec: Codec
   /** `undefined`: shown where stderr is a terminal. */
   readonly progress: boolean | undefined
+  /** What the progress line calls it. */
+  readonly label: string
   /** Ends when its stdin does, so that it never outlives the program that started it. */
   readonly withParent: boolean
 }
@@ -52,7 +60,9 @@ const flags = {
   connections: integer(1, 10_000, 'connections they share; default one per request (raw client: 1)'),
   duration: seconds(0.1, 86_400, 'how long to measure; default 30'),
   warmup: seconds(0, 3_600, 'how long to load the server before measuring; default 1'),
+  ...loadFlags,
   ...payloadFlags,
+  ...customFlags,
   spawn: toggle('start the server if none is listening; default. With --no-spawn one must be listening'),
   runtime: choice(runtimes, 'what runs client and server; default bun'),
   client: choice(['own', ...clientNames], "who asks; default own: the target's own client"),
@@ -67,6 +77,7 @@ const flags = {
     'with --client=raw: requests outstanding per connection; default concurrency ÷ connections'
   ),
   progress: toggle('show a progress line on stderr; default if that is a terminal'),
+  label: text('a text', 'what the progress line calls it; default the target'),
   'with-parent': toggle('end when stdin does: for programs that start this one'),
   help: helpFlag
 }
@@ -102,25 +113,34 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
     throw new UsageError("--protocol: got 'rsocket' with --target=nest, which speaks nest only")
   }
   const protocol = given.protocol ?? (target === 'nest' ? 'nest' : 'rsocket')
-  const payload = readPayload(given.shape, given.payload)
+  const custom = readCustom(target === 'custom', given)
+  if (custom?.headers !== undefined && client !== 'elysia') {
+    throw new UsageError(`--headers: got '${given.headers}' with the ${client} client, which sends none`)
+  }
+  const payload = custom === null ? readPayload(given.shape, given.payload) : payloadOf(custom, given)
   const codec = client === 'elysia' ? readCodec(given.codec, protocol, payload.shape) : 'json'
   const port = given.port ?? targets[target].port
-  const spawn = given.spawn ?? true
+  const spawn = custom === null && (given.spawn ?? true)
   if (port === 0 && !spawn) {
-    throw new UsageError("--port: got '0' with --no-spawn, expected the port of the server that is listening")
+    const given = custom === null ? "got '0' with --no-spawn" : 'missing or 0'
+    throw new UsageError(`--port: ${given}, expected the port of the server that is listening`)
   }
+  const load = readLoad(given)
   const counts = layout(client, given.concurrency, given.connections, given.pipeline)
   const obstacle = obstacleTo(target, client, counts.connections)
   if (obstacle !== undefined)
     throw new UsageError(`--connections: got '${counts.connections}', but ${obstacle}`)
+  checkLoad(client, load, counts)
   return {
     target,
     host: given.host ?? '127.0.0.1',
     port,
     ...counts,
+    ...load,
     duration: given.duration ?? 30,
     warmup: given.warmup ?? 1,
     ...payload,
+    custom,
     spawn,
     runtime: given.runtime ?? 'bun',
     client,
@@ -128,8 +148,17 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
     protocol,
     codec,
     progress: given.progress,
+    label: given.label ?? target,
     withParent: given['with-parent'] ?? false
   }
+}
+
+function payloadOf({ data }: Custom, given: { shape: unknown; payload: unknown }) {
+  for (const name of ['shape', 'payload'] as const) {
+    if (given[name] === undefined) continue
+    throw new UsageError(`--${name}: got '${given[name]}' with --target=custom, expected --data`)
+  }
+  return { shape: customShape, payload: customPayload(data).bytes }
 }
 
 /** What a client has only one of cannot be chosen. */

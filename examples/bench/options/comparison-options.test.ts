@@ -8,15 +8,22 @@ const DEFAULTS = {
   clients: ['own'],
   duration: 6,
   warmup: 1,
-  concurrency: 100,
-  shape: 'flat',
-  payload: 200,
-  runtime: 'bun',
+  layouts: ['per-client', 'shared'],
+  concurrency: [100],
+  payloads: [{ shape: 'flat', payload: 200 }],
+  custom: null,
+  rate: null,
+  sloMs: null,
+  processes: 1,
+  runtimes: ['bun'],
   method: 'request',
   protocol: 'rsocket',
   codec: 'json',
-  out: undefined
+  out: undefined,
+  from: []
 }
+
+const BINARY = [{ shape: 'binary', payload: 16_384 }]
 
 describe('options of a comparison', () => {
   const accepted: [flags: string[], differs: object][] = [
@@ -25,17 +32,46 @@ describe('options of a comparison', () => {
     [['--clients=raw,own'], { clients: ['raw', 'own'] }],
     [
       ['--duration=1.5', '--warmup=0', '--concurrency=1', '--payload=9'],
-      { duration: 1.5, warmup: 0, concurrency: 1, payload: 9 }
+      { duration: 1.5, warmup: 0, concurrency: [1], payloads: [{ shape: 'flat', payload: 9 }] }
     ],
-    [['--runtime=node', '--out=a.json'], { runtime: 'node', out: 'a.json' }],
+    [['--runtime=node', '--out=a.json'], { runtimes: ['node'], out: 'a.json' }],
     [['--targets=nest,elysia'], { targets: ['nest', 'elysia'] }],
     [['--targets=nest'], { targets: ['nest'] }],
     [['--method=send'], { method: 'send' }],
     [['--codec=msgpack'], { codec: 'msgpack' }],
-    [['--shape=large'], { shape: 'large', payload: 262_144 }],
-    [['--shape=binary', '--codec=bytes'], { shape: 'binary', payload: 16_384, codec: 'bytes' }],
-    [['--shape=binary', '--targets=nest'], { shape: 'binary', payload: 16_384, targets: ['nest'] }],
-    [['--shape=binary', '--clients=nest'], { shape: 'binary', payload: 16_384, clients: ['nest'] }]
+    [['--shape=large'], { payloads: [{ shape: 'large', payload: 262_144 }] }],
+    [['--shape=binary', '--codec=bytes'], { payloads: BINARY, codec: 'bytes' }],
+    [['--shape=binary', '--targets=nest'], { payloads: BINARY, targets: ['nest'] }],
+    [['--shape=binary', '--clients=nest'], { payloads: BINARY, clients: ['nest'] }],
+    [['--rate=9', '--processes=2'], { rate: 9, processes: 2 }],
+    [['--find-capacity'], { rate: 1000, sloMs: 5 }],
+    [
+      ['--targets=custom', '--port=9', '--pattern=orders.get', '--data=[1]', '--protocol=nest'],
+      {
+        targets: ['custom'],
+        protocol: 'nest',
+        custom: {
+          pattern: 'orders.get',
+          flags: { pattern: 'orders.get', data: '[1]', port: '9' },
+          payload: { shape: 'custom', payload: 3 }
+        },
+        payloads: [{ shape: 'custom', payload: 3 }]
+      }
+    ],
+    [['--shapes=shared'], { layouts: ['shared'] }],
+    [['--concurrency=1,10,100,1000'], { concurrency: [1, 10, 100, 1000] }],
+    [
+      ['--payloads=flat:7,large'],
+      {
+        payloads: [
+          { shape: 'flat', payload: 7 },
+          { shape: 'large', payload: 262_144 }
+        ]
+      }
+    ],
+    [['--runtimes=node,bun'], { runtimes: ['node', 'bun'] }],
+    [['--from', 'a.json', 'b.json', '--runs=1'], { from: ['a.json', 'b.json'], runs: 1 }],
+    [['--from=a.json,b.json'], { from: ['a.json', 'b.json'] }]
   ]
   for (const [flags, differs] of accepted) {
     it(`reads '${flags.join(' ')}'`, () => {
@@ -50,14 +86,33 @@ describe('options of a comparison', () => {
     ['--clients=own,http', /--clients: got 'own,http'/],
     ['--out=', /--out: got '', expected a path/],
     ['--target=nest', /Unknown option '--target'. Allowed: --targets --runs --clients/],
-    ['--targets=rails', /--targets: got 'rails', expected one or more of elysia, nest/],
+    ['--targets=rails', /--targets: got 'rails', expected one or more of elysia, .*nest, raw/],
     ['--shape=binary', /--codec: got 'json' with --shape=binary, expected bytes or msgpack/],
     ['--codec=bytes', /--codec: got 'bytes' with --shape=flat, expected json or msgpack/],
+    ['--shapes=object', /--shapes: got 'object', expected one or more of per-client, shared/],
+    ['--shapes=shared,shared', /--shapes: got 'shared,shared'/],
+    ['--concurrency=1,x', /--concurrency: got '1,x', expected whole numbers from 1 to 10000/],
+    ['--concurrency=5,5', /--concurrency: got '5,5'/],
+    ['--payloads=round', /--payloads: got 'round', expected one or more of flat, object/],
+    ['--payloads=object:5', /--payloads: got 'object:5'/],
+    ['--payloads=flat:x', /--payloads: got 'flat:x'/],
+    ['--payloads=flat,binary', /--codec: got 'json' with --shape=binary/],
+    ['--payloads=flat --payload=5', /--payload: got '5' with --payloads, expected --payloads=flat:5/],
+    ['--payloads=flat --shape=list', /--shape: given beside its plural/],
+    ['--runtimes=bun --runtime=node', /--runtime: given beside its plural/],
+    ['--targets=custom', /--pattern: missing/],
+    ['--targets=custom --pattern=x', /--port: missing/],
+    ['--targets=custom,nest --pattern=x --port=1', /--targets: got 'custom,nest', but nobody else/],
+    ['--port=1', /--host and --port are for the target custom/],
+    ['--processes=4 --concurrency=100,2', /--concurrency: got '2', expected one or more for each of the 4/],
+    ['--rate=5 --clients=raw', /--rate: the raw client/],
+    ['--from', /--from/],
+    ['--from=', /--from: got ''/],
     ['--method=emit', /--method: got 'emit', expected request or send/]
   ]
   for (const [flag, message] of rejected) {
     it(`rejects '${flag}' and says what is allowed`, () => {
-      assert.throws(() => readComparisonOptions([flag]), message)
+      assert.throws(() => readComparisonOptions(flag.split(' ')), message)
     })
   }
 

@@ -1,52 +1,93 @@
 /** The options of a comparison: flags of `run-comparison.ts` and their defaults. */
+import { UsageError } from '../errors.ts'
+import { customPayload, customShape, type PayloadShape, shapeNames, shapes } from '../payload/payload.ts'
 import { type Runtime, runtimes } from '../process/runtime.ts'
+import { type ContestClient, contestClients, type Layout, layouts } from '../report/contest.ts'
 import { type Codec, type Method, methods, type Protocol, protocols } from '../targets/echo-client.ts'
-import { type TargetName, targetNames } from '../targets/targets.ts'
-import { choice, choices, describeFlags, helpFlag, integer, parseFlags, seconds, text } from './flags.ts'
+import { isOurs, type TargetName, targetNames } from '../targets/targets.ts'
+import { customFlags, nameOfPattern, readCustom } from './custom-options.ts'
+import {
+  choice,
+  choices,
+  describeFlags,
+  helpFlag,
+  integer,
+  integers,
+  parseFlags,
+  seconds,
+  several,
+  text
+} from './flags.ts'
+import { checkLoad, type LoadOptions, loadFlags, readLoad } from './load-options.ts'
 import { type PayloadOptions, payloadFlags, readCodec, readPayload } from './payload-options.ts'
 
-/** Who asks in a comparison: each target's own client, Nest's client, or raw sockets. */
-export const contestClients = ['own', 'nest', 'raw'] as const
-export type ContestClient = (typeof contestClients)[number]
+/** What is sent: a payload of the bench, or the user's own. */
+export type ComparedPayload = Omit<PayloadOptions, 'shape'> & { readonly shape: PayloadShape }
 
-export interface ComparisonOptions extends PayloadOptions {
+/** Where the service listens, what it is asked, and the flags that say so to a single measurement. */
+export interface CustomService {
+  readonly pattern: string
+  readonly flags: Readonly<Record<string, string>>
+}
+
+export interface ComparisonOptions extends LoadOptions {
   /** In the order in which they take turns. */
   readonly targets: readonly TargetName[]
   readonly runs: number
   readonly clients: readonly ContestClient[]
+  readonly layouts: readonly Layout[]
+  readonly concurrency: readonly number[]
+  readonly payloads: readonly ComparedPayload[]
+  /** A service of the user's own, the only target then; `null`: the bench's servers. */
+  readonly custom: CustomService | null
+  readonly runtimes: readonly Runtime[]
   readonly duration: number
   readonly warmup: number
-  readonly concurrency: number
-  readonly runtime: Runtime
   readonly method: Method
   /** What our own client speaks, and how it encodes data. */
   readonly protocol: Protocol
   readonly codec: Codec
-  /** File that gets the whole report as JSON. `undefined`: `results/latest.json` of the bench. */
+  /** File that gets everything as JSON; the reports are beside it. `undefined`: `results/latest.json` of the bench. */
   readonly out: string | undefined
+  /** Stored reports that are put together instead of measuring. */
+  readonly from: readonly string[]
 }
 
 const flags = {
   targets: choices(targetNames, 'who is compared; ratios are to nest, or to the first; default elysia,nest'),
   runs: integer(1, 1_000, 'how often each is measured; default 3'),
   clients: choices(contestClients, 'who asks; default own'),
+  shapes: choices(layouts, 'shapes of the connections; default per-client,shared'),
+  concurrency: integers(1, 10_000, 'requests outstanding at any moment; default 100'),
+  payloads: several(
+    `one or more of ${shapeNames.join(', ')}, with a size as in flat:1024, separated by commas`,
+    'what is echoed; default flat',
+    readPayloadPart
+  ),
+  ...payloadFlags,
+  shape: choice(shapeNames, 'one of --payloads; --payload is then its size'),
+  ...loadFlags,
+  ...customFlags,
+  host: text('a host name or an address', 'with the target custom: where it listens; default 127.0.0.1'),
+  port: integer(1, 65_535, 'with the target custom: where it listens'),
+  runtimes: choices(runtimes, 'what runs clients and servers; default bun'),
+  runtime: choice(runtimes, 'one of --runtimes'),
   duration: seconds(0.1, 86_400, 'how long each measurement takes; default 6'),
   warmup: seconds(0, 3_600, 'how long to load a server before measuring; default 1'),
-  concurrency: integer(1, 10_000, 'requests outstanding at any moment; default 100'),
-  ...payloadFlags,
-  runtime: choice(runtimes, 'what runs clients and servers; default bun'),
   method: choice(
     methods,
     'how the elysia and nest clients ask: the cheapest way, or firstValueFrom(client.send()); default request'
   ),
   protocol: choice(protocols, 'what the elysia client speaks; default rsocket'),
-  out: text('a path', 'where the JSON goes; default results/latest.json beside this command'),
+  out: text('a path', 'where the JSON goes, and the reports beside it; default results/latest.json'),
+  from: several('paths of stored JSON', 'puts stored reports together; nothing is measured', (path) => path),
   help: helpFlag
 }
 
-export const comparisonUsage = `Peers against each other: a table on stdout, the same as JSON in a file.
+export const comparisonUsage = `Peers against each other: a table on stdout; JSON, Markdown and HTML as files.
 
-  bun run-comparison.ts [flags]
+  bun run compare [flags]
+  bun run compare --from before.json after.json [--out=both.json]
 
 ${describeFlags(flags)}
 
@@ -58,25 +99,109 @@ Exit codes: 0 all measured, 1 a measurement failed or had errors, 2 wrong flags.
  * @throws UsageError
  */
 export function readComparisonOptions(argv: readonly string[]): ComparisonOptions | 'help' {
-  const given = parseFlags(flags, argv)
+  const given = parseFlags(flags, joinPaths(argv))
   if (given.help === true) return 'help'
   const targets = given.targets ?? ['elysia', 'nest']
   const clients = given.clients ?? ['own']
   const protocol = given.protocol ?? 'rsocket'
-  const payload = readPayload(given.shape, given.payload)
-  const ownClientAsks = targets.includes('elysia') && clients.includes('own')
+  const custom = readService(targets, given)
+  const payloads = custom === null ? readPayloads(given) : [custom.payload]
+  rejectBoth('runtime', given.runtime, given.runtimes)
+  const concurrency = given.concurrency ?? [100]
+  const load = readLoad(given)
+  for (const client of clients) {
+    checkLoad(client === 'own' ? 'elysia' : client, load, { concurrency: Math.min(...concurrency) })
+  }
+  const ownClientAsks = targets.some(isOurs) && clients.includes('own')
+  const [codec = 'json'] = ownClientAsks
+    ? payloads.map(({ shape }) => readCodec(given.codec, protocol, shape))
+    : []
   return {
     targets,
     runs: given.runs ?? 3,
     clients,
+    layouts: given.shapes ?? layouts,
+    concurrency,
+    payloads,
+    custom,
+    ...load,
+    runtimes: given.runtimes ?? [given.runtime ?? 'bun'],
     duration: given.duration ?? 6,
     warmup: given.warmup ?? 1,
-    concurrency: given.concurrency ?? 100,
-    ...payload,
-    runtime: given.runtime ?? 'bun',
     method: given.method ?? 'request',
     protocol,
-    codec: ownClientAsks ? readCodec(given.codec, protocol, payload.shape) : 'json',
-    out: given.out
+    codec,
+    out: given.out,
+    from: given.from ?? []
   }
+}
+
+interface GivenPayloads {
+  readonly payloads: readonly PayloadOptions[] | undefined
+  readonly shape: PayloadOptions['shape'] | undefined
+  readonly payload: number | undefined
+}
+
+function readPayloads({ payloads, shape, payload }: GivenPayloads): readonly PayloadOptions[] {
+  if (payloads !== undefined && payload !== undefined) {
+    throw new UsageError(`--payload: got '${payload}' with --payloads, expected --payloads=flat:${payload}`)
+  }
+  rejectBoth('shape', shape, payloads)
+  return payloads ?? [readPayload(shape, payload)]
+}
+
+/** A flag and its plural are two ways to say the same. */
+type GivenService = Parameters<typeof readCustom>[1] & {
+  readonly host: string | undefined
+  readonly port: number | undefined
+}
+
+/** What belongs to a service of the user's own, and its data as the payload that reports name. */
+function readService(targets: readonly TargetName[], given: GivenService) {
+  const isCustom = targets.includes('custom')
+  const custom = readCustom(isCustom, given)
+  if (custom === null) {
+    if (given.host === undefined && given.port === undefined) return null
+    throw new UsageError(
+      '--host and --port are for the target custom: other servers are started where there is room'
+    )
+  }
+  if (targets.length > 1) {
+    throw new UsageError(`--targets: got '${targets.join(',')}', but nobody else answers as custom does`)
+  }
+  if (given.port === undefined) throw new UsageError('--port: missing, the target custom needs one')
+  const { pattern, data, headers, host } = given
+  const flags = Object.entries({ pattern, data, headers, host, port: String(given.port) })
+  return {
+    pattern: nameOfPattern(custom.pattern),
+    flags: Object.fromEntries(flags.filter((flag): flag is [string, string] => flag[1] !== undefined)),
+    payload: { shape: customShape, payload: customPayload(custom.data).bytes }
+  }
+}
+
+function rejectBoth(name: string, one: unknown, more: unknown): void {
+  if (one === undefined || more === undefined) return
+  throw new UsageError(`--${name}: given beside its plural, expected one of them`)
+}
+
+/** `object` or `flat:1024` */
+function readPayloadPart(part: string): PayloadOptions | undefined {
+  const [name, size, ...rest] = part.split(':')
+  const shape = shapeNames.find((known) => known === name)
+  if (shape === undefined || rest.length > 0) return undefined
+  if (size === undefined) return readPayload(shape, undefined)
+  const bytes = payloadFlags.payload.read(size)
+  return bytes === undefined || shapes[shape].defaultBytes === undefined
+    ? undefined
+    : readPayload(shape, bytes)
+}
+
+/** `--from a.json b.json` is what one types; a flag has one value. */
+function joinPaths(argv: readonly string[]): string[] {
+  const at = argv.indexOf('--from')
+  if (at < 0) return [...argv]
+  const end = argv.findIndex((argument, index) => index > at && argument.startsWith('--'))
+  const paths = argv.slice(at + 1, end < 0 ? undefined : end)
+  if (paths.length === 0) return [...argv]
+  return [...argv.slice(0, at), `--from=${paths.join('\n')}`, ...(end < 0 ? [] : argv.slice(end))]
 }

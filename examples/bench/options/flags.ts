@@ -36,6 +36,11 @@ export const seconds = (min: number, max: number, help: string): Flag<number> =>
   read: (given) => (/^\d+(\.\d+)?$/.test(given) ? within(Number(given), min, max) : undefined)
 })
 
+export const milliseconds = (min: number, max: number, help: string): Flag<number> => ({
+  ...seconds(min, max, help),
+  allowed: `milliseconds, a number from ${min} to ${max}`
+})
+
 export const choice = <const T extends string>(values: readonly T[], help: string): Flag<T> => ({
   type: 'string',
   negatable: false,
@@ -54,6 +59,38 @@ export const choices = <const T extends string>(values: readonly T[], help: stri
     const parts = given.split(',')
     const chosen = parts.flatMap((part) => values.find((value) => value === part) ?? [])
     return chosen.length === parts.length && new Set(chosen).size === parts.length ? chosen : undefined
+  }
+})
+
+/** Several whole numbers, separated by commas, each at most once. */
+export const integers = (min: number, max: number, help: string): Flag<readonly number[]> => ({
+  type: 'string',
+  negatable: false,
+  allowed: `whole numbers from ${min} to ${max}, separated by commas`,
+  help,
+  read: (given) => {
+    const single = integer(min, max, help)
+    const read = given.split(',').map((part) => single.read(part))
+    const numbers = read.filter((value) => value !== undefined)
+    return numbers.length === read.length && new Set(numbers).size === read.length ? numbers : undefined
+  }
+})
+
+/** Several of anything that `read` understands, separated by commas or, where a command joined them, by newlines. */
+export const several = <T>(
+  allowed: string,
+  help: string,
+  read: (part: string) => T | undefined
+): Flag<readonly T[]> => ({
+  type: 'string',
+  negatable: false,
+  allowed,
+  help,
+  read: (given) => {
+    const parts = given.split(/[,\n]/)
+    const values = parts.map((part) => (part === '' ? undefined : read(part)))
+    const known = values.filter((value) => value !== undefined)
+    return known.length === parts.length && new Set(parts).size === parts.length ? known : undefined
   }
 })
 

@@ -1,6 +1,6 @@
 /** What is echoed and how our own client encodes it: rules that both commands share. */
 import { UsageError } from '../errors.ts'
-import { makePayload, type ShapeName, shapeNames, shapes } from '../payload/payload.ts'
+import { makePayload, type PayloadShape, type ShapeName, shapeNames, shapes } from '../payload/payload.ts'
 import { type Codec, codecs, type Protocol } from '../targets/echo-client.ts'
 import { choice, integer } from './flags.ts'
 
@@ -29,17 +29,18 @@ export function readPayload(
 }
 
 /** Which shapes a codec carries; where there is no row, all. */
-const CARRIES: Partial<Readonly<Record<Codec, { carries(shape: ShapeName): boolean; instead: string }>>> = {
-  json: { carries: (shape) => shape !== 'binary', instead: 'bytes or msgpack or msgpack-records' },
-  bytes: { carries: (shape) => shape === 'binary', instead: 'json or msgpack or msgpack-records' }
-}
+const CARRIES: Partial<Readonly<Record<Codec, { carries(shape: PayloadShape): boolean; instead: string }>>> =
+  {
+    json: { carries: (shape) => shape !== 'binary', instead: 'bytes or msgpack or msgpack-records' },
+    bytes: { carries: (shape) => shape === 'binary', instead: 'json or msgpack or msgpack-records' }
+  }
 
 /**
  * The codec of our own client.
  *
  * @throws UsageError if it cannot carry the shape, or if one is given for Nest's wire, which is JSON whatever it carries
  */
-export function readCodec(codec: Codec | undefined, protocol: Protocol, shape: ShapeName): Codec {
+export function readCodec(codec: Codec | undefined, protocol: Protocol, shape: PayloadShape): Codec {
   if (protocol === 'nest') {
     if (codec === undefined) return 'json'
     throw new UsageError(`--codec: got '${codec}' with --protocol=nest, which has JSON only`)

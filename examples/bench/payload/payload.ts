@@ -3,6 +3,9 @@ import { makeOrder, makeOrderSummary, makeRows, type Order, type OrderSummary, t
 
 export const shapeNames = ['flat', 'object', 'document', 'list', 'binary', 'large'] as const
 export type ShapeName = (typeof shapeNames)[number]
+/** What is sent to a service that is none of the bench: whatever was given for it. */
+export const customShape = 'custom' as const
+export type PayloadShape = ShapeName | typeof customShape
 
 export interface Payload {
   readonly shape: ShapeName
@@ -35,6 +38,13 @@ export const shapes: Readonly<{ [Name in ShapeName]: Shape }> = {
 /** A payload of this shape; `bytes` counts only for shapes that have no size of their own. */
 export function makePayload(shape: ShapeName, bytes: number = shapes[shape].defaultBytes ?? 0): Payload {
   return { shape, ...shapes[shape].make(bytes) }
+}
+
+/** Data of the user's own. What a right answer is, only the service knows: any is. */
+export function customPayload(value: unknown): Payload {
+  const bytes = value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value))
+  // The clients that can send it do not ask for its shape.
+  return { shape: 'object', value, bytes, expected: 'any answer', isEcho: () => true }
 }
 
 /** The payload as the bytes that a peer without any encoding would send. */

@@ -4,26 +4,35 @@ import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { stripVTControlCharacters } from 'node:util'
 import { BenchError } from '../errors.ts'
-import type { Measurement } from '../report/measurement.ts'
+import type { Measurement } from '../report/schema.ts'
 import { deferred } from './deferred.ts'
+import { BENCH_FOLDER } from './folder.ts'
 import { commandFor, type Runtime } from './runtime.ts'
 
 const PROGRAM = 'run-bench'
 
-export type BenchFlags = Readonly<Record<string, string | number>> & { readonly runtime: Runtime }
+export type BenchFlags = Readonly<Record<string, string | number | true>> & { readonly runtime: Runtime }
 
 /** Starts the measuring process; it ends when this one does, because its stdin ends then. */
 export function spawnBench(
   runtime: Runtime,
   flags: readonly string[],
-  output: 'inherit' | 'pipe'
+  output: 'inherit' | 'pipe',
+  folder = BENCH_FOLDER
 ): { readonly child: ChildProcess; readonly exited: Promise<number | null> } {
-  const [command, ...args] = [...commandFor(runtime, PROGRAM), ...flags, '--with-parent']
+  const [command, ...args] = [...commandFor(runtime, PROGRAM, folder), ...flags, '--with-parent']
   const child = spawn(command!, args, { stdio: ['pipe', output, output] })
   const exited = deferred<number | null>()
   child.once('exit', (code) => exited.resolve(code))
   child.once('error', () => exited.resolve(null))
   return { child, exited: exited.promise }
+}
+
+export interface Running {
+  /** Seconds after which it is given up. */
+  readonly limit: number
+  /** The bench of another checkout; this one otherwise. */
+  readonly folder?: string
 }
 
 export class BenchProcess {
@@ -35,12 +44,17 @@ export class BenchProcess {
    *
    * @throws BenchError if it gave none, with the reason it gave
    */
-  async measure({ runtime, ...flags }: BenchFlags): Promise<Measurement> {
-    const given = Object.entries(flags).map(([name, value]) => `--${name}=${value}`)
+  async measure({ runtime, ...flags }: BenchFlags, { limit, folder }: Running): Promise<Measurement> {
+    const given = Object.entries(flags).map(([name, value]) =>
+      value === true ? `--${name}` : `--${name}=${value}`
+    )
     if (process.stderr.isTTY) given.push('--progress')
-    this.#running = spawnBench(runtime, [...given, `--runtime=${runtime}`], 'pipe')
+    this.#running = spawnBench(runtime, [...given, `--runtime=${runtime}`], 'pipe', folder)
     const { child, exited } = this.#running
+    // Its server ends with it.
+    const timer = setTimeout(() => child.kill('SIGKILL'), limit * 1000)
     const [output, complaints, code] = await Promise.all([text(child.stdout!), passOn(child.stderr!), exited])
+    clearTimeout(timer)
     this.#running = undefined
     // Whoever stopped it ends the whole command: nothing may follow.
     if (this.#stopped) return new Promise(() => {})

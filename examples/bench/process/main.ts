@@ -11,6 +11,13 @@ export async function print(text: string): Promise<void> {
   await written.promise
 }
 
+/** A command as it can be typed again. */
+export const commandLine = (command: string, args: readonly string[]): string =>
+  [
+    command,
+    ...args.map((arg) => (/^[\w=.,:/@%+-]+$/.test(arg) ? arg : `'${arg.replaceAll("'", "'\\''")}'`))
+  ].join(' ')
+
 /**
  * Runs a command and ends the process with the code it returns, or 2 for a `UsageError`, 1 for any other error,
  * told on stderr. Whatever ends it, a signal included, `cleanUp` has been awaited before.

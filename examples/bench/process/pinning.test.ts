@@ -15,9 +15,13 @@ describe('pinning', () => {
   }
 
   it('gives server and client different CPUs, or says why not', () => {
-    const { server, client, note } = planPinning()
+    const { server, client, loads, note } = planPinning()
     if (server === null || client === null) assert.match(note!, /^not pinned: /)
-    else assert.notEqual(server, client)
+    else {
+      assert.notEqual(server, client)
+      assert.equal(loads[0], client)
+      assert.ok(!loads.includes(server))
+    }
   })
 
   it('leaves a command alone that is not to be pinned', () => {

@@ -7,13 +7,20 @@ export interface Pinning {
   /** CPU number, or `null`: not pinned. */
   readonly server: number | null
   readonly client: number | null
+  /** CPUs for load processes, where there are several. */
+  readonly loads: readonly number[]
   /** Why something is not pinned. */
   readonly note: string | null
 }
 
 /** Chooses two CPUs that this process may use, of different physical cores where there are any. */
 export function planPinning(): Pinning {
-  const unpinned = (note: string): Pinning => ({ server: null, client: null, note })
+  const unpinned = (note: string): Pinning => ({
+    server: null,
+    client: null,
+    loads: [],
+    note
+  })
   if (process.platform !== 'linux') return unpinned('not pinned: pinning needs Linux')
   if (which('taskset') === undefined) return unpinned('not pinned: taskset not found')
 
@@ -21,9 +28,16 @@ export function planPinning(): Pinning {
   const siblings = new Set(
     cpuList(readOrEmpty(`/sys/devices/system/cpu/cpu${server}/topology/thread_siblings_list`))
   )
-  const client = others.find((cpu) => !siblings.has(cpu)) ?? others[0]
+  const apart = others.filter((cpu) => !siblings.has(cpu))
+  const loads = apart.length > 0 ? apart : others
+  const [client] = loads
   if (server === undefined || client === undefined) return unpinned('not pinned: only one CPU may be used')
-  return { server, client, note: siblings.has(client) ? 'both CPUs are threads of one physical core' : null }
+  return {
+    server,
+    client,
+    loads,
+    note: siblings.has(client) ? 'both CPUs are threads of one physical core' : null
+  }
 }
 
 /** The command that runs `command` on `cpu`. `taskset` becomes the command: the process id stays the same. */

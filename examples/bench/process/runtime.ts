@@ -12,13 +12,14 @@ export const currentRuntime: Runtime = process.versions.bun === undefined ? 'nod
 
 /**
  * The command that runs a program, given as its path without extension below the bench's folder. Bun runs the
- * source, Node what the compiler made of it. Both can be told to collect garbage.
+ * source, Node what the compiler made of it. Both can be told to collect garbage. The bench of another checkout is in
+ * another folder.
  *
  * @throws BenchError if the runtime or the compiled program is not there
  */
-export function commandFor(runtime: Runtime, program: string): string[] {
-  if (runtime === 'bun') return [executable('bun'), join(BENCH_FOLDER, `${program}.ts`)]
-  const compiled = join(BENCH_FOLDER, 'dist', `${program}.js`)
+export function commandFor(runtime: Runtime, program: string, folder = BENCH_FOLDER): string[] {
+  if (runtime === 'bun') return [executable('bun'), join(folder, `${program}.ts`)]
+  const compiled = join(folder, 'dist', `${program}.js`)
   if (!existsSync(compiled)) {
     throw new BenchError(
       `--runtime=node runs dist/${program}.js, which is not there. Run \`npm run build\` first.`

@@ -3,7 +3,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { createInterface, type Interface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { BenchError } from '../errors.ts'
-import type { ShapeName } from '../payload/payload.ts'
+import type { PayloadShape } from '../payload/payload.ts'
 import { deferred } from './deferred.ts'
 import { BENCH_FOLDER } from './folder.ts'
 import { pinned } from './pinning.ts'
@@ -18,7 +18,7 @@ export interface ServerOptions {
   readonly runtime: Runtime
   readonly host: string
   /** What it will echo. */
-  readonly shape: ShapeName
+  readonly shape: PayloadShape
   /** 0: any free port. */
   readonly port: number
   /** CPU it runs on; `null`: any. */
@@ -38,6 +38,7 @@ export class ServerProcess {
   /** Read to the end, so that the server never blocks on it. */
   readonly #lines: Interface
   #port = 0
+  #hasExited = false
 
   /**
    * Starts the program and waits until it listens.
@@ -86,12 +87,19 @@ export class ServerProcess {
     this.exited = exited.promise
     this.#lines = createInterface({ input: child.stdout })
     running.add(this)
-    void this.exited.then(() => running.delete(this))
+    void this.exited.then(() => {
+      this.#hasExited = true
+      running.delete(this)
+    })
   }
 
   /** Where it listens. */
   get port(): number {
     return this.#port
+  }
+
+  get hasExited(): boolean {
+    return this.#hasExited
   }
 
   /** Makes it collect its garbage. `false`: it cannot, or is gone. */

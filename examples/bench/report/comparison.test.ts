@@ -1,55 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { baseOf, isClean, type NotMeasured, type Outcome, type Round, summarize } from './comparison.ts'
-import type { Measurement } from './measurement.ts'
+import { CONTEST, comparison } from '../test-support/comparison.ts'
+import { measurement } from '../test-support/measurement.ts'
+import { baseOf, isClean, type Outcome, type Round, summarize } from './comparison.ts'
 import { describeSeconds } from './schedule.ts'
+import type { Comparison, Contest, Measurement, NotMeasured } from './schema.ts'
 import { spread } from './statistics.ts'
 import { renderComparison } from './table.ts'
-
-const measurement = (figures: Partial<Measurement>): Measurement => ({
-  target: 'elysia',
-  client: 'elysia',
-  method: null,
-  protocol: null,
-  codec: null,
-  shape: 'flat',
-  runtime: 'bun',
-  host: '127.0.0.1',
-  port: 1,
-  concurrency: 10,
-  connections: 10,
-  duration: 1,
-  warmup: 0,
-  measuredSeconds: 1,
-  payload: 200,
-  rps: 1000,
-  p50: 1,
-  p90: 2,
-  p99: 3,
-  max: 4,
-  completed: 1000,
-  errors: 0,
-  firstError: null,
-  serverCpuUsPerRequest: 10,
-  clientCpuUsPerRequest: 10,
-  serverRssMb: 50,
-  rssIdle: 40,
-  rssPeak: 60,
-  rssAfter: 45,
-  serverPid: 1,
-  startedAt: '2026-01-01T00:00:00.000Z',
-  environment: {
-    cpu: 'a CPU',
-    cpuCount: 2,
-    memoryMb: 1,
-    kernel: 'a kernel',
-    bun: '1.0.0',
-    node: null,
-    packages: {},
-    pinning: { server: 0, client: 1, note: null }
-  },
-  ...figures
-})
 
 const pair = (elysia: Partial<Measurement>, nest: Partial<Measurement> = {}): Round => [
   measurement(elysia),
@@ -61,8 +18,6 @@ const missing = (target: NotMeasured['target'], failed: boolean): Outcome => ({
   notMeasured: 'no such thing',
   failed
 })
-
-const CONTEST = { client: 'own', connections: 10 } as const
 
 describe('a spread', () => {
   for (const [values, expected] of [
@@ -127,6 +82,7 @@ describe('a comparison', () => {
       {
         target: 'elysia',
         figures: { median: 200, min: 200, max: 200 },
+        ratioTo: 'nest',
         ratio: { median: 2, min: 2, max: 2 },
         baseAhead: [],
         errors: 0,
@@ -150,36 +106,17 @@ describe('a comparison', () => {
 })
 
 describe('the table', () => {
-  const options = {
-    targets: ['elysia', 'nest'],
-    runs: 1,
-    clients: ['own'],
-    duration: 1,
-    warmup: 0,
-    concurrency: 10,
-    shape: 'flat',
-    payload: 200,
-    runtime: 'bun',
-    method: 'request',
-    protocol: 'rsocket',
-    codec: 'json'
-  } as const
-
-  const render = (connections: number, rounds: Round[], others: Partial<typeof options> | object = {}) =>
-    renderComparison({
-      startedAt: '2026-01-01T00:00:00.000Z',
-      options: { ...options, ...others },
-      base: 'nest',
-      environment: measurement({}).environment,
-      contests: [summarize({ client: 'own', connections }, rounds)]
-    })
+  const render = (contest: Partial<Contest>, rounds: Round[], options: Partial<Comparison['options']> = {}) =>
+    renderComparison(comparison([[contest, rounds]], options))
 
   it('shows each side, the ratio, and what it ran on', () => {
-    const table = render(10, [pair({ rps: 12_345.6, serverRssMb: null }, { rps: 5000 })])
+    const table = render({}, [pair({ rps: 12_345.6, serverRssMb: null }, { rps: 5000 })])
     assert.match(table, /a CPU, 2 CPUs · a kernel · Bun 1\.0\.0 · server on CPU 0, client on CPU 1/)
-    assert.match(table, /echo of a string, 200 B · clients and servers under bun/)
     assert.match(table, /elysia's own client speaks rsocket, data as json$/m)
-    assert.match(table, /connection per client · 10 requests at a time · each with its own client/)
+    assert.match(
+      table,
+      /connection per client · 10 requests at a time · each with its own client · a string, 200 B · bun$/m
+    )
     assert.match(
       table,
       /^elysia +12,346 +1\.000 +2\.000 +3\.000 +4\.000 +10\.00 +10\.00 +– +40\.0 +60\.0 +45\.0 +0$/m
@@ -189,29 +126,30 @@ describe('the table', () => {
   })
 
   it('says where the base is ahead', () => {
-    const table = render(1, [pair({ rps: 10, max: 9 })])
+    const table = render({ layout: 'shared', connections: 1 }, [pair({ rps: 10, max: 9 })])
     assert.match(table, /shared connection · /)
     assert.match(table, /nest is ahead of elysia in req\/s, max ms\./)
   })
 
   it('says what was not measured and why', () => {
-    const always = render(10, [[missing('elysia', false), measurement({ target: 'nest' })]])
+    const always = render({}, [[missing('elysia', false), measurement({ target: 'nest' })]])
     assert.match(always, /^elysia +– +–/m)
     assert.match(always, /^elysia was not measured: no such thing$/m)
     assert.doesNotMatch(always, /÷/)
-    const once = render(10, [pair({}), [missing('elysia', true), measurement({ target: 'nest' })]])
+    const once = render({}, [pair({}), [missing('elysia', true), measurement({ target: 'nest' })]])
     assert.match(once, /^elysia was not measured in 1 run: no such thing$/m)
     assert.match(once, /^elysia ÷ nest +1\.00x/m)
   })
 
   it('says what is echoed and how', () => {
-    const table = render(10, [pair({})], { shape: 'object', payload: 1024, codec: 'msgpack', method: 'send' })
-    assert.match(table, /echo of an order, 1,024 B as JSON · /)
+    const contest = { shape: 'object', payload: 1024 } as const
+    const table = render(contest, [pair({})], { codec: 'msgpack', method: 'send' })
+    assert.match(table, /an order, 1,024 B as JSON · bun$/m)
     assert.match(table, /data as msgpack; elysia and nest ask by firstValueFrom\(client\.send\(\)\)$/m)
   })
 
   it('aligns its columns', () => {
-    const lines = render(10, [pair({ rps: 1_234_567 })]).split('\n')
+    const lines = render({}, [pair({ rps: 1_234_567 })]).split('\n')
     const ends = lines.filter((line) => /^(elysia|nest) +\d/.test(line)).map((line) => line.length)
     assert.equal(new Set(ends).size, 1)
   })

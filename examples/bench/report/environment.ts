@@ -5,18 +5,7 @@ import { cpus, release, totalmem, type } from 'node:os'
 import { join } from 'node:path'
 import type { Pinning } from '../process/pinning.ts'
 import { currentRuntime } from '../process/runtime.ts'
-
-export interface Environment {
-  readonly cpu: string
-  readonly cpuCount: number
-  readonly memoryMb: number
-  readonly kernel: string
-  /** Version of what ran the client, and the server if the bench started it; the other one is `null`. */
-  readonly bun: string | null
-  readonly node: string | null
-  readonly packages: Readonly<Record<string, string | null>>
-  readonly pinning: Pinning
-}
+import type { Environment } from './schema.ts'
 
 const PACKAGES = [
   'elysia-microservices',

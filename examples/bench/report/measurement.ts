@@ -1,50 +1,10 @@
 /** The result of one measurement: the JSON object that `run-bench.ts` prints. The bench README explains each figure. */
-import type { Latencies, Meter } from '../load/meter.ts'
-import type { BenchOptions } from '../options/bench-options.ts'
-import type { ShapeName } from '../payload/payload.ts'
-import type { Runtime } from '../process/runtime.ts'
-import type { Codec, Method, Protocol } from '../targets/echo-client.ts'
-import { type Choice, type ClientName, clients, type TargetName } from '../targets/targets.ts'
-import type { Environment } from './environment.ts'
 
-export interface Measurement extends Latencies {
-  readonly target: TargetName
-  readonly client: ClientName
-  /** What was chosen for the client; `null` where it has no choice. */
-  readonly method: Method | null
-  readonly protocol: Protocol | null
-  readonly codec: Codec | null
-  /** What ran client and server; `null` if the server was not started by the bench. */
-  readonly runtime: Runtime | null
-  readonly host: string
-  readonly port: number
-  readonly concurrency: number
-  readonly connections: number
-  /** Seconds: as asked for, as asked for, and as measured. */
-  readonly duration: number
-  readonly warmup: number
-  readonly measuredSeconds: number
-  readonly shape: ShapeName
-  /** Bytes. */
-  readonly payload: number
-  /** Right answers per measured second. */
-  readonly rps: number
-  readonly completed: number
-  readonly errors: number
-  readonly firstError: string | null
-  /** Microseconds of user and system time; `null` where it cannot be known. */
-  readonly serverCpuUsPerRequest: number | null
-  readonly clientCpuUsPerRequest: number | null
-  /** MiB at the end of the measurement; `null` where it cannot be known. */
-  readonly serverRssMb: number | null
-  /** MiB of the server: idle before the load, the most ever, idle after the load. Idle is after a garbage collection. */
-  readonly rssIdle: number | null
-  readonly rssPeak: number | null
-  readonly rssAfter: number | null
-  readonly serverPid: number | null
-  readonly startedAt: string
-  readonly environment: Environment
-}
+import type { Counts } from '../load/meter.ts'
+import type { BenchOptions } from '../options/bench-options.ts'
+import { nameOfPattern } from '../options/custom-options.ts'
+import { type Choice, clients } from '../targets/targets.ts'
+import type { Environment, Measurement } from './schema.ts'
 
 /** What was read from the system while the meter ran. */
 export interface Usage {
@@ -65,16 +25,16 @@ export interface MeasuredServer {
 export function describeMeasurement(
   options: BenchOptions,
   server: MeasuredServer,
-  meter: Meter,
+  counts: Counts,
   usage: Usage,
   startedAt: Date,
   environment: Environment
 ): Measurement {
-  const { target, client, runtime, host, concurrency, connections, duration, warmup, shape, payload } =
-    options
+  const { target, client, runtime, host, concurrency, connections, processes, duration, warmup } = options
+  const { rate, shape, payload, custom } = options
   const { choices } = clients[client]
   const chosen = <C extends Choice>(choice: C) => (choices.includes(choice) ? options[choice] : null)
-  const { completed, errors, seconds } = meter
+  const { completed, errors, seconds } = counts
   const perRequest = (microseconds: number | null) =>
     microseconds === null || completed === 0 ? null : round(microseconds / completed, 3)
   const megabytes = (value: number | null) => (value === null ? null : round(value, 1))
@@ -89,18 +49,24 @@ export function describeMeasurement(
     port: server.port,
     concurrency,
     connections,
+    processes,
+    rate,
+    capacity: null,
     duration,
     warmup,
     measuredSeconds: round(seconds, 3),
+    pattern: custom === null ? null : nameOfPattern(custom.pattern),
     shape,
     payload,
     rps: round(seconds === 0 ? 0 : completed / seconds, 1),
-    ...meter.latencies(),
+    ...counts.latencies,
+    latencyHistogram: counts.histogram,
     completed,
     errors,
-    firstError: meter.firstError ?? null,
+    firstError: counts.firstError,
     serverCpuUsPerRequest: perRequest(usage.serverCpuUs),
-    clientCpuUsPerRequest: perRequest(usage.clientCpuUs),
+    // The open loop asks the clock all the time: what it uses says nothing about the client.
+    clientCpuUsPerRequest: rate === null ? perRequest(usage.clientCpuUs) : null,
     serverRssMb: megabytes(usage.serverRssMb),
     rssIdle: megabytes(usage.rssIdle),
     rssPeak: megabytes(usage.rssPeak),

@@ -21,9 +21,20 @@ describe('progress', () => {
     const hide = showProgress('elysia', meter, 31, stream)
     await first
     hide()
-    assert.match(written[0]!, /^\r.*elysia {2}\d+ req\/s {2}\d+ of 31 s$/)
+    assert.match(written[0]!, /^\r.*elysia {2}[█░]{12} {2}\d+ req\/s {2}\d+ of 31 s$/)
     assert.ok(written.every((text) => !text.includes('\n')))
     assert.match(written.at(-1)!, /^\r[^a-z]*K$/)
+  })
+
+  it('shows the p99 of now', async () => {
+    const { stream, written, first } = terminal(true)
+    const meter = new Meter()
+    meter.start()
+    meter.answers(7, 100)
+    const hide = showProgress('elysia', meter, 31, stream)
+    await first
+    hide()
+    assert.match(written[0]!, /req\/s {2}p99 7\.00 ms {2}/)
   })
 
   it('shows errors as soon as there are some', async () => {

@@ -1,6 +1,9 @@
 /** What the closed loop needs of a client, whoever made it. One `EchoClient` is one connection. */
 import type { Payload } from '../payload/payload.ts'
 
+/** As Nest has them: a name, or an object such as `{ cmd: 'sum' }`. */
+export type Pattern = string | Readonly<Record<string, string | number>>
+
 export const methods = ['request', 'send'] as const
 /**
  * How a client asks that has two ways: the cheapest (our promise, subscribing to Nest's Observable), or
@@ -21,6 +24,9 @@ export interface ClientPlan {
   readonly method: Method
   readonly protocol: Protocol
   readonly codec: Codec
+  /** What is asked, and with which headers: an echo without any, but for a service of the user's own. */
+  readonly pattern: Pattern
+  readonly headers: Readonly<Record<string, string>> | undefined
   /** The only thing it will ever be asked to echo. */
   readonly payload: Payload
 }

@@ -6,17 +6,19 @@ import type { OpenEchoClient } from './echo-client.ts'
 // What goes wrong is counted; nothing needs to be said about each connection of a lost server.
 const silent = { error: () => {}, warn: () => {} }
 
-export const openEchoClient: OpenEchoClient = async (host, port, { method, protocol, codec }) => {
+export const openEchoClient: OpenEchoClient = async (host, port, plan) => {
+  const { method, protocol, codec, pattern, headers } = plan
   const client = connect({ transport: 'tcp', protocol, codec, host, port, logger: silent })
   await client.connect()
+  const options = headers === undefined ? undefined : { headers }
   return {
     echo:
       method === 'request'
         ? (payload, answered, failed) => {
-            client.request('echo', payload).then(answered, failed)
+            client.request(pattern, payload, options).then(answered, failed)
           }
         : (payload, answered, failed) => {
-            firstValueFrom(client.send('echo', payload)).then(answered, failed)
+            firstValueFrom(client.send(pattern, payload, options)).then(answered, failed)
           },
     close: () => client.close()
   }

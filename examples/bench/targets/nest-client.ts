@@ -7,7 +7,7 @@ import type { OpenEchoClient } from './echo-client.ts'
 // Nest logs a lost connection for each client, partly to stdout, where only the result may go. It is counted anyway.
 Logger.overrideLogger(false)
 
-export const openEchoClient: OpenEchoClient = async (host, port, { method }) => {
+export const openEchoClient: OpenEchoClient = async (host, port, { method, pattern }) => {
   const client = ClientProxyFactory.create({ transport: Transport.TCP, options: { host, port } })
   await client.connect()
   return {
@@ -17,7 +17,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { method }) => 
             let answer: unknown
             // Subscribing is the cheapest way Nest offers. The call is over at `complete`, when Nest has let go of
             // the request.
-            client.send<unknown>('echo', payload).subscribe({
+            client.send<unknown>(pattern, payload).subscribe({
               next: (value) => {
                 answer = value
               },
@@ -26,7 +26,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { method }) => 
             })
           }
         : (payload, answered, failed) => {
-            firstValueFrom(client.send<unknown>('echo', payload)).then(answered, failed)
+            firstValueFrom(client.send<unknown>(pattern, payload)).then(answered, failed)
           },
     close: async () => client.close()
   }

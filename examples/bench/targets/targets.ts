@@ -1,31 +1,79 @@
 /** What can be measured and who can ask: one row per target, one per client. A new peer is a row in each. */
 import type { OpenEchoClient } from './echo-client.ts'
 
-export const targetNames = ['elysia', 'nest', 'raw', 'moleculer', 'grpc', 'rsocket-js'] as const
+export const targetNames = [
+  'elysia',
+  'elysia-hooks',
+  'elysia-10000',
+  'nest',
+  'raw',
+  'moleculer',
+  'grpc',
+  'rsocket-js',
+  'http',
+  'http-hybrid',
+  'custom'
+] as const
 export type TargetName = (typeof targetNames)[number]
 
 /** `raw` speaks Nest's wire, encoded beforehand; `socket` sends bare bytes. */
-export const clientNames = ['elysia', 'nest', 'raw', 'socket', 'moleculer', 'grpc', 'rsocket-js'] as const
+export const clientNames = [
+  'elysia',
+  'nest',
+  'raw',
+  'socket',
+  'moleculer',
+  'grpc',
+  'rsocket-js',
+  'http'
+] as const
 export type ClientName = (typeof clientNames)[number]
 
 export interface Target {
   /** Where its server listens unless told otherwise. */
   readonly port: number
-  /** Its server, started by the bench or by hand; path without extension, below the bench's folder. */
-  readonly server: string
+  /** Its server, started by the bench or by hand; path without extension, below the bench's folder. `null`: it has none. */
+  readonly server: string | null
   /** The client its users have. */
   readonly client: ClientName
   /** The package that is measured; absent where there is none. */
   readonly package?: string
+  /** No peer, but what none can surpass: measured and not ranked. */
+  readonly isLimit?: boolean
 }
 
 export const targets: Readonly<Record<TargetName, Target>> = {
   elysia: { port: 7001, server: 'servers/elysia', client: 'elysia', package: 'elysia-microservices' },
   nest: { port: 7002, server: 'servers/nest', client: 'nest', package: '@nestjs/microservices' },
-  raw: { port: 7003, server: 'servers/raw', client: 'socket' },
+  raw: { port: 7003, server: 'servers/raw', client: 'socket', isLimit: true },
   moleculer: { port: 7004, server: 'servers/moleculer', client: 'moleculer', package: 'moleculer' },
   grpc: { port: 7005, server: 'servers/grpc', client: 'grpc', package: '@grpc/grpc-js' },
-  'rsocket-js': { port: 7006, server: 'servers/rsocket-js', client: 'rsocket-js', package: 'rsocket-core' }
+  'rsocket-js': { port: 7006, server: 'servers/rsocket-js', client: 'rsocket-js', package: 'rsocket-core' },
+  // What an application adds, and many patterns: what they cost beside the plain one.
+  'elysia-hooks': { port: 7007, server: 'servers/elysia-hooks', client: 'elysia' },
+  'elysia-10000': { port: 7008, server: 'servers/elysia-10000', client: 'elysia' },
+  // Elysia without and with a service in it: what the plugin costs an HTTP app.
+  http: { port: 7009, server: 'servers/http', client: 'http', package: 'elysia' },
+  'http-hybrid': { port: 7010, server: 'servers/http-hybrid', client: 'http' },
+  // A service of the user's own, which is running already.
+  custom: { port: 0, server: null, client: 'elysia' }
+}
+
+/** Between the name of a target and its label, where stored reports are put together. */
+export const LABEL = ' @ '
+
+/** The target with this name, which may have a label. */
+export function targetCalled(name: string): Target | undefined {
+  const [plain] = name.split(LABEL)
+  return Object.hasOwn(targets, plain!) ? targets[plain as TargetName] : undefined
+}
+
+/** The targets whose servers the bench has. */
+export const ownTargets = targetNames.filter((name) => targets[name].server !== null)
+
+/** Whether its users have our client, and it speaks whatever that does. */
+export function isOurs(target: TargetName): boolean {
+  return targets[target].client === 'elysia'
 }
 
 /** What a client may let one choose. */
@@ -43,12 +91,12 @@ export interface Client {
 
 export const clients: Readonly<Record<ClientName, Client>> = {
   elysia: {
-    asks: ['elysia', 'nest'],
+    asks: ['elysia', 'elysia-hooks', 'elysia-10000', 'nest', 'custom'],
     choices: ['method', 'protocol', 'codec'],
     load: async () => (await import('./elysia-client.ts')).openEchoClient
   },
   nest: {
-    asks: ['elysia', 'nest'],
+    asks: ['elysia', 'nest', 'custom'],
     choices: ['method'],
     load: async () => (await import('./nest-client.ts')).openEchoClient
   },
@@ -73,5 +121,10 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     asks: ['rsocket-js'],
     choices: [],
     load: async () => (await import('./rsocket-js-client.ts')).openEchoClient
+  },
+  http: {
+    asks: ['http', 'http-hybrid'],
+    choices: [],
+    load: async () => (await import('./http-client.ts')).openEchoClient
   }
 }

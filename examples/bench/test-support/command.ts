@@ -41,6 +41,12 @@ export async function until<T>(condition: () => T | undefined | false): Promise<
   }
 }
 
+/** All processes that `pid` has started whose command lines have `program` in them. */
+export function childrenOf(pid: number, program: string): number[] {
+  const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid), '-f', program])
+  return stdout.toString().trim().split('\n').map(Number)
+}
+
 /** The process that `pid` has started whose command line has `program` in it, once there is one. */
 export function childOf(pid: number, program = 'servers/'): number | undefined {
   const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid), '-f', program])
@@ -60,7 +66,11 @@ export function isRunning(pid: number): boolean {
 export async function underLoad(server: number): Promise<void> {
   await until(() => hasConnection(server))
   const before = cpuMicroseconds(server)!
-  await until(() => cpuMicroseconds(server)! > before + 100_000)
+  await until(() => {
+    const now = cpuMicroseconds(server)
+    if (now === null) throw new Error('the server ended before it was under load')
+    return now > before + 100_000
+  })
 }
 
 function hasConnection(pid: number): boolean {

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type GateOptions, readGateOptions } from '../options/gate-options.ts'
+import type { Figure } from '../report/figures.ts'
+import { measurement } from '../test-support/measurement.ts'
+import { decide, type Pair, pairsNeeded, type Rule } from './decide.ts'
+import { describeGate, isPassed, type MeasureSide, runGate } from './run.ts'
+import { probabilityOfDrop } from './signed-rank.ts'
+
+const RULE: Rule = { tolerance: 0.02, falseAlarms: 0.05, findings: 4 }
+
+/** The same numbers from 0 to 1 every time (mulberry32). */
+function random(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+type Noise = (next: () => number) => number
+
+const normal =
+  (deviation: number): Noise =>
+  (next) =>
+    deviation * Math.sqrt(-2 * Math.log(1 - next())) * Math.cos(2 * Math.PI * next())
+
+/** A machine that is busy with something else in one run of ten. */
+const withStalls: Noise = (next) => normal(0.02)(next) - (next() < 0.1 ? 0.7 * next() : 0)
+
+/** Noise of both runs of a pair that they have in common, as when the whole machine slows down. */
+const drifting = (pair: number) => 1 + 0.4 * Math.sin(pair)
+
+/** How many of `gates` gates fail on a figure that has become `change` times what it was. */
+function failures(
+  change: number,
+  noise: Noise,
+  { runs = 9, gates = 400, figure = 'rps' as Figure } = {}
+): number {
+  const next = random(42)
+  return Array.from({ length: gates }, () => {
+    const pairs = Array.from({ length: runs }, (_, pair): Pair => {
+      const value = () => 100_000 * drifting(pair) * Math.exp(noise(next))
+      return { head: change * value(), base: value() }
+    })
+    return decide(figure, pairs, RULE)!.failed
+  }).filter(Boolean).length
+}
+
+describe('a gate', () => {
+  const cases: [what: string, change: number, noise: Noise, atLeast: number, atMost: number][] = [
+    ['lets pass what is the same, without noise', 1, normal(0), 0, 0],
+    ['lets pass what is the same, on a quiet machine', 1, normal(0.005), 0, 0],
+    ['lets pass what is the same, on a noisy machine', 1, normal(0.1), 0, 8],
+    ['lets pass what is the same, on a machine with stalls', 1, withStalls, 0, 8],
+    ['lets pass what is better', 1.2, normal(0.05), 0, 0],
+    ['lets pass a drop within the tolerance', 0.99, normal(0.005), 0, 4],
+    ['lets pass a small drop that the spread explains', 0.96, normal(0.2), 0, 12],
+    ['stops a drop of 5 % on a quiet machine', 0.95, normal(0.005), 400, 400],
+    ['stops a drop of 10 %', 0.9, normal(0.03), 390, 400],
+    ['stops a drop of 20 % on a noisy machine, mostly', 0.8, normal(0.1), 280, 400],
+    ['stops a drop of 20 % on a machine with stalls, mostly', 0.8, withStalls, 250, 400]
+  ]
+  for (const [what, change, noise, atLeast, atMost] of cases) {
+    it(`${what} (${atLeast} to ${atMost} of 400)`, () => {
+      const failed = failures(change, noise)
+      assert.ok(failed >= atLeast && failed <= atMost, `${failed} failed`)
+    })
+  }
+
+  it('knows in which figures more is worse', () => {
+    const figure = 'serverCpuUsPerRequest'
+    assert.equal(failures(1.1, normal(0.01), { figure }), 400)
+    assert.equal(failures(0.9, normal(0.01), { figure }), 0)
+  })
+
+  it('cannot fail with fewer pairs than are needed, and can with those', () => {
+    const needed = pairsNeeded(RULE)
+    assert.equal(needed, 7)
+    assert.equal(failures(0.1, normal(0), { runs: needed - 1, gates: 1 }), 0)
+    assert.equal(failures(0.1, normal(0), { runs: needed, gates: 1 }), 1)
+  })
+
+  it('says by how much, from the lowest to the highest pair', () => {
+    const pairs = [90, 80, 70].map((head) => ({ head, base: 100 }))
+    assert.deepEqual(decide('rps', pairs, RULE)?.ratio, { median: 0.8, min: 0.7, max: 0.9 })
+    assert.equal(decide('rps', [], RULE), null)
+  })
+})
+
+describe('the course of a gate', () => {
+  const options = readGateOptions(['--base=x', '--runs=8']) as GateOptions
+  const measuring = (change: number, errors = 0) => {
+    const next = random(7)
+    const turns: string[] = []
+    const measure: MeasureSide = async (side, layout, run) => {
+      turns.push(`${run} ${layout} ${side}`)
+      const rps = (layout === 'shared' && side === 'head' ? change : 1) * Math.exp(normal(0.02)(next))
+      return { ...measurement({ rps, serverCpuUsPerRequest: 1 / rps }), errors: side === 'head' ? errors : 0 }
+    }
+    return { turns, measure }
+  }
+
+  it('takes turns, and in every other run the other way round', async () => {
+    const { turns, measure } = measuring(1)
+    const result = await runGate(options, measure)
+    assert.equal(turns.length, 2 * 2 * 8)
+    assert.deepEqual(turns.slice(0, 6), [
+      '0 per-client head',
+      '0 per-client base',
+      '0 shared head',
+      '0 shared base',
+      '1 per-client base',
+      '1 per-client head'
+    ])
+    assert.ok(isPassed(result))
+    assert.match(
+      describeGate(result)[0]!,
+      /^ok {4}per-client {2}req\/s: [\d.]+x of base \([\d.]+x to [\d.]+x\); chance/
+    )
+  })
+
+  it('finds a drop where it is, in every figure that shows it', async () => {
+    const result = await runGate(options, measuring(0.8).measure)
+    assert.ok(!isPassed(result))
+    assert.deepEqual(
+      result.findings.filter(({ failed }) => failed).map(({ layout, figure }) => [layout, figure]),
+      [
+        ['shared', 'rps'],
+        ['shared', 'serverCpuUsPerRequest']
+      ]
+    )
+    assert.match(describeGate(result)[2]!, /^DROP {2}shared {2}req\/s: 0\.8\dx/)
+  })
+
+  it('does not pass with errors, nor if nothing was measured', async () => {
+    const broken = await runGate(options, measuring(1, 3).measure)
+    assert.ok(!isPassed(broken))
+    assert.equal(describeGate(broken).at(-1), '48 requests to head failed')
+    const nothing = await runGate(options, async () => measurement({ rps: 0, serverCpuUsPerRequest: null }))
+    assert.ok(!isPassed(nothing))
+    assert.deepEqual(describeGate(nothing), ['nothing was measured'])
+  })
+
+  for (const [flags, message] of [
+    [[], /--base: missing, expected a commit/],
+    [['--base=x', '--runs=6'], /--runs: got '6', expected at least 7: with fewer no drop/],
+    [['--base=x', '--runs=5', '--figures=rps', '--shapes=shared'], undefined],
+    [['--base=x', '--target=custom'], /--target: got 'custom'/]
+  ] as const) {
+    it(`${message === undefined ? 'takes' : 'refuses'} '${flags.join(' ')}'`, () => {
+      if (message === undefined) readGateOptions(flags)
+      else assert.throws(() => readGateOptions(flags), message)
+    })
+  }
+})
+
+describe('the signed-rank test', () => {
+  // One-sided values of the published tables.
+  for (const [differences, probability] of [
+    [[-1, -2, -3, -4, -5], 1 / 32],
+    [[1, -2, -3, -4, -5], 2 / 32],
+    [[1, 2, 3, 4, 5], 1],
+    [[-1, -1, -1], 1 / 8],
+    [[0], 0.5],
+    [[], 1]
+  ] as const) {
+    it(`gives [${differences}] a probability of ${probability}`, () => {
+      assert.equal(probabilityOfDrop(differences), probability)
+    })
+  }
+
+  it('is about even for what is even', () => {
+    const p = probabilityOfDrop([1, -1, 2, -2, 3, -3])
+    assert.ok(p > 0.4 && p < 0.7, String(p))
+  })
+})

@@ -1,0 +1,42 @@
+/**
+ * Draws a chart as SVG, without a browser. Colours are CSS variables of the page, so that one drawing is right in
+ * light and in dark; the width is that of a phone, and wider screens scale it.
+ */
+import { parse, View } from 'vega'
+import { compile, type TopLevelSpec } from 'vega-lite'
+
+const WIDTH = 340
+
+/** Everything a chart does not say by itself. */
+const LOOK: NonNullable<TopLevelSpec['config']> = {
+  background: 'transparent',
+  font: 'system-ui, sans-serif',
+  view: { stroke: null },
+  axis: {
+    labelColor: 'var(--muted)',
+    titleColor: 'var(--muted)',
+    titleFontWeight: 'normal',
+    labelFontSize: 11,
+    titleFontSize: 11,
+    gridColor: 'var(--grid)',
+    domainColor: 'var(--grid)',
+    tickColor: 'var(--grid)',
+    labelLimit: 110
+  },
+  text: { fill: 'var(--ink)', fontSize: 11 }
+}
+
+export type Spec = TopLevelSpec
+
+export async function drawChart(spec: Spec): Promise<string> {
+  const { spec: compiled } = compile(
+    { ...spec, width: WIDTH, autosize: { type: 'fit-x', contains: 'padding' }, padding: 4 } as TopLevelSpec,
+    { config: LOOK }
+  )
+  const view = new View(parse(compiled), { renderer: 'none' })
+  try {
+    return await view.toSVG()
+  } finally {
+    view.finalize()
+  }
+}

@@ -1,0 +1,145 @@
+/** A comparison as one HTML file that needs nothing else: no script, no network, charts drawn beforehand. */
+import { isMeasured } from '../report/comparison.ts'
+import { describeConditions } from '../report/conditions.ts'
+import { familyOf, layoutOf, loadOf, settingOf, titleOf } from '../report/contest.ts'
+import { figures, format, times } from '../report/figures.ts'
+import { header, medianRows, rangeRows, ratioRows, remarksOn } from '../report/rows.ts'
+import type { Comparison, ContestResult } from '../report/schema.ts'
+import { drawChart } from './chart.ts'
+import { barChart, type Chart, concurrencyChart, latencyChart, memoryChart } from './charts.ts'
+import { type Series, seriesOf } from './series.ts'
+import { STYLE } from './style.ts'
+
+export async function renderHtml(comparison: Comparison): Promise<string> {
+  const { contests } = comparison
+  const series = seriesOf([
+    ...new Set(contests.flatMap(({ results }) => results.map(({ target }) => target)))
+  ])
+  const curved = families(contests).filter((family) => family.length > 1)
+  const curves = await Promise.all(
+    curved.map(async (family) => {
+      const [first] = family
+      const heading = `${layoutOf(first!)} · ${settingOf(first!)}`
+      return figure(concurrencyChart(family, heading, series))
+    })
+  )
+  const sections = await Promise.all(contests.map((contest, index) => section(contest, index, series)))
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Benchmark</title>
+<style>${STYLE}</style>
+<main>
+<h1>Benchmark</h1>
+<pre class="command">${escaped(comparison.command)}</pre>
+<ul class="conditions">${describeConditions(comparison)
+    .map((line) => `<li>${escaped(line)}</li>`)
+    .join('')}
+<li>commit ${escaped(comparison.commit ?? 'unknown')}, <time>${escaped(comparison.startedAt)}</time></li></ul>
+<h2>Who is ahead</h2>
+${summaryTable(contests)}
+${curves.length === 0 ? '' : `<h2>Throughput against concurrency</h2><div class="charts">${curves.join('')}</div>`}
+${sections.join('\n')}
+<footer>Above 1 is better for req/s, below 1 for everything else. Whiskers and bands go from the lowest to the highest run. All figures of all runs are in the JSON beside this file.</footer>
+</main>
+</html>
+`
+}
+
+/** Contests that differ only in how much is asked at a time, together. */
+function families(contests: readonly ContestResult[]): ContestResult[][] {
+  const names = [...new Set(contests.map(familyOf))]
+  return names.map((name) => contests.filter((contest) => familyOf(contest) === name))
+}
+
+function summaryTable(contests: readonly ContestResult[]): string {
+  const rows = contests.map((contest, index) => {
+    const [verdict] = contest.verdicts
+    const name = `${layoutOf(contest)}, ${loadOf(contest)}, ${settingOf(contest)}`
+    const ratios = contest.results
+      .filter(({ ratio }) => ratio?.rps != null)
+      .map(({ target, ratio, ratioTo }) => `${target} ${times(ratio!.rps!.median)} of ${ratioTo}`)
+    return `<tr><th scope="row"><a href="#contest-${index}">${escaped(name)}</a></th><td>${escaped(verdict?.winner ?? 'no clear winner')}</td><td>${escaped(verdict === undefined ? '' : figures[verdict.figure].title)}</td><td>${escaped(ratios.join(', '))}</td></tr>`
+  })
+  return `<div class="table"><table class="summary"><thead><tr><th>contest</th><th>ahead</th><th>in</th><th>req/s</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`
+}
+
+async function section(contest: ContestResult, index: number, series: readonly Series[]): Promise<string> {
+  const charts = chartsOf(contest, series).filter((chart) => chart.series.length > 0)
+  const drawn = await Promise.all(charts.map(figure))
+  const [verdict, ...remarks] = remarksOn(contest)
+  const ratios = ratioRows(contest)
+  return `<section id="contest-${index}">
+<h2>${escaped(titleOf(contest))}</h2>
+<p class="verdict">${escaped(verdict ?? '')}</p>
+<ul>${[...remarks, ...contest.verdicts.slice(1).map(({ reason }) => reason)].map((line) => `<li>${escaped(line)}</li>`).join('')}</ul>
+<div class="charts">${drawn.join('')}</div>
+<div class="table">${table([...medianRows(contest), ...ratios])}</div>
+<details><summary>Every run</summary><div class="table">${table([...rangeRows(contest), ...runRows(contest)])}</div></details>
+</section>`
+}
+
+function chartsOf(contest: ContestResult, series: readonly Series[]): Chart[] {
+  return [
+    barChart(contest, series, {
+      figure: 'rps',
+      title: 'Throughput',
+      caption: 'Right answers per second: the median, every run, and their spread. Higher is better.'
+    }),
+    latencyChart(contest, series),
+    barChart(contest, series, {
+      figure: 'serverCpuUsPerRequest',
+      title: 'CPU of the server per request',
+      caption: 'Microseconds of user and system time. Lower is better.'
+    }),
+    barChart(contest, series, {
+      figure: 'clientCpuUsPerRequest',
+      title: 'CPU of the client per request',
+      caption: 'Microseconds, with what the measuring costs. Lower is better.'
+    }),
+    memoryChart(contest, series)
+  ]
+}
+
+const runRows = ({ rounds }: ContestResult): string[][] =>
+  rounds.flatMap((round, run) =>
+    round
+      .filter(isMeasured)
+      .map((outcome) => [
+        `${outcome.target}, run ${run + 1}`,
+        ...(Object.keys(figures) as (keyof typeof figures)[]).map((name) =>
+          format(name, outcome[name] ?? undefined)
+        ),
+        outcome.errors.toLocaleString('en')
+      ])
+  )
+
+async function figure(chart: Chart): Promise<string> {
+  const names = chart.series.map(({ name }) => name)
+  const svg = await drawChart(chart.spec)
+  return `<figure data-series="${escaped(names.join('|'))}"><figcaption><b>${escaped(chart.title)}</b> ${escaped(chart.caption)}</figcaption>${chart.lines ? legend(chart.series) : ''}${svg}</figure>`
+}
+
+const legend = (series: readonly Series[]): string =>
+  `<ul class="legend">${series
+    .map(
+      ({ name, colour, dash }) =>
+        `<li><svg class="key" width="24" height="8" aria-hidden="true"><line x1="0" y1="4" x2="24" y2="4" stroke="${colour}" stroke-width="3" stroke-dasharray="${dash.join(' ')}"/></svg>${escaped(name)}</li>`
+    )
+    .join('')}</ul>`
+
+function table(rows: readonly (readonly string[])[]): string {
+  const head = header.map((title) => `<th scope="col">${escaped(title)}</th>`).join('')
+  const body = rows.map(
+    ([name = '', ...cells]) =>
+      `<tr><th scope="row">${escaped(name)}</th>${cells.map((cell) => `<td>${escaped(cell)}</td>`).join('')}</tr>`
+  )
+  return `<table><thead><tr>${head}</tr></thead><tbody>${body.join('')}</tbody></table>`
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+/** Names and reasons come from files and servers, and may hold anything. */
+const escaped = (text: string): string => text.replaceAll(/[&<>"]/g, (character) => ENTITIES[character]!)

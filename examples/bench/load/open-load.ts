@@ -1,0 +1,33 @@
+/** Makes the load that the options ask for, with all its connections up. */
+import { BenchError } from '../errors.ts'
+import type { BenchOptions } from '../options/bench-options.ts'
+import { customPayload, customShape, makePayload } from '../payload/payload.ts'
+import type { ClientPlan } from '../targets/echo-client.ts'
+import { clients } from '../targets/targets.ts'
+import { ClosedLoop } from './closed-loop.ts'
+import type { Load } from './load.ts'
+import { describe, type Meter } from './meter.ts'
+import { OpenLoop } from './open-loop.ts'
+import { RawLoad } from './raw-load.ts'
+
+/** @throws BenchError if the server cannot be reached */
+export async function openLoad(options: BenchOptions, port: number, meter: Meter): Promise<Load> {
+  const { client, host, connections, concurrency, method, protocol, codec, rate, custom, shape } = options
+  const payload = shape === customShape ? customPayload(custom?.data) : makePayload(shape, options.payload)
+  const load = clients[client].load
+  if (load === null) {
+    const pipeline = concurrency / connections
+    return RawLoad.open({ host, port, connections, pipeline, payload: payload.value, meter })
+  }
+  const open = await load()
+  const { pattern = 'echo', headers } = custom ?? {}
+  const plan: ClientPlan = { method, protocol, codec, payload, pattern, headers }
+  const opened = await Promise.all(Array.from({ length: connections }, () => open(host, port, plan))).catch(
+    (error: unknown) => {
+      throw new BenchError(`The ${client} client cannot connect to ${host}:${port}: ${describe(error)}`)
+    }
+  )
+  return rate === null
+    ? new ClosedLoop({ clients: opened, concurrency, payload, meter })
+    : new OpenLoop({ clients: opened, rate, payload, meter })
+}

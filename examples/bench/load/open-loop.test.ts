@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { makePayload } from '../payload/payload.ts'
+import { deferred } from '../process/deferred.ts'
+import type { EchoClient } from '../targets/echo-client.ts'
+import { Meter } from './meter.ts'
+import { OpenLoop } from './open-loop.ts'
+
+type Call = Parameters<EchoClient['echo']>
+
+/** Clients that keep their calls, and a promise of when they had so many together. */
+function setUp(connections: number, rate: number, enough: number, failing = false) {
+  const calls: Call[][] = Array.from({ length: connections }, () => [])
+  const reached = deferred()
+  const clients = calls.map(
+    (mine): EchoClient => ({
+      echo: (...call) => {
+        if (failing) throw new Error('broken client')
+        mine.push(call)
+        if (calls.flat().length === enough) reached.resolve()
+      },
+      close: async () => {}
+    })
+  )
+  const meter = new Meter()
+  const load = new OpenLoop({ clients, rate, payload: makePayload('flat', 3), meter })
+  return { calls, reached: reached.promise, meter, load }
+}
+
+const answerAll = (calls: readonly Call[][]) => {
+  for (const [, answered] of calls.flat()) answered('abc')
+}
+
+describe('an open loop', () => {
+  it('sends on though nothing is answered, to its connections in turn', async () => {
+    const { calls, reached, load } = setUp(3, 10_000, 90)
+    load.start()
+    await reached
+    const [least, most] = [Math.min, Math.max].map((pick) => pick(...calls.map(({ length }) => length)))
+    assert.ok(most! - least! <= 1)
+    answerAll(calls)
+    await load.finish(1)
+  })
+
+  it('measures from when a request was due, and counts those due while measuring', async () => {
+    const { calls, reached, meter, load } = setUp(1, 1000, 50)
+    meter.start()
+    load.start()
+    await reached
+    meter.stop()
+    const finished = load.finish(60_000)
+    answerAll(calls)
+    await finished
+    assert.equal(meter.errors, 0)
+    assert.ok(meter.completed >= 49, String(meter.completed))
+    // The first was due about 49 ms before anything was answered.
+    assert.ok(meter.latencies().max! >= 48, String(meter.latencies().max))
+  })
+
+  it('counts what was never answered, and what was due and never sent', async () => {
+    // More than may be outstanding.
+    const { calls, reached, meter, load } = setUp(1, 5_000_000, 50_000)
+    meter.start()
+    load.start()
+    await reached
+    meter.stop()
+    await load.finish(1)
+    assert.equal(calls.flat().length, 50_000)
+    assert.ok(meter.errors > 50_000, `${meter.errors} errors`)
+    assert.match(meter.firstError!, /not even sent/)
+  })
+
+  it('sends what was due before the end, late as it may be', async () => {
+    const { calls, reached, meter, load } = setUp(1, 1_000_000, 1)
+    meter.start()
+    load.start()
+    await reached
+    // So long that more is due than is sent in one go.
+    const until = performance.now() + 5
+    while (performance.now() < until);
+    meter.stop()
+    const finished = load.finish(60_000)
+    const answering = setInterval(() => answerAll(calls.map((mine) => mine.splice(0))), 1)
+    await finished
+    clearInterval(answering)
+    assert.equal(meter.errors, 0)
+    assert.ok(meter.completed >= 5000, String(meter.completed))
+  })
+
+  it('takes a client that throws, and a wrong answer, for errors', async () => {
+    const broken = setUp(1, 1000, 1, true)
+    broken.load.start()
+    await broken.load.finish(1)
+    assert.equal(broken.meter.firstError ?? 'broken client', 'broken client')
+    const { calls, reached, meter, load } = setUp(1, 1000, 1)
+    load.start()
+    await reached
+    calls[0]![0]![1]('ab')
+    assert.match(meter.firstError!, /wrong answer/)
+    await load.finish(1)
+  })
+
+  it('that has not started has nothing to finish', async () => {
+    const { meter, load } = setUp(1, 1000, 1)
+    await load.finish(1)
+    await load.close()
+    assert.equal(meter.errors, 0)
+  })
+})

@@ -1,0 +1,40 @@
+/** A comparison as Markdown. */
+import { describeConditions } from './conditions.ts'
+import { titleOf } from './contest.ts'
+import { header, medianRows, rangeRows, ratioRows, remarksOn } from './rows.ts'
+import type { Comparison, ContestResult } from './schema.ts'
+
+export const renderMarkdown = (comparison: Comparison): string =>
+  [
+    '# Benchmark',
+    ['```sh', comparison.command, '```'].join('\n'),
+    describeConditions(comparison)
+      .map((line) => `- ${escaped(line)}`)
+      .join('\n'),
+    `Commit ${comparison.commit ?? 'unknown'}, ${comparison.startedAt}.`,
+    ...comparison.contests.flatMap(renderContest),
+    ''
+  ].join('\n\n')
+
+function renderContest(contest: ContestResult): string[] {
+  const ratios = ratioRows(contest)
+  return [
+    `## ${escaped(titleOf(contest))}`,
+    remarksOn(contest)
+      .map((line) => `- ${escaped(line)}`)
+      .join('\n'),
+    table(medianRows(contest)),
+    ...(ratios.length === 0 ? [] : [table(ratios)]),
+    'Lowest and highest of all runs:',
+    table(rangeRows(contest))
+  ]
+}
+
+function table(rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => escaped(cell.trim())).join(' | ')} |`
+  return [line(header), `| --- |${' ---: |'.repeat(header.length - 1)}`, ...rows.map(line)].join('\n')
+}
+
+/** Reasons come from servers and may hold anything. */
+const escaped = (text: string): string =>
+  text.replaceAll(/[\r\n]+/g, ' ').replaceAll(/[\\|<>*_`[\]]/g, '\\$&')

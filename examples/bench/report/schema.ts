@@ -1,0 +1,205 @@
+/**
+ * The stored form of every result, version 1: what is in a report's JSON and what each field means. The types are made
+ * of it, stored reports are checked against it, and docs/benchmarks/report.schema.json is it, for other programs.
+ *
+ * A field may be added without a new version; readers ignore what they do not know. A field that changes its meaning
+ * or goes makes version 2.
+ */
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
+import { customShape, shapeNames } from '../payload/payload.ts'
+import { runtimes } from '../process/runtime.ts'
+import { codecs, methods, protocols } from '../targets/echo-client.ts'
+import { contestClients, layouts } from './contest.ts'
+import { type Figure, figureNames } from './figures.ts'
+
+const describe = (description: string) => ({ description })
+const nullable = <T extends TSchema>(schema: T, description = '') =>
+  Type.Union([schema, Type.Null()], description === '' ? {} : { description })
+const oneOf = <const T extends string>(names: readonly T[]) =>
+  Type.Union(names.map((name) => Type.Literal<T>(name)))
+const shape = oneOf([...shapeNames, customShape])
+const pattern = nullable(Type.String(), 'what was asked of a service that is none of the bench; else null')
+const some = Type.Union([Type.Number(), Type.Null()])
+
+export const environmentSchema = Type.Object({
+  cpu: Type.String(),
+  cpuCount: Type.Number(),
+  memoryMb: Type.Number(),
+  kernel: Type.String(),
+  bun: nullable(Type.String(), 'version of what ran the client, and a server that the bench started'),
+  node: nullable(Type.String(), 'the same; one of the two is null'),
+  packages: Type.Record(Type.String(), nullable(Type.String()), describe('versions of what was measured')),
+  pinning: Type.Object({
+    server: nullable(Type.Number(), 'CPU number; null: not pinned'),
+    client: nullable(Type.Number()),
+    loads: Type.Array(Type.Number(), describe('CPUs that several load processes share')),
+    note: nullable(Type.String(), 'why something is not pinned, or not as usual')
+  })
+})
+
+const trialSchema = Type.Object({
+  rate: Type.Number(describe('requests per second that were due')),
+  rps: Type.Number(describe('right answers per second')),
+  p99: some,
+  errors: Type.Number(),
+  kept: Type.Boolean(describe('whether it kept what was demanded'))
+})
+
+export const measurementSchema = Type.Object({
+  target: Type.String(describe('what was measured; with a label where reports were put together')),
+  client: Type.String(describe('who asked')),
+  method: nullable(oneOf(methods), 'what was chosen for the client; null where it has no choice'),
+  protocol: nullable(oneOf(protocols)),
+  codec: nullable(oneOf(codecs)),
+  runtime: nullable(
+    oneOf(runtimes),
+    'what ran client and server; null if the bench did not start the server'
+  ),
+  host: Type.String(),
+  port: Type.Number(),
+  concurrency: Type.Number(
+    describe('requests outstanding at any moment; with a rate, at most so many callers')
+  ),
+  connections: Type.Number(),
+  processes: Type.Number(describe('load processes, whose histograms are merged')),
+  rate: nullable(Type.Number(), 'requests per second that were due (open loop); null: closed loop'),
+  capacity: nullable(
+    Type.Object({
+      sloMs: Type.Number(describe('the p99 that had to be kept')),
+      trials: Type.Array(trialSchema)
+    }),
+    'how the highest rate was found; null where it was not looked for'
+  ),
+  duration: Type.Number(describe('seconds, as asked for')),
+  warmup: Type.Number(describe('seconds, as asked for')),
+  measuredSeconds: Type.Number(),
+  pattern,
+  shape,
+  payload: Type.Number(describe('bytes')),
+  rps: Type.Number(describe('right answers per measured second')),
+  p50: nullable(Type.Number(), 'milliseconds; with a rate, from when the request was due'),
+  p90: some,
+  p99: some,
+  max: some,
+  latencyHistogram: nullable(
+    Type.String(),
+    'all latencies in microseconds: HdrHistogram V2, compressed, base64; null where nothing completed'
+  ),
+  completed: Type.Number(),
+  errors: Type.Number(),
+  firstError: nullable(Type.String()),
+  serverCpuUsPerRequest: nullable(Type.Number(), 'user and system time in microseconds; null: not known'),
+  clientCpuUsPerRequest: nullable(Type.Number(), 'null with a rate: the clock is asked all the time then'),
+  serverRssMb: nullable(Type.Number(), 'MiB at the end of the load'),
+  rssIdle: nullable(Type.Number(), 'MiB before the load, after a garbage collection'),
+  rssPeak: some,
+  rssAfter: nullable(Type.Number(), 'MiB after the load, after a garbage collection'),
+  serverPid: some,
+  startedAt: Type.String(),
+  environment: environmentSchema
+})
+
+const notMeasuredSchema = Type.Object({
+  target: Type.String(),
+  notMeasured: Type.String(describe('why')),
+  failed: Type.Boolean(
+    describe('true: it should have been possible; false: this peer cannot do what was asked')
+  )
+})
+
+export const contestSchema = Type.Object({
+  client: oneOf(contestClients),
+  layout: oneOf(layouts),
+  connections: Type.Number(),
+  concurrency: Type.Number(),
+  pattern,
+  shape,
+  payload: Type.Number(describe('bytes')),
+  runtime: oneOf(runtimes),
+  rate: nullable(Type.Number()),
+  sloMs: nullable(Type.Number())
+})
+
+const spreadSchema = Type.Object({ median: Type.Number(), min: Type.Number(), max: Type.Number() })
+const knownSpread = nullable(spreadSchema)
+const figuresSchema = Type.Object(
+  Object.fromEntries(figureNames.map((figure) => [figure, knownSpread])) as Record<Figure, typeof knownSpread>
+)
+
+const resultSchema = Type.Object({
+  target: Type.String(),
+  figures: figuresSchema,
+  ratioTo: nullable(Type.String(), 'whose figures its own are divided by; null: nobody’s'),
+  ratio: nullable(figuresSchema, 'taken run by run, of measurements made one right after the other'),
+  baseAhead: Type.Array(oneOf(figureNames)),
+  errors: Type.Number(),
+  notMeasured: Type.Number(describe('runs without figures')),
+  reason: nullable(Type.String(), 'why the first of them has none'),
+  failed: Type.Boolean()
+})
+
+const verdictSchema = Type.Object({
+  figure: oneOf(figureNames),
+  runs: Type.Array(nullable(Type.String()), describe('who was best in each run')),
+  winner: nullable(Type.String(), 'null: no clear winner'),
+  reason: Type.String()
+})
+
+const contestResultSchema = Type.Composite([
+  contestSchema,
+  Type.Object({
+    rounds: Type.Array(Type.Array(Type.Union([measurementSchema, notMeasuredSchema]))),
+    results: Type.Array(resultSchema),
+    verdicts: Type.Array(verdictSchema, describe('the figure that decides comes first'))
+  })
+])
+
+const sourceSchema = Type.Object({
+  label: Type.String(),
+  startedAt: Type.String(),
+  command: Type.String(),
+  commit: nullable(Type.String()),
+  environment: nullable(environmentSchema)
+})
+
+export const SCHEMA = 'elysia-microservices/bench'
+export const VERSION = 1
+
+export const comparisonSchema = Type.Object(
+  {
+    schema: Type.Literal(SCHEMA),
+    version: Type.Literal(VERSION),
+    startedAt: Type.String(),
+    command: Type.String(describe('what was typed, to be typed again')),
+    commit: nullable(Type.String(), 'of this project; + where files had changed since'),
+    options: Type.Object({
+      targets: Type.Array(Type.String()),
+      runs: Type.Number(),
+      duration: Type.Number(),
+      warmup: Type.Number(),
+      processes: Type.Number(),
+      method: oneOf(methods),
+      protocol: oneOf(protocols),
+      codec: oneOf(codecs)
+    }),
+    base: Type.String(describe('what the others are compared with')),
+    environment: nullable(environmentSchema, 'null where nothing could be measured'),
+    contests: Type.Array(contestResultSchema),
+    sources: Type.Array(sourceSchema, describe('the stored reports it was put together from; else empty'))
+  },
+  { $id: `${SCHEMA}/${VERSION}`, title: 'A comparison of the benchmark' }
+)
+
+type Read<T> = T extends object ? { readonly [K in keyof T]: Read<T[K]> } : T
+
+export type Environment = Read<Static<typeof environmentSchema>>
+export type Measurement = Read<Static<typeof measurementSchema>>
+export type NotMeasured = Read<Static<typeof notMeasuredSchema>>
+export type Trial = Read<Static<typeof trialSchema>>
+export type Contest = Read<Static<typeof contestSchema>>
+export type TargetResult = Read<Static<typeof resultSchema>>
+export type Verdict = Read<Static<typeof verdictSchema>>
+export type ContestResult = Read<Static<typeof contestResultSchema>>
+export type Source = Read<Static<typeof sourceSchema>>
+export type Comparison = Read<Static<typeof comparisonSchema>>
+export type FigureSpreads = TargetResult['figures']

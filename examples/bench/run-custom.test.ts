@@ -1,0 +1,68 @@
+/** A service of the user's own, measured and compared end to end. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { microservice, RpcError } from 'elysia-microservices'
+import type { Measurement } from './report/schema.ts'
+import { run } from './test-support/command.ts'
+
+const SHORT = ['--duration=0.3', '--warmup=0', '--concurrency=8']
+
+// What goes wrong is what is tested.
+const silent = { error: () => {}, warn: () => {} }
+
+describe('a service of the user', () => {
+  const orders = microservice({ transport: 'tcp', port: 0, logger: silent })
+    .message('orders.get', ({ data, headers }) => {
+      if (headers['tenant'] !== 'a') throw new RpcError('which tenant?')
+      return { found: data }
+    })
+    .message({ cmd: 'sum' }, ({ data }) => (data as number[]).reduce((sum, one) => sum + one, 0))
+  before(() => orders.listen())
+  after(() => orders.stop())
+
+  const ask = (...flags: string[]) =>
+    run('run-bench.ts', '--target=custom', `--port=${orders.address!.port}`, ...SHORT, ...flags)
+
+  for (const flags of [
+    ['--pattern=orders.get', '--data={"id":7}', '--headers={"tenant":"a"}'],
+    ['--pattern={"cmd":"sum"}', '--data=[1,2,3]', '--protocol=nest'],
+    ['--pattern={"cmd":"sum"}', '--data=[1,2,3]', '--client=nest', '--rate=100'],
+    ['--pattern=orders.get', '--headers={"tenant":"a"}', '--processes=2', '--codec=msgpack']
+  ]) {
+    it(`is measured by ${flags.join(' ')}`, async () => {
+      const { code, stdout, stderr } = await ask(...flags)
+      assert.deepEqual([code, stderr], [0, ''])
+      const { completed, shape, pattern, runtime } = JSON.parse(stdout) as Measurement
+      assert.ok(completed > 0)
+      assert.deepEqual([shape, runtime], ['custom', null])
+      assert.equal(`--pattern=${pattern}`, flags[0])
+    })
+  }
+
+  it('is compared with itself, its data read from a file', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'custom-'))
+    await writeFile(join(folder, 'order.json'), '{"id":7}')
+    const { code, stdout, stderr } = await run(
+      'run-comparison.ts',
+      '--targets=custom',
+      '--pattern=orders.get',
+      `--data=@${join(folder, 'order.json')}`,
+      '--headers={"tenant":"a"}',
+      `--port=${orders.address!.port}`,
+      ...['--runs=1', '--duration=0.2', '--warmup=0', '--concurrency=4', '--shapes=shared'],
+      `--out=${join(folder, 'report.json')}`
+    )
+    assert.equal(code, 0, stderr)
+    assert.match(stdout, /^shared connection · 4 requests at a time · .* · orders\.get, 8 B as JSON · bun$/m)
+    await rm(folder, { recursive: true })
+  })
+
+  it('that answers with errors is one, and says which', async () => {
+    const { code, stderr } = await ask('--pattern=orders.get')
+    assert.equal(code, 1)
+    assert.match(stderr, /requests failed; the first: which tenant\?/)
+  })
+})

@@ -1,0 +1,62 @@
+/** This checkout against an earlier commit: `bun run bench:gate --base=main`. For people, before a merge; not for CI. */
+import { BenchError } from './errors.ts'
+import { BaseCheckout, removeCheckouts } from './gate/base.ts'
+import { describeGate, isPassed, type MeasureSide, runGate } from './gate/run.ts'
+import { type GateOptions, gateUsage, readGateOptions } from './options/gate-options.ts'
+import { BenchProcess } from './process/bench-process.ts'
+import { BENCH_FOLDER } from './process/folder.ts'
+import { print, runCommand } from './process/main.ts'
+import { Schedule } from './report/schedule.ts'
+
+const bench = new BenchProcess()
+const say = (what: string): void => void process.stderr.write(`${what}\n`)
+
+await runCommand(
+  async () => {
+    const options = readGateOptions(process.argv.slice(2))
+    if (options === 'help') {
+      await print(gateUsage)
+      return 0
+    }
+    const base = await BaseCheckout.create(options.base, say)
+    await prepareBench(base, options)
+    const schedule = new Schedule(2 * options.runs * options.layouts.length, options)
+    const result = await runGate(options, (side, layout, run) => {
+      schedule.announce(`${side}, ${layout}`)
+      return measureSide(options, base)(side, layout, run)
+    })
+    await print(`${describeGate(result).join('\n')}\n`)
+    return isPassed(result) ? 0 : 1
+  },
+  async () => {
+    await bench.stop()
+    await removeCheckouts()
+  }
+)
+
+/** The base is measured by this checkout's bench if that runs there, or else by its own. */
+async function prepareBench(base: BaseCheckout, options: GateOptions): Promise<void> {
+  const attempt = () =>
+    measureSide({ ...options, duration: 0.1, warmup: 0 }, base)('base', options.layouts[0]!, 0)
+  await base.takeBench()
+  try {
+    await attempt()
+  } catch (error) {
+    if (!(error instanceof BenchError)) throw error
+    say(
+      'this bench does not run there: the base is measured by its own, which may differ in more than the library'
+    )
+    await base.restoreBench()
+    await attempt()
+  }
+}
+
+function measureSide(options: GateOptions, base: BaseCheckout): MeasureSide {
+  const { target, concurrency, duration, warmup } = options
+  const connections = { shared: 1, 'per-client': concurrency }
+  return (side, layout) =>
+    bench.measure(
+      { target, concurrency, connections: connections[layout], duration, warmup, port: 0, runtime: 'bun' },
+      { limit: 60 + duration + warmup, folder: side === 'head' ? BENCH_FOLDER : base.bench }
+    )
+}
