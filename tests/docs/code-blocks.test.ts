@@ -13,6 +13,7 @@ const run = promisify(execFile)
 const FILES = [
   'README.md',
   'CONTRIBUTING.md',
+  'SECURITY.md',
   ...readdirSync(join(rootFolder, 'docs'))
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name)),

@@ -15,12 +15,17 @@ export {
   type Pattern,
   PatternNotFoundError,
   PayloadTooLargeError,
+  type PeerCertificate,
   ProtocolError,
   RejectedError,
   type ResumeOptions,
   RpcError,
   type RpcErrorInit,
   TimeoutError,
+  type TlsClientOptions,
+  TlsFailure,
+  type TlsFailureCode,
+  type TlsServerOptions,
   TransportError,
   ValidationError
 } from '@elysia-microservices/transport'
@@ -34,6 +39,7 @@ export type { NestApp, NestOptions } from './controller/nest-app.ts'
 export { Ctx, EventPattern, MessagePattern, Payload } from './decorators.ts'
 export type { HookScope } from './hooks/hook.ts'
 export type { ErrorClass } from './hooks/known-errors.ts'
+export type { Listening } from './listening.ts'
 export { microservice } from './microservice.ts'
 export type { ListenOptions, MicroserviceOptions } from './options.ts'
 export type { HandlerPattern, PatternParams, Patterns } from './router/handler-pattern.ts'

@@ -148,7 +148,7 @@ describe('a service by itself', () => {
     await assert.rejects(second.listen(), {
       name: 'ListenError',
       code: 'EADDRINUSE',
-      message: /choose another port/
+      message: /choose another port or path/
     })
     await second.listen(0)
     await first.stop()

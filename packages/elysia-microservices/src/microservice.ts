@@ -2,8 +2,10 @@
 import {
   consoleLogger,
   type SocketAddress,
+  type Source,
   TcpServer,
   type TcpServerOptions,
+  type TlsServerOptions,
   ValidationError
 } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
@@ -42,6 +44,8 @@ export function microservice(options: MicroserviceOptions): Microservice {
 
 function newService(core: ServiceCore, options: TcpServerOptions, drain: number): Microservice {
   let server = new TcpServer(options)
+  // As reloaded: a service that is started again has the certificate it was given last.
+  let { tls } = options
   let listening: Promise<void> | undefined
 
   const service = ((app: AnyElysia) => {
@@ -70,7 +74,7 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
   Object.assign(service, {
     async listen(where: number | ListenOptions = {}) {
       if (listening === undefined) {
-        server = new TcpServer({ ...options, ...(typeof where === 'number' ? { port: where } : where) })
+        server = new TcpServer({ ...options, tls, ...placeOf(where) })
         listening = start()
       }
       try {
@@ -80,6 +84,10 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
         throw error
       }
       return service
+    },
+    async reloadTls(source?: Source<TlsServerOptions>) {
+      await server.reloadTls(source)
+      if (source !== undefined) tls = source
     },
     async stop() {
       const started = listening
@@ -92,4 +100,12 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
     }
   })
   return Object.defineProperty(service, 'address', { get: (): SocketAddress | undefined => server.address })
+}
+
+function placeOf(where: number | ListenOptions): ListenOptions {
+  if (typeof where === 'number') return { port: where, path: undefined }
+  // Whoever names a port does not want the service's own socket file.
+  return where.path === undefined && (where.port !== undefined || where.host !== undefined)
+    ? { ...where, path: undefined }
+    : where
 }

@@ -33,4 +33,6 @@ export interface MicroserviceOptions extends TcpServerOptions {
 export interface ListenOptions {
   readonly host?: string | undefined
   readonly port?: number | undefined
+  /** A Unix socket, in place of host and port. */
+  readonly path?: string | undefined
 }

@@ -14,7 +14,7 @@ import { Listeners } from './listeners.ts'
 import { nestLogger } from './nest-logger.ts'
 import { observeSockets } from './observed-sockets.ts'
 import {
-  checkClientOptions,
+  clientOptions,
   type MicroserviceClientEvents,
   type MicroserviceClientOptions,
   type MicroserviceStatus
@@ -41,8 +41,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   /** @throws {ValidationError} an option is not what it must be, or is one of Nest's that has no effect here */
   constructor(options: MicroserviceClientOptions = {}) {
     super()
-    checkClientOptions(options)
-    this.#options = { ...options, logger: options.logger ?? this.#log }
+    this.#options = { ...clientOptions(options), logger: options.logger ?? this.#log }
     this.#open()
   }
 

@@ -2,6 +2,8 @@
 import {
   type TcpClientOptions,
   type TcpServerOptions,
+  type TlsClientOptions,
+  type TlsServerOptions,
   ValidationError
 } from '@elysia-microservices/transport'
 
@@ -9,10 +11,15 @@ import {
 export interface MicroserviceServerOptions extends TcpServerOptions {
   /** Milliseconds that work in flight may take when the application closes. Default: 10,000. */
   readonly drain?: number | undefined
+  /** Nest's name of `tls`. */
+  readonly tlsOptions?: TlsServerOptions | undefined
 }
 
 /** Options of `MicroserviceClient`. A key that is `undefined` has its default. */
-export interface MicroserviceClientOptions extends TcpClientOptions {}
+export interface MicroserviceClientOptions extends TcpClientOptions {
+  /** Nest's name of `tls`. */
+  readonly tlsOptions?: TlsClientOptions | undefined
+}
 
 /** What `status` of server and client tells. */
 export type MicroserviceStatus = 'connected' | 'disconnected'
@@ -40,7 +47,6 @@ export type MicroserviceClientEvents = {
 const NO_PACKETS =
   'left out: packets are written by the transport; change data in pipes and interceptors, its encoding by the codec of the client'
 const NO_SOCKET_CLASS = "left out: the sockets are the runtime's own; `sockets` takes others"
-const NO_TLS = 'left out: the transport has no TLS yet'
 const NO_RETRY = 'left out: a server that cannot listen says so at once; listen again when that is over'
 const NOT_NESTED = 'left out: options stand beside each other, as in { host, port }'
 const NOT_OF_SERVERS = 'left out: a server understands both protocols and all codecs; the client chooses'
@@ -50,8 +56,7 @@ const REFUSED_BY_BOTH = {
   options: NOT_NESTED,
   serializer: NO_PACKETS,
   deserializer: NO_PACKETS,
-  socketClass: NO_SOCKET_CLASS,
-  tlsOptions: NO_TLS
+  socketClass: NO_SOCKET_CLASS
 }
 const REFUSED_BY_SERVER = {
   ...REFUSED_BY_BOTH,
@@ -72,14 +77,29 @@ export function splitServerOptions(options: MicroserviceServerOptions): {
   readonly drain: number
 } {
   refuse(REFUSED_BY_SERVER, options)
-  const { drain = DEFAULT_DRAIN, ...transport } = options
+  const { drain = DEFAULT_DRAIN, ...transport } = withTls(options)
   if (!(drain >= 0)) throw new ValidationError('options.drain', 'a number, 0 or more', drain)
   return { transport, drain }
 }
 
-/** @throws {ValidationError} an option that Nest's TCP transport has and this one has not */
-export function checkClientOptions(options: MicroserviceClientOptions): void {
+/**
+ * Options of the client.
+ * @throws {ValidationError} an option that Nest's TCP transport has and this one has not
+ */
+export function clientOptions(options: MicroserviceClientOptions): TcpClientOptions {
   refuse(REFUSED_BY_BOTH, options)
+  return withTls(options)
+}
+
+/** Nest's name of an option becomes ours. */
+function withTls<Options extends { readonly tls?: unknown; readonly tlsOptions?: Options['tls'] }>(
+  options: Options
+): Omit<Options, 'tlsOptions'> {
+  const { tlsOptions, ...others } = options
+  if (tlsOptions === undefined) return others
+  if (options.tls !== undefined)
+    throw new ValidationError('options.tlsOptions', 'left out beside tls, which is the same', tlsOptions)
+  return { ...others, tls: tlsOptions }
 }
 
 /** Options come untyped through `ClientsModule`: what has no effect here must not look as if it had. */

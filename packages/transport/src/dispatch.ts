@@ -4,6 +4,7 @@
  */
 
 import type { Caller } from './call.ts'
+import type { PeerCertificate } from './socket/tls.ts'
 
 /** Text that travels beside the data: trace context, tenant, credentials. */
 export type Headers = Readonly<Record<string, string>>
@@ -31,6 +32,8 @@ export interface Connection {
   readonly remoteAddress: string | undefined
   /** Port of the peer; `undefined` where the socket has none. */
   readonly remotePort: number | undefined
+  /** The certificate the peer has shown, with TLS and `requestCert`; `undefined` if none. */
+  readonly certificate?: PeerCertificate | undefined
   /** Asks the other side of the connection; `undefined` where the protocol cannot (Nest's). */
   readonly caller?: Caller | undefined
   /**

@@ -152,10 +152,18 @@ export class ConnectionError extends TransportError {
    * `true`: it may have reached the other side, the work may have run.
    */
   readonly sent: boolean
+  /**
+   * Why, as the code of the cause: the system's, such as `ECONNREFUSED`, or of TLS, such as `TLS_WRONG_HOST` (see
+   * `TlsFailureCode`); `undefined` if the cause has none.
+   */
+  readonly reason: string | undefined
 
   constructor(message: string, sent: boolean, cause?: unknown) {
     super('CONNECTION', message, cause === undefined ? undefined : { cause })
     this.sent = sent
+    const { code } = Object(cause) as { code?: unknown }
+    if (cause instanceof ConnectionError) this.reason = cause.reason
+    else this.reason = typeof code === 'string' ? code : undefined
   }
 }
 
@@ -163,10 +171,14 @@ export class ConnectionError extends TransportError {
 export class ListenError extends TransportError {
   override name = 'ListenError'
 
-  constructor(host: string, port: number, cause: Error & { code?: string }) {
+  /** @param where the address in words: host and port, or a path */
+  constructor(where: string, cause: Error & { code?: string }) {
     const code = cause.code ?? 'LISTEN'
-    const hint = code === 'EADDRINUSE' ? '; another process listens there, choose another port' : ''
-    super(code, `Cannot listen on ${host}:${port} (${code})${hint}`, { cause })
+    // The system's codes say it all; what certificates and keys suffer from is in the message.
+    const detail = /^E[A-Z0-9]+$/.test(code) ? '' : `: ${cause.message}`
+    const hint =
+      code === 'EADDRINUSE' ? '; another process listens there, choose another port or path' : detail
+    super(code, `Cannot listen on ${where} (${code})${hint}`, { cause })
   }
 }
 

@@ -35,13 +35,25 @@ export { nativeSockets } from './socket/index.ts'
 export { nodeSockets } from './socket/node.ts'
 export type {
   AcceptSocket,
+  ConnectAddress,
+  ListenAddress,
   ListeningSocket,
   Socket,
   SocketAddress,
   SocketListener,
   SocketRuntime
 } from './socket/socket.ts'
+export type {
+  DistinguishedName,
+  PeerCertificate,
+  Pem,
+  TlsClientOptions,
+  TlsOptions,
+  TlsServerOptions
+} from './socket/tls.ts'
+export { TlsFailure, type TlsFailureCode } from './socket/tls-failure.ts'
 export { TcpClient } from './tcp/client.ts'
 export type { TcpClientOptions, TcpOptions, TcpServerOptions } from './tcp/options.ts'
+export type { Source } from './tcp/security-options.ts'
 export { TcpServer } from './tcp/server.ts'
 export type { ClientTransport, ServerTransport, StopOptions } from './transport.ts'

@@ -8,6 +8,7 @@ import { PayloadTooLargeError, ProtocolError } from './errors.ts'
 import type { Logger } from './logger.ts'
 import type { Output, ProtocolConnection } from './protocol/connection.ts'
 import type { Socket, SocketListener } from './socket/socket.ts'
+import type { PeerCertificate } from './socket/tls.ts'
 
 /** Limits of one connection. */
 export interface SessionOptions {
@@ -70,6 +71,10 @@ export class Session implements SocketListener, Output, Connection {
 
   get remotePort(): number | undefined {
     return this.#socket.remotePort
+  }
+
+  get certificate(): PeerCertificate | undefined {
+    return this.#socket.certificate
   }
 
   get blocked(): boolean {

@@ -1,22 +1,27 @@
-/** Sockets of `Bun.listen` and `Bun.connect`: they cost less for each message than Bun's `node:net`. */
+/**
+ * Sockets of `Bun.listen` and `Bun.connect`: they cost less for each message than Bun's `node:net`. TLS goes
+ * through `node:tls`, which is loaded when it is used.
+ */
 import type { Socket as NativeSocket, SocketHandler } from 'bun'
-import type { AcceptSocket, Socket, SocketListener, SocketRuntime } from './socket.ts'
+import { type AcceptSocket, NOBODY, type Socket, type SocketListener, type SocketRuntime } from './socket.ts'
 
 /** The adapter for Bun. */
 export const bunSockets: SocketRuntime = {
   async listen(address, accept) {
-    const server = Bun.listen<BunSocket>({
-      hostname: address.host,
-      port: address.port,
-      socket: handlersFor(accept)
-    })
-    return {
-      address: { host: address.host, port: server.port },
-      stop: () => server.stop()
+    if (address.tls !== undefined) return (await import('./tls-listener.ts')).listenTls(address, accept)
+    const { host, port, path } = address
+    const socket = handlersFor(accept)
+    if (path !== undefined) {
+      const server = Bun.listen<BunSocket>({ unix: path, socket })
+      return { address: { host: '', port: 0, path }, stop: () => server.stop() }
     }
+    const server = Bun.listen<BunSocket>({ hostname: host, port, socket })
+    return { address: { host, port: server.port }, stop: () => server.stop() }
   },
 
-  connect(address, accept, signal) {
+  async connect(address, accept, signal) {
+    if (address.tls !== undefined)
+      return (await import('./tls-connect.ts')).connectTls(address, accept, signal)
     return new Promise((resolve, reject) => {
       const abort = () => reject(signal.reason as Error)
       signal.addEventListener('abort', abort, { once: true })
@@ -27,16 +32,16 @@ export const bunSockets: SocketRuntime = {
         queueMicrotask(() => socket.destroy())
         return NOBODY
       }
-      Bun.connect<BunSocket>({
-        hostname: address.host,
-        port: address.port,
-        socket: handlersFor(acceptUnlessAborted)
-      }).then(() => resolve(), reject)
+      const { host, port, path } = address
+      const socket = handlersFor(acceptUnlessAborted)
+      const connecting =
+        path === undefined
+          ? Bun.connect<BunSocket>({ hostname: host, port, socket })
+          : Bun.connect<BunSocket>({ unix: path, socket })
+      connecting.then(() => resolve(), reject)
     })
   }
 }
-
-const NOBODY: SocketListener = { data() {}, drain() {}, close() {} }
 
 class BunSocket implements Socket {
   readonly #native: NativeSocket<BunSocket>

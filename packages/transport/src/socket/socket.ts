@@ -2,6 +2,7 @@
  * The one small interface between this library and a runtime's sockets. Sockets know nothing of protocols:
  * they carry bytes, say how many are unsent, and end.
  */
+import type { PeerCertificate, TlsClientOptions, TlsServerOptions } from './tls.ts'
 
 /** A connected byte stream. */
 export interface Socket {
@@ -9,6 +10,10 @@ export interface Socket {
   readonly remoteAddress: string | undefined
   /** Port of the peer; `undefined` for a socket that has none. */
   readonly remotePort: number | undefined
+  /** The bytes travel by TLS. Default: they do not. */
+  readonly encrypted?: boolean
+  /** The certificate the peer has shown; `undefined` if none. */
+  readonly certificate?: PeerCertificate | undefined
   /** Bytes taken by `write` that the kernel has not taken yet. */
   readonly unsent: number
   /**
@@ -33,15 +38,38 @@ export interface SocketListener {
   close(error?: Error): void
 }
 
-/** Takes a socket that has just been connected and says who listens to it. */
+/** Listens to a socket that nobody wants. */
+export const NOBODY: SocketListener = { data() {}, drain() {}, close() {} }
+
+/** Takes a socket that has just been connected, its TLS handshake included, and says who listens to it. */
 export type AcceptSocket = (socket: Socket) => SocketListener
 
-/** Where to listen or to connect. */
+/** A port of a host, or a Unix socket. */
 export interface SocketAddress {
-  /** Host name or address. */
+  /** Host name or address; empty for a Unix socket. */
   readonly host: string
-  /** Port; when listening, 0 lets the system choose one. */
+  /** Port; when listening, 0 lets the system choose one. 0 for a Unix socket. */
   readonly port: number
+  /** Path of a Unix socket; `undefined` for a port. */
+  readonly path?: string | undefined
+}
+
+/** Where to listen, and how. */
+export interface ListenAddress extends SocketAddress {
+  /** Speak TLS. */
+  readonly tls?: TlsServerOptions | undefined
+  /** Milliseconds a TLS handshake may take; 0 for no limit. */
+  readonly handshakeTimeout?: number
+  /** Whether a peer of this address is worth a TLS handshake. Default: all are. */
+  admits?(remoteAddress: string | undefined): boolean
+  /** A TLS handshake has failed; the connection is closed. */
+  handshakeFailed?(remoteAddress: string | undefined, error: Error): void
+}
+
+/** Where to connect, and how. */
+export interface ConnectAddress extends SocketAddress {
+  /** Speak TLS. */
+  readonly tls?: TlsClientOptions | undefined
 }
 
 /** A listening port. */
@@ -50,12 +78,14 @@ export interface ListeningSocket {
   readonly address: SocketAddress
   /** Stops accepting. Accepted sockets stay as they are. */
   stop(): void
+  /** Gives new connections this TLS; those there are stay as they are. Throws if it cannot be used. */
+  reloadTls?(tls: TlsServerOptions): void
 }
 
 /** The sockets of one runtime. */
 export interface SocketRuntime {
   /** Starts to accept. Rejects with the system's error, such as `EADDRINUSE`. */
-  listen(address: SocketAddress, accept: AcceptSocket): Promise<ListeningSocket>
+  listen(address: ListenAddress, accept: AcceptSocket): Promise<ListeningSocket>
   /** Connects. Rejects with the system's error, such as `ECONNREFUSED`. Aborting ends the attempt. */
-  connect(address: SocketAddress, accept: AcceptSocket, signal: AbortSignal): Promise<void>
+  connect(address: ConnectAddress, accept: AcceptSocket, signal: AbortSignal): Promise<void>
 }

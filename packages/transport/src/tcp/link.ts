@@ -5,9 +5,12 @@
 import { ConnectionError } from '../errors.ts'
 import type { ClientProtocol, Timer } from '../protocol/connection.ts'
 import { Session, type SessionOptions } from '../session.ts'
-import type { Socket } from '../socket/socket.ts'
+import { NOBODY, type Socket } from '../socket/socket.ts'
+import { TlsFailure } from '../socket/tls-failure.ts'
 import { DeadlineTimer } from './deadline-timer.ts'
+import { FirstChunk } from './first-chunk.ts'
 import type { clientOptions } from './options.ts'
+import { clientTls } from './security-options.ts'
 
 /** Pause before the second attempt to resume, in milliseconds; it doubles with each, up to the longest. */
 const FIRST_PAUSE = 50
@@ -26,6 +29,8 @@ export class Link {
   #attempt: AbortController | undefined
   #retry: ReturnType<typeof setTimeout> | undefined
   #ending = false
+  /** The server is not one that this client can talk to. */
+  #refusal: TlsFailure | undefined
 
   /**
    * Starts to connect.
@@ -74,25 +79,46 @@ export class Link {
   }
 
   async #connect(): Promise<void> {
-    const { host, port, sockets, connectTimeout } = this.#options
+    const { host, port, path, sockets, connectTimeout } = this.#options
     const attempt = new AbortController()
     this.#attempt = attempt
     const timer = setTimeout(() => {
       attempt.abort(
-        new Error(`no connection to ${host}:${port} within connectTimeout (${connectTimeout} ms)`)
+        new Error(
+          `no connection to ${path ?? `${host}:${port}`} within connectTimeout (${connectTimeout} ms)`
+        )
       )
     }, connectTimeout)
     try {
-      await sockets.connect({ host, port }, (socket) => this.#accept(socket), attempt.signal)
+      const tls = this.#options.tls === undefined ? undefined : await this.#tls(attempt.signal)
+      let inTheClear = false
+      const accept = (socket: Socket) => {
+        inTheClear = tls !== undefined && socket.encrypted !== true
+        if (!inTheClear) return this.#accept(socket)
+        queueMicrotask(() => socket.destroy())
+        return NOBODY
+      }
+      await sockets.connect({ host, port, path, tls }, accept, attempt.signal)
+      if (inTheClear) throw new Error('options.sockets do not speak TLS')
     } finally {
       clearTimeout(timer)
     }
   }
 
+  /** TLS as it is now: a function is asked, but not waited for longer than the attempt lasts. */
+  #tls(signal: AbortSignal): ReturnType<typeof clientTls> {
+    const aborted = new Promise<never>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    })
+    return Promise.race([clientTls(this.#options.tls), aborted])
+  }
+
   #accept(socket: Socket): Session {
     const { protocol } = this
     const closed: SessionOptions['closed'] = (_session, _protocol, error) => this.#lost(error)
-    const session = new Session(socket, { ...this.#options, protocol: () => protocol, closed }, protocol)
+    const first = socket.encrypted === true ? protocol : new FirstChunk(protocol, () => this.#refuse(session))
+    const session: Session = new Session(socket, { ...this.#options, protocol: () => first, closed }, first)
+    if (first instanceof FirstChunk) first.output = session
     this.#session = session
     protocol.open(session)
     return session
@@ -102,8 +128,16 @@ export class Link {
   #lost(error: Error | undefined): void {
     this.#session = undefined
     const { resume } = this.#options
-    if (this.#ending || resume === undefined || this.protocol.lost?.() !== true) return this.#finish(error)
+    const reason = this.#refusal ?? error
+    const hopeless = reason instanceof TlsFailure && reason.code !== 'TLS_CLOSED'
+    if (this.#ending || hopeless || resume === undefined || this.protocol.lost?.() !== true)
+      return this.#finish(reason)
     void this.#resume(performance.now() + resume.window, FIRST_PAUSE)
+  }
+
+  #refuse(session: Session): void {
+    this.#refusal = new TlsFailure('TLS_NEEDED', 'the server speaks TLS, and this client has no options.tls')
+    session.destroy()
   }
 
   async #resume(until: number, pause: number): Promise<void> {

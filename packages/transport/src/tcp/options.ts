@@ -10,9 +10,18 @@ import type { Authenticate } from '../protocol/rsocket/options.ts'
 import { RESUME_DEFAULTS, type ResumeOptions } from '../protocol/rsocket/resume.ts'
 import { nativeSockets } from '../socket/index.ts'
 import type { SocketRuntime } from '../socket/socket.ts'
+import {
+  type ClientSecurityOptions,
+  checkAllow,
+  checkClientTls,
+  checkPath,
+  checkServerTls,
+  type SecurityOptions,
+  type ServerSecurityOptions
+} from './security-options.ts'
 
 /** Options that both ends have. A key that is `undefined` has its default. */
-export interface TcpOptions {
+export interface TcpOptions extends SecurityOptions {
   /** Host name or address. Default: `'localhost'`. */
   readonly host?: string | undefined
   /** Port. Default: 4000 (Nest's is 3000, which is where HTTP servers listen). A server takes 0 for any. */
@@ -42,7 +51,7 @@ export interface TcpOptions {
 }
 
 /** Options of a TCP server. */
-export interface TcpServerOptions extends TcpOptions {
+export interface TcpServerOptions extends TcpOptions, ServerSecurityOptions {
   /**
    * RSocket: requests of one connection that may be in flight at the same time; 0 for no limit. Clients that
    * honour leases are granted them; requests beyond are answered with `REJECTED`. Default: 0.
@@ -56,8 +65,8 @@ export interface TcpServerOptions extends TcpOptions {
    */
   readonly authenticate?: Authenticate | undefined
   /**
-   * RSocket: milliseconds from the first byte of a connection until it must be set up and authenticated; 0 for
-   * no limit. Default: 10,000.
+   * RSocket: milliseconds from the first byte of a connection until it must be set up and authenticated. TLS:
+   * milliseconds until its handshake must have begun, and then until it must be over. 0 for no limit. Default: 10,000.
    */
   readonly handshakeTimeout?: number | undefined
   /** RSocket: let clients resume lost connections. `true`: with the defaults. Default: false. */
@@ -65,7 +74,7 @@ export interface TcpServerOptions extends TcpOptions {
 }
 
 /** Options of a TCP client. */
-export interface TcpClientOptions extends TcpOptions {
+export interface TcpClientOptions extends TcpOptions, ClientSecurityOptions {
   /** What to speak: `'rsocket'`, or `'nest'`, the wire of NestJS 12. Default: `'rsocket'`. */
   readonly protocol?: 'rsocket' | 'nest' | undefined
   /**
@@ -75,7 +84,7 @@ export interface TcpClientOptions extends TcpOptions {
   readonly codec?: string | undefined
   /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
-  /** Milliseconds until a connection must be made. Default: 10,000. */
+  /** Milliseconds until a connection must be made, TLS handshake included. Default: 10,000. */
   readonly connectTimeout?: number | undefined
   /** RSocket: milliseconds between KEEPALIVE frames. Default: 20,000. */
   readonly keepaliveInterval?: number | undefined
@@ -95,7 +104,15 @@ export interface TcpClientOptions extends TcpOptions {
 }
 
 /** Options that stay `undefined` when they are not given. */
-type Optional = 'onMetadataPush' | 'authenticate' | 'credentials' | 'dispatcher' | 'resume'
+type Optional =
+  | 'onMetadataPush'
+  | 'authenticate'
+  | 'credentials'
+  | 'dispatcher'
+  | 'resume'
+  | 'path'
+  | 'tls'
+  | 'allow'
 type Defaults<Options> = {
   readonly [Key in Exclude<keyof Options, Optional>]-?: NonNullable<Options[Key]>
 } & {
@@ -148,6 +165,8 @@ export function serverOptions(options: TcpServerOptions): Checked<TcpServerOptio
   atLeast(0, 'maxInFlight', all.maxInFlight)
   atLeast(1, 'leaseTimeToLive', all.leaseTimeToLive)
   atLeast(0, 'handshakeTimeout', all.handshakeTimeout)
+  checkServerTls(all.tls)
+  checkAllow(all.allow, all.path)
   return { ...all, resume: resumeOptions(options.resume) }
 }
 
@@ -169,6 +188,7 @@ export function clientOptions(options: TcpClientOptions): Checked<TcpClientOptio
   atLeast(1, 'connectTimeout', all.connectTimeout)
   atLeast(1, 'keepaliveInterval', all.keepaliveInterval)
   atLeast(1, 'keepaliveLifetime', all.keepaliveLifetime)
+  checkClientTls(all.tls)
   return { ...all, codec, resume: resumeOptions(options.resume) }
 }
 
@@ -191,6 +211,7 @@ function checked<Options extends Defaults<TcpOptions>>(options: Options): Option
   if (!Number.isInteger(port) || port < 0 || port > 65535) {
     throw new ValidationError('options.port', 'a whole number from 0 to 65535', port)
   }
+  checkPath(options.path)
   atLeast(0, 'maxBufferSize', options.maxBufferSize)
   atLeast(0, 'maxSendBufferSize', options.maxSendBufferSize)
   atLeast(0, 'incompleteMessageTimeout', options.incompleteMessageTimeout)

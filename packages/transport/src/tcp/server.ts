@@ -1,7 +1,7 @@
 /** The TCP server: listens, keeps the table of connections, drains them when it stops. */
 import type { Caller } from '../call.ts'
 import type { Connection, Dispatcher } from '../dispatch.ts'
-import { ListenError, ProtocolError } from '../errors.ts'
+import { ProtocolError } from '../errors.ts'
 import type { ProtocolConnection } from '../protocol/connection.ts'
 import { detectProtocol } from '../protocol/detect.ts'
 import { NestResponder } from '../protocol/nest/responder.ts'
@@ -11,13 +11,18 @@ import { MetadataReader } from '../protocol/rsocket/request-metadata.ts'
 import { ResumableConnections } from '../protocol/rsocket/resumable-connections.ts'
 import { RSocketServerConnection } from '../protocol/rsocket/server-connection.ts'
 import { Session, type SessionOptions } from '../session.ts'
-import type { ListeningSocket, Socket, SocketAddress } from '../socket/socket.ts'
+import type { SocketAddress } from '../socket/socket.ts'
+import type { PeerCertificate, TlsServerOptions } from '../socket/tls.ts'
 import type { ServerTransport, StopOptions } from '../transport.ts'
 import { DeadlineTimer } from './deadline-timer.ts'
+import { Listener } from './listener.ts'
 import { serverOptions, type TcpServerOptions } from './options.ts'
+import type { Source } from './security-options.ts'
 
 const DEFAULT_DRAIN = 10_000
 const MAX_METADATA_READERS = 16
+/** First byte of a TLS connection. */
+const TLS_HANDSHAKE = 0x16
 
 type SharedOptions = Omit<RSocketServerOptions, 'timer' | 'connection'>
 
@@ -39,6 +44,10 @@ class Peer implements Connection {
     return this.#session.remotePort
   }
 
+  get certificate(): PeerCertificate | undefined {
+    return this.#session.certificate
+  }
+
   get caller(): Caller {
     return this.#caller()
   }
@@ -48,7 +57,7 @@ class Peer implements Connection {
   }
 }
 
-/** Answers messages on a TCP port. Can be started again after it was stopped. */
+/** Answers messages on a TCP port, or a Unix socket. Can be started again after it was stopped. */
 export class TcpServer implements ServerTransport {
   readonly #options: ReturnType<typeof serverOptions>
   readonly #sessions = new Set<Session>()
@@ -56,18 +65,19 @@ export class TcpServer implements ServerTransport {
   readonly #metadataReaders = new Map<string, MetadataReader>()
   readonly #resumable: ResumableConnections | undefined
   #sharedOptions: SharedOptions | undefined
-  #listening: ListeningSocket | undefined
+  readonly #listener: Listener
 
   /** @throws {ValidationError} an option is not what it must be */
   constructor(options: TcpServerOptions = {}) {
     this.#options = serverOptions(options)
+    this.#listener = new Listener(this.#options)
     const { resume } = this.#options
     if (resume !== undefined) this.#resumable = new ResumableConnections(resume, later)
   }
 
   /** Where it listens, with the real port; `undefined` while it does not. */
   get address(): SocketAddress | undefined {
-    return this.#listening?.address
+    return this.#listener.address
   }
 
   /** Connections that are open now. */
@@ -76,7 +86,7 @@ export class TcpServer implements ServerTransport {
   }
 
   async start(dispatcher: Dispatcher): Promise<void> {
-    const { sockets, host, port, logger, incompleteMessageTimeout, maxSendBufferSize } = this.#options
+    const { logger, incompleteMessageTimeout, maxSendBufferSize } = this.#options
     const session: SessionOptions = {
       logger,
       incompleteMessageTimeout,
@@ -88,19 +98,25 @@ export class TcpServer implements ServerTransport {
       }
     }
     this.#sharedOptions = undefined
-    const accept = (socket: Socket) => {
+    await this.#listener.open((socket) => {
       const connection = new Session(socket, session)
       this.#sessions.add(connection)
       return connection
-    }
-    this.#listening = await sockets.listen({ host, port }, accept).catch((cause: Error) => {
-      throw new ListenError(host, port, cause)
     })
   }
 
+  /**
+   * Gives new connections another certificate; those that are open live on with the old one. It fails as a whole
+   * or not at all: the old one stays then.
+   * @param tls the new one; needed unless `options.tls` is a function, which is called again
+   * @throws {ValidationError} there is nothing to reload, or it cannot be used
+   */
+  reloadTls(tls?: Source<TlsServerOptions>): Promise<void> {
+    return this.#listener.reloadTls(tls)
+  }
+
   async stop({ drain = DEFAULT_DRAIN }: StopOptions = {}): Promise<void> {
-    this.#listening?.stop()
-    this.#listening = undefined
+    this.#listener.close()
     const sessions = [...this.#sessions]
     const cut = setTimeout(() => {
       for (const session of sessions) session.destroy()
@@ -125,6 +141,8 @@ export class TcpServer implements ServerTransport {
       case 'rsocket':
         return this.#rsocket(dispatcher, session)
       case undefined: {
+        if (firstByte === TLS_HANDSHAKE)
+          throw new ProtocolError('The client speaks TLS, and this server does not: it has no options.tls')
         const byte = `0x${firstByte.toString(16).padStart(2, '0')}`
         throw new ProtocolError(
           `The first byte is ${byte}: neither a Nest frame nor an RSocket SETUP begins so`

@@ -1,0 +1,87 @@
+/** A service over TLS and on a Unix socket, as users write it. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { connect } from './client/index.ts'
+import { microservice } from './index.ts'
+
+const read = (file: string) =>
+  readFileSync(new URL(`../../../tests/fixtures/tls/${file}`, import.meta.url), 'utf8')
+const pair = (name: string) => ({ cert: read(`${name}.pem`), key: read(`${name}.key`) })
+const ca = read('authority.pem')
+
+/** The common name of the server's certificate. */
+async function nameAt(port: number): Promise<unknown> {
+  let name: unknown
+  const client = connect({
+    host: '127.0.0.1',
+    port,
+    tls: {
+      ca,
+      ...pair('caller'),
+      checkServerIdentity: (_host, { subject }) => {
+        name = subject['CN']
+        return undefined
+      }
+    }
+  })
+  await client.request('hello')
+  await client.close()
+  return name
+}
+
+describe('a service with TLS', () => {
+  it('knows its clients by their certificates, and reloads its own', async () => {
+    let tls = { ...pair('service'), ca, requestCert: true }
+    const seen: unknown[] = []
+    const service = microservice({
+      transport: 'tcp',
+      host: '127.0.0.1',
+      port: 0,
+      tls: () => tls,
+      authenticate: ({ connection }) => {
+        seen.push(connection.certificate?.subjectaltname)
+      }
+    }).message('hello', () => 'hello')
+    await service.listen()
+    assert.equal(await nameAt(service.address!.port), 'service')
+    assert.deepEqual(seen, ['URI:spiffe://test/caller'])
+    tls = { ...tls, ...pair('renewed') }
+    assert.equal(await nameAt(service.address!.port), 'service')
+    await service.reloadTls()
+    assert.equal(await nameAt(service.address!.port), 'renewed')
+    await service.reloadTls({ ...pair('service'), ca, requestCert: true })
+    assert.equal(await nameAt(service.address!.port), 'service')
+    await service.stop()
+    // What was given last is what it starts with again.
+    await service.listen()
+    assert.equal(await nameAt(service.address!.port), 'service')
+    await service.stop()
+  })
+
+  it('without TLS has nothing to reload', async () => {
+    const service = microservice({ transport: 'tcp' })
+    await assert.rejects(service.reloadTls(), { name: 'ValidationError', path: 'options.tls' })
+  })
+})
+
+describe('a service on a Unix socket', () => {
+  it('answers there, and at the port that listen() names', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'service-'))
+    const path = join(folder, 'service.sock')
+    const service = microservice({ transport: 'tcp', path }).message('hello', () => 'hello')
+    await service.listen()
+    const client = connect({ path })
+    assert.equal(await client.request('hello'), 'hello')
+    await client.close()
+    await service.stop()
+    assert.ok(!existsSync(path))
+    await service.listen({ host: '127.0.0.1', port: 0 })
+    assert.equal(service.address?.path, undefined)
+    assert.ok(!existsSync(path))
+    await service.stop()
+    rmSync(folder, { recursive: true })
+  })
+})

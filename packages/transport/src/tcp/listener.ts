@@ -1,0 +1,132 @@
+/** Where a server listens and whom it lets in: the socket file, TLS and its reloading, the allow-list. */
+import { ListenError, ValidationError } from '../errors.ts'
+import {
+  type AcceptSocket,
+  type ListenAddress,
+  type ListeningSocket,
+  NOBODY,
+  type Socket,
+  type SocketAddress
+} from '../socket/socket.ts'
+import type { TlsServerOptions } from '../socket/tls.ts'
+import { AllowList } from './allow-list.ts'
+import type { serverOptions } from './options.ts'
+import { Refusals } from './refusals.ts'
+import { type Source, serverTls } from './security-options.ts'
+import { SocketFile } from './socket-file.ts'
+
+/** The listening port of a server, or its Unix socket. Can be opened again after it was closed. */
+export class Listener {
+  readonly #options: ReturnType<typeof serverOptions>
+  readonly #allow: AllowList | undefined
+  readonly #refusals: Refusals
+  #tls: Source<TlsServerOptions> | undefined
+  #reloading: Promise<void> = Promise.resolve()
+  #listening: ListeningSocket | undefined
+  #file: SocketFile | undefined
+
+  /** @throws {ValidationError} the allow-list is not what it must be */
+  constructor(options: ReturnType<typeof serverOptions>) {
+    const { allow, tls, logger } = options
+    this.#options = options
+    this.#allow = allow === undefined ? undefined : new AllowList(allow)
+    this.#refusals = new Refusals(logger)
+    this.#tls = tls
+  }
+
+  get address(): SocketAddress | undefined {
+    return this.#listening?.address
+  }
+
+  /**
+   * @throws {ListenError} it cannot listen
+   * @throws {ValidationError} TLS is not what it must be
+   */
+  async open(accept: AcceptSocket): Promise<void> {
+    const { sockets, host, port, path } = this.#options
+    try {
+      const tls = this.#tls === undefined ? undefined : await serverTls(this.#tls)
+      const file = path === undefined ? undefined : await SocketFile.claim(path, sockets)
+      this.#listening = await sockets.listen(this.#addressFor(tls), this.#guarded(accept, tls !== undefined))
+      file?.listening()
+      this.#file = file
+    } catch (cause) {
+      if (cause instanceof ValidationError) throw cause
+      throw new ListenError(path ?? `${host}:${port}`, cause as Error)
+    }
+  }
+
+  close(): void {
+    this.#file?.remove()
+    this.#file = undefined
+    this.#listening?.stop()
+    this.#listening = undefined
+  }
+
+  /** See `TcpServer.reloadTls`. */
+  reloadTls(tls: Source<TlsServerOptions> | undefined): Promise<void> {
+    // One after the other: the last one asked for is the one that stays.
+    const reloaded = this.#reloading.then(() => this.#reload(tls ?? this.#tls, tls === undefined))
+    this.#reloading = reloaded.catch(() => {})
+    return reloaded
+  }
+
+  #addressFor(tls: TlsServerOptions | undefined): ListenAddress {
+    const { host, port, path, handshakeTimeout } = this.#options
+    if (tls === undefined) return { host, port, path }
+    return {
+      host,
+      port,
+      path,
+      tls,
+      handshakeTimeout,
+      admits: (remoteAddress) => this.#admits(remoteAddress),
+      handshakeFailed: (remoteAddress, error) =>
+        this.#refusals.report(remoteAddress, `failed to shake hands: ${error.message}`)
+    }
+  }
+
+  /** Whoever accepts, behind what is checked first; itself where there is nothing to check. */
+  #guarded(accept: AcceptSocket, encrypted: boolean): AcceptSocket {
+    if (this.#allow === undefined && !encrypted) return accept
+    return (socket) => {
+      if (!this.#admits(socket.remoteAddress)) return refuse(socket)
+      if (!encrypted || socket.encrypted === true) return accept(socket)
+      this.#options.logger.error('Closing a connection: options.sockets do not speak TLS')
+      return refuse(socket)
+    }
+  }
+
+  #admits(remoteAddress: string | undefined): boolean {
+    if (this.#allow === undefined || this.#allow.admits(remoteAddress)) return true
+    this.#refusals.report(remoteAddress, 'was refused: the address is not one of options.allow')
+    return false
+  }
+
+  async #reload(source: Source<TlsServerOptions> | undefined, again: boolean): Promise<void> {
+    if (source === undefined || this.#tls === undefined)
+      throw new ValidationError('options.tls', 'given from the start, to be reloaded', this.#tls)
+    if (again && typeof source !== 'function')
+      throw new ValidationError('tls', 'the new one, unless options.tls is a function', undefined)
+    const tls = await serverTls(source)
+    if (this.#listening !== undefined) reload(this.#listening, tls)
+    this.#tls = source
+  }
+}
+
+function reload(listening: ListeningSocket, tls: TlsServerOptions): void {
+  if (listening.reloadTls === undefined)
+    throw new ValidationError('options.sockets', 'ones that can reload TLS', listening)
+  try {
+    listening.reloadTls(tls)
+  } catch (error) {
+    const expected = 'a certificate and its key'
+    throw new ValidationError('options.tls', expected, tls, `options.tls: ${(error as Error).message}`)
+  }
+}
+
+function refuse(socket: Socket) {
+  // The runtime still has to hear who listens to the socket.
+  queueMicrotask(() => socket.destroy())
+  return NOBODY
+}
