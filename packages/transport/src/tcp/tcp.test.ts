@@ -11,8 +11,9 @@ import { nodeSockets } from '../socket/node.ts'
 import type { SocketRuntime } from '../socket/socket.ts'
 import { RecordingLogger, TestDispatcher } from '../testing/service.ts'
 import { TcpClient } from './client.ts'
-import type { TcpClientOptions, TcpServerOptions } from './options.ts'
+import type { TcpClientOptions } from './options.ts'
 import { TcpServer } from './server.ts'
+import type { TcpServerOptions } from './server-options.ts'
 
 const SOCKETS: [string, SocketRuntime][] = [['node:net', nodeSockets]]
 if (typeof Bun !== 'undefined') SOCKETS.push(['Bun', bunSockets])
