@@ -3,11 +3,13 @@
  * are listed because the compiler names them in the declarations of a service that is exported.
  */
 export {
+  type AdaptiveConcurrencyOptions,
   type Authenticate,
   type AuthenticationRequest,
   CanceledError,
   ConnectionError,
   type Credentials,
+  type Gauge,
   type Headers,
   ListenError,
   type Logger,
@@ -20,10 +22,12 @@ export {
   type ResumeOptions,
   RpcError,
   type RpcErrorInit,
+  type ServerStats,
   TimeoutError,
   TransportError,
   ValidationError
 } from '@elysia-microservices/transport'
+export type { ChaosOptions, ChaosRule } from './chaos/options.ts'
 export { RpcContext } from './controller/context.ts'
 export type { Filter, Given, Guard, Interceptor, Pipe, PipeMetadata } from './controller/enhancer.ts'
 export type { Controller } from './controller/entry.ts'

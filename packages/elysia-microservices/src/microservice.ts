@@ -8,6 +8,7 @@ import {
 } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
 import { addChain } from './chain.ts'
+import { Chaos } from './chaos/chaos.ts'
 import { Controllers } from './controller/controllers.ts'
 import { settingsOf } from './controller/nest-app.ts'
 import { follow } from './lifecycle.ts'
@@ -30,17 +31,23 @@ export function microservice<App extends AnyElysia>(
   options: MicroserviceOptions
 ): Microservice<NoAnswers, Empty, With<EmptyScope, 'context', ContextOf<App>>>
 export function microservice(options: MicroserviceOptions): Microservice {
-  const { transport, controllers = [], resolve, lifecycle, nest, ...others } = options
+  const { transport, controllers = [], resolve, lifecycle, nest, chaos, ...others } = options
   const { drain = DEFAULT_DRAIN, ...serverOptions } = others
   if (transport !== 'tcp') throw new ValidationError('options.transport', "'tcp'", transport)
   const logger = options.logger ?? consoleLogger
   const core = new ServiceCore(logger)
   if (controllers.length > 0)
     core.addControllers(new Controllers({ controllers, logger, ...settingsOf(resolve, lifecycle, nest) }))
-  return newService(core, serverOptions, drain)
+  const faults = chaos === undefined ? undefined : new Chaos(chaos, logger)
+  return newService(core, serverOptions, drain, faults)
 }
 
-function newService(core: ServiceCore, options: TcpServerOptions, drain: number): Microservice {
+function newService(
+  core: ServiceCore,
+  options: TcpServerOptions,
+  drain: number,
+  chaos: Chaos | undefined
+): Microservice {
   let server = new TcpServer(options)
   let listening: Promise<void> | undefined
 
@@ -59,14 +66,14 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
     try {
       // Whatever the chain added after a handler is there for it as well.
       core.compileAll()
-      await server.start(core.registry)
+      await server.start(chaos?.around(core.registry) ?? core.registry)
     } catch (error) {
       await core.stopControllers()
       throw error
     }
   }
 
-  addChain(service, core, () => newService(core.newGroup(), options, drain))
+  addChain(service, core, () => newService(core.newGroup(), options, drain, undefined))
   Object.assign(service, {
     async listen(where: number | ListenOptions = {}) {
       if (listening === undefined) {
@@ -81,6 +88,7 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
       }
       return service
     },
+    stats: () => server.stats(),
     async stop() {
       const started = listening
       listening = undefined

@@ -1,9 +1,7 @@
 /** The type of a service: what each call of the chain makes of it. */
-import type { SocketAddress } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
 import type { HookScope } from './hooks/hook.ts'
 import type { ErrorClass } from './hooks/known-errors.ts'
-import type { ListenOptions } from './options.ts'
 import type { Patterns } from './router/handler-pattern.ts'
 import type { AnySchema } from './schema/schema-types.ts'
 import type {
@@ -17,6 +15,7 @@ import type {
 } from './types/hooks.ts'
 import type { Macros, MacroValues } from './types/macro.ts'
 import type { NameOf, Prefixed } from './types/pattern.ts'
+import type { Running } from './types/running.ts'
 import type {
   ContextOf,
   Empty,
@@ -48,7 +47,8 @@ import type {
  * type tells `connect<typeof service>()` what callers may ask.
  */
 export interface Microservice<Messages = Empty, Events = Empty, Scope extends ScopeTypes = EmptyScope>
-  extends Typed<Messages, Events, Scope> {
+  extends Typed<Messages, Events, Scope>,
+    Running {
   /** The plugin itself: Elysia calls it in `app.use(service)`. Handlers get the app's decorators and store. */
   <App extends AnyElysia>(app: App): App
 
@@ -235,16 +235,4 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
 
   /** Lets all hooks and guards so far reach the service that uses this one, or also all above. */
   as<To extends 'scoped' | 'global'>(scope: To): Microservice<Messages, Events, Widened<Scope, To>>
-
-  /**
-   * Starts to listen, without an app or before one does. Does nothing if it listens already.
-   * @throws {ListenError} the port is taken or not allowed
-   */
-  listen(where?: number | ListenOptions): Promise<this>
-
-  /** Takes no more connections, lets work in flight end (see `drain`), closes. */
-  stop(): Promise<void>
-
-  /** Where it listens, with the real port; `undefined` while it does not. */
-  readonly address: SocketAddress | undefined
 }
