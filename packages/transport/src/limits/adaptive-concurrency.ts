@@ -1,14 +1,19 @@
 /**
  * How many requests may be in flight, found out from how long they take: the limit grows while latency is
  * about that of an idle service, and shrinks when it is more than twice that, because then requests wait for
- * each other and more of them get no more done. Pure: no clock, no timer; it is told what has ended, and when.
+ * each other and more of them get no more done. Pure: no clock, no timer; it is told what begins and ends, and
+ * when.
+ *
+ * Latency is the mean number in flight by the number that ended in a time (Little's law), and not the mean of
+ * those that ended: in a short time mostly short requests end, so where short and long ones come mixed the
+ * latter would tell of a service that is faster than it is.
  */
 
 /** Options of `concurrency`. */
 export interface AdaptiveConcurrencyOptions {
   /** Requests in flight allowed at the start. Default: 50. */
   readonly initial?: number | undefined
-  /** The least the limit can become. Default: 4. */
+  /** The least the limit can become. Default: 1. */
   readonly min?: number | undefined
   /** The most the limit can become. Default: 1,000. */
   readonly max?: number | undefined
@@ -24,14 +29,16 @@ export interface ConcurrencyBounds {
 /** What `concurrency: 'adaptive'` stands for. */
 export const ADAPTIVE_DEFAULTS: ConcurrencyBounds = {
   initial: 50,
-  min: 4,
+  min: 1,
   max: 1_000
 }
 
-/** Milliseconds a window of observation has at least. */
+/** A window of observation ends with this many requests, but not before so many milliseconds… */
+const WINDOW_SAMPLES = 100
 const WINDOW = 100
-/** Requests that must have ended in a window: a mean of fewer says little. */
-const MIN_SAMPLES = 10
+/** …or after this long with fewer, if there were some. */
+const LONG_WINDOW = 1_000
+const LEAST_SAMPLES = 10
 /** Latency, in multiples of the baseline, up to which the limit grows. */
 const TOLERANCE = 2
 /**
@@ -40,8 +47,9 @@ const TOLERANCE = 2
  */
 const PROBE_DIVISOR = 4
 /** Windows between two measurements: few at the start, more and more as they find nothing new. */
-const FIRST_PAUSE = 5
+const FIRST_PAUSE = 3
 const LONGEST_PAUSE = 80
+const FIRST_MEASUREMENTS = 4
 /** Milliseconds that shorter latencies count as: below, the jitter of the event loop is the larger part. */
 const SHORTEST_LATENCY = 1
 
@@ -50,17 +58,26 @@ export class AdaptiveConcurrency {
   readonly #min: number
   readonly #max: number
   #limit: number
-  /** Mean latency with little load, in milliseconds; `undefined` before anything was seen. */
+  /** Latency with little load, in milliseconds; `undefined` before anything was seen. */
   #baseline: number | undefined
+  #inFlight = 0
+  /** When `#inFlight` last changed. */
+  #changedAt = 0
+  /** When this window began; `undefined` before the first. */
   #windowStart: number | undefined
-  #sum = 0
+  /** Milliseconds in this window, each times what was in flight. */
+  #area = 0
   #samples = 0
   /** The most requests that were in flight in this window. */
   #peak = 0
+  #measurements = 0
   #pause = FIRST_PAUSE
   #untilProbe = FIRST_PAUSE
-  /** While measuring: when load had fallen to the smaller limit. What began before does not count. */
-  #probe: { settledAt: number | undefined } | undefined
+  /**
+   * Load is lowered to measure the baseline. At first it is `'falling'`; then as many requests as are in flight
+   * have to end, because those that are left are the long ones; then it is measured.
+   */
+  #probe: 'falling' | 'measuring' | { left: number } | undefined
 
   constructor(options: ConcurrencyBounds) {
     this.#min = options.min
@@ -79,71 +96,82 @@ export class AdaptiveConcurrency {
     return this.#baseline
   }
 
-  /**
-   * A request has ended.
-   * @param latency milliseconds it took
-   * @param inFlight requests that were in flight until now, this one included
-   * @param now milliseconds, of a clock that never goes back
-   */
-  ended(latency: number, inFlight: number, now: number): void {
-    this.#windowStart ??= now
-    if (this.#probe !== undefined && !this.#isOfProbe(this.#probe, latency, inFlight, now)) return
-    this.#sum += Math.max(latency, SHORTEST_LATENCY)
-    this.#samples++
-    this.#peak = Math.max(this.#peak, inFlight)
-    if (now - this.#windowStart >= WINDOW && this.#samples >= MIN_SAMPLES) this.#endWindow(now)
+  /** Requests that have begun and not ended. */
+  get inFlight(): number {
+    return this.#inFlight
   }
 
-  #isOfProbe(
-    probe: { settledAt: number | undefined },
-    latency: number,
-    inFlight: number,
-    now: number
-  ): boolean {
-    if (probe.settledAt === undefined) {
-      // `inFlight` counts the one that has just ended.
-      if (inFlight <= this.limit + 1) {
-        probe.settledAt = now
-        this.#windowStart = now
-      }
-      return false
+  /** A request begins. @param now milliseconds, of a clock that never goes back */
+  began(now: number): void {
+    this.#pass(now)
+    this.#inFlight++
+    this.#peak = Math.max(this.#peak, this.#inFlight)
+  }
+
+  /** A request has ended. @param now milliseconds, of a clock that never goes back */
+  ended(now: number): void {
+    this.#pass(now)
+    this.#inFlight--
+    this.#samples++
+    if (this.#probe !== undefined && this.#probe !== 'measuring') return this.#settle(this.#probe, now)
+    const length = now - (this.#windowStart ?? now)
+    const isLong = length >= LONG_WINDOW && this.#samples >= LEAST_SAMPLES
+    if (isLong || (length >= WINDOW && this.#samples >= WINDOW_SAMPLES)) this.#endWindow(now)
+  }
+
+  #pass(now: number): void {
+    this.#windowStart ??= now
+    this.#area += this.#inFlight * (now - this.#changedAt)
+    this.#changedAt = now
+  }
+
+  #startWindow(now: number): void {
+    this.#windowStart = now
+    this.#area = 0
+    this.#samples = 0
+    this.#peak = this.#inFlight
+  }
+
+  #settle(probe: 'falling' | { left: number }, now: number): void {
+    if (probe === 'falling') {
+      if (this.#inFlight <= this.limit) this.#probe = { left: this.#inFlight }
+    } else if (--probe.left <= 0) {
+      this.#probe = 'measuring'
+      this.#startWindow(now)
     }
-    return now - latency >= probe.settledAt
   }
 
   #endWindow(now: number): void {
-    const mean = this.#sum / this.#samples
+    const latency = Math.max(SHORTEST_LATENCY, this.#area / this.#samples)
     const peak = this.#peak
-    this.#windowStart = now
-    this.#sum = 0
-    this.#samples = 0
-    this.#peak = 0
+    this.#startWindow(now)
     if (this.#probe !== undefined) {
       this.#probe = undefined
-      return this.#measured(mean)
+      return this.#measured(latency)
     }
-    if (this.#baseline === undefined) this.#baseline = mean
+    if (this.#baseline === undefined) this.#baseline = latency
     // So little load is a measurement by itself.
-    if (peak <= this.#limit / PROBE_DIVISOR) return this.#measured(mean)
-    this.#adapt(this.#baseline, mean, peak)
+    if (peak <= this.#limit / PROBE_DIVISOR) return this.#measured(latency)
+    this.#adapt(this.#baseline, latency, peak)
     this.#untilProbe--
-    if (this.#untilProbe <= 0) this.#probe = { settledAt: undefined }
+    if (this.#untilProbe <= 0) this.#probe = 'falling'
   }
 
-  #adapt(baseline: number, mean: number, peak: number): void {
-    const gradient = Math.max(0.5, (TOLERANCE * baseline) / mean)
+  #adapt(baseline: number, latency: number, peak: number): void {
+    const gradient = Math.max(0.5, (TOLERANCE * baseline) / latency)
     if (gradient < 1) this.#limit = Math.max(this.#min, this.#limit * gradient)
     // A limit that nobody has come near to is not known to be right, and less so a larger one.
     else if (peak >= 0.9 * Math.floor(this.#limit))
-      this.#limit = Math.min(this.#max, this.#limit + Math.max(1, Math.sqrt(this.#limit) / 2))
+      this.#limit = Math.min(this.#max, this.#limit + Math.sqrt(this.#limit))
   }
 
-  #measured(mean: number): void {
-    const baseline = this.#baseline ?? mean
-    const lower = mean < 0.8 * baseline
-    // Lower is the truth: load only adds. Higher may be chance, and is believed by and by.
-    this.#baseline = lower ? mean : baseline + (mean - baseline) / 2
-    this.#pause = lower ? FIRST_PAUSE : Math.min(this.#pause * 2, LONGEST_PAUSE)
+  #measured(latency: number): void {
+    const baseline = this.#baseline ?? latency
+    // One measurement may be chance, so each moves the baseline half the way. Only at the start, when it was
+    // taken under whatever load there was, a much lower one is believed at once.
+    const atOnce = this.#measurements++ < FIRST_MEASUREMENTS && latency < baseline / 2
+    this.#baseline = atOnce ? latency : (baseline + latency) / 2
+    this.#pause = latency < 0.7 * baseline ? FIRST_PAUSE : Math.min(this.#pause * 2, LONGEST_PAUSE)
     this.#untilProbe = this.#pause
   }
 }

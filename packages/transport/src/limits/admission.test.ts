@@ -13,16 +13,12 @@ const MESSAGE = new IncomingMessage('p', 'p', 1, undefined, CONNECTION, 'request
 
 /** An admission, and what it makes of the result of a handler. */
 function counting(maxTotalInFlight = 10, adaptive?: AdaptiveConcurrency) {
-  let time = 0
-  const admission = new Admission({ maxTotalInFlight, adaptive, now: () => time })
+  const admission = new Admission({ maxTotalInFlight, adaptive, now: () => 0 })
   const request = (result: () => unknown) =>
     admission.around({ request: result, event() {} }).request(MESSAGE)
   const event = (result: () => void | Promise<void>) =>
     admission.around({ request: () => 1, event: result }).event(MESSAGE)
-  const pass = (milliseconds: number) => {
-    time += milliseconds
-  }
-  return { admission, request, event, pass }
+  return { admission, request, event }
 }
 
 const microtasks = async () => {

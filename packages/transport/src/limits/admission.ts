@@ -74,21 +74,14 @@ export class Admission implements WorkCounter {
     return new CountingDispatcher(dispatcher, this)
   }
 
-  now(): number {
-    return this.#options.now()
-  }
-
   began(): void {
     this.#requests++
+    this.#options.adaptive?.began(this.#options.now())
   }
 
-  ended(started: number): void {
-    const { adaptive } = this.#options
-    if (adaptive !== undefined) {
-      const now = this.#options.now()
-      adaptive.ended(now - started, this.#requests, now)
-    }
+  ended(): void {
     this.#requests--
+    this.#options.adaptive?.ended(this.#options.now())
     this.#askWake()
   }
 

@@ -4,12 +4,10 @@ import { consume, isStream, isThenable, type ResultSink } from '../result.ts'
 
 /** Who is told of work that takes more than a turn. */
 export interface WorkCounter {
-  /** Milliseconds, of a clock that never goes back. */
-  now(): number
   /** A request or an event has not ended in the turn it came. */
   began(): void
-  /** It has ended. @param started when it came, by `now` */
-  ended(started: number): void
+  /** It has ended. */
+  ended(): void
   /** A stream of values has begun. */
   streamBegan(): void
   /** It is over, or nobody takes it any more. */
@@ -27,28 +25,26 @@ export class CountingDispatcher implements Dispatcher {
   }
 
   request(message: IncomingMessage): unknown {
-    const started = this.#counter.now()
     const result = this.#inner.request(message)
     if (typeof result !== 'object' || result === null || !isThenable(result)) return this.#counted(result)
     this.#counter.began()
     return result.then(
       (value) => {
-        this.#counter.ended(started)
+        this.#counter.ended()
         return this.#counted(value)
       },
       (error: unknown) => {
-        this.#counter.ended(started)
+        this.#counter.ended()
         throw error
       }
     )
   }
 
   event(message: IncomingMessage): void | Promise<void> {
-    const started = this.#counter.now()
     const running = this.#inner.event(message)
     if (running === undefined) return
     this.#counter.began()
-    return running.finally(() => this.#counter.ended(started))
+    return running.finally(() => this.#counter.ended())
   }
 
   #counted(value: unknown): unknown {

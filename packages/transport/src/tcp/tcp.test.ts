@@ -336,7 +336,7 @@ for (const [socketsName, sockets] of SOCKETS) {
 
     for (const fragmentSize of [64, 1_000]) {
       it(`carries channels, streams and large messages in fragments of ${fragmentSize} bytes`, async () => {
-        const client = await startBoth({ fragmentSize }, { fragmentSize })
+        const client = await startBoth({ fragmentSize, maxHeaderSize: 200_000 }, { fragmentSize })
         const text = 'é'.repeat(50_000)
         assert.equal(await client.request('echo', text), text)
         assert.deepEqual(await client.request('headers', 1, { headers: { long: text } }), { long: text })
