@@ -3,11 +3,13 @@
  * are listed because the compiler names them in the declarations of a service that is exported.
  */
 export {
+  type AdaptiveConcurrencyOptions,
   type Authenticate,
   type AuthenticationRequest,
   CanceledError,
   ConnectionError,
   type Credentials,
+  type Gauge,
   type Headers,
   ListenError,
   type Logger,
@@ -21,6 +23,7 @@ export {
   type ResumeOptions,
   RpcError,
   type RpcErrorInit,
+  type ServerStats,
   TimeoutError,
   type TlsClientOptions,
   TlsFailure,
@@ -29,6 +32,7 @@ export {
   TransportError,
   ValidationError
 } from '@elysia-microservices/transport'
+export type { ChaosOptions, ChaosRule } from './chaos/options.ts'
 export { RpcContext } from './controller/context.ts'
 export type { Filter, Given, Guard, Interceptor, Pipe, PipeMetadata } from './controller/enhancer.ts'
 export type { Controller } from './controller/entry.ts'
@@ -39,7 +43,7 @@ export type { NestApp, NestOptions } from './controller/nest-app.ts'
 export { Ctx, EventPattern, MessagePattern, Payload } from './decorators.ts'
 export type { HookScope } from './hooks/hook.ts'
 export type { ErrorClass } from './hooks/known-errors.ts'
-export type { Listening } from './listening.ts'
+
 export { microservice } from './microservice.ts'
 export type { ListenOptions, MicroserviceOptions } from './options.ts'
 export type { HandlerPattern, PatternParams, Patterns } from './router/handler-pattern.ts'

@@ -10,6 +10,7 @@ import {
 } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
 import { addChain } from './chain.ts'
+import { Chaos } from './chaos/chaos.ts'
 import { Controllers } from './controller/controllers.ts'
 import { settingsOf } from './controller/nest-app.ts'
 import { follow } from './lifecycle.ts'
@@ -32,17 +33,23 @@ export function microservice<App extends AnyElysia>(
   options: MicroserviceOptions
 ): Microservice<NoAnswers, Empty, With<EmptyScope, 'context', ContextOf<App>>>
 export function microservice(options: MicroserviceOptions): Microservice {
-  const { transport, controllers = [], resolve, lifecycle, nest, ...others } = options
+  const { transport, controllers = [], resolve, lifecycle, nest, chaos, ...others } = options
   const { drain = DEFAULT_DRAIN, ...serverOptions } = others
   if (transport !== 'tcp') throw new ValidationError('options.transport', "'tcp'", transport)
   const logger = options.logger ?? consoleLogger
   const core = new ServiceCore(logger)
   if (controllers.length > 0)
     core.addControllers(new Controllers({ controllers, logger, ...settingsOf(resolve, lifecycle, nest) }))
-  return newService(core, serverOptions, drain)
+  const faults = chaos === undefined ? undefined : new Chaos(chaos, logger)
+  return newService(core, serverOptions, drain, faults)
 }
 
-function newService(core: ServiceCore, options: TcpServerOptions, drain: number): Microservice {
+function newService(
+  core: ServiceCore,
+  options: TcpServerOptions,
+  drain: number,
+  chaos: Chaos | undefined
+): Microservice {
   let server = new TcpServer(options)
   // As reloaded: a service that is started again has the certificate it was given last.
   let { tls } = options
@@ -63,14 +70,14 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
     try {
       // Whatever the chain added after a handler is there for it as well.
       core.compileAll()
-      await server.start(core.registry)
+      await server.start(chaos?.around(core.registry) ?? core.registry)
     } catch (error) {
       await core.stopControllers()
       throw error
     }
   }
 
-  addChain(service, core, () => newService(core.newGroup(), options, drain))
+  addChain(service, core, () => newService(core.newGroup(), options, drain, undefined))
   Object.assign(service, {
     async listen(where: number | ListenOptions = {}) {
       if (listening === undefined) {
@@ -89,6 +96,7 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
       await server.reloadTls(source)
       if (source !== undefined) tls = source
     },
+    stats: () => server.stats(),
     async stop() {
       const started = listening
       listening = undefined

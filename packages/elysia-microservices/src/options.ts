@@ -1,5 +1,6 @@
 /** What a service is configured with. */
 import type { TcpServerOptions } from '@elysia-microservices/transport'
+import type { ChaosOptions } from './chaos/options.ts'
 import type { Controller } from './controller/entry.ts'
 import type { Resolve } from './controller/instances.ts'
 import type { NestOptions } from './controller/nest-app.ts'
@@ -27,6 +28,11 @@ export interface MicroserviceOptions extends TcpServerOptions {
   readonly nest?: NestOptions | undefined
   /** Milliseconds that work in flight may take when the service stops. Default: 10,000. */
   readonly drain?: number | undefined
+  /**
+   * Faults to inject into this service's messages, for tests and staging. Refused where `NODE_ENV` is
+   * `'production'`, unless it says `allowInProduction`. Default: none.
+   */
+  readonly chaos?: ChaosOptions | undefined
 }
 
 /** Where to listen, over the options of the service. */

@@ -2,7 +2,6 @@
 import type { AnyElysia } from 'elysia'
 import type { HookScope } from './hooks/hook.ts'
 import type { ErrorClass } from './hooks/known-errors.ts'
-import type { Listening } from './listening.ts'
 import type { Patterns } from './router/handler-pattern.ts'
 import type { AnySchema } from './schema/schema-types.ts'
 import type {
@@ -16,6 +15,7 @@ import type {
 } from './types/hooks.ts'
 import type { Macros, MacroValues } from './types/macro.ts'
 import type { NameOf, Prefixed } from './types/pattern.ts'
+import type { Running } from './types/running.ts'
 import type {
   ContextOf,
   Empty,
@@ -48,7 +48,7 @@ import type {
  */
 export interface Microservice<Messages = Empty, Events = Empty, Scope extends ScopeTypes = EmptyScope>
   extends Typed<Messages, Events, Scope>,
-    Listening {
+    Running {
   /** The plugin itself: Elysia calls it in `app.use(service)`. Handlers get the app's decorators and store. */
   <App extends AnyElysia>(app: App): App
 

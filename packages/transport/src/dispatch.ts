@@ -41,6 +41,8 @@ export interface Connection {
    * Returns the function that takes the call back.
    */
   onClose(abort: () => void): () => void
+  /** Cuts the connection off at once, as if the network had failed; what is not sent is lost. */
+  destroy?(): void
 }
 
 const NO_HEADERS: Headers = Object.freeze({})

@@ -12,6 +12,7 @@ const LAYERS: readonly [string, RegExp][] = [
   ['the session', /^session\./],
   ['the protocols', /^protocol\/(nest|rsocket)\//],
   ['what protocols share', /^protocol\//],
+  ['limits', /^limits\//],
   ['the interfaces', /^(dispatch|call|result|failure|transport)\./],
   ['codecs', /^codec\//],
   ['bytes', /^bytes\//],

@@ -21,6 +21,7 @@ export {
   ValidationError
 } from './errors.ts'
 export { ErrorAnswer, readFailure } from './failure.ts'
+export type { AdaptiveConcurrencyOptions } from './limits/adaptive-concurrency.ts'
 export type { Logger } from './logger.ts'
 export { consoleLogger } from './logger.ts'
 export type { Pattern } from './pattern.ts'
@@ -53,7 +54,9 @@ export type {
 } from './socket/tls.ts'
 export { TlsFailure, type TlsFailureCode } from './socket/tls-failure.ts'
 export { TcpClient } from './tcp/client.ts'
-export type { TcpClientOptions, TcpOptions, TcpServerOptions } from './tcp/options.ts'
+export type { TcpClientOptions, TcpOptions } from './tcp/options.ts'
 export type { Source } from './tcp/security-options.ts'
 export { TcpServer } from './tcp/server.ts'
+export type { TcpServerOptions } from './tcp/server-options.ts'
+export type { Gauge, ServerStats } from './tcp/server-stats.ts'
 export type { ClientTransport, ServerTransport, StopOptions } from './transport.ts'

@@ -55,6 +55,8 @@ export class Session implements SocketListener, Output, Connection {
   /** Streams that wait until the peer reads. */
   #waiting: (() => void)[] | undefined
   #streamed = 0
+  /** Something has come or gone since `takeActivity` asked. */
+  #active = true
   #watch: ReturnType<typeof setTimeout> | undefined
   #progressAt = 0
   #unsentSeen = 0
@@ -75,6 +77,11 @@ export class Session implements SocketListener, Output, Connection {
 
   get certificate(): PeerCertificate | undefined {
     return this.#socket.certificate
+  }
+
+  /** What it speaks; `undefined` until its peer has said something. */
+  get protocol(): ProtocolConnection | undefined {
+    return this.#protocol
   }
 
   get blocked(): boolean {
@@ -157,6 +164,13 @@ export class Session implements SocketListener, Output, Connection {
   drain(): void {
     if (this.#ending || !this.#blocked || this.#socket.unsent > 0) return
     this.#blocked = false
+    this.goOn()
+    this.#resumeStreams()
+  }
+
+  goOn(): void {
+    // `drain` comes back to it.
+    if (this.#ending || this.#blocked) return
     this.#reading = true
     try {
       this.#protocol?.resume()
@@ -164,7 +178,6 @@ export class Session implements SocketListener, Output, Connection {
       this.#fail(error as Error, 'end')
     }
     this.#endTurn()
-    this.#resumeStreams()
   }
 
   close(error?: Error): void {
@@ -181,11 +194,24 @@ export class Session implements SocketListener, Output, Connection {
 
   // ── the end ──────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Ends the connection when everything in flight is answered. Resolves when it is closed. */
-  drained(): Promise<void> {
+  /**
+   * Whether something has come or gone since this was last asked, or is under way: requests, what is unsent, a
+   * message that is not complete.
+   */
+  takeActivity(): boolean {
+    const active = this.#active || !this.#isIdle() || this.unsent > 0
+    this.#active = false
+    return active
+  }
+
+  /**
+   * Ends the connection when everything in flight is answered. Resolves when it is closed.
+   * @param reason for the peer, if the protocol can tell it
+   */
+  drained(reason?: string): Promise<void> {
     return new Promise((resolve) => {
       this.#drained = resolve
-      this.#peerCloses = this.#protocol?.drain?.() === true
+      this.#peerCloses = this.#protocol?.drain?.(reason) === true
       this.flush()
     })
   }
@@ -236,6 +262,7 @@ export class Session implements SocketListener, Output, Connection {
   /** What was read is handled: everything it made the protocol send leaves in one write. */
   #endTurn(): void {
     this.#reading = false
+    this.#active = true
     this.flush()
     this.#watchIncomplete()
   }
@@ -261,6 +288,7 @@ export class Session implements SocketListener, Output, Connection {
   }
 
   #write(): void {
+    this.#active = true
     const bytes = this.#bytes
     if (bytes === undefined) {
       const text = this.#outbox
@@ -303,7 +331,7 @@ export class Session implements SocketListener, Output, Connection {
     if (this.#ending || !this.#protocol?.incomplete) return
     const now = performance.now()
     const { unsent } = this.#socket
-    if (unsent < this.#unsentSeen) this.#progressAt = now
+    if (unsent < this.#unsentSeen || this.#protocol.held === true) this.#progressAt = now
     this.#unsentSeen = unsent
     const timeout = this.#options.incompleteMessageTimeout
     const left = Math.ceil(this.#progressAt + timeout - now)

@@ -20,11 +20,15 @@ export interface ProtocolConnection {
   readonly buffered: number
   /** Requests and events whose handling has not ended. */
   readonly inFlight: number
+  /** Streams that this side sends; those of them that have not ended. */
+  readonly streams?: number
+  /** Whole messages wait because the server has no room for their work, not because of their sender. */
+  readonly held?: boolean
   /**
-   * This side wants to stop: tells the peer, if the protocol can, and takes no new work if it may refuse it.
+   * This side wants to stop: tells the peer why, if the protocol can, and takes no new work if it may refuse it.
    * True if the peer, having been told, closes the connection itself.
    */
-  drain?(): boolean
+  drain?(reason?: string): boolean
   /** A time asked for has come. */
   wake?(now: number): void
   /** The connection is gone: fails what is pending, stops what is running. Called once. */
@@ -70,6 +74,8 @@ export interface Output {
   readonly blocked: boolean
   /** A request or an event that took more than a turn has ended: `inFlight` is one less. */
   settled(): void
+  /** Work that the protocol held back by itself may begin: calls its `resume`, in a turn of its own. */
+  goOn(): void
   /** Runs `task` once the current turn, promises included, is over. */
   defer(task: () => void): void
   /** `undefined` while a stream may go on at once; else a promise for the moment when it may. */

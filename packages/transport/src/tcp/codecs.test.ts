@@ -5,8 +5,9 @@ import { type Dispatcher, type IncomingMessage, NO_HANDLER } from '../dispatch.t
 import { RejectedError, ValidationError } from '../errors.ts'
 import { RecordingLogger } from '../testing/service.ts'
 import { TcpClient } from './client.ts'
-import type { TcpClientOptions, TcpServerOptions } from './options.ts'
+import type { TcpClientOptions } from './options.ts'
 import { TcpServer } from './server.ts'
+import type { TcpServerOptions } from './server-options.ts'
 
 const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {

@@ -10,14 +10,14 @@ import {
 } from '../socket/socket.ts'
 import type { TlsServerOptions } from '../socket/tls.ts'
 import { AllowList } from './allow-list.ts'
-import type { serverOptions } from './options.ts'
 import { Refusals } from './refusals.ts'
 import { type Source, serverTls } from './security-options.ts'
+import type { CheckedServerOptions } from './server-options.ts'
 import { SocketFile } from './socket-file.ts'
 
 /** The listening port of a server, or its Unix socket. Can be opened again after it was closed. */
 export class Listener {
-  readonly #options: ReturnType<typeof serverOptions>
+  readonly #options: CheckedServerOptions
   readonly #allow: AllowList | undefined
   readonly #refusals: Refusals
   #tls: Source<TlsServerOptions> | undefined
@@ -26,7 +26,7 @@ export class Listener {
   #file: SocketFile | undefined
 
   /** @throws {ValidationError} the allow-list is not what it must be */
-  constructor(options: ReturnType<typeof serverOptions>) {
+  constructor(options: CheckedServerOptions) {
     const { allow, tls, logger } = options
     this.#options = options
     this.#allow = allow === undefined ? undefined : new AllowList(allow)

@@ -1,23 +1,18 @@
-/** The options of the TCP transport, with their defaults in one table each. */
-
+/** The options that both ends have, and those of a client, with their defaults in one table each. */
 import { hasCodec, knownMimeTypes, mimeTypeOfCodec } from '../codec/codecs.ts'
 import type { Dispatcher } from '../dispatch.ts'
 import { ValidationError } from '../errors.ts'
 import { consoleLogger, type Logger } from '../logger.ts'
 import type { Credentials } from '../protocol/rsocket/composite-metadata.ts'
 import { MAX_FRAME_LENGTH } from '../protocol/rsocket/frame-type.ts'
-import type { Authenticate } from '../protocol/rsocket/options.ts'
 import { RESUME_DEFAULTS, type ResumeOptions } from '../protocol/rsocket/resume.ts'
 import { nativeSockets } from '../socket/index.ts'
 import type { SocketRuntime } from '../socket/socket.ts'
 import {
   type ClientSecurityOptions,
-  checkAllow,
   checkClientTls,
   checkPath,
-  checkServerTls,
-  type SecurityOptions,
-  type ServerSecurityOptions
+  type SecurityOptions
 } from './security-options.ts'
 
 /** Options that both ends have. A key that is `undefined` has its default. */
@@ -48,29 +43,6 @@ export interface TcpOptions extends SecurityOptions {
   readonly logger?: Logger | undefined
   /** Whose sockets to use. Default: those of the runtime (`Bun.listen` under Bun, else `node:net`). */
   readonly sockets?: SocketRuntime | undefined
-}
-
-/** Options of a TCP server. */
-export interface TcpServerOptions extends TcpOptions, ServerSecurityOptions {
-  /**
-   * RSocket: requests of one connection that may be in flight at the same time; 0 for no limit. Clients that
-   * honour leases are granted them; requests beyond are answered with `REJECTED`. Default: 0.
-   */
-  readonly maxInFlight?: number | undefined
-  /** RSocket: milliseconds a lease is good for, with `maxInFlight`. Default: 30,000. */
-  readonly leaseTimeToLive?: number | undefined
-  /**
-   * RSocket: is asked about each connection, and about each request that carries credentials. Throwing,
-   * rejecting or `false` refuses. Default: everybody is welcome.
-   */
-  readonly authenticate?: Authenticate | undefined
-  /**
-   * RSocket: milliseconds from the first byte of a connection until it must be set up and authenticated. TLS:
-   * milliseconds until its handshake must have begun, and then until it must be over. 0 for no limit. Default: 10,000.
-   */
-  readonly handshakeTimeout?: number | undefined
-  /** RSocket: let clients resume lost connections. `true`: with the defaults. Default: false. */
-  readonly resume?: boolean | ResumeOptions | undefined
 }
 
 /** Options of a TCP client. */
@@ -113,18 +85,21 @@ type Optional =
   | 'path'
   | 'tls'
   | 'allow'
-type Defaults<Options> = {
+  | 'concurrency'
+/** Options with their defaults. */
+export type Defaults<Options> = {
   readonly [Key in Exclude<keyof Options, Optional>]-?: NonNullable<Options[Key]>
 } & {
   readonly [Key in Extract<keyof Options, Optional>]?: Options[Key]
 }
 
 /** Options as they are used. */
-type Checked<Options> = Omit<Defaults<Options>, 'resume'> & {
+export type Checked<Options> = Omit<Defaults<Options>, 'resume'> & {
   readonly resume: Required<ResumeOptions> | undefined
 }
 
-const DEFAULTS: Defaults<TcpOptions> = {
+/** What both ends do where their options are silent. */
+export const DEFAULTS: Defaults<TcpOptions> = {
   host: 'localhost',
   port: 4000,
   maxBufferSize: 128 * 1024 * 1024,
@@ -134,14 +109,6 @@ const DEFAULTS: Defaults<TcpOptions> = {
   fragmentSize: MAX_FRAME_LENGTH,
   logger: consoleLogger,
   sockets: nativeSockets
-}
-
-/** What a server does where its options are silent. */
-export const SERVER_DEFAULTS: Defaults<TcpServerOptions> = {
-  ...DEFAULTS,
-  maxInFlight: 0,
-  leaseTimeToLive: 30_000,
-  handshakeTimeout: 10_000
 }
 
 /** What a client does where its options are silent. */
@@ -154,20 +121,6 @@ export const CLIENT_DEFAULTS: Defaults<TcpClientOptions> = {
   keepaliveInterval: 20_000,
   keepaliveLifetime: 90_000,
   lease: false
-}
-
-/**
- * Options with every default filled in.
- * @throws {ValidationError} an option is not what it must be
- */
-export function serverOptions(options: TcpServerOptions): Checked<TcpServerOptions> {
-  const all: Defaults<TcpServerOptions> = checked({ ...SERVER_DEFAULTS, ...defined(options) })
-  atLeast(0, 'maxInFlight', all.maxInFlight)
-  atLeast(1, 'leaseTimeToLive', all.leaseTimeToLive)
-  atLeast(0, 'handshakeTimeout', all.handshakeTimeout)
-  checkServerTls(all.tls)
-  checkAllow(all.allow, all.path)
-  return { ...all, resume: resumeOptions(options.resume) }
 }
 
 /**
@@ -192,7 +145,10 @@ export function clientOptions(options: TcpClientOptions): Checked<TcpClientOptio
   return { ...all, codec, resume: resumeOptions(options.resume) }
 }
 
-function resumeOptions(resume: boolean | ResumeOptions | undefined): Required<ResumeOptions> | undefined {
+/** @throws {ValidationError} a figure is none */
+export function resumeOptions(
+  resume: boolean | ResumeOptions | undefined
+): Required<ResumeOptions> | undefined {
   if (resume === undefined || resume === false) return undefined
   const all = { ...RESUME_DEFAULTS, ...(resume === true ? {} : defined(resume)) }
   atLeast(0, 'resume.window', all.window)
@@ -203,7 +159,11 @@ function resumeOptions(resume: boolean | ResumeOptions | undefined): Required<Re
 /** A frame must hold its header and at least a little of a payload. */
 const MIN_FRAGMENT_SIZE = 64
 
-function checked<Options extends Defaults<TcpOptions>>(options: Options): Options {
+/**
+ * Checks what both ends have.
+ * @throws {ValidationError} an option is not what it must be
+ */
+export function checked<Options extends Defaults<TcpOptions>>(options: Options): Options {
   const { host, port, fragmentSize } = options
   if (typeof host !== 'string' || host === '') {
     throw new ValidationError('options.host', "a host name or address, such as 'localhost'", host)
@@ -230,12 +190,14 @@ function checked<Options extends Defaults<TcpOptions>>(options: Options): Option
     : options
 }
 
-function atLeast(least: number, name: string, value: number): void {
+/** @throws {ValidationError} the value is no number, or a smaller one */
+export function atLeast(least: number, name: string, value: number): void {
   if (typeof value === 'number' && value >= least) return
   throw new ValidationError(`options.${name}`, `a number, ${least} or more`, value)
 }
 
-function defined<Options extends object>(
+/** The options that were given. */
+export function defined<Options extends object>(
   options: Options
 ): { [Key in keyof Options]: NonNullable<Options[Key]> } {
   const entries = Object.entries(options).filter(([, value]) => value !== undefined)

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { authority, service } from '../testing/certificates.ts'
 import { TcpClient } from './client.ts'
-import type { TcpClientOptions, TcpServerOptions } from './options.ts'
+import type { TcpClientOptions } from './options.ts'
 import { TcpServer } from './server.ts'
+import type { TcpServerOptions } from './server-options.ts'
 
 const BOTH: [object, string][] = [
   [{ path: '' }, 'options.path'],

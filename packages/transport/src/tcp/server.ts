@@ -2,6 +2,7 @@
 import type { Caller } from '../call.ts'
 import type { Connection, Dispatcher } from '../dispatch.ts'
 import { ProtocolError } from '../errors.ts'
+import { ServerLimits } from '../limits/server-limits.ts'
 import type { ProtocolConnection } from '../protocol/connection.ts'
 import { detectProtocol } from '../protocol/detect.ts'
 import { NestResponder } from '../protocol/nest/responder.ts'
@@ -11,13 +12,16 @@ import { MetadataReader } from '../protocol/rsocket/request-metadata.ts'
 import { ResumableConnections } from '../protocol/rsocket/resumable-connections.ts'
 import { RSocketServerConnection } from '../protocol/rsocket/server-connection.ts'
 import { Session, type SessionOptions } from '../session.ts'
-import type { SocketAddress } from '../socket/socket.ts'
+import type { Socket, SocketAddress, SocketListener } from '../socket/socket.ts'
 import type { PeerCertificate, TlsServerOptions } from '../socket/tls.ts'
 import type { ServerTransport, StopOptions } from '../transport.ts'
 import { DeadlineTimer } from './deadline-timer.ts'
+import { IdleConnections } from './idle-connections.ts'
 import { Listener } from './listener.ts'
-import { serverOptions, type TcpServerOptions } from './options.ts'
+import { RefusedConnections } from './refused-connections.ts'
 import type { Source } from './security-options.ts'
+import { type CheckedServerOptions, serverOptions, type TcpServerOptions } from './server-options.ts'
+import { type ServerStats, serverStats } from './server-stats.ts'
 
 const DEFAULT_DRAIN = 10_000
 const MAX_METADATA_READERS = 16
@@ -55,15 +59,22 @@ class Peer implements Connection {
   onClose(): () => void {
     return () => {}
   }
+
+  destroy(): void {
+    this.#session.destroy()
+  }
 }
 
 /** Answers messages on a TCP port, or a Unix socket. Can be started again after it was stopped. */
 export class TcpServer implements ServerTransport {
-  readonly #options: ReturnType<typeof serverOptions>
+  readonly #options: CheckedServerOptions
   readonly #sessions = new Set<Session>()
   readonly #patterns = new PatternReader()
   readonly #metadataReaders = new Map<string, MetadataReader>()
   readonly #resumable: ResumableConnections | undefined
+  readonly #limits: ServerLimits
+  readonly #idle: IdleConnections
+  readonly #refused = new RefusedConnections()
   #sharedOptions: SharedOptions | undefined
   readonly #listener: Listener
 
@@ -71,7 +82,9 @@ export class TcpServer implements ServerTransport {
   constructor(options: TcpServerOptions = {}) {
     this.#options = serverOptions(options)
     this.#listener = new Listener(this.#options)
-    const { resume } = this.#options
+    const { resume, idleTimeout } = this.#options
+    this.#limits = new ServerLimits(this.#options, () => performance.now())
+    this.#idle = new IdleConnections(this.#sessions, idleTimeout, (session) => this.#closeIdle(session))
     if (resume !== undefined) this.#resumable = new ResumableConnections(resume, later)
   }
 
@@ -85,8 +98,14 @@ export class TcpServer implements ServerTransport {
     return this.#sessions.size
   }
 
-  async start(dispatcher: Dispatcher): Promise<void> {
-    const { logger, incompleteMessageTimeout, maxSendBufferSize } = this.#options
+  /** What it does at the moment, next to its limits. Costs a look at each connection. */
+  stats(): ServerStats {
+    return serverStats(this.address, this.#sessions, this.#options, this.#limits)
+  }
+
+  async start(answering: Dispatcher): Promise<void> {
+    const { logger, incompleteMessageTimeout, maxSendBufferSize, maxConnections } = this.#options
+    const dispatcher = this.#limits.admission?.around(answering) ?? answering
     const session: SessionOptions = {
       logger,
       incompleteMessageTimeout,
@@ -99,10 +118,12 @@ export class TcpServer implements ServerTransport {
     }
     this.#sharedOptions = undefined
     await this.#listener.open((socket) => {
+      if (maxConnections > 0 && this.#sessions.size >= maxConnections) return this.#refuse(socket)
       const connection = new Session(socket, session)
       this.#sessions.add(connection)
       return connection
     })
+    this.#idle.start()
   }
 
   /**
@@ -117,6 +138,8 @@ export class TcpServer implements ServerTransport {
 
   async stop({ drain = DEFAULT_DRAIN }: StopOptions = {}): Promise<void> {
     this.#listener.close()
+    this.#idle.stop()
+    this.#refused.stop()
     const sessions = [...this.#sessions]
     const cut = setTimeout(() => {
       for (const session of sessions) session.destroy()
@@ -124,6 +147,18 @@ export class TcpServer implements ServerTransport {
     await Promise.all(sessions.map((session) => session.drained()))
     clearTimeout(cut)
     this.#resumable?.endWaiting()
+  }
+
+  #refuse(socket: Socket): SocketListener {
+    const reason = `The server has as many connections as maxConnections allows (${this.#options.maxConnections})`
+    this.#limits.refused('connections', reason)
+    return this.#refused.refuse(socket, reason)
+  }
+
+  #closeIdle(session: Session): void {
+    const reason = `Nothing has gone over the connection for idleTimeout (${this.#options.idleTimeout} ms)`
+    this.#limits.refused('idleConnections', reason)
+    void session.drained(reason)
   }
 
   #protocol(dispatcher: Dispatcher, session: Session, firstByte: number): ProtocolConnection {
@@ -136,7 +171,8 @@ export class TcpServer implements ServerTransport {
           output: session,
           connection: session,
           maxBufferSize,
-          patterns: this.#patterns
+          patterns: this.#patterns,
+          limits: this.#limits
         })
       case 'rsocket':
         return this.#rsocket(dispatcher, session)
@@ -164,11 +200,16 @@ export class TcpServer implements ServerTransport {
   }
 
   #shared(dispatcher: Dispatcher): SharedOptions {
-    const { maxInFlight, leaseTimeToLive } = this.#options
+    const { maxInFlight, leaseTimeToLive: timeToLive } = this.#options
+    const limits = this.#limits
+    const concurrency = maxInFlight > 0 ? maxInFlight : Number.POSITIVE_INFINITY
+    // Without any limit, a client that wants leases gets one for ever.
+    const isLimited = maxInFlight > 0 || limits.admission !== undefined
     this.#sharedOptions ??= {
       ...this.#options,
       dispatcher,
-      lease: maxInFlight > 0 ? { concurrency: maxInFlight, timeToLive: leaseTimeToLive } : undefined,
+      limits,
+      lease: isLimited ? { concurrency, timeToLive } : undefined,
       authenticate: this.#options.authenticate,
       handshakeTimeout: this.#options.handshakeTimeout,
       resumable: this.#resumable,

@@ -8,7 +8,8 @@ import type { ConnectionError } from '../errors.ts'
 import type { AuthenticationRequest } from '../protocol/rsocket/options.ts'
 import * as certificates from '../testing/certificates.ts'
 import { closed, Ends, SOCKETS } from '../testing/ends.ts'
-import type { TcpClientOptions, TcpServerOptions } from './options.ts'
+import type { TcpClientOptions } from './options.ts'
+import type { TcpServerOptions } from './server-options.ts'
 
 const { authority, otherAuthority, service, renewed, otherHost, expired, caller, stranger } = certificates
 const MUTUAL = { ...service, ca: authority, requestCert: true }

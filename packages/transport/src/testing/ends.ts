@@ -4,8 +4,9 @@ import { bunSockets } from '../socket/bun.ts'
 import { nodeSockets } from '../socket/node.ts'
 import type { SocketRuntime } from '../socket/socket.ts'
 import { TcpClient } from '../tcp/client.ts'
-import type { TcpClientOptions, TcpServerOptions } from '../tcp/options.ts'
+import type { TcpClientOptions } from '../tcp/options.ts'
 import { TcpServer } from '../tcp/server.ts'
+import type { TcpServerOptions } from '../tcp/server-options.ts'
 import { RecordingLogger, TestDispatcher } from './service.ts'
 
 /** Resolves when a socket is closed, by whatever. */

@@ -40,6 +40,7 @@ export class FakeOutput implements Output {
 
   ready(): undefined {}
   settled(): void {}
+  goOn(): void {}
 
   /** What was sent since the last call. */
   sent(): Uint8Array {

@@ -1,5 +1,6 @@
 /** One end of an RSocket connection under test: frames go in, what it sends comes out in words. */
 import { type Dispatcher, type IncomingMessage, NO_HANDLER } from '../dispatch.ts'
+import { NO_LIMITS } from '../limits/server-limits.ts'
 import type { ProtocolConnection } from '../protocol/connection.ts'
 import { RSocketClientConnection } from '../protocol/rsocket/client-connection.ts'
 import type { RSocketClientOptions, RSocketServerOptions } from '../protocol/rsocket/options.ts'
@@ -120,6 +121,7 @@ export function newRsocketServer(
     handshakeTimeout: 0,
     metadataReader: (mimeType) => new MetadataReader(mimeType),
     resumable: undefined,
+    limits: NO_LIMITS,
     ...options
   })
   timer.wake = (now) => connection.wake(now)

@@ -5,7 +5,10 @@
  */
 import type { Connection, Dispatcher } from '../../dispatch.ts'
 import { IncomingMessage, NO_HANDLER } from '../../dispatch.ts'
+import { RejectedError } from '../../errors.ts'
 import { readFailure } from '../../failure.ts'
+import type { Admission } from '../../limits/admission.ts'
+import type { SharedLimits } from '../../limits/server-limits.ts'
 import type { Logger } from '../../logger.ts'
 import { isStream, isThenable } from '../../result.ts'
 import type { Output, ProtocolConnection } from '../connection.ts'
@@ -33,6 +36,7 @@ export interface NestResponderOptions {
   readonly maxBufferSize: number
   /** Shared by the connections of a server. */
   readonly patterns: PatternReader
+  readonly limits: SharedLimits
 }
 
 /** Answers one connection. */
@@ -43,11 +47,16 @@ export class NestResponder implements ProtocolConnection, ReplyContext {
   readonly #connection: Connection
   readonly #patterns: PatternReader
   readonly #frames: NestFrameDecoder
+  readonly #limits: SharedLimits
+  /** `undefined` if nothing limits the work of the server. */
+  readonly #admission: Admission | undefined
   readonly #streams = new Set<StreamReply>()
   /** Streams with a value that waits for the end of the turn. */
   #held: StreamReply[] = []
   #inFlight = 0
   #closed = false
+  /** Waits for the server to have room. */
+  #waiting = false
 
   constructor(options: NestResponderOptions) {
     this.#dispatcher = options.dispatcher
@@ -56,6 +65,8 @@ export class NestResponder implements ProtocolConnection, ReplyContext {
     this.#connection = options.connection
     this.#patterns = options.patterns
     this.#frames = new NestFrameDecoder(options.maxBufferSize)
+    this.#limits = options.limits
+    this.#admission = options.limits.admission
   }
 
   get incomplete(): boolean {
@@ -70,6 +81,14 @@ export class NestResponder implements ProtocolConnection, ReplyContext {
     return this.#inFlight
   }
 
+  get streams(): number {
+    return this.#streams.size
+  }
+
+  get held(): boolean {
+    return this.#waiting
+  }
+
   receive(chunk: Uint8Array): void {
     this.#frames.push(chunk)
     this.resume()
@@ -78,12 +97,26 @@ export class NestResponder implements ProtocolConnection, ReplyContext {
   resume(): void {
     // While the peer does not read its answers, requests wait here, bounded by maxBufferSize, and reading
     // goes on: Nest's client reads nothing while its own writes are blocked, so pausing would freeze both.
+    // It is the same while the server has no room: this wire cannot refuse, and order must be kept.
     while (!this.#output.blocked && !this.#closed) {
+      if (this.#admission !== undefined && this.#admission.room === 0) {
+        this.#wait(this.#admission)
+        break
+      }
       const json = this.#frames.next()
       if (json === undefined) return
       this.#handle(parsePacket(json))
     }
     this.#frames.checkSize()
+  }
+
+  #wait(admission: Admission): void {
+    if (this.#waiting || this.#frames.buffered === 0) return
+    this.#waiting = true
+    admission.whenFree(() => {
+      this.#waiting = false
+      if (!this.#closed) this.#output.goOn()
+    })
   }
 
   close(): void {
@@ -154,10 +187,21 @@ export class NestResponder implements ProtocolConnection, ReplyContext {
   }
 
   #stream(result: object, idJson: string, message: IncomingMessage): void {
+    const { maxStreams } = this.#limits
+    if (this.#streams.size >= maxStreams) return this.#refuseStream(idJson, message, maxStreams)
     const stream = new StreamReply(this, idJson, message)
     this.#inFlight++
     this.#streams.add(stream)
     stream.start(result)
+  }
+
+  /** What the handler returned is not taken: a generator has not begun, an Observable is not subscribed to. */
+  #refuseStream(idJson: string, message: IncomingMessage, maxStreams: number): void {
+    const reason = `The connection has as many streams as maxStreams allows (${maxStreams})`
+    this.#limits.refused('streams', reason)
+    message.end()
+    this.fail(idJson, new RejectedError(reason))
+    this.#output.settled()
   }
 
   #handleEvent(message: IncomingMessage): void {

@@ -4,6 +4,7 @@ import { readUint63 } from '../../bytes/read.ts'
 import type { Caller } from '../../call.ts'
 import { Codecs } from '../../codec/codecs.ts'
 import { ConnectionError, ProtocolError, ValidationError } from '../../errors.ts'
+import { NO_LIMITS } from '../../limits/server-limits.ts'
 import type { ClientProtocol, Output } from '../connection.ts'
 import { beginEntry, type Credentials, endEntry, writeCredentials } from './composite-metadata.ts'
 import { FrameHandler } from './frame-handler.ts'
@@ -67,6 +68,7 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
         metadata: new MetadataReader(MimeType.COMPOSITE_METADATA),
         authenticate: undefined,
         timer: options.timer,
+        limits: NO_LIMITS,
         refuse: () => undefined,
         ready: () => this.output?.ready(),
         settled: () => this.output?.settled()

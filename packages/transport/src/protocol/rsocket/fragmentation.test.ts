@@ -9,6 +9,7 @@ import { cancel, channel, frame, payload, request, requestN, route } from '../..
 import { outcomeOf, rsocketClient, rsocketServer, turn } from '../../testing/rsocket-peer.ts'
 import { FrameSender } from './frame-sender.ts'
 import { FrameType } from './frame-type.ts'
+import { Reassembler } from './reassembly.ts'
 
 const LIMITS = { maxPayloadSize: 100_000, maxBufferSize: 1_000_000, maxSendBufferSize: 1_000_000 }
 
@@ -102,6 +103,16 @@ describe('Fragmentation', () => {
 })
 
 describe('Reassembly', () => {
+  it('keeps no more than 65,536 messages that are not complete, however small', () => {
+    const fragments = new Reassembler<number>(1_000)
+    const empty = { buffer: Buffer.alloc(0), metadataStart: 0, metadataEnd: 0, dataStart: 0, dataEnd: 0 }
+    for (let id = 0; id < 65_536; id++) fragments.begin(id, id, empty)
+    assert.throws(() => fragments.begin(65_536, 65_536, empty), { name: 'ProtocolError', message: /65536/ })
+    fragments.drop(0)
+    fragments.begin(65_536, 65_536, empty)
+    assert.equal(fragments.end(1, empty)?.first, 1)
+  })
+
   it('keeps fragments of different streams apart', () => {
     const server = rsocketServer()
     const begin = (id: number, data: string) => frame(id, 'REQUEST_RESPONSE', 'MF', route('echo'), data)

@@ -66,6 +66,10 @@ export abstract class FrameHandler implements ProtocolConnection {
     return (this.requester?.inFlight ?? 0) + (this.responder?.inFlight ?? 0)
   }
 
+  get streams(): number {
+    return this.responder?.streams ?? 0
+  }
+
   /** A socket is there: what stands in `bytes` may leave. */
   open(output: Output): void {
     this.output = output

@@ -61,10 +61,11 @@ export class LeaseGranter {
    * Grants what there is room for, once all that was granted has come, or when time is running out. Not before:
    * a LEASE replaces what the requester has left, and of that some may be on its way already, which would come
    * on top of what is granted now.
+   * @param available what the server as a whole has room for
    */
-  grant(inFlight: number): void {
+  grant(inFlight: number, available = Number.POSITIVE_INFINITY): void {
     const { concurrency, timeToLive } = this.#options
-    const room = Math.max(0, concurrency - inFlight)
+    const room = Math.max(0, Math.min(concurrency - inFlight, available))
     const now = this.#now()
     const halfTime = now + timeToLive / 2 >= this.#expiresAt
     if (room === 0 || (this.#left > 0 && !halfTime)) return

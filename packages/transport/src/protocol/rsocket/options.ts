@@ -1,5 +1,6 @@
 /** What an RSocket connection is made with. */
 import type { Connection, Dispatcher } from '../../dispatch.ts'
+import type { SharedLimits } from '../../limits/server-limits.ts'
 import type { Logger } from '../../logger.ts'
 import type { Timer } from '../connection.ts'
 import type { Credentials } from './composite-metadata.ts'
@@ -65,6 +66,7 @@ export interface RSocketServerOptions extends RSocketOptions {
   readonly authenticate: Authenticate | undefined
   /** Milliseconds from the first byte until a connection must be set up and authenticated; 0 for no limit. */
   readonly handshakeTimeout: number
+  readonly limits: SharedLimits
   /** The reader of a metadata MIME type, shared by the connections of a server. */
   metadataReader(mimeType: string): MetadataReader
   /** The connections that may be resumed; `undefined` if none may. */

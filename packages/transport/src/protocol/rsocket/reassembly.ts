@@ -2,7 +2,7 @@
  * Puts fragments together again. All metadata comes before any data; the bound is over both. Protocol.md,
  * "Fragmentation and Reassembly".
  */
-import { PayloadTooLargeError } from '../../errors.ts'
+import { PayloadTooLargeError, ProtocolError } from '../../errors.ts'
 
 /** A payload as it came: metadata (if any) and data, by position. */
 export interface RawPayload {
@@ -22,6 +22,9 @@ interface Pending<First> {
   hasMetadata: boolean
   size: number
 }
+
+/** Payloads that may be incomplete at the same time: those without content would have no other bound. */
+const MAX_INCOMPLETE = 65_536
 
 /** Payloads of one connection of which not all fragments have come. */
 export class Reassembler<First> {
@@ -45,6 +48,8 @@ export class Reassembler<First> {
   begin(streamId: number, first: First, payload: RawPayload): void {
     const pending: Pending<First> = { first, metadata: [], data: [], hasMetadata: false, size: 0 }
     this.#pending ??= new Map()
+    if (this.#pending.size >= MAX_INCOMPLETE)
+      throw new ProtocolError(`More than ${MAX_INCOMPLETE} messages have begun and are not complete`)
     this.#pending.set(streamId, pending)
     this.#append(pending, payload)
   }
@@ -91,8 +96,9 @@ export class Reassembler<First> {
     pending.size += size
     if (metadataStart >= 0) {
       pending.hasMetadata = true
-      pending.metadata.push(Buffer.from(buffer.subarray(metadataStart, metadataEnd)))
+      if (metadataEnd > metadataStart)
+        pending.metadata.push(Buffer.from(buffer.subarray(metadataStart, metadataEnd)))
     }
-    pending.data.push(Buffer.from(buffer.subarray(dataStart, dataEnd)))
+    if (dataEnd > dataStart) pending.data.push(Buffer.from(buffer.subarray(dataStart, dataEnd)))
   }
 }

@@ -179,7 +179,7 @@ export class ResponderStream implements ResultSink {
     say()
     if (this.input?.close() === true && !this.#failed) this.#context.sender.cancel(this.#streamId)
     this.#message.end()
-    this.#context.ended(this.#streamId)
+    this.#context.ended(this.#streamId, this.#single)
     this.#wake()
   }
 }

@@ -7,6 +7,7 @@ import type { Codec } from '../../codec/codec.ts'
 import type { Codecs } from '../../codec/codecs.ts'
 import { type Connection, type Dispatcher, IncomingMessage, NO_HANDLER } from '../../dispatch.ts'
 import { PatternNotFoundError, ProtocolError, RejectedError } from '../../errors.ts'
+import type { SharedLimits } from '../../limits/server-limits.ts'
 import type { Logger } from '../../logger.ts'
 import { isStream, isThenable } from '../../result.ts'
 import type { Timer } from '../connection.ts'
@@ -37,6 +38,7 @@ export interface ResponderHost {
   /** Asked about requests that carry credentials. */
   readonly authenticate: Authenticate | undefined
   readonly timer: Timer
+  readonly limits: SharedLimits
   /** Why a request may not start now; `undefined` if it may. Counts it if it may. */
   refuse(): string | undefined
   /** See `Output.ready`. */
@@ -54,8 +56,8 @@ export interface ResponderContext {
   failEncoding(streamId: number, error: unknown): void
   /** See `Output.ready`. */
   ready(): Promise<void> | undefined
-  /** The stream is over. */
-  ended(streamId: number): void
+  /** The stream is over. @param single only its first value was wanted */
+  ended(streamId: number, single: boolean): void
 }
 
 /** The first frame of a request, without its payload. */
@@ -75,12 +77,16 @@ const NO_STREAMS = new Map<number, ResponderStream>()
 export class RSocketResponder implements ResponderContext {
   readonly sender: FrameSender
   readonly #host: ResponderHost
+  readonly #maxHeaderSize: number
   /** What takes more than a turn, by stream id; made for the first of them. */
   #streams = NO_STREAMS
+  /** How many of them are more than one value. */
+  #openStreams = 0
   #events = 0
 
   constructor(host: ResponderHost) {
     this.#host = host
+    this.#maxHeaderSize = host.limits.maxHeaderSize
     this.sender = host.sender
   }
 
@@ -89,12 +95,20 @@ export class RSocketResponder implements ResponderContext {
     return this.#streams.size + this.#events
   }
 
+  /** Streams that have not ended. */
+  get streams(): number {
+    return this.#openStreams
+  }
+
   /** A whole request has come. */
   request(frame: RequestFrame, payload: RawPayload): void {
     const { streamId } = frame
     // "Receiving a Request frame on a Stream ID that is already in use MUST be ignored."
     if (this.#streams.has(streamId)) return
     const isEvent = frame.type === FrameType.REQUEST_FNF
+    const { metadataStart, metadataEnd } = payload
+    if (metadataEnd - metadataStart > this.#maxHeaderSize && metadataStart >= 0)
+      return this.#refuseHeaders(streamId, isEvent, payload)
     const metadata = this.#readMetadata(payload)
     const codec = this.#codec(metadata.dataMimeType)
     let data: unknown
@@ -111,7 +125,7 @@ export class RSocketResponder implements ResponderContext {
       this.#host.refuse()
       return this.#host.settled()
     }
-    const refused = this.#host.refuse()
+    const refused = this.#host.refuse() ?? this.#refuseStream(frame.type)
     if (refused !== undefined) {
       if (!isEvent) this.sender.error(streamId, ErrorCode.REJECTED, refused)
       return
@@ -119,6 +133,31 @@ export class RSocketResponder implements ResponderContext {
     if (isEvent) this.#event(data, metadata)
     else if (frame.type === FrameType.REQUEST_CHANNEL) this.#channel(frame, codec, data, metadata)
     else this.#answer(frame, codec, data, metadata, undefined)
+  }
+
+  /** Why a stream may not begin; `undefined` if it may, or if it is none. */
+  #refuseStream(type: number): string | undefined {
+    if (type !== FrameType.REQUEST_STREAM && type !== FrameType.REQUEST_CHANNEL) return undefined
+    const { limits } = this.#host
+    if (this.#openStreams < limits.maxStreams) return undefined
+    const reason = `The connection has as many streams as maxStreams allows (${limits.maxStreams})`
+    limits.refused('streams', reason)
+    return reason
+  }
+
+  /** The metadata of a request is too long to be looked at. Trying again would not help: it is invalid. */
+  #refuseHeaders(streamId: number, isEvent: boolean, payload: RawPayload): void {
+    const { metadataStart, metadataEnd } = payload
+    const size = metadataEnd - metadataStart
+    const reason = `The metadata of the request has ${size} bytes; maxHeaderSize allows ${this.#maxHeaderSize}`
+    this.#host.limits.refused('headers', reason)
+    // A codec with a memory is for all data of the connection, and must see it all.
+    const codec = this.#codec()
+    if (codec?.stateful) codec.decode(payload.buffer, payload.dataStart, payload.dataEnd)
+    if (!isEvent) this.sender.error(streamId, ErrorCode.INVALID, reason)
+    // It has used up the caller's lease all the same.
+    this.#host.refuse()
+    this.#host.settled()
   }
 
   /** PAYLOAD of a channel's requester. */
@@ -166,8 +205,10 @@ export class RSocketResponder implements ResponderContext {
     return this.#host.ready()
   }
 
-  ended(streamId: number): void {
-    if (this.#streams.delete(streamId)) this.#host.settled()
+  ended(streamId: number, single: boolean): void {
+    if (!this.#streams.delete(streamId)) return
+    if (!single) this.#openStreams--
+    this.#host.settled()
   }
 
   #readMetadata(payload: RawPayload): RequestMetadata {
@@ -254,6 +295,7 @@ export class RSocketResponder implements ResponderContext {
     })
     if (this.#streams === NO_STREAMS) this.#streams = new Map()
     this.#streams.set(streamId, stream)
+    if (!single) this.#openStreams++
     if (message.deadline !== undefined) {
       stream.deadline = this.#host.timer.now() + message.deadline
       this.#host.timer.wakeAt(stream.deadline)

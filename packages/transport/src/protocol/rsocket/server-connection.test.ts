@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import fc from 'fast-check'
 import type { Connection } from '../../dispatch.ts'
+import { NO_LIMITS } from '../../limits/server-limits.ts'
 import { describeFrames } from '../../testing/describe-frames.ts'
 import { FakeOutput, FakeTimer } from '../../testing/peer.ts'
 import { frame, metadata, route, setup, uint24, uint32 } from '../../testing/rsocket-frames.ts'
@@ -40,6 +41,7 @@ function open(change: Partial<RSocketServerOptions> = {}): RSocketServerConnecti
     handshakeTimeout: 0,
     metadataReader: (mimeType) => new MetadataReader(mimeType),
     resumable: undefined,
+    limits: NO_LIMITS,
     ...change
   })
   timer.wake = (now) => connection.wake(now)

@@ -3,6 +3,7 @@ import type { Caller } from '../../call.ts'
 import type { Codec } from '../../codec/codec.ts'
 import { Codecs, hasCodec, knownMimeTypes } from '../../codec/codecs.ts'
 import type { Connection, Dispatcher } from '../../dispatch.ts'
+import type { SharedLimits } from '../../limits/server-limits.ts'
 import type { Logger } from '../../logger.ts'
 import { isThenable } from '../../result.ts'
 import type { Output, ProtocolConnection, Timer } from '../connection.ts'
@@ -30,9 +31,13 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
   protected override responder: RSocketResponder | undefined
   readonly #options: RSocketServerOptions
   #state: 'awaiting setup' | 'authenticating' | 'open' | 'draining' | 'handed over' = 'awaiting setup'
+  #drainReason = ''
   #granter: LeaseGranter | undefined
+  /** Nothing could be granted; waits for the server to have room. */
+  #waitsForRoom = false
   #heldLease: HeldLease | undefined
   readonly codecs = new Codecs()
+  readonly limits: SharedLimits
   /** From SETUP, as soon as it is accepted. */
   dataMimeType = ''
   metadata!: MetadataReader
@@ -45,6 +50,7 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
   constructor(options: RSocketServerOptions) {
     super(options)
     this.#options = options
+    this.limits = options.limits
     const { handshakeTimeout, timer } = options
     this.#setUpBefore = handshakeTimeout > 0 ? timer.now() + handshakeTimeout : Number.POSITIVE_INFINITY
     if (handshakeTimeout > 0) timer.wakeAt(this.#setUpBefore)
@@ -105,10 +111,11 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
     this.#reject(code, `The connection was not set up within handshakeTimeout (${handshakeTimeout} ms)`)
   }
 
-  drain(): boolean {
+  drain(reason = 'The server is stopping'): boolean {
     if (this.#state !== 'open') return this.#state === 'draining'
     this.#state = 'draining'
-    writeError(this.bytes, 0, ErrorCode.CONNECTION_CLOSE, 'The server is stopping')
+    this.#drainReason = reason
+    writeError(this.bytes, 0, ErrorCode.CONNECTION_CLOSE, reason)
     this.output?.committed()
     return true
   }
@@ -128,6 +135,9 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
   end(reason?: Error): void {
     if (this.resumption !== undefined) this.#options.resumable?.forget(this.resumption.token)
     this.ended = true
+    if (this.#granter !== undefined && this.limits.admission !== undefined)
+      this.limits.admission.leaseHolders--
+    this.#granter = undefined
     this.#options.timer.stop()
     this.bytes.reset()
     this.requester?.close(true, reason)
@@ -225,6 +235,13 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
     if (setup.keepaliveInterval === 0 || setup.maxLifetime === 0) {
       return this.#reject(ErrorCode.INVALID_SETUP, 'Keepalive interval and lifetime must be more than 0 ms')
     }
+    const { maxHeaderSize } = this.limits
+    const headerSize = setup.metadata?.length ?? 0
+    if (headerSize > maxHeaderSize) {
+      const reason = `The metadata of SETUP has ${headerSize} bytes; maxHeaderSize allows ${maxHeaderSize}`
+      this.limits.refused('headers', reason)
+      return this.#reject(ErrorCode.INVALID_SETUP, reason)
+    }
     if (setup.resumeToken !== undefined) {
       const { resumable } = this.#options
       const refusal =
@@ -320,21 +337,48 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
     // "If the server accepts the SETUP frame, it MUST send a LEASE frame if it set the L flag."
     if (lease === undefined) return send(MAX_UINT31, MAX_UINT31)
     this.#granter = new LeaseGranter(lease, () => timer.now(), send)
+    if (this.limits.admission !== undefined) this.limits.admission.leaseHolders++
     this.#grant()
   }
 
   #grant(): void {
     if (this.#granter === undefined || this.#state !== 'open') return
-    this.#granter.grant(this.inFlight)
-    this.#options.timer.wakeAt(this.#granter.renewAt)
+    const { admission } = this.limits
+    const room = admission?.share ?? Number.POSITIVE_INFINITY
+    this.#granter.grant(this.inFlight, room)
+    if (room === 0) this.#grantWhenFree()
+    // In the past: nothing could be granted, and what ends or becomes free grants again.
+    const { renewAt } = this.#granter
+    if (renewAt > this.#options.timer.now()) this.#options.timer.wakeAt(renewAt)
+  }
+
+  #grantWhenFree(): void {
+    if (this.#waitsForRoom) return
+    this.#waitsForRoom = true
+    this.limits.admission?.whenFree(() => {
+      this.#waitsForRoom = false
+      this.#grant()
+    })
   }
 
   refuse(): string | undefined {
-    if (this.#state === 'draining') return 'The server is stopping'
+    if (this.#state === 'draining') return this.#drainReason
+    const refusal = this.#refusal()
+    if (refusal !== undefined) this.limits.refused('requests', refusal)
+    return refusal
+  }
+
+  #refusal(): string | undefined {
     const { lease } = this.#options
-    if (this.#granter !== undefined) return this.#granter.take() ? undefined : 'No lease covers the request'
-    if (lease === undefined || this.inFlight < lease.concurrency) return undefined
-    return `${lease.concurrency} requests of this connection are in flight already`
+    if (this.#granter !== undefined) {
+      if (!this.#granter.take()) return 'No lease covers the request'
+    } else if (lease !== undefined && this.inFlight >= lease.concurrency)
+      return `${lease.concurrency} requests of this connection are in flight already`
+    const { admission } = this.limits
+    if (admission === undefined || admission.room > 0) return undefined
+    // The request has used up what it was granted.
+    this.#grant()
+    return admission.refusal()
   }
 }
 

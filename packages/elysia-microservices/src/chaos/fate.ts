@@ -1,0 +1,66 @@
+/** Decides which messages are hit by which fault. Pure: the same seed and the same messages, the same faults. */
+import type { RpcErrorInit } from '@elysia-microservices/transport'
+import { patternList } from '../router/handler-pattern.ts'
+import { PatternRouter } from '../router/pattern-router.ts'
+import type { Rule } from './options.ts'
+
+/** What happens to one message. */
+export interface Fault {
+  /** Milliseconds that pass first. */
+  readonly latency: number
+  readonly error: RpcErrorInit | undefined
+  readonly drop: boolean
+}
+
+interface Chance {
+  readonly rule: Rule
+  readonly matches: (route: string | undefined) => boolean
+  readonly next: () => number
+}
+
+/** The chances of all rules, from one seed. */
+export class Fate {
+  readonly #chances: readonly Chance[]
+
+  constructor(seed: number, rules: readonly Rule[]) {
+    this.#chances = rules.map((rule, index) => ({
+      rule,
+      matches: matcherOf(rule),
+      // A rule of its own chance: what hits its nth message does not hang on other rules and their messages.
+      next: randomNumbers(Math.imul(seed ^ (index + 1), 0x9e3779b1) ^ Math.floor(seed / 2 ** 32))
+    }))
+  }
+
+  /** What happens to the next message of a route; `undefined`: nothing. */
+  of(route: string | undefined): Fault | undefined {
+    let fault: Fault | undefined
+    for (const { rule, matches, next } of this.#chances) {
+      if (!matches(route)) continue
+      // Two numbers for each message, needed or not, so that all rules keep count.
+      const hit = next() < rule.probability
+      const within = next()
+      if (!hit || fault !== undefined) continue
+      const [least, most] = rule.latency
+      fault = { latency: least + (most - least) * within, error: rule.error, drop: rule.drop }
+    }
+    return fault
+  }
+}
+
+function matcherOf({ patterns }: Rule): Chance['matches'] {
+  if (patterns === undefined) return () => true
+  const router = new PatternRouter<true>()
+  for (const pattern of patternList(patterns)) router.getOrAdd(pattern, () => true)
+  return (route) => router.exact(route) !== undefined || router.inexact(route) !== undefined
+}
+
+/** Numbers from 0 to 1, without 1 (the generator "mulberry32", public domain). */
+export function randomNumbers(seed: number): () => number {
+  let state = seed | 0
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

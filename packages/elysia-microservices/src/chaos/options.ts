@@ -1,0 +1,86 @@
+/** What faults a service injects into its own messages, as its user says it and as it is used. */
+import { type RpcErrorInit, ValidationError } from '@elysia-microservices/transport'
+import { type Patterns, parsePattern, patternList } from '../router/handler-pattern.ts'
+
+/** One kind of fault. It must have at least one of `latency`, `error` and `drop`; they may stand together. */
+export interface ChaosRule {
+  /** The messages it is for, in any form a handler's pattern has. Default: all. */
+  readonly pattern?: Patterns | undefined
+  /** How likely each of them is hit: from 0 to 1. */
+  readonly probability: number
+  /** Milliseconds that the message waits before anything else happens: as many, or from the first to the second. */
+  readonly latency?: number | readonly [least: number, most: number] | undefined
+  /**
+   * The caller gets an error, the handler is not called. `true`: with code `CHAOS`; text: with that message as
+   * well. An event is left out, which is logged.
+   */
+  readonly error?: boolean | string | RpcErrorInit | undefined
+  /** The connection is cut off when the handler is called: the work is done, and its answer is lost. */
+  readonly drop?: boolean | undefined
+}
+
+/** Options of `chaos`. */
+export interface ChaosOptions {
+  /**
+   * A whole number from which all chance comes: with the same seed, the same messages of a rule are hit, counted
+   * from the start of the service. Default: one by chance, which the log tells.
+   */
+  readonly seed?: number | undefined
+  /** The first rule that hits a message counts. */
+  readonly rules: readonly ChaosRule[]
+  /** Takes faults where `NODE_ENV` is `'production'` too. Default: `false`. */
+  readonly allowInProduction?: boolean | undefined
+}
+
+const DEFAULT_ERROR = { code: 'CHAOS', message: 'An error that the option chaos has injected' }
+
+/** A rule with everything filled in. */
+export interface Rule {
+  readonly patterns: Patterns | undefined
+  readonly probability: number
+  readonly latency: readonly [number, number]
+  readonly error: RpcErrorInit | undefined
+  readonly drop: boolean
+}
+
+/** @throws {ValidationError} something is not what it must be, or this is production */
+export function checkChaos(options: ChaosOptions): {
+  readonly seed: number
+  readonly rules: readonly Rule[]
+} {
+  if (process.env['NODE_ENV'] === 'production' && options.allowInProduction !== true) {
+    const expected = "nothing where NODE_ENV is 'production', unless allowInProduction is true"
+    throw new ValidationError('options.chaos', expected, options)
+  }
+  const { seed = Math.floor(Math.random() * 2 ** 32), rules } = options
+  if (!Number.isSafeInteger(seed)) throw new ValidationError('options.chaos.seed', 'a whole number', seed)
+  if (!Array.isArray(rules)) throw new ValidationError('options.chaos.rules', 'a list of rules', rules)
+  return {
+    seed,
+    rules: rules.map((rule: ChaosRule, index) => checkRule(rule, `options.chaos.rules[${index}]`))
+  }
+}
+
+function checkRule(rule: ChaosRule, path: string): Rule {
+  const { pattern, probability, drop = false } = rule
+  if (!(probability >= 0 && probability <= 1))
+    throw new ValidationError(`${path}.probability`, 'a number from 0 to 1', probability)
+  if (pattern !== undefined) for (const one of patternList(pattern)) parsePattern(one)
+  const latency = checkLatency(rule.latency, `${path}.latency`)
+  const error = errorOf(rule.error)
+  if (latency[1] === 0 && error === undefined && !drop)
+    throw new ValidationError(path, 'a rule with latency, error or drop', rule)
+  return { patterns: pattern, probability, latency, error, drop }
+}
+
+function checkLatency(latency: ChaosRule['latency'] = 0, path: string): readonly [number, number] {
+  const [least, most] = typeof latency === 'number' ? [latency, latency] : latency
+  if (least >= 0 && most >= least && most < 2 ** 31) return [least, most]
+  throw new ValidationError(path, 'milliseconds, or [least, most] milliseconds', latency)
+}
+
+function errorOf(error: ChaosRule['error']): RpcErrorInit | undefined {
+  if (error === undefined || error === false) return undefined
+  if (error === true) return DEFAULT_ERROR
+  return typeof error === 'string' ? { ...DEFAULT_ERROR, message: error } : error
+}

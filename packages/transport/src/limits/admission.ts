@@ -1,0 +1,110 @@
+/**
+ * How much work all connections of a server have under way, and whether more may begin. Counts what takes
+ * more than a turn; a handler that answers at once is never in flight. Work counts until its handler has
+ * ended, also when its caller has given up: a slot that a timeout frees would be filled while the handler
+ * still runs, and callers that ask again would add work without bound.
+ */
+import type { Dispatcher } from '../dispatch.ts'
+import type { AdaptiveConcurrency } from './adaptive-concurrency.ts'
+import { CountingDispatcher, type WorkCounter } from './counting-dispatcher.ts'
+
+/** What limits a server's work. */
+export interface AdmissionOptions {
+  /** Requests, events and streams in flight; 0 for no limit. */
+  readonly maxTotalInFlight: number
+  /** Limits requests and events, but not streams: how long those live says nothing about load. */
+  readonly adaptive: AdaptiveConcurrency | undefined
+  /** Milliseconds, of a clock that never goes back. */
+  now(): number
+}
+
+/** Lets work begin, or not. */
+export class Admission implements WorkCounter {
+  readonly #options: AdmissionOptions
+  #requests = 0
+  #streams = 0
+  #waiting: (() => void)[] = []
+  #wakeAsked = false
+  /** Connections that are granted leases: they share what is free. */
+  leaseHolders = 0
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options
+  }
+
+  /** Requests, events and streams in flight. */
+  get inFlight(): number {
+    return this.#requests + this.#streams
+  }
+
+  /** Connections that wait for room. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  /** Pieces of work that may begin now; 0 if none may. */
+  get room(): number {
+    const { maxTotalInFlight, adaptive } = this.#options
+    const total = maxTotalInFlight === 0 ? Number.POSITIVE_INFINITY : maxTotalInFlight - this.inFlight
+    return Math.max(0, adaptive === undefined ? total : Math.min(total, adaptive.limit - this.#requests))
+  }
+
+  /** What a connection with leases may be granted: its share of what is free, at least one if there is any. */
+  get share(): number {
+    return Math.ceil(this.room / Math.max(1, this.leaseHolders))
+  }
+
+  /** Why nothing may begin now; `undefined` if something may. */
+  refusal(): string | undefined {
+    if (this.room > 0) return undefined
+    const { maxTotalInFlight } = this.#options
+    return maxTotalInFlight > 0 && this.inFlight >= maxTotalInFlight
+      ? `The server is busy: as many requests as maxTotalInFlight allows (${maxTotalInFlight}) are in flight`
+      : `The server is busy: ${this.#requests} requests are in flight, as many as it can serve in good time`
+  }
+
+  /** Calls `resume` once, in a later turn, when there is room. Those who wait longest are called first. */
+  whenFree(resume: () => void): void {
+    this.#waiting.push(resume)
+    if (this.room > 0) this.#askWake()
+  }
+
+  /** Counts what a dispatcher has under way. */
+  around(dispatcher: Dispatcher): Dispatcher {
+    return new CountingDispatcher(dispatcher, this)
+  }
+
+  began(): void {
+    this.#requests++
+    this.#options.adaptive?.began(this.#options.now())
+  }
+
+  ended(): void {
+    this.#requests--
+    this.#options.adaptive?.ended(this.#options.now())
+    this.#askWake()
+  }
+
+  streamBegan(): void {
+    this.#streams++
+  }
+
+  streamEnded(): void {
+    this.#streams--
+    this.#askWake()
+  }
+
+  /** A microtask: work may end in the middle of a turn of the connection that would go on. */
+  #askWake(): void {
+    if (this.#wakeAsked || this.#waiting.length === 0) return
+    this.#wakeAsked = true
+    queueMicrotask(() => this.#wake())
+  }
+
+  #wake(): void {
+    this.#wakeAsked = false
+    // Those who find no room again wait behind the others; they are not called twice in one go.
+    let left = this.#waiting.length
+    while (left-- > 0 && this.room > 0) this.#waiting.shift()?.()
+  }
+}
