@@ -11,7 +11,10 @@ export interface MicroserviceServerOptions extends TcpServerOptions {
   readonly drain?: number | undefined
 }
 
-/** Options of `MicroserviceClient`. A key that is `undefined` has its default. */
+/**
+ * Options of `MicroserviceClient`. A key that is `undefined` has its default, which is that of the transport's
+ * client, but for `reconnect` and `retry`: false, as in Nest.
+ */
 export interface MicroserviceClientOptions extends TcpClientOptions {}
 
 /** What `status` of server and client tells. */

@@ -10,6 +10,8 @@ import type { Authenticate } from '../protocol/rsocket/options.ts'
 import { RESUME_DEFAULTS, type ResumeOptions } from '../protocol/rsocket/resume.ts'
 import { nativeSockets } from '../socket/index.ts'
 import type { SocketRuntime } from '../socket/socket.ts'
+import { atLeast, defined } from './check-option.ts'
+import type { ResilienceOptions } from './resilience-options.ts'
 
 /** Options that both ends have. A key that is `undefined` has its default. */
 export interface TcpOptions {
@@ -65,7 +67,7 @@ export interface TcpServerOptions extends TcpOptions {
 }
 
 /** Options of a TCP client. */
-export interface TcpClientOptions extends TcpOptions {
+export interface TcpClientOptions extends TcpOptions, ResilienceOptions {
   /** What to speak: `'rsocket'`, or `'nest'`, the wire of NestJS 12. Default: `'rsocket'`. */
   readonly protocol?: 'rsocket' | 'nest' | undefined
   /**
@@ -94,8 +96,14 @@ export interface TcpClientOptions extends TcpOptions {
   readonly dispatcher?: Dispatcher | undefined
 }
 
-/** Options that stay `undefined` when they are not given. */
-type Optional = 'onMetadataPush' | 'authenticate' | 'credentials' | 'dispatcher' | 'resume'
+/** Options that stay `undefined` when they are not given, or are checked elsewhere. */
+type Optional =
+  | 'onMetadataPush'
+  | 'authenticate'
+  | 'credentials'
+  | 'dispatcher'
+  | 'resume'
+  | keyof ResilienceOptions
 type Defaults<Options> = {
   readonly [Key in Exclude<keyof Options, Optional>]-?: NonNullable<Options[Key]>
 } & {
@@ -207,16 +215,4 @@ function checked<Options extends Defaults<TcpOptions>>(options: Options): Option
   return options.maxSendBufferSize === 0
     ? { ...options, maxSendBufferSize: Number.POSITIVE_INFINITY }
     : options
-}
-
-function atLeast(least: number, name: string, value: number): void {
-  if (typeof value === 'number' && value >= least) return
-  throw new ValidationError(`options.${name}`, `a number, ${least} or more`, value)
-}
-
-function defined<Options extends object>(
-  options: Options
-): { [Key in keyof Options]: NonNullable<Options[Key]> } {
-  const entries = Object.entries(options).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as { [Key in keyof Options]: NonNullable<Options[Key]> }
 }
