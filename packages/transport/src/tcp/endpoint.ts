@@ -93,8 +93,7 @@ export class Endpoint implements Candidate {
     if (this.#link !== undefined || this.#pause !== undefined) return
     const delay = backoffDelay(this.#reconnect, this.#attempts++, Math.random())
     this.#owner.pausing(this, this.#attempts, delay)
-    // A client whose server is gone does not keep its process alive; calls that wait do.
-    this.#pause = setTimeout(() => this.connect(true), delay).unref()
+    this.#pause = setTimeout(() => this.connect(true), delay)
   }
 
   /** The server is no longer one of the service's: calls in flight end, then the connection does. */
