@@ -64,7 +64,7 @@ function connections(of: UntypedClient, count: number): Promise<void> {
   })
 }
 
-/** Calls without a pause until it is told to stop; gives what went wrong. */
+/** Calls one after the other until it is told to stop; gives what went wrong. */
 function load(of: UntypedClient, options = {}) {
   let running = true
   let answered = 0
@@ -76,6 +76,8 @@ function load(of: UntypedClient, options = {}) {
         (value) => (value === data ? answered++ : failures.push(value)),
         (error: unknown) => failures.push(error)
       )
+      // Leaves the processors to the servers that start.
+      await new Promise((resolve) => setTimeout(resolve, 1))
     }
   })
   return async () => {
