@@ -15,7 +15,7 @@ import type { Notices } from './notices.ts'
 import type { clientOptions } from './options.ts'
 import type { CheckedResilience } from './resilience-options.ts'
 import { isEndpointFailure, RetryPolicy } from './retry-policy.ts'
-import { UNTIL_CONNECTED, WaitingCalls } from './waiting-calls.ts'
+import { closedError, UNTIL_CONNECTED, WaitingCalls } from './waiting-calls.ts'
 
 /** Makes the protocol of a connection. */
 export type MakeProtocol = (timer: Timer, goingAway: () => void, recover: Recover) => ClientProtocol
@@ -243,9 +243,4 @@ export class Pool implements EndpointOwner {
     this.#waiting.close(closedError)
     await this.#endpoints.end()
   }
-}
-
-/** The error of calls after `close()`. */
-export function closedError(): ConnectionError {
-  return new ConnectionError('The client is closed; make a new one with connect()', false)
 }

@@ -94,3 +94,8 @@ export class WaitingCalls implements CallHome {
     call.fail(error)
   }
 }
+
+/** The error of calls after `close()`. */
+export function closedError(): ConnectionError {
+  return new ConnectionError('The client is closed; make a new one with connect()', false)
+}
