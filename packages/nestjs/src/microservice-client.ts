@@ -161,7 +161,9 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
         listeners.emit('error', error)
       }
     })
-    return { transport: new TcpClient({ ...this.#options, sockets }), listeners }
+    // As Nest's own client: connected to when somebody calls, and what fails has failed, unless asked otherwise.
+    const { reconnect = false, retry = false } = this.#options
+    return { transport: new TcpClient({ ...this.#options, reconnect, retry, sockets }), listeners }
   }
 
   #tellDisconnected(): void {

@@ -47,6 +47,11 @@ export class MicroserviceContext extends ContextWithoutSocket {
     return this.#message.deadline
   }
 
+  /** Milliseconds that are left of the deadline, 0 if it has passed; `undefined` if the caller did not say. */
+  get remaining(): number | undefined {
+    return this.#message.remaining
+  }
+
   /** Whether the caller waits for an answer. */
   get kind(): 'request' | 'event' {
     return this.#message.kind

@@ -15,7 +15,10 @@ export interface MicroserviceServerOptions extends TcpServerOptions {
   readonly tlsOptions?: TlsServerOptions | undefined
 }
 
-/** Options of `MicroserviceClient`. A key that is `undefined` has its default. */
+/**
+ * Options of `MicroserviceClient`. A key that is `undefined` has its default, which is that of the transport's
+ * client, but for `reconnect` and `retry`: false, as in Nest.
+ */
 export interface MicroserviceClientOptions extends TcpClientOptions {
   /** Nest's name of `tls`. */
   readonly tlsOptions?: TlsClientOptions | undefined

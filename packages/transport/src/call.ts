@@ -13,6 +13,26 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** Text that travels with the request; a handler finds it in its `headers`. */
   readonly headers?: Headers
+  /**
+   * Running it twice does no harm: the call is made again when its connection is lost, even if it may have run.
+   * Default: false.
+   */
+  readonly idempotent?: boolean
+  /** With several endpoints: calls of one key go to one endpoint, as long as it can take them. */
+  readonly stickyKey?: string
+  /**
+   * The message that is being handled: the call has what is left of its time, and is given up with it.
+   * Default: the call's own time only.
+   */
+  readonly within?: HandledMessage
+}
+
+/** What a call takes over from the message that it is made for. */
+export interface HandledMessage {
+  /** Milliseconds that are left until the message's caller gives up; `undefined` if it does not say. */
+  readonly remaining: number | undefined
+  readonly signal?: AbortSignal
+  readonly kind?: 'request' | 'event'
 }
 
 /** What a stream may say beside pattern and data. */
@@ -46,7 +66,7 @@ export interface Caller {
   /** All values of the answer. */
   stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall
   /** Sends an event. Resolves once it is handed to the connected socket: nobody answers an event. */
-  emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers'>): Promise<void>
+  emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers' | 'stickyKey'>): Promise<void>
   /**
    * Sends metadata about the connection (RSocket's METADATA_PUSH), which nobody answers. Only where the
    * protocol has it.

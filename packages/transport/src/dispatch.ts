@@ -66,6 +66,7 @@ export class IncomingMessage<Data = unknown> {
   readonly kind: 'request' | 'event'
   /** Milliseconds the caller waits, counted from its sending; `undefined` if it does not say. */
   readonly deadline: number | undefined
+  readonly #expires: number
   #aborter: AbortController | undefined
   #release: (() => void) | undefined
   #ended = false
@@ -87,6 +88,7 @@ export class IncomingMessage<Data = unknown> {
     this.connection = connection
     this.kind = kind
     this.deadline = deadline
+    this.#expires = deadline === undefined ? 0 : performance.now() + deadline
   }
 
   /** Kind of the transport the message came by. */
@@ -98,6 +100,11 @@ export class IncomingMessage<Data = unknown> {
   get headers(): Headers {
     const { metadata } = this
     return typeof metadata === 'object' && metadata !== null ? (metadata as Headers) : NO_HEADERS
+  }
+
+  /** Milliseconds that are left of the deadline, 0 if it has passed; `undefined` if the caller does not say. */
+  get remaining(): number | undefined {
+    return this.deadline === undefined ? undefined : Math.max(0, this.#expires - performance.now())
   }
 
   /**

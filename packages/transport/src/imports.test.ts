@@ -13,7 +13,8 @@ const LAYERS: readonly [string, RegExp][] = [
   ['the protocols', /^protocol\/(nest|rsocket)\//],
   ['what protocols share', /^protocol\//],
   ['limits', /^limits\//],
-  ['the interfaces', /^(dispatch|call|result|failure|transport)\./],
+  ['balancing', /^balance\//],
+  ['the interfaces', /^(dispatch|call|client-event|result|failure|transport)\./],
   ['codecs', /^codec\//],
   ['bytes', /^bytes\//],
   ['sockets', /^socket\//],
@@ -60,11 +61,11 @@ describe('imports', () => {
     assert.deepEqual(across, [])
   })
 
-  it('bring no sockets, timers or processes into protocols and codecs', () => {
+  it('bring no sockets, timers or processes into protocols, codecs and balancing', () => {
     const forbidden =
       /\b(setTimeout|setInterval|setImmediate|queueMicrotask|process|performance|Bun)\b[.(]|node:(net|tls|fs|timers)/
     const offenders = files
-      .filter((file) => /^(protocol|codec|bytes)\//.test(file))
+      .filter((file) => /^(protocol|codec|bytes|balance)\//.test(file))
       .filter((file) =>
         forbidden.test(readFileSync(join(src, file), 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, ''))
       )

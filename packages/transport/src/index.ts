@@ -1,7 +1,15 @@
 /** The public interface of the transport. What is not listed here does not exist for users. */
 
 // For users
-export type { Caller, CallOptions, CallReceiver, StreamCall, StreamOptions } from './call.ts'
+export type {
+  Caller,
+  CallOptions,
+  CallReceiver,
+  HandledMessage,
+  StreamCall,
+  StreamOptions
+} from './call.ts'
+export type { ClientEvent, ClientListener, ClientStatus } from './client-event.ts'
 export type { Headers } from './dispatch.ts'
 // For other packages and for those who write a transport or a dispatcher
 export { type Connection, type Dispatcher, IncomingMessage, NO_HANDLER } from './dispatch.ts'
@@ -55,6 +63,13 @@ export type {
 export { TlsFailure, type TlsFailureCode } from './socket/tls-failure.ts'
 export { TcpClient } from './tcp/client.ts'
 export type { TcpClientOptions, TcpOptions } from './tcp/options.ts'
+export type {
+  EjectOptions,
+  ReconnectOptions,
+  ResilienceOptions,
+  RetryBudget,
+  RetryOptions
+} from './tcp/resilience-options.ts'
 export type { Source } from './tcp/security-options.ts'
 export { TcpServer } from './tcp/server.ts'
 export type { TcpServerOptions } from './tcp/server-options.ts'

@@ -101,9 +101,10 @@ export class Session implements SocketListener, Output, Connection {
   // ── what the protocol sends ──────────────────────────────────────────────────────────────────────────
 
   send(text: string): void {
+    // Counted even if it goes nowhere: a stream must leave the turn in which it can learn that its peer is gone.
+    this.#streamed += text.length
     if (this.#ending) return
     this.#outbox += text
-    this.#streamed += text.length
     if (this.#outbox.length >= WRITE_SIZE) this.flush()
     else if (!this.#reading) this.#askFlush()
   }
@@ -118,7 +119,10 @@ export class Session implements SocketListener, Output, Connection {
 
   committed(): void {
     const bytes = this.#bytes as ByteWriter
-    if (this.#ending) return bytes.reset()
+    if (this.#ending) {
+      this.#streamed += bytes.length
+      return bytes.reset()
+    }
     if (bytes.length >= WRITE_SIZE) this.flush()
     else if (!this.#reading) this.#askFlush()
   }

@@ -3,6 +3,7 @@
  * with its dispatcher; a client opens a client transport and calls.
  */
 import type { Caller } from './call.ts'
+import type { ClientListener, ClientStatus } from './client-event.ts'
 import type { Dispatcher } from './dispatch.ts'
 
 /** How a server stops. */
@@ -19,8 +20,11 @@ export interface ServerTransport {
   stop(options?: StopOptions): Promise<void>
 }
 
-/** The calling side. It connects when it is first needed, and again when a connection was lost. */
+/** The calling side. It connects when it is first needed, and again when a connection is lost. */
 export interface ClientTransport extends Caller {
+  readonly status: ClientStatus
+  /** Tells a listener what happens from now on. Returns the function that ends it. */
+  onEvent(listener: ClientListener): () => void
   /** Connects now. Rejects with a `ConnectionError` if it cannot. */
   connect(): Promise<void>
   /** Closes; calls that still wait fail with a `ConnectionError`. Resolves when all is closed. */

@@ -1,6 +1,8 @@
 /** `connect()`: the client of a service. */
 import {
   type CallOptions,
+  type ClientListener,
+  type ClientStatus,
   type ClientTransport,
   type Pattern,
   TcpClient,
@@ -34,6 +36,24 @@ class TransportClient implements UntypedClient {
 
   constructor(transport: ClientTransport) {
     this.#transport = transport
+  }
+
+  get status(): Observable<ClientStatus> {
+    return new Observable((subscriber) => {
+      const tell = (status: ClientStatus) => {
+        subscriber.next(status)
+        if (status === 'closed') subscriber.complete()
+      }
+      const stop = this.#transport.onEvent((event) => {
+        if (event.type === 'status') tell(event.status)
+      })
+      tell(this.#transport.status)
+      return stop
+    })
+  }
+
+  onEvent(listener: ClientListener): () => void {
+    return this.#transport.onEvent(listener)
   }
 
   connect(): Promise<void> {

@@ -67,7 +67,7 @@ export function callOptions<Context extends RequestContext>(
     timeoutHeader = DEFAULTS.timeoutHeader,
     headers
   }: ForwardOptions<Context> = {}
-): Required<CallOptions> {
+): Required<Pick<CallOptions, 'timeout' | 'signal' | 'headers'>> {
   const { request } = context
   return {
     timeout: timeoutHeader === false ? timeout : shorter(timeout, timeoutHeader, request.headers),

@@ -58,6 +58,10 @@ export class MessageContext implements Message {
     return this.#message.deadline
   }
 
+  get remaining(): number | undefined {
+    return this.#message.remaining
+  }
+
   get kind(): 'request' | 'event' {
     return this.#message.kind
   }

@@ -176,6 +176,7 @@ describe('a pipeline', () => {
       'metadata',
       'signal',
       'deadline',
+      'remaining',
       'kind',
       'connection',
       'transport'

@@ -15,6 +15,8 @@ export interface Message<Data = unknown, HeaderValues = Headers> {
   readonly signal: AbortSignal
   /** Milliseconds the caller waits, counted from its sending; `undefined` if it does not say. */
   readonly deadline: number | undefined
+  /** Milliseconds that are left of the deadline, 0 if it has passed; `undefined` if the caller does not say. */
+  readonly remaining: number | undefined
   /** Whether the caller waits for an answer. */
   readonly kind: 'request' | 'event'
   /** The connection the message came on. */

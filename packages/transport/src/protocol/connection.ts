@@ -4,6 +4,7 @@
  */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import type { Caller } from '../call.ts'
+import type { CallHome, PendingCall } from './pending-call.ts'
 
 /** One connection as its protocol sees it: chunks in, calls out. */
 export interface ProtocolConnection {
@@ -35,13 +36,26 @@ export interface ProtocolConnection {
   close(reason?: Error): void
 }
 
+/** Makes the calls of a connection. */
+export interface Requester extends Caller, CallHome {
+  /** Sends a call: a new one, or one that has failed with another requester. */
+  start(call: PendingCall): void
+  /** Calls made so far. */
+  readonly started: number
+}
+
 /** The side of a protocol that connects and calls. */
 export interface ClientProtocol extends ProtocolConnection {
   /** Takes calls from the moment the connection is being made. */
-  readonly caller: Caller
+  readonly caller: Requester
   /** The socket is connected: what has waited for it leaves. */
   open(output: Output): void
   wake(now: number): void
+  /**
+   * Asks the other side for a sign of life; resolves when it comes, never if it does not. `undefined` where the
+   * protocol has none.
+   */
+  confirm?(): Promise<void>
   /** The socket is lost. True if the connection waits for another, which is given to `open`. */
   lost?(): boolean
 }

@@ -29,6 +29,11 @@ export class StreamTable<Call extends TableEntry> {
     this.#last = last
   }
 
+  /** The number given last; how many calls there were, while numbering has not started again. */
+  get last(): number {
+    return this.#last
+  }
+
   /** How many calls wait. */
   get size(): number {
     return this.#size

@@ -1,104 +1,121 @@
-/** The TCP client: one connection, made when it is first needed and again after it was lost. */
+/** The TCP client: connections to one endpoint or several, made when they are first needed, and again when lost. */
 import type { CallOptions, CallReceiver, StreamCall, StreamOptions } from '../call.ts'
+import type { ClientListener, ClientStatus } from '../client-event.ts'
 import type { Connection } from '../dispatch.ts'
-import { ConnectionError, ValidationError } from '../errors.ts'
+import { ValidationError } from '../errors.ts'
 import type { Pattern } from '../pattern.ts'
 import type { ClientProtocol, Timer } from '../protocol/connection.ts'
 import { NestRequester } from '../protocol/nest/requester.ts'
+import { PendingRequest, PendingStream, type Recover } from '../protocol/pending-call.ts'
 import { RSocketClientConnection } from '../protocol/rsocket/client-connection.ts'
 import type { ClientTransport } from '../transport.ts'
-import { Link } from './link.ts'
+import { inheritedOptions } from './inherited-options.ts'
+import { Notices } from './notices.ts'
 import { CLIENT_DEFAULTS, clientOptions, type TcpClientOptions } from './options.ts'
+import { Pool } from './pool.ts'
+import { resilienceOptions } from './resilience-options.ts'
 
-/** Calls a server over TCP. */
+/** Calls servers over TCP. */
 export class TcpClient implements ClientTransport {
   readonly #options: ReturnType<typeof clientOptions>
-  #link: Link | undefined
-  #closing: Promise<void> | undefined
+  readonly #notices: Notices
+  readonly #pool: Pool
 
   /** @throws {ValidationError} an option is not what it must be */
   constructor(options: TcpClientOptions = {}) {
     this.#options = clientOptions(options)
+    this.#notices = new Notices(this.#options.logger)
+    if (options.onEvent !== undefined) this.#notices.listen(options.onEvent)
+    this.#pool = new Pool(
+      this.#options,
+      resilienceOptions(options),
+      this.#notices,
+      (timer, goingAway, recover) => this.#protocol(timer, goingAway, recover)
+    )
   }
 
-  async connect(): Promise<void> {
-    if (this.#closing !== undefined) throw closedError()
-    await this.#open().connected
+  get status(): ClientStatus {
+    return this.#notices.status
+  }
+
+  onEvent(listener: ClientListener): () => void {
+    return this.#notices.listen(listener)
+  }
+
+  connect(): Promise<void> {
+    return this.#pool.connect()
   }
 
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown> {
-    if (this.#closing !== undefined) return Promise.reject(closedError())
-    return this.#open().protocol.caller.request(pattern, data, options)
+    const { direct } = this.#pool
+    // One endpoint, connected: the call goes straight to its connection.
+    if (direct !== undefined && options?.within === undefined) {
+      return direct.protocol.caller.request(pattern, data, options)
+    }
+    return new Promise((resolve, reject) => {
+      const all = this.#inherited(pattern, options)
+      this.#pool.call(new PendingRequest(pattern, 'request', data, all, resolve, reject))
+    })
   }
 
   stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall {
-    if (this.#closing === undefined)
-      return this.#open().protocol.caller.stream(pattern, data, receiver, options)
-    receiver.error(closedError())
-    return { cancel() {}, request() {} }
+    const { direct } = this.#pool
+    if (direct !== undefined && options?.within === undefined) {
+      return direct.protocol.caller.stream(pattern, data, receiver, options)
+    }
+    try {
+      const all = this.#inherited(pattern, options)
+      const call = new PendingStream(pattern, data, receiver, all, options?.demand)
+      this.#pool.call(call)
+      return call.handle()
+    } catch (error) {
+      receiver.error(error as Error)
+      return { cancel() {}, request() {} }
+    }
   }
 
-  emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers'>): Promise<void> {
-    if (this.#closing !== undefined) return Promise.reject(closedError())
-    return this.#open().protocol.caller.emit(pattern, data, options)
+  emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers' | 'stickyKey'>): Promise<void> {
+    const { direct } = this.#pool
+    if (direct !== undefined) return direct.protocol.caller.emit(pattern, data, options)
+    return new Promise((resolve, reject) => {
+      this.#pool.call(new PendingRequest(pattern, 'event', data, options, () => resolve(), reject))
+    })
   }
 
   /**
-   * RSocket: sends metadata about the connection, which nobody answers.
+   * RSocket: sends metadata about the connection, which nobody answers. With several endpoints: about the
+   * first connection there is.
    * @throws {PayloadTooLargeError} it is longer than a frame
+   * @throws {ConnectionError} there is no connection
    * @throws {ValidationError} the client speaks Nest's wire, which has no such thing
    */
   pushMetadata(metadata: Uint8Array): void {
-    if (this.#closing !== undefined) throw closedError()
-    const { caller } = this.#open().protocol
+    const { caller } = this.#pool.anyLink().protocol
     if (caller.pushMetadata === undefined)
       throw new ValidationError('options.protocol', "'rsocket', to push metadata", this.#options.protocol)
     caller.pushMetadata(metadata)
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#end()
-    return this.#closing
+    return this.#pool.close()
   }
 
-  async #end(): Promise<void> {
-    const link = this.#link
-    if (link === undefined) return
-    link.end()
-    await link.closed
+  #inherited<Options extends CallOptions>(
+    pattern: Pattern,
+    options: Options | undefined
+  ): Options | undefined {
+    return options?.within === undefined ? options : inheritedOptions(pattern, options, this.#options.timeout)
   }
 
-  #open(): Link {
-    this.#link ??= this.#makeLink()
-    return this.#link
-  }
-
-  #makeLink(): Link {
-    const link: Link = new Link(
-      this.#options,
-      (timer) =>
-        this.#protocol(timer, () => {
-          // Calls in flight end on this connection, the next one makes another.
-          this.#forget(link)
-          link.drain()
-        }),
-      () => this.#forget(link)
-    )
-    return link
-  }
-
-  #forget(link: Link): void {
-    if (this.#link === link) this.#link = undefined
-  }
-
-  #protocol(timer: Timer, goingAway: () => void): ClientProtocol {
+  #protocol(timer: Timer, goingAway: () => void, recover: Recover): ClientProtocol {
     const options = this.#options
     return options.protocol === 'nest'
-      ? new NestRequester({ ...options, timer })
+      ? new NestRequester({ ...options, timer, recover })
       : new RSocketClientConnection({
           ...options,
           timer,
           goingAway,
+          recover,
           dataMimeType: options.codec,
           dispatcher: options.dispatcher,
           credentials: options.credentials,
@@ -113,8 +130,4 @@ const NO_CONNECTION: Connection = {
   remoteAddress: undefined,
   remotePort: undefined,
   onClose: () => () => {}
-}
-
-function closedError(): ConnectionError {
-  return new ConnectionError('The client is closed; make a new one with connect()', false)
 }

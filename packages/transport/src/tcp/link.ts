@@ -24,7 +24,7 @@ export class Link {
   /** Resolves when it is over, however it ended. */
   readonly closed: Promise<void>
   readonly #options: ReturnType<typeof clientOptions>
-  readonly #over: () => void
+  readonly #over: (reason: Error | undefined) => void
   #session: Session | undefined
   #attempt: AbortController | undefined
   #retry: ReturnType<typeof setTimeout> | undefined
@@ -34,12 +34,12 @@ export class Link {
 
   /**
    * Starts to connect.
-   * @param over is called when the connection has ended
+   * @param over is called when the connection is over, before its calls fail
    */
   constructor(
     options: ReturnType<typeof clientOptions>,
     makeProtocol: (timer: Timer) => ClientProtocol,
-    over: () => void
+    over: (reason: Error | undefined) => void
   ) {
     this.#options = options
     this.protocol = makeProtocol(new DeadlineTimer((now) => this.protocol.wake(now)))
@@ -47,8 +47,8 @@ export class Link {
     this.closed = new Promise((resolve) => {
       resolveClosed = resolve
     })
-    this.#over = () => {
-      over()
+    this.#over = (reason) => {
+      over(reason)
       resolveClosed()
     }
     this.connected = this.#connect().catch((cause: Error) => {
@@ -154,7 +154,8 @@ export class Link {
   }
 
   #finish(reason?: Error): void {
+    // First, so that calls that are made again do not come here.
+    this.#over(reason)
     this.protocol.close(reason)
-    this.#over()
   }
 }

@@ -8,6 +8,8 @@ import { MAX_FRAME_LENGTH } from '../protocol/rsocket/frame-type.ts'
 import { RESUME_DEFAULTS, type ResumeOptions } from '../protocol/rsocket/resume.ts'
 import { nativeSockets } from '../socket/index.ts'
 import type { SocketRuntime } from '../socket/socket.ts'
+import { atLeast, defined } from './check-option.ts'
+import type { ResilienceOptions } from './resilience-options.ts'
 import {
   type ClientSecurityOptions,
   checkClientTls,
@@ -46,7 +48,7 @@ export interface TcpOptions extends SecurityOptions {
 }
 
 /** Options of a TCP client. */
-export interface TcpClientOptions extends TcpOptions, ClientSecurityOptions {
+export interface TcpClientOptions extends TcpOptions, ClientSecurityOptions, ResilienceOptions {
   /** What to speak: `'rsocket'`, or `'nest'`, the wire of NestJS 12. Default: `'rsocket'`. */
   readonly protocol?: 'rsocket' | 'nest' | undefined
   /**
@@ -75,7 +77,7 @@ export interface TcpClientOptions extends TcpOptions, ClientSecurityOptions {
   readonly dispatcher?: Dispatcher | undefined
 }
 
-/** Options that stay `undefined` when they are not given. */
+/** Options that stay `undefined` when they are not given, or are checked elsewhere. */
 type Optional =
   | 'onMetadataPush'
   | 'authenticate'
@@ -86,6 +88,7 @@ type Optional =
   | 'tls'
   | 'allow'
   | 'concurrency'
+  | keyof ResilienceOptions
 /** Options with their defaults. */
 export type Defaults<Options> = {
   readonly [Key in Exclude<keyof Options, Optional>]-?: NonNullable<Options[Key]>
@@ -188,18 +191,4 @@ export function checked<Options extends Defaults<TcpOptions>>(options: Options):
   return options.maxSendBufferSize === 0
     ? { ...options, maxSendBufferSize: Number.POSITIVE_INFINITY }
     : options
-}
-
-/** @throws {ValidationError} the value is no number, or a smaller one */
-export function atLeast(least: number, name: string, value: number): void {
-  if (typeof value === 'number' && value >= least) return
-  throw new ValidationError(`options.${name}`, `a number, ${least} or more`, value)
-}
-
-/** The options that were given. */
-export function defined<Options extends object>(
-  options: Options
-): { [Key in keyof Options]: NonNullable<Options[Key]> } {
-  const entries = Object.entries(options).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as { [Key in keyof Options]: NonNullable<Options[Key]> }
 }

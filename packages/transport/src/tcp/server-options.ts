@@ -4,16 +4,8 @@ import type { AdaptiveConcurrencyOptions, ConcurrencyBounds } from '../limits/ad
 import { adaptiveOptions } from '../limits/server-limits.ts'
 import type { Authenticate } from '../protocol/rsocket/options.ts'
 import type { ResumeOptions } from '../protocol/rsocket/resume.ts'
-import {
-  atLeast,
-  type Checked,
-  checked,
-  DEFAULTS,
-  type Defaults,
-  defined,
-  resumeOptions,
-  type TcpOptions
-} from './options.ts'
+import { atLeast, defined } from './check-option.ts'
+import { type Checked, checked, DEFAULTS, type Defaults, resumeOptions, type TcpOptions } from './options.ts'
 import { checkAllow, checkServerTls, type ServerSecurityOptions } from './security-options.ts'
 
 /** Options of a TCP server. */

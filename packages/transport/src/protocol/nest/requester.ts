@@ -2,7 +2,7 @@
  * The asking side of Nest's TCP wire: calls in, frames out; reply packets in, answers out. One instance for
  * each connection, from the moment it is being made. Calls made before it is open wait here.
  */
-import type { Caller, CallOptions, CallReceiver, StreamCall, StreamOptions } from '../../call.ts'
+import type { CallOptions, CallReceiver, StreamCall, StreamOptions } from '../../call.ts'
 import {
   CanceledError,
   ConnectionError,
@@ -13,8 +13,8 @@ import {
 } from '../../errors.ts'
 import { type Pattern, routeOf } from '../../pattern.ts'
 import { isStream } from '../../result.ts'
-import type { ClientProtocol, Output, Timer } from '../connection.ts'
-import { type PendingCall, PendingRequest, PendingStream } from '../pending-call.ts'
+import type { ClientProtocol, Output, Requester, Timer } from '../connection.ts'
+import { type PendingCall, PendingRequest, PendingStream, type Recover } from '../pending-call.ts'
 import { StreamTable } from '../stream-table.ts'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
 import { eventPacket, parsePacket, requestHead, requestPacket, toJson } from './packet.ts'
@@ -29,6 +29,8 @@ export interface NestRequesterOptions {
   /** Milliseconds for a call that says nothing else; 0 for no limit. */
   readonly timeout: number
   readonly timer: Timer
+  /** Is asked before a call fails. Default: every call fails that cannot go on. */
+  readonly recover?: Recover | undefined
 }
 
 /** A frame that waits for the connection to be made. */
@@ -44,7 +46,7 @@ interface QueuedFrame {
 const MAX_HEADS = 1024
 
 /** Asks over one connection. */
-export class NestRequester implements ClientProtocol, Caller {
+export class NestRequester implements ClientProtocol, Requester {
   readonly #options: NestRequesterOptions
   readonly #frames: NestFrameDecoder
   readonly #calls = new StreamTable<PendingCall>(Number.MAX_SAFE_INTEGER)
@@ -59,8 +61,12 @@ export class NestRequester implements ClientProtocol, Caller {
     this.#frames = new NestFrameDecoder(options.maxBufferSize)
   }
 
-  get caller(): Caller {
+  get caller(): Requester {
     return this
+  }
+
+  get started(): number {
+    return this.#calls.last
   }
 
   get incomplete(): boolean {
@@ -89,28 +95,28 @@ export class NestRequester implements ClientProtocol, Caller {
 
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.#start(new PendingRequest(pattern, resolve, reject), data, options)
+      this.start(new PendingRequest(pattern, 'request', data, options, resolve, reject))
     })
   }
 
   stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall {
-    const call = new PendingStream(pattern, receiver, true)
-    this.#start(call, data, options)
-    return {
-      cancel: () => {
-        if (this.#calls.delete(call)) call.release()
-      },
-      // This wire has no demand: values come as fast as the server makes them.
-      request() {}
-    }
+    const call = new PendingStream(pattern, data, receiver, options, options?.demand)
+    this.start(call)
+    return call.handle()
   }
 
-  emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers'>): Promise<void> {
+  emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers' | 'stickyKey'>): Promise<void> {
     return new Promise((resolve, reject) => {
-      const packet = eventPacket(routeOf(pattern), dataToJson(data), headersToJson(options))
-      this.#transmit({ frame: encodeFrame(packet), wanted: () => true, sent: resolve, lost: reject })
+      this.start(new PendingRequest(pattern, 'event', data, options, () => resolve(), reject))
     })
   }
+
+  cancel(call: PendingCall): void {
+    if (this.#calls.delete(call)) call.release()
+  }
+
+  // This wire has no demand: values come as fast as the server makes them.
+  demand(): void {}
 
   receive(chunk: Uint8Array): void {
     this.#frames.push(chunk)
@@ -144,7 +150,10 @@ export class NestRequester implements ClientProtocol, Caller {
     if (next !== Number.POSITIVE_INFINITY) this.#options.timer.wakeAt(next)
   }
 
-  #start(call: PendingCall, data: unknown, options: CallOptions | undefined): void {
+  start(call: PendingCall): void {
+    call.home = this
+    const { data, options } = call
+    if (call.kind === 'event') return this.#startEvent(call)
     try {
       const { signal } = options ?? {}
       if (signal?.aborted) throw new CanceledError(call.name, signal.reason)
@@ -165,18 +174,23 @@ export class NestRequester implements ClientProtocol, Caller {
       } else {
         this.#transmit({ frame, wanted: () => this.#calls.get(call.sequence) === call })
       }
-      if (timeout > 0) this.#limit(call, timeout)
+      call.limit(this.#options.timer, timeout)
       if (signal !== undefined) this.#cancelWith(call, signal)
     } catch (error) {
       this.#calls.delete(call)
-      call.fail(error as Error)
+      this.#giveUp(call, error as Error)
     }
   }
 
-  #limit(call: PendingCall, timeout: number): void {
-    call.timeout = timeout
-    call.deadline = this.#options.timer.now() + timeout
-    this.#options.timer.wakeAt(call.deadline)
+  #startEvent(call: PendingCall): void {
+    const lost = (error: Error) => this.#giveUp(call, error)
+    try {
+      const packet = eventPacket(routeOf(call.pattern), dataToJson(call.data), headersToJson(call.options))
+      const sent = () => call.complete()
+      this.#transmit({ frame: encodeFrame(packet), wanted: () => true, sent, lost })
+    } catch (error) {
+      lost(error as Error)
+    }
   }
 
   #cancelWith(call: PendingCall, signal: AbortSignal): void {
@@ -238,9 +252,12 @@ export class NestRequester implements ClientProtocol, Caller {
   }
 
   #fail(call: PendingCall, error: Error): void {
-    if (!this.#calls.delete(call)) return
+    if (this.#calls.delete(call)) this.#giveUp(call, error)
+  }
+
+  #giveUp(call: PendingCall, error: Error): void {
     call.release()
-    call.fail(error)
+    if (this.#options.recover?.(call, error) !== true) call.fail(error)
   }
 }
 

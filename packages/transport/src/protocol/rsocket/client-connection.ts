@@ -1,11 +1,10 @@
 /** The side that connects: sends SETUP and KEEPALIVE, honours leases. */
 import { ByteWriter } from '../../bytes/byte-writer.ts'
 import { readUint63 } from '../../bytes/read.ts'
-import type { Caller } from '../../call.ts'
 import { Codecs } from '../../codec/codecs.ts'
 import { ConnectionError, ProtocolError, ValidationError } from '../../errors.ts'
 import { NO_LIMITS } from '../../limits/server-limits.ts'
-import type { ClientProtocol, Output } from '../connection.ts'
+import type { ClientProtocol, Output, Requester } from '../connection.ts'
 import { beginEntry, type Credentials, endEntry, writeCredentials } from './composite-metadata.ts'
 import { FrameHandler } from './frame-handler.ts'
 import { ErrorCode, FrameType, HEADER_LENGTH, MAX_UINT31 } from './frame-type.ts'
@@ -32,6 +31,8 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
   #reason: Error | undefined
   #lastHeard = 0
   #nextKeepalive = Number.POSITIVE_INFINITY
+  /** Waits for a sign of life. */
+  #confirmed: (() => void) | undefined
 
   constructor(options: RSocketClientOptions) {
     super(options)
@@ -55,7 +56,8 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
       connected: () => this.output !== undefined && !this.detached,
       settled: () => this.output?.settled(),
       unsent: () => this.output?.unsent ?? this.bytes.length,
-      timer: options.timer
+      timer: options.timer,
+      recover: options.recover
     })
     if (dispatcher !== undefined) {
       this.responder = new RSocketResponder({
@@ -80,7 +82,7 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
     this.#setUp()
   }
 
-  get caller(): Caller {
+  get caller(): Requester {
     return this.requester
   }
 
@@ -116,6 +118,14 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
     this.#lastHeard = this.#options.timer.now()
     this.#nextKeepalive = this.#lastHeard + this.#options.keepaliveInterval
     this.#options.timer.wakeAt(this.#nextKeepalive)
+  }
+
+  confirm(): Promise<void> {
+    writeKeepalive(this.bytes, true, 0, NO_DATA)
+    this.output?.committed()
+    return new Promise((resolve) => {
+      this.#confirmed = resolve
+    })
   }
 
   lost(): boolean {
@@ -160,6 +170,10 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
         new Error(`The server has received up to ${position}; the frames behind are not kept any more`)
       )
     return true
+  }
+
+  protected override alive(): void {
+    this.#confirmed?.()
   }
 
   protected override lease(timeToLive: number, requests: number): void {

@@ -146,6 +146,8 @@ export abstract class FrameHandler implements ProtocolConnection {
     end: number
   ): boolean
   protected abstract lease(timeToLive: number, requests: number): void
+  /** The other side has answered a KEEPALIVE. */
+  protected alive(): void {}
   protected abstract connectionError(code: number, data: string): void
   abstract wake(now: number): void
   abstract close(reason?: Error): void
@@ -254,7 +256,7 @@ export abstract class FrameHandler implements ProtocolConnection {
         if (flags & Flag.RESPOND) {
           writeKeepalive(this.bytes, false, this.resumption?.received ?? 0, buffer.subarray(at + 8, end))
           this.output?.committed()
-        }
+        } else this.alive()
         return
       case FrameType.LEASE:
         need(at + 8 <= end, 'a lease')

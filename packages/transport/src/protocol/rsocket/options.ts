@@ -3,6 +3,7 @@ import type { Connection, Dispatcher } from '../../dispatch.ts'
 import type { SharedLimits } from '../../limits/server-limits.ts'
 import type { Logger } from '../../logger.ts'
 import type { Timer } from '../connection.ts'
+import type { Recover } from '../pending-call.ts'
 import type { Credentials } from './composite-metadata.ts'
 import type { LeaseOptions } from './lease.ts'
 import type { MetadataReader } from './request-metadata.ts'
@@ -55,6 +56,8 @@ export interface RSocketClientOptions extends RSocketOptions {
   readonly credentials: Credentials | undefined
   /** Keep what is needed to resume a lost connection. */
   readonly resume: Required<ResumeOptions> | undefined
+  /** Is asked before a call fails. */
+  readonly recover?: Recover | undefined
   /** The server has said that it is going away: make no new calls on this connection. */
   goingAway(): void
 }

@@ -2,7 +2,7 @@
  * The asking side of an RSocket connection: calls in, request frames out; PAYLOAD and ERROR frames in,
  * answers out. Calls that have no lease wait here.
  */
-import type { Caller, CallOptions, CallReceiver, StreamCall, StreamOptions } from '../../call.ts'
+import type { CallOptions, CallReceiver, StreamCall, StreamOptions } from '../../call.ts'
 import type { Codec } from '../../codec/codec.ts'
 import type { Codecs } from '../../codec/codecs.ts'
 import {
@@ -16,8 +16,8 @@ import {
 import type { Logger } from '../../logger.ts'
 import { type Pattern, routeOf } from '../../pattern.ts'
 import { isStream } from '../../result.ts'
-import type { Timer } from '../connection.ts'
-import { type PendingCall, PendingRequest, PendingStream, STREAM_WINDOW } from '../pending-call.ts'
+import type { Requester, Timer } from '../connection.ts'
+import { type PendingCall, PendingRequest, PendingStream, type Recover } from '../pending-call.ts'
 import { StreamTable } from '../stream-table.ts'
 import { ChannelFeed } from './channel-feed.ts'
 import { fromWireError, toWireError } from './failure-codes.ts'
@@ -52,6 +52,8 @@ export interface RequesterInit {
   /** Bytes that wait to be sent now. */
   unsent(): number
   readonly timer: Timer
+  /** Is asked before a call fails. Default: every call fails that cannot go on. */
+  readonly recover?: Recover | undefined
   /** Numbers the calls. Default: an empty one, see `streamTable`. */
   readonly calls?: StreamTable<PendingCall>
 }
@@ -77,7 +79,7 @@ export function streamTable(role: 'client' | 'server', last = 0): StreamTable<Pe
 }
 
 /** Asks over one connection. */
-export class RSocketRequester implements Caller {
+export class RSocketRequester implements Requester {
   readonly #init: RequesterInit
   readonly #calls: StreamTable<PendingCall>
   /** Calls not sent yet: in order, with what they wait a lease for; a channel without its first value has none. */
@@ -96,34 +98,46 @@ export class RSocketRequester implements Caller {
     return this.#calls.size + this.#waiting.size
   }
 
+  get started(): number {
+    return this.#calls.last
+  }
+
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const call = new PendingRequest(pattern, resolve, reject)
-      if (isStreamOfValues(data)) this.#startChannel(call, 1, data, options)
-      else this.#start(call, FrameType.REQUEST_RESPONSE, -1, data, options)
+      this.start(new PendingRequest(pattern, 'request', data, options, resolve, reject))
     })
   }
 
   stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall {
-    const demand = options?.demand
-    const call = new PendingStream(pattern, receiver, demand !== undefined)
-    const initialN = demand ?? STREAM_WINDOW
-    if (isStreamOfValues(data)) this.#startChannel(call, initialN, data, options)
-    else this.#start(call, FrameType.REQUEST_STREAM, initialN, data, options)
-    return {
-      cancel: () => this.#cancel(call),
-      request: (n) => {
-        if (call.streamId === 0) call.extraDemand += n
-        else if (!call.settled) this.#init.sender.requestN(call.streamId, n)
-      }
-    }
+    const call = new PendingStream(pattern, data, receiver, options, options?.demand)
+    this.start(call)
+    return call.handle()
   }
 
-  emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers'>): Promise<void> {
+  emit(pattern: Pattern, data: unknown, options?: Pick<CallOptions, 'headers' | 'stickyKey'>): Promise<void> {
     return new Promise((resolve, reject) => {
-      const call = new PendingRequest(pattern, () => resolve(), reject)
-      this.#start(call, FrameType.REQUEST_FNF, -1, data, { ...options, timeout: 0 })
+      this.start(new PendingRequest(pattern, 'event', data, options, () => resolve(), reject))
     })
+  }
+
+  start(call: PendingCall): void {
+    call.home = this
+    call.settled = false
+    call.streamId = 0
+    const { kind, data } = call
+    if (kind === 'event') this.#start(call, FrameType.REQUEST_FNF)
+    else if (isStreamOfValues(data))
+      this.#startChannel(call, kind === 'request' ? 1 : call.initialDemand, data)
+    else this.#start(call, kind === 'request' ? FrameType.REQUEST_RESPONSE : FrameType.REQUEST_STREAM)
+  }
+
+  cancel(call: PendingCall): void {
+    this.#cancel(call)
+  }
+
+  demand(call: PendingCall, n: number): void {
+    // What is asked for before the request leaves is part of the request.
+    if (call.streamId !== 0 && !call.settled) this.#init.sender.requestN(call.streamId, n)
   }
 
   pushMetadata(metadata: Uint8Array): void {
@@ -149,7 +163,7 @@ export class RSocketRequester implements Caller {
         return this.#fail(call, error as Error)
       }
       // `firstValueFrom` gives a stream up in the turn in which it gets its only value.
-      if (flags & Flag.COMPLETE && call.input === undefined) call.answered = true
+      if (flags & Flag.COMPLETE && call.input === undefined) call.over = true
       satisfied = call.next(value)
     }
     if (call === undefined) return
@@ -223,16 +237,11 @@ export class RSocketRequester implements Caller {
       this.#fail(call, new ConnectionError(text, false, reason))
   }
 
-  #start(
-    call: PendingCall,
-    type: number,
-    initialN: number,
-    data: unknown,
-    options: CallOptions | undefined
-  ): void {
+  #start(call: PendingCall, type: number): void {
+    const { data, initialDemand: initialN } = call
     try {
-      this.#prepare(call, options)
-      const metadata = this.#metadata(call, options)
+      this.#prepare(call)
+      const metadata = this.#metadata(call)
       const { lease } = this.#init
       if (lease === undefined || (this.#waiting.size === 0 && lease.use())) {
         this.#send(call, type, 0, initialN, metadata, data)
@@ -242,11 +251,11 @@ export class RSocketRequester implements Caller {
     }
   }
 
-  #startChannel(call: PendingCall, initialN: number, source: object, options: CallOptions | undefined): void {
+  #startChannel(call: PendingCall, initialN: number, source: object): void {
     const { sender, codec, logger } = this.#init
     try {
-      this.#prepare(call, options)
-      const metadata = this.#metadata(call, options)
+      this.#prepare(call)
+      const metadata = this.#metadata(call)
       this.#waiting.set(call, undefined)
       call.input = new ChannelFeed({
         open: (data, complete) => {
@@ -272,28 +281,33 @@ export class RSocketRequester implements Caller {
   }
 
   /** What every call needs before its frame: it may be too late, and must not wait for ever. */
-  #prepare(call: PendingCall, options: CallOptions | undefined): void {
+  #prepare(call: PendingCall): void {
     if (this.#closed) throw new ConnectionError('Connection closed', false)
-    const timeout = options?.timeout ?? this.#init.timeout
+    const { options } = call
+    const timeout = call.kind === 'event' ? 0 : (options?.timeout ?? this.#init.timeout)
     if (!(timeout >= 0)) throw new ValidationError('options.timeout', 'milliseconds, 0 for no limit', timeout)
     const signal = options?.signal
     if (signal?.aborted) throw new CanceledError(call.name, signal.reason)
-    if (timeout > 0) {
-      call.timeout = timeout
-      call.deadline = this.#init.timer.now() + timeout
-      this.#init.timer.wakeAt(call.deadline)
-    }
+    call.limit(this.#init.timer, timeout)
     if (signal === undefined) return
     const abort = () => this.#cancel(call, new CanceledError(call.name, signal.reason))
     signal.addEventListener('abort', abort, { once: true })
     call.cleanUp = () => signal.removeEventListener('abort', abort)
   }
 
-  #metadata(call: PendingCall, options: CallOptions | undefined): Uint8Array {
-    const told = options?.timeout !== undefined || this.#init.tellTimeout ? call.timeout : 0
-    const { pattern } = call
+  #metadata(call: PendingCall): Uint8Array {
+    const { pattern, options } = call
+    const told = call.kind !== 'event' && (options?.timeout !== undefined || this.#init.tellTimeout)
     const route = typeof pattern === 'string' ? pattern : routeOf(pattern)
-    return this.#init.metadata.write(route, options?.headers, told > 0 ? told : undefined)
+    return this.#init.metadata.write(route, options?.headers, told ? this.#left(call) : undefined)
+  }
+
+  /** Milliseconds the other side has for the call; `undefined` for no limit. */
+  #left(call: PendingCall): number | undefined {
+    if (call.timeout === 0) return undefined
+    // A call that comes to its first connection at once has all its time; the clock need not be asked.
+    if (!call.delayed) return call.timeout
+    return Math.max(1, Math.ceil(call.deadline - this.#init.timer.now()))
   }
 
   #wait(call: PendingCall, outgoing: Outgoing): void {
@@ -364,12 +378,12 @@ export class RSocketRequester implements Caller {
   /** Gives a call up and tells the other side. */
   #cancel(call: PendingCall, error?: Error): void {
     if (!this.#finish(call)) return
-    if (call.streamId !== 0 && !call.answered) this.#init.sender.cancel(call.streamId)
-    if (error !== undefined) call.fail(error)
+    if (call.streamId !== 0 && !call.over) this.#init.sender.cancel(call.streamId)
+    if (error !== undefined && this.#init.recover?.(call, error) !== true) call.fail(error)
   }
 
   #fail(call: PendingCall, error: Error): void {
-    if (this.#finish(call)) call.fail(error)
+    if (this.#finish(call) && this.#init.recover?.(call, error) !== true) call.fail(error)
   }
 
   /** The one place where a call ends; false if it has ended before. */

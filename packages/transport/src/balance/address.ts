@@ -1,0 +1,30 @@
+/** Endpoints as text: `host:port`, `host`, `[::1]:4000`. */
+import { ValidationError } from '../errors.ts'
+
+/** Where an endpoint is. */
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+const BRACKETED = /^\[([^\]]+)\](?::(\d+))?$/
+const PLAIN = /^([^:[\]\s]+)(?::(\d+))?$/
+
+/**
+ * Reads an endpoint.
+ * @param defaultPort of an endpoint that names none
+ * @throws {ValidationError} it is not `host:port`
+ */
+export function parseAddress(text: string, defaultPort: number): Address {
+  const match = typeof text === 'string' ? (BRACKETED.exec(text) ?? PLAIN.exec(text)) : null
+  const port = match?.[2] === undefined ? defaultPort : Number(match[2])
+  if (match === null || port > 65535) {
+    throw new ValidationError('options.endpoints', "endpoints such as '10.0.0.7:4000' or '[::1]:4000'", text)
+  }
+  return { host: match[1] as string, port }
+}
+
+/** The name of an endpoint: text that `parseAddress` reads. */
+export function addressName({ host, port }: Address): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}

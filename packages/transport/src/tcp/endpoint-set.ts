@@ -1,0 +1,60 @@
+/** The endpoints of a client, and those that are none any more while their calls end. */
+import { type Address, addressName } from '../balance/address.ts'
+import type { Endpoint } from './endpoint.ts'
+
+/** Keeps an endpoint for each address. */
+export class EndpointSet {
+  readonly #make: (name: string, address: Address) => Endpoint
+  readonly #former = new Set<Endpoint>()
+  #current: readonly Endpoint[] = []
+  #startedBefore = 0
+
+  constructor(make: (name: string, address: Address) => Endpoint) {
+    this.#make = make
+  }
+
+  /** The endpoints of now. */
+  get current(): readonly Endpoint[] {
+    return this.#current
+  }
+
+  get usable(): boolean {
+    return this.#current.some(({ usable }) => usable)
+  }
+
+  /** A connection is being made. */
+  get connecting(): boolean {
+    return this.#current.some(({ connecting }) => connecting)
+  }
+
+  /** Calls made so far, by all endpoints there ever were. */
+  get started(): number {
+    return this.#current.reduce((sum, { started }) => sum + started, this.#startedBefore)
+  }
+
+  /** Endpoints from now on; those that stay keep their connections. Returns the new ones, `undefined` if nothing changed. */
+  use(addresses: readonly Address[]): readonly Endpoint[] | undefined {
+    const known = new Map(this.#current.map((endpoint) => [endpoint.name, endpoint]))
+    const next = addresses.map((address) => {
+      const name = addressName(address)
+      return known.get(name) ?? this.#make(name, address)
+    })
+    const added = next.filter(({ name }) => !known.has(name))
+    const gone = this.#current.filter((endpoint) => !next.includes(endpoint))
+    this.#current = next
+    for (const endpoint of gone) void this.#leave(endpoint)
+    return added.length + gone.length === 0 ? undefined : added
+  }
+
+  /** Ends all connections. Resolves when they are closed. */
+  async end(): Promise<void> {
+    await Promise.all([...this.#current, ...this.#former].map((endpoint) => endpoint.end()))
+  }
+
+  async #leave(endpoint: Endpoint): Promise<void> {
+    this.#former.add(endpoint)
+    await endpoint.leave()
+    this.#startedBefore += endpoint.started
+    this.#former.delete(endpoint)
+  }
+}

@@ -1,0 +1,270 @@
+/** A client with several endpoints, over real sockets. */
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, describe, it } from 'node:test'
+import type { ClientEvent } from '../client-event.ts'
+import { RecordingLogger, TestDispatcher } from '../testing/service.ts'
+import { TcpClient } from './client.ts'
+import { EndpointSource } from './endpoint-source.ts'
+import type { TcpClientOptions } from './options.ts'
+import { TcpServer } from './server.ts'
+
+const logger = new RecordingLogger()
+
+/** Counts what it is asked. */
+class CountingDispatcher extends TestDispatcher {
+  readonly asked: unknown[] = []
+
+  override request(message: Parameters<TestDispatcher['request']>[0]): unknown {
+    this.asked.push(message.data)
+    return super.request(message)
+  }
+}
+
+/** A server that can be stopped and started again. */
+class Replica {
+  readonly dispatcher = new CountingDispatcher()
+  port = 0
+  #server: TcpServer | undefined
+
+  async start(): Promise<void> {
+    this.#server = new TcpServer({ host: '127.0.0.1', port: this.port, logger })
+    await this.#server.start(this.dispatcher)
+    this.port = this.#server.address!.port
+  }
+
+  async stop(drain: number): Promise<void> {
+    await this.#server?.stop({ drain })
+  }
+
+  get endpoint(): string {
+    return `127.0.0.1:${this.port}`
+  }
+}
+
+describe('a client with several endpoints', () => {
+  let replicas: Replica[]
+  let events: ClientEvent[]
+  const cleanups: (() => Promise<void>)[] = []
+
+  beforeEach(async () => {
+    replicas = [new Replica(), new Replica(), new Replica()]
+    for (const replica of replicas) {
+      await replica.start()
+      cleanups.push(() => replica.stop(0))
+    }
+  })
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+  })
+
+  const endpoints = () => replicas.map(({ endpoint }) => endpoint)
+
+  function newClient(options: TcpClientOptions = {}): TcpClient {
+    events = []
+    const client = new TcpClient({
+      endpoints: endpoints(),
+      reconnect: { minDelay: 5, maxDelay: 50 },
+      onEvent: (event) => events.push(event),
+      logger,
+      ...options
+    })
+    cleanups.push(() => client.close())
+    return client
+  }
+
+  const connectedTo = (client: TcpClient, count: number) =>
+    new Promise<void>((resolve) => {
+      const done = () => events.filter(({ type }) => type === 'connected').length >= count
+      if (done()) return resolve()
+      const stop = client.onEvent(() => {
+        if (!done()) return
+        stop()
+        resolve()
+      })
+    })
+
+  it('uses all of them', async () => {
+    const client = newClient()
+    assert.equal(await client.request('echo', 'first'), 'first')
+    await connectedTo(client, 3)
+    for (let n = 0; n < 30; n++) await Promise.all([1, 2, 3].map((m) => client.request('later', m)))
+    for (const { dispatcher } of replicas) assert.ok(dispatcher.asked.length > 5)
+    for (let n = 0; n < 10; n++) await client.emit('event', n)
+    assert.equal(await client.request('echo', 'last'), 'last')
+  })
+
+  it('sends the calls of a key to one of them', async () => {
+    const client = newClient()
+    await client.connect()
+    await connectedTo(client, 3)
+    for (let n = 0; n < 30; n++) await client.request('echo', n, { stickyKey: `user-${n % 3}` })
+    for (const { dispatcher } of replicas) {
+      const users = new Set(dispatcher.asked.map((n) => (n as number) % 3))
+      for (const user of users) {
+        assert.equal(dispatcher.asked.filter((n) => (n as number) % 3 === user).length, 10)
+      }
+    }
+  })
+
+  it('goes on with those that are there, and takes back the one that returns', async () => {
+    await replicas[1]!.stop(0)
+    const client = newClient()
+    await client.connect()
+    await connectedTo(client, 2)
+    for (let n = 0; n < 50; n++) assert.equal(await client.request('echo', n), n)
+    await replicas[1]!.start()
+    await connectedTo(client, 3)
+    while (replicas[1]!.dispatcher.asked.length === 0) assert.equal(await client.request('echo', 0), 0)
+    assert.equal(client.status, 'connected')
+  })
+
+  it('fails the first calls when nobody is there, and says that they never left', async () => {
+    for (const replica of replicas) await replica.stop(0)
+    const client = newClient({ retry: { minDelay: 1 } })
+    await assert.rejects(client.request('echo', 1), { name: 'ConnectionError', sent: false })
+    await assert.rejects(client.connect(), { name: 'ConnectionError', sent: false })
+    assert.equal(client.status, 'disconnected')
+    await replicas[2]!.start()
+    assert.equal(await client.request('echo', 2), 2)
+  })
+
+  it('ejects an endpoint that does not answer, and makes its calls no slower for it', async () => {
+    const deaf = replicas[0]!.dispatcher
+    deaf.request = () => new Promise(() => {})
+    const client = newClient({ eject: { failures: 3, minDelay: 60_000, maxDelay: 60_000 } })
+    await client.connect()
+    await connectedTo(client, 3)
+    const ejected = () => events.some((event) => event.type === 'ejected')
+    while (!ejected()) await client.request('echo', 1, { timeout: 10 }).catch(() => {})
+    const event = events.find(({ type }) => type === 'ejected')!
+    assert.equal('endpoint' in event && event.endpoint, replicas[0]!.endpoint)
+    for (let n = 0; n < 100; n++) assert.equal(await client.request('echo', n), n)
+  })
+
+  it('loses no request while its servers are restarted, one after the other, under load', async () => {
+    const client = newClient()
+    await client.connect()
+    await connectedTo(client, 3)
+    let running = true
+    let answered = 0
+    const failures: unknown[] = []
+    const callers = Array.from({ length: 20 }, async (_, caller) => {
+      for (let n = 0; running; n++) {
+        const data = `${caller}-${n}`
+        await client.request('later', data).then(
+          (value) => (value === data ? answered++ : failures.push(value)),
+          (error: unknown) => failures.push(error)
+        )
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })
+    for (let round = 0; round < 2; round++) {
+      for (const replica of replicas) {
+        await replica.stop(10_000)
+        const count = events.filter(({ type }) => type === 'connected').length
+        await replica.start()
+        await connectedTo(client, count + 1)
+      }
+    }
+    running = false
+    await Promise.all(callers)
+    assert.deepEqual(failures, [])
+    assert.ok(answered > 100, `${answered} answered`)
+  })
+
+  it('asks a function for its endpoints, and follows it', async () => {
+    let list = [replicas[0]!.endpoint]
+    const client = newClient({ endpoints: async () => list, resolveInterval: 5 })
+    assert.equal(await client.request('echo', 1), 1)
+    assert.equal(replicas[0]!.dispatcher.asked.length, 1)
+    list = [replicas[1]!.endpoint]
+    while (replicas[1]!.dispatcher.asked.length === 0) assert.equal(await client.request('echo', 2), 2)
+    const known = events.filter((event) => event.type === 'endpoints').map(({ endpoints }) => endpoints)
+    assert.deepEqual(known, [[replicas[0]!.endpoint], [replicas[1]!.endpoint]])
+  })
+
+  it('fails calls whose endpoints cannot be found out, and tries again with the next', async () => {
+    let works = false
+    const client = newClient({
+      retry: false,
+      endpoints: () => {
+        if (!works) throw new Error('the registry is down')
+        return endpoints()
+      }
+    })
+    await assert.rejects(client.request('echo', 1), { name: 'ConnectionError', message: /registry is down/ })
+    works = true
+    assert.equal(await client.request('echo', 1), 1)
+  })
+
+  it('takes all addresses of a name', async () => {
+    const client = newClient({ endpoints: [`dns:localhost:${replicas[0]!.port}`] })
+    assert.equal(await client.request('echo', 1), 1)
+  })
+
+  it('refuses options that are not what they must be', () => {
+    const bad: TcpClientOptions[] = [
+      { endpoints: [] },
+      { endpoints: ['a:b'] },
+      { endpoints: 'a:1' as never },
+      { endpoints: ['a'], srv: 'b' },
+      { srv: '' },
+      { reconnect: { minDelay: -1 } },
+      { reconnect: { minDelay: 10, maxDelay: 5 } },
+      { retry: { attempts: 0 } },
+      { retry: { budget: { ratio: -1 } } },
+      { eject: { failures: 0 } },
+      { resolveInterval: 0 }
+    ]
+    for (const options of bad) assert.throws(() => new TcpClient(options), { name: 'ValidationError' })
+  })
+})
+
+describe('the source of endpoints', () => {
+  it('takes the SRV records with the lowest priority number', async () => {
+    const found: unknown[] = []
+    const source = new EndpointSource(
+      { endpoints: undefined, srv: '_math._tcp.example.com', resolveInterval: 60_000 },
+      { host: 'localhost', port: 4000 },
+      (addresses) => found.push(addresses),
+      assert.fail,
+      {
+        lookup: () => Promise.reject(new Error('nobody asks')),
+        srv: async () => [
+          { name: 'a.example.com', port: 1, priority: 10 },
+          { name: 'c.example.com', port: 3, priority: 20 },
+          { name: 'b.example.com', port: 2, priority: 10 }
+        ]
+      }
+    )
+    assert.equal(source.fixed, undefined)
+    await source.start()
+    source.stop()
+    assert.deepEqual(found, [
+      [
+        { host: 'a.example.com', port: 1 },
+        { host: 'b.example.com', port: 2 }
+      ]
+    ])
+  })
+
+  it('asks for the addresses of names that begin with dns:, with the port of the endpoint', async () => {
+    const found: unknown[] = []
+    const source = new EndpointSource(
+      { endpoints: ['dns:math:1', '[::1]:2', '[::1]:2'], srv: undefined, resolveInterval: 60_000 },
+      { host: 'localhost', port: 4000 },
+      (addresses) => found.push(addresses),
+      assert.fail,
+      { lookup: async () => ['10.0.0.1', '10.0.0.2'], srv: () => Promise.reject(new Error('nobody asks')) }
+    )
+    await source.start()
+    source.stop()
+    assert.deepEqual(found, [
+      [
+        { host: '10.0.0.1', port: 1 },
+        { host: '10.0.0.2', port: 1 },
+        { host: '::1', port: 2 }
+      ]
+    ])
+  })
+})

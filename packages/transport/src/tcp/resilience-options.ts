@@ -1,0 +1,162 @@
+/** The options of what a client does about servers that fail, with their defaults in one table. */
+import type { BackoffOptions } from '../balance/backoff.ts'
+import type { HealthOptions } from '../balance/endpoint-health.ts'
+import type { RetryBudgetOptions } from '../balance/retry-budget.ts'
+import type { ClientListener } from '../client-event.ts'
+import { ValidationError } from '../errors.ts'
+import { atLeast, defined } from './check-option.ts'
+
+/** How a lost connection is made again. Pauses are random, up to a bound that doubles with each attempt. */
+export interface ReconnectOptions {
+  /** Milliseconds that the first pause lasts at most. Default: 100. */
+  readonly minDelay?: number | undefined
+  /** Milliseconds that no pause exceeds. Default: 10,000. */
+  readonly maxDelay?: number | undefined
+}
+
+/** How calls are made again. Pauses are random, up to a bound that doubles with each attempt. */
+export interface RetryOptions {
+  /** How often a call is made in all. Default: 3. */
+  readonly attempts?: number | undefined
+  /** Milliseconds that the first pause lasts at most. Another endpoint is tried without a pause. Default: 50. */
+  readonly minDelay?: number | undefined
+  /** Milliseconds that no pause exceeds. Default: 1,000. */
+  readonly maxDelay?: number | undefined
+  /** How many retries there may be, of all calls together. Beyond it calls fail at once. */
+  readonly budget?: RetryBudget | undefined
+}
+
+/** How many retries there may be. */
+export interface RetryBudget {
+  /** Retries for each call. Default: 0.2. */
+  readonly ratio?: number | undefined
+  /** Retries in each second beside them. Default: 10. */
+  readonly perSecond?: number | undefined
+}
+
+/** When an endpoint, one of several, gets no calls for a while. */
+export interface EjectOptions {
+  /** Failures (connections lost, timeouts, refusals) within the window. Default: 5. */
+  readonly failures?: number | undefined
+  /** Share of the window's calls that must have failed too, from 0 to 1. Default: 0.5. */
+  readonly ratio?: number | undefined
+  /** Milliseconds for which calls and failures are counted. Default: 10,000. */
+  readonly window?: number | undefined
+  /** Milliseconds of the first ejection, at most; it doubles with each in a row. Default: 1,000. */
+  readonly minDelay?: number | undefined
+  /** Milliseconds of the longest ejection. Default: 30,000. */
+  readonly maxDelay?: number | undefined
+}
+
+/** Where the servers are, and what to do when they fail. */
+export interface ResilienceOptions {
+  /**
+   * Servers of the service, in place of `host`: `'host:port'`, `'[::1]:port'`, or `'host'` with the port of
+   * `port`. `'dns:host:port'` stands for all addresses the name has, asked for again and again. A function
+   * gives the list, and is called again every `resolveInterval`. A connection is made to each.
+   */
+  readonly endpoints?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>) | undefined
+  /**
+   * Name of SRV records that say where the servers are, such as `'_math._tcp.example.com'`. The records of the
+   * lowest priority number are used, weights are not.
+   */
+  readonly srv?: string | undefined
+  /** Milliseconds after which names and functions are asked again; a lost connection asks too. Default: 30,000. */
+  readonly resolveInterval?: number | undefined
+  /** Make a lost connection again at once, not only when somebody calls. Default: true. */
+  readonly reconnect?: boolean | ReconnectOptions | undefined
+  /**
+   * Make calls again that have certainly not run (never sent, or refused with `REJECTED`), and those marked
+   * `idempotent` when their connection is lost. Streams only before their first value. Default: true.
+   */
+  readonly retry?: boolean | RetryOptions | undefined
+  /** Give no calls for a while to an endpoint that fails, where there are several. Default: true. */
+  readonly eject?: boolean | EjectOptions | undefined
+  /** Is told of connections, attempts, ejections and retries. */
+  readonly onEvent?: ClientListener | undefined
+}
+
+/** Options of resilience as they are used; `undefined` is off. */
+export interface CheckedResilience {
+  readonly endpoints: NonNullable<ResilienceOptions['endpoints']> | undefined
+  readonly srv: string | undefined
+  readonly resolveInterval: number
+  readonly reconnect: BackoffOptions | undefined
+  readonly retry: CheckedRetry | undefined
+  readonly eject: HealthOptions | undefined
+}
+
+/** Options of retries as they are used. */
+export interface CheckedRetry extends BackoffOptions {
+  readonly attempts: number
+  readonly budget: RetryBudgetOptions
+}
+
+const RESOLVE_INTERVAL = 30_000
+const RECONNECT: BackoffOptions = { minDelay: 100, maxDelay: 10_000 }
+const RETRY = { attempts: 3, minDelay: 50, maxDelay: 1_000 }
+const BUDGET: RetryBudgetOptions = { ratio: 0.2, perSecond: 10 }
+const EJECT: HealthOptions = { failures: 5, ratio: 0.5, window: 10_000, minDelay: 1_000, maxDelay: 30_000 }
+
+/**
+ * Options with every default filled in.
+ * @throws {ValidationError} an option is not what it must be
+ */
+export function resilienceOptions(options: ResilienceOptions): CheckedResilience {
+  const { endpoints, srv, resolveInterval = RESOLVE_INTERVAL } = options
+  if (endpoints !== undefined && srv !== undefined) {
+    throw new ValidationError('options.srv', 'left out where there are `endpoints`', srv)
+  }
+  if (endpoints !== undefined && typeof endpoints !== 'function') {
+    if (!Array.isArray(endpoints) || endpoints.length === 0)
+      throw new ValidationError(
+        'options.endpoints',
+        'a list with an endpoint or more, or a function',
+        endpoints
+      )
+  }
+  if (srv !== undefined && (typeof srv !== 'string' || srv === '')) {
+    throw new ValidationError('options.srv', "a name such as '_math._tcp.example.com'", srv)
+  }
+  atLeast(1, 'resolveInterval', resolveInterval)
+  return {
+    endpoints,
+    srv,
+    resolveInterval,
+    reconnect: delays('reconnect', RECONNECT, options.reconnect),
+    retry: retryOptions(options.retry),
+    eject: ejectOptions(options.eject)
+  }
+}
+
+function retryOptions(given: boolean | RetryOptions | undefined): CheckedRetry | undefined {
+  if (given === false) return undefined
+  const { budget = {}, ...rest } = typeof given === 'object' ? given : {}
+  const all = delays('retry', RETRY, rest) as typeof RETRY
+  atLeast(1, 'retry.attempts', all.attempts)
+  const checked: RetryBudgetOptions = { ...BUDGET, ...defined(budget) }
+  atLeast(0, 'retry.budget.ratio', checked.ratio)
+  atLeast(0, 'retry.budget.perSecond', checked.perSecond)
+  return { ...all, budget: checked }
+}
+
+function ejectOptions(given: boolean | EjectOptions | undefined): HealthOptions | undefined {
+  const all = delays('eject', EJECT, given)
+  if (all === undefined) return undefined
+  atLeast(1, 'eject.failures', all.failures)
+  atLeast(0, 'eject.ratio', all.ratio)
+  atLeast(1, 'eject.window', all.window)
+  return all
+}
+
+function delays<Options extends BackoffOptions>(
+  name: string,
+  defaults: Options,
+  given: boolean | { readonly [Key in keyof Options]?: Options[Key] | undefined } | undefined
+): Options | undefined {
+  if (given === false) return undefined
+  const all: Options = { ...defaults, ...(typeof given === 'object' ? defined(given) : {}) }
+  atLeast(0, `${name}.minDelay`, all.minDelay)
+  atLeast(all.minDelay, `${name}.maxDelay`, all.maxDelay)
+  return all
+}

@@ -1,0 +1,141 @@
+/** Clients while the processes of their servers are killed, and restarted one after the other. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { afterEach, describe, it } from 'node:test'
+import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { testsFolder, underBun } from '../workspace.ts'
+
+/** This runtime, and its form of the server. */
+const file = underBun ? 'faults/replica.ts' : 'dist/faults/replica.js'
+
+/** A server process that is started again where it was. */
+class ServerProcess {
+  port = 0
+  #process: ChildProcess | undefined
+
+  async start(): Promise<void> {
+    const started = spawn(process.execPath, [file, String(this.port)], {
+      cwd: testsFolder,
+      stdio: ['ignore', 'pipe', 'inherit']
+    })
+    this.#process = started
+    const [line] = await once(createInterface({ input: started.stdout! }), 'line')
+    this.port = (JSON.parse(line as string) as { port: number }).port
+  }
+
+  async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+    const ending = this.#process
+    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return
+    const exited = once(ending, 'exit')
+    ending.kill(signal)
+    await exited
+  }
+}
+
+const cleanups: (() => Promise<void>)[] = []
+
+async function start(count: number): Promise<ServerProcess[]> {
+  const servers = Array.from({ length: count }, () => new ServerProcess())
+  cleanups.push(async () => void (await Promise.all(servers.map((server) => server.stop('SIGKILL')))))
+  await Promise.all(servers.map((server) => server.start()))
+  return servers
+}
+
+function client(servers: readonly ServerProcess[]): UntypedClient {
+  const made = connect({
+    endpoints: servers.map(({ port }) => `127.0.0.1:${port}`),
+    reconnect: { minDelay: 10, maxDelay: 100 }
+  })
+  cleanups.push(() => made.close())
+  return made
+}
+
+/** Resolves when that many more connections are made. */
+function connections(of: UntypedClient, count: number): Promise<void> {
+  return new Promise((resolve) => {
+    let made = 0
+    const stop = of.onEvent(({ type }) => {
+      if (type !== 'connected' || ++made < count) return
+      stop()
+      resolve()
+    })
+  })
+}
+
+/** Calls one after the other until it is told to stop; gives what went wrong. */
+function load(of: UntypedClient, options = {}) {
+  let running = true
+  let answered = 0
+  const failures: unknown[] = []
+  const callers = Array.from({ length: 10 }, async (_, caller) => {
+    for (let n = 0; running; n++) {
+      const data = `${caller}-${n}`
+      await of.request('echo', data, options).then(
+        (value) => (value === data ? answered++ : failures.push(value)),
+        (error: unknown) => failures.push(error)
+      )
+      // Leaves the processors to the servers that start.
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+  })
+  return async () => {
+    running = false
+    await Promise.all(callers)
+    return { answered, failures }
+  }
+}
+
+describe('clients of servers in processes of their own', () => {
+  afterEach(async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+  })
+
+  it('lose no request in a rolling restart', async () => {
+    const servers = await start(3)
+    const caller = client(servers)
+    const all = connections(caller, 3)
+    await caller.connect()
+    await all
+    const stop = load(caller)
+    for (const server of servers) {
+      const back = connections(caller, 1)
+      await server.stop('SIGTERM')
+      await server.start()
+      await back
+    }
+    const { answered, failures } = await stop()
+    assert.deepEqual(failures, [])
+    assert.ok(answered > 100, `${answered} answered`)
+  })
+
+  it('lose no idempotent request when a server is killed', async () => {
+    const servers = await start(3)
+    const caller = client(servers)
+    const all = connections(caller, 3)
+    await caller.connect()
+    await all
+    const stop = load(caller, { idempotent: true })
+    const back = connections(caller, 1)
+    await servers[0]!.stop('SIGKILL')
+    await servers[0]!.start()
+    await back
+    const { failures } = await stop()
+    assert.deepEqual(failures, [])
+  })
+
+  it('wait for their only server', async () => {
+    const [server] = (await start(1)) as [ServerProcess]
+    const caller = client([server])
+    const first = await caller.request('pid')
+    const lost = new Promise<void>((resolve) => {
+      caller.onEvent(({ type }) => type === 'disconnected' && resolve())
+    })
+    await server.stop('SIGKILL')
+    await lost
+    const call = caller.request('pid')
+    await server.start()
+    assert.notEqual(await call, first)
+  })
+})
