@@ -58,7 +58,8 @@ export class Case {
 
   /** Our client. */
   connect(port: number, options: ClientOptions = {}): UntypedClient {
-    const client = connect({ logger: silent, ...options, host: '127.0.0.1', port })
+    // What a peer refuses is to be seen, not made good.
+    const client = connect({ logger: silent, reconnect: false, retry: false, ...options, host: '127.0.0.1', port })
     this.defer(() => client.close())
     return client
   }

@@ -32,7 +32,16 @@ for (const [socketsName, sockets] of SOCKETS) {
 
     function client(options: TcpClientOptions = {}): TcpClient {
       const { port } = server.address!
-      const made = new TcpClient({ host: '127.0.0.1', port, sockets, logger, ...options })
+      const made = new TcpClient({
+        host: '127.0.0.1',
+        port,
+        sockets,
+        logger,
+        // What a server refuses is to be seen, not made good.
+        reconnect: false,
+        retry: false,
+        ...options
+      })
       cleanups.push(() => made.close())
       return made
     }
