@@ -19,7 +19,9 @@ const FILES = [
   'packages/transport/README.md',
   'packages/elysia-microservices/README.md',
   'packages/nestjs/README.md',
-  'examples/bench/README.md'
+  'examples/bench/README.md',
+  'examples/dependency-injection/README.md',
+  'examples/migrate-from-nest/README.md'
 ]
 const blocks = FILES.flatMap((file) => codeBlocks(join(rootFolder, file)))
 const nameOf = ({ file, line }: CodeBlock) => `${relative(rootFolder, file)}:${line}`

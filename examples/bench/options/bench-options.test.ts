@@ -103,7 +103,7 @@ const rejected: [flags: string, message: string][] = [
   ['--target=moleculer --concurrency=501', 'makes at most 500 connections: each is a whole node'],
   ['--target=grpc --client=nest', "--client: got 'nest' with --target=grpc, expected own or grpc"],
   ['--target=raw --client=raw', "--client: got 'raw' with --target=raw, expected own or socket"],
-  ['--shape=round', "--shape: got 'round', expected flat or object or list or binary or large"],
+  ['--shape=round', "--shape: got 'round', expected flat or object or document or list or binary or large"],
   ['--shape=object --payload=9', "--payload: got '9' with --shape=object, which has a size of its own"],
   ['--codec=xml', "--codec: got 'xml', expected json or bytes or msgpack or msgpack-records"],
   ['--client=nest --codec=json', "--codec: got 'json' with the nest client"],

@@ -34,12 +34,36 @@ export interface Order {
   readonly note: string
 }
 
+/** What a service says of an order to another. */
+export interface OrderSummary {
+  readonly id: string
+  readonly number: number
+  readonly placedAt: string
+  readonly currency: string
+  readonly total: number
+  readonly paid: boolean
+  readonly customer: { readonly id: number; readonly name: string; readonly vip: boolean }
+  readonly items: readonly Pick<Item, 'sku' | 'quantity' | 'price'>[]
+}
+
 export interface Row {
   readonly id: number
   readonly name: string
   readonly active: boolean
   readonly score: number
 }
+
+/** About 250 B as JSON: not much more than the string of 200 B. */
+export const makeOrderSummary = (): OrderSummary => ({
+  id: '8c0f2b7e-41d5-4c7a-9a35',
+  number: 2_048_117,
+  placedAt: '2026-03-14T15:09:26.535Z',
+  currency: 'EUR',
+  total: 119.9,
+  paid: true,
+  customer: { id: 48_213, name: 'Ada Lovelace', vip: true },
+  items: [{ sku: 'KB-104-DE', quantity: 1, price: 119.9 }]
+})
 
 /** About 1 KB as JSON. */
 export const makeOrder = (): Order => ({

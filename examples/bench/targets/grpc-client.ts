@@ -11,6 +11,7 @@ const PATIENCE = 10_000
 const WAYS: Readonly<Record<ShapeName, { readonly method: MethodName; readonly wrapped: boolean }>> = {
   flat: { method: 'Text', wrapped: true },
   object: { method: 'Order', wrapped: false },
+  document: { method: 'Order', wrapped: false },
   list: { method: 'Rows', wrapped: true },
   binary: { method: 'Bytes', wrapped: true },
   large: { method: 'Text', wrapped: true }

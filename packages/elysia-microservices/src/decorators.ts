@@ -4,6 +4,7 @@
  */
 import 'reflect-metadata'
 import { type Pattern, ValidationError } from '@elysia-microservices/transport'
+import type { Given, Pipe } from './controller/enhancer.ts'
 import { HANDLER_TYPE, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './controller/metadata.ts'
 
 /** Answers requests of a pattern, or of each of several patterns. */
@@ -16,9 +17,13 @@ export function EventPattern(pattern: Pattern | readonly Pattern[]): MethodDecor
   return handlerDecorator(HANDLER_TYPE.event, pattern)
 }
 
-/** Passes the data of the message to the parameter, or one property of it. */
-export function Payload(property?: string): ParameterDecorator {
-  return parameterDecorator(PARAMETER_TYPE.payload, property)
+/** Passes the data of the message to the parameter, or one property of it; pipes come before the method. */
+export function Payload(...pipes: readonly Given<Pipe>[]): ParameterDecorator
+export function Payload(property: string, ...pipes: readonly Given<Pipe>[]): ParameterDecorator
+export function Payload(first?: string | Given<Pipe>, ...rest: readonly Given<Pipe>[]): ParameterDecorator {
+  if (first === undefined) return parameterDecorator(PARAMETER_TYPE.payload, undefined)
+  if (typeof first === 'string') return parameterDecorator(PARAMETER_TYPE.payload, first, rest)
+  return parameterDecorator(PARAMETER_TYPE.payload, undefined, [first, ...rest])
 }
 
 /** Passes the `RpcContext` of the message to the parameter. */
@@ -42,7 +47,11 @@ function handlerDecorator(type: number, pattern: Pattern | readonly Pattern[]): 
   }
 }
 
-function parameterDecorator(type: number, property: string | undefined): ParameterDecorator {
+function parameterDecorator(
+  type: number,
+  property: string | undefined,
+  pipes: readonly Given<Pipe>[] = []
+): ParameterDecorator {
   return (target, name, index) => {
     if (name === undefined) {
       throw new ValidationError('@Payload or @Ctx', 'a parameter of a method', 'a parameter of a constructor')
@@ -50,7 +59,7 @@ function parameterDecorator(type: number, property: string | undefined): Paramet
     const known = Reflect.getMetadata(METADATA.parameters, target.constructor, name) as
       | ParameterMetadata
       | undefined
-    const all = { ...known, [`${type}:${index}`]: { index, data: property, pipes: [] } }
+    const all = { ...known, [`${type}:${index}`]: { index, data: property, pipes } }
     Reflect.defineMetadata(METADATA.parameters, all, target.constructor, name)
   }
 }

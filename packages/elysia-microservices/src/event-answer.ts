@@ -3,33 +3,39 @@
  * handler, or with the results of all, each nested in the one before.
  */
 import { consume, type IncomingMessage, isStream, isThenable } from '@elysia-microservices/transport'
-import { forkJoin, from, mergeMap, Observable, of, throwError } from 'rxjs'
 
 type EventHandler = (message: IncomingMessage) => unknown
 
+/** What comes of a handler that gives no value: then there is none at all, as with Nest's `forkJoin`. */
+const NOTHING = Symbol('nothing')
+
 /** Calls all handlers; one result as it is, several as `{ current, next: { current, next: … } }`. */
 export function answerByEventHandlers(handlers: readonly EventHandler[], message: IncomingMessage): unknown {
-  const [handler, ...others] = handlers
+  const [handler] = handlers
   if (handler === undefined) return undefined
-  if (others.length === 0) return handler(message)
-  return forkJoin({
-    current: resultOf(() => handler(message)),
-    next: resultOf(() => answerByEventHandlers(others, message))
+  if (handlers.length === 1) return handler(message)
+  // All are called at once, as all handlers of an event are.
+  return nested(handlers.map((each) => lastOf(() => each(message))))
+}
+
+async function nested(results: readonly Promise<unknown>[]): Promise<unknown> {
+  const values = await Promise.all(results)
+  if (values.includes(NOTHING)) return undefined
+  return values.reduceRight((next, current) => ({ current, next }))
+}
+
+/** The value, or the last of several. */
+async function lastOf(call: () => unknown): Promise<unknown> {
+  const result = await call()
+  if (typeof result !== 'object' || result === null || isThenable(result) || !isStream(result)) return result
+  return new Promise((resolve, reject) => {
+    let last: unknown = NOTHING
+    consume(result, {
+      next: (value) => {
+        last = value
+      },
+      complete: () => resolve(last),
+      error: reject
+    })
   })
-}
-
-/** Calls at once, as all handlers of an event are, and gives what came of it as an Observable. */
-function resultOf(call: () => unknown): Observable<unknown> {
-  try {
-    return toObservable(call())
-  } catch (error) {
-    return throwError(() => error)
-  }
-}
-
-function toObservable(result: unknown): Observable<unknown> {
-  if (typeof result !== 'object' || result === null) return of(result)
-  if (isThenable(result)) return from(Promise.resolve(result)).pipe(mergeMap(toObservable))
-  if (isStream(result)) return new Observable((subscriber) => consume(result, subscriber))
-  return of(result)
 }

@@ -25,7 +25,12 @@ export {
   ValidationError
 } from '@elysia-microservices/transport'
 export { RpcContext } from './controller/context.ts'
-export type { Controller } from './controller/reader.ts'
+export type { Filter, Given, Guard, Interceptor, Pipe, PipeMetadata } from './controller/enhancer.ts'
+export type { Controller } from './controller/entry.ts'
+export type { AnyClass, RpcExecutionContext } from './controller/execution-context.ts'
+export type { RpcExceptionClass } from './controller/filters.ts'
+export type { Resolve } from './controller/instances.ts'
+export type { NestApp, NestOptions } from './controller/nest-app.ts'
 export { Ctx, EventPattern, MessagePattern, Payload } from './decorators.ts'
 export type { HookScope } from './hooks/hook.ts'
 export type { ErrorClass } from './hooks/known-errors.ts'

@@ -12,18 +12,19 @@ export interface Startable {
 /** Makes the service follow the app, or the app that the app is used in. */
 export function follow(app: AnyElysia, service: Startable): void {
   service.join(app)
-  // The adapter of Node hands its start hooks something that is no app.
-  app.onStart((host) => {
+  app.onStart((started) => {
+    const host = isApp(started) ? started : app
     // What the app, or the app that it is used in, has by now is all there will be.
-    service.join(isApp(host) ? host : app)
-    start(typeof host?.stop === 'function' ? (host as AnyElysia) : app, service)
+    service.join(host)
+    start(host, service)
   })
   app.onStop(() => void service.stop())
   // The plugin was added to an app that is already listening.
   if (app.server) start(app, service)
 }
 
-function isApp(host: unknown): host is AnyElysia {
+/** Whether a start hook was handed an app: Elysia's adapter for Node hands over itself, which has a `stop` too. */
+export function isApp(host: unknown): host is AnyElysia {
   return typeof host === 'object' && host !== null && 'decorator' in host && 'store' in host
 }
 

@@ -8,7 +8,8 @@ import {
 } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
 import { addChain } from './chain.ts'
-import { readController } from './controller/reader.ts'
+import { Controllers } from './controller/controllers.ts'
+import { settingsOf } from './controller/nest-app.ts'
 import { follow } from './lifecycle.ts'
 import type { ListenOptions, MicroserviceOptions } from './options.ts'
 import { schemasCompiled } from './schema/typebox.ts'
@@ -29,12 +30,13 @@ export function microservice<App extends AnyElysia>(
   options: MicroserviceOptions
 ): Microservice<NoAnswers, Empty, With<EmptyScope, 'context', ContextOf<App>>>
 export function microservice(options: MicroserviceOptions): Microservice {
-  const { transport, controllers = [], drain = DEFAULT_DRAIN, ...serverOptions } = options
+  const { transport, controllers = [], resolve, lifecycle, nest, ...others } = options
+  const { drain = DEFAULT_DRAIN, ...serverOptions } = others
   if (transport !== 'tcp') throw new ValidationError('options.transport', "'tcp'", transport)
-  const core = new ServiceCore(options.logger ?? consoleLogger)
-  for (const controller of controllers) {
-    for (const { kind, patterns, call } of readController(controller)) core.add(kind, patterns, call)
-  }
+  const logger = options.logger ?? consoleLogger
+  const core = new ServiceCore(logger)
+  if (controllers.length > 0)
+    core.addControllers(new Controllers({ controllers, logger, ...settingsOf(resolve, lifecycle, nest) }))
   return newService(core, serverOptions, drain)
 }
 
@@ -53,9 +55,15 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
 
   async function start(): Promise<void> {
     await schemasCompiled()
-    // Whatever the chain added after a handler is there for it as well.
-    core.compileAll()
-    await server.start(core.registry)
+    await core.startControllers()
+    try {
+      // Whatever the chain added after a handler is there for it as well.
+      core.compileAll()
+      await server.start(core.registry)
+    } catch (error) {
+      await core.stopControllers()
+      throw error
+    }
   }
 
   addChain(service, core, () => newService(core.newGroup(), options, drain))
@@ -78,7 +86,7 @@ function newService(core: ServiceCore, options: TcpServerOptions, drain: number)
       listening = undefined
       // A start that failed has told its caller; there is nothing to stop then.
       await started?.then(
-        () => server.stop({ drain }),
+        () => server.stop({ drain }).finally(() => core.stopControllers()),
         () => {}
       )
     }

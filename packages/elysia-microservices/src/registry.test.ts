@@ -7,7 +7,7 @@ import {
   NO_HANDLER,
   routeOf
 } from '@elysia-microservices/transport'
-import { lastValueFrom, type Observable, of, Subject } from 'rxjs'
+import { of, Subject } from 'rxjs'
 import type { CompiledHandler } from './hooks/pipeline.ts'
 import { HandlerRegistry } from './registry.ts'
 import { type Patterns, patternList } from './router/handler-pattern.ts'
@@ -122,7 +122,9 @@ describe('HandlerRegistry', () => {
       yield 'not the last'
       yield 'three'
     })
-    const answer = handlers.request(message('x')) as Observable<unknown>
-    assert.deepEqual(await lastValueFrom(answer), { current: 'one', next: { current: 'two', next: 'three' } })
+    assert.deepEqual(await handlers.request(message('x')), {
+      current: 'one',
+      next: { current: 'two', next: 'three' }
+    })
   })
 })

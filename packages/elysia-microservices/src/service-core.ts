@@ -3,6 +3,7 @@
  * they were registered. Hooks and guards concern what is registered after them, as in Elysia.
  */
 import { type Logger, ValidationError } from '@elysia-microservices/transport'
+import type { Controllers } from './controller/controllers.ts'
 import { Environment, type Host } from './hooks/environment.ts'
 import { type Hook, type HookOptions, type HookScope, liftHooks, mergeHooks } from './hooks/hook.ts'
 import { type Macro, readOptions } from './hooks/macro.ts'
@@ -34,6 +35,7 @@ export class ServiceCore {
   readonly #registrations: Registration[] = []
   readonly #logger: Logger
   readonly #macros = new Map<string, Macro>()
+  readonly #controllers = new Set<Controllers>()
   #hooks: Hook[] = []
   #guards: Guard[] = []
 
@@ -48,13 +50,41 @@ export class ServiceCore {
    */
   add(kind: 'message' | 'event', patterns: Patterns, handler: unknown, options: HandlerOptions = {}): void {
     if (typeof handler !== 'function') throw new ValidationError('handler', 'a function', handler)
+    this.#add(kind, patterns, handler as Plan['handler'], options)
+  }
+
+  /**
+   * Registers the handlers of controllers, which are there only when the service starts.
+   * @throws {ValidationError} two of them answer the same pattern
+   */
+  addControllers(controllers: Controllers): void {
+    this.#controllers.add(controllers)
+    for (const { kind, patterns, handler } of controllers.handlers) this.#add(kind, patterns, handler, {})
+  }
+
+  /** Makes the controllers; `undefined` if there are none. */
+  startControllers(): Promise<void> | undefined {
+    return this.#controllers.size === 0 ? undefined : startAll([...this.#controllers])
+  }
+
+  /** The end of the controllers. */
+  async stopControllers(): Promise<void> {
+    await Promise.all([...this.#controllers].map((controllers) => controllers.stop()))
+  }
+
+  #add(
+    kind: 'message' | 'event',
+    patterns: Patterns,
+    handler: Plan['handler'],
+    options: HandlerOptions
+  ): void {
     const list = patternList(patterns)
     const own = readOptions(options, this.#macros)
     this.#register({
       kind,
       patterns: list,
       plan: {
-        handler: handler as Plan['handler'],
+        handler,
         hooks: mergeHooks(this.#hooks, own.hooks),
         schema: { ...this.#guardSchema(), ...own.schema },
         hasParams: list.some((pattern) => ['wildcard', 'regexp'].includes(parsePattern(pattern).kind))
@@ -131,6 +161,7 @@ export class ServiceCore {
 
   #adopt(other: ServiceCore, rename: (pattern: HandlerPattern) => HandlerPattern): void {
     this.environment.include(other.environment)
+    for (const controllers of other.#controllers) this.#controllers.add(controllers)
     for (const [name, macro] of other.#macros) if (!this.#macros.has(name)) this.#macros.set(name, macro)
     for (const { kind, patterns, plan } of other.#registrations) {
       const hooks = mergeHooks(this.#hooks, plan.hooks)
@@ -150,5 +181,19 @@ export class ServiceCore {
 
   #guardSchema(): MessageSchema {
     return Object.assign({}, ...this.#guards.map(({ schema }) => schema))
+  }
+}
+
+/** Starts all of them or none. */
+async function startAll(all: readonly Controllers[]): Promise<void> {
+  const started: Controllers[] = []
+  try {
+    for (const controllers of all) {
+      await controllers.start()
+      started.push(controllers)
+    }
+  } catch (error) {
+    await Promise.all(started.map((controllers) => controllers.stop()))
+    throw error
   }
 }

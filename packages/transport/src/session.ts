@@ -22,8 +22,14 @@ export interface SessionOptions {
   closed(session: Session, protocol: ProtocolConnection | undefined, error: Error | undefined): void
 }
 
-/** Characters collected in one turn above which they are written at once, so that a turn cannot fill memory. */
-const WRITE_SIZE = 64 * 1024
+/**
+ * Characters or bytes collected in one turn above which they are written at once. One write for a hundred
+ * answers would save system calls, but keep the other end idle until the last of them is made: with 8 KB the
+ * two ends work at the same time (docs/performance.md, "Batches").
+ */
+const WRITE_SIZE = 8 * 1024
+/** Characters or bytes a stream may send in one turn. */
+const STREAM_SIZE = 64 * 1024
 /** Unsent bytes above which no new work is started for the peer. */
 const HIGH_WATER = 256 * 1024
 /** Milliseconds a peer has to close, once it was told to or got our FIN. */
@@ -115,7 +121,7 @@ export class Session implements SocketListener, Output, Connection {
       const waiting = this.#waiting
       return new Promise((resolve) => waiting.push(resolve))
     }
-    if (this.#streamed < WRITE_SIZE) return undefined
+    if (this.#streamed < STREAM_SIZE) return undefined
     // A stream whose values are all there would never let sockets and timers have their turn.
     return new Promise((resolve) => {
       setImmediate(() => {

@@ -2,10 +2,17 @@
 import 'reflect-metadata'
 import net from 'node:net'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
-import type { LoggerService, Type } from '@nestjs/common'
+import type {
+  CanActivate,
+  ExceptionFilter,
+  LoggerService,
+  NestInterceptor,
+  PipeTransform,
+  Type
+} from '@nestjs/common'
 import { Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { type MicroserviceOptions, Transport } from '@nestjs/microservices'
+import { type MicroserviceOptions, RpcException, Transport } from '@nestjs/microservices'
 import { type Logger, microservice } from 'elysia-microservices'
 
 /** Limits, by the names both have. */
@@ -26,8 +33,20 @@ export interface RunningServer {
   stop(): Promise<void>
 }
 
+/** Parts of Nest's pipeline for all controllers. */
+export interface Globals {
+  readonly guards?: readonly CanActivate[]
+  readonly pipes?: readonly PipeTransform[]
+  readonly interceptors?: readonly NestInterceptor[]
+  readonly filters?: readonly ExceptionFilter[]
+}
+
 /** Starts a server. */
-export type StartServer = (controllers: readonly Type[], limits?: Limits) => Promise<RunningServer>
+export type StartServer = (
+  controllers: readonly Type[],
+  limits?: Limits,
+  globals?: Globals
+) => Promise<RunningServer>
 
 class Log {
   readonly lines: string[] = []
@@ -48,7 +67,7 @@ class Log {
 }
 
 /** Starts a real Nest 12 microservice. */
-export const startNest: StartServer = async (controllers, limits = {}) => {
+export const startNest: StartServer = async (controllers, limits = {}, globals = {}) => {
   const log = new Log()
   const logger: LoggerService = {
     log() {},
@@ -64,6 +83,10 @@ export const startNest: StartServer = async (controllers, limits = {}) => {
     logger,
     abortOnError: false
   })
+  app.useGlobalGuards(...(globals.guards ?? []))
+  app.useGlobalPipes(...(globals.pipes ?? []))
+  app.useGlobalInterceptors(...(globals.interceptors ?? []))
+  app.useGlobalFilters(...(globals.filters ?? []))
   await app.listen()
   return {
     name: 'nest',
@@ -101,7 +124,7 @@ export const startOursInNest: StartServer = async (controllers, limits = {}) => 
 }
 
 /** Starts our service. */
-export const startOurs: StartServer = async (controllers, limits = {}) => {
+export const startOurs: StartServer = async (controllers, limits = {}, globals = {}) => {
   const log = new Log()
   const logger: Logger = {
     error: (message, cause) => log.add(message, cause ?? ''),
@@ -114,6 +137,7 @@ export const startOurs: StartServer = async (controllers, limits = {}) => {
     controllers,
     logger,
     drain: 100,
+    nest: { ...globals, RpcException },
     ...limits
   })
   await service.listen()

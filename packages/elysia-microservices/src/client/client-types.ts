@@ -42,6 +42,7 @@ type Arguments<Data, Headers, Options> =
 
 /** How a pattern is called. */
 interface CallType<Data, Headers, Value, Options> {
+  readonly data: Data
   readonly args: Arguments<Data, Headers, Options>
   readonly value: Value
 }
@@ -69,10 +70,13 @@ type Emits<Types> = {
 }
 
 /** A name in the type of a service, or the object it is the text of. */
-type AsPattern<Name> = Name | ObjectOf<Name>
+export type AsPattern<Name> = Name | ObjectOf<Name>
 
 /** The name for the pattern a caller gives. */
 type AsName<Given> = Given extends object ? ObjectName<Given> : Given
+
+/** How the pattern a caller gives is called. */
+export type CallOf<Types, Given> = Types[AsName<Given> & keyof Types]
 
 /** What follows the pattern. */
 type ArgumentsIn<Types, Name> = Types[Name & keyof Types] extends {

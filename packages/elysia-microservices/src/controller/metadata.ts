@@ -11,22 +11,40 @@ export const METADATA = {
   /** On the class, per method name: what each parameter gets. */
   parameters: '__routeArguments__',
   /** On the class: whether an instance is made for each request. */
-  scope: 'scope:options'
+  scope: 'scope:options',
+  /** On the prototype per method name, and on the class for its constructor: types of the parameters. */
+  parameterTypes: 'design:paramtypes',
+  /** On the class: indexes of constructor parameters that may be missing. */
+  optionalParameters: 'optional:paramtypes',
+  /** On the class: properties that a container fills. */
+  injectedProperties: 'self:properties_metadata',
+  /** On the class: those of them that may stay empty. */
+  optionalProperties: 'optional:properties_metadata',
+  /** On the prototype, per property: Nest puts a client there. */
+  client: 'microservices:is_client_instance',
+  /** On an exception filter, its class and its prototype: classes of what it catches, empty for all. */
+  caught: '__filterCatchExceptions__'
 } as const
 
-/** Parts of Nest's pipeline, by the key under which their decorators store them, on methods and classes. */
+/** What of Nest's pipeline can stand before, around and behind a method, by the key of its metadata. */
 export const ENHANCERS = {
-  __pipes__: '@UsePipes',
-  __guards__: '@UseGuards',
-  __interceptors__: '@UseInterceptors',
-  __exceptionFilters__: '@UseFilters'
+  guards: { key: '__guards__', decorator: '@UseGuards', method: 'canActivate' },
+  pipes: { key: '__pipes__', decorator: '@UsePipes', method: 'transform' },
+  interceptors: { key: '__interceptors__', decorator: '@UseInterceptors', method: 'intercept' },
+  filters: { key: '__exceptionFilters__', decorator: '@UseFilters', method: 'catch' }
 } as const
+
+/** A part of Nest's pipeline. */
+export type EnhancerKind = keyof typeof ENHANCERS
 
 /** Values under `METADATA.handlerType`. */
 export const HANDLER_TYPE = { message: 1, event: 2 } as const
 
 /** First part of the keys of `ParameterMetadata`. */
 export const PARAMETER_TYPE = { payload: 3, context: 6 } as const
+
+/** Part of the keys of `ParameterMetadata` that Nest's `createParamDecorator` makes. */
+export const CUSTOM_PARAMETER = '__customRouteArgs__'
 
 /** Nest's number for the TCP transport. */
 export const TRANSPORT_TCP = 0
@@ -35,9 +53,11 @@ export const TRANSPORT_TCP = 0
 export interface ParameterMetadata {
   readonly [typeAndIndex: string]: {
     readonly index: number
-    /** Property of the data; `undefined` for all of it. */
+    /** Property of the data; `undefined` for all of it. For a custom decorator: what it was given. */
     readonly data?: unknown
     readonly pipes?: readonly unknown[]
     readonly schema?: unknown
+    /** Of a custom decorator: makes the value. */
+    readonly factory?: unknown
   }
 }

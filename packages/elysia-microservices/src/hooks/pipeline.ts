@@ -16,9 +16,14 @@ import { codeOf, toAnswer } from './known-errors.ts'
 /** A function that takes a message: a user's handler, or what it was compiled to. */
 export type CompiledHandler = (message: IncomingMessage, params?: PatternParams) => unknown
 
+/** A handler that is there only when its service starts. */
+export interface LateHandler {
+  readonly current: (context: never) => unknown
+}
+
 /** All that decides how a handler is called. */
 export interface Plan {
-  readonly handler: (context: never) => unknown
+  readonly handler: ((context: never) => unknown) | LateHandler
   readonly hooks: readonly Hook[]
   readonly schema: MessageSchema
   /** Whether a pattern has wildcards or groups. */
@@ -32,9 +37,10 @@ type Step = (context: MessageContext) => unknown
 export function compile(plan: Plan, environment: Environment): CompiledHandler {
   const { hooks, schema, hasParams } = plan
   const isBare = hooks.length === 0 && Object.keys(schema).length === 0 && !hasParams
-  if (isBare && environment.isEmpty) return plan.handler as CompiledHandler
+  const given = typeof plan.handler === 'function' ? plan.handler : plan.handler.current
+  if (isBare && environment.isEmpty) return given as CompiledHandler
   const Context = environment.contextClass()
-  const handler = plan.handler as HookFunction
+  const handler = given as HookFunction
   const before = stepsBefore(hooks, schema)
   const after = stepAfter(hooks, schema, environment)
   const fail = failure(hooks, schema, environment)

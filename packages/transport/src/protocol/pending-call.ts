@@ -20,6 +20,8 @@ export abstract class PendingCall implements TableEntry {
   extraDemand = 0
   /** The call has ended. */
   settled = false
+  /** The other side has ended it, and need not be told that it is given up. */
+  answered = false
   /** When the call is given up; `Infinity` for never. In the clock of the requester. */
   deadline = Number.POSITIVE_INFINITY
   /** Milliseconds the caller allowed. */

@@ -114,6 +114,23 @@ describe('an RSocket client', () => {
     })
   }
 
+  it('sends no CANCEL for a stream that is given up with its last value', () => {
+    const seen: unknown[] = []
+    const call = caller.stream('a', 1, {
+      next(value) {
+        seen.push(value)
+        call.cancel()
+      },
+      complete: () => seen.push('complete'),
+      error: assert.fail
+    })
+    output.sent()
+    connection.receive(frame(1, 'PAYLOAD', N | C, '7'))
+    assert.deepEqual(sent(), [])
+    assert.deepEqual(seen, [7])
+    assert.equal(connection.inFlight, 0)
+  })
+
   it('sends CANCEL when a call is given up, and none when it has ended', async () => {
     const receiver = { next() {}, complete() {}, error() {} }
     const stream = caller.stream('a', 1, receiver)

@@ -1,5 +1,4 @@
 /** The side that connects: sends SETUP and KEEPALIVE, honours leases. */
-import { randomBytes } from 'node:crypto'
 import { ByteWriter } from '../../bytes/byte-writer.ts'
 import { readUint63 } from '../../bytes/read.ts'
 import type { Caller } from '../../call.ts'
@@ -74,7 +73,8 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
       })
     }
     const { resume } = options
-    if (resume !== undefined) this.resumption = new ResumeState(randomBytes(16), resume.bufferSize)
+    if (resume !== undefined)
+      this.resumption = new ResumeState(crypto.getRandomValues(new Uint8Array(16)), resume.bufferSize)
     this.#setUp()
   }
 

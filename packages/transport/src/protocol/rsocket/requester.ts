@@ -148,6 +148,8 @@ export class RSocketRequester implements Caller {
         if ((flags & Flag.COMPLETE) === 0) this.#init.sender.cancel(streamId)
         return this.#fail(call, error as Error)
       }
+      // `firstValueFrom` gives a stream up in the turn in which it gets its only value.
+      if (flags & Flag.COMPLETE && call.input === undefined) call.answered = true
       satisfied = call.next(value)
     }
     if (call === undefined) return
@@ -362,7 +364,7 @@ export class RSocketRequester implements Caller {
   /** Gives a call up and tells the other side. */
   #cancel(call: PendingCall, error?: Error): void {
     if (!this.#finish(call)) return
-    if (call.streamId !== 0) this.#init.sender.cancel(call.streamId)
+    if (call.streamId !== 0 && !call.answered) this.#init.sender.cancel(call.streamId)
     if (error !== undefined) call.fail(error)
   }
 

@@ -1,0 +1,35 @@
+/** Controllers made by awilix: `bun with-awilix.ts`. */
+import { asClass, createContainer } from 'awilix'
+import { MessagePattern, microservice, Payload } from 'elysia-microservices'
+import { Greetings } from './greetings.ts'
+
+class GreetingsController {
+  readonly #greetings: Greetings
+
+  // awilix gives an object of all that is registered.
+  constructor({ greetings }: { greetings: Greetings }) {
+    this.#greetings = greetings
+  }
+
+  // awilix knows no hooks of Nest's; the service calls them.
+  onModuleInit() {
+    console.log(this.#greetings.greet('operator'))
+  }
+
+  @MessagePattern('greet')
+  greet(@Payload('name') name: string) {
+    return this.#greetings.greet(name)
+  }
+}
+
+const container = createContainer().register({ greetings: asClass(Greetings).singleton() })
+
+const service = await microservice({
+  transport: 'tcp',
+  port: Number(process.env['PORT'] ?? 4000),
+  controllers: [GreetingsController],
+  resolve: (type) => container.build(type)
+}).listen()
+
+console.log(`listening on port ${service.address?.port}`)
+process.once('SIGTERM', () => void service.stop())

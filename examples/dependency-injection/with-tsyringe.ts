@@ -1,0 +1,30 @@
+/** Controllers made by tsyringe: `bun with-tsyringe.ts`. */
+import 'reflect-metadata'
+import { MessagePattern, microservice, Payload } from 'elysia-microservices'
+import { container, injectable } from 'tsyringe'
+import { Greetings } from './greetings.ts'
+
+@injectable()
+class GreetingsController {
+  readonly #greetings: Greetings
+
+  // tsyringe reads from the metadata of the class what it takes: a type that is imported as a value.
+  constructor(greetings: Greetings) {
+    this.#greetings = greetings
+  }
+
+  @MessagePattern('greet')
+  greet(@Payload('name') name: string) {
+    return this.#greetings.greet(name)
+  }
+}
+
+const service = await microservice({
+  transport: 'tcp',
+  port: Number(process.env['PORT'] ?? 4000),
+  controllers: [GreetingsController],
+  resolve: (type) => container.resolve(type)
+}).listen()
+
+console.log(`listening on port ${service.address?.port}`)
+process.once('SIGTERM', () => void service.stop())

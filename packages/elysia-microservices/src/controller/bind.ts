@@ -1,0 +1,48 @@
+/**
+ * Ties a method to its instance and to what stands on the way to it. Pipelines bring rxjs with them, which a
+ * service of plain methods does without: they are loaded with the first method that has one.
+ */
+import { ValidationError } from '@elysia-microservices/transport'
+import type { Message } from '../types/message.ts'
+import type { Enhancers, Pipe } from './enhancer.ts'
+import type { AnyClass } from './execution-context.ts'
+import type { RpcExceptionClass } from './filters.ts'
+import { directCall, invocation, type Method } from './parameters.ts'
+import type { HandlerMethod } from './reader.ts'
+
+/**
+ * What is called for a message: the method itself, if nothing stands before it.
+ * @throws {ValidationError} the instance has no such method, or its filters need what is not given
+ */
+export async function bind(
+  instance: object,
+  { name, where, method, parameters }: HandlerMethod,
+  { guards, pipes, interceptors, filters }: Enhancers,
+  parameterPipes: ReadonlyMap<unknown, Pipe>,
+  RpcException: RpcExceptionClass | undefined
+): Promise<(message: Message) => unknown> {
+  const own: unknown = Reflect.get(instance, name)
+  if (typeof own !== 'function') throw new ValidationError(where, 'a method of what resolve gave', own)
+  const parts = [guards, pipes, interceptors, filters]
+  const isDirect = parameters.every(
+    (parameter) => parameter.source !== 'custom' && parameter.pipes.length === 0
+  )
+  if (isDirect && parts.every((part) => part.length === 0))
+    return directCall(instance, own as Method, parameters)
+  const [{ pipeline }, { failureBy, refusalFor }] = await Promise.all([
+    import('./pipeline.ts'),
+    import('./filters.ts')
+  ])
+  return pipeline({
+    type: instance.constructor as AnyClass,
+    method,
+    guards,
+    refusal: guards.length === 0 ? () => new Error(where) : refusalFor(where, filters, RpcException),
+    interceptors,
+    invoke: invocation(instance, own as Method, parameters, (parameter) => [
+      ...pipes,
+      ...parameter.pipes.map((pipe) => parameterPipes.get(pipe) as Pipe)
+    ]),
+    fail: failureBy(filters)
+  })
+}

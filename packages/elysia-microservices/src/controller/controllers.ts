@@ -1,0 +1,156 @@
+/**
+ * The controllers of a service. Their patterns are known at once; their instances, and with them what is called,
+ * when the service starts: a container may need time.
+ */
+import { type Logger, type Pattern, ValidationError } from '@elysia-microservices/transport'
+import { bind } from './bind.ts'
+import type { Enhancers, Pipe } from './enhancer.ts'
+import { type Controller, type Entry, entryOf, type LateHandler } from './entry.ts'
+import type { AnyClass } from './execution-context.ts'
+import type { RpcExceptionClass } from './filters.ts'
+import { Instances } from './instances.ts'
+import { callStartHooks, callStopHooks } from './lifecycle-hooks.ts'
+import { ENHANCERS, type EnhancerKind } from './metadata.ts'
+import type { Settings } from './nest-app.ts'
+import type { HandlerMethod } from './reader.ts'
+
+/** What controllers are made of. */
+export interface ControllersOptions extends Settings {
+  readonly controllers: readonly Controller[]
+  readonly logger: Logger
+}
+
+/** A handler of a controller. */
+export interface ControllerHandler {
+  readonly kind: 'message' | 'event'
+  readonly patterns: readonly Pattern[]
+  readonly handler: LateHandler
+}
+
+const KINDS = Object.keys(ENHANCERS) as EnhancerKind[]
+
+/** The controllers of one service. */
+export class Controllers {
+  readonly #options: ControllersOptions
+  readonly #entries: readonly Entry[]
+  /** What was made at the start, and has hooks. */
+  #living = new Set<object>()
+  #users = 0
+  #starting: Promise<void> | undefined
+
+  /** @throws {ValidationError} a controller uses what is not supported, or cannot be made by what is given */
+  constructor(options: ControllersOptions) {
+    this.#options = options
+    const shared = new Instances(options.resolve)
+    this.#entries = options.controllers.map((controller) => entryOf(controller, shared))
+    for (const entry of this.#entries) this.#check(entry)
+  }
+
+  get handlers(): ControllerHandler[] {
+    return this.#entries.flatMap(({ handlers }) =>
+      handlers.map(({ kind, patterns, late }) => ({ kind, patterns, handler: late }))
+    )
+  }
+
+  /** Makes the instances and calls their hooks. Several services may share controllers: the first one starts them. */
+  async start(): Promise<void> {
+    this.#users++
+    this.#starting ??= this.#start()
+    try {
+      await this.#starting
+    } catch (error) {
+      this.#users--
+      this.#starting = undefined
+      throw error
+    }
+  }
+
+  /** Calls the hooks of the end, when the last service has stopped. */
+  async stop(): Promise<void> {
+    if (--this.#users > 0) return
+    this.#starting = undefined
+    if (this.#options.lifecycle) await callStopHooks([...this.#living], this.#options.logger)
+  }
+
+  async #start(): Promise<void> {
+    this.#living = new Set()
+    const bound = []
+    for (const entry of this.#entries) {
+      const { type, instances } = entry
+      const instance = entry.instance ?? (await instances.of({ type, where: type.name }))
+      this.#living.add(instance)
+      for (const handler of entry.handlers) {
+        bound.push({ instance, handler, entry, enhancers: await this.#enhancers(entry, handler) })
+      }
+    }
+    const known = await this.#rpcException(bound.flatMap(({ enhancers }) => enhancers.filters))
+    for (const { instance, handler, entry, enhancers } of bound) {
+      const pipes = new Map<unknown, Pipe>()
+      for (const pipe of handler.parameters.flatMap((parameter) => parameter.pipes))
+        pipes.set(pipe, (await this.#enhancer(entry, 'pipes', pipe, handler.where)) as Pipe)
+      handler.late.current = await bind(instance, handler, enhancers, pipes, known)
+    }
+    if (this.#options.lifecycle) await callStartHooks([...this.#living])
+  }
+
+  /** Nest's class of errors: as it is given, or as a filter catches it. */
+  async #rpcException(filters: Enhancers['filters']): Promise<RpcExceptionClass | undefined> {
+    const { RpcException } = this.#options.nest
+    if (RpcException !== undefined || filters.length === 0) return RpcException
+    return (await import('./filters.ts')).rpcExceptionIn(filters)
+  }
+
+  /** What stands on the way to a method: the parts of all controllers, of its class, its own. */
+  async #enhancers(entry: Entry, { enhancers, where }: HandlerMethod): Promise<Enhancers> {
+    const found: Record<EnhancerKind, object[]> = { guards: [], pipes: [], interceptors: [], filters: [] }
+    for (const kind of KINDS) {
+      for (const given of this.#options.nest[kind] ?? [])
+        found[kind].push(await this.#enhancer(entry, kind, given, `options.nest.${kind}`))
+      for (const given of enhancers[kind]) found[kind].push(await this.#enhancer(entry, kind, given, where))
+    }
+    return found as unknown as Enhancers
+  }
+
+  async #enhancer(entry: Entry, kind: EnhancerKind, given: unknown, where: string): Promise<object> {
+    const { method, decorator } = ENHANCERS[kind]
+    let made = given
+    if (typeof given === 'function') {
+      const instance = await entry.instances.of({ type: given as AnyClass, where })
+      this.#living.add(instance)
+      // As in Nest: a class may do the work itself, by a static method.
+      made = typeof Reflect.get(instance, method) === 'function' ? instance : given
+    }
+    if (typeof (made as Record<string, unknown> | null)?.[method] === 'function') return made as object
+    throw new ValidationError(where, `what ${decorator} is given to have a method ${method}`, made)
+  }
+
+  /** Finds now what would fail at the start. */
+  #check({ type, instance, instances, handlers }: Entry): void {
+    if (instance === undefined) instances.check({ type, where: type.name })
+    const check = (given: unknown, where: string) => {
+      if (typeof given === 'function') instances.check({ type: given as AnyClass, where })
+    }
+    for (const kind of KINDS)
+      for (const given of this.#options.nest[kind] ?? []) check(given, `options.nest.${kind}`)
+    for (const { where, enhancers, parameters } of handlers) {
+      for (const kind of KINDS) for (const given of enhancers[kind]) check(given, where)
+      for (const { pipes } of parameters) for (const pipe of pipes) check(pipe, where)
+    }
+    this.#refuseUnreadSchemas(handlers)
+  }
+
+  /** Schemas of parameters are read by pipes alone; without one, data would be taken unchecked. */
+  #refuseUnreadSchemas(handlers: readonly HandlerMethod[]): void {
+    if (this.#options.nest.pipes?.length) return
+    for (const { where, enhancers, parameters } of handlers) {
+      for (const { index, metadata, pipes } of parameters) {
+        if (metadata.schema === undefined || pipes.length + enhancers.pipes.length > 0) continue
+        throw new ValidationError(
+          `parameter ${index} of ${where}`,
+          'a pipe that reads its schema, such as StandardSchemaValidationPipe',
+          undefined
+        )
+      }
+    }
+  }
+}

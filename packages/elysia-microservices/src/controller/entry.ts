@@ -1,0 +1,55 @@
+/** One controller as it is given: a class, an instance, or a class with a container of its own. */
+import { ValidationError } from '@elysia-microservices/transport'
+import type { Message } from '../types/message.ts'
+import type { AnyClass } from './execution-context.ts'
+import { Instances, type Resolve } from './instances.ts'
+import { type HandlerMethod, readController } from './reader.ts'
+
+/** A class with decorated methods, an instance of one, or a class and the container that makes it. */
+export type Controller = object | AnyClass | { readonly controller: AnyClass; readonly resolve: Resolve }
+
+/** A handler whose function is there only when its controller is. */
+export interface LateHandler {
+  current: (message: Message) => unknown
+}
+
+/** A controller that was read. */
+export interface Entry {
+  readonly type: AnyClass
+  readonly instance: object | undefined
+  readonly instances: Instances
+  readonly handlers: readonly (HandlerMethod & { readonly late: LateHandler })[]
+}
+
+/**
+ * Reads a controller. Classes without a container of their own are made by `shared`.
+ * @throws {ValidationError} it is none, or uses what is not supported
+ */
+export function entryOf(controller: Controller, shared: Instances): Entry {
+  const own = isOwnEntry(controller) ? controller : undefined
+  const given: unknown = own?.controller ?? controller
+  if ((typeof given !== 'object' && typeof given !== 'function') || given === null)
+    throw new ValidationError('options.controllers', 'classes or instances', given)
+  const instance = typeof given === 'object' ? given : undefined
+  const type = (instance?.constructor ?? given) as AnyClass
+  const instances = own === undefined ? shared : new Instances(own.resolve)
+  const handlers = readController(type).map((handler) => ({ ...handler, late: newLateHandler(handler) }))
+  return { type, instance, instances, handlers }
+}
+
+function isOwnEntry(controller: Controller): controller is { controller: AnyClass; resolve: Resolve } {
+  return (
+    typeof controller === 'object' &&
+    controller !== null &&
+    Object.getPrototypeOf(controller) === Object.prototype &&
+    'controller' in controller
+  )
+}
+
+function newLateHandler({ where }: HandlerMethod): LateHandler {
+  return {
+    current: () => {
+      throw new Error(`${where} was called before its service listens`)
+    }
+  }
+}

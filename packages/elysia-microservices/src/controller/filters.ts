@@ -1,0 +1,88 @@
+/** Nest's exception filters: which one answers an error, and what becomes of its answer. */
+import { ErrorAnswer, ValidationError } from '@elysia-microservices/transport'
+import { catchError, from, isObservable, throwError } from 'rxjs'
+import type { RpcContext } from './context.ts'
+import type { Filter } from './enhancer.ts'
+import { type AnyClass, RpcExecutionContext } from './execution-context.ts'
+import { METADATA } from './metadata.ts'
+
+/** Nest's class of errors for callers, of the user's copy of Nest. */
+export type RpcExceptionClass = new (error: string) => Error
+
+/** Makes an answer of an error, or throws the error. */
+export type Fail = (error: unknown, data: unknown, context: RpcContext) => unknown
+
+const FORBIDDEN = 'Forbidden resource'
+
+/** What a guard's refusal is where no filter can see it: the answer is that of Nest's `RpcException`. */
+class ForbiddenError extends Error {
+  override readonly name = 'ForbiddenError'
+
+  getError(): string {
+    return this.message
+  }
+}
+
+/** What becomes of errors; `undefined` without filters. They are asked last to first, as Nest does. */
+export function failureBy(filters: readonly Filter[]): Fail | undefined {
+  if (filters.length === 0) return undefined
+  const lastFirst = [...filters].reverse().map((filter) => ({ filter, types: caughtBy(filter) }))
+  return (error, data, context) => {
+    const found = lastFirst.find(({ types }) => catches(types, error))
+    if (found === undefined) throw error
+    return asAnswer(found.filter.catch(error, new RpcExecutionContext([data, context]) as never))
+  }
+}
+
+/**
+ * Makes what a guard's refusal throws. Filters tell it by `instanceof RpcException`, so it must be of the
+ * user's own class if one of them can see it.
+ * @throws {ValidationError} one of them can, and the class is not known
+ */
+export function refusalFor(
+  where: string,
+  filters: readonly Filter[],
+  known: RpcExceptionClass | undefined
+): () => Error {
+  if (known !== undefined) return () => new known(FORBIDDEN)
+  const refused = new ForbiddenError(FORBIDDEN)
+  const seeing = filters.find((filter) => catches(caughtBy(filter), refused))
+  if (seeing !== undefined) {
+    throw new ValidationError(
+      where,
+      `the option nest.RpcException, the class of that name of @nestjs/microservices, which ${seeing.constructor.name} gets when a guard refuses`,
+      undefined
+    )
+  }
+  return () => new ForbiddenError(FORBIDDEN)
+}
+
+/** Nest's `RpcException`, if a filter says that it catches it or a class made of it. */
+export function rpcExceptionIn(filters: readonly Filter[]): RpcExceptionClass | undefined {
+  for (const type of filters.flatMap(caughtBy)) {
+    for (let parent: unknown = type; typeof parent === 'function'; parent = Object.getPrototypeOf(parent)) {
+      if (parent.name === 'RpcException' && typeof parent.prototype?.getError === 'function')
+        return parent as RpcExceptionClass
+    }
+  }
+  return undefined
+}
+
+function caughtBy(filter: Filter): readonly AnyClass[] {
+  const target = Object.getPrototypeOf(filter) as object | null
+  const found: unknown =
+    (target === null ? undefined : Reflect.getMetadata(METADATA.caught, target)) ??
+    Reflect.getMetadata(METADATA.caught, filter.constructor)
+  return (found as readonly AnyClass[] | undefined) ?? []
+}
+
+function catches(types: readonly AnyClass[], error: unknown): boolean {
+  return types.length === 0 || types.some((type) => error instanceof type)
+}
+
+/** Callers get the error of a filter's Observable as it is, as from Nest. */
+function asAnswer(answer: unknown): unknown {
+  if (answer instanceof Promise) return answer.then(asAnswer)
+  if (!isObservable(answer)) return answer
+  return from(answer).pipe(catchError((value) => throwError(() => new ErrorAnswer(value))))
+}

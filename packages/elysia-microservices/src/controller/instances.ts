@@ -1,0 +1,116 @@
+/** Makes instances of classes: without arguments, or by a container. */
+import { ValidationError } from '@elysia-microservices/transport'
+import type { AnyClass } from './execution-context.ts'
+import { METADATA } from './metadata.ts'
+
+/**
+ * Asks a container for the instance of a class. `undefined`: the container does not know the class; it is made
+ * without arguments then.
+ */
+export type Resolve = (
+  type: new (...args: unknown[]) => object
+) => object | undefined | Promise<object | undefined>
+
+/** A class named as where it is used. */
+export interface Wanted {
+  readonly type: AnyClass
+  /** Such as `OrdersController.create` or `options.nest.guards`. */
+  readonly where: string
+}
+
+/** The instances of a service, one for each class. */
+export class Instances {
+  readonly #resolve: Resolve | undefined
+  readonly #made = new Map<AnyClass, Promise<object>>()
+
+  constructor(resolve: Resolve | undefined) {
+    this.#resolve = resolve
+  }
+
+  /**
+   * Checks what can be said before anything is made.
+   * @throws {ValidationError} the class cannot be made by what is given
+   */
+  check(wanted: Wanted): void {
+    refuseScope(wanted)
+    if (this.#resolve === undefined) refuseArguments(wanted)
+  }
+
+  /**
+   * The instance of a class.
+   * @throws {ValidationError} the class cannot be made by what is given
+   */
+  of(wanted: Wanted): Promise<object> {
+    const made = this.#made.get(wanted.type)
+    if (made !== undefined) return made
+    const making = this.#make(wanted)
+    this.#made.set(wanted.type, making)
+    // What a container could not make now, it may be able to make at the next start.
+    making.catch(() => this.#made.delete(wanted.type))
+    return making
+  }
+
+  async #make(wanted: Wanted): Promise<object> {
+    this.check(wanted)
+    const type = wanted.type as new (...args: unknown[]) => object
+    const resolved = await this.#resolve?.(type)
+    if (resolved === undefined) {
+      refuseArguments(wanted)
+      return new type()
+    }
+    if (typeof resolved === 'object' && resolved !== null) return resolved
+    throw new ValidationError('options.resolve', `an instance of ${type.name} or undefined`, resolved)
+  }
+}
+
+/** Nest makes such a class anew for every request, or for every class that uses it. */
+function refuseScope({ type, where }: Wanted): void {
+  const options = Reflect.getMetadata(METADATA.scope, type) as { scope?: number } | undefined
+  if (!options?.scope) return
+  const received = options.scope === 2 ? 'request scope' : 'transient scope'
+  throw new ValidationError(
+    where,
+    `${type.name} to be a class of singleton scope; what belongs to one message is in @Ctx()`,
+    received
+  )
+}
+
+function refuseArguments({ type, where }: Wanted): void {
+  const needed = neededArguments(type)
+  const properties = neededProperties(type)
+  if (needed === 0 && properties === 0) return
+  const what =
+    needed > 0
+      ? `${needed} constructor argument${needed === 1 ? '' : 's'}`
+      : `${properties} injected propert${properties === 1 ? 'y' : 'ies'}`
+  throw new ValidationError(
+    where,
+    `${type.name} to be made without arguments; give an instance of it, or the option resolve, which asks your container`,
+    what
+  )
+}
+
+function neededArguments(type: AnyClass): number {
+  // A class without a constructor of its own says that it takes nothing; its parent knows.
+  let declaring = type
+  while (declaring.length === 0 && !Reflect.hasOwnMetadata(METADATA.parameterTypes, declaring)) {
+    const parent: unknown = Object.getPrototypeOf(declaring)
+    if (typeof parent !== 'function' || parent.prototype === undefined) break
+    declaring = parent as AnyClass
+  }
+  const optional = new Set(
+    (Reflect.getMetadata(METADATA.optionalParameters, declaring) ?? []) as readonly number[]
+  )
+  return Array.from({ length: declaring.length }, (_, index) => index).filter((index) => !optional.has(index))
+    .length
+}
+
+function neededProperties(type: AnyClass): number {
+  const injected = (Reflect.getMetadata(METADATA.injectedProperties, type) ?? []) as readonly {
+    readonly key: unknown
+  }[]
+  const optional = new Set(
+    (Reflect.getMetadata(METADATA.optionalProperties, type) ?? []) as readonly unknown[]
+  )
+  return injected.filter(({ key }) => !optional.has(key)).length
+}

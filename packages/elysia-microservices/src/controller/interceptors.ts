@@ -1,0 +1,50 @@
+/** Nest's interceptors around a call, the first one outermost. */
+import { AsyncResource } from 'node:async_hooks'
+import { consume, isStream } from '@elysia-microservices/transport'
+import { defer, mergeAll, Observable, type ObservableInput } from 'rxjs'
+import type { Interceptor } from './enhancer.ts'
+import type { RpcExecutionContext } from './execution-context.ts'
+
+/** Runs interceptors; the innermost `handle()` calls. What comes of it are the values for the caller. */
+export function intercept(
+  interceptors: readonly Interceptor[],
+  context: RpcExecutionContext,
+  call: () => Promise<unknown>
+): Observable<unknown> {
+  const from = async (index: number): Promise<ObservableInput<unknown>> => {
+    const interceptor = interceptors[index]
+    if (interceptor === undefined) return defer(inThisScope(() => streamOf(call())))
+    const next = { handle: () => defer(inThisScope(() => from(index + 1))).pipe(mergeAll()) }
+    return interceptor.intercept(context as never, next as never) as ObservableInput<unknown>
+  }
+  return defer(() => from(0)).pipe(mergeAll())
+}
+
+/** A result as a stream. What the handler made is cancelled with it, or not begun if nobody waits any more. */
+function streamOf(result: Promise<unknown>): Observable<unknown> {
+  return new Observable((subscriber) => {
+    let cancel: (() => void) | undefined
+    result.then(
+      (value) => {
+        if (subscriber.closed) return
+        if (typeof value === 'object' && value !== null && isStream(value)) {
+          cancel = consume(value, subscriber)
+          return
+        }
+        subscriber.next(value)
+        subscriber.complete()
+      },
+      (error: unknown) => subscriber.error(error)
+    )
+    return () => cancel?.()
+  })
+}
+
+/**
+ * Runs a function in the asynchronous scope of now, whenever it is called: what an interceptor has put into
+ * an `AsyncLocalStorage` around `next.handle()` is there for the handler, although it is subscribed to later.
+ */
+function inThisScope<Result>(run: () => Result): () => Result {
+  const scope = new AsyncResource('Interceptor')
+  return () => scope.runInAsyncScope(run)
+}

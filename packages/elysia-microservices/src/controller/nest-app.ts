@@ -1,0 +1,89 @@
+/** A Nest application context as the container of a service, and what its modules set for all controllers. */
+import { ValidationError } from '@elysia-microservices/transport'
+import type { Enhancers, Filter, Given, Guard, Interceptor, Pipe } from './enhancer.ts'
+import type { RpcExceptionClass } from './filters.ts'
+import type { Resolve } from './instances.ts'
+
+/** What `NestFactory.createApplicationContext()` gives. */
+export interface NestApp {
+  get(type: new (...args: unknown[]) => object): object
+}
+
+/** What Nest's applications set for all controllers. */
+export interface NestOptions {
+  /**
+   * The application context: stands for `resolve` and for `lifecycle: false`, and what its modules provide as
+   * `APP_GUARD`, `APP_PIPE`, `APP_INTERCEPTOR` and `APP_FILTER` comes before what is given here.
+   */
+  readonly app?: NestApp | undefined
+  /** `useGlobalGuards`. */
+  readonly guards?: readonly Given<Guard>[] | undefined
+  /** `useGlobalPipes`. */
+  readonly pipes?: readonly Given<Pipe>[] | undefined
+  /** `useGlobalInterceptors`. */
+  readonly interceptors?: readonly Given<Interceptor>[] | undefined
+  /** `useGlobalFilters`. */
+  readonly filters?: readonly Given<Filter>[] | undefined
+  /** The class of `@nestjs/microservices`: what exception filters get when a guard refuses. */
+  readonly RpcException?: RpcExceptionClass | undefined
+}
+
+/** How controllers are made, and what all of them have. */
+export interface Settings {
+  readonly resolve: Resolve | undefined
+  readonly lifecycle: boolean
+  readonly nest: NestOptions
+}
+
+/** The part of Nest's `ApplicationConfig` that is read. Nest does not publish it, so what is missing is an error. */
+type Config = Readonly<Record<string, (() => readonly object[]) | undefined>>
+
+/**
+ * Settles options: what an application context stands for is put in its place.
+ * @throws {ValidationError} it is none, or its modules provide what is not supported
+ */
+export function settingsOf(
+  resolve: Resolve | undefined,
+  lifecycle: boolean | undefined,
+  nest: NestOptions = {}
+): Settings {
+  const { app } = nest
+  if (app === undefined) return { resolve, lifecycle: lifecycle ?? true, nest }
+  const { guards, pipes, interceptors, filters } = globalsOf(app)
+  return {
+    resolve: resolve ?? ((type) => app.get(type)),
+    lifecycle: lifecycle ?? false,
+    nest: {
+      ...nest,
+      guards: [...guards, ...(nest.guards ?? [])],
+      pipes: [...pipes, ...(nest.pipes ?? [])],
+      interceptors: [...interceptors, ...(nest.interceptors ?? [])],
+      filters: [...filters, ...(nest.filters ?? [])]
+    }
+  }
+}
+
+function globalsOf(app: object): Enhancers {
+  const { container } = app as { container?: { applicationConfig?: Config } }
+  const config = container?.applicationConfig
+  const read = (name: string): readonly object[] => {
+    const list = config?.[name]?.call(config)
+    if (Array.isArray(list)) return list as readonly object[]
+    throw new ValidationError('options.nest.app', 'what NestFactory.createApplicationContext() gives', app)
+  }
+  for (const kind of ['Guards', 'Pipes', 'Interceptors', 'Filters']) {
+    if (read(`getGlobalRequest${kind}`).length === 0) continue
+    const token = `APP_${kind.slice(0, -1).toUpperCase()}`
+    throw new ValidationError(
+      'options.nest.app',
+      `what it provides as ${token} to be of singleton scope`,
+      app
+    )
+  }
+  return {
+    guards: read('getGlobalGuards') as readonly Guard[],
+    pipes: read('getGlobalPipes') as readonly Pipe[],
+    interceptors: read('getGlobalInterceptors') as readonly Interceptor[],
+    filters: read('getGlobalFilters') as readonly Filter[]
+  }
+}

@@ -1,0 +1,128 @@
+/** What the parameters of a method get: data, a property of it, the context, or what a custom decorator makes. */
+import { isThenable, ValidationError } from '@elysia-microservices/transport'
+import type { Message } from '../types/message.ts'
+import { RpcContext } from './context.ts'
+import type { Pipe, PipeMetadata } from './enhancer.ts'
+import { type AnyClass, RpcExecutionContext } from './execution-context.ts'
+import { CUSTOM_PARAMETER, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './metadata.ts'
+
+/** The arguments of Nest's pipeline. Guards and interceptors may change them. */
+export type Arguments = [data: unknown, context: RpcContext]
+
+/** The method of a controller. */
+export type Method = (...args: unknown[]) => unknown
+
+/** One parameter. */
+export interface Parameter {
+  readonly index: number
+  readonly source: 'data' | 'property' | 'context' | 'custom'
+  readonly property: string
+  /** Of a custom decorator. */
+  readonly factory: ((data: unknown, context: RpcExecutionContext) => unknown) | undefined
+  /** Pipes of the decorator itself: instances and classes. */
+  readonly pipes: readonly unknown[]
+  readonly metadata: PipeMetadata
+}
+
+/** Makes the arguments of a method and calls it. */
+export type Invoke = (args: Arguments) => unknown
+
+/** What Nest assumes of a method whose parameters have no decorators. */
+const DATA_ALONE: ParameterMetadata = { [`${PARAMETER_TYPE.payload}:0`]: { index: 0 } }
+
+/**
+ * The decorated parameters of a method; without any, the first one gets the data.
+ * @throws {ValidationError} a decorator is not known
+ */
+export function parametersOf(type: AnyClass, name: string, where: string): Parameter[] {
+  const metadata = (Reflect.getMetadata(METADATA.parameters, type, name) ?? DATA_ALONE) as ParameterMetadata
+  const types = Reflect.getMetadata(METADATA.parameterTypes, type.prototype as object, name) as
+    | readonly unknown[]
+    | undefined
+  return Object.entries(metadata).map(([key, { index, data, schema, factory, pipes = [] }]) => {
+    const custom = key.includes(CUSTOM_PARAMETER)
+    const isContext = key === `${PARAMETER_TYPE.context}:${index}`
+    if (!custom && !isContext && key !== `${PARAMETER_TYPE.payload}:${index}`) {
+      throw new ValidationError(
+        `parameter ${index} of ${where}`,
+        'a decorator for messages, such as @Payload() or @Ctx()',
+        key
+      )
+    }
+    const hasProperty = typeof data === 'string' && data !== ''
+    return {
+      index,
+      source: custom ? 'custom' : isContext ? 'context' : hasProperty ? 'property' : 'data',
+      property: hasProperty ? data : '',
+      factory: custom ? (factory as Parameter['factory']) : undefined,
+      pipes: pipes.filter((pipe) => pipe !== undefined && pipe !== null),
+      metadata: { metatype: types?.[index], type: custom || isContext ? 'custom' : 'body', data, schema }
+    }
+  })
+}
+
+/** Calls a method on a message, with nothing between them: no promise, and no context where none is wanted. */
+export function directCall(
+  instance: object,
+  method: Method,
+  parameters: readonly Parameter[]
+): (message: Message) => unknown {
+  const [only] = parameters
+  if (parameters.length === 1 && only?.source === 'data' && only.index === 0)
+    return (message) => method.call(instance, message.data)
+  return (message) => {
+    const args: unknown[] = []
+    for (const { index, source, property } of parameters) {
+      if (source === 'context') args[index] = new RpcContext(message)
+      else args[index] = source === 'data' ? message.data : propertyOf(message.data, property)
+    }
+    return method.apply(instance, args)
+  }
+}
+
+/** Calls a method in Nest's pipeline, with pipes. `pipesOf` gives those of a parameter, in their order. */
+export function invocation(
+  instance: object,
+  method: Method,
+  parameters: readonly Parameter[],
+  pipesOf: (parameter: Parameter) => readonly Pipe[]
+): Invoke {
+  const type = instance.constructor as AnyClass
+  const argumentOf = ({ source, property, factory, metadata }: Parameter, args: Arguments): unknown => {
+    if (source === 'custom') return factory?.(metadata.data, new RpcExecutionContext(args, type, method))
+    if (source === 'context') return args[1]
+    return source === 'data' ? args[0] : propertyOf(args[0], property)
+  }
+  const piped = parameters.map((parameter) => ({ parameter, pipes: pipesOf(parameter) }))
+  if (!piped.some(({ parameter, pipes }) => pipes.length > 0 || parameter.source === 'custom')) {
+    return (args) => {
+      const values: unknown[] = []
+      for (const parameter of parameters) values[parameter.index] = argumentOf(parameter, args)
+      return method.apply(instance, values)
+    }
+  }
+  return async (args) => {
+    const values: unknown[] = []
+    await Promise.all(
+      piped.map(async ({ parameter, pipes }) => {
+        values[parameter.index] = await applyPipes(argumentOf(parameter, args), parameter.metadata, pipes)
+      })
+    )
+    return method.apply(instance, values)
+  }
+}
+
+async function applyPipes(value: unknown, metadata: PipeMetadata, pipes: readonly Pipe[]): Promise<unknown> {
+  // Only what a custom decorator promises is awaited: as in Nest, the first pipes of all parameters run first.
+  let current = isPromise(value) ? await value : value
+  for (const pipe of pipes) current = await pipe.transform(current, { ...metadata } as never)
+  return current
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && isThenable(value)
+}
+
+function propertyOf(data: unknown, property: string): unknown {
+  return (data as Record<string, unknown> | null | undefined)?.[property]
+}

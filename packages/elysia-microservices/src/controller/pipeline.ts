@@ -1,0 +1,92 @@
+/**
+ * Nest's way of a message through a method: guards, interceptors, pipes, the method, and exception filters
+ * around all. What is synchronous stays so; Nest's own makes a promise of everything.
+ */
+import { consume, isStream, isThenable } from '@elysia-microservices/transport'
+import { catchError, from, isObservable, lastValueFrom, Observable, type ObservableInput } from 'rxjs'
+import type { Message } from '../types/message.ts'
+import { RpcContext } from './context.ts'
+import type { Guard, Interceptor } from './enhancer.ts'
+import { type AnyClass, RpcExecutionContext } from './execution-context.ts'
+import type { Fail } from './filters.ts'
+import { intercept } from './interceptors.ts'
+import type { Arguments, Invoke, Method } from './parameters.ts'
+
+/** What is put together. */
+export interface Stages {
+  readonly type: AnyClass
+  readonly method: Method
+  readonly guards: readonly Guard[]
+  /** Makes what a guard's refusal throws. */
+  readonly refusal: () => Error
+  readonly interceptors: readonly Interceptor[]
+  /** Pipes and the method. */
+  readonly invoke: Invoke
+  /** The exception filters. */
+  readonly fail: Fail | undefined
+}
+
+/** Puts the stages together. */
+export function pipeline(stages: Stages): (message: Message) => unknown {
+  const { fail } = stages
+  const run = runner(stages)
+  if (fail === undefined) return (message) => run([message.data, new RpcContext(message)])
+  return (message) => {
+    const context = new RpcContext(message)
+    // Filters get arguments of their own: what a guard put in place of the data is not for them.
+    const failed = (error: unknown) => fail(error, message.data, context)
+    try {
+      const result = run([message.data, context])
+      return isPromise(result)
+        ? result.then((value) => caught(value, failed), failed)
+        : caught(result, failed)
+    } catch (error) {
+      return failed(error)
+    }
+  }
+}
+
+function runner({ type, method, guards, refusal, interceptors, invoke }: Stages): Invoke {
+  const call: Invoke =
+    interceptors.length === 0
+      ? invoke
+      : (args) =>
+          intercept(interceptors, new RpcExecutionContext(args, type, method), async () => invoke(args))
+  if (guards.length === 0) return call
+  const admitted = (allowed: unknown, args: Arguments) => {
+    if (!allowed) throw refusal()
+    return call(args)
+  }
+  return (args) => {
+    const allowed = ask(guards, new RpcExecutionContext(args, type, method), 0)
+    return isPromise(allowed) ? allowed.then((value) => admitted(value, args)) : admitted(allowed, args)
+  }
+}
+
+function ask(guards: readonly Guard[], context: RpcExecutionContext, from: number): unknown {
+  for (let index = from; index < guards.length; index++) {
+    const answer = (guards[index] as Guard).canActivate(context as never)
+    if (answer === true) continue
+    if (answer === false) return false
+    return lastOf(answer).then((allowed) => (allowed ? ask(guards, context, index + 1) : false))
+  }
+  return true
+}
+
+async function lastOf(answer: unknown): Promise<unknown> {
+  const value = await answer
+  return isObservable(value) ? lastValueFrom(value) : value
+}
+
+/** Filters concern the errors of a stream as well. */
+function caught(result: unknown, failed: (error: unknown) => unknown): unknown {
+  if (typeof result !== 'object' || result === null || !isStream(result)) return result
+  const stream = isObservable(result)
+    ? from(result)
+    : new Observable((subscriber) => consume(result, subscriber))
+  return stream.pipe(catchError((error) => failed(error) as ObservableInput<unknown>))
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && isThenable(value)
+}

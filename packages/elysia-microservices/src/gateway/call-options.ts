@@ -1,0 +1,102 @@
+/** What a call takes over from the HTTP request it is made for: deadline, signal, headers. */
+import { type CallOptions, RpcError, ValidationError } from '@elysia-microservices/transport'
+
+/** What of a request is needed; the context of an Elysia handler has it. */
+export interface RequestContext {
+  readonly request: Request
+}
+
+/** Headers of the request that reach the service: names, or a function that makes headers of the request. */
+export type HeaderRule<Context = RequestContext> =
+  | readonly string[]
+  | ((context: Context) => Readonly<Record<string, string | undefined>>)
+
+/** How calls follow their request. */
+export interface ForwardOptions<Context = RequestContext> {
+  /** Milliseconds until the (first) answer must be here, connecting included; 0 for no limit. Default: 30,000. */
+  readonly timeout?: number | undefined
+  /**
+   * Request header by which a caller makes the timeout shorter, in milliseconds; `false` for none.
+   * Default: `'x-request-timeout'`.
+   */
+  readonly timeoutHeader?: string | false | undefined
+  /**
+   * Headers of the request that reach the service, in place of the default; a function adds the headers that it
+   * returns to the default. Default: `traceparent`, `tracestate` and `x-request-id`.
+   */
+  readonly headers?: HeaderRule<Context> | undefined
+}
+
+export const DEFAULTS = {
+  timeout: 30_000,
+  timeoutHeader: 'x-request-timeout',
+  headers: ['traceparent', 'tracestate', 'x-request-id']
+} as const
+
+/** The longest delay a timer takes, in milliseconds. */
+const MAX_TIMEOUT = 2 ** 31 - 1
+const MILLISECONDS = /^\d{1,15}$/
+
+/** @throws {ValidationError} an option is not what it must be */
+export function assertForwardOptions({ timeout, timeoutHeader, headers }: ForwardOptions<never>): void {
+  if (timeout !== undefined && !(Number.isInteger(timeout) && timeout >= 0 && timeout <= MAX_TIMEOUT)) {
+    throw new ValidationError(
+      'options.timeout',
+      `milliseconds, a whole number from 0 to ${MAX_TIMEOUT}`,
+      timeout
+    )
+  }
+  if (timeoutHeader !== undefined && timeoutHeader !== false && typeof timeoutHeader !== 'string') {
+    throw new ValidationError('options.timeoutHeader', 'the name of a header or false', timeoutHeader)
+  }
+  const isList = Array.isArray(headers) && headers.every((name) => typeof name === 'string')
+  if (headers !== undefined && typeof headers !== 'function' && !isList) {
+    throw new ValidationError('options.headers', 'a list of names or a function', headers)
+  }
+}
+
+/**
+ * Options of a call that follows a request: it ends when the request's client leaves or its time is over, and
+ * carries the headers that may pass.
+ * @throws {RpcError} code `VALIDATION`: the timeout header is no number of milliseconds
+ */
+export function callOptions<Context extends RequestContext>(
+  context: Context,
+  {
+    timeout = DEFAULTS.timeout,
+    timeoutHeader = DEFAULTS.timeoutHeader,
+    headers
+  }: ForwardOptions<Context> = {}
+): Required<CallOptions> {
+  const { request } = context
+  return {
+    timeout: timeoutHeader === false ? timeout : shorter(timeout, timeoutHeader, request.headers),
+    signal: request.signal,
+    headers: forwarded(context, headers)
+  }
+}
+
+function shorter(timeout: number, name: string, headers: Headers): number {
+  const given = headers.get(name)
+  if (given === null) return timeout
+  const path = `headers.${name}`
+  if (!MILLISECONDS.test(given) || Number(given) === 0) {
+    const details = { path, expected: 'milliseconds, a whole number above 0' }
+    throw new RpcError({ code: 'VALIDATION', message: `${path}: expected ${details.expected}`, details })
+  }
+  return Math.min(Number(given), timeout === 0 ? MAX_TIMEOUT : timeout)
+}
+
+function forwarded<Context extends RequestContext>(
+  context: Context,
+  rule: HeaderRule<Context> = DEFAULTS.headers
+): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const name of typeof rule === 'function' ? DEFAULTS.headers : rule) {
+    const value = context.request.headers.get(name)
+    if (value !== null) headers[name.toLowerCase()] = value
+  }
+  if (typeof rule !== 'function') return headers
+  for (const [name, value] of Object.entries(rule(context))) if (value !== undefined) headers[name] = value
+  return headers
+}

@@ -1,0 +1,50 @@
+/** `clients()`: clients as decorators, for routes written by hand. */
+import { MicroserviceError } from '@elysia-microservices/transport'
+import { Elysia } from 'elysia'
+import type { Empty } from '../types/scope.ts'
+import { ErrorAnswers, type ErrorOptions, errorResponse } from './error-response.ts'
+import { describeRequest } from './http-error.ts'
+import { type AnyClient, stopWith } from './stop.ts'
+
+/** Clients by the names that handlers see; a function makes one for the app to own and to close. */
+export type GivenClients = Readonly<Record<string, AnyClient | (() => AnyClient)>>
+
+/** The decorators that {@link clients} makes. */
+export type ClientsOf<Given> = {
+  readonly [Name in keyof Given]: Given[Name] extends () => infer Made ? Made : Given[Name]
+}
+
+/** An Elysia plugin with decorators. */
+export type Decorated<Decorators extends Record<string, unknown>> = Elysia<
+  '',
+  { decorator: Decorators; store: Empty; derive: Empty; resolve: Empty }
+>
+
+/**
+ * Makes an Elysia plugin that gives clients to handlers: after `.use(clients({ users }))` they get
+ * `({ users })`, with its types. Errors of calls that a handler does not catch are answered as those of
+ * {@link gateway}; all other errors are left to Elysia and the app.
+ * @throws {ValidationError} an option is not what it must be
+ */
+export function clients<const Given extends GivenClients>(
+  given: Given,
+  options: ErrorOptions = {}
+): Decorated<ClientsOf<Given>> {
+  const answers = new ErrorAnswers(options)
+  const owned: AnyClient[] = []
+  const all = Object.entries(given).map(([name, client]) => {
+    if (typeof client !== 'function') return [name, client]
+    const made = client()
+    owned.push(made)
+    return [name, made]
+  })
+  const plugin = new Elysia()
+    .decorate(Object.fromEntries(all) as Record<string, unknown>)
+    .onError({ as: 'scoped' }, ({ error, request }) =>
+      error instanceof MicroserviceError
+        ? errorResponse(answers.of(error, describeRequest(request)))
+        : undefined
+    )
+  stopWith(plugin as never, { after: () => Promise.all(owned.map((client) => client.close())) })
+  return plugin as never
+}

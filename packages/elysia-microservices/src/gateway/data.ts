@@ -1,0 +1,50 @@
+/** What a route sends when it has no `data` function of its own. */
+import { RpcError } from '@elysia-microservices/transport'
+import type { Method } from './route-key.ts'
+
+/** The parts of a request that make the data. */
+export interface RequestParts {
+  readonly params: unknown
+  readonly query: unknown
+  readonly body: unknown
+}
+
+const BODYLESS: readonly Method[] = ['GET', 'HEAD', 'DELETE', 'OPTIONS']
+
+/**
+ * One object: the query, over it the body, over that the parameters of the path, which a caller cannot replace.
+ * The query counts only where the method has no body, or where the route has a schema for it. With nothing to
+ * merge, a body is sent as it is, of any type.
+ * @throws {RpcError} code `VALIDATION`: there is something to merge, and the body is no object
+ */
+export function defaultData(
+  method: Method,
+  { params, query, body }: RequestParts,
+  hasQuery: boolean
+): unknown {
+  const isBodyless = BODYLESS.includes(method)
+  const fields = { ...((isBodyless || hasQuery) && (query as object)) }
+  const hasFields = hasQuery || hasKeys(params)
+  if (body === undefined || body === null) {
+    return isBodyless || hasFields ? { ...fields, ...(params as object) } : (body ?? undefined)
+  }
+  if (!hasFields && !isBodyless) return body
+  if (!isPlain(body)) {
+    const details = { path: 'body', expected: 'an object' }
+    throw new RpcError({ code: 'VALIDATION', message: 'body: expected an object', details })
+  }
+  return { ...fields, ...body, ...(params as object) }
+}
+
+function hasKeys(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && Object.keys(value).length > 0
+}
+
+function isPlain(value: unknown): value is object {
+  return (
+    typeof value === 'object' &&
+    !Array.isArray(value) &&
+    !ArrayBuffer.isView(value) &&
+    !(value instanceof ArrayBuffer)
+  )
+}

@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { openapi } from '@elysiajs/openapi'
+import { type AnyElysia, Elysia, t } from 'elysia'
+import { connect } from '../client/index.ts'
+import { gateway } from './index.ts'
+
+const client = connect({})
+
+interface Operation {
+  readonly summary: string
+  readonly operationId: string
+  readonly tags: string[]
+  readonly parameters?: {
+    readonly name: string
+    readonly in: string
+    readonly required?: boolean
+    readonly schema: object
+  }[]
+  readonly requestBody?: { readonly content: Record<string, { readonly schema: object }> }
+  readonly responses: Record<
+    string,
+    {
+      readonly description: string
+      readonly content?: Record<string, { readonly schema: { type?: string } }>
+    }
+  >
+}
+
+async function documentOf(routes: AnyElysia) {
+  const app = new Elysia().use(openapi()).use(routes)
+  const response = await app.handle(new Request('http://localhost/openapi/json'))
+  assert.equal(response.status, 200)
+  return (await response.json()) as { paths: Record<string, Record<string, Operation>> }
+}
+
+describe('the OpenAPI document of a gateway', () => {
+  const routes = gateway(client, {
+    'GET /users/:id': {
+      pattern: 'users.get',
+      params: t.Object({ id: t.Number() }),
+      response: t.Object({ name: t.String() })
+    },
+    'POST /orders': {
+      pattern: 'orders.create',
+      status: 201,
+      query: t.Object({ dry: t.Optional(t.Boolean()) }),
+      body: t.Object({ items: t.Array(t.String()) }),
+      response: t.Object({ id: t.Number() })
+    },
+    'GET /ticks': { stream: 'ticks', response: t.Number() },
+    'POST /events/order-placed': { emit: 'order.placed' },
+    'GET /by-object': { pattern: { cmd: 'sum', v: 2 } },
+    'GET /old/users/:id': 'users.find',
+    'GET /v2/users/:id': 'users.find',
+    'GET /own': {
+      pattern: 'own.pattern',
+      detail: {
+        summary: 'Mine',
+        operationId: 'mine',
+        tags: ['My tag'],
+        description: 'Of my own',
+        responses: { 418: { description: 'A teapot' } }
+      }
+    },
+    'GET /hidden': { pattern: 'hidden', detail: { hide: true } }
+  })
+  const operation = async (path: string, method = 'get') => {
+    const { paths } = await documentOf(routes)
+    return paths[path]?.[method] ?? assert.fail(`${method} ${path} is not in ${Object.keys(paths)}`)
+  }
+
+  for (const [path, method, summary, operationId, tags] of [
+    ['/users/{id}', 'get', 'users.get', 'usersGet', ['users']],
+    ['/orders', 'post', 'orders.create', 'ordersCreate', ['orders']],
+    ['/ticks', 'get', 'ticks', 'ticks', ['ticks']],
+    ['/events/order-placed', 'post', 'order.placed', 'orderPlaced', ['order']],
+    ['/by-object', 'get', 'cmd sum v 2', 'cmdSumV2', ['by']],
+    ['/old/users/{id}', 'get', 'users.find', 'getOldUsersId', ['users']],
+    ['/v2/users/{id}', 'get', 'users.find', 'getV2UsersId', ['users']],
+    ['/own', 'get', 'Mine', 'mine', ['My tag']]
+  ] as const) {
+    it(`names ${method} ${path}: ${operationId}`, async () => {
+      const found = await operation(path, method)
+      assert.deepEqual([found.summary, found.operationId, found.tags], [summary, operationId, tags])
+    })
+  }
+
+  it('has the schemas of the request and of the answer', async () => {
+    const user = await operation('/users/{id}')
+    const [id] = user.parameters ?? []
+    assert.deepEqual([id?.name, id?.in, id?.required], ['id', 'path', true])
+    assert.deepEqual(user.responses['200']?.content?.['application/json']?.schema.type, 'object')
+    const order = await operation('/orders', 'post')
+    assert.deepEqual(
+      order.parameters?.map(({ name, in: place }) => [name, place]),
+      [['dry', 'query']]
+    )
+    const { schema } = order.requestBody!.content['application/json']!
+    assert.deepEqual((schema as { required: string[] }).required, ['items'])
+    assert.equal(order.responses['201']?.content?.['application/json']?.schema.type, 'object')
+    assert.equal(order.responses['200'], undefined)
+  })
+
+  it('has the shape of errors', async () => {
+    for (const path of ['/users/{id}', '/own', '/ticks']) {
+      const { responses } = await operation(path)
+      const schema = responses['default']?.content?.['application/json']?.schema as unknown as {
+        required: string[]
+      }
+      assert.deepEqual(schema.required, ['code', 'message'])
+    }
+    assert.equal((await operation('/own')).responses['418']?.description, 'A teapot')
+  })
+
+  it('says that a stream is one of events, and that an event has no answer', async () => {
+    assert.ok(
+      (await operation('/ticks')).responses['200']?.content?.['text/event-stream']?.schema.type === 'number'
+    )
+    assert.equal((await operation('/events/order-placed', 'post')).responses['202']?.content, undefined)
+  })
+
+  it('leaves out what is hidden', async () => {
+    assert.equal((await documentOf(routes)).paths['/hidden'], undefined)
+  })
+
+  it('has each operationId once', async () => {
+    const { paths } = await documentOf(routes)
+    const ids = Object.values(paths).flatMap((methods) =>
+      Object.values(methods).map(({ operationId }) => operationId)
+    )
+    assert.equal(new Set(ids).size, ids.length)
+  })
+})

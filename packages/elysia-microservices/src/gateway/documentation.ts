@@ -1,0 +1,76 @@
+/** What OpenAPI documents say of a route; a route's own `detail` wins. */
+import type { DocumentDecoration, TSchema } from 'elysia'
+import type { RouteKey } from './route-key.ts'
+
+/** A route, as far as it is documented. */
+export interface Documented {
+  readonly key: RouteKey
+  readonly kind: 'message' | 'stream' | 'event'
+  /** What it calls, as text. */
+  readonly pattern: string
+  /** Status of an answer. */
+  readonly status: number
+  /** Schema of an answer. */
+  readonly response: TSchema | undefined
+  readonly detail: DocumentDecoration | undefined
+}
+
+const ERROR = {
+  type: 'object',
+  required: ['code', 'message'],
+  properties: { code: { type: 'string' }, message: { type: 'string' }, details: {} }
+} satisfies object
+
+const DESCRIPTIONS = {
+  message: 'The answer of the service',
+  stream: 'One event for each value, as JSON; `event: error` if it fails, `event: end` at the end',
+  event: 'The event was handed over'
+}
+
+/** Details of all routes, in their order. */
+export function documentRoutes(routes: readonly Documented[]): DocumentDecoration[] {
+  const named = routes.map(({ pattern }) => camelCase(words(pattern)))
+  return routes.map((route, index) => {
+    const { key, kind, pattern, status, response, detail } = route
+    const name = named[index] as string
+    // An id must be the only one in the document, and a pattern may have several routes.
+    const isUnique = name !== '' && named.filter((other) => other === name).length === 1
+    const content = contentOf(kind, response)
+    return {
+      summary: pattern.startsWith('{') ? words(pattern).join(' ') : pattern,
+      operationId: isUnique ? name : camelCase([key.method, ...words(key.path)]),
+      tags: tagsOf(pattern, key.path),
+      ...detail,
+      responses: {
+        [status]: { description: DESCRIPTIONS[kind], ...(content && { content }) },
+        default: { description: 'An error', content: { 'application/json': { schema: ERROR } } },
+        ...detail?.responses
+      }
+    } as object
+  })
+}
+
+function contentOf(kind: Documented['kind'], response: TSchema | undefined): object | undefined {
+  if (kind === 'stream') return { 'text/event-stream': { schema: response ?? { type: 'string' } } }
+  return response && { 'application/json': { schema: response } }
+}
+
+/** The area of a pattern such as `orders.create`, else the first word of the path. */
+function tagsOf(pattern: string, path: string): string[] {
+  const area = /^([A-Za-z][\w-]*)\./.exec(pattern)?.[1]
+  const first = words(path.split('/').find((segment) => /^[^:*]/.test(segment)) ?? '')[0]
+  return [area ?? first].filter((tag) => tag !== undefined)
+}
+
+function words(text: string): string[] {
+  return text.match(/[A-Za-z0-9]+/g) ?? []
+}
+
+function camelCase(parts: readonly string[]): string {
+  return parts
+    .map((part, index) => {
+      if (index > 0) return part.charAt(0).toUpperCase() + part.slice(1)
+      return part === part.toUpperCase() ? part.toLowerCase() : part.charAt(0).toLowerCase() + part.slice(1)
+    })
+    .join('')
+}

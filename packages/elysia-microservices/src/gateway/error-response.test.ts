@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import {
+  CanceledError,
+  ConnectionError,
+  PayloadTooLargeError,
+  ProtocolError,
+  RejectedError,
+  RpcError,
+  TimeoutError
+} from '@elysia-microservices/transport'
+import { ErrorAnswers } from './error-response.ts'
+
+const logger = { error: () => {}, warn: () => {} }
+
+describe('the answer to an error', () => {
+  const answers = new ErrorAnswers({ logger, errors: { REJECTED: 429 } })
+  const defaults = new ErrorAnswers({ logger })
+
+  for (const [error, status, code] of [
+    [new TimeoutError('users.get', 1), 504, 'TIMEOUT'],
+    [new CanceledError('users.get'), 499, 'CANCELED'],
+    [new ConnectionError('10.0.0.1:4000 is gone', false), 503, 'CONNECTION'],
+    [new ConnectionError('10.0.0.1:4000 is gone', true), 502, 'CONNECTION'],
+    [new RejectedError('draining', {}), 503, 'REJECTED'],
+    [new PayloadTooLargeError('maxFrameLength', 1, 2, 'bytes'), 413, 'PAYLOAD_TOO_LARGE'],
+    [new ProtocolError('users.get'), 502, 'PROTOCOL']
+  ] as const) {
+    it(`${error.name} (${error.message}) is ${status} and tells nothing of the inside`, () => {
+      const answer = defaults.of(error, 'GET /')
+      assert.deepEqual([answer.status, answer.body.code], [status, code])
+      assert.doesNotMatch(JSON.stringify(answer.body), /users\.get|10\.0\.0\.1|draining|maxFrameLength/)
+    })
+  }
+
+  it('has Retry-After only where trying again is safe', () => {
+    const retryAfter = (error: unknown) => defaults.of(error, 'GET /').headers['retry-after']
+    assert.equal(retryAfter(new RejectedError('draining')), '1')
+    assert.equal(retryAfter(new ConnectionError('gone', false)), '1')
+    assert.equal(retryAfter(new ConnectionError('gone', true)), undefined)
+    assert.equal(retryAfter(new TimeoutError('x', 1)), undefined)
+    assert.equal(retryAfter(new RpcError({ code: 'SERVICE_UNAVAILABLE' })), undefined)
+    assert.equal(answers.of(new RejectedError('draining'), '').headers['retry-after'], '1')
+  })
+
+  it('has the status the application gives to a code of ours', () => {
+    assert.equal(answers.of(new RejectedError('draining'), 'GET /').status, 429)
+  })
+
+  for (const [received, status, body] of [
+    [{ status: 404, message: 'No user' }, 404, { code: 'NOT_FOUND', message: 'No user' }],
+    [{ statusCode: 403, message: 'No user' }, 403, { code: 'FORBIDDEN', message: 'No user' }],
+    [{ status: 'error', message: 'No user' }, 500, { code: 'UNKNOWN', message: 'No user' }],
+    [{ status: 200, message: 'No user' }, 500, { code: 'UNKNOWN', message: 'No user' }],
+    ['No user', 500, { code: 'UNKNOWN', message: 'No user' }]
+  ] as const) {
+    it(`is ${status} for what came as ${JSON.stringify(received)}`, () => {
+      const answer = defaults.of(new RpcError({ message: 'No user' }, received), 'GET /')
+      assert.deepEqual([answer.status, answer.body], [status, body])
+    })
+  }
+
+  for (const thrown of [
+    undefined,
+    null,
+    'text',
+    5,
+    {},
+    Object.assign(new Error('secret'), { status: 503 })
+  ]) {
+    it(`says nothing of ${String(thrown)}`, () => {
+      assert.deepEqual(defaults.of(thrown, 'GET /').body, {
+        code: 'INTERNAL',
+        message: 'Internal server error'
+      })
+    })
+  }
+})

@@ -1,0 +1,103 @@
+/** Errors as HTTP answers. Only what a service said to its callers leaves; the rest is for the log. */
+import {
+  ConnectionError,
+  consoleLogger,
+  type Logger,
+  MicroserviceError,
+  TransportError,
+  ValidationError
+} from '@elysia-microservices/transport'
+import { nameOf, numericStatus, type Statuses, statusOf, statusTable } from './error-status.ts'
+
+/** The body of every error. */
+export interface ErrorBody {
+  /** What to branch on. */
+  readonly code: string
+  /** One sentence for a human. */
+  readonly message: string
+  /** What the service added; absent if nothing. */
+  readonly details?: unknown
+}
+
+/** How errors are answered. */
+export interface ErrorOptions {
+  /** HTTP statuses, 400 to 599, of the application's error codes; they win over the default table. */
+  readonly errors?: Readonly<Record<string, number>> | undefined
+  /** Seconds a caller is told to wait with `Retry-After`, where trying again is safe. Default: 1. */
+  readonly retryAfter?: number | undefined
+  /** Gets what callers are not told. Default: the console. */
+  readonly logger?: Logger | undefined
+}
+
+/** What an error becomes. */
+export interface ErrorAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: ErrorBody
+}
+
+const INTERNAL: ErrorBody = { code: 'INTERNAL', message: 'Internal server error' }
+
+/** Sentences instead of those that tell of hosts, ports, patterns and limits. */
+const PUBLIC_MESSAGES: Readonly<Record<string, string>> = {
+  CANCELED: 'The request was canceled',
+  CONNECTION: 'The service cannot be reached',
+  INTERNAL: INTERNAL.message,
+  PATTERN_NOT_FOUND: 'The service does not offer this',
+  PAYLOAD_TOO_LARGE: 'The request is too large',
+  PROTOCOL: 'The service gave no valid answer',
+  REJECTED: 'The service takes no more requests at the moment',
+  TIMEOUT: 'The service did not answer in time'
+}
+
+/** Makes answers of errors, and logs what they do not say. */
+export class ErrorAnswers {
+  readonly #statuses: Statuses
+  readonly #retryAfter: string
+  readonly #logger: Logger
+
+  /** @throws {ValidationError} an option is not what it must be */
+  constructor({ errors, retryAfter = 1, logger = consoleLogger }: ErrorOptions = {}) {
+    if (!Number.isInteger(retryAfter) || retryAfter < 0) {
+      throw new ValidationError('options.retryAfter', 'seconds, a whole number of at least 0', retryAfter)
+    }
+    this.#statuses = statusTable(errors)
+    this.#retryAfter = String(retryAfter)
+    this.#logger = logger
+  }
+
+  /**
+   * The answer to any error.
+   * @param what the request, for the log
+   */
+  of(error: unknown, what: string): ErrorAnswer {
+    if (error instanceof MicroserviceError) return this.#ofOurs(error, what)
+    const status = numericStatus(error)
+    if (status !== undefined && status < 500) {
+      return { status, headers: {}, body: { code: nameOf(status), message: (error as Error).message } }
+    }
+    this.#logger.error(`${what} failed`, error)
+    return { status: status ?? 500, headers: {}, body: INTERNAL }
+  }
+
+  #ofOurs(error: MicroserviceError, what: string): ErrorAnswer {
+    const { code, status } = statusOf(error, this.#statuses)
+    const headers: Record<string, string> = {}
+    if (code === 'REJECTED' || (error instanceof ConnectionError && !error.sent)) {
+      headers['retry-after'] = this.#retryAfter
+    }
+    const hidden = PUBLIC_MESSAGES[code] ?? (error instanceof TransportError ? INTERNAL.message : undefined)
+    if (hidden !== undefined) {
+      // Nobody is there to be told of a canceled one, and it is nobody's fault.
+      if (code !== 'CANCELED') this.#logger.warn(`${what} is answered with ${status}: ${error.message}`)
+      return { status, headers, body: { code, message: hidden } }
+    }
+    const { message, details } = error as MicroserviceError & { details?: unknown }
+    return { status, headers, body: details === undefined ? { code, message } : { code, message, details } }
+  }
+}
+
+/** An answer as a response. */
+export function errorResponse({ status, headers, body }: ErrorAnswer): Response {
+  return Response.json(body, { status, headers })
+}

@@ -1,0 +1,192 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { status, t } from 'elysia'
+import { connect, type UntypedClient } from '../client/index.ts'
+import { type Message, microservice, RpcError } from '../index.ts'
+import { type Listening, listen, newApp } from '../testing/http-app.ts'
+import { gateway } from './index.ts'
+
+const logged: unknown[][] = []
+const logger = {
+  error: (...all: unknown[]) => void logged.push(['error', ...all]),
+  warn: (...all: unknown[]) => void logged.push(['warn', ...all])
+}
+
+class NotMine extends Error {}
+
+const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, logger })
+  .error('CONFLICT', NotMine)
+  .message('fail', ({ data }: Message<{ code: string; message: string }>) => {
+    throw new RpcError({ ...data, details: { of: data.code } })
+  })
+  .message('known', () => {
+    throw new NotMine('It is not yours')
+  })
+  .message('break', () => {
+    throw new Error('the password is 1234')
+  })
+  .message('nest', ({ data }: Message<{ status: string }>) => {
+    // What Nest's RpcException is for a service: an object with `getError`.
+    const error = { status: Number(data.status), message: 'No such user' }
+    throw Object.assign(new Error('RpcException'), { getError: () => error })
+  })
+  .message('checked', ({ data }) => data, { data: t.Object({ id: t.Number() }) })
+
+let client: UntypedClient
+let http: Listening
+
+before(async () => {
+  await service.listen()
+  client = connect({ host: '127.0.0.1', port: service.address!.port })
+  const gone = connect({ host: '127.0.0.1', port: 1 })
+  const routes = gateway(
+    client,
+    {
+      'GET /fail': 'fail',
+      'GET /known': 'known',
+      'GET /nest': 'nest',
+      'GET /break': 'break',
+      'GET /checked': 'checked',
+      'GET /unknown': 'nobody handles this',
+      'GET /mistake': {
+        pattern: 'checked',
+        data: () => {
+          throw new TypeError('the password is 1234')
+        }
+      },
+      'GET /http-error': {
+        pattern: 'checked',
+        data: () => {
+          throw Object.assign(new Error('Short and stout'), { status: 418 })
+        }
+      },
+      'GET /status': {
+        pattern: 'checked',
+        data: () => {
+          throw status(402, 'Elysia’s own')
+        }
+      }
+    },
+    { logger, errors: { OUT_OF_STOCK: 409, NOT_FOUND: 410 } }
+  )
+  http = await listen(
+    newApp()
+      .onError(({ error }) =>
+        error instanceof RpcError && error.code === 'TEAPOT'
+          ? new Response('mine', { status: 418 })
+          : undefined
+      )
+      .use(routes)
+      .use(
+        gateway(
+          gone,
+          { 'GET /gone': 'x', 'GET /gone-stream': { stream: 'x' }, 'POST /gone': { emit: 'x' } },
+          { logger, retryAfter: 5 }
+        )
+      )
+  )
+})
+after(async () => {
+  await http.stop()
+  await client.close()
+  await service.stop()
+})
+
+async function answerOf(path: string, init?: RequestInit) {
+  const response = await fetch(http.url + path, init)
+  return { status: response.status, headers: response.headers, body: (await response.json()) as object }
+}
+
+describe('an error of the service', () => {
+  for (const [code, expected] of [
+    ['UNAUTHORIZED', 401],
+    ['FORBIDDEN', 403],
+    ['CONFLICT', 409],
+    ['VALIDATION', 422],
+    ['TOO_MANY_REQUESTS', 429],
+    ['OUT_OF_STOCK', 409],
+    ['NOT_FOUND', 410],
+    ['SOMETHING_ELSE', 500]
+  ] as const) {
+    it(`with the code ${code} has the status ${expected}, its message and its details`, async () => {
+      const { status, body } = await answerOf(`/fail?code=${code}&message=Why`)
+      assert.equal(status, expected)
+      assert.deepEqual(body, { code, message: 'Why', details: { of: code } })
+    })
+  }
+
+  it('of Nest with a status has that, and a code for it', async () => {
+    const { status, body } = await answerOf('/nest?status=404')
+    assert.deepEqual([status, body], [404, { code: 'NOT_FOUND', message: 'No such user' }])
+    assert.equal((await answerOf('/nest?status=200')).status, 500)
+  })
+
+  it('that the service registered has its code', async () => {
+    const { status, body } = await answerOf('/known')
+    assert.deepEqual([status, body], [409, { code: 'CONFLICT', message: 'It is not yours' }])
+  })
+
+  it('that a schema of the service makes is a 422 that says where', async () => {
+    const { status, body } = await answerOf('/checked')
+    assert.equal(status, 422)
+    assert.equal((body as { code: string }).code, 'VALIDATION')
+    assert.equal((body as { details: { path: string } }).details.path, 'data.id')
+  })
+
+  it('that it did not expect says nothing', async () => {
+    const { status, body } = await answerOf('/break')
+    assert.deepEqual([status, body], [500, { code: 'INTERNAL', message: 'Internal server error' }])
+  })
+
+  it('for a pattern that nobody handles is a 501 that does not name it', async () => {
+    const { status, body } = await answerOf('/unknown')
+    const message = 'The service does not offer this'
+    assert.deepEqual([status, body], [501, { code: 'PATTERN_NOT_FOUND', message }])
+  })
+
+  it('is the app’s to answer first', async () => {
+    const response = await fetch(`${http.url}/fail?code=TEAPOT&message=x`)
+    assert.deepEqual([response.status, await response.text()], [418, 'mine'])
+  })
+})
+
+describe('an error of the gateway itself', () => {
+  it('that nobody expected is logged whole and says nothing', async () => {
+    logged.length = 0
+    const { status, body } = await answerOf('/mistake?token=secret')
+    assert.deepEqual([status, body], [500, { code: 'INTERNAL', message: 'Internal server error' }])
+    assert.equal(logged.length, 1)
+    const [level, message, error] = logged[0] as [string, string, Error]
+    assert.deepEqual([level, message], ['error', 'GET /mistake failed'])
+    assert.equal(error.message, 'the password is 1234')
+  })
+
+  it('with a status of its own has that', async () => {
+    const { status, body } = await answerOf('/http-error')
+    assert.deepEqual([status, body], [418, { code: 'BAD_REQUEST', message: 'Short and stout' }])
+  })
+
+  it('that is Elysia’s status() is answered by Elysia', async () => {
+    const response = await fetch(`${http.url}/status`)
+    assert.deepEqual([response.status, await response.text()], [402, 'Elysia’s own'])
+  })
+})
+
+describe('a service that is not there', () => {
+  for (const [path, method] of [
+    ['/gone', 'GET'],
+    ['/gone-stream', 'GET'],
+    ['/gone', 'POST']
+  ] as const) {
+    it(`is a 503 of ${method} ${path}, to be tried again, that names no host`, async () => {
+      logged.length = 0
+      const { status, headers, body } = await answerOf(path, { method })
+      assert.deepEqual(
+        [status, body],
+        [503, { code: 'CONNECTION', message: 'The service cannot be reached' }]
+      )
+      assert.equal(headers.get('retry-after'), '5')
+      assert.match(String(logged[0]?.[1]), /is answered with 503: ./)
+    })
+  }
+})

@@ -1,0 +1,133 @@
+/** `gateway()`: HTTP routes that call a service. */
+import { Elysia } from 'elysia'
+import type { UntypedClient } from '../client/client-types.ts'
+import { callOptions } from './call-options.ts'
+import { defaultData } from './data.ts'
+import { ErrorAnswers } from './error-response.ts'
+import { type EventStream, openEventStream } from './event-stream.ts'
+import { answersErrors, describeRequest } from './http-error.ts'
+import type { GatewayOptions } from './options.ts'
+import type { At, GivenClient, ParamsAt, PatternAt, QueryAt, RouteContext, RouteOf } from './route-types.ts'
+import { type Route, readRoutes } from './routes.ts'
+import { stopWith } from './stop.ts'
+
+/** What Elysia hands to a handler, as far as it is used here. */
+interface HttpContext extends RouteContext {
+  readonly server?: { timeout?(request: Request, seconds: number): void } | null
+}
+
+/** The longest idle time Bun knows, in seconds; 0 is for none. */
+const MAX_IDLE = 255
+/** Seconds that Bun waits longer than the call, so that the answer is a 504 and not a closed connection. */
+const IDLE_MARGIN = 5
+
+/**
+ * Makes an Elysia plugin of routes that call a service: `'GET /users/:id': 'users.get'` asks the pattern
+ * `users.get` and answers with its value.
+ * @param client the client, or a function that makes one for the app to own and to close
+ * @param routes by method and path: a pattern, or an object with one under `pattern` (one value), `stream`
+ *   (Server-Sent Events) or `emit` (an event)
+ * @throws {ValidationError} a key, a route or an option is not what it must be
+ */
+export function gateway<Values, Streams, All, Events, const Patterns, const Params, const Query, const Body>(
+  client: GivenClient<Values, Streams, All, Events>,
+  routes: {
+    readonly [Key in keyof Body]: RouteOf<
+      Values,
+      Streams,
+      Events,
+      Key,
+      At<Patterns, Key>,
+      At<Params, Key>,
+      At<Query, Key>,
+      Body[Key]
+    >
+  } & { readonly [Key in keyof Params]: ParamsAt<Params[Key]> } & {
+    readonly [Key in keyof Query]: QueryAt<Query[Key]>
+  } & { readonly [Key in keyof Patterns]: PatternAt<Patterns[Key]> },
+  options: GatewayOptions = {}
+): Elysia {
+  const plugin = new Elysia()
+  const answers = new ErrorAnswers(options)
+  const streams = new Set<EventStream>()
+  const read = readRoutes(routes, options)
+  const caller = (typeof client === 'function' ? client() : client) as UntypedClient
+
+  for (const route of read) {
+    const answer = { message: answerValue, event: answerEvent, stream: answerStream }[route.kind]
+    const scope: Scope = { route, client: caller, answers, streams }
+    plugin.route(
+      route.key.method,
+      route.key.path,
+      (context) => answer(scope, context as never as HttpContext),
+      {
+        ...route.schemas,
+        detail: route.detail,
+        error: answersErrors(answers, route.schemas as Readonly<Record<string, unknown>>)
+      } as object
+    )
+  }
+  stopWith(plugin, {
+    before: () => {
+      for (const stream of streams) stream.close()
+    },
+    after: async () => {
+      if (typeof client === 'function') await caller.close()
+    }
+  })
+  return plugin
+}
+
+/** What the answer to a request needs besides the request. */
+interface Scope {
+  readonly route: Route
+  readonly client: UntypedClient
+  readonly answers: ErrorAnswers
+  readonly streams: Set<EventStream>
+}
+
+async function answerValue({ route, client }: Scope, context: HttpContext): Promise<Response> {
+  const options = callOptions(context, route.forward)
+  const { timeout } = options
+  keepOpen(context, timeout === 0 ? 0 : Math.ceil(timeout / 1000) + IDLE_MARGIN)
+  const value = await client.request(route.pattern as never, await dataOf(route, context), options)
+  if (value === undefined) return new Response(null, { status: route.hasStatus ? route.status : 204 })
+  if (value instanceof Uint8Array) {
+    const headers = { 'content-type': 'application/octet-stream' }
+    return new Response(value as Uint8Array<ArrayBuffer>, { status: route.status, headers })
+  }
+  return Response.json(value, { status: route.status })
+}
+
+async function answerEvent({ route, client }: Scope, context: HttpContext): Promise<Response> {
+  const { headers } = callOptions(context, route.forward)
+  await client.emit(route.pattern as never, await dataOf(route, context), { headers })
+  return new Response(null, { status: route.status })
+}
+
+async function answerStream(scope: Scope, context: HttpContext): Promise<Response> {
+  const { route, client, answers, streams } = scope
+  const { request } = context
+  const options = callOptions(context, route.forward)
+  const data = await dataOf(route, context)
+  // A stream may be quiet for as long as it likes.
+  keepOpen(context, 0)
+  const stream = await openEventStream({
+    start: (signal) => client.stream(route.pattern as never, data, { ...options, signal }),
+    signal: request.signal,
+    heartbeat: route.heartbeat,
+    bodyOf: (error) => answers.of(error, describeRequest(request)).body
+  })
+  streams.add(stream)
+  void stream.closed.then(() => streams.delete(stream))
+  return stream.response
+}
+
+function dataOf({ key, data, schemas }: Route, context: HttpContext): unknown {
+  return data === undefined ? defaultData(key.method, context, schemas.query !== undefined) : data(context)
+}
+
+/** Bun closes a connection that is idle for 30 s (Elysia's default), a waiting one too. Node does not. */
+function keepOpen({ server, request }: HttpContext, seconds: number): void {
+  server?.timeout?.(request, seconds > MAX_IDLE ? 0 : seconds)
+}

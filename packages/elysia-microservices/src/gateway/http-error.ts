@@ -1,0 +1,57 @@
+/** Errors of Elysia itself, before a route's handler runs, in the shape of all others. */
+import { RpcError } from '@elysia-microservices/transport'
+import { Kind } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { ElysiaCustomStatusResponse, ParseError, ValidationError as SchemaError, type TSchema } from 'elysia'
+import { pathPart } from '../schema/check.ts'
+import { type ErrorAnswers, errorResponse } from './error-response.ts'
+
+/** Schemas of a route by the part of the request that they are for. */
+type SchemasByPart = Readonly<Record<string, unknown>>
+
+/** What an error means to the gateway: an error with a code; the error itself if it is not Elysia's. */
+function fromElysia(error: unknown, schemas: SchemasByPart): unknown {
+  if (error instanceof ParseError) {
+    return new RpcError({ code: 'PARSE', message: 'The body is not what its content type says' })
+  }
+  return error instanceof SchemaError ? fromSchemaError(error, schemas[error.type]) : error
+}
+
+function fromSchemaError(error: SchemaError, given: unknown): RpcError {
+  const { path = '', message = '' } = (error.all[0] ?? {}) as { path?: string; message?: string }
+  const said = (isTypeBox(given) && messageAt(given, path, error.value)) || message
+  // A JSON pointer from TypeBox; keys with dots between them, or 'root', from a Standard Schema.
+  const keys =
+    path === 'root' ? [] : path.startsWith('/') || path === '' ? path.split('/').slice(1) : path.split('.')
+  const place = error.type + keys.map(pathPart).join('')
+  const isExpectation = said.startsWith('Expected ')
+  const expected = said.replace(/^Expected (value to be )?/, '')
+  return new RpcError({
+    code: 'VALIDATION',
+    message: `${place}: ${isExpectation ? `expected ${expected}` : said}`,
+    details: { path: place, expected }
+  })
+}
+
+/** The message of the schema as it was given: what coercion made of it says "union value" for a number. */
+function messageAt(schema: TSchema, path: string, value: unknown): string | undefined {
+  for (const error of Value.Errors(schema as never, value)) if (error.path === path) return error.message
+  return undefined
+}
+
+function isTypeBox(schema: unknown): schema is TSchema {
+  return typeof schema === 'object' && schema !== null && Kind in schema
+}
+
+/** The hook of a route that answers all errors but those with which hooks of the app have answered. */
+export function answersErrors(answers: ErrorAnswers, schemas: SchemasByPart) {
+  return ({ error, request }: { error: unknown; request: Request }): Response | undefined => {
+    if (error instanceof ElysiaCustomStatusResponse) return undefined
+    return errorResponse(answers.of(fromElysia(error, schemas), describeRequest(request)))
+  }
+}
+
+/** A request in the log: without its query, which may tell what is nobody's business. */
+export function describeRequest(request: Request): string {
+  return `${request.method} ${new URL(request.url).pathname}`
+}

@@ -1,0 +1,7 @@
+/** Options of a gateway. */
+import type { ForwardOptions } from './call-options.ts'
+import type { ErrorOptions } from './error-response.ts'
+import type { RouteContext, StreamRoute } from './route-types.ts'
+
+/** Options of `gateway()`, for all of its routes; a route's own win. */
+export interface GatewayOptions extends ForwardOptions<RouteContext>, ErrorOptions, StreamRoute {}

@@ -1,0 +1,56 @@
+/** The keys of a gateway's routes: `'GET /users/:id'`. */
+import { ValidationError } from '@elysia-microservices/transport'
+
+/** Methods a route may have. */
+export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
+
+/** A method of HTTP. */
+export type Method = (typeof METHODS)[number]
+
+/** What a key says. */
+export interface RouteKey {
+  readonly method: Method
+  /** As Elysia takes it: `:name`, `:name?` at the end, `*` as the last segment. */
+  readonly path: string
+  /** Names of the path's parameters, in their order; `*` for the wildcard. */
+  readonly params: readonly string[]
+}
+
+const EXPECTED = `a method (${METHODS.join(', ')}), one space and a path such as /users/:id`
+/** Neither space, nor what ends a path in a URL, nor what Elysia would read as a parameter. */
+const TEXT = /^[^\s:*?#/]+$/
+const PARAM = /^:([A-Za-z_]\w*)(\??)$/
+
+/**
+ * Reads a key.
+ * @throws {ValidationError} it is none
+ */
+export function parseRouteKey(key: string): RouteKey {
+  const [method, path, ...rest] = key.split(' ')
+  const params = path?.startsWith('/') ? paramsOf(path) : undefined
+  if (!isMethod(method) || params === undefined || rest.length > 0) {
+    throw new ValidationError(`routes['${key}']`, EXPECTED, key)
+  }
+  return { method, path: path as string, params }
+}
+
+function isMethod(text: string | undefined): text is Method {
+  return (METHODS as readonly (string | undefined)[]).includes(text)
+}
+
+/** Names of parameters; `undefined` if a segment is not what it may be. */
+function paramsOf(path: string): string[] | undefined {
+  const segments = path.slice(1).split('/')
+  // The root, or a slash at the end.
+  if (segments.at(-1) === '') segments.pop()
+  const names: string[] = []
+  for (const [index, segment] of segments.entries()) {
+    if (TEXT.test(segment)) continue
+    const [, name, optional] = segment === '*' ? [segment, segment, '?'] : (PARAM.exec(segment) ?? [])
+    const isLast = index === segments.length - 1 && path.endsWith(segment)
+    // Only what is last can be missed: elsewhere it would be several routes.
+    if (name === undefined || names.includes(name) || (optional === '?' && !isLast)) return undefined
+    names.push(name)
+  }
+  return names
+}

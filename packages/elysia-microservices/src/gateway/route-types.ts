@@ -1,0 +1,207 @@
+/** The types of a gateway's routes: which patterns a route may name, and what its functions get and give. */
+import type { Pattern } from '@elysia-microservices/transport'
+import type { DocumentDecoration, TSchema } from 'elysia'
+import type { ResolvePath } from 'elysia/types'
+import type { AsPattern, CallOf, Client, UntypedClient } from '../client/client-types.ts'
+import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
+import type { ForwardOptions } from './call-options.ts'
+import type { Method } from './route-key.ts'
+
+/** A client, or a function that makes one: the app owns that, and closes it when it stops. */
+export type GivenClient<Values, Streams, All, Events> =
+  | Client<Values, Streams, All, Events>
+  | UntypedClient
+  | (() => Client<Values, Streams, All, Events> | UntypedClient)
+
+type PathOf<Key> = Key extends `${Method} ${infer Path extends `/${string}`}` ? Path : never
+type MethodOf<Key> = Key extends `${infer Name extends Method} ${string}` ? Name : never
+
+type Output<Schema, None> = Schema extends AnySchema ? OutputOf<Schema> : None
+
+/** What the functions of a route get: the context of Elysia. */
+export interface RouteContext<Params = unknown, Query = unknown, Body = unknown> {
+  /** Parameters of the path; with a schema: checked and decoded. */
+  readonly params: Params
+  /** With a schema: checked and decoded. */
+  readonly query: Query
+  /** With a schema: checked and decoded. */
+  readonly body: Body
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly request: Request
+  /** What decorators, `derive` and `resolve` of the app have added. */
+  readonly [name: string]: unknown
+}
+
+type ParamsOf<Key> = { readonly [Name in keyof ResolvePath<PathOf<Key>>]: ResolvePath<PathOf<Key>>[Name] }
+
+type ContextOf<Key, Params, Query, Body> = RouteContext<
+  Output<Params, ParamsOf<Key>>,
+  Output<Query, Readonly<Record<string, string | undefined>>>,
+  Output<Body, unknown>
+>
+
+/** What routes of all kinds have. */
+export interface RouteBase<Context = RouteContext> extends ForwardOptions<Context> {
+  /** Entries of the route in OpenAPI documents; they win over those that are made from the pattern. */
+  readonly detail?: DocumentDecoration | undefined
+  /** Schema of an answer, of a stream of each value: for OpenAPI documents only, answers are the service's to check. */
+  readonly response?: TSchema | undefined
+}
+
+/** Schemas of the request; Elysia's `t`, or any Standard Schema. */
+export interface RouteSchemas<Params = AnySchema, Query = AnySchema, Body = AnySchema> {
+  readonly params?: Params
+  readonly query?: Query
+  readonly body?: Body
+}
+
+/** A route that answers with one value. */
+export interface MessageRoute {
+  /** Status of an answer. Default: 200, or 204 without a body if the service answers `undefined`. */
+  readonly status?: number
+}
+
+/** A route that answers with Server-Sent Events. */
+export interface StreamRoute {
+  /** Milliseconds of silence after which a comment is sent to keep the connection. Default: none are sent. */
+  readonly heartbeat?: number | undefined
+}
+
+/** A route that sends an event. */
+export interface EventRoute {
+  /** Status once the event is handed over. Default: 202. */
+  readonly status?: number
+}
+
+type DataOf<Type> = Type extends { readonly data: infer Data } ? Data : never
+
+/** The function that makes the data: it must be there where what is sent without it does not fit. */
+type DataFunction<Context, Data, Fits> = true extends Fits
+  ? { readonly data?: (context: Context) => Data | Promise<Data> }
+  : { readonly data: (context: Context) => Data | Promise<Data> }
+
+type Bodyless = 'GET' | 'HEAD' | 'DELETE' | 'OPTIONS'
+
+/** The parts of a request whose fields are known, in the order in which they replace each other. */
+type Known<Key, Params, Query, Body> = Output<Params, ParamsOf<Key>> &
+  (Query extends AnySchema ? OutputOf<Query> : unknown) &
+  (Body extends AnySchema ? OutputOf<Body> : unknown)
+
+/** What other fields may come: any (`unknown`), texts of the query, or none (`never`). */
+type Others<Key, Query, Body> =
+  MethodOf<Key> extends Bodyless
+    ? Query extends AnySchema
+      ? never
+      : string
+    : Body extends AnySchema
+      ? never
+      : unknown
+
+/** Names of fields that do not fit: of another type, or missing. */
+type Misfits<Data, Fields, Rest> = {
+  [Name in keyof Data]-?: Name extends keyof Fields
+    ? Fields[Name] extends Data[Name]
+      ? never
+      : Name
+    : unknown extends Rest
+      ? never
+      : [Rest] extends [never]
+        ? undefined extends Data[Name]
+          ? never
+          : Name
+        : Rest extends Data[Name]
+          ? never
+          : Name
+}[keyof Data]
+
+type Indivisible = string | number | boolean | bigint | symbol | readonly unknown[] | ArrayBufferView
+
+/** Whether what is sent without a function is what the pattern takes, as far as schemas tell. */
+export type FitsByDefault<Data, Key, Params, Query, Body> = unknown extends Data
+  ? true
+  : [NonNullable<Data>] extends [never]
+    ? true
+    : [Extract<NonNullable<Data>, Indivisible>] extends [never]
+      ? [Misfits<NonNullable<Data>, Known<Key, Params, Query, Body>, Others<Key, Query, Body>>] extends [
+          never
+        ]
+        ? true
+        : false
+      : FitsWhole<Data, Key, Query, Body>
+
+/** A body that is no object is sent as it is, if there is nothing else to send. */
+type FitsWhole<Data, Key, Query, Body> =
+  MethodOf<Key> extends Bodyless
+    ? false
+    : Query extends AnySchema
+      ? false
+      : [keyof ParamsOf<Key>] extends [never]
+        ? Body extends AnySchema
+          ? OutputOf<Body> extends Data
+            ? true
+            : false
+          : true
+        : false
+
+type NameIn<Types> = unknown extends Types ? Pattern : AsPattern<keyof Types>
+type DataIn<Types, Given> = unknown extends Types ? unknown : DataOf<CallOf<Types, Given>>
+
+/** What all kinds share: schemas, options, and the function that makes the data. */
+type Made<Data, Key, Params, Query, Body> = RouteBase<ContextOf<Key, Params, Query, Body>> &
+  RouteSchemas<Params, Query, Body> &
+  DataFunction<ContextOf<Key, Params, Query, Body>, Data, FitsByDefault<Data, Key, Params, Query, Body>>
+
+type MessageOf<Name, Data, Key, Params, Query, Body> =
+  | (true extends FitsByDefault<Data, Key, undefined, undefined, undefined>
+      ? Extract<Name, string | number>
+      : never)
+  | (MessageRoute & { readonly pattern: Name } & Made<Data, Key, Params, Query, Body>)
+
+type StreamOf<Name, Data, Key, Params, Query, Body> = StreamRoute & { readonly stream: Name } & Made<
+    Data,
+    Key,
+    Params,
+    Query,
+    Body
+  >
+
+type EventOf<Name, Data, Key, Params, Query, Body> = EventRoute & { readonly emit: Name } & Made<
+    Data,
+    Key,
+    Params,
+    Query,
+    Body
+  >
+
+/** The route of a pattern that exists: only what that pattern is for, so that the compiler has little to compare. */
+type Existing<Values, Streams, Events, Key, Given, Params, Query, Body> =
+  | (Given extends NameIn<Values> ? MessageOf<Given, DataIn<Values, Given>, Key, Params, Query, Body> : never)
+  | (Given extends NameIn<Streams>
+      ? StreamOf<Given, DataIn<Streams, Given>, Key, Params, Query, Body>
+      : never)
+  | (Given extends NameIn<Events> ? EventOf<Given, DataIn<Events, Given>, Key, Params, Query, Body> : never)
+
+/** What may stand behind a key. `Given` is the pattern that does. */
+export type RouteOf<Values, Streams, Events, Key, Given, Params, Query, Body> = [PathOf<Key>] extends [never]
+  ? never
+  : [Existing<Values, Streams, Events, Key, Given, Params, Query, Body>] extends [never]
+    ?
+        | MessageOf<NameIn<Values>, unknown, Key, Params, Query, Body>
+        | StreamOf<NameIn<Streams>, unknown, Key, Params, Query, Body>
+        | EventOf<NameIn<Events>, unknown, Key, Params, Query, Body>
+    : Existing<Values, Streams, Events, Key, Given, Params, Query, Body>
+
+/** Text has a length: with this the compiler takes a text for something that has only optional fields. */
+interface OrText {
+  readonly length?: unknown
+}
+
+/** Where the compiler finds the pattern, and the schemas, of each route. */
+export type PatternAt<Given> =
+  | Given
+  | ({ readonly pattern?: Given; readonly stream?: Given; readonly emit?: Given } & OrText)
+export type ParamsAt<Params> = { readonly params?: Params } & OrText
+export type QueryAt<Query> = { readonly query?: Query } & OrText
+
+/** The entry of a record, `undefined` if there is none. */
+export type At<Entries, Key> = Key extends keyof Entries ? Entries[Key] : undefined

@@ -1,0 +1,123 @@
+/** Reads the routes of a gateway into what is done for each. */
+import { routeOf, ValidationError } from '@elysia-microservices/transport'
+import type { DocumentDecoration, TSchema } from 'elysia'
+import { assertForwardOptions, type ForwardOptions } from './call-options.ts'
+import { documentRoutes } from './documentation.ts'
+import type { GatewayOptions } from './options.ts'
+import { parseRouteKey, type RouteKey } from './route-key.ts'
+import type { RouteContext } from './route-types.ts'
+
+/** A route, whatever its types say. */
+export interface GivenRoute extends ForwardOptions<RouteContext> {
+  readonly pattern?: unknown
+  readonly stream?: unknown
+  readonly emit?: unknown
+  readonly status?: number | undefined
+  readonly heartbeat?: number | undefined
+  readonly data?: ((context: RouteContext) => unknown) | undefined
+  readonly params?: unknown
+  readonly query?: unknown
+  readonly body?: unknown
+  readonly response?: TSchema | undefined
+  readonly detail?: DocumentDecoration | undefined
+}
+
+/** What is done for a route. */
+export interface Route {
+  readonly key: RouteKey
+  readonly kind: 'message' | 'stream' | 'event'
+  readonly pattern: string | number | object
+  /** Status of an answer. */
+  readonly status: number
+  /** Whether the route says so: an answer without a value has it too then. */
+  readonly hasStatus: boolean
+  readonly heartbeat: number | undefined
+  readonly forward: ForwardOptions<RouteContext>
+  readonly data: ((context: RouteContext) => unknown) | undefined
+  readonly schemas: { readonly params?: unknown; readonly query?: unknown; readonly body?: unknown }
+  readonly response: TSchema | undefined
+  readonly detail: DocumentDecoration
+}
+
+const KINDS = { pattern: 'message', stream: 'stream', emit: 'event' } as const
+const KNOWN = [
+  ...Object.keys(KINDS),
+  ...['status', 'heartbeat', 'data', 'params', 'query', 'body', 'response', 'detail'],
+  ...['timeout', 'timeoutHeader', 'headers']
+]
+
+/** @throws {ValidationError} a key or a route is not what it must be */
+export function readRoutes(routes: Readonly<Record<string, unknown>>, options: GatewayOptions): Route[] {
+  const read = Object.entries(routes).map(([key, given]) => readRoute(key, given, options))
+  const details = documentRoutes(
+    read.map((route) => ({
+      ...route,
+      pattern: routeOf(route.pattern as never)
+    }))
+  )
+  return read.map((route, index) => ({ ...route, detail: details[index] as DocumentDecoration }))
+}
+
+function readRoute(key: string, given: unknown, options: GatewayOptions) {
+  const path = `routes['${key}']`
+  const isPattern = typeof given === 'string' || typeof given === 'number'
+  if (!isPattern && (typeof given !== 'object' || given === null)) {
+    throw new ValidationError(path, 'a pattern, or an object with one', given)
+  }
+  const route: GivenRoute = isPattern ? { pattern: given } : (given as GivenRoute)
+  const unknown = Object.keys(route).find((name) => !KNOWN.includes(name))
+  if (unknown !== undefined)
+    throw new ValidationError(`${path}.${unknown}`, `one of ${KNOWN.join(', ')}`, unknown)
+  const named = (['pattern', 'stream', 'emit'] as const).filter((name) => route[name] !== undefined)
+  const [name] = named
+  if (name === undefined || named.length > 1) {
+    throw new ValidationError(path, 'one of pattern, stream and emit', named.join(' and ') || 'none')
+  }
+  const forward = forwardOptions(route, options)
+  assertForwardOptions(forward)
+  const kind = KINDS[name]
+  return {
+    key: parseRouteKey(key),
+    kind,
+    pattern: route[name] as string | number | object,
+    status: successStatus(path, route.status, kind),
+    hasStatus: route.status !== undefined,
+    heartbeat: heartbeatOf(path, route.heartbeat ?? options.heartbeat),
+    forward,
+    data: dataFunction(path, route.data),
+    schemas: defined({ params: route.params, query: route.query, body: route.body }),
+    response: route.response,
+    detail: route.detail
+  }
+}
+
+function forwardOptions(route: GivenRoute, options: GatewayOptions): ForwardOptions<RouteContext> {
+  return {
+    timeout: route.timeout ?? options.timeout,
+    timeoutHeader: route.timeoutHeader ?? options.timeoutHeader,
+    headers: route.headers ?? options.headers
+  }
+}
+
+function successStatus(path: string, status: number | undefined, kind: Route['kind']): number {
+  if (status === undefined) return kind === 'event' ? 202 : 200
+  // A stream may still fail after its status is sent.
+  if (kind !== 'stream' && Number.isInteger(status) && status >= 200 && status <= 299) return status
+  throw new ValidationError(`${path}.status`, kind === 'stream' ? 'none' : 'a status from 200 to 299', status)
+}
+
+function heartbeatOf(path: string, heartbeat: number | undefined): number | undefined {
+  if (heartbeat === undefined || (Number.isInteger(heartbeat) && heartbeat > 0)) return heartbeat
+  throw new ValidationError(`${path}.heartbeat`, 'milliseconds, a whole number above 0', heartbeat)
+}
+
+function dataFunction(path: string, data: unknown): Route['data'] {
+  if (data === undefined || typeof data === 'function') return data as Route['data']
+  throw new ValidationError(`${path}.data`, 'a function', data)
+}
+
+function defined<Values extends object>(values: Values): Partial<Values> {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined)
+  ) as Partial<Values>
+}

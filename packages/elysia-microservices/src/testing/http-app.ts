@@ -1,0 +1,84 @@
+/** A real app on a real port, for tests: under Bun and, with Elysia's adapter, under Node. */
+
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import net from 'node:net'
+import { it } from 'node:test'
+import { node } from '@elysiajs/node'
+import { type AnyElysia, Elysia } from 'elysia'
+
+/** Whether this is Bun; else Node. */
+export const underBun = typeof Bun !== 'undefined'
+
+/** A test of an app that stops: under Node, Elysia's adapter has no `app.stop()` that could be called. */
+export function itUnderBun(name: string, run: () => Promise<void>): void {
+  if (underBun) it(name, run)
+}
+
+/** An Elysia app for the runtime the tests run under. */
+export function newApp(): Elysia {
+  return underBun ? new Elysia() : new Elysia({ adapter: node() })
+}
+
+/** An app that listens. */
+export interface Listening {
+  readonly port: number
+  readonly url: string
+  /** Ends it; what still runs is cut off. */
+  stop(): Promise<unknown>
+}
+
+interface NodeServer {
+  readonly node: { readonly server: Server }
+}
+
+/** Lets an app listen on a free port. */
+export async function listen(app: AnyElysia): Promise<Listening> {
+  const server = await new Promise<unknown>((resolve) => app.listen(0, resolve))
+  if (underBun) {
+    const port = app.server?.port as number
+    return { port, url: `http://localhost:${port}`, stop: () => app.stop(true) }
+  }
+  const http = (server as NodeServer).node.server
+  if (!http.listening) await once(http, 'listening')
+  const { port } = http.address() as net.AddressInfo
+  return {
+    port,
+    url: `http://localhost:${port}`,
+    async stop() {
+      http.close()
+      http.closeAllConnections()
+    }
+  }
+}
+
+/** A client that writes a request by hand: it can read slowly, or hang up. */
+export function ask(port: number, head: string, body = ''): net.Socket {
+  const socket = net.connect({ port, host: 'localhost' })
+  socket.on('error', () => {})
+  socket.write(`${head} HTTP/1.1\r\nhost: localhost\r\n`)
+  if (body !== '') socket.write(`content-type: application/json\r\ncontent-length: ${body.length}\r\n`)
+  socket.write(`\r\n${body}`)
+  return socket
+}
+
+/** Something that happens once, to be waited for. */
+export function happening<Value = void>() {
+  let happen: (value: Value) => void = () => {}
+  const happened = new Promise<Value>((resolve) => {
+    happen = resolve
+  })
+  return { happen, happened }
+}
+
+/** Status and body of an answer of JSON; `undefined` for no body. */
+export async function fetchJson(url: string, path: string, init?: RequestInit) {
+  const response = await fetch(url + path, init)
+  const text = await response.text()
+  return { status: response.status, body: text === '' ? undefined : (JSON.parse(text) as unknown) }
+}
+
+/** A request with a body of JSON. */
+export function sending(method: string, body: unknown): RequestInit {
+  return { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
+}

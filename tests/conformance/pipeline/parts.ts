@@ -1,0 +1,195 @@
+/** Parts of Nest's pipeline that write down when they run. Nest and this library run the same classes. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  type ArgumentMetadata,
+  type ArgumentsHost,
+  type CallHandler,
+  type CanActivate,
+  Catch,
+  createParamDecorator,
+  type ExceptionFilter,
+  type ExecutionContext,
+  Injectable,
+  type NestInterceptor,
+  type PipeTransform
+} from '@nestjs/common'
+import { BaseRpcExceptionFilter, RpcException, type TcpContext } from '@nestjs/microservices'
+import { catchError, map, type Observable, of, tap, throwError } from 'rxjs'
+
+/** What has run, in order. */
+export const steps: string[] = []
+
+/** A call with this data runs like any other, and is not written down. */
+export const SILENT = 'silent'
+
+function note(data: unknown, step: string): void {
+  if (typeof data !== 'string' || !data.startsWith(SILENT)) steps.push(step)
+}
+
+/** What interceptors put there for the handler. */
+export const scope = new AsyncLocalStorage<string>()
+
+/** Lets a call pass, refuses it or fails, as the data says under its own name. */
+export class NamedGuard implements CanActivate {
+  readonly name: string
+  constructor(name: string) {
+    this.name = name
+  }
+  canActivate(context: ExecutionContext) {
+    const data: unknown = context.switchToRpc().getData()
+    const wish = (data as Record<string, string> | null)?.[this.name]
+    note(data, `guard ${this.name}`)
+    if (wish === 'refuse') return false
+    if (wish === 'refuse later') return Promise.resolve(false)
+    if (wish === 'refuse by Observable') return of(true, false)
+    if (wish === 'refuse by undefined') return undefined as unknown as boolean
+    if (wish === 'pass later') return Promise.resolve(true)
+    if (wish === 'pass by Observable') return of(false, true)
+    if (wish === 'throw') throw new RpcException({ from: `guard ${this.name}` })
+    if (wish === 'fail') throw new Error('secret')
+    return true
+  }
+}
+
+/** A guard made by its class. */
+@Injectable()
+export class ClassGuard extends NamedGuard {
+  constructor() {
+    super('class guard')
+  }
+}
+
+/** Says what the execution context says. */
+export class DescribingGuard implements CanActivate {
+  canActivate(context: ExecutionContext) {
+    const rpc = context.switchToRpc()
+    steps.push(
+      JSON.stringify([
+        ...[context.getType(), context.getClass().name, context.getHandler().name],
+        ...[context.getArgs().length, context.getArgByIndex(0), rpc.getData()],
+        rpc.getContext<TcpContext>().getPattern(),
+        rpc.getContext<TcpContext>().getMetadata() ?? null,
+        context.getArgByIndex(1) === rpc.getContext()
+      ])
+    )
+    Object.assign(rpc.getContext<object>(), { user: 'Ada' })
+    return true
+  }
+}
+
+/** Replaces the data. */
+export class ReplacingGuard implements CanActivate {
+  canActivate(context: ExecutionContext) {
+    context.getArgs()[0] = 'replaced'
+    return true
+  }
+}
+
+/** Writes down before and after; maps, answers itself, fails or repeats, as the data says. */
+export class NamedInterceptor implements NestInterceptor {
+  readonly name: string
+  constructor(name: string) {
+    this.name = name
+  }
+  intercept(
+    context: ExecutionContext,
+    next: CallHandler
+  ): Observable<unknown> | Promise<Observable<unknown>> {
+    const data = context.switchToRpc().getData<Record<string, string> | null>()
+    const wish = data?.[this.name]
+    note(data, `before ${this.name}`)
+    if (wish === 'answer') return of(`answer of ${this.name}`)
+    if (wish === 'throw') throw new RpcException(`thrown by ${this.name}`)
+    if (wish === 'error') return throwError(() => new RpcException(`error of ${this.name}`))
+    if (wish === 'later') return Promise.resolve(next.handle())
+    if (wish === 'array') return [1, 2] as never
+    if (wish === 'number') return 7 as never
+    if (wish === 'catch')
+      return next.handle().pipe(catchError((error: Error) => of(`caught ${error.message}`)))
+    if (wish === 'scope') return scope.run(this.name, () => next.handle())
+    if (wish === 'map') return next.handle().pipe(map((value) => ({ by: this.name, value })))
+    return next.handle().pipe(tap({ next: () => note(data, `after ${this.name}`) }))
+  }
+}
+
+/** Writes down what pipes are told, and marks text. */
+export class NamedPipe implements PipeTransform {
+  readonly name: string
+  constructor(name: string) {
+    this.name = name
+  }
+  transform(value: unknown, { metatype, type, data }: ArgumentMetadata) {
+    note(value, `pipe ${this.name} ${type} ${String(data)} ${metatype?.name}`)
+    if (value === `fail in ${this.name}`) throw new RpcException(`${this.name} refuses`)
+    return typeof value === 'string' ? `${value} ${this.name}` : value
+  }
+}
+
+/** A pipe made by its class, as a promise. */
+@Injectable()
+export class ClassPipe extends NamedPipe {
+  constructor() {
+    super('class pipe')
+  }
+  override async transform(value: unknown, metadata: ArgumentMetadata) {
+    return super.transform(value, metadata)
+  }
+}
+
+/** Errors of the application. */
+export class DomainError extends Error {}
+export class SpecialError extends DomainError {}
+
+function describe(host: ArgumentsHost): string {
+  return `${host.getType()} ${JSON.stringify(host.switchToRpc().getData())} ${host.getArgs().length}`
+}
+
+@Catch(DomainError)
+export class DomainFilter implements ExceptionFilter {
+  catch(error: DomainError, host: ArgumentsHost): unknown {
+    steps.push(`DomainFilter ${describe(host)}`)
+    const answers: Record<string, unknown> = {
+      text: 'abc',
+      number: 7,
+      promise: Promise.resolve('promised'),
+      observable: of('recovered', 'twice'),
+      'promise of observable': Promise.resolve(of('recovered')),
+      'error text': throwError(() => 'text'),
+      'error object': throwError(() => ({ code: 'DOMAIN' })),
+      'error Error': throwError(() => new Error('not for callers')),
+      'error RpcException': throwError(() => new RpcException('x'))
+    }
+    return answers[error.message] ?? throwError(() => ({ status: 'domain', message: error.message }))
+  }
+}
+
+@Catch(SpecialError)
+export class SpecialFilter implements ExceptionFilter {
+  catch() {
+    steps.push('SpecialFilter')
+    return throwError(() => 'special')
+  }
+}
+
+@Catch(RpcException)
+export class RpcFilter implements ExceptionFilter {
+  catch(error: RpcException) {
+    steps.push(`RpcFilter ${error.message}`)
+    return throwError(() => ({ filtered: error.getError() }))
+  }
+}
+
+@Catch()
+export class EverythingFilter extends BaseRpcExceptionFilter {
+  override catch(error: unknown, host: ArgumentsHost) {
+    steps.push('EverythingFilter')
+    return super.catch(error as RpcException, host)
+  }
+}
+
+/** A decorator of the user's own. */
+export const Field = createParamDecorator((name: string, context: ExecutionContext) => {
+  const data = context.switchToRpc().getData<Record<string, unknown> | null>()
+  steps.push(`field ${name} of ${context.getClass().name}.${context.getHandler().name}`)
+  return name === 'later' ? Promise.resolve('late') : data?.[name]
+})
