@@ -128,7 +128,10 @@ export function concurrencyChart(
   all: readonly Series[]
 ): Chart {
   const points = family.flatMap(({ concurrency, results }) =>
-    results.flatMap(({ target, figures: { rps } }) => (rps === null ? [] : [{ target, concurrency, ...rps }]))
+    results.flatMap(({ target, figures: { rps } }) =>
+      // A logarithm needs more than nothing.
+      rps === null || rps.min <= 0 ? [] : [{ target, concurrency, ...rps }]
+    )
   )
   const series = all.filter(({ name }) => points.some(({ target }) => target === name))
   const x = {
@@ -137,7 +140,12 @@ export function concurrencyChart(
     scale: { type: 'log', nice: false },
     axis: { title: 'requests at a time', values: family.map(({ concurrency }) => concurrency), format: '~s' }
   } as const
-  const y = { type: 'quantitative', axis: { title: 'req/s', format: '~s', tickCount: 5 } } as const
+  const y = {
+    type: 'quantitative',
+    // So that who is a hundred times faster does not make all others a line at the bottom.
+    scale: { type: 'log' },
+    axis: { title: 'req/s', format: '~s', tickCount: 5 }
+  } as const
   return {
     title,
     caption: 'Medians; the bands go from the lowest to the highest run. Higher is better.',

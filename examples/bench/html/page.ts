@@ -1,7 +1,7 @@
 /** A comparison as one HTML file that needs nothing else: no script, no network, charts drawn beforehand. */
 import { isMeasured } from '../report/comparison.ts'
 import { describeConditions } from '../report/conditions.ts'
-import { familyOf, layoutOf, loadOf, settingOf, titleOf } from '../report/contest.ts'
+import { familyOf, layoutOf, layouts, loadOf, settingOf, titleOf } from '../report/contest.ts'
 import { figures, format, times } from '../report/figures.ts'
 import { header, medianRows, rangeRows, ratioRows, remarksOn } from '../report/rows.ts'
 import type { Comparison, ContestResult } from '../report/schema.ts'
@@ -18,7 +18,8 @@ export async function renderHtml(comparison: Comparison): Promise<string> {
   const curved = families(contests).filter((family) => family.length > 1)
   const curves = await Promise.all(
     curved.map(async (family) => {
-      const [first] = family
+      // One request at a time comes first and may be of the other shape.
+      const first = family.at(-1)
       const heading = `${layoutOf(first!)} · ${settingOf(first!)}`
       return figure(concurrencyChart(family, heading, series))
     })
@@ -48,10 +49,13 @@ ${sections.join('\n')}
 `
 }
 
-/** Contests that differ only in how much is asked at a time, together. */
+/** Contests that differ only in how much is asked at a time, together; one request at a time belongs to both shapes. */
 function families(contests: readonly ContestResult[]): ContestResult[][] {
   const names = [...new Set(contests.map(familyOf))]
-  return names.map((name) => contests.filter((contest) => familyOf(contest) === name))
+  const belongs = (contest: ContestResult, name: string) =>
+    familyOf(contest) === name ||
+    (contest.concurrency === 1 && layouts.some((layout) => familyOf({ ...contest, layout }) === name))
+  return names.map((name) => contests.filter((contest) => belongs(contest, name)))
 }
 
 function summaryTable(contests: readonly ContestResult[]): string {

@@ -4,13 +4,13 @@ export const STYLE = `
   color-scheme: light dark;
   --paper: #fff; --ink: #1c1e21; --muted: #5c6370; --grid: #d9dce1; --panel: #f5f6f8; --link: #0b57d0;
   --series-0: #0072b2; --series-1: #d55e00; --series-2: #009e73; --series-3: #b2589a; --series-4: #a67c00;
-  --series-5: #3f8fc4; --series-6: #5b4db7; --series-7: #7a7f87; --series-8: #8c3b2a; --series-9: #3a7d0a;
+  --series-5: #7a7f87; --series-6: #5b4db7; --series-7: #3f8fc4; --series-8: #8c3b2a; --series-9: #3a7d0a;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --paper: #15171a; --ink: #e8eaed; --muted: #a3a9b3; --grid: #3a3f47; --panel: #1f2226; --link: #8ab4f8;
     --series-0: #4db0e6; --series-1: #ff8b3d; --series-2: #35c79a; --series-3: #e08cc5; --series-4: #e0b93a;
-    --series-5: #8fc8f0; --series-6: #a99cf5; --series-7: #a9adb4; --series-8: #d9806c; --series-9: #86c95a;
+    --series-5: #a9adb4; --series-6: #a99cf5; --series-7: #8fc8f0; --series-8: #d9806c; --series-9: #86c95a;
   }
 }
 * { box-sizing: border-box; }
