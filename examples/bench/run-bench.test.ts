@@ -12,7 +12,7 @@ const SHORT = ['--port=0', '--duration=0.5', '--warmup=0.1', '--concurrency=8']
 const LONG = ['--port=0', '--duration=3600', '--warmup=0']
 
 /** A few at a time: most of what a short measurement takes is waiting. */
-const WIDTH = 6
+const WIDTH = 4
 
 describe('a measurement', () => {
   const onBothRuntimes = (target: string, ...flags: string[]): [string, ...string[]][] => [

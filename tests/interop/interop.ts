@@ -59,7 +59,14 @@ export class Case {
   /** Our client. */
   connect(port: number, options: ClientOptions = {}): UntypedClient {
     // What a peer refuses is to be seen, not made good.
-    const client = connect({ logger: silent, reconnect: false, retry: false, ...options, host: '127.0.0.1', port })
+    const client = connect({
+      logger: silent,
+      reconnect: false,
+      retry: false,
+      ...options,
+      host: '127.0.0.1',
+      port
+    })
     this.defer(() => client.close())
     return client
   }
