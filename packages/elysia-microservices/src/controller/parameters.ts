@@ -1,5 +1,6 @@
 /** What the parameters of a method get: data, a property of it, the context, or what a custom decorator makes. */
-import { isThenable, ValidationError } from '@elysia-microservices/transport'
+import { ValidationError } from '@elysia-microservices/transport'
+import { isPromise } from '../promise.ts'
 import type { Message } from '../types/message.ts'
 import { RpcContext } from './context.ts'
 import type { Pipe, PipeMetadata } from './enhancer.ts'
@@ -117,10 +118,6 @@ async function applyPipes(value: unknown, metadata: PipeMetadata, pipes: readonl
   let current = isPromise(value) ? await value : value
   for (const pipe of pipes) current = await pipe.transform(current, { ...metadata } as never)
   return current
-}
-
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && isThenable(value)
 }
 
 function propertyOf(data: unknown, property: string): unknown {

@@ -2,8 +2,9 @@
  * Nest's way of a message through a method: guards, interceptors, pipes, the method, and exception filters
  * around all. What is synchronous stays so; Nest's own makes a promise of everything.
  */
-import { consume, isStream, isThenable } from '@elysia-microservices/transport'
+import { consume, isStream } from '@elysia-microservices/transport'
 import { catchError, from, isObservable, lastValueFrom, Observable, type ObservableInput } from 'rxjs'
+import { isPromise } from '../promise.ts'
 import type { Message } from '../types/message.ts'
 import { RpcContext } from './context.ts'
 import type { Guard, Interceptor } from './enhancer.ts'
@@ -85,8 +86,4 @@ function caught(result: unknown, failed: (error: unknown) => unknown): unknown {
     ? from(result)
     : new Observable((subscriber) => consume(result, subscriber))
   return stream.pipe(catchError((error) => failed(error) as ObservableInput<unknown>))
-}
-
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && isThenable(value)
 }

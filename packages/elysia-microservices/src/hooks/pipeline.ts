@@ -3,7 +3,8 @@
  * is called as it is. What is synchronous stays so: a promise appears only where a hook, a schema or the
  * handler makes one.
  */
-import { type IncomingMessage, isStream, isThenable } from '@elysia-microservices/transport'
+import { type IncomingMessage, isStream } from '@elysia-microservices/transport'
+import { isPromise } from '../promise.ts'
 import type { PatternParams } from '../router/handler-pattern.ts'
 import type { Check } from '../schema/check.ts'
 import { mapStream } from '../schema/mapped-stream.ts'
@@ -202,8 +203,4 @@ function failure(
 
 function functionsOf(hooks: readonly Hook[], wanted: HookType): HookFunction[] {
   return hooks.filter(({ type }) => type === wanted).map(({ run }) => run)
-}
-
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && isThenable(value)
 }

@@ -1,5 +1,6 @@
 /** A stream whose values and failures are changed on their way. It stays what it was: pulled, or pushed. */
-import { type Cancel, consume, isThenable, type ResultSink } from '@elysia-microservices/transport'
+import { type Cancel, consume, type ResultSink } from '@elysia-microservices/transport'
+import { isPromise } from '../promise.ts'
 
 /** Gives what goes on instead of a value; may give a promise of it. What it throws ends the stream. */
 type MapValue = (value: unknown) => unknown
@@ -208,8 +209,4 @@ class MappedIterator implements AsyncIterableIterator<unknown> {
     const value = await this.#onFailure(error)
     return value === undefined ? { done: true, value } : { done: false, value }
   }
-}
-
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && isThenable(value)
 }

@@ -1,0 +1,7 @@
+/** Tells promises from values, of any kind. */
+import { isThenable } from '@elysia-microservices/transport'
+
+/** Whether a value is a promise, or another thenable. */
+export function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && isThenable(value)
+}
