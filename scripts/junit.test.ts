@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { countResults, sum } from './junit.ts'
+import { readReport, sum } from './junit.ts'
 
 const BUN = `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="bun test" tests="4" failures="1" skipped="1">
@@ -24,22 +24,42 @@ const NODE = `<?xml version="1.0" encoding="utf-8"?>
 	</testsuite>
 </testsuites>`
 
-describe('countResults', () => {
+describe('readReport', () => {
   it('counts a report of Bun', () => {
-    assert.deepEqual(countResults(BUN), { passed: 2, failed: 1, skipped: 1 })
+    assert.deepEqual(readReport(BUN), {
+      counts: { passed: 2, failed: 1, skipped: 1 },
+      failures: ['fails: 1 !== 2']
+    })
   })
 
   it('counts a report of Node', () => {
-    assert.deepEqual(countResults(NODE), { passed: 1, failed: 1, skipped: 0 })
+    assert.deepEqual(readReport(NODE), {
+      counts: { passed: 1, failed: 1, skipped: 0 },
+      failures: ['fails: a']
+    })
   })
 
   it('finds nothing in a report without tests', () => {
-    assert.deepEqual(countResults('<testsuites></testsuites>'), { passed: 0, failed: 0, skipped: 0 })
+    assert.deepEqual(readReport('<testsuites></testsuites>'), {
+      counts: { passed: 0, failed: 0, skipped: 0 },
+      failures: []
+    })
+  })
+
+  it('gives names and reasons as they were before they were XML', () => {
+    const { failures } = readReport(
+      '<testcase name="&quot;a&quot; &amp; &lt;b&gt;"><failure message="one&#10;two"/></testcase><testcase name="c"><error/></testcase>'
+    )
+    assert.deepEqual(failures, ['"a" & <b>: one\ntwo', 'c: no reason given'])
   })
 })
 
 describe('sum', () => {
   it('adds reports up', () => {
-    assert.deepEqual(sum([countResults(BUN), countResults(NODE)]), { passed: 3, failed: 2, skipped: 1 })
+    assert.deepEqual(sum([readReport(BUN).counts, readReport(NODE).counts]), {
+      passed: 3,
+      failed: 2,
+      skipped: 1
+    })
   })
 })

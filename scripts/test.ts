@@ -3,7 +3,7 @@
  * is not run again. The last line is the count over all of them, read from the reports the runners write.
  */
 import { Glob, spawn } from 'bun'
-import { type Counts, countResults, sum } from './junit.ts'
+import { type Counts, readReport, sum } from './junit.ts'
 
 const CHECKS = ['lint', 'typecheck']
 const TESTS = ['test:bun', 'test:node']
@@ -32,13 +32,17 @@ function findReports(): string[] {
 }
 
 async function readReports(): Promise<{ counts: Counts; reports: number }> {
-  const reports = findReports()
-  const counts = await Promise.all(reports.map(async (file) => countResults(await Bun.file(file).text())))
-  for (const [index, file] of reports.entries()) {
-    const { passed, failed, skipped } = counts[index] as Counts
+  const reports = await Promise.all(
+    findReports().map(async (file) => ({ file, ...readReport(await Bun.file(file).text()) }))
+  )
+  for (const { file, counts } of reports) {
+    const { passed, failed, skipped } = counts
     console.log(`${file}: ${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
   }
-  return { counts: sum(counts), reports: reports.length }
+  for (const { file, failures } of reports) {
+    for (const failure of failures) console.log(`FAILED in ${file}: ${failure}`)
+  }
+  return { counts: sum(reports.map(({ counts }) => counts)), reports: reports.length }
 }
 
 async function removeReports(): Promise<void> {
