@@ -1,0 +1,48 @@
+/** What every scenario of the torture suite takes and gives. The suite injects faults and counts what became of requests. */
+
+/** How long a run may be: `short` is for every test run (all of it under 5 minutes), `long` is on demand. */
+export type Length = 'short' | 'long'
+
+export interface Circumstances {
+  readonly length: Length
+  /** Shows how far it is, for a person who waits. */
+  progress(text: string): void
+}
+
+/** One row of the table. What was not counted is absent; what was counted and never happened is 0. */
+export interface Row {
+  /** What was done, such as `server killed with SIGKILL 50 times under load`. */
+  readonly scenario: string
+  /** Whose server was under it. */
+  readonly server: 'ours' | 'nest'
+  /** How many faults were injected: kills, cuts, hostile peers, mutated frames. */
+  readonly faults: number
+  /** How many requests were made. */
+  readonly requests: number
+  /** How many of them succeeded. */
+  readonly succeeded: number
+  /** How many of them failed with a typed error. */
+  readonly failed: number
+  /** How many of them ended with neither, or with an answer that was not theirs. */
+  readonly lost: number
+  /** How many were settled, or run by a handler, more than once though that is promised not to happen. */
+  readonly doubled: number
+  /** How many had not settled long after they had to. */
+  readonly hung: number
+  /** The longest time from the server being back to the next success, in milliseconds. */
+  readonly worstRecoveryMs?: number
+  /** The most memory the server's process held (resident set), in megabytes. */
+  readonly peakRssMb?: number
+  /** What the configured limits allow it to hold, in megabytes, and what that is made of in words. */
+  readonly rssLimitMb?: number
+  /** What else is worth knowing, in a few words. */
+  readonly remark?: string
+  /** Promises that were broken, a sentence each; none is a pass. Always none for `nest`, which promised us nothing. */
+  readonly broken: readonly string[]
+}
+
+export interface Scenario {
+  /** In a few words, unique; `--only=` takes it. */
+  readonly name: string
+  run(circumstances: Circumstances): Promise<readonly Row[]>
+}
