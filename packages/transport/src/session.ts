@@ -45,6 +45,7 @@ export class Session implements SocketListener, Output, Connection {
   #bytes: ByteWriter | undefined
   #reading = false
   #flushAsked = false
+  #lone = false
   #blocked = false
   #ending = false
   #drained: (() => void) | undefined
@@ -124,7 +125,13 @@ export class Session implements SocketListener, Output, Connection {
       return bytes.reset()
     }
     if (bytes.length >= WRITE_SIZE) this.flush()
-    else if (!this.#reading) this.#askFlush()
+    else if (this.#reading) return
+    else if (this.#lone) this.flush()
+    else this.#askFlush()
+  }
+
+  lone(): void {
+    this.#lone = true
   }
 
   defer(task: () => void): void {
@@ -286,6 +293,7 @@ export class Session implements SocketListener, Output, Connection {
   /** Writes what was collected. Called at the end of a turn. */
   flush(): void {
     this.#flushAsked = false
+    this.#lone = false
     if (this.#ending) return
     if (this.#outbox.length > 0 || (this.#bytes !== undefined && this.#bytes.length > 0)) this.#write()
     if (this.#drained !== undefined && this.#isIdle()) this.#leave()
@@ -359,9 +367,13 @@ function checkProgress(session: Session): void {
  * cheaper than a tick, too: one request per connection on 100 connections gets 3 % more done under Bun.
  */
 let asked: Session[] = []
+/** The list of the last time, empty: it is used again. */
+let spare: Session[] = []
 
 function flushAsked(): void {
   const sessions = asked
-  asked = []
-  for (const session of sessions) session.flush()
+  asked = spare
+  for (let index = 0; index < sessions.length; index++) (sessions[index] as Session).flush()
+  sessions.length = 0
+  spare = sessions
 }

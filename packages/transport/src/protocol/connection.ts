@@ -80,6 +80,11 @@ export interface Output {
   adopt(protocol: ProtocolConnection): void
   /** Says that what was written to the attached bytes may leave. */
   committed(): void
+  /**
+   * Says that what is committed next is the only message under way. It need not wait for others to share a write
+   * with, and leaves at once (unless within a turn that reads).
+   */
+  lone(): void
   /** Logs why, writes what is queued and ends the connection. */
   end(reason?: Error): void
   /** What is queued and has not reached the kernel: bytes, or characters not yet made bytes. */

@@ -119,7 +119,8 @@ export abstract class PendingCall implements TableEntry {
   /** The call is over, however it ended. */
   release(): void {
     this.input?.stop()
-    this.cleanUp?.()
+    if (this.cleanUp === undefined) return
+    this.cleanUp()
     this.cleanUp = undefined
   }
 }

@@ -29,6 +29,8 @@ export class FakeOutput implements Output {
     this.#take()
   }
 
+  lone(): void {}
+
   end(reason?: Error): void {
     this.#take()
     this.ended ??= reason ?? 'without reason'

@@ -55,6 +55,7 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
       tellTimeout,
       connected: () => this.output !== undefined && !this.detached,
       settled: () => this.output?.settled(),
+      lone: () => this.output?.lone(),
       unsent: () => this.output?.unsent ?? this.bytes.length,
       timer: options.timer,
       recover: options.recover

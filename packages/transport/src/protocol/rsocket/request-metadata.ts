@@ -47,6 +47,7 @@ const DEADLINE = 'deadline'
 const MAX_REMEMBERED = 1024
 const MAX_REMEMBERED_LENGTH = 512
 const MAX_TAG_LENGTH = 255
+const NOTHING = new Uint8Array()
 
 /** Reads the metadata of requests whose connections have the same metadata MIME type. */
 export class MetadataReader {
@@ -127,20 +128,29 @@ function readHeaders(content: Buffer): Record<string, string> {
 /** Writes the metadata of one connection's requests. */
 export class MetadataWriter {
   readonly #remembered = new Map<string, Uint8Array>()
+  /** The route that was asked for last, without headers and deadline, and its bytes: most often the next one too. */
+  #lastRoute: string | undefined
+  #last: Uint8Array = NOTHING
 
   /**
    * @param deadline milliseconds the caller waits; `undefined` not to tell
    * @throws {ValidationError} the route is too long for a routing tag
    */
   write(route: string, headers: Headers | undefined, deadline: number | undefined): Uint8Array {
-    const key = headers === undefined ? (deadline === undefined ? route : `${deadline}#${route}`) : undefined
-    const known = key === undefined ? undefined : this.#remembered.get(key)
+    if (headers !== undefined) return this.#compose(route, headers, deadline)
+    if (deadline !== undefined) return this.#remember(`${deadline}#${route}`, route, deadline)
+    if (route === this.#lastRoute) return this.#last
+    this.#last = this.#remember(route, route, undefined)
+    this.#lastRoute = route
+    return this.#last
+  }
+
+  #remember(key: string, route: string, deadline: number | undefined): Uint8Array {
+    const known = this.#remembered.get(key)
     if (known !== undefined) return known
-    const fresh = this.#compose(route, headers, deadline)
-    if (key !== undefined) {
-      if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
-      this.#remembered.set(key, fresh)
-    }
+    const fresh = this.#compose(route, undefined, deadline)
+    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
+    this.#remembered.set(key, fresh)
     return fresh
   }
 

@@ -51,6 +51,8 @@ export interface RequesterInit {
   settled(): void
   /** Bytes that wait to be sent now. */
   unsent(): number
+  /** See `Output.lone`. Default: calls that are alone wait for others all the same. */
+  lone?(): void
   readonly timer: Timer
   /** Is asked before a call fails. Default: every call fails that cannot go on. */
   readonly recover?: Recover | undefined
@@ -338,6 +340,8 @@ export class RSocketRequester implements Requester {
         `More than maxSendBufferSize (${maxSendBufferSize} bytes) of calls wait to be sent`
       )
     }
+    // Events are never in flight: each would take a write of its own.
+    if (this.#calls.size === 0 && type !== FrameType.REQUEST_FNF) this.#init.lone?.()
     this.#calls.add(call)
     const streamId = role === 'client' ? call.sequence * 2 - 1 : call.sequence * 2
     try {
@@ -391,8 +395,8 @@ export class RSocketRequester implements Requester {
     if (call.settled) return false
     call.settled = true
     this.#calls.delete(call)
-    this.#waiting.delete(call)
-    this.#events.delete(call)
+    if (this.#waiting.size > 0) this.#waiting.delete(call)
+    if (this.#events.size > 0) this.#events.delete(call)
     call.release()
     if (this.inFlight === 0) this.#init.settled()
     return true
