@@ -130,6 +130,32 @@ describe('metadata of requests', () => {
     )
   })
 
+  it('is written and read alike in any order, whatever is remembered', () => {
+    const some = fc.record({
+      route: fc.constantFrom('', 'a', 'b', 'ab', 'ba', 'x'.repeat(200)),
+      headers: fc.constantFrom(undefined, { a: '1' }, { a: '2' }, { a: 'x'.repeat(600) }),
+      deadline: fc.constantFrom(undefined, 1, 2)
+    })
+    fc.assert(
+      fc.property(fc.array(some, { maxLength: 30 }), (requests) => {
+        const reader = new MetadataReader(COMPOSITE)
+        const writer = new MetadataWriter()
+        for (const { route, headers, deadline } of requests) {
+          const bytes = Buffer.from(writer.write(route, headers, deadline))
+          assert.deepEqual(bytes, Buffer.from(new MetadataWriter().write(route, headers, deadline)))
+          // It stands somewhere in a chunk that is overwritten later.
+          const chunk = Buffer.concat([Buffer.from([1, 2, 3]), bytes, Buffer.from([4])])
+          const read = reader.read(chunk, 3, 3 + bytes.length)
+          chunk.fill(0)
+          assert.deepEqual(
+            [read.route, read.headers === undefined ? undefined : { ...read.headers }, read.deadline],
+            [route, headers ?? (deadline === undefined ? undefined : {}), deadline]
+          )
+        }
+      })
+    )
+  })
+
   it('has a route of at most 255 bytes', () => {
     new MetadataWriter().write('é'.repeat(127), undefined, undefined)
     assert.throws(

@@ -3,6 +3,7 @@
  * bytes come with every call of a pattern, so what they mean is remembered, and so are the bytes of a route.
  */
 import { ByteWriter } from '../../bytes/byte-writer.ts'
+import { copyBytes } from '../../bytes/read.ts'
 import type { Headers } from '../../dispatch.ts'
 import { ProtocolError, ValidationError } from '../../errors.ts'
 import {
@@ -49,10 +50,18 @@ const MAX_REMEMBERED_LENGTH = 512
 const MAX_TAG_LENGTH = 255
 const NOTHING = new Uint8Array()
 
+/** Metadata as it came, and what it says. */
+interface Remembered {
+  readonly bytes: Uint8Array
+  readonly meaning: RequestMetadata
+}
+
 /** Reads the metadata of requests whose connections have the same metadata MIME type. */
 export class MetadataReader {
   readonly #mimeType: string
-  readonly #remembered = new Map<string, RequestMetadata>()
+  readonly #remembered = new Map<string, Remembered>()
+  /** What was read last: most often the next one too. */
+  #last: Remembered | undefined
 
   /** @param mimeType the metadata MIME type of the connections */
   constructor(mimeType: string) {
@@ -61,17 +70,22 @@ export class MetadataReader {
 
   /** @throws {ProtocolError} the metadata is not of its type */
   read(buffer: Buffer, start: number, end: number): RequestMetadata {
+    const last = this.#last
+    if (last !== undefined && isSame(last.bytes, buffer, start, end)) return last.meaning
     if (end - start > MAX_REMEMBERED_LENGTH) return this.#parse(buffer.subarray(start, end))
     const key = buffer.toString('latin1', start, end)
     const known = this.#remembered.get(key)
-    if (known !== undefined) return known
-    const fresh = this.#parse(buffer.subarray(start, end))
-    // Credentials are not kept longer than their request.
-    if (fresh.credentials === undefined) {
-      if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
-      this.#remembered.set(key, fresh)
+    if (known !== undefined) {
+      this.#last = known
+      return known.meaning
     }
-    return fresh
+    const meaning = this.#parse(buffer.subarray(start, end))
+    // Credentials are not kept longer than their request.
+    if (meaning.credentials === undefined) {
+      if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
+      this.#remembered.set(key, { bytes: copyBytes(buffer, start, end), meaning })
+    }
+    return meaning
   }
 
   #parse(metadata: Buffer): RequestMetadata {
@@ -79,6 +93,14 @@ export class MetadataReader {
     if (this.#mimeType !== MimeType.COMPOSITE_METADATA) return NO_METADATA
     return parseComposite(metadata)
   }
+}
+
+/** Whether the bytes between two positions are those. From the end: routes and headers differ there first. */
+function isSame(bytes: Uint8Array, buffer: Buffer, start: number, end: number): boolean {
+  let index = bytes.length
+  if (index !== end - start) return false
+  while (--index >= 0) if (bytes[index] !== buffer[start + index]) return false
+  return true
 }
 
 /** @throws {ProtocolError} the metadata is not composite metadata */
