@@ -172,6 +172,32 @@ describe('a client with several endpoints', () => {
     assert.ok(answered > 100, `${answered} answered`)
   })
 
+  it('calls others as soon as a server begins to stop, and still gets the answers of that one', async () => {
+    const client = newClient({ retry: false })
+    await client.connect()
+    await connectedTo(client, 3)
+    const [stopping] = replicas as [Replica]
+    const begun = Promise.all(
+      replicas.map(({ dispatcher }) => new Promise<void>((resolve) => (dispatcher.began = () => resolve())))
+    )
+    const calls = Array.from({ length: 30 }, (_, n) => client.request('wait', n))
+    await begun
+    const told = new Promise<void>((resolve) => {
+      client.onEvent((event) => {
+        if (event.type === 'disconnected' && event.endpoint === stopping.endpoint) resolve()
+      })
+    })
+    const stopped = stopping.stop(10_000)
+    await told
+    const asked = stopping.dispatcher.asked.length
+    for (let n = 0; n < 50; n++) assert.equal(await client.request('echo', n), n)
+    assert.equal(stopping.dispatcher.asked.length, asked)
+    for (const { dispatcher } of replicas)
+      for (const { message, answer } of dispatcher.waiting) answer(message.data)
+    assert.deepEqual(await Promise.all(calls), [...calls.keys()])
+    await stopped
+  })
+
   it('asks a function for its endpoints, and follows it', async () => {
     let list = [replicas[0]!.endpoint]
     const client = newClient({ endpoints: async () => list, resolveInterval: 5 })

@@ -73,7 +73,7 @@ export class Link {
       this.#attempt?.abort(new Error('the client was closed'))
       return this.#finish(new Error('the client was closed'))
     }
-    this.protocol.drain?.()
+    this.protocol.leave?.()
     this.#session.end()
     this.protocol.close()
   }
