@@ -176,8 +176,9 @@ export class Endpoint implements Candidate {
     if (sign === undefined) return
     const { connectTimeout } = this.#options
     const timer = setTimeout(() => link.end(), connectTimeout)
-    const ended = link.closed.then(() => {
-      throw new ConnectionError(`${this.name} closed the connection before it answered`, false)
+    const ended = link.closed.then((cause) => {
+      const why = cause === undefined ? '' : `: ${cause.message}`
+      throw new ConnectionError(`${this.name} closed the connection before it answered${why}`, false, cause)
     })
     await Promise.race([sign, ended]).finally(() => clearTimeout(timer))
   }
