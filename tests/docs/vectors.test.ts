@@ -111,6 +111,7 @@ async function playServer({ options, steps }: Vector): Promise<void> {
       if (bytes !== undefined && from === 'client') socket.write(bytes)
       else if (bytes !== undefined) await reader.expect(bytes, line)
       else if (from === 'server') await reader.end()
+      else if (from === undefined) void service.stop()
       else {
         socket.destroy()
         socket = net.connect(service.address!.port, '127.0.0.1')

@@ -11,6 +11,8 @@ export type Step =
   | { readonly from: 'server'; readonly bytes: undefined; readonly line: string }
   /** The client loses the connection and makes another. */
   | { readonly from: 'client'; readonly bytes: undefined; readonly line: string }
+  /** The service begins to stop. */
+  | { readonly from: undefined; readonly bytes: undefined; readonly line: string }
 
 export interface Vector {
   /** The side that this library plays. */
@@ -40,6 +42,7 @@ export function readVectors(): Vector[] {
 
 function readStep(line: string): Step {
   if (line === 'reconnect') return { from: 'client', bytes: undefined, line }
+  if (line === 'stop') return { from: undefined, bytes: undefined, line }
   if (line === '< end') return { from: 'server', bytes: undefined, line }
   const from = { '>': 'client', '<': 'server' }[line[0] ?? ''] as 'client' | 'server' | undefined
   if (from === undefined) throw new Error(`A line of a vector begins with > or <: ${line}`)

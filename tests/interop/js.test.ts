@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { RpcError } from 'elysia-microservices/client'
 import { Code } from './cases/error-codes.ts'
-import { losesWorkOfStoppingServer, refusesSetup } from './cases/limits.ts'
+import { refusesSetup } from './cases/limits.ts'
 import { testInterop } from './interop.ts'
 import { node } from './toolchains.ts'
 
@@ -18,8 +18,7 @@ await testInterop({
         connection.push('news')
         assert.match((await connection.event('failed')).message, /not implemented/)
       }
-    ],
-    'gets its answer while the server stops, and REJECTED for what is new': losesWorkOfStoppingServer
+    ]
   },
   answering: {
     'gives a megabyte back in fragments, ours and its own': [

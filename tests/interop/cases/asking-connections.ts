@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Message } from 'elysia-microservices'
 import type { Case, Cases } from '../interop.ts'
+import type { PeerConnection } from '../peer.ts'
 import { Code } from './error-codes.ts'
 import { aborted, Values } from './values.ts'
 
@@ -134,23 +135,46 @@ export const askingConnections = {
     assert.equal(await connection.request('echo', 'after'), 'after')
   },
 
-  'gets its answer while the server stops, and REJECTED for what is new': async (given: Case) => {
+  'gets its answers while the server stops, and REJECTED for what is new': async (given: Case) => {
     const requests = new Values<() => void>()
     const stops = new Values<() => Promise<void>>()
     const port = await given.serve((service) => {
-      service.message('slow', () => new Promise<string>((resolve) => requests.put(() => resolve('done'))))
+      const slow = (value: string) => new Promise<string>((resolve) => requests.put(() => resolve(value)))
+      service.message('slow', () => slow('done'))
+      service.message('letters', async function* () {
+        yield await slow('a')
+        yield await slow('b')
+      })
       stops.put(() => service.stop())
     })
     const tap = await given.tap(port)
     const connection = await given.dial(tap.port)
     const slow = connection.open('response', 'slow')
     const answer = await requests.take()
+    const letters = connection.open('stream', 'letters')
+    ;(await requests.take())()
+    assert.equal(await letters.value(), 'a')
     const stopped = (await stops.take())()
-    await tap.seen({ from: 'server', type: 'ERROR', streamId: 0 })
-    assert.equal((await connection.open('response', 'echo', 1).event('error')).code, Code.REJECTED)
+    assert.equal(await refusal(connection), Code.REJECTED)
     answer()
     assert.equal(await slow.value(), 'done')
+    assert.equal(await refusal(connection), Code.REJECTED)
+    assert.equal(tap.count({ from: 'server', type: 'ERROR', streamId: 0 }), 0)
+    ;(await requests.take())()
+    assert.equal(await letters.value(), 'b')
+    await letters.event('complete')
+    await tap.seen({ from: 'server', type: 'ERROR', streamId: 0 })
+    assert.equal(tap.count({ from: 'server', type: 'METADATA_PUSH' }), 0)
     await connection.leave()
     await stopped
   }
 } satisfies Cases
+
+/** The code with which a request is refused, once one is. */
+async function refusal(connection: PeerConnection): Promise<number> {
+  while (true) {
+    const stream = connection.open('response', 'echo', 1)
+    const event = await Promise.race([stream.event('complete'), stream.event('error')])
+    if (event.on === 'error') return event.code
+  }
+}

@@ -5,6 +5,10 @@ import { ValidationError } from '../errors.ts'
 export interface Address {
   readonly host: string
   readonly port: number
+  /** Endpoints of a lower number are used as long as one of them can be. Default: 0. */
+  readonly priority?: number
+  /** Share of the calls, beside endpoints of the same priority: above 0. Default: 1. */
+  readonly weight?: number
 }
 
 const BRACKETED = /^\[([^\]]+)\](?::(\d+))?$/

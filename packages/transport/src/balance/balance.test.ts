@@ -6,8 +6,9 @@ import { addressName, parseAddress } from './address.ts'
 import { backoffCeiling, backoffDelay } from './backoff.ts'
 import { Balancer } from './balancer.ts'
 import { EndpointHealth } from './endpoint-health.ts'
-import { rendezvousScore } from './rendezvous.ts'
+import { rendezvousScore, weightedScore } from './rendezvous.ts'
 import { RetryBudget } from './retry-budget.ts'
+import { srvAddresses } from './srv.ts'
 
 const HEALTH = { failures: 3, ratio: 0.5, window: 10_000, minDelay: 1_000, maxDelay: 8_000 }
 const random01 = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
@@ -16,6 +17,8 @@ interface TestEndpoint {
   readonly name: string
   usable: boolean
   inFlight: number
+  priority: number
+  weight: number
 }
 
 /** Dice that are the same in every run. */
@@ -27,11 +30,20 @@ function dice(seed: number): () => number {
   }
 }
 
-function setUp(count: number, seed = 1) {
+type Rank = Partial<Pick<TestEndpoint, 'priority' | 'weight'>>
+
+function setUp(count: number, seed = 1, ranks: readonly Rank[] = []) {
   const log: string[] = []
   const endpoints = Array.from(
     { length: count },
-    (_, index): TestEndpoint => ({ name: `10.0.0.${index}:4000`, usable: true, inFlight: 0 })
+    (_, index): TestEndpoint => ({
+      name: `10.0.0.${index}:4000`,
+      usable: true,
+      inFlight: 0,
+      priority: 0,
+      weight: 1,
+      ...ranks[index]
+    })
   )
   const balancer = new Balancer<TestEndpoint>({
     health: HEALTH,
@@ -220,6 +232,170 @@ describe('the balancer', () => {
       counts.set(picked, (counts.get(picked) ?? 0) + 1)
     }
     for (const endpoint of endpoints) assert.ok((counts.get(endpoint) ?? 0) > 800)
+  })
+})
+
+describe('priorities', () => {
+  const state = fc.record({
+    priority: fc.nat(2),
+    weight: fc.constantFrom(1, 1, 3, 0.01),
+    usable: fc.boolean(),
+    ejected: fc.boolean()
+  })
+
+  it('give calls to the lowest that can take them: trusted, else ejected, else where the call has failed', () => {
+    fc.assert(
+      fc.property(
+        fc.array(state, { minLength: 1, maxLength: 8 }),
+        fc.nat(),
+        fc.option(fc.string(), { nil: undefined }),
+        fc.option(fc.nat(7), { nil: -1 }),
+        (states, seed, key, avoid) => {
+          const { endpoints, balancer } = setUp(states.length, seed, states)
+          states.forEach(({ usable, ejected }, index) => {
+            endpoints[index]!.usable = usable
+            for (let n = 0; ejected && n < HEALTH.failures; n++) balancer.failed(endpoints[index]!, 0)
+          })
+          const worth = (index: number) => (index === avoid ? 2 : states[index]!.ejected ? 1 : 0)
+          const order = endpoints
+            .map((endpoint, index) => ({ endpoint, rank: [worth(index), endpoint.priority] as const }))
+            .filter(({ endpoint }) => endpoint.usable)
+            .sort((one, other) => one.rank[0] - other.rank[0] || one.rank[1] - other.rank[1])
+          const picked = balancer.pick(1, key, endpoints[avoid])
+          const rank = order.find(({ endpoint }) => endpoint === picked)?.rank
+          assert.deepEqual(rank, order[0]?.rank)
+        }
+      ),
+      { numRuns: 500 }
+    )
+  })
+
+  it('fall back while all of the lower are ejected, but for probes, and come back with the first that is trusted', () => {
+    const { endpoints, balancer, log } = setUp(3, 1, [{ priority: 1 }, { priority: 1 }, { priority: 2 }])
+    const [one, other, backup] = endpoints as [TestEndpoint, TestEndpoint, TestEndpoint]
+    for (let n = 0; n < 3; n++) balancer.failed(one, 0)
+    for (let n = 0; n < 100; n++) assert.equal(balancer.pick(1), other)
+    other.usable = false
+    for (let n = 0; n < 100; n++) assert.equal(balancer.pick(1), backup)
+    assert.equal(balancer.pick(2_000), one)
+    assert.equal(balancer.pick(2_001), backup)
+    for (const now of [3_000, 4_000, 5_000]) assert.equal(balancer.pick(now), one)
+    assert.equal(log.at(-1), `restored ${one.name}`)
+    for (let n = 0; n < 100; n++) assert.equal(balancer.pick(5_001), one)
+  })
+
+  it('change with the endpoints', () => {
+    const { endpoints, balancer } = setUp(2, 1, [{ priority: 1 }, { priority: 2 }])
+    assert.equal(balancer.pick(0), endpoints[0])
+    endpoints[1]!.priority = 0
+    balancer.use(endpoints)
+    assert.equal(balancer.pick(0), endpoints[1])
+  })
+})
+
+describe('weights', () => {
+  const WEIGHTS = [10, 20, 70].map((weight) => ({ weight }))
+
+  /** The share of calls each gets, of many, of which always so many are in flight; they end in any order. */
+  function shares(ranks: readonly Rank[], concurrency: number, seed: number): number[] {
+    const { endpoints, balancer } = setUp(ranks.length, seed, ranks)
+    const random = dice(seed + 1)
+    const running: TestEndpoint[] = []
+    const counts = new Map(endpoints.map((endpoint) => [endpoint, 0]))
+    const calls = 20_000
+    for (let n = 0; n < calls; n++) {
+      const picked = balancer.pick(0)!
+      counts.set(picked, counts.get(picked)! + 1)
+      picked.inFlight++
+      running.push(picked)
+      if (running.length < concurrency) continue
+      const [ended] = running.splice(Math.floor(random() * running.length), 1)
+      ended!.inFlight--
+    }
+    return [...counts.values()].map((count) => count / calls)
+  }
+
+  for (const concurrency of [1, 2, 10, 100, 1_000]) {
+    it(`are the shares of the calls, with ${concurrency} at a time`, () => {
+      for (const seed of [1, 2, 3]) {
+        const got = shares(WEIGHTS, concurrency, seed)
+        WEIGHTS.forEach(({ weight }, index) => {
+          assert.ok(Math.abs(got[index]! - weight / 100) < 0.04, `${got}, seed ${seed}`)
+        })
+      }
+    })
+  }
+
+  it('make no difference where they are all the same', () => {
+    for (const concurrency of [1, 100]) {
+      const got = shares([{ weight: 7 }, { weight: 7 }, { weight: 7 }], concurrency, 1)
+      for (const share of got) assert.ok(Math.abs(share - 1 / 3) < 0.02, String(got))
+    }
+  })
+
+  it('do not keep calls from the one that is less busy', () => {
+    const { endpoints, balancer } = setUp(2, 1, [{ weight: 1 }, { weight: 9 }])
+    endpoints[1]!.inFlight = 9
+    for (let n = 0; n < 100; n++) assert.equal(balancer.pick(0), endpoints[0])
+    endpoints[0]!.inFlight = 2
+    for (let n = 0; n < 100; n++) assert.equal(balancer.pick(0), endpoints[1])
+  })
+
+  it('are the shares of the keys, too, and a key keeps its endpoint where its weight grows', () => {
+    const { endpoints, balancer } = setUp(3, 1, WEIGHTS)
+    const keys = Array.from({ length: 20_000 }, (_, n) => `user-${n}`)
+    const before = keys.map((key) => balancer.pick(0, key)!)
+    endpoints.forEach((endpoint, index) => {
+      const share = before.filter((picked) => picked === endpoint).length / keys.length
+      assert.ok(Math.abs(share - WEIGHTS[index]!.weight / 100) < 0.02, `${index}: ${share}`)
+    })
+    endpoints[0]!.weight = 30
+    balancer.use(endpoints)
+    keys.forEach((key, index) => {
+      const now = balancer.pick(0, key)
+      if (now !== before[index]) assert.equal(now, endpoints[0])
+    })
+  })
+
+  it('choose as without them for a key, where they are all the same', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.uniqueArray(fc.string(), { minLength: 1 }), (key, names) => {
+        const best = (score: (name: string) => number) =>
+          names.reduce((one, other) => (score(other) > score(one) ? other : one))
+        const bare = best((name) => rendezvousScore(key, name))
+        assert.equal(
+          best((name) => weightedScore(key, name, 1)),
+          bare
+        )
+      })
+    )
+  })
+})
+
+describe('SRV records', () => {
+  const record = (name: string, priority: number, weight: number) => ({ name, port: 1, priority, weight })
+
+  it('become endpoints, those to be used first in front', () => {
+    assert.deepEqual(srvAddresses([record('b', 20, 5), record('a', 10, 60), record('c', 20, 65_535)]), [
+      { host: 'a', port: 1, priority: 10, weight: 60 },
+      { host: 'b', port: 1, priority: 20, weight: 5 },
+      { host: 'c', port: 1, priority: 20, weight: 65_535 }
+    ])
+  })
+
+  it('of weight 0 are all the same, or hardly ever chosen beside others', () => {
+    const weights = (...records: ReturnType<typeof record>[]) =>
+      srvAddresses(records).map(({ weight }) => weight)
+    assert.deepEqual(weights(record('a', 1, 0), record('b', 1, 0), record('c', 2, 9)), [1, 1, 9])
+    assert.deepEqual(weights(record('a', 1, 0), record('b', 1, 10), record('c', 1, 20)), [0.1, 10, 20])
+  })
+
+  it('say with the target . that there is no such service', () => {
+    for (const name of ['.', '']) {
+      assert.throws(() => srvAddresses([record(name, 0, 0)]), /the service is not offered/)
+      assert.equal(srvAddresses([record(name, 0, 0), record('a', 0, 0)]).length, 1)
+    }
+    assert.deepEqual(srvAddresses([]), [])
   })
 })
 

@@ -3,9 +3,19 @@
  * move; when it comes back, they come back. No ring, no state.
  */
 
-/** The weight of a name for a key: a whole number of 32 bits. The same in every process. */
+/** The score of a name for a key: a whole number of 32 bits. The same in every process. */
 export function rendezvousScore(key: string, name: string): number {
   return finish(mix(mix(mix(OFFSET, name), '\0'), key))
+}
+
+/**
+ * The score where names have weights: each wins that share of the keys, and where all weights are the same, the one
+ * that wins by its bare score.
+ */
+export function weightedScore(key: string, name: string, weight: number): number {
+  // From 0 to 1, both exclusive.
+  const uniform = (rendezvousScore(key, name) + 0.5) / 2 ** 32
+  return weight / -Math.log(uniform)
 }
 
 const OFFSET = 0x811c9dc5

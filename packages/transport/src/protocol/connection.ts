@@ -51,6 +51,8 @@ export interface ClientProtocol extends ProtocolConnection {
   /** The socket is connected: what has waited for it leaves. */
   open(output: Output): void
   wake(now: number): void
+  /** The client leaves at once, with calls in flight or without: tells the server, if that matters to it. */
+  leave?(): void
   /**
    * Asks the other side for a sign of life; resolves when it comes, never if it does not. `undefined` where the
    * protocol has none.

@@ -4,7 +4,7 @@ import tls from 'node:tls'
 import { attach } from './node-socket.ts'
 import type { AcceptSocket, ConnectAddress } from './socket.ts'
 import type { TlsClientOptions } from './tls.ts'
-import { TlsFailure, tlsFailureOf } from './tls-failure.ts'
+import { clientTlsFailureOf, closedByServer, isHandshakeFailure } from './tls-failure.ts'
 import { certificateOf, contextOptions, TlsSocket } from './tls-socket.ts'
 
 /** Connects by TLS. Rejects with the system's error, or with a `TlsFailure`. */
@@ -26,17 +26,21 @@ export function connectTls(
       checkServerIdentity: (_host, certificate) => checkName(options, name, certificate)
     }
     const socket = tls.connect(connection)
+    const certificate = options.cert !== undefined
     let failure: Error | undefined
+    let cipherChosen = false
     const abort = () => socket.destroy(signal.reason as Error)
     const fail = (error: Error) => {
       failure = error
+      // Only for what TLS itself says: Node 20 crashes when it is asked about a handshake that is gone.
+      if (isHandshakeFailure(error)) cipherChosen = hasCipher(socket)
     }
     const closed = () => {
       signal.removeEventListener('abort', abort)
       if (signal.aborted) return reject(signal.reason)
       // By TLS 1.2, Node refuses a client's certificate so.
-      const refused = options.cert !== undefined && isReset(failure)
-      reject(refused ? closedByServer(failure) : tlsFailureOf(failure ?? new Error('ECONNRESET')))
+      if (certificate && isReset(failure)) reject(closedByServer(certificate, failure))
+      else reject(clientTlsFailureOf(failure ?? new Error('ECONNRESET'), { certificate, cipherChosen }))
     }
     signal.addEventListener('abort', abort, { once: true })
     socket.on('error', fail)
@@ -51,25 +55,25 @@ export function connectTls(
       socket.once('data', () => {
         heard = true
       })
-      attach(socket, secured, accept, (error) => reasonOfClose(secured.left, heard, error))
+      /** By TLS 1.3, a client is connected before the server has looked at its certificate. */
+      const reasonOfClose = (error: Error | undefined) => {
+        if (!isReset(error)) return clientTlsFailureOf(error as Error, { certificate, cipherChosen: true })
+        return secured.left || heard ? error : closedByServer(certificate, error)
+      }
+      attach(socket, secured, accept, reasonOfClose)
       resolve()
     })
   })
 }
 
+/** In the handshake: Node has no object where there is no cipher, Bun one without a name. */
+function hasCipher(socket: tls.TLSSocket): boolean {
+  const cipher: { name?: string | null } | undefined = socket.getCipher()
+  return Boolean(cipher?.name)
+}
+
 function isReset(error: (Error & { code?: string }) | undefined): boolean {
   return error === undefined || /^(ECONNRESET|EPIPE)$/.test(error.code ?? '')
-}
-
-function closedByServer(cause: Error | undefined): TlsFailure {
-  const message = 'the server closed the connection in the TLS handshake or right after it'
-  return new TlsFailure('TLS_CLOSED', `${message}; it may want another client certificate`, cause)
-}
-
-/** By TLS 1.3, a client is connected before the server has looked at its certificate. */
-function reasonOfClose(left: boolean, heard: boolean, error: Error | undefined): Error | undefined {
-  if (error !== undefined && !isReset(error)) return tlsFailureOf(error)
-  return left || heard ? error : closedByServer(error)
 }
 
 function checkName(

@@ -22,7 +22,10 @@ export type TlsFailureCode =
   | 'TLS_NOT_SPOKEN'
   /** The server speaks TLS, and this client does not. */
   | 'TLS_NEEDED'
-  /** The server closed the connection in the handshake or right after it: it may not like the client's certificate. */
+  /**
+   * The server closed the connection in the handshake or right after it, and did not say why: it may not like the
+   * client's certificate.
+   */
   | 'TLS_CLOSED'
   /** The handshake was not over in time. */
   | 'TLS_TIMEOUT'
@@ -105,6 +108,52 @@ export function tlsFailureOf(error: Error & { code?: unknown }): Error {
   const [, failure, sentence] = known
   const detail = failure === 'TLS_WRONG_HOST' ? `: ${error.message}` : code === '' ? '' : ` (${code})`
   return new TlsFailure(failure, sentence + detail, error)
+}
+
+/** What a client knows of a handshake that its server has ended. */
+export interface ClientHandshake {
+  /** The client has a certificate to show. */
+  readonly certificate: boolean
+  /** The server had chosen a cipher: what it did not like came later. */
+  readonly cipherChosen: boolean
+}
+
+const GET_CERTIFICATE = 'set options.tls.cert and options.tls.key'
+const BETTER_CERTIFICATE =
+  'options.tls.cert must be valid now, and signed by an authority that the server trusts'
+
+/** As `tlsFailureOf`, for a client: what its server says of certificates is about the client's own. */
+export function clientTlsFailureOf(error: Error & { code?: unknown }, handshake: ClientHandshake): Error {
+  const failure = tlsFailureOf(error)
+  if (!(failure instanceof TlsFailure)) return failure
+  const { certificate } = handshake
+  const detail = typeof error.code === 'string' ? ` (${error.code})` : ''
+  const refused =
+    failure.code === 'TLS_CLIENT_CERTIFICATE_REFUSED' ||
+    // By TLS 1.2: what there was to agree on was agreed on.
+    (isHandshakeFailure(error) && handshake.cipherChosen)
+  // Servers have several alerts for a missing certificate.
+  if (failure.code === 'TLS_CLIENT_CERTIFICATE_MISSING' || (refused && !certificate)) {
+    const what = `the server wants a client certificate, and was shown none${detail}`
+    return new TlsFailure('TLS_CLIENT_CERTIFICATE_MISSING', `${what}; ${GET_CERTIFICATE}`, error)
+  }
+  if (!refused) return failure
+  const what = `the server does not accept the client certificate it was shown${detail}`
+  return new TlsFailure('TLS_CLIENT_CERTIFICATE_REFUSED', `${what}; ${BETTER_CERTIFICATE}`, error)
+}
+
+/** The alert that may be about ciphers or certificates. */
+export function isHandshakeFailure(error: Error & { code?: unknown }): boolean {
+  return /ALERT_HANDSHAKE_FAILURE/.test(String(error.code))
+}
+
+/** A server has closed the connection in the handshake or right after it, and has not said why. */
+export function closedByServer(certificate: boolean, cause: Error | undefined): TlsFailure {
+  const what = 'the server closed the connection in the TLS handshake or right after it, without saying why'
+  const why = certificate
+    ? `most likely it does not accept the client certificate: ${BETTER_CERTIFICATE}`
+    : `if it wants a client certificate, ${GET_CERTIFICATE}`
+  return new TlsFailure('TLS_CLOSED', `${what}; ${why}. The server's log may say more`, cause)
 }
 
 function find(text: string): (typeof KNOWN)[number] | undefined {

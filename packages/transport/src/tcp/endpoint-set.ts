@@ -27,6 +27,12 @@ export class EndpointSet {
     return this.#current.some(({ connecting }) => connecting)
   }
 
+  /** Endpoints to be used before those that can be used are being connected to for the first time. */
+  get awaitsBetter(): boolean {
+    const best = Math.min(...this.#current.filter(({ usable }) => usable).map(({ priority }) => priority))
+    return this.#current.some(({ untried, priority }) => untried && priority < best)
+  }
+
   /** Calls made so far, by all endpoints there ever were. */
   get started(): number {
     return this.#current.reduce((sum, { started }) => sum + started, this.#startedBefore)
@@ -37,7 +43,9 @@ export class EndpointSet {
     const known = new Map(this.#current.map((endpoint) => [endpoint.name, endpoint]))
     const next = addresses.map((address) => {
       const name = addressName(address)
-      return known.get(name) ?? this.#make(name, address)
+      const endpoint = known.get(name) ?? this.#make(name, address)
+      endpoint.rank(address)
+      return endpoint
     })
     const added = next.filter(({ name }) => !known.has(name))
     const gone = this.#current.filter((endpoint) => !next.includes(endpoint))

@@ -1,5 +1,6 @@
 /** Where a client's servers are: a list, or names and functions that are asked again and again. */
 import { type Address, addressName, parseAddress } from '../balance/address.ts'
+import { type SrvRecord, srvAddresses } from '../balance/srv.ts'
 import { ConnectionError, ValidationError } from '../errors.ts'
 import type { CheckedResilience } from './resilience-options.ts'
 
@@ -7,7 +8,7 @@ import type { CheckedResilience } from './resilience-options.ts'
 export interface Resolver {
   /** All addresses of a host. */
   lookup(host: string): Promise<readonly string[]>
-  srv(name: string): Promise<readonly { readonly name: string; port: number; priority: number }[]>
+  srv(name: string): Promise<readonly SrvRecord[]>
 }
 
 const DNS = 'dns:'
@@ -117,13 +118,7 @@ export class EndpointSource {
 
   async #resolve(): Promise<readonly Address[]> {
     const { endpoints, srv } = this.#options
-    if (srv !== undefined) {
-      const records = await this.#resolver.srv(srv)
-      const first = Math.min(...records.map(({ priority }) => priority))
-      return records
-        .filter(({ priority }) => priority === first)
-        .map(({ name, port }) => ({ host: name, port }))
-    }
+    if (srv !== undefined) return srvAddresses(await this.#resolver.srv(srv))
     const list = typeof endpoints === 'function' ? await endpoints() : endpoints
     if (!Array.isArray(list))
       throw new ValidationError('options.endpoints', 'a function that gives a list', list)
@@ -145,6 +140,12 @@ function withoutDns(text: string): string {
   return isDns(text) ? text.slice(DNS.length) : text
 }
 
+/** Each endpoint once, as it comes first. */
 function distinct(addresses: readonly Address[]): readonly Address[] {
-  return [...new Map(addresses.map((address) => [addressName(address), address])).values()]
+  const known = new Map<string, Address>()
+  for (const address of addresses) {
+    const name = addressName(address)
+    if (!known.has(name)) known.set(name, address)
+  }
+  return [...known.values()]
 }

@@ -1,4 +1,5 @@
 /** One server of a client: its connection, and the attempts to have it back. */
+import type { Address } from '../balance/address.ts'
 import { type BackoffOptions, backoffDelay } from '../balance/backoff.ts'
 import type { Candidate } from '../balance/balancer.ts'
 import { ConnectionError } from '../errors.ts'
@@ -20,6 +21,8 @@ export interface EndpointOwner {
 /** A server and the connection to it. */
 export class Endpoint implements Candidate {
   readonly name: string
+  priority = 0
+  weight = 1
   readonly #options: ReturnType<typeof clientOptions>
   readonly #reconnect: BackoffOptions | undefined
   readonly #owner: EndpointOwner
@@ -28,6 +31,7 @@ export class Endpoint implements Candidate {
   #link: Link | undefined
   #ready: Promise<void> = Promise.resolve()
   #usable = false
+  #untried = true
   #left = false
   #openedAt = 0
   /** Attempts since a connection has lasted. */
@@ -61,6 +65,11 @@ export class Endpoint implements Candidate {
     return this.#link !== undefined && !this.#usable
   }
 
+  /** No attempt to connect has ended yet, well or not. */
+  get untried(): boolean {
+    return this.#untried
+  }
+
   get inFlight(): number {
     return this.#link?.protocol.inFlight ?? 0
   }
@@ -68,6 +77,12 @@ export class Endpoint implements Candidate {
   /** Calls made so far. */
   get started(): number {
     return this.#startedBefore + (this.#link?.protocol.caller.started ?? 0)
+  }
+
+  /** Takes its priority and weight from its address. */
+  rank({ priority = 0, weight = 1 }: Address): void {
+    this.priority = priority
+    this.weight = weight
   }
 
   /** Settles when the last connection that was begun can be used, or when it cannot be. */
@@ -145,6 +160,7 @@ export class Endpoint implements Candidate {
       () => {
         if (this.#link !== link) return
         this.#usable = true
+        this.#untried = false
         this.#openedAt = performance.now()
         this.#owner.opened(this)
       },
@@ -160,8 +176,9 @@ export class Endpoint implements Candidate {
     if (sign === undefined) return
     const { connectTimeout } = this.#options
     const timer = setTimeout(() => link.end(), connectTimeout)
-    const ended = link.closed.then(() => {
-      throw new ConnectionError(`${this.name} closed the connection before it answered`, false)
+    const ended = link.closed.then((cause) => {
+      const why = cause === undefined ? '' : `: ${cause.message}`
+      throw new ConnectionError(`${this.name} closed the connection before it answered${why}`, false, cause)
     })
     await Promise.race([sign, ended]).finally(() => clearTimeout(timer))
   }
@@ -172,6 +189,7 @@ export class Endpoint implements Candidate {
     this.#link = undefined
     const open = this.#usable
     this.#usable = false
+    this.#untried = false
     // One that is made and lost again and again must not be tried without pauses.
     const lasted = performance.now() - this.#openedAt
     if (open && lasted >= (this.#reconnect?.maxDelay ?? 0)) this.#attempts = 0

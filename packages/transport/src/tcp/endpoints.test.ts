@@ -1,7 +1,10 @@
 /** A client with several endpoints, over real sockets. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { ClientEvent } from '../client-event.ts'
+import { DnsServer } from '../testing/dns-server.ts'
 import { RecordingLogger, TestDispatcher } from '../testing/service.ts'
 import { TcpClient } from './client.ts'
 import { EndpointSource } from './endpoint-source.ts'
@@ -172,6 +175,32 @@ describe('a client with several endpoints', () => {
     assert.ok(answered > 100, `${answered} answered`)
   })
 
+  it('calls others as soon as a server begins to stop, and still gets the answers of that one', async () => {
+    const client = newClient({ retry: false })
+    await client.connect()
+    await connectedTo(client, 3)
+    const [stopping] = replicas as [Replica]
+    const begun = Promise.all(
+      replicas.map(({ dispatcher }) => new Promise<void>((resolve) => (dispatcher.began = () => resolve())))
+    )
+    const calls = Array.from({ length: 30 }, (_, n) => client.request('wait', n))
+    await begun
+    const told = new Promise<void>((resolve) => {
+      client.onEvent((event) => {
+        if (event.type === 'disconnected' && event.endpoint === stopping.endpoint) resolve()
+      })
+    })
+    const stopped = stopping.stop(10_000)
+    await told
+    const asked = stopping.dispatcher.asked.length
+    for (let n = 0; n < 50; n++) assert.equal(await client.request('echo', n), n)
+    assert.equal(stopping.dispatcher.asked.length, asked)
+    for (const { dispatcher } of replicas)
+      for (const { message, answer } of dispatcher.waiting) answer(message.data)
+    assert.deepEqual(await Promise.all(calls), [...calls.keys()])
+    await stopped
+  })
+
   it('asks a function for its endpoints, and follows it', async () => {
     let list = [replicas[0]!.endpoint]
     const client = newClient({ endpoints: async () => list, resolveInterval: 5 })
@@ -202,6 +231,88 @@ describe('a client with several endpoints', () => {
     assert.equal(await client.request('echo', 1), 1)
   })
 
+  describe('that SRV records name', () => {
+    const srv = '_math._tcp.example.com'
+    let dns: DnsServer
+    const record = (port: number, priority: number, weight = 1) => ({
+      name: '127.0.0.1',
+      port,
+      priority,
+      weight
+    })
+
+    beforeEach(async () => {
+      dns = await DnsServer.start()
+      cleanups.push(async () => dns.stop())
+    })
+
+    it('calls those of the lowest priority number, others while none of these can be reached', async () => {
+      const [first, second, backup] = replicas as [Replica, Replica, Replica]
+      dns.records = [record(backup.port, 20), record(first.port, 10), record(second.port, 10)]
+      const client = newClient({ endpoints: undefined, srv })
+      const ask = async (count: number) => {
+        for (let n = 0; n < count; n++) assert.equal(await client.request('echo', n), n)
+      }
+      await client.connect()
+      await connectedTo(client, 3)
+      await ask(50)
+      assert.equal(backup.dispatcher.asked.length, 0)
+      for (const { dispatcher } of [first, second]) assert.ok(dispatcher.asked.length > 5)
+      await first.stop(10_000)
+      await ask(50)
+      assert.equal(backup.dispatcher.asked.length, 0)
+      await second.stop(10_000)
+      await ask(50)
+      assert.equal(backup.dispatcher.asked.length, 50)
+      await first.start()
+      await connectedTo(client, 4)
+      await ask(50)
+      assert.equal(backup.dispatcher.asked.length, 50)
+    })
+
+    it('follows weights that change, on the connections there are', async () => {
+      const [heavy, light] = replicas as [Replica, Replica]
+      dns.records = [record(heavy.port, 0, 1_000), record(light.port, 0, 0)]
+      const client = newClient({ endpoints: undefined, srv, resolveInterval: 5 })
+      await client.connect()
+      await connectedTo(client, 2)
+      for (let n = 0; n < 50; n++) await client.request('echo', n)
+      assert.ok(light.dispatcher.asked.length < 10, `${light.dispatcher.asked.length}`)
+      dns.records = [record(heavy.port, 0, 0), record(light.port, 0, 1_000)]
+      const before = () => heavy.dispatcher.asked.length
+      for (let last = -1; last !== before(); ) {
+        last = before()
+        for (let n = 0; n < 20; n++) await client.request('later', n)
+      }
+      assert.equal(events.filter(({ type }) => type === 'connected').length, 2)
+    })
+
+    for (const reachable of [true, false]) {
+      it(`waits with the first calls until it is known that the first can ${reachable ? '' : 'not '}be reached`, async () => {
+        const [first, backup] = replicas as [Replica, Replica]
+        const door = net.createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')
+        await once(door, 'listening')
+        cleanups.push(async () => void door.close())
+        const knocked = once(door, 'connection') as Promise<[net.Socket]>
+        dns.records = [record((door.address() as net.AddressInfo).port, 1), record(backup.port, 2)]
+        const client = newClient({ endpoints: undefined, srv })
+        const call = client.request('echo', 'hello')
+        await connectedTo(client, 1)
+        await client.connect()
+        const late = client.request('echo', 'hello again')
+        const [socket] = await knocked
+        assert.equal(backup.dispatcher.asked.length, 0)
+        if (reachable) {
+          const inside = net.connect(first.port, '127.0.0.1')
+          socket.pipe(inside).pipe(socket)
+          for (const end of [socket, inside]) end.on('error', () => {})
+        } else socket.destroy()
+        assert.deepEqual(await Promise.all([call, late]), ['hello', 'hello again'])
+        assert.equal((reachable ? first : backup).dispatcher.asked.length, 2)
+      })
+    }
+  })
+
   it('refuses options that are not what they must be', () => {
     const bad: TcpClientOptions[] = [
       { endpoints: [] },
@@ -221,8 +332,9 @@ describe('a client with several endpoints', () => {
 })
 
 describe('the source of endpoints', () => {
-  it('takes the SRV records with the lowest priority number', async () => {
+  it('takes SRV records, and says so if there is no such service', async () => {
     const found: unknown[] = []
+    let records = [{ name: '.', port: 0, priority: 0, weight: 0 }]
     const source = new EndpointSource(
       { endpoints: undefined, srv: '_math._tcp.example.com', resolveInterval: 60_000 },
       { host: 'localhost', port: 4000 },
@@ -230,20 +342,22 @@ describe('the source of endpoints', () => {
       assert.fail,
       {
         lookup: () => Promise.reject(new Error('nobody asks')),
-        srv: async () => [
-          { name: 'a.example.com', port: 1, priority: 10 },
-          { name: 'c.example.com', port: 3, priority: 20 },
-          { name: 'b.example.com', port: 2, priority: 10 }
-        ]
+        srv: async () => records
       }
     )
     assert.equal(source.fixed, undefined)
+    await assert.rejects(source.start(), { name: 'ConnectionError', message: /the service is not offered/ })
+    records = [
+      { name: 'c.example.com', port: 3, priority: 20, weight: 1 },
+      { name: 'a.example.com', port: 1, priority: 10, weight: 3 },
+      { name: 'c.example.com', port: 3, priority: 10, weight: 2 }
+    ]
     await source.start()
     source.stop()
     assert.deepEqual(found, [
       [
-        { host: 'a.example.com', port: 1 },
-        { host: 'b.example.com', port: 2 }
+        { host: 'a.example.com', port: 1, priority: 10, weight: 3 },
+        { host: 'c.example.com', port: 3, priority: 10, weight: 2 }
       ]
     ])
   })

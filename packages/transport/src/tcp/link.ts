@@ -21,8 +21,8 @@ export class Link {
   readonly protocol: ClientProtocol
   /** Settles when the connection is made, or could not be. */
   readonly connected: Promise<void>
-  /** Resolves when it is over, however it ended. */
-  readonly closed: Promise<void>
+  /** Resolves when it is over, with the reason if there is one. */
+  readonly closed: Promise<Error | undefined>
   readonly #options: ReturnType<typeof clientOptions>
   readonly #over: (reason: Error | undefined) => void
   #session: Session | undefined
@@ -43,13 +43,13 @@ export class Link {
   ) {
     this.#options = options
     this.protocol = makeProtocol(new DeadlineTimer((now) => this.protocol.wake(now)))
-    let resolveClosed!: () => void
+    let resolveClosed!: (reason: Error | undefined) => void
     this.closed = new Promise((resolve) => {
       resolveClosed = resolve
     })
     this.#over = (reason) => {
       over(reason)
-      resolveClosed()
+      resolveClosed(reason)
     }
     this.connected = this.#connect().catch((cause: Error) => {
       this.#finish(cause)
@@ -73,7 +73,7 @@ export class Link {
       this.#attempt?.abort(new Error('the client was closed'))
       return this.#finish(new Error('the client was closed'))
     }
-    this.protocol.drain?.()
+    this.protocol.leave?.()
     this.#session.end()
     this.protocol.close()
   }

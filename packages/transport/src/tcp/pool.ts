@@ -33,6 +33,8 @@ export class Pool implements EndpointOwner {
   readonly #retries: RetryPolicy
   readonly #endpoints: EndpointSet
   #everConnected = false
+  /** Until it is known which of the endpoints to be used first can be reached, calls wait. */
+  #starting = true
   #closed = false
   #closing: Promise<void> | undefined
 
@@ -124,7 +126,7 @@ export class Pool implements EndpointOwner {
     this.#waiting.reason = undefined
     this.#notices.tell({ type: 'connected', endpoint: endpoint.name })
     this.#update()
-    for (const call of this.#waiting.takeUnconnected()) this.call(call)
+    this.#release()
     for (const other of this.#endpoints.current) other.reconnect()
   }
 
@@ -136,6 +138,7 @@ export class Pool implements EndpointOwner {
     this.#source.refresh()
     if (this.#reconnects) endpoint.reconnect()
     this.#update()
+    this.#release()
     if (this.#reconnects || this.#endpoints.connecting) return
     if (!open) this.#failWaiting(error)
   }
@@ -150,6 +153,7 @@ export class Pool implements EndpointOwner {
     if (this.direct !== undefined) return this.direct
     const sole = this.#sole
     if (sole === undefined) {
+      if (this.#starting) return undefined
       return this.#balancer.pick(performance.now(), call.options?.stickyKey, call.failedAt)?.link
     }
     // The first calls wait in the connection that is being made: they leave with its first write.
@@ -190,6 +194,12 @@ export class Pool implements EndpointOwner {
     return true
   }
 
+  /** Makes the calls that wait for a connection, if there is one to make them on. */
+  #release(): void {
+    if (this.#starting || !this.#endpoints.usable) return
+    for (const call of this.#waiting.takeUnconnected()) this.call(call)
+  }
+
   #failWaiting(cause: Error | undefined): void {
     for (const call of this.#waiting.takeUnconnected()) {
       const error = new ConnectionError(
@@ -213,20 +223,22 @@ export class Pool implements EndpointOwner {
 
   #use(addresses: readonly Address[], fixed = false): void {
     const added = this.#endpoints.use(addresses)
-    if (added === undefined) return
     const { current } = this.#endpoints
     this.#balancer.use(current)
+    if (added === undefined) return
     // A list that never changes is connected to when somebody calls.
     if (fixed) return
     this.#notices.tell({ type: 'endpoints', endpoints: current.map(({ name }) => name) })
     for (const endpoint of added) endpoint.connect(true)
     this.#update()
+    this.#release()
   }
 
   /** What follows from the state of the endpoints. */
   #update(): void {
     const sole = this.#sole
     this.direct = !this.#closed && sole?.usable ? sole.link : undefined
+    this.#starting &&= !this.#endpoints.usable || this.#endpoints.awaitsBetter
     this.#notices.status = this.#status()
   }
 

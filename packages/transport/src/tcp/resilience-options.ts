@@ -57,8 +57,9 @@ export interface ResilienceOptions {
    */
   readonly endpoints?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>) | undefined
   /**
-   * Name of SRV records that say where the servers are, such as `'_math._tcp.example.com'`. The records of the
-   * lowest priority number are used, weights are not.
+   * Name of SRV records that say where the servers are, such as `'_math._tcp.example.com'`. Calls go to those of the
+   * lowest priority number of which one can be used, in shares by their weights (RFC 2782). A connection is made to
+   * each.
    */
   readonly srv?: string | undefined
   /** Milliseconds after which names and functions are asked again; a lost connection asks too. Default: 30,000. */

@@ -9,6 +9,7 @@ import { beginEntry, type Credentials, endEntry, writeCredentials } from './comp
 import { FrameHandler } from './frame-handler.ts'
 import { ErrorCode, FrameType, HEADER_LENGTH, MAX_UINT31 } from './frame-type.ts'
 import { errorCodeName, writeError, writeKeepalive, writeLease, writeResume } from './frames.ts'
+import { isGoingAway, writeUnderstandsGoingAway } from './going-away.ts'
 import { HeldLease } from './lease.ts'
 import { MimeType } from './mime-type.ts'
 import type { RSocketClientOptions } from './options.ts'
@@ -31,6 +32,10 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
   #reason: Error | undefined
   #lastHeard = 0
   #nextKeepalive = Number.POSITIVE_INFINITY
+  /** The server has said that it is going away. */
+  #goingAway = false
+  /** This side has begun to leave, and says so when its streams have ended. */
+  #leaving = false
   /** Waits for a sign of life. */
   #confirmed: (() => void) | undefined
 
@@ -54,7 +59,7 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
       timeout,
       tellTimeout,
       connected: () => this.output !== undefined && !this.detached,
-      settled: () => this.output?.settled(),
+      settled: () => this.#settled(),
       lone: () => this.output?.lone(),
       unsent: () => this.output?.unsent ?? this.bytes.length,
       timer: options.timer,
@@ -74,7 +79,7 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
         limits: NO_LIMITS,
         refuse: () => undefined,
         ready: () => this.output?.ready(),
-        settled: () => this.output?.settled()
+        settled: () => this.#settled()
       })
     }
     const { resume } = options
@@ -135,12 +140,22 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
     return true
   }
 
-  /** The client leaves: the server need not wait for it. */
   drain(): boolean {
-    if (this.resumption === undefined || this.output === undefined || this.ended) return false
+    this.#leaving = true
+    if (this.inFlight === 0) this.leave()
+    return false
+  }
+
+  leave(): void {
+    this.#leaving = false
+    if (this.resumption === undefined || this.output === undefined || this.ended) return
     writeError(this.bytes, 0, ErrorCode.CONNECTION_CLOSE, 'The client has closed')
     this.output.committed()
-    return false
+  }
+
+  #settled(): void {
+    if (this.#leaving && this.inFlight === 0) this.leave()
+    this.output?.settled()
   }
 
   override close(reason?: Error): void {
@@ -183,10 +198,22 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
   }
 
   protected override connectionError(code: number, data: string): void {
-    if (code === ErrorCode.CONNECTION_CLOSE) return this.#options.goingAway()
+    if (code === ErrorCode.CONNECTION_CLOSE) return this.#serverLeaves()
     this.#reason = new ConnectionError(`the server ended it (${errorCodeName(code)}): ${data}`, true)
     this.ended = true
     this.output?.end()
+  }
+
+  protected override metadataPush(buffer: Buffer, start: number, end: number): void {
+    if (isGoingAway(buffer, start, end)) this.#serverLeaves()
+    else super.metadataPush(buffer, start, end)
+  }
+
+  /** Comes twice where the server has something in flight. */
+  #serverLeaves(): void {
+    if (this.#goingAway) return
+    this.#goingAway = true
+    this.#options.goingAway()
   }
 
   #setUp(): void {
@@ -198,7 +225,7 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
       dataMimeType,
       lease,
       resumeToken: this.resumption?.token,
-      metadata: credentials === undefined ? undefined : credentialsMetadata(credentials),
+      metadata: setupMetadata(credentials),
       data: undefined
     })
     // "The client-side Responder MUST send a LEASE frame after a SETUP frame with the L flag set."
@@ -206,10 +233,13 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
   }
 }
 
-function credentialsMetadata(credentials: Credentials): Uint8Array {
+function setupMetadata(credentials: Credentials | undefined): Uint8Array {
   const out = new ByteWriter()
-  const entry = beginEntry(out, MimeType.AUTHENTICATION)
-  writeCredentials(out, credentials)
-  endEntry(out, entry)
+  if (credentials !== undefined) {
+    const entry = beginEntry(out, MimeType.AUTHENTICATION)
+    writeCredentials(out, credentials)
+    endEntry(out, entry)
+  }
+  writeUnderstandsGoingAway(out)
   return out.copyFrom(0)
 }

@@ -21,6 +21,8 @@ import {
   rsocketServer
 } from '../../testing/rsocket-peer.ts'
 
+/** What a client says in SETUP: that it understands this word of its server. */
+const GOING_AWAY = '{application/vnd.elysia-microservices.going-away: }'
 const noResume = Buffer.concat([uint32(0x00010000), Buffer.of(0, 1), Buffer.from('t'), Buffer.alloc(16)])
 
 describe('Connection Establishment, server', () => {
@@ -148,7 +150,7 @@ describe('Connection Establishment, client', () => {
     assert.deepEqual(client.on(), [])
     client.connection.open(client.output)
     assert.deepEqual(client.on(), [
-      `SETUP 0 1.0 keepalive=20000 lifetime=90000 ${COMPOSITE} application/json`,
+      `SETUP 0 M 1.0 keepalive=20000 lifetime=90000 ${COMPOSITE} application/json ${GOING_AWAY}`,
       'REQUEST_RESPONSE 1 M {a} 1',
       'REQUEST_FNF 3 M {b} 2'
     ])
@@ -157,7 +159,7 @@ describe('Connection Establishment, client', () => {
   it('sets the lease flag, and then waits for a LEASE before any request [MUST]', () => {
     const client = newRsocketClient({ lease: true })
     client.connection.open(client.output)
-    assert.match(client.on()[0] ?? '', /^SETUP 0 C /)
+    assert.match(client.on()[0] ?? '', /^SETUP 0 MC /)
     void client.connection.caller.request('a', 1)
     void client.connection.caller.emit('b', 2)
     assert.deepEqual(client.on(), [])

@@ -149,6 +149,12 @@ export abstract class FrameHandler implements ProtocolConnection {
   /** The other side has answered a KEEPALIVE. */
   protected alive(): void {}
   protected abstract connectionError(code: number, data: string): void
+
+  /** METADATA_PUSH has come. */
+  protected metadataPush(buffer: Buffer, start: number, end: number): void {
+    this.options.onMetadataPush?.(copyBytes(buffer, start, end))
+  }
+
   abstract wake(now: number): void
   abstract close(reason?: Error): void
 
@@ -265,7 +271,7 @@ export abstract class FrameHandler implements ProtocolConnection {
         need(at + 4 <= end, 'an error code')
         return this.connectionError(readUint32(buffer, at), readUtf8(buffer, at + 4, end))
       case FrameType.METADATA_PUSH:
-        return this.options.onMetadataPush?.(copyBytes(buffer, at, end))
+        return this.metadataPush(buffer, at, end)
       // "All other received frames that are not accounted for MUST be ignored": a second SETUP, stream frames
       // on stream 0, answers to a resumption nobody asked for.
       case FrameType.RESUME:

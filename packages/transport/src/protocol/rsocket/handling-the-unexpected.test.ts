@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
   cancel,
+  entry,
   error,
   frame,
   payload,
@@ -130,10 +131,31 @@ describe('Handling the Unexpected, client', () => {
     assert.deepEqual(call, ['ConnectionError'])
   })
 
+  it("takes this library's own METADATA_PUSH for the word that its server is going away, and no other", async () => {
+    let goingAway = 0
+    const pushed: string[] = []
+    const client = rsocketClient({
+      goingAway: () => goingAway++,
+      onMetadataPush: (bytes) => pushed.push(Buffer.from(bytes).toString('latin1'))
+    })
+    const call = outcomeOf(client.connection.caller.request('a', 1))
+    const name = 'application/vnd.elysia-microservices.going-away'
+    const others = ['', 'news', name, `.${name.slice(0, -1)}`, entry(`${name}s`), entry('text/x', name)]
+    for (const other of others) client.on(frame(0, 'METADATA_PUSH', 'M', other))
+    assert.deepEqual([goingAway, pushed.length], [0, others.length])
+    client.on(frame(0, 'METADATA_PUSH', 'M', entry(name, 'The server is stopping')))
+    client.on(payload(1, 'NC', '1'))
+    client.on(error(0, 0x102, 'The server is stopping'))
+    assert.deepEqual([goingAway, pushed.length, client.ended], [1, others.length, false])
+    await turn()
+    assert.deepEqual(call, ['1'])
+  })
+
   it('lets its streams end after ERROR[CONNECTION_CLOSE] [MUST]', async () => {
     let goingAway = 0
     const client = rsocketClient({ goingAway: () => goingAway++ })
     const call = outcomeOf(client.connection.caller.request('a', 1))
+    client.on(error(0, 0x102, 'bye'))
     client.on(error(0, 0x102, 'bye'))
     assert.deepEqual([goingAway, client.ended], [1, false])
     client.on(payload(1, 'NC', '1'))

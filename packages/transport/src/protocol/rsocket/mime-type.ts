@@ -9,7 +9,9 @@ export const MimeType = {
   COMPOSITE_METADATA: 'message/x.rsocket.composite-metadata.v0',
   DATA_MIME_TYPE: 'message/x.rsocket.mime-type.v0',
   ACCEPT_MIME_TYPES: 'message/x.rsocket.accept-mime-types.v0',
-  AUTHENTICATION: 'message/x.rsocket.authentication.v0'
+  AUTHENTICATION: 'message/x.rsocket.authentication.v0',
+  /** This library's own: see `going-away.ts`. */
+  GOING_AWAY: 'application/vnd.elysia-microservices.going-away'
 } as const
 
 /** In the order of their numbers, from 0. */

@@ -4,7 +4,16 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { describeFrames } from '../../testing/describe-frames.ts'
 import { FakeOutput } from '../../testing/peer.ts'
-import { error, frame, keepalive, request, setup, uint16, uint32 } from '../../testing/rsocket-frames.ts'
+import {
+  error,
+  frame,
+  keepalive,
+  payload,
+  request,
+  setup,
+  uint16,
+  uint32
+} from '../../testing/rsocket-frames.ts'
 import {
   type Handlers,
   newRsocketClient,
@@ -93,6 +102,31 @@ class Line {
 }
 
 describe('Resuming Operation', () => {
+  it('is over for a client that leaves: it says so when its calls have ended, or at once', async () => {
+    const closed = ['ERROR 0 0x102 The client has closed']
+    const { connection, output } = newRsocketClient({ resume: RESUME })
+    connection.open(output)
+    const call = connection.caller.request('a', 1)
+    const event = connection.caller.emit('b', 1)
+    output.sent()
+    assert.equal(connection.drain(), false)
+    assert.deepEqual(describeFrames(output.sent()), [])
+    connection.receive(payload(1, 'NC', '1'))
+    assert.deepEqual(describeFrames(output.sent()), closed)
+    assert.deepEqual([await call, await event], [1, undefined])
+    const hasty = newRsocketClient({ resume: RESUME })
+    hasty.connection.open(hasty.output)
+    hasty.connection.caller.request('a', 1).catch(() => {})
+    hasty.output.sent()
+    hasty.connection.leave()
+    assert.deepEqual(describeFrames(hasty.output.sent()), closed)
+    const idle = newRsocketClient({ resume: RESUME })
+    idle.connection.open(idle.output)
+    idle.output.sent()
+    idle.connection.drain()
+    assert.deepEqual(describeFrames(idle.output.sent()), closed)
+  })
+
   it('loses and doubles nothing, wherever connections are cut, and in whatever frame [MUST]', async () => {
     const cuts = fc.array(fc.tuple(fc.nat({ max: 400 }), fc.nat({ max: 400 }), fc.boolean()), {
       maxLength: 12

@@ -6,7 +6,7 @@ import type { Connection } from '../../dispatch.ts'
 import { NO_LIMITS } from '../../limits/server-limits.ts'
 import { describeFrames } from '../../testing/describe-frames.ts'
 import { FakeOutput, FakeTimer } from '../../testing/peer.ts'
-import { frame, metadata, route, setup, uint24, uint32 } from '../../testing/rsocket-frames.ts'
+import { entry, frame, metadata, route, setup, uint24, uint32 } from '../../testing/rsocket-frames.ts'
 import { RecordingLogger, TestDispatcher } from '../../testing/service.ts'
 import type { RSocketServerOptions } from './options.ts'
 import { MetadataReader } from './request-metadata.ts'
@@ -288,17 +288,55 @@ describe('an RSocket server', () => {
     assert.match(on(frame(0, 'RESUME', 0, Buffer.alloc(24)))[0] ?? '', /^ERROR 0 0x101 /)
   })
 
-  it('drains: says CONNECTION_CLOSE once, refuses new requests, lets old ones end', async () => {
-    on(request(1, 'wait', '1'))
-    connection.drain()
-    connection.drain()
-    assert.deepEqual(on(request(3, 'echo', '1')), [
-      'ERROR 0 0x102 The server is stopping',
-      'ERROR 3 0x202 The server is stopping'
-    ])
+  it('drains: refuses new requests, lets old ones end, and then says CONNECTION_CLOSE, once', async () => {
+    on(request(1, 'wait', '1'), request(3, 'wait', '2'))
+    assert.equal(connection.drain(), true)
+    assert.equal(connection.drain(), true)
+    assert.deepEqual(on(request(5, 'echo', '1')), ['ERROR 5 0x202 The server is stopping'])
     dispatcher.waiting[0]!.answer('done')
     await settle()
     assert.deepEqual(on(), ['PAYLOAD 1 CN "done"'])
+    dispatcher.waiting[1]!.answer('done')
+    await settle()
+    assert.deepEqual(on(), ['PAYLOAD 3 CN "done"', 'ERROR 0 0x102 The server is stopping'])
+    assert.equal(connection.drain(), true)
+    assert.deepEqual(on(request(7, 'echo', '1')), ['ERROR 7 0x202 The server is stopping'])
+  })
+
+  it('drains when nothing is in flight: says CONNECTION_CLOSE at once', () => {
+    connection.drain('so it is')
+    assert.deepEqual(on(), ['ERROR 0 0x102 so it is'])
+  })
+
+  it('drains: a stream that is canceled has ended, and so has a call of its own that is answered', async () => {
+    on(request(1, 'wait', '1'))
+    const call = connection.caller.request('ask', 1)
+    on()
+    connection.drain()
+    assert.deepEqual(on(frame(1, 'CANCEL', 0)), [])
+    assert.deepEqual(on(frame(2, 'PAYLOAD', 0x60, '7')), ['ERROR 0 0x102 The server is stopping'])
+    assert.equal(await call, 7)
+  })
+
+  it('drains: tells a client that understands it at once, and says CONNECTION_CLOSE last to it, too', async () => {
+    const understanding = open()
+    const on = (...frames: Buffer[]) => answers(understanding, ...frames)
+    const composite = entry('application/vnd.elysia-microservices.going-away')
+    assert.deepEqual(on(setup({ metadata: composite }), request(1, 'wait', '1')), [])
+    understanding.drain()
+    understanding.drain()
+    const said = `.application/vnd.elysia-microservices.going-away\0\0\u{16}The server is stopping`
+    assert.deepEqual(on(), [`METADATA_PUSH 0 M ${said}`])
+    dispatcher.waiting[0]!.answer('done')
+    await settle()
+    assert.deepEqual(on(), ['PAYLOAD 1 CN "done"', 'ERROR 0 0x102 The server is stopping'])
+  })
+
+  it('takes metadata of SETUP that is not composite for nothing, where nobody asks for credentials', () => {
+    for (const metadata of ['x', Buffer.of(0xff)]) {
+      const client = open()
+      assert.deepEqual(answers(client, setup({ metadata }), request(1, 'echo', '1')), ['PAYLOAD 1 CN 1'])
+    }
   })
 
   it('answers a request whose deadline has passed with ERROR[CANCELED], and aborts its signal', () => {

@@ -10,7 +10,15 @@ import type { Output, ProtocolConnection, Timer } from '../connection.ts'
 import type { Credentials } from './composite-metadata.ts'
 import { FrameHandler } from './frame-handler.ts'
 import { ErrorCode, FrameType, MAJOR_VERSION, MAX_UINT31, MINOR_VERSION } from './frame-type.ts'
-import { type ResumeRequest, readResume, writeError, writeLease, writeResumeOk } from './frames.ts'
+import {
+  type ResumeRequest,
+  readResume,
+  writeError,
+  writeLease,
+  writeMetadataPush,
+  writeResumeOk
+} from './frames.ts'
+import { goingAwayMetadata, understandsGoingAway } from './going-away.ts'
 import { HeldLease, LeaseGranter } from './lease.ts'
 import { MimeType } from './mime-type.ts'
 import type { Authenticate, RSocketServerOptions } from './options.ts'
@@ -30,8 +38,10 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
   override requester: RSocketRequester | undefined
   protected override responder: RSocketResponder | undefined
   readonly #options: RSocketServerOptions
-  #state: 'awaiting setup' | 'authenticating' | 'open' | 'draining' | 'handed over' = 'awaiting setup'
+  #state: 'awaiting setup' | 'authenticating' | 'open' | 'draining' | 'drained' | 'handed over' =
+    'awaiting setup'
   #drainReason = ''
+  #clientUnderstandsGoingAway = false
   #granter: LeaseGranter | undefined
   /** Nothing could be granted; waits for the server to have room. */
   #waitsForRoom = false
@@ -82,6 +92,7 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
 
   settled(): void {
     this.#grant()
+    this.#closeWhenDrained()
     this.output?.settled()
   }
 
@@ -112,12 +123,27 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
   }
 
   drain(reason = 'The server is stopping'): boolean {
-    if (this.#state !== 'open') return this.#state === 'draining'
+    if (this.#state !== 'open') return this.#isDraining
     this.#state = 'draining'
     this.#drainReason = reason
-    writeError(this.bytes, 0, ErrorCode.CONNECTION_CLOSE, reason)
-    this.output?.committed()
+    if (this.#clientUnderstandsGoingAway && this.inFlight > 0) {
+      writeMetadataPush(this.bytes, goingAwayMetadata(reason))
+      this.output?.committed()
+    }
+    this.#closeWhenDrained()
     return true
+  }
+
+  get #isDraining(): boolean {
+    return this.#state === 'draining' || this.#state === 'drained'
+  }
+
+  /** CONNECTION_CLOSE comes last: some libraries take it for the end of streams that have not ended. */
+  #closeWhenDrained(): void {
+    if (this.#state !== 'draining' || this.inFlight > 0) return
+    this.#state = 'drained'
+    writeError(this.bytes, 0, ErrorCode.CONNECTION_CLOSE, this.#drainReason)
+    this.output?.committed()
   }
 
   override close(reason?: Error): void {
@@ -295,6 +321,7 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
       resumable.add(setup.resumeToken, this)
     }
     this.dataMimeType = setup.dataMimeType
+    this.#clientUnderstandsGoingAway = understandsGoingAway(setup)
     this.metadata = this.#options.metadataReader(setup.metadataMimeType)
     if (this.#options.dispatcher !== undefined) this.responder = new RSocketResponder(this)
     this.#grantFirstLease(setup)
@@ -320,7 +347,10 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
       timeout: SERVER_CALL_TIMEOUT,
       tellTimeout: false,
       connected: () => this.output !== undefined && !this.detached,
-      settled: () => this.output?.settled(),
+      settled: () => {
+        this.#closeWhenDrained()
+        this.output?.settled()
+      },
       unsent: () => this.output?.unsent ?? 0,
       timer
     })
@@ -362,7 +392,7 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
   }
 
   refuse(): string | undefined {
-    if (this.#state === 'draining') return this.#drainReason
+    if (this.#isDraining) return this.#drainReason
     const refusal = this.#refusal()
     if (refusal !== undefined) this.limits.refused('requests', refusal)
     return refusal
