@@ -15,6 +15,7 @@ const random01 = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
 
 interface TestEndpoint {
   readonly name: string
+  readonly slot: number
   usable: boolean
   inFlight: number
   priority: number
@@ -30,7 +31,7 @@ function dice(seed: number): () => number {
   }
 }
 
-type Rank = Partial<Pick<TestEndpoint, 'priority' | 'weight'>>
+type Rank = Partial<Pick<TestEndpoint, 'name' | 'slot' | 'priority' | 'weight'>>
 
 function setUp(count: number, seed = 1, ranks: readonly Rank[] = []) {
   const log: string[] = []
@@ -38,6 +39,7 @@ function setUp(count: number, seed = 1, ranks: readonly Rank[] = []) {
     { length: count },
     (_, index): TestEndpoint => ({
       name: `10.0.0.${index}:4000`,
+      slot: 0,
       usable: true,
       inFlight: 0,
       priority: 0,
@@ -232,6 +234,46 @@ describe('the balancer', () => {
       counts.set(picked, (counts.get(picked) ?? 0) + 1)
     }
     for (const endpoint of endpoints) assert.ok((counts.get(endpoint) ?? 0) > 800)
+  })
+})
+
+describe('several connections to an endpoint', () => {
+  const pools = (endpoints: number, connections: number) =>
+    Array.from({ length: endpoints * connections }, (_, index) => ({
+      name: `10.0.0.${Math.floor(index / connections)}:4000`,
+      slot: index % connections
+    }))
+
+  it('share its health', () => {
+    const { endpoints, balancer, log } = setUp(6, 1, pools(2, 3))
+    for (const slot of [0, 1, 2]) balancer.failed(endpoints[slot]!, 0)
+    assert.deepEqual(log, ['ejected 10.0.0.0:4000'])
+    for (let n = 0; n < 100; n++) assert.equal(balancer.pick(1)!.name, '10.0.0.1:4000')
+    for (let n = 0; n < 100; n++)
+      assert.equal(balancer.pick(1, undefined, endpoints[4])!.name, '10.0.0.0:4000')
+  })
+
+  it('split the keys of the endpoint, which are the same as with one connection', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.string(), { minLength: 1 }),
+        fc.integer({ min: 1, max: 5 }),
+        (keys, count) => {
+          const one = setUp(3, 1, pools(3, 1)).balancer
+          const several = setUp(3 * count, 1, pools(3, count)).balancer
+          const { endpoints, balancer: reversed } = setUp(3 * count, 1, pools(3, count))
+          reversed.use(endpoints.toReversed())
+          for (const key of keys) {
+            const { name, slot } = several.pick(0, key)!
+            assert.equal(name, one.pick(0, key)!.name)
+            assert.deepEqual([reversed.pick(0, key)!.name, reversed.pick(0, key)!.slot], [name, slot])
+          }
+        }
+      )
+    )
+    const { endpoints, balancer } = setUp(4, 1, pools(1, 4))
+    const used = new Set(Array.from({ length: 200 }, (_, key) => balancer.pick(0, `user-${key}`)))
+    assert.equal(used.size, endpoints.length)
   })
 })
 

@@ -3,12 +3,14 @@
  * first. Pure: clock and randomness are given.
  */
 import { EndpointHealth, type HealthOptions } from './endpoint-health.ts'
-import { weightedScore } from './rendezvous.ts'
+import { rendezvousScore, weightedScore } from './rendezvous.ts'
 
-/** An endpoint as the balancer sees it. */
+/** A connection to an endpoint as the balancer sees it. */
 export interface Candidate {
-  /** What tells it from others, such as `10.0.0.7:4000`. */
+  /** The endpoint, such as `10.0.0.7:4000`. Connections of one name share its health. */
   readonly name: string
+  /** Which of the connections to its endpoint it is, from 0. */
+  readonly slot: number
   /** Whether it can take a call now. */
   readonly usable: boolean
   /** Calls it has not answered yet. */
@@ -31,10 +33,19 @@ export interface BalancerInit<Endpoint> {
   restored(endpoint: Endpoint): void
 }
 
+/** An endpoint where a call is not to go. */
+export type Avoided = Pick<Candidate, 'name'>
+
+/** Whether a connection is to be preferred to another of the same score: nearly always of the same endpoint. */
+function winsTie(key: string, { name, slot }: Candidate, other: Candidate): boolean {
+  if (name !== other.name) return name < other.name
+  return rendezvousScore(key, `${name} ${slot}`) > rendezvousScore(key, `${name} ${other.slot}`)
+}
+
 /** Chooses among endpoints. */
 export class Balancer<Endpoint extends Candidate> {
   readonly #init: BalancerInit<Endpoint>
-  readonly #health = new Map<Endpoint, EndpointHealth>()
+  readonly #health = new Map<string, EndpointHealth>()
   /** By priority, those to be used first in front. */
   #groups: readonly (readonly Endpoint[])[] = []
   #weighted = false
@@ -49,13 +60,10 @@ export class Balancer<Endpoint extends Candidate> {
     this.#groups = priorities.map((each) => endpoints.filter(({ priority }) => priority === each))
     this.#weighted = endpoints.some(({ weight }) => weight !== 1)
     const { health } = this.#init
-    for (const endpoint of this.#health.keys()) {
-      if (!endpoints.includes(endpoint)) this.#health.delete(endpoint)
-    }
+    const names = new Set(endpoints.map(({ name }) => name))
+    for (const name of this.#health.keys()) if (!names.has(name)) this.#health.delete(name)
     if (health === undefined) return
-    for (const endpoint of endpoints) {
-      if (!this.#health.has(endpoint)) this.#health.set(endpoint, new EndpointHealth(health))
-    }
+    for (const name of names) if (!this.#health.has(name)) this.#health.set(name, new EndpointHealth(health))
   }
 
   /**
@@ -64,24 +72,24 @@ export class Balancer<Endpoint extends Candidate> {
    * @param key calls of one key go to one endpoint as long as it can take them
    * @param avoid where the call has failed before
    */
-  pick(now: number, key?: string, avoid?: unknown): Endpoint | undefined {
+  pick(now: number, key?: string, avoid?: Avoided): Endpoint | undefined {
     const endpoint = key === undefined ? this.#leastBusy(now, avoid) : this.#ofKey(now, key, avoid)
-    if (endpoint !== undefined && this.#health.get(endpoint)?.picked(now)) this.#init.restored(endpoint)
+    if (endpoint !== undefined && this.#health.get(endpoint.name)?.picked(now)) this.#init.restored(endpoint)
     return endpoint
   }
 
   /** A call failed because of its endpoint: no connection, no answer in time, or it was refused. */
   failed(endpoint: Endpoint, now: number): void {
-    const duration = this.#health.get(endpoint)?.failed(now, this.#init.random())
+    const duration = this.#health.get(endpoint.name)?.failed(now, this.#init.random())
     if (duration !== undefined) this.#init.ejected(endpoint, duration)
   }
 
-  #leastBusy(now: number, avoid: unknown): Endpoint | undefined {
+  #leastBusy(now: number, avoid: Avoided | undefined): Endpoint | undefined {
     const endpoints = this.#candidates(now, avoid)
     const count = endpoints.length
     if (count < 2) return endpoints[0]
     if (avoid === undefined && this.#health.size > 0) {
-      const probe = endpoints.find((endpoint) => this.#health.get(endpoint)?.wantsProbe(now))
+      const probe = endpoints.find(({ name }) => this.#health.get(name)?.wantsProbe(now))
       if (probe !== undefined) return probe
     }
     if (this.#weighted) return this.#leastBusyByWeight(endpoints)
@@ -113,12 +121,13 @@ export class Balancer<Endpoint extends Candidate> {
     return endpoints.at(-1) as Endpoint
   }
 
-  #ofKey(now: number, key: string, avoid: unknown): Endpoint | undefined {
+  /** The key chooses an endpoint, and one of the connections to it: what is sent by one key stays in order. */
+  #ofKey(now: number, key: string, avoid: Avoided | undefined): Endpoint | undefined {
     let best: Endpoint | undefined
     let bestScore = -1
     for (const endpoint of this.#candidates(now, avoid)) {
       const score = weightedScore(key, endpoint.name, endpoint.weight)
-      if (score < bestScore || (score === bestScore && endpoint.name > best!.name)) continue
+      if (score < bestScore || (score === bestScore && !winsTie(key, endpoint, best!))) continue
       best = endpoint
       bestScore = score
     }
@@ -129,13 +138,13 @@ export class Balancer<Endpoint extends Candidate> {
    * The best set that is not empty: trusted and not to avoid, else usable and not to avoid, else usable; and of
    * these, those to be used first.
    */
-  #candidates(now: number, avoid: unknown): readonly Endpoint[] {
+  #candidates(now: number, avoid: Avoided | undefined): readonly Endpoint[] {
     let distrusted: readonly Endpoint[] = []
     let avoided: readonly Endpoint[] = []
     for (const group of this.#groups) {
       const usable = group.filter((endpoint) => endpoint.usable)
-      const others = usable.filter((endpoint) => endpoint !== avoid)
-      const trusted = others.filter((endpoint) => this.#health.get(endpoint)?.admits(now) ?? true)
+      const others = usable.filter(({ name }) => name !== avoid?.name)
+      const trusted = others.filter(({ name }) => this.#health.get(name)?.admits(now) ?? true)
       if (trusted.length > 0) return trusted
       if (distrusted.length === 0) distrusted = others
       if (avoided.length === 0) avoided = usable

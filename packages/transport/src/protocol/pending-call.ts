@@ -44,7 +44,7 @@ export abstract class PendingCall implements TableEntry {
   /** How often the call has been sent again. */
   retries = 0
   /** The endpoint at which the call failed last. */
-  failedAt: unknown
+  failedAt: { readonly name: string } | undefined
   /** The call has waited, for a connection or to be sent again: part of its time is over. */
   delayed = false
   /** An attempt may have reached the other side. */

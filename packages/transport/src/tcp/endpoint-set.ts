@@ -2,20 +2,28 @@
 import { type Address, addressName } from '../balance/address.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** Keeps an endpoint for each address. */
+/** Keeps as many connections as asked for to each address. */
 export class EndpointSet {
-  readonly #make: (name: string, address: Address) => Endpoint
+  readonly #connections: number
+  readonly #make: (name: string, address: Address, slot: number) => Endpoint
   readonly #former = new Set<Endpoint>()
   #current: readonly Endpoint[] = []
   #startedBefore = 0
 
-  constructor(make: (name: string, address: Address) => Endpoint) {
+  /** @param connections how many there are for each address */
+  constructor(connections: number, make: (name: string, address: Address, slot: number) => Endpoint) {
+    this.#connections = connections
     this.#make = make
   }
 
   /** The endpoints of now. */
   get current(): readonly Endpoint[] {
     return this.#current
+  }
+
+  /** The names of now, each once. */
+  get names(): readonly string[] {
+    return [...new Set(this.#current.map(({ name }) => name))]
   }
 
   get usable(): boolean {
@@ -40,12 +48,14 @@ export class EndpointSet {
 
   /** Endpoints from now on; those that stay keep their connections. Returns the new ones, `undefined` if nothing changed. */
   use(addresses: readonly Address[]): readonly Endpoint[] | undefined {
-    const known = new Map(this.#current.map((endpoint) => [endpoint.name, endpoint]))
-    const next = addresses.map((address) => {
+    const known = new Set(this.names)
+    const next = addresses.flatMap((address) => {
       const name = addressName(address)
-      const endpoint = known.get(name) ?? this.#make(name, address)
-      endpoint.rank(address)
-      return endpoint
+      const endpoints = known.has(name)
+        ? this.#current.filter((endpoint) => endpoint.name === name)
+        : Array.from({ length: this.#connections }, (_, slot) => this.#make(name, address, slot))
+      for (const endpoint of endpoints) endpoint.rank(address)
+      return endpoints
     })
     const added = next.filter(({ name }) => !known.has(name))
     const gone = this.#current.filter((endpoint) => !next.includes(endpoint))

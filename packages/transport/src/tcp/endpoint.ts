@@ -1,4 +1,4 @@
-/** One server of a client: its connection, and the attempts to have it back. */
+/** One connection of a client to one of its servers, and the attempts to have it back. */
 import type { Address } from '../balance/address.ts'
 import { type BackoffOptions, backoffDelay } from '../balance/backoff.ts'
 import type { Candidate } from '../balance/balancer.ts'
@@ -18,9 +18,10 @@ export interface EndpointOwner {
   pausing(endpoint: Endpoint, attempt: number, delay: number): void
 }
 
-/** A server and the connection to it. */
+/** A server and a connection to it. */
 export class Endpoint implements Candidate {
   readonly name: string
+  readonly slot: number
   priority = 0
   weight = 1
   readonly #options: ReturnType<typeof clientOptions>
@@ -39,13 +40,16 @@ export class Endpoint implements Candidate {
   #pause: ReturnType<typeof setTimeout> | undefined
   #startedBefore = 0
 
+  /** @param slot which of the connections to the server it is, from 0 */
   constructor(
     name: string,
+    slot: number,
     options: ReturnType<typeof clientOptions>,
     reconnect: BackoffOptions | undefined,
     owner: EndpointOwner
   ) {
     this.name = name
+    this.slot = slot
     this.#options = options
     this.#reconnect = reconnect
     this.#owner = owner

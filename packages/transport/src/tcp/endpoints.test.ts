@@ -42,6 +42,10 @@ class Replica {
   get endpoint(): string {
     return `127.0.0.1:${this.port}`
   }
+
+  get connections(): number {
+    return this.#server?.stats().connections.current ?? 0
+  }
 }
 
 describe('a client with several endpoints', () => {
@@ -94,6 +98,33 @@ describe('a client with several endpoints', () => {
     for (const { dispatcher } of replicas) assert.ok(dispatcher.asked.length > 5)
     for (let n = 0; n < 10; n++) await client.emit('event', n)
     assert.equal(await client.request('echo', 'last'), 'last')
+  })
+
+  it('has as many connections to each as it is told to, and uses them all', async () => {
+    const peers = new Set<number | undefined>()
+    const replica = replicas[0]!
+    const answer = replica.dispatcher.request.bind(replica.dispatcher)
+    replica.dispatcher.request = (message) => {
+      peers.add(message.connection.remotePort)
+      return answer(message)
+    }
+    const client = newClient({ endpoints: undefined, port: replica.port, connections: 4 })
+    await client.connect()
+    await connectedTo(client, 4)
+    assert.equal(replica.connections, 4)
+    while (peers.size < 4) await Promise.all([1, 2, 3].map((n) => client.request('later', n)))
+    peers.clear()
+    for (let n = 0; n < 20; n++) await client.request('echo', n, { stickyKey: 'user-1' })
+    assert.equal(peers.size, 1)
+  })
+
+  it('refuses numbers of connections that are none', () => {
+    for (const connections of [0, 1.5, -1, 1_025, '2' as unknown as number]) {
+      assert.throws(() => newClient({ connections }), {
+        name: 'ValidationError',
+        message: /options\.connections.*a whole number from 1 to 1024/
+      })
+    }
   })
 
   it('sends the calls of a key to one of them', async () => {

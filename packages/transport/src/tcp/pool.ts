@@ -1,5 +1,5 @@
 /**
- * The connections of a client, one for each endpoint: which one takes a call, what becomes of calls that find
+ * The connections of a client, one or more for each endpoint: which one takes a call, what becomes of calls that find
  * none, and of those that fail.
  */
 import type { Address } from '../balance/address.ts'
@@ -22,7 +22,7 @@ export type MakeProtocol = (timer: Timer, goingAway: () => void, recover: Recove
 
 /** Keeps connections and hands them calls. */
 export class Pool implements EndpointOwner {
-  /** The one connection of a client with one endpoint: its calls need not ask the pool. */
+  /** The one connection of a client that has only one: its calls need not ask the pool. */
   direct: Link | undefined
   readonly #resilience: CheckedResilience
   readonly #notices: Notices
@@ -57,7 +57,9 @@ export class Pool implements EndpointOwner {
       restored: ({ name }) => notices.tell({ type: 'restored', endpoint: name })
     })
     this.#endpoints = new EndpointSet(
-      (name, { host, port }) => new Endpoint(name, { ...options, host, port }, resilience.reconnect, this)
+      resilience.connections,
+      (name, { host, port }, slot) =>
+        new Endpoint(name, slot, { ...options, host, port }, resilience.reconnect, this)
     )
     this.#source = new EndpointSource(
       resilience,
@@ -164,9 +166,10 @@ export class Pool implements EndpointOwner {
     return link
   }
 
-  /** The one endpoint there can be. */
+  /** The one connection there can be. */
   get #sole(): Endpoint | undefined {
-    return this.#source.fixed?.length === 1 ? this.#endpoints.current[0] : undefined
+    const only = this.#source.fixed?.length === 1 && this.#resilience.connections === 1
+    return only ? this.#endpoints.current[0] : undefined
   }
 
   /** Connections are made again without being asked for. */
@@ -179,9 +182,9 @@ export class Pool implements EndpointOwner {
     if (this.#closed || !isEndpointFailure(error)) return false
     const now = performance.now()
     // One without a connection gets no calls anyway, and one that is going away is not to blame.
-    if (endpoint?.usable && this.#sole === undefined) this.#balancer.failed(endpoint, now)
+    if (endpoint?.usable && this.#endpoints.names.length > 1) this.#balancer.failed(endpoint, now)
     if (error instanceof ConnectionError && error.sent) call.sent = true
-    const elsewhere = this.#endpoints.current.some((other) => other !== endpoint && other.usable)
+    const elsewhere = this.#endpoints.current.some(({ name, usable }) => name !== endpoint?.name && usable)
     const delay = this.#retries.pause(call, error, elsewhere, now, this.#endpoints.started)
     if (delay === undefined) return false
     call.retries++
@@ -228,7 +231,7 @@ export class Pool implements EndpointOwner {
     if (added === undefined) return
     // A list that never changes is connected to when somebody calls.
     if (fixed) return
-    this.#notices.tell({ type: 'endpoints', endpoints: current.map(({ name }) => name) })
+    this.#notices.tell({ type: 'endpoints', endpoints: this.#endpoints.names })
     for (const endpoint of added) endpoint.connect(true)
     this.#update()
     this.#release()

@@ -57,6 +57,13 @@ export interface ResilienceOptions {
    */
   readonly endpoints?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>) | undefined
   /**
+   * How many connections there are to each endpoint, from 1 to 1,024. Calls go to the less busy of two. One carries
+   * as much as one process answers; more are for a service of several processes on one port (`workers`), each of
+   * which has connections of its own. Events keep their order within a connection, so with several give those that
+   * belong together the same `stickyKey`. Default: 1.
+   */
+  readonly connections?: number | undefined
+  /**
    * Name of SRV records that say where the servers are, such as `'_math._tcp.example.com'`. Calls go to those of the
    * lowest priority number of which one can be used, in shares by their weights (RFC 2782). A connection is made to
    * each.
@@ -79,6 +86,7 @@ export interface ResilienceOptions {
 
 /** Options of resilience as they are used; `undefined` is off. */
 export interface CheckedResilience {
+  readonly connections: number
   readonly endpoints: NonNullable<ResilienceOptions['endpoints']> | undefined
   readonly srv: string | undefined
   readonly resolveInterval: number
@@ -94,6 +102,7 @@ export interface CheckedRetry extends BackoffOptions {
 }
 
 const RESOLVE_INTERVAL = 30_000
+const MAX_CONNECTIONS = 1_024
 const RECONNECT: BackoffOptions = { minDelay: 100, maxDelay: 10_000 }
 const RETRY = { attempts: 3, minDelay: 50, maxDelay: 1_000 }
 const BUDGET: RetryBudgetOptions = { ratio: 0.2, perSecond: 10 }
@@ -104,7 +113,7 @@ const EJECT: HealthOptions = { failures: 5, ratio: 0.5, window: 10_000, minDelay
  * @throws {ValidationError} an option is not what it must be
  */
 export function resilienceOptions(options: ResilienceOptions): CheckedResilience {
-  const { endpoints, srv, resolveInterval = RESOLVE_INTERVAL } = options
+  const { endpoints, srv, connections = 1, resolveInterval = RESOLVE_INTERVAL } = options
   if (endpoints !== undefined && srv !== undefined) {
     throw new ValidationError('options.srv', 'left out where there are `endpoints`', srv)
   }
@@ -120,7 +129,15 @@ export function resilienceOptions(options: ResilienceOptions): CheckedResilience
     throw new ValidationError('options.srv', "a name such as '_math._tcp.example.com'", srv)
   }
   atLeast(1, 'resolveInterval', resolveInterval)
+  if (!Number.isInteger(connections) || connections < 1 || connections > MAX_CONNECTIONS) {
+    throw new ValidationError(
+      'options.connections',
+      `a whole number from 1 to ${MAX_CONNECTIONS}`,
+      connections
+    )
+  }
   return {
+    connections,
     endpoints,
     srv,
     resolveInterval,
