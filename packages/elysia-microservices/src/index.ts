@@ -52,7 +52,17 @@ export type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from './schema/
 export type { StandardSchema } from './schema/standard-schema.ts'
 export type { Microservice } from './service.ts'
 export type { Added, ErrorsOf, Schemas } from './types/hooks.ts'
-export type { MacroDefinition, Macros, MacroValues } from './types/macro.ts'
+export type {
+  Guarded,
+  GuardSchemas,
+  MacroDefinition,
+  MacroFields,
+  Macros,
+  MacroType,
+  MacroTypes,
+  MacroValues,
+  SchemasWith
+} from './types/macro.ts'
 export type { Message } from './types/message.ts'
 export type { NameOf, ObjectName, Prefixed } from './types/pattern.ts'
 export type {
@@ -65,7 +75,6 @@ export type {
   ScopeTypes,
   Widened,
   With,
-  WithSchemas,
   WithService
 } from './types/scope.ts'
 export type {
