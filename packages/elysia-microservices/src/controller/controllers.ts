@@ -89,6 +89,7 @@ export class Controllers {
       for (const pipe of handler.parameters.flatMap((parameter) => parameter.pipes))
         pipes.set(pipe, (await this.#enhancer(entry, 'pipes', pipe, handler.where)) as Pipe)
       handler.late.current = await bind(instance, handler, enhancers, pipes, known)
+      handler.late.isIntercepted = enhancers.interceptors.length > 0
     }
     if (this.#options.lifecycle) await callStartHooks([...this.#living])
   }

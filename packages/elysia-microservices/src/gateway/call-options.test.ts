@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { connect } from '../client/index.ts'
 import { microservice } from '../index.ts'
-import { ask, fetchJson, happening, type Listening, listen, newApp } from '../testing/http-app.ts'
+import { ask, fetchJson, type Listening, listen, newApp } from '../testing/http-app.ts'
+import { happening } from '../testing/service.ts'
 import { gateway } from './index.ts'
 
 const logger = { error: () => {}, warn: () => {} }

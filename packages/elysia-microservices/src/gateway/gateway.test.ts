@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import { Elysia, status } from 'elysia'
 import { connect } from '../client/index.ts'
 import { type Message, microservice } from '../index.ts'
-import { fetchJson, happening, type Listening, listen, newApp, sending } from '../testing/http-app.ts'
+import { fetchJson, type Listening, listen, newApp, sending } from '../testing/http-app.ts'
+import { happening } from '../testing/service.ts'
 import { gateway } from './index.ts'
 
 let placed = happening<unknown>()
