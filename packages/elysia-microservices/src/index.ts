@@ -34,7 +34,15 @@ export {
 } from '@elysia-microservices/transport'
 export type { ChaosOptions, ChaosRule } from './chaos/options.ts'
 export { RpcContext } from './controller/context.ts'
-export type { Filter, Given, Guard, Interceptor, Pipe, PipeMetadata } from './controller/enhancer.ts'
+export type {
+  Filter,
+  Given,
+  Guard,
+  Interceptor,
+  Pipe,
+  PipeMetadata,
+  PreRequestHook
+} from './controller/enhancer.ts'
 export type { Controller } from './controller/entry.ts'
 export type { AnyClass, RpcExecutionContext } from './controller/execution-context.ts'
 export type { RpcExceptionClass } from './controller/filters.ts'
