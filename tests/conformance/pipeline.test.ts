@@ -1,14 +1,23 @@
-/** The same classes in Nest's pipeline, run by Nest and by this library: the same answers, the same order. */
+/** The same classes in Nest's pipeline, run by Nest, by this library, and by Nest on our transport: all the same. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type RunningServer, startNest, startOurs } from './harness/servers.ts'
+import { type RunningServer, startNest, startOurs, startOursInNest } from './harness/servers.ts'
 import { event, request, WirePeer } from './harness/wire.ts'
 import { calls } from './pipeline/calls.ts'
 import { FilterController, FullController, PartsController } from './pipeline/controller.ts'
-import { EverythingFilter, NamedGuard, NamedInterceptor, NamedPipe, SILENT, steps } from './pipeline/parts.ts'
+import {
+  EverythingFilter,
+  NamedGuard,
+  NamedInterceptor,
+  NamedPipe,
+  namedHook,
+  SILENT,
+  steps
+} from './pipeline/parts.ts'
 
 const CONTROLLERS = [FullController, PartsController, FilterController]
 const GLOBALS = {
+  preRequestHooks: [namedHook('first hook'), namedHook('second hook')],
   guards: [new NamedGuard('global')],
   pipes: [new NamedPipe('global')],
   interceptors: [new NamedInterceptor('global')],
@@ -38,13 +47,16 @@ for (const [name, globals] of [
   describe(`Nest's pipeline, ${name}`, () => {
     let nest: RunningServer
     let ours: RunningServer
+    let inNest: RunningServer
     before(async () => {
       nest = await startNest(CONTROLLERS, {}, globals)
       ours = await startOurs(CONTROLLERS, {}, globals)
+      inNest = await startOursInNest(CONTROLLERS, {}, globals)
     })
     after(async () => {
       await nest.stop()
       await ours.stop()
+      await inNest.stop()
     })
 
     for (const [pattern, data] of calls) {
@@ -53,13 +65,16 @@ for (const [name, globals] of [
         const expected = await play(nest, packet, true)
         assert.ok(expected.frames.length > 0)
         assert.deepEqual(await play(ours, packet, true), expected)
+        assert.deepEqual(await play(inNest, packet, true), expected)
       })
     }
 
     for (const wish of ['done', 'throw', 'fail', 'domain anything', 'stream']) {
       it(`runs an event that wishes '${wish}' as Nest does`, async () => {
         const packet = event('event', { handler: wish })
-        assert.deepEqual(await play(ours, packet, false), await play(nest, packet, false))
+        const expected = await play(nest, packet, false)
+        assert.deepEqual(await play(ours, packet, false), expected)
+        assert.deepEqual(await play(inNest, packet, false), expected)
       })
     }
   })

@@ -14,7 +14,7 @@ const folder = join(testsFolder, 'dist', `large-service-${process.pid}`)
 /** Some of each kind: with and without schemas, streams, events, hooks, objects, wildcards. */
 function handlerOf(index: number): string {
   const name = `area${index % 20}.action${index}`
-  switch (index % 8) {
+  switch (index % 9) {
     case 0:
       return `.message('${name}', ({ data }: Message<number[]>) => data.length)`
     case 1:
@@ -34,6 +34,12 @@ function handlerOf(index: number): string {
       })`
     case 6:
       return `.message('${name}', ({ data }) => data.toUpperCase(), { data: z.string() })`
+    case 7:
+      return `.message('${name}', ({ member, data }) => member.id + data.n, {
+        member: 'admin',
+        data: t.Object({ n: t.Number() }),
+        beforeHandle: ({ member }) => void member.id
+      })`
     default:
       return `.message(['${name}', '${name}.old'], ({ user }: { user: string }) => user)`
   }
@@ -47,13 +53,18 @@ import { z } from 'zod'
 const service = microservice({ transport: 'tcp' })
   .decorate('db', { now: () => Date.now() })
   .derive(() => ({ user: 'x' }))
+  .macro({
+    member: (role: 'admin' | 'user') => ({ resolve: () => ({ member: { id: 1, role } }) }),
+    traced: { derive: () => ({ trace: 'x' }) }
+  })
 ${Array.from({ length: PATTERNS }, (_, index) => handlerOf(index)).join('\n')}
 const client = connect<typeof service>({ port: 1 })
 export const first: Promise<number> = client.request('area0.action0', [1])
 export const text: Promise<string> = client.request({ cmd: 'area3.action3', v: 3 })
-export const last: Promise<string> = client.request('area14.action494', 'a')
+export const last: Promise<string> = client.request('area12.action492', 'a')
 export const stream: AsyncIterableIterator<{ n: number; at: number }> = client.stream('area1.action1', { n: 1 })
 export const wildcard: Promise<string> = client.request('area4.action4.7')
+export const member: Promise<number> = client.request('area7.action7', { n: 1 })
 // @ts-expect-error there is no such pattern
 client.request('area0.action1000')
 // @ts-expect-error the data is a list of numbers

@@ -93,8 +93,20 @@ describe('macros', () => {
         beforeHandle: ({ headers }) =>
           headers['role'] === role ? undefined : new RpcError({ code: 'FORBIDDEN' })
       }),
-      numbers: { data: t.Array(t.Number()) }
+      numbers: { data: t.Array(t.Number()) },
+      user: (least: number) => ({
+        derive: ({ headers }) => ({ name: headers['name'] ?? '' }),
+        resolve: async ({ headers }) => {
+          const level = Number(headers['level'])
+          return level < least ? new RpcError({ code: 'FORBIDDEN' }) : { level }
+        }
+      })
     })
+    .message('who', ({ name, level }) => `${name} ${level}`, {
+      user: 2,
+      afterHandle: ({ response, level }) => `${response} of ${level * 10}`
+    })
+    .guard({ user: 5 }, (g) => g.message('guarded', ({ name, level }) => [name, level]))
     .message('admin', () => 'done', { role: 'admin', numbers: true })
     .guard({ role: 'user' }, (g) => g.message('user', () => 'done'))
   const client = listening(service)
@@ -105,6 +117,14 @@ describe('macros', () => {
     await assert.rejects(client().request('admin', 5, { headers: { role: 'admin' } }), { code: 'VALIDATION' })
     assert.equal(await client().request('user', 0, { headers: { role: 'user' } }), 'done')
     await assert.rejects(client().request('user', 0), { code: 'FORBIDDEN' })
+  })
+
+  it('add what their derive and resolve return', async () => {
+    const headers = { name: 'Ada', level: '3' }
+    assert.equal(await client().request('who', 0, { headers }), 'Ada 3 of 30')
+    await assert.rejects(client().request('guarded', 0, { headers }), { code: 'FORBIDDEN' })
+    const asked = client().request('guarded', 0, { headers: { ...headers, level: '7' } })
+    assert.deepEqual(await asked, ['Ada', 7])
   })
 })
 

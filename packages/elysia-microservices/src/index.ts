@@ -34,7 +34,15 @@ export {
 } from '@elysia-microservices/transport'
 export type { ChaosOptions, ChaosRule } from './chaos/options.ts'
 export { RpcContext } from './controller/context.ts'
-export type { Filter, Given, Guard, Interceptor, Pipe, PipeMetadata } from './controller/enhancer.ts'
+export type {
+  Filter,
+  Given,
+  Guard,
+  Interceptor,
+  Pipe,
+  PipeMetadata,
+  PreRequestHook
+} from './controller/enhancer.ts'
 export type { Controller } from './controller/entry.ts'
 export type { AnyClass, RpcExecutionContext } from './controller/execution-context.ts'
 export type { RpcExceptionClass } from './controller/filters.ts'
@@ -52,7 +60,17 @@ export type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from './schema/
 export type { StandardSchema } from './schema/standard-schema.ts'
 export type { Microservice } from './service.ts'
 export type { Added, ErrorsOf, Schemas } from './types/hooks.ts'
-export type { MacroDefinition, Macros, MacroValues } from './types/macro.ts'
+export type {
+  Guarded,
+  GuardSchemas,
+  MacroDefinition,
+  MacroFields,
+  Macros,
+  MacroType,
+  MacroTypes,
+  MacroValues,
+  SchemasWith
+} from './types/macro.ts'
 export type { Message } from './types/message.ts'
 export type { NameOf, ObjectName, Prefixed } from './types/pattern.ts'
 export type {
@@ -65,7 +83,6 @@ export type {
   ScopeTypes,
   Widened,
   With,
-  WithSchemas,
   WithService
 } from './types/scope.ts'
 export type {

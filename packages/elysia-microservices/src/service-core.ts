@@ -1,6 +1,6 @@
 /**
  * What a service consists of, whatever its type: handlers with their hooks and schemas, in the order in which
- * they were registered. Hooks and guards concern what is registered after them, as in Elysia.
+ * they were registered. Hooks and guards concern what is registered after them, as in Elysia, and controllers.
  */
 import { type Logger, ValidationError } from '@elysia-microservices/transport'
 import type { Controllers } from './controller/controllers.ts'
@@ -19,7 +19,8 @@ export type HandlerOptions = SchemaOptions & HookOptions & Readonly<Record<strin
 interface Registration {
   readonly kind: 'message' | 'event'
   readonly patterns: readonly HandlerPattern[]
-  readonly plan: Plan
+  /** Asked whenever it is compiled: a controller's has the hooks that its service has by then. */
+  readonly plan: () => Plan
 }
 
 /** Schemas for the handlers that have none of their own. */
@@ -50,16 +51,29 @@ export class ServiceCore {
    */
   add(kind: 'message' | 'event', patterns: Patterns, handler: unknown, options: HandlerOptions = {}): void {
     if (typeof handler !== 'function') throw new ValidationError('handler', 'a function', handler)
-    this.#add(kind, patterns, handler as Plan['handler'], options)
+    const list = patternList(patterns)
+    const own = readOptions(options, this.#macros)
+    const plan = {
+      handler: handler as Plan['handler'],
+      hooks: mergeHooks(this.#hooks, own.hooks),
+      schema: { ...this.#guardSchema(), ...own.schema },
+      hasParams: hasParams(list)
+    }
+    this.#register({ kind, patterns: list, plan: () => plan })
   }
 
   /**
-   * Registers the handlers of controllers, which are there only when the service starts.
+   * Registers the handlers of controllers, which are there only when the service starts. They have no place in the
+   * chain, so all hooks and guards of the service concern them.
    * @throws {ValidationError} two of them answer the same pattern
    */
   addControllers(controllers: Controllers): void {
     this.#controllers.add(controllers)
-    for (const { kind, patterns, handler } of controllers.handlers) this.#add(kind, patterns, handler, {})
+    for (const { kind, patterns, handler } of controllers.handlers) {
+      const own = { handler, hasParams: hasParams(patterns) }
+      const plan = () => ({ ...own, hooks: this.#hooks, schema: this.#guardSchema() })
+      this.#register({ kind, patterns, plan })
+    }
   }
 
   /** Makes the controllers; `undefined` if there are none. */
@@ -70,26 +84,6 @@ export class ServiceCore {
   /** The end of the controllers. */
   async stopControllers(): Promise<void> {
     await Promise.all([...this.#controllers].map((controllers) => controllers.stop()))
-  }
-
-  #add(
-    kind: 'message' | 'event',
-    patterns: Patterns,
-    handler: Plan['handler'],
-    options: HandlerOptions
-  ): void {
-    const list = patternList(patterns)
-    const own = readOptions(options, this.#macros)
-    this.#register({
-      kind,
-      patterns: list,
-      plan: {
-        handler,
-        hooks: mergeHooks(this.#hooks, own.hooks),
-        schema: { ...this.#guardSchema(), ...own.schema },
-        hasParams: list.some((pattern) => ['wildcard', 'regexp'].includes(parsePattern(pattern).kind))
-      }
-    })
   }
 
   /** Adds a hook for the handlers to come. */
@@ -163,10 +157,14 @@ export class ServiceCore {
     this.environment.include(other.environment)
     for (const controllers of other.#controllers) this.#controllers.add(controllers)
     for (const [name, macro] of other.#macros) if (!this.#macros.has(name)) this.#macros.set(name, macro)
+    const before = { hooks: this.#hooks, schema: this.#guardSchema() }
     for (const { kind, patterns, plan } of other.#registrations) {
-      const hooks = mergeHooks(this.#hooks, plan.hooks)
-      const schema = { ...this.#guardSchema(), ...plan.schema }
-      this.#register({ kind, patterns: patterns.map(rename), plan: { ...plan, hooks, schema } })
+      const behind = () => {
+        const own = plan()
+        const hooks = mergeHooks(before.hooks, own.hooks)
+        return { ...own, hooks, schema: { ...before.schema, ...own.schema } }
+      }
+      this.#register({ kind, patterns: patterns.map(rename), plan: behind })
     }
   }
 
@@ -176,12 +174,16 @@ export class ServiceCore {
   }
 
   #compiled({ kind, patterns, plan }: Registration) {
-    return { kind, patterns, handler: compile(plan, this.environment) }
+    return { kind, patterns, handler: compile(plan(), this.environment) }
   }
 
   #guardSchema(): MessageSchema {
     return Object.assign({}, ...this.#guards.map(({ schema }) => schema))
   }
+}
+
+function hasParams(patterns: readonly HandlerPattern[]): boolean {
+  return patterns.some((pattern) => ['wildcard', 'regexp'].includes(parsePattern(pattern).kind))
 }
 
 /** Starts all of them or none. */

@@ -10,10 +10,11 @@ import type {
   AfterContext,
   ErrorContext,
   ErrorsOf,
+  EventOptions,
   HandlerOptions,
   HookContext
 } from './types/hooks.ts'
-import type { Macros, MacroValues } from './types/macro.ts'
+import type { Guarded, Macros, MacroTypes, SchemasWith } from './types/macro.ts'
 import type { NameOf, Prefixed } from './types/pattern.ts'
 import type { Running } from './types/running.ts'
 import type {
@@ -24,7 +25,6 @@ import type {
   ScopeTypes,
   Widened,
   With,
-  WithSchemas,
   WithService
 } from './types/scope.ts'
 import type {
@@ -59,20 +59,28 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
    */
   message<
     const Given extends Patterns,
-    Result extends Returned<Scope, Response>,
+    Result extends Returned<SchemasWith<Scope['schema'], Scope['macros'], Used>, Response>,
     Data extends AnySchema | undefined = undefined,
     Headers extends AnySchema | undefined = undefined,
     Response extends AnySchema | undefined = undefined,
-    Annotated = unknown
+    Annotated = unknown,
+    const Used = Empty
   >(
     pattern: Given,
-    handler: (context: HandlerContext<Scope, Given, Data, Headers, Annotated>) => Result,
-    options?: HandlerOptions<Scope, Data, Headers, Response>
+    handler: (context: HandlerContext<Scope, Given, Data, Headers, Annotated, Used>) => Result,
+    options?: HandlerOptions<Scope, Data, Headers, Response, Used>
   ): Microservice<
     Messages &
       Answers<
         NameOf<Given>,
-        MessageTypeOf<Scope['schema'], Data, Headers, Response, Annotated, Result>,
+        MessageTypeOf<
+          SchemasWith<Scope['schema'], Scope['macros'], Used>,
+          Data,
+          Headers,
+          Response,
+          Annotated,
+          Result
+        >,
         StreamOf<Result>
       >,
     Events,
@@ -87,14 +95,22 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     const Given extends Patterns,
     Data extends AnySchema | undefined = undefined,
     Headers extends AnySchema | undefined = undefined,
-    Annotated = unknown
+    Annotated = unknown,
+    const Used = Empty
   >(
     pattern: Given,
-    handler: (context: HandlerContext<Scope, Given, Data, Headers, Annotated>) => unknown,
-    options?: Omit<HandlerOptions<Scope, Data, Headers, undefined>, 'response'>
+    handler: (context: HandlerContext<Scope, Given, Data, Headers, Annotated, Used>) => unknown,
+    options?: EventOptions<Scope, Data, Headers, Used>
   ): Microservice<
     Messages,
-    Events & { readonly [Name in NameOf<Given>]: EventTypeOf<Scope['schema'], Data, Headers, Annotated> },
+    Events & {
+      readonly [Name in NameOf<Given>]: EventTypeOf<
+        SchemasWith<Scope['schema'], Scope['macros'], Used>,
+        Data,
+        Headers,
+        Annotated
+      >
+    },
     Scope
   >
 
@@ -133,18 +149,23 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     Group extends Typed,
     Data extends AnySchema | undefined = undefined,
     Headers extends AnySchema | undefined = undefined,
-    Response extends AnySchema | undefined = undefined
+    Response extends AnySchema | undefined = undefined,
+    const Used = Empty
   >(
-    options: HandlerOptions<Scope, Data, Headers, Response>,
-    define: (group: Microservice<NoAnswers, Empty, WithSchemas<Scope, Data, Headers, Response>>) => Group
+    options: HandlerOptions<Scope, Data, Headers, Response, Used>,
+    define: (
+      group: Microservice<NoAnswers, Empty, Guarded<Scope, Data, Headers, Response, Used, 'local'>>
+    ) => Group
   ): Microservice<Messages & AnswersOf<Group>, Events & EventsOf<Group>, Scope>
   guard<
     Data extends AnySchema | undefined = undefined,
     Headers extends AnySchema | undefined = undefined,
-    Response extends AnySchema | undefined = undefined
+    Response extends AnySchema | undefined = undefined,
+    const Used = Empty,
+    As extends HookScope = 'local'
   >(
-    options: HandlerOptions<Scope, Data, Headers, Response> & { readonly as?: HookScope }
-  ): Microservice<Messages, Events, WithSchemas<Scope, Data, Headers, Response>>
+    options: HandlerOptions<Scope, Data, Headers, Response, Used> & { readonly as?: As }
+  ): Microservice<Messages, Events, Guarded<Scope, Data, Headers, Response, Used, As>>
 
   /**
    * Adds values to what handlers get.
@@ -231,7 +252,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
    */
   macro<const Given extends Macros<Extras<Scope>>>(
     macros: Given
-  ): Microservice<Messages, Events, With<Scope, 'macros', MacroValues<Given>>>
+  ): Microservice<Messages, Events, With<Scope, 'macros', MacroTypes<Given>>>
 
   /** Lets all hooks and guards so far reach the service that uses this one, or also all above. */
   as<To extends 'scoped' | 'global'>(scope: To): Microservice<Messages, Events, Widened<Scope, To>>

@@ -8,6 +8,7 @@ import type {
   LoggerService,
   NestInterceptor,
   PipeTransform,
+  PreRequestHook,
   Type
 } from '@nestjs/common'
 import { Module } from '@nestjs/common'
@@ -35,6 +36,7 @@ export interface RunningServer {
 
 /** Parts of Nest's pipeline for all controllers. */
 export interface Globals {
+  readonly preRequestHooks?: readonly PreRequestHook[]
   readonly guards?: readonly CanActivate[]
   readonly pipes?: readonly PipeTransform[]
   readonly interceptors?: readonly NestInterceptor[]
@@ -68,37 +70,26 @@ class Log {
 
 /** Starts a real Nest 12 microservice. */
 export const startNest: StartServer = async (controllers, limits = {}, globals = {}) => {
-  const log = new Log()
-  const logger: LoggerService = {
-    log() {},
-    warn() {},
-    error: (message, ...rest) => log.add(message, ...rest)
-  }
-  class Root {}
-  Module({ controllers: [...controllers] })(Root)
   const port = await freePort()
-  const app = await NestFactory.createMicroservice<MicroserviceOptions>(Root, {
+  const transport: MicroserviceOptions = {
     transport: Transport.TCP,
-    options: { host: '127.0.0.1', port, ...limits },
-    logger,
-    abortOnError: false
-  })
-  app.useGlobalGuards(...(globals.guards ?? []))
-  app.useGlobalPipes(...(globals.pipes ?? []))
-  app.useGlobalInterceptors(...(globals.interceptors ?? []))
-  app.useGlobalFilters(...(globals.filters ?? []))
-  await app.listen()
-  return {
-    name: 'nest',
-    port,
-    log: log.lines,
-    logged: (text) => log.has(text),
-    stop: () => app.close()
+    options: { host: '127.0.0.1', port, ...limits }
   }
+  return { name: 'nest', port, ...(await startInNest(transport, controllers, globals)) }
 }
 
 /** Starts a Nest 12 microservice on our transport. */
-export const startOursInNest: StartServer = async (controllers, limits = {}) => {
+export const startOursInNest: StartServer = async (controllers, limits = {}, globals = {}) => {
+  const strategy = new MicroserviceServer({ host: '127.0.0.1', port: 0, drain: 100, ...limits })
+  const running = await startInNest({ strategy }, controllers, globals)
+  return { name: 'ours', port: strategy.address!.port, ...running }
+}
+
+async function startInNest(
+  transport: MicroserviceOptions,
+  controllers: readonly Type[],
+  { preRequestHooks = [], guards = [], pipes = [], interceptors = [], filters = [] }: Globals
+): Promise<Omit<RunningServer, 'name' | 'port'>> {
   const log = new Log()
   const logger: LoggerService = {
     log() {},
@@ -107,20 +98,18 @@ export const startOursInNest: StartServer = async (controllers, limits = {}) => 
   }
   class Root {}
   Module({ controllers: [...controllers] })(Root)
-  const strategy = new MicroserviceServer({ host: '127.0.0.1', port: 0, drain: 100, ...limits })
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(Root, {
-    strategy,
+    ...transport,
     logger,
     abortOnError: false
   })
+  app.registerPreRequestHook(...preRequestHooks)
+  app.useGlobalGuards(...guards)
+  app.useGlobalPipes(...pipes)
+  app.useGlobalInterceptors(...interceptors)
+  app.useGlobalFilters(...filters)
   await app.listen()
-  return {
-    name: 'ours',
-    port: strategy.address!.port,
-    log: log.lines,
-    logged: (text) => log.has(text),
-    stop: () => app.close()
-  }
+  return { log: log.lines, logged: (text) => log.has(text), stop: () => app.close() }
 }
 
 /** Starts our service. */

@@ -6,6 +6,7 @@ const FAILURES = ['throw', 'reject', 'fail', 'error', 'late error', 'special']
 const GUARDS = ['refuse', 'refuse later', 'refuse by Observable', 'refuse by undefined']
 const PASSES = ['pass later', 'pass by Observable', 'throw', 'fail']
 const INTERCEPTIONS = ['answer', 'throw', 'error', 'later', 'array', 'number', 'catch', 'scope', 'map']
+const HOOKS = ['answer', 'throw', 'error', 'number', 'later', 'catch', 'map']
 const ANSWERS = ['text', 'promise', 'observable']
 const ERRORS = ['anything', 'error text', 'error object', 'error Error', 'error RpcException']
 
@@ -21,6 +22,14 @@ export const calls: readonly Call[] = [
   ...handler('full', [...RESULTS, ...FAILURES, 'scope']),
   ...['class', 'class guard', 'method'].flatMap((name) => part('full', name, [...GUARDS, ...PASSES])),
   ...['class', 'method', 'second'].flatMap((name) => part('full', name, INTERCEPTIONS)),
+  ...['first hook', 'second hook'].flatMap((name) => [
+    ...part('full', name, HOOKS),
+    ...part('filters', name, HOOKS),
+    ...handler('interceptor', RESULTS, { [name]: 'map' }),
+    ...handler('full', FAILURES, { [name]: 'catch' }),
+    ['full', { [name]: 'scope', handler: 'scope' }] as const,
+    ['full', { [name]: 'catch', 'class guard': 'refuse' }] as const
+  ]),
   ['full', { class: 'map', method: 'map', handler: 'stream' }],
   ['full', { second: 'catch', handler: 'throw' }],
   ['full', { class: 'scope', handler: 'scope' }],

@@ -11,7 +11,8 @@ import {
   type ExecutionContext,
   Injectable,
   type NestInterceptor,
-  type PipeTransform
+  type PipeTransform,
+  type PreRequestHook
 } from '@nestjs/common'
 import { BaseRpcExceptionFilter, RpcException, type TcpContext } from '@nestjs/microservices'
 import { catchError, map, type Observable, of, tap, throwError } from 'rxjs'
@@ -111,6 +112,24 @@ export class NamedInterceptor implements NestInterceptor {
     return next.handle().pipe(tap({ next: () => note(data, `after ${this.name}`) }))
   }
 }
+
+/** A pre-request hook that passes, answers or fails, as the data says under `name`. */
+export const namedHook =
+  (name: string): PreRequestHook =>
+  (context, next) => {
+    const data = context.switchToRpc().getData<Record<string, string> | null>()
+    const wish = data?.[name]
+    note(data, `hook ${name} ${context.getClass().name}.${context.getHandler().name}`)
+    if (wish === 'answer') return of(`answer of ${name}`)
+    if (wish === 'throw') throw new RpcException(`thrown by ${name}`)
+    if (wish === 'error') return throwError(() => new RpcException(`error of ${name}`))
+    if (wish === 'number') return 7 as never
+    if (wish === 'later') return Promise.resolve().then(next) as never
+    if (wish === 'catch') return next().pipe(catchError((error: Error) => of(`caught ${error.message}`)))
+    if (wish === 'map') return next().pipe(map((value) => ({ by: name, value })))
+    if (wish === 'scope') scope.enterWith(name)
+    return next().pipe(tap({ next: () => note(data, `after hook ${name}`) }))
+  }
 
 /** Writes down what pipes are told, and marks text. */
 export class NamedPipe implements PipeTransform {

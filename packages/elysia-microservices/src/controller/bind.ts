@@ -4,7 +4,7 @@
  */
 import { ValidationError } from '@elysia-microservices/transport'
 import type { Message } from '../types/message.ts'
-import type { Enhancers, Pipe } from './enhancer.ts'
+import type { Enhancers, Pipe, PreRequestHook } from './enhancer.ts'
 import type { AnyClass } from './execution-context.ts'
 import type { RpcExceptionClass } from './filters.ts'
 import { directCall, invocation, type Method } from './parameters.ts'
@@ -19,11 +19,12 @@ export async function bind(
   { name, where, method, parameters }: HandlerMethod,
   { guards, pipes, interceptors, filters }: Enhancers,
   parameterPipes: ReadonlyMap<unknown, Pipe>,
+  preRequestHooks: readonly PreRequestHook[],
   RpcException: RpcExceptionClass | undefined
 ): Promise<(message: Message) => unknown> {
   const own: unknown = Reflect.get(instance, name)
   if (typeof own !== 'function') throw new ValidationError(where, 'a method of what resolve gave', own)
-  const parts = [guards, pipes, interceptors, filters]
+  const parts = [preRequestHooks, guards, pipes, interceptors, filters]
   const isDirect = parameters.every(
     (parameter) => parameter.source !== 'custom' && parameter.pipes.length === 0
   )
@@ -36,6 +37,7 @@ export async function bind(
   return pipeline({
     type: instance.constructor as AnyClass,
     method,
+    preRequestHooks,
     guards,
     refusal: guards.length === 0 ? () => new Error(where) : refusalFor(where, filters, RpcException),
     interceptors,

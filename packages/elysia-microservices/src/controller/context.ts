@@ -2,13 +2,16 @@
 import type { Connection, Headers } from '@elysia-microservices/transport'
 import type { Message } from '../types/message.ts'
 
-/** The context of one message in a controller. */
-export class RpcContext {
-  /** The message itself: data, headers, signal. */
-  readonly message: Message
+/**
+ * The context of one message in a controller. `RpcContext<{ user: User }>` says what hooks of the service have added
+ * to the message.
+ */
+export class RpcContext<Extras extends object = object> {
+  /** The message itself: data, headers, signal, and what hooks of the service have added. */
+  readonly message: Message & Extras
 
   constructor(message: Message) {
-    this.message = message
+    this.message = message as Message & Extras
   }
 
   /** Headers the caller sent; empty if none. */
@@ -19,6 +22,21 @@ export class RpcContext {
   /** Aborts when nobody waits for the result any more. */
   get signal(): AbortSignal {
     return this.message.signal
+  }
+
+  /** Milliseconds the caller waits, counted from its sending; `undefined` if it does not say. */
+  get deadline(): number | undefined {
+    return this.message.deadline
+  }
+
+  /** Milliseconds that are left of the deadline, 0 if it has passed; `undefined` if the caller does not say. */
+  get remaining(): number | undefined {
+    return this.message.remaining
+  }
+
+  /** Whether the caller waits for an answer. */
+  get kind(): 'request' | 'event' {
+    return this.message.kind
   }
 
   /** The pattern as the caller wrote it; an object pattern as its JSON text. */

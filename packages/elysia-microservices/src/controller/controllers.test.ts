@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Catch, UseFilters, UseGuards } from '@nestjs/common'
-import { connect } from '../client/connect.ts'
 import { Ctx, MessagePattern, Payload } from '../decorators.ts'
 import { microservice } from '../microservice.ts'
 import type { MicroserviceOptions } from '../options.ts'
+import { asking } from '../testing/service.ts'
 import type { RpcContext } from './context.ts'
 import type { RpcExecutionContext } from './execution-context.ts'
 
@@ -16,14 +16,7 @@ async function running(
   use: (ask: (pattern: string, data?: unknown) => Promise<unknown>) => Promise<void>
 ): Promise<void> {
   const service = microservice({ logger: silent, ...options, transport: 'tcp', host: '127.0.0.1', port: 0 })
-  await service.listen()
-  const client = connect({ protocol: 'nest', host: '127.0.0.1', port: service.address!.port })
-  try {
-    await use((pattern, data = null) => client.request(pattern, data))
-  } finally {
-    await client.close()
-    await service.stop()
-  }
+  await asking(service, (client) => use((pattern, data = null) => client.request(pattern, data)), 'nest')
 }
 
 class Counter {
@@ -103,11 +96,7 @@ describe('controllers', () => {
     const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
       .onAfterHandle(({ response }) => Number(response) * 100)
       .use(controllers)
-    await service.listen()
-    const client = connect({ port: service.address!.port, host: '127.0.0.1' })
-    assert.equal(await client.request('count', undefined), 100)
-    await client.close()
-    await service.stop()
+    await asking(service, async (client) => assert.equal(await client.request('count'), 100))
   })
 
   it('answers what an exception filter throws as any unexpected error', async () => {

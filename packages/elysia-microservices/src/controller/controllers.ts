@@ -41,6 +41,9 @@ export class Controllers {
   /** @throws {ValidationError} a controller uses what is not supported, or cannot be made by what is given */
   constructor(options: ControllersOptions) {
     this.#options = options
+    for (const hook of options.nest.preRequestHooks ?? [])
+      if (typeof hook !== 'function')
+        throw new ValidationError('options.nest.preRequestHooks', 'functions', hook)
     const shared = new Instances(options.resolve)
     this.#entries = options.controllers.map((controller) => entryOf(controller, shared))
     for (const entry of this.#entries) this.#check(entry)
@@ -84,11 +87,13 @@ export class Controllers {
       }
     }
     const known = await this.#rpcException(bound.flatMap(({ enhancers }) => enhancers.filters))
+    const { preRequestHooks = [] } = this.#options.nest
     for (const { instance, handler, entry, enhancers } of bound) {
       const pipes = new Map<unknown, Pipe>()
       for (const pipe of handler.parameters.flatMap((parameter) => parameter.pipes))
         pipes.set(pipe, (await this.#enhancer(entry, 'pipes', pipe, handler.where)) as Pipe)
-      handler.late.current = await bind(instance, handler, enhancers, pipes, known)
+      handler.late.current = await bind(instance, handler, enhancers, pipes, preRequestHooks, known)
+      handler.late.isIntercepted = preRequestHooks.length + enhancers.interceptors.length > 0
     }
     if (this.#options.lifecycle) await callStartHooks([...this.#living])
   }

@@ -2,6 +2,7 @@
  * The parts of Nest's pipeline, by what they can do. What they get is `never` here, so that classes written for
  * Nest's types are accepted, as well as those that say `RpcExecutionContext` or `PipeMetadata`.
  */
+import type { Observable } from 'rxjs'
 import type { AnyClass } from './execution-context.ts'
 
 /** Says whether a call may go on. Gets an `RpcExecutionContext`. */
@@ -34,6 +35,12 @@ export interface Interceptor {
 export interface Filter {
   catch(error: unknown, host: never): unknown
 }
+
+/**
+ * Runs before the guards of every method. Gets an `RpcExecutionContext`, and gives what `next()` gives: an Observable
+ * of the answer.
+ */
+export type PreRequestHook = (context: never, next: () => Observable<unknown>) => unknown
 
 /** The parts of one method, in the order in which they are asked. */
 export interface Enhancers {

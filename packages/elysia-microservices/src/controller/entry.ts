@@ -11,6 +11,7 @@ export type Controller = object | AnyClass | { readonly controller: AnyClass; re
 /** A handler whose function is there only when its controller is. */
 export interface LateHandler {
   current: (message: Message) => unknown
+  isIntercepted: boolean
 }
 
 /** A controller that was read. */
@@ -50,6 +51,7 @@ function newLateHandler({ where }: HandlerMethod): LateHandler {
   return {
     current: () => {
       throw new Error(`${where} was called before its service listens`)
-    }
+    },
+    isIntercepted: false
   }
 }

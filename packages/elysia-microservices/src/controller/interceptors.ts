@@ -21,7 +21,7 @@ export function intercept(
 }
 
 /** A result as a stream. What the handler made is cancelled with it, or not begun if nobody waits any more. */
-function streamOf(result: Promise<unknown>): Observable<unknown> {
+export function streamOf(result: Promise<unknown>): Observable<unknown> {
   return new Observable((subscriber) => {
     let cancel: (() => void) | undefined
     result.then(

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { describe, it } from 'node:test'
 import {
   type CanActivate,
@@ -14,9 +15,9 @@ import {
 } from '@nestjs/common'
 import { APP_GUARD, APP_PIPE, NestFactory } from '@nestjs/core'
 import { MessagePattern } from '@nestjs/microservices'
-import { connect } from '../client/connect.ts'
 import { microservice } from '../microservice.ts'
 import type { MicroserviceOptions } from '../options.ts'
+import { asking } from '../testing/service.ts'
 
 const steps: string[] = []
 
@@ -80,11 +81,7 @@ async function running(
     ...{ transport: 'tcp', host: '127.0.0.1', port: 0, controllers: [Greeter] },
     ...optionsOf(app)
   })
-  await service.listen()
-  const client = connect({ host: '127.0.0.1', port: service.address!.port })
-  await use((name) => client.request('greet', name))
-  await client.close()
-  await service.stop()
+  await asking(service, (client) => use((name) => client.request('greet', name)))
   await app.close()
 }
 
@@ -110,6 +107,40 @@ describe('a Nest application context', () => {
         await assert.rejects(ask('Eve'), { message: 'Forbidden resource' })
       }
     ))
+
+  it('gives what it was told until the service starts: pre-request hooks, global guards', async () => {
+    const app = await NestFactory.createMicroservice(Root, { logger: false })
+    const scope = new AsyncLocalStorage<string>()
+    const seen: unknown[] = []
+    const service = microservice({
+      ...{ transport: 'tcp', host: '127.0.0.1', port: 0, controllers: [Greeter] },
+      nest: {
+        app,
+        preRequestHooks: [
+          (_context: ExecutionContext, next) => {
+            seen.push(`second ${scope.getStore()}`)
+            return next()
+          }
+        ]
+      }
+    })
+    app.registerPreRequestHook((context, next) => {
+      scope.enterWith(context.switchToRpc().getData())
+      return next()
+    })
+    app.useGlobalGuards({ canActivate: () => seen.push(`guard ${scope.getStore()}`) > 0 })
+    await asking(service, async (client) => {
+      const answers = await Promise.all(['Ada', 'Bob'].map((name) => client.request('greet', name)))
+      assert.deepEqual(answers, ['Hello, Ada', 'Hello, Bob'])
+      await assert.rejects(client.request('greet', 'Eve'), { message: 'Forbidden resource' })
+    })
+    await app.close()
+    assert.deepEqual(
+      seen,
+      ['Ada', 'Bob', 'Eve'].flatMap((name) => [`second ${name}`, `guard ${name}`])
+    )
+    assert.equal(scope.getStore(), undefined)
+  })
 
   it('is refused when it is none, or when what is global is of request scope', async () => {
     const make = (app: never) => microservice({ transport: 'tcp', controllers: [Greeter], nest: { app } })

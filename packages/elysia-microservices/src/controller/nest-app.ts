@@ -1,6 +1,6 @@
 /** A Nest application context as the container of a service, and what its modules set for all controllers. */
 import { ValidationError } from '@elysia-microservices/transport'
-import type { Enhancers, Filter, Given, Guard, Interceptor, Pipe } from './enhancer.ts'
+import type { Filter, Given, Guard, Interceptor, Pipe, PreRequestHook } from './enhancer.ts'
 import type { RpcExceptionClass } from './filters.ts'
 import type { Resolve } from './instances.ts'
 
@@ -13,7 +13,8 @@ export interface NestApp {
 export interface NestOptions {
   /**
    * The application context: stands for `resolve` and for `lifecycle: false`, and what its modules provide as
-   * `APP_GUARD`, `APP_PIPE`, `APP_INTERCEPTOR` and `APP_FILTER` comes before what is given here.
+   * `APP_GUARD`, `APP_PIPE`, `APP_INTERCEPTOR` and `APP_FILTER`, and what it was told by methods such as
+   * `useGlobalGuards` and `registerPreRequestHook` before the service starts, comes before what is given here.
    */
   readonly app?: NestApp | undefined
   /** `useGlobalGuards`. */
@@ -24,6 +25,8 @@ export interface NestOptions {
   readonly interceptors?: readonly Given<Interceptor>[] | undefined
   /** `useGlobalFilters`. */
   readonly filters?: readonly Given<Filter>[] | undefined
+  /** `registerPreRequestHook`. */
+  readonly preRequestHooks?: readonly PreRequestHook[] | undefined
   /** The class of `@nestjs/microservices`: what exception filters get when a guard refuses. */
   readonly RpcException?: RpcExceptionClass | undefined
 }
@@ -36,7 +39,9 @@ export interface Settings {
 }
 
 /** The part of Nest's `ApplicationConfig` that is read. Nest does not publish it, so what is missing is an error. */
-type Config = Readonly<Record<string, (() => readonly object[]) | undefined>>
+type Config = Readonly<Record<string, (() => unknown) | undefined>>
+
+const PRE_REQUEST = 'getGlobalPreRequestHooks'
 
 /**
  * Settles options: what an application context stands for is put in its place.
@@ -49,26 +54,42 @@ export function settingsOf(
 ): Settings {
   const { app } = nest
   if (app === undefined) return { resolve, lifecycle: lifecycle ?? true, nest }
-  const { guards, pipes, interceptors, filters } = globalsOf(app)
+  const globals = globalsOf(app)
   return {
     resolve: resolve ?? ((type) => app.get(type)),
     lifecycle: lifecycle ?? false,
+    // Read again when the service starts: an application may be told more until then.
     nest: {
       ...nest,
-      guards: [...guards, ...(nest.guards ?? [])],
-      pipes: [...pipes, ...(nest.pipes ?? [])],
-      interceptors: [...interceptors, ...(nest.interceptors ?? [])],
-      filters: [...filters, ...(nest.filters ?? [])]
+      get guards() {
+        return [...(globals('getGlobalGuards') as readonly Guard[]), ...(nest.guards ?? [])]
+      },
+      get pipes() {
+        return [...(globals('getGlobalPipes') as readonly Pipe[]), ...(nest.pipes ?? [])]
+      },
+      get interceptors() {
+        return [...(globals('getGlobalInterceptors') as readonly Interceptor[]), ...(nest.interceptors ?? [])]
+      },
+      get filters() {
+        return [...(globals('getGlobalFilters') as readonly Filter[]), ...(nest.filters ?? [])]
+      },
+      get preRequestHooks() {
+        const hooks = globals(PRE_REQUEST) as readonly PreRequestHook[]
+        return [...hooks, ...(nest.preRequestHooks ?? [])]
+      }
     }
   }
 }
 
-function globalsOf(app: object): Enhancers {
+/** Reads the lists of an application, by the names that its configuration has for them. */
+function globalsOf(app: object): (name: string) => readonly unknown[] {
   const { container } = app as { container?: { applicationConfig?: Config } }
   const config = container?.applicationConfig
-  const read = (name: string): readonly object[] => {
+  const read = (name: string): readonly unknown[] => {
+    // Nest knows pre-request hooks since version 12.
+    if (name === PRE_REQUEST && config !== undefined && !('registerPreRequestHook' in config)) return []
     const list = config?.[name]?.call(config)
-    if (Array.isArray(list)) return list as readonly object[]
+    if (Array.isArray(list)) return list
     throw new ValidationError('options.nest.app', 'what NestFactory.createApplicationContext() gives', app)
   }
   for (const kind of ['Guards', 'Pipes', 'Interceptors', 'Filters']) {
@@ -80,10 +101,5 @@ function globalsOf(app: object): Enhancers {
       app
     )
   }
-  return {
-    guards: read('getGlobalGuards') as readonly Guard[],
-    pipes: read('getGlobalPipes') as readonly Pipe[],
-    interceptors: read('getGlobalInterceptors') as readonly Interceptor[],
-    filters: read('getGlobalFilters') as readonly Filter[]
-  }
+  return read
 }

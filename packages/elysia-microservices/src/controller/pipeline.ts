@@ -1,5 +1,5 @@
 /**
- * Nest's way of a message through a method: guards, interceptors, pipes, the method, and exception filters
+ * Nest's way of a message through a method: pre-request hooks, guards, interceptors, pipes, the method, and exception filters
  * around all. What is synchronous stays so; Nest's own makes a promise of everything.
  */
 import { consume, isStream } from '@elysia-microservices/transport'
@@ -7,16 +7,18 @@ import { catchError, from, isObservable, lastValueFrom, Observable, type Observa
 import { isPromise } from '../promise.ts'
 import type { Message } from '../types/message.ts'
 import { RpcContext } from './context.ts'
-import type { Guard, Interceptor } from './enhancer.ts'
+import type { Guard, Interceptor, PreRequestHook } from './enhancer.ts'
 import { type AnyClass, RpcExecutionContext } from './execution-context.ts'
 import type { Fail } from './filters.ts'
 import { intercept } from './interceptors.ts'
 import type { Arguments, Invoke, Method } from './parameters.ts'
+import { runPreRequestHooks } from './pre-request-hooks.ts'
 
 /** What is put together. */
 export interface Stages {
   readonly type: AnyClass
   readonly method: Method
+  readonly preRequestHooks: readonly PreRequestHook[]
   readonly guards: readonly Guard[]
   /** Makes what a guard's refusal throws. */
   readonly refusal: () => Error
@@ -30,7 +32,7 @@ export interface Stages {
 /** Puts the stages together. */
 export function pipeline(stages: Stages): (message: Message) => unknown {
   const { fail } = stages
-  const run = runner(stages)
+  const run = prepared(stages, runner(stages))
   if (fail === undefined) return (message) => run([message.data, new RpcContext(message)])
   return (message) => {
     const context = new RpcContext(message)
@@ -45,6 +47,12 @@ export function pipeline(stages: Stages): (message: Message) => unknown {
       return failed(error)
     }
   }
+}
+
+function prepared({ type, method, preRequestHooks }: Stages, run: Invoke): Invoke {
+  if (preRequestHooks.length === 0) return run
+  return (args) =>
+    runPreRequestHooks(preRequestHooks, new RpcExecutionContext(args, type, method), async () => run(args))
 }
 
 function runner({ type, method, guards, refusal, interceptors, invoke }: Stages): Invoke {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { connect } from '../client/index.ts'
+import { describe, it } from 'node:test'
 import { microservice } from '../index.ts'
-import { ask, fetchJson, happening, type Listening, listen, newApp } from '../testing/http-app.ts'
+import { behindGateway } from '../testing/behind-gateway.ts'
+import { ask, fetchJson } from '../testing/http-app.ts'
+import { happening } from '../testing/service.ts'
 import { gateway } from './index.ts'
 
 const logger = { error: () => {}, warn: () => {} }
@@ -17,40 +18,25 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
     return new Promise<string>(() => {})
   })
 
-let client: ReturnType<typeof connectToService>
-const connectToService = () => connect<typeof service>({ host: '127.0.0.1', port: service.address!.port })
-let http: Listening
-
-before(async () => {
-  await service.listen()
-  client = connectToService()
-  http = await listen(
-    newApp().use(
-      gateway(
-        client,
-        {
-          'GET /headers': 'headers',
-          'GET /own-headers': { pattern: 'headers', headers: ['X-Tenant'] },
-          'GET /more-headers': {
-            pattern: 'headers',
-            headers: ({ headers }) => ({ tenant: headers['x-tenant'], none: undefined })
-          },
-          'GET /deadline': 'deadline',
-          'GET /short-deadline': { pattern: 'deadline', timeout: 1000 },
-          'GET /own-deadline': { pattern: 'deadline', timeout: 1000, timeoutHeader: 'grpc-timeout' },
-          'GET /no-header': { pattern: 'deadline', timeoutHeader: false },
-          'GET /slow': 'slow'
-        },
-        { timeout: 5000, logger }
-      )
-    )
+const http = behindGateway(service, (client) =>
+  gateway(
+    client,
+    {
+      'GET /headers': 'headers',
+      'GET /own-headers': { pattern: 'headers', headers: ['X-Tenant'] },
+      'GET /more-headers': {
+        pattern: 'headers',
+        headers: ({ headers }) => ({ tenant: headers['x-tenant'], none: undefined })
+      },
+      'GET /deadline': 'deadline',
+      'GET /short-deadline': { pattern: 'deadline', timeout: 1000 },
+      'GET /own-deadline': { pattern: 'deadline', timeout: 1000, timeoutHeader: 'grpc-timeout' },
+      'GET /no-header': { pattern: 'deadline', timeoutHeader: false },
+      'GET /slow': 'slow'
+    },
+    { timeout: 5000, logger }
   )
-})
-after(async () => {
-  await http.stop()
-  await client.close()
-  await service.stop()
-})
+)
 
 describe('the headers of a request', () => {
   const headers = {

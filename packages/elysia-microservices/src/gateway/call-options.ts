@@ -1,5 +1,10 @@
-/** What a call takes over from the HTTP request it is made for: deadline, signal, headers. */
-import { type CallOptions, RpcError, ValidationError } from '@elysia-microservices/transport'
+/** What a call takes over from the HTTP request it is made for: deadline, signal, headers, whether it may run twice. */
+import {
+  type CallOptions,
+  type HandledMessage,
+  RpcError,
+  ValidationError
+} from '@elysia-microservices/transport'
 
 /** What of a request is needed; the context of an Elysia handler has it. */
 export interface RequestContext {
@@ -25,6 +30,18 @@ export interface ForwardOptions<Context = RequestContext> {
    * returns to the default. Default: `traceparent`, `tracestate` and `x-request-id`.
    */
   readonly headers?: HeaderRule<Context> | undefined
+  /**
+   * Running the call twice does no harm: it is made again when its connection is lost, even if it may have run.
+   * Default: `true` for GET, HEAD and OPTIONS, which HTTP calls safe, `false` for others.
+   */
+  readonly idempotent?: boolean | undefined
+  /** With several endpoints: calls of one key go to one endpoint, as long as it can take them. Default: none. */
+  readonly stickyKey?: string | ((context: Context) => string | undefined) | undefined
+  /**
+   * What the call is made within: it has what is left of that time, and is given up with that signal, if these end
+   * sooner than its own. Default: nothing.
+   */
+  readonly within?: ((context: Context) => HandledMessage | undefined) | undefined
 }
 
 export const DEFAULTS = {
@@ -35,10 +52,19 @@ export const DEFAULTS = {
 
 /** The longest delay a timer takes, in milliseconds. */
 const MAX_TIMEOUT = 2 ** 31 - 1
+/** Methods that HTTP calls safe (RFC 9110, 9.2.1): anybody on the way may repeat them. */
+const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MILLISECONDS = /^\d{1,15}$/
 
 /** @throws {ValidationError} an option is not what it must be */
-export function assertForwardOptions({ timeout, timeoutHeader, headers }: ForwardOptions<never>): void {
+export function assertForwardOptions({
+  timeout,
+  timeoutHeader,
+  headers,
+  idempotent,
+  stickyKey,
+  within
+}: ForwardOptions<never>): void {
   if (timeout !== undefined && !(Number.isInteger(timeout) && timeout >= 0 && timeout <= MAX_TIMEOUT)) {
     throw new ValidationError(
       'options.timeout',
@@ -53,11 +79,21 @@ export function assertForwardOptions({ timeout, timeoutHeader, headers }: Forwar
   if (headers !== undefined && typeof headers !== 'function' && !isList) {
     throw new ValidationError('options.headers', 'a list of names or a function', headers)
   }
+  if (idempotent !== undefined && typeof idempotent !== 'boolean')
+    throw new ValidationError('options.idempotent', 'true or false', idempotent)
+  if (stickyKey !== undefined && typeof stickyKey !== 'string' && typeof stickyKey !== 'function')
+    throw new ValidationError('options.stickyKey', 'a text or a function', stickyKey)
+  if (within !== undefined && typeof within !== 'function')
+    throw new ValidationError('options.within', 'a function', within)
 }
 
+/** Options of a call that follows a request. */
+export type ForwardedOptions = Required<Pick<CallOptions, 'timeout' | 'signal' | 'headers' | 'idempotent'>> &
+  Pick<CallOptions, 'stickyKey' | 'within'>
+
 /**
- * Options of a call that follows a request: it ends when the request's client leaves or its time is over, and
- * carries the headers that may pass.
+ * Options of a call that follows a request: it ends when the request's client leaves or its time is over, carries
+ * the headers that may pass, and may be repeated if the request may.
  * @throws {RpcError} code `VALIDATION`: the timeout header is no number of milliseconds
  */
 export function callOptions<Context extends RequestContext>(
@@ -65,14 +101,22 @@ export function callOptions<Context extends RequestContext>(
   {
     timeout = DEFAULTS.timeout,
     timeoutHeader = DEFAULTS.timeoutHeader,
-    headers
+    headers,
+    idempotent,
+    stickyKey,
+    within
   }: ForwardOptions<Context> = {}
-): Required<Pick<CallOptions, 'timeout' | 'signal' | 'headers'>> {
+): ForwardedOptions {
   const { request } = context
+  const key = typeof stickyKey === 'function' ? stickyKey(context) : stickyKey
+  const outer = within?.(context)
   return {
     timeout: timeoutHeader === false ? timeout : shorter(timeout, timeoutHeader, request.headers),
     signal: request.signal,
-    headers: forwarded(context, headers)
+    headers: forwarded(context, headers),
+    idempotent: idempotent ?? SAFE.has(request.method),
+    ...(key !== undefined && { stickyKey: key }),
+    ...(outer !== undefined && { within: outer })
   }
 }
 

@@ -3,7 +3,8 @@ import { after, before, describe, it } from 'node:test'
 import { Elysia } from 'elysia'
 import { connect } from '../client/index.ts'
 import { type Message, microservice, RpcError } from '../index.ts'
-import { ask, happening, itUnderBun, type Listening, listen, newApp } from '../testing/http-app.ts'
+import { ask, itUnderBun, type Listening, listen, newApp } from '../testing/http-app.ts'
+import { happening } from '../testing/service.ts'
 import { callOptions, clients, gateway } from './index.ts'
 
 const logger = { error: () => {}, warn: () => {} }

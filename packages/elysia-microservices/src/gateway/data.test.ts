@@ -1,54 +1,39 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { t } from 'elysia'
-import { connect } from '../client/index.ts'
 import { type Message, microservice } from '../index.ts'
-import { fetchJson, type Listening, listen, newApp, sending } from '../testing/http-app.ts'
+import { behindGateway } from '../testing/behind-gateway.ts'
+import { fetchJson, sending } from '../testing/http-app.ts'
 import { gateway } from './index.ts'
 
 const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
   .message('echo', ({ data }: Message<unknown>) => (data === undefined ? 'nothing' : data))
   .message('sum', ({ data }: Message<number[]>) => data.reduce((a, b) => a + b, 0))
 
-let client: ReturnType<typeof connectToService>
-const connectToService = () => connect<typeof service>({ host: '127.0.0.1', port: service.address!.port })
-let http: Listening
-
-before(async () => {
-  await service.listen()
-  client = connectToService()
-  http = await listen(
-    newApp().use(
-      gateway(client, {
-        'GET /echo/:id': 'echo',
-        'DELETE /echo/:id': 'echo',
-        'GET /echo': 'echo',
-        'POST /echo': 'echo',
-        'PUT /echo/:id': 'echo',
-        'GET /maybe/:id?': 'echo',
-        'GET /files/*': 'echo',
-        'POST /declared/:id': {
-          pattern: 'echo',
-          params: t.Object({ id: t.Number() }),
-          query: t.Object({ dry: t.Optional(t.Boolean()) }),
-          body: t.Object({ name: t.String() })
-        },
-        'POST /mapped/:id': {
-          pattern: 'sum',
-          params: t.Object({ id: t.Number() }),
-          body: t.Object({ more: t.Array(t.Number()) }),
-          data: ({ params, body }) => [params.id, ...body.more]
-        },
-        'GET /mapped-later': { pattern: 'echo', data: async ({ headers }) => headers['x-name'] }
-      })
-    )
-  )
-})
-after(async () => {
-  await http.stop()
-  await client.close()
-  await service.stop()
-})
+const http = behindGateway(service, (client) =>
+  gateway(client, {
+    'GET /echo/:id': 'echo',
+    'DELETE /echo/:id': 'echo',
+    'GET /echo': 'echo',
+    'POST /echo': 'echo',
+    'PUT /echo/:id': 'echo',
+    'GET /maybe/:id?': 'echo',
+    'GET /files/*': 'echo',
+    'POST /declared/:id': {
+      pattern: 'echo',
+      params: t.Object({ id: t.Number() }),
+      query: t.Object({ dry: t.Optional(t.Boolean()) }),
+      body: t.Object({ name: t.String() })
+    },
+    'POST /mapped/:id': {
+      pattern: 'sum',
+      params: t.Object({ id: t.Number() }),
+      body: t.Object({ more: t.Array(t.Number()) }),
+      data: ({ params, body }) => [params.id, ...body.more]
+    },
+    'GET /mapped-later': { pattern: 'echo', data: async ({ headers }) => headers['x-name'] }
+  })
+)
 
 describe('the data a route sends', () => {
   for (const [what, path, init, expected] of [

@@ -39,6 +39,25 @@ function patterns(c: Typed) {
     'GET /ticks': { stream: 'ticks', heartbeat: 1000 },
     'POST /placed': { emit: 'order.placed' }
   })
+  gateway(
+    c,
+    {
+      'PUT /time': { pattern: 'time', idempotent: true, stickyKey: 'a' },
+      'GET /users/:id': {
+        pattern: 'users.get',
+        stickyKey: ({ params }) => {
+          expectTypeOf(params).toEqualTypeOf<{ readonly id: string }>()
+          return params.id
+        },
+        within: ({ request }) => ({ remaining: 100, signal: request.signal })
+      },
+      'GET /ticks': { stream: 'ticks', idempotent: false },
+      'POST /placed': { emit: 'order.placed', stickyKey: ({ headers }) => headers['x-user'] }
+    },
+    { idempotent: false, stickyKey: ({ headers }) => headers['x-user'] }
+  )
+  // @ts-expect-error nobody answers an event
+  gateway(c, { 'POST /placed': { emit: 'order.placed', idempotent: true } })
   // @ts-expect-error there is no such pattern
   gateway(c, { 'GET /a': 'unknown' })
   // @ts-expect-error there is no such pattern

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { Elysia, status } from 'elysia'
-import { connect } from '../client/index.ts'
 import { type Message, microservice } from '../index.ts'
-import { fetchJson, happening, type Listening, listen, newApp, sending } from '../testing/http-app.ts'
+import { behindGateway } from '../testing/behind-gateway.ts'
+import { fetchJson, listen, newApp, sending } from '../testing/http-app.ts'
+import { happening } from '../testing/service.ts'
 import { gateway } from './index.ts'
 
 let placed = happening<unknown>()
@@ -20,32 +21,17 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
     placed.happen(data)
   })
 
-let client: ReturnType<typeof connectToService>
-const connectToService = () => connect<typeof service>({ host: '127.0.0.1', port: service.address!.port })
-let http: Listening
-
-before(async () => {
-  await service.listen()
-  client = connectToService()
-  http = await listen(
-    newApp().use(
-      gateway(client, {
-        'GET /value': 'value',
-        'GET /undefined': 'undefined',
-        'POST /created': { pattern: 'echo', status: 201 },
-        'POST /created-nothing': { pattern: 'undefined', status: 201 },
-        'GET /object': { pattern: { cmd: 'object' } },
-        'POST /placed/:id': { emit: 'placed' },
-        'POST /placed': { emit: 'placed', status: 204 }
-      })
-    )
-  )
-})
-after(async () => {
-  await http.stop()
-  await client.close()
-  await service.stop()
-})
+const http = behindGateway(service, (client) =>
+  gateway(client, {
+    'GET /value': 'value',
+    'GET /undefined': 'undefined',
+    'POST /created': { pattern: 'echo', status: 201 },
+    'POST /created-nothing': { pattern: 'undefined', status: 201 },
+    'GET /object': { pattern: { cmd: 'object' } },
+    'POST /placed/:id': { emit: 'placed' },
+    'POST /placed': { emit: 'placed', status: 204 }
+  })
+)
 
 describe('the answer of a route', () => {
   for (const value of [
@@ -99,7 +85,7 @@ describe('a gateway in an app', () => {
     const app = newApp()
       .derive(({ headers }) => ({ user: headers['authorization'] }))
       .onBeforeHandle(({ user }) => (user === undefined ? status(401, 'Who are you?') : undefined))
-      .use(gateway(client, { 'GET /me': { pattern: 'echo', data: (context) => context['user'] } }))
+      .use(gateway(http.client, { 'GET /me': { pattern: 'echo', data: (context) => context['user'] } }))
       .get('/own', ({ user }) => user)
     const { url, stop } = await listen(app)
     assert.equal((await fetch(`${url}/me`)).status, 401)
@@ -111,7 +97,7 @@ describe('a gateway in an app', () => {
 
   it('stands behind the prefix of the app', async () => {
     const inner = new Elysia({ prefix: '/v1' }).use(
-      gateway(client, { 'GET /object': { pattern: { cmd: 'object' } } })
+      gateway(http.client, { 'GET /object': { pattern: { cmd: 'object' } } })
     )
     const { url, stop } = await listen(newApp().use(inner))
     assert.equal((await fetchJson(url, '/v1/object')).body, 'by object')
@@ -124,7 +110,7 @@ describe('a gateway in an app', () => {
       timeout: (request: Request, seconds: number) => told.push([new URL(request.url).pathname, seconds])
     }
     const app = new Elysia().use(
-      gateway(client, {
+      gateway(http.client, {
         'GET /default': { pattern: { cmd: 'object' } },
         'GET /short': { pattern: { cmd: 'object' }, timeout: 1500 },
         'GET /long': { pattern: { cmd: 'object' }, timeout: 3_600_000 },
@@ -161,11 +147,15 @@ describe('gateway()', () => {
     [{ 'GET /a': 'echo' }, { timeout: 2 ** 31 }, 'options.timeout'],
     [{ 'GET /a': 'echo' }, { timeoutHeader: 1 }, 'options.timeoutHeader'],
     [{ 'GET /a': 'echo' }, { headers: [1] }, 'options.headers'],
+    [{ 'GET /a': { pattern: 'echo', idempotent: 'yes' } }, {}, 'options.idempotent'],
+    [{ 'GET /a': { pattern: 'echo', stickyKey: 7 } }, {}, 'options.stickyKey'],
+    [{ 'GET /a': { pattern: 'echo', within: { remaining: 1 } } }, {}, 'options.within'],
+    [{ 'POST /a': { emit: 'placed', idempotent: true } }, {}, "routes['POST /a'].idempotent"],
     [{}, { errors: { GONE: 200 } }, 'options.errors.GONE'],
     [{}, { retryAfter: 0.5 }, 'options.retryAfter']
   ] as const) {
     it(`refuses ${JSON.stringify(routes)} with ${JSON.stringify(options)}`, () => {
-      assert.throws(() => gateway(client, routes as never, options as never), {
+      assert.throws(() => gateway(http.client, routes as never, options as never), {
         name: 'ValidationError',
         path
       })

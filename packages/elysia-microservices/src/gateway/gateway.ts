@@ -100,8 +100,9 @@ async function answerValue({ route, client }: Scope, context: HttpContext): Prom
 }
 
 async function answerEvent({ route, client }: Scope, context: HttpContext): Promise<Response> {
-  const { headers } = callOptions(context, route.forward)
-  await client.emit(route.pattern as never, await dataOf(route, context), { headers })
+  const { headers, stickyKey } = callOptions(context, route.forward)
+  const options = { headers, ...(stickyKey !== undefined && { stickyKey }) }
+  await client.emit(route.pattern as never, await dataOf(route, context), options)
   return new Response(null, { status: route.status })
 }
 

@@ -1,5 +1,11 @@
 /** The public interface of the gateway. What is not listed here does not exist for users. */
-export { callOptions, type ForwardOptions, type HeaderRule, type RequestContext } from './call-options.ts'
+export {
+  callOptions,
+  type ForwardedOptions,
+  type ForwardOptions,
+  type HeaderRule,
+  type RequestContext
+} from './call-options.ts'
 export { type ClientsOf, clients, type Decorated, type GivenClients } from './clients.ts'
 export type { ErrorBody, ErrorOptions } from './error-response.ts'
 export { DEFAULT_STATUSES } from './error-status.ts'

@@ -71,6 +71,9 @@ export interface StreamRoute {
 export interface EventRoute {
   /** Status once the event is handed over. Default: 202. */
   readonly status?: number
+  /** Nobody answers an event: it is not sent again. */
+  readonly idempotent?: never
+  readonly within?: never
 }
 
 type DataOf<Type> = Type extends { readonly data: infer Data } ? Data : never

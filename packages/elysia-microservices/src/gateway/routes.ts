@@ -43,7 +43,7 @@ const KINDS = { pattern: 'message', stream: 'stream', emit: 'event' } as const
 const KNOWN = [
   ...Object.keys(KINDS),
   ...['status', 'heartbeat', 'data', 'params', 'query', 'body', 'response', 'detail'],
-  ...['timeout', 'timeoutHeader', 'headers']
+  ...['timeout', 'timeoutHeader', 'headers', 'idempotent', 'stickyKey', 'within']
 ]
 
 /** @throws {ValidationError} a key or a route is not what it must be */
@@ -76,6 +76,7 @@ function readRoute(key: string, given: unknown, options: GatewayOptions) {
   const forward = forwardOptions(route, options)
   assertForwardOptions(forward)
   const kind = KINDS[name]
+  if (kind === 'event') refuseOfEvents(path, route)
   return {
     key: parseRouteKey(key),
     kind,
@@ -91,11 +92,22 @@ function readRoute(key: string, given: unknown, options: GatewayOptions) {
   }
 }
 
+/** What is about the answer says nothing to an event, which has none. */
+function refuseOfEvents(path: string, route: GivenRoute): void {
+  for (const name of ['idempotent', 'within'] as const) {
+    if (route[name] !== undefined)
+      throw new ValidationError(`${path}.${name}`, 'none, because nobody answers an event', route[name])
+  }
+}
+
 function forwardOptions(route: GivenRoute, options: GatewayOptions): ForwardOptions<RouteContext> {
   return {
     timeout: route.timeout ?? options.timeout,
     timeoutHeader: route.timeoutHeader ?? options.timeoutHeader,
-    headers: route.headers ?? options.headers
+    headers: route.headers ?? options.headers,
+    idempotent: route.idempotent ?? options.idempotent,
+    stickyKey: route.stickyKey ?? options.stickyKey,
+    within: route.within ?? options.within
   }
 }
 

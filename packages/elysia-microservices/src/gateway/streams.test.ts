@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { after, before, describe, it } from 'node:test'
-import { connect } from '../client/index.ts'
+import { describe, it } from 'node:test'
 import { type Message, microservice, RpcError } from '../index.ts'
-import { ask, happening, itUnderBun, type Listening, listen, newApp } from '../testing/http-app.ts'
+import { behindGateway } from '../testing/behind-gateway.ts'
+import { ask, itUnderBun, listen, newApp } from '../testing/http-app.ts'
+import { happening } from '../testing/service.ts'
 import { gateway } from './index.ts'
 
 const logged: string[] = []
@@ -54,38 +55,23 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, log
   })
   .message('ping', () => 'pong')
 
-let http: Listening
-let client: ReturnType<typeof connectToService>
-const connectToService = () => connect<typeof service>({ host: '127.0.0.1', port: service.address!.port })
-
-before(async () => {
-  await service.listen()
-  client = connectToService()
-  http = await listen(
-    newApp().use(
-      gateway(
-        client,
-        {
-          'GET /count': { stream: 'count', data: ({ query }) => ({ to: query['to'] ?? '0' }) },
-          'GET /fails-at-once': { stream: 'fails at once' },
-          'GET /fails-later': { stream: 'fails later' },
-          'GET /breaks': { stream: 'breaks' },
-          'GET /quiet': { stream: 'quiet' },
-          'GET /late': { stream: 'late', timeout: 100 },
-          'GET /beating': { stream: 'late', heartbeat: 10 },
-          'GET /large': { stream: 'large' },
-          'GET /ping': 'ping'
-        },
-        { logger }
-      )
-    )
+const http = behindGateway(service, (client) =>
+  gateway(
+    client,
+    {
+      'GET /count': { stream: 'count', data: ({ query }) => ({ to: query['to'] ?? '0' }) },
+      'GET /fails-at-once': { stream: 'fails at once' },
+      'GET /fails-later': { stream: 'fails later' },
+      'GET /breaks': { stream: 'breaks' },
+      'GET /quiet': { stream: 'quiet' },
+      'GET /late': { stream: 'late', timeout: 100 },
+      'GET /beating': { stream: 'late', heartbeat: 10 },
+      'GET /large': { stream: 'large' },
+      'GET /ping': 'ping'
+    },
+    { logger }
   )
-})
-after(async () => {
-  await http.stop()
-  await client.close()
-  await service.stop()
-})
+)
 
 const END = 'event: end\ndata: null\n\n'
 
@@ -190,8 +176,7 @@ describe('a reader of a stream', () => {
 
 describe('an app with open streams', () => {
   itUnderBun('stops, which ends them without an event for the end', async () => {
-    const own = connectToService()
-    const app = newApp().use(gateway(own, { 'GET /quiet': { stream: 'quiet' } }))
+    const app = newApp().use(gateway(http.client, { 'GET /quiet': { stream: 'quiet' } }))
     const { url } = await listen(app)
     const reader = (await fetch(`${url}/quiet`)).body!.getReader()
     assert.equal(new TextDecoder().decode((await reader.read()).value), 'data: "first"\n\n')
@@ -200,6 +185,5 @@ describe('an app with open streams', () => {
     assert.equal((await reader.read()).done, true)
     await ended.happened
     await stopped
-    await own.close()
   })
 })

@@ -3,7 +3,7 @@
  * is called as it is. What is synchronous stays so: a promise appears only where a hook, a schema or the
  * handler makes one.
  */
-import { type IncomingMessage, isStream } from '@elysia-microservices/transport'
+import { ErrorAnswer, type IncomingMessage, isStream } from '@elysia-microservices/transport'
 import { isPromise } from '../promise.ts'
 import type { PatternParams } from '../router/handler-pattern.ts'
 import type { Check } from '../schema/check.ts'
@@ -20,6 +20,8 @@ export type CompiledHandler = (message: IncomingMessage, params?: PatternParams)
 /** A handler that is there only when its service starts. */
 export interface LateHandler {
   readonly current: (context: never) => unknown
+  /** Whether interceptors make a stream of every answer, of a single value too. */
+  readonly isIntercepted: boolean
 }
 
 /** All that decides how a handler is called. */
@@ -38,12 +40,13 @@ type Step = (context: MessageContext) => unknown
 export function compile(plan: Plan, environment: Environment): CompiledHandler {
   const { hooks, schema, hasParams } = plan
   const isBare = hooks.length === 0 && Object.keys(schema).length === 0 && !hasParams
-  const given = typeof plan.handler === 'function' ? plan.handler : plan.handler.current
+  const late = typeof plan.handler === 'function' ? undefined : plan.handler
+  const given = late === undefined ? plan.handler : late.current
   if (isBare && environment.isEmpty) return given as CompiledHandler
   const Context = environment.contextClass()
   const handler = given as HookFunction
   const before = stepsBefore(hooks, schema)
-  const after = stepAfter(hooks, schema, environment)
+  const after = stepAfter(hooks, schema, environment, late?.isIntercepted === true)
   const fail = failure(hooks, schema, environment)
 
   const answer = (early: unknown, context: MessageContext) => {
@@ -118,26 +121,33 @@ function runSteps(steps: readonly Step[], context: MessageContext, from: number)
   return undefined
 }
 
-/** What becomes of a result; `undefined` if nothing does. */
+/** What becomes of a result; `undefined` if nothing does. `afterHandle` gets a stream, or `byValue` its values. */
 function stepAfter(
   hooks: readonly Hook[],
   { response }: MessageSchema,
-  environment: Environment
+  environment: Environment,
+  byValue: boolean
 ): ((context: MessageContext, result: unknown) => unknown) | undefined {
   const afterHandle = functionsOf(hooks, 'afterHandle')
   const fail = failure(hooks, { ...(response && { response }) }, environment)
   if (afterHandle.length === 0 && response === undefined && fail === undefined) return undefined
   const check = response ?? ((value: unknown) => value)
+  const checkStream = (context: MessageContext, stream: object, checkValue: Check) =>
+    mapStream(stream, checkValue, fail && ((error) => fail(context, error)))
   const finish = (context: MessageContext, result: unknown) => {
     if (typeof result !== 'object' || result === null || !isStream(result)) return check(result)
-    if (response === undefined && fail === undefined) return result
-    return mapStream(result, check, fail && ((error) => fail(context, error)))
+    return response === undefined && fail === undefined ? result : checkStream(context, result, check)
   }
   if (afterHandle.length === 0) return finish
-  return (context, result) => {
+  const replace = (context: MessageContext, result: unknown) => {
     const replaced = runAfter(afterHandle, context, result, 0)
     return isPromise(replaced) ? replaced.then((value) => finish(context, value)) : finish(context, replaced)
   }
+  if (!byValue) return replace
+  return (context, result) =>
+    typeof result === 'object' && result !== null && isStream(result)
+      ? checkStream(context, result, (value) => replace(context, value))
+      : replace(context, result)
 }
 
 function runAfter(
@@ -190,7 +200,8 @@ function failure(
     throw toAnswer(error, errors)
   }
   return (context, error) => {
-    context.error = error
+    // What a filter of a controller made of an error is the error from then on.
+    context.error = error instanceof ErrorAnswer ? error.value : error
     context.code = codeOf(error, errors)
     try {
       const answer = next(context, error, 0)

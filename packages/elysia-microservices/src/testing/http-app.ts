@@ -62,15 +62,6 @@ export function ask(port: number, head: string, body = ''): net.Socket {
   return socket
 }
 
-/** Something that happens once, to be waited for. */
-export function happening<Value = void>() {
-  let happen: (value: Value) => void = () => {}
-  const happened = new Promise<Value>((resolve) => {
-    happen = resolve
-  })
-  return { happen, happened }
-}
-
 /** Status and body of an answer of JSON; `undefined` for no body. */
 export async function fetchJson(url: string, path: string, init?: RequestInit) {
   const response = await fetch(url + path, init)

@@ -27,3 +27,29 @@ export function listening(
   })
   return () => client
 }
+
+/** Lets a service listen while `use` asks it. */
+export async function asking(
+  service: object,
+  use: (client: UntypedClient) => Promise<void>,
+  protocol: 'nest' | 'rsocket' = 'rsocket'
+): Promise<void> {
+  const running = service as ReturnType<typeof newService>
+  await running.listen()
+  const client = connect({ host: '127.0.0.1', port: running.address!.port, protocol })
+  try {
+    await use(client)
+  } finally {
+    await client.close()
+    await running.stop()
+  }
+}
+
+/** Something that happens once, to be waited for. */
+export function happening<Value = void>() {
+  let happen: (value: Value) => void = () => {}
+  const happened = new Promise<Value>((resolve) => {
+    happen = resolve
+  })
+  return { happen, happened }
+}

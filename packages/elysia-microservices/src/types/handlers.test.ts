@@ -182,6 +182,77 @@ function guards() {
     .message('b', () => 1, { role: 'nobody' })
 }
 
+function macros() {
+  const service = newService().macro({
+    user: { resolve: ({ headers }) => ({ user: { name: headers['user'] ?? 'nobody' } }) },
+    role: (role: 'admin' | 'user') => ({
+      derive: () => ({ token: 'x' }),
+      resolve: [async () => ({ rights: [role] }), () => (role === 'user' ? new Error('no') : { level: 1 })],
+      beforeHandle: () => {}
+    }),
+    maybe: (wanted: boolean) => (wanted ? { resolve: () => ({ seen: true }) } : undefined),
+    either: (n: number) =>
+      n > 1 ? { resolve: () => ({ either: 1 }) } : { resolve: () => ({ either: 'a' }) },
+    anything: { resolve: () => JSON.parse('{}') },
+    listed: { data: t.Array(t.Number()), response: t.Number() }
+  })
+  service
+    .message('one', ({ user }) => expectTypeOf(user).toEqualTypeOf<{ name: string }>(), { user: true })
+    .message(
+      'several',
+      ({ user, rights, level, token, data }) => [
+        expectTypeOf(user.name).toEqualTypeOf<string>(),
+        expectTypeOf(rights).toEqualTypeOf<('admin' | 'user')[]>(),
+        expectTypeOf(level).toEqualTypeOf<number>(),
+        expectTypeOf(token).toEqualTypeOf<string>(),
+        expectTypeOf(data).toEqualTypeOf<string>()
+      ],
+      {
+        user: true,
+        role: 'admin',
+        data: t.String(),
+        beforeHandle: ({ user, level, data }) => {
+          expectTypeOf(user.name).toEqualTypeOf<string>()
+          expectTypeOf(level).toEqualTypeOf<number>()
+          expectTypeOf(data).toEqualTypeOf<string>()
+        },
+        error: [({ code, user }) => `${code} ${user.name}`]
+      }
+    )
+    .message('maybe', ({ seen }) => expectTypeOf(seen).toEqualTypeOf<boolean>(), { maybe: true })
+    .message(
+      'listed',
+      ({ data }) => (expectTypeOf(data).toEqualTypeOf<number[]>().valueOf() === true ? 1 : 2),
+      { listed: true }
+    )
+    // @ts-expect-error the macro's schema wants a number
+    .message('listed wrong', () => 'a', { listed: true })
+    .event('event', ({ user }) => expectTypeOf(user).toEqualTypeOf<{ name: string }>(), { user: true })
+    .message('either', ({ either }) => expectTypeOf(either).toEqualTypeOf<number | string>(), { either: 1 })
+    // @ts-expect-error nothing is known of what the macro adds
+    .message('anything', ({ whatever }) => whatever, { anything: true })
+    // @ts-expect-error switched off
+    .message('off', ({ user }) => user, { user: false })
+    // @ts-expect-error not used
+    .message('without', ({ user }) => user)
+    // @ts-expect-error there is no such macro
+    .message('misspelt', () => 1, { usr: true })
+    // @ts-expect-error not what the macro takes
+    .message('wrong value', () => 1, { user: 'yes' })
+  service
+    .guard({ user: true }, (group) => group.message('in', ({ user }) => user.name))
+    // @ts-expect-error outside of the group
+    .message('outside', ({ user }) => user)
+    .guard({ listed: true, user: true, beforeHandle: ({ user, data }) => void [user.name, data.length] })
+    .message('behind', ({ user, data }) => data.length + user.name.length)
+  newService()
+    .use(service.guard({ as: 'scoped', user: true }))
+    .message('above', ({ user }) => user.name)
+    // @ts-expect-error a macro of the service that is used, which this handler does not use
+    .message('above without', ({ level }) => level)
+    .message('macro from below', ({ level }) => level, { role: 'user' })
+}
+
 function hosts() {
   const app = new Elysia().decorate('db', { size: 1 }).state('visits', 0)
   microservice<typeof app>({ transport: 'tcp' }).message('x', ({ db, store }) => [
@@ -195,7 +266,7 @@ function hosts() {
 
 describe('the types in handlers', () => {
   it('are as the assertions of this file say, which compiles', () => {
-    for (const check of [schemas, responses, params, hooks, scopes, guards, hosts]) {
+    for (const check of [schemas, responses, params, hooks, scopes, guards, macros, hosts]) {
       expectTypeOf(check).toBeFunction()
     }
   })

@@ -2,17 +2,24 @@
 import type { RpcError, ValidationError } from '@elysia-microservices/transport'
 import type { ErrorClass } from '../hooks/known-errors.ts'
 import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
+import type { MacroFields, MacroValues, SchemasWith, UsedOptions } from './macro.ts'
 import type { Message } from './message.ts'
-import type { Empty, Extras, ScopeTypes } from './scope.ts'
+import type { Empty, EmptyScope, Extras, ScopeTypes } from './scope.ts'
 
 type MaybePromise<Value> = Value | Promise<Value>
 
 /** What a hook gets: the message with all that was added to it so far. */
-export type HookContext<Scope extends ScopeTypes, Data = undefined, Headers = undefined> = Message<
-  Checked<Data, Scope['schema']['data'], unknown>,
-  Checked<Headers, Scope['schema']['headers'], Message['headers']>
+export type HookContext<
+  Scope extends ScopeTypes,
+  Data = undefined,
+  Headers = undefined,
+  Used = Empty
+> = Message<
+  Checked<Data, SchemasWith<Scope['schema'], Scope['macros'], Used>['data'], unknown>,
+  Checked<Headers, SchemasWith<Scope['schema'], Scope['macros'], Used>['headers'], Message['headers']>
 > &
-  Extras<Scope>
+  Extras<Scope> &
+  MacroFields<Scope['macros'], Used>
 
 type Checked<Schema, Guard, None> = Schema extends AnySchema
   ? OutputOf<Schema>
@@ -40,12 +47,12 @@ export type ErrorsOf<Classes> = {
   readonly [Code in keyof Classes]: Classes[Code] extends ErrorClass<infer Failure> ? Failure : never
 }
 
-/** What a hook that returns `Result` adds to the context. */
-export type Added<Result> = [Exclude<Awaited<Result>, Error | undefined>] extends [
-  infer Fields extends object
-]
-  ? Fields
-  : Empty
+/** What a hook that returns `Result` adds to the context; of `any` nothing is known, and `any` must not spread. */
+export type Added<Result> = 0 extends 1 & Result
+  ? Empty
+  : [Exclude<Awaited<Result>, Error | undefined>] extends [infer Fields extends object]
+    ? Fields
+    : Empty
 
 /** What `derive` and `resolve` may return: fields for the context, an error, or nothing. */
 export type Addition = MaybePromise<object | undefined>
@@ -73,11 +80,23 @@ export interface Schemas<Data, Headers, Response> {
   readonly response?: Response
 }
 
-/** Options of a handler, a guard, a macro: schemas, hooks, and what macros add. */
-export type HandlerOptions<Scope extends ScopeTypes, Data, Headers, Response> = Schemas<
+/** Options of a handler, a guard: schemas, hooks, and what macros add. */
+export type HandlerOptions<Scope extends ScopeTypes, Data, Headers, Response, Used = Empty> = Schemas<
   Data,
   Headers,
   Response
 > &
-  LocalHooks<HookContext<Scope, Data, Headers>, Scope> &
-  Scope['macros']
+  LocalHooks<HookContext<Scope, Data, Headers, Used>, Scope> &
+  MacroValues<Scope['macros']> &
+  UsedOptions<Used, OptionName | keyof Scope['macros']>
+
+/** Options of the handler of an event, which has no answer. */
+export type EventOptions<Scope extends ScopeTypes, Data, Headers, Used> = HandlerOptions<
+  Scope,
+  Data,
+  Headers,
+  undefined,
+  Used
+> & { readonly response?: never }
+
+type OptionName = keyof Schemas<unknown, unknown, unknown> | keyof LocalHooks<unknown, EmptyScope> | 'as'

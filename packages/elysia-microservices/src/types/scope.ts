@@ -51,17 +51,6 @@ export type With<Scope extends ScopeTypes, Part extends keyof ScopeTypes, Added>
   readonly [Key in keyof ScopeTypes]: Key extends Part ? Scope[Key] & Added : Scope[Key]
 }
 
-/** A scope with the schemas of a guard; they replace those of guards before. */
-export type WithSchemas<Scope extends ScopeTypes, Data, Headers, Response> = {
-  readonly [Key in keyof ScopeTypes]: Key extends 'schema'
-    ? {
-        readonly data: Or<Data, Scope['schema']['data']>
-        readonly headers: Or<Headers, Scope['schema']['headers']>
-        readonly response: Or<Response, Scope['schema']['response']>
-      }
-    : Scope[Key]
-}
-
 /** The schema if there is one, else the other. */
 export type Or<Schema, Other> = Schema extends AnySchema ? Schema : Other
 

@@ -1,6 +1,7 @@
 /** The types a service carries: which patterns it answers, with what data and what values. */
 import type { Observable } from 'rxjs'
 import type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
+import type { MacroFields, SchemasWith } from './macro.ts'
 import type { Message } from './message.ts'
 import type { ParamsContext, Prefixed } from './pattern.ts'
 import type { Empty, Extras, SchemaTypes, ScopeTypes } from './scope.ts'
@@ -66,16 +67,22 @@ interface Sides<Schema> {
 }
 
 /** What a handler gets. */
-export type HandlerContext<Scope extends ScopeTypes, Given, Data, Headers, Annotated> = Message<
-  Chosen<Data, Scope['schema']['data'], Annotated, 'output'>,
-  Chosen<Headers, Scope['schema']['headers'], Message['headers'], 'output'>
+export type HandlerContext<Scope extends ScopeTypes, Given, Data, Headers, Annotated, Used> = Message<
+  Chosen<Data, SchemasWith<Scope['schema'], Scope['macros'], Used>['data'], Annotated, 'output'>,
+  Chosen<
+    Headers,
+    SchemasWith<Scope['schema'], Scope['macros'], Used>['headers'],
+    Message['headers'],
+    'output'
+  >
 > &
   ParamsContext<Given> &
-  Extras<Scope>
+  Extras<Scope> &
+  MacroFields<Scope['macros'], Used>
 
 /** What a handler may return: with a schema of the response, values that fit it. */
-export type Returned<Scope extends ScopeTypes, Response> =
-  Chosen<Response, Scope['schema']['response'], unknown, 'returned'> extends infer Value
+export type Returned<Guard extends SchemaTypes, Response> =
+  Chosen<Response, Guard['response'], unknown, 'returned'> extends infer Value
     ? unknown extends Value
       ? unknown
       : Loose<Value> | AnyStream<Loose<Value>> | Promise<Loose<Value> | AnyStream<Loose<Value>>>

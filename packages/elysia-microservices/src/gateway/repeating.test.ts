@@ -1,0 +1,115 @@
+/** What a gateway's calls say about being made again, about which server is asked, and within what time. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { connect, type UntypedClient } from '../client/index.ts'
+import { microservice } from '../index.ts'
+import { behindGateway } from '../testing/behind-gateway.ts'
+import { fetchJson, type Listening, listen, newApp } from '../testing/http-app.ts'
+import { newService } from '../testing/service.ts'
+import { callOptions, gateway } from './index.ts'
+
+const silent = { error() {}, warn() {} }
+let calls = 0
+
+/** Whatever it is asked, its connection is cut off, so that nobody knows whether it was done. */
+const fragile = microservice({
+  ...{ transport: 'tcp', host: '127.0.0.1', port: 0, logger: silent },
+  chaos: { seed: 1, rules: [{ pattern: 'count', probability: 1, drop: true }] }
+})
+  .message('count', () => ++calls)
+  .message('deadline', ({ deadline }) => deadline)
+
+const http = behindGateway(
+  fragile,
+  (client) =>
+    gateway(
+      client,
+      {
+        'GET /count': 'count',
+        'HEAD /count': 'count',
+        'POST /count': 'count',
+        'DELETE /count': 'count',
+        'GET /once': { pattern: 'count', idempotent: false },
+        'PUT /twice': { pattern: 'count', idempotent: true },
+        'GET /deadline': {
+          pattern: 'deadline',
+          within: ({ query }) =>
+            query['left'] === undefined ? undefined : { remaining: Number(query['left']) }
+        }
+      },
+      { logger: silent, timeout: 5_000 }
+    ),
+  { reconnect: { minDelay: 1, maxDelay: 1 } }
+)
+
+describe('a call of a gateway whose connection is lost', () => {
+  for (const [method, path, isRepeated] of [
+    ['GET', '/count', true],
+    ['HEAD', '/count', true],
+    ['POST', '/count', false],
+    ['DELETE', '/count', false],
+    ['GET', '/once', false],
+    ['PUT', '/twice', true]
+  ] as const) {
+    it(`is ${isRepeated ? '' : 'not '}made again: ${method} ${path}`, async () => {
+      calls = 0
+      const { status } = await fetch(http.url + path, { method })
+      assert.deepEqual([status, calls], [502, isRepeated ? 3 : 1])
+    })
+  }
+
+  it('may be made again by hand as the route may', () => {
+    const options = (method: string) => callOptions({ request: new Request('http://localhost/', { method }) })
+    assert.equal(options('GET').idempotent, true)
+    assert.equal(options('PATCH').idempotent, false)
+  })
+})
+
+describe('a call of a gateway within something else', () => {
+  it('has what is left of its time, if that is less', async () => {
+    assert.equal((await fetchJson(http.url, '/deadline')).body, 5_000)
+    assert.equal((await fetchJson(http.url, '/deadline?left=300')).body, 300)
+    assert.equal((await fetchJson(http.url, '/deadline?left=9000')).body, 5_000)
+    assert.equal((await fetchJson(http.url, '/deadline?left=0')).status, 504)
+  })
+})
+
+describe('a sticky key', () => {
+  const named = (name: string) => newService().message('name', () => name)
+  const services = [named('first'), named('second')]
+  const users = Array.from({ length: 64 }, (_, index) => `user ${index}`)
+  const namesOf = async (path: string, users: readonly string[]) => {
+    const asked = users.map((user) => fetchJson(app.url, path, { headers: { 'x-user': user } }))
+    return new Set((await Promise.all(asked)).map(({ body }) => body))
+  }
+  let client: UntypedClient
+  let app: Listening
+  before(async () => {
+    for (const service of services) await service.listen()
+    client = connect({ endpoints: services.map(({ address }) => `127.0.0.1:${address!.port}`) })
+    const stickyKey = ({ headers }: { headers: Readonly<Record<string, string | undefined>> }) =>
+      headers['x-user']
+    const routes = gateway(
+      client,
+      { 'GET /name': 'name', 'GET /fixed': { pattern: 'name', stickyKey: 'always the same' } },
+      { stickyKey }
+    )
+    app = await listen(newApp().use(routes))
+    // The client connects to one after the other: until both are there, one has to do.
+    while ((await namesOf('/name', users)).size < services.length);
+  })
+  after(async () => {
+    await app.stop()
+    await client.close()
+    for (const service of services) await service.stop()
+  })
+
+  it('made of the request sends all requests of one user to one server', async () => {
+    assert.equal((await namesOf('/name', users)).size, 2)
+    for (const user of users.slice(0, 4)) assert.equal((await namesOf('/name', Array(8).fill(user))).size, 1)
+  })
+
+  it('of a route sends all its requests to one server', async () => {
+    assert.equal((await namesOf('/fixed', ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'])).size, 1)
+  })
+})

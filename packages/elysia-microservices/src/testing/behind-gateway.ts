@@ -1,0 +1,43 @@
+/** A service behind HTTP, for the tests of one file. */
+import { after, before } from 'node:test'
+import type { AnyElysia } from 'elysia'
+import { type ClientOf, type ConnectOptions, connect } from '../client/index.ts'
+import { type Listening, listen, newApp } from './http-app.ts'
+import type { newService } from './service.ts'
+
+/** Where the app listens, and the client that it uses, once the tests run. */
+export interface Served<Service> extends Pick<Listening, 'url' | 'port'> {
+  readonly client: ClientOf<Service>
+}
+
+/** Starts a service and an app with what `plugin` makes of its client, before the tests; stops them after. */
+export function behindGateway<Service extends object>(
+  service: Service,
+  plugin: (client: ClientOf<Service>) => AnyElysia,
+  options: ConnectOptions = {}
+): Served<Service> {
+  const running = service as never as ReturnType<typeof newService>
+  let client: ClientOf<Service>
+  let http: Listening
+  before(async () => {
+    await running.listen()
+    client = connect<Service>({ host: '127.0.0.1', port: running.address!.port, ...options })
+    http = await listen(newApp().use(plugin(client)))
+  })
+  after(async () => {
+    await http.stop()
+    await client.close()
+    await running.stop()
+  })
+  return {
+    get url() {
+      return http.url
+    },
+    get port() {
+      return http.port
+    },
+    get client() {
+      return client
+    }
+  }
+}
