@@ -1,9 +1,9 @@
 /** Connections that end in the middle of a frame, at every byte: the client's, as it sends, and the server's, as it answers. */
-import { connect, type ConnectOptions, RpcError } from 'elysia-microservices/client'
+import { type ConnectOptions, connect, RpcError } from 'elysia-microservices/client'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { type FrameInContext, nestFrames, rsocketFrames } from './frames.ts'
+import { type Cut, Link } from './link.ts'
 import { type Figures, type ServerProcess, withServer } from './process.ts'
-import { type Cut, Proxy } from './proxy.ts'
 import { randomFrom, sample } from './random.ts'
 import { RawPeer } from './raw-peer.ts'
 import { HonestClient, Tally } from './tally.ts'
@@ -45,7 +45,12 @@ async function frames(protocol: 'nest' | 'rsocket', circumstances: Circumstances
   })
 }
 
-async function cutFrame(port: number, { before, frame }: FrameInContext, offset: number, reset: boolean): Promise<void> {
+async function cutFrame(
+  port: number,
+  { before, frame }: FrameInContext,
+  offset: number,
+  reset: boolean
+): Promise<void> {
   const peer = await RawPeer.connect(port)
   await peer.sent(Buffer.concat([before, frame.subarray(0, offset)]))
   peer.close(reset ? 'rst' : 'fin')
@@ -59,28 +64,29 @@ async function conversations(
   circumstances: Circumstances
 ): Promise<Row[]> {
   return withServer('ours', serverOptions, async (server) => {
-    const proxy = await Proxy.start(server.port)
+    const link = await Link.start(server.port)
     try {
-      await converse({ ...options, port: proxy.port }, new Tally(), 'uncut')
-      const said = { ...proxy.said }
+      await converse({ ...options, port: link.port }, new Tally(), 'uncut')
+      const said = { ...link.said }
       const rows: Row[] = []
       for (const of of ['client', 'server'] as const) {
         const all = Array.from({ length: said[of] + 1 }, (_, after) => after)
-        const chosen = circumstances.length === 'long' ? all : sample(all, SHORT.conversations, randomFrom(SEED))
+        const chosen =
+          circumstances.length === 'long' ? all : sample(all, SHORT.conversations, randomFrom(SEED))
         const tally = new Tally()
-        proxy.cut = 0
+        link.cut = 0
         for (const after of chosen) {
           circumstances.progress(`${name}: ${of} cut after ${after} of ${said[of]} bytes`)
-          await cutConversation(proxy, options, { of, after, how: after % 2 === 0 ? 'fin' : 'rst' }, tally)
+          await cutConversation(link, options, { of, after, how: after % 2 === 0 ? 'fin' : 'rst' }, tally)
         }
         const { broken, figures } = await leaks(server, 0)
         // A server that has all of SETUP knows the connection: nothing may be lost when it is resumed.
         const mustSucceed = options.resume !== undefined && of === 'server'
-        const whole = proxy.cut === 0 ? ['no connection was cut'] : []
+        const whole = link.cut === 0 ? ['no connection was cut'] : []
         rows.push({
           scenario: `${of} cut as it ${of === 'client' ? 'sends' : 'answers'}, ${name}, at ${chosen.length} of ${all.length} offsets`,
           server: 'ours',
-          faults: proxy.cut,
+          faults: link.cut,
           ...tally.columns,
           doubled: figures.doubled ?? 0,
           peakRssMb: figures.peakRssMb,
@@ -92,16 +98,16 @@ async function conversations(
       }
       return rows
     } finally {
-      await proxy.stop()
+      await link.stop()
     }
   })
 }
 
-async function cutConversation(proxy: Proxy, options: ConnectOptions, cut: Cut, tally: Tally): Promise<void> {
+async function cutConversation(link: Link, options: ConnectOptions, cut: Cut, tally: Tally): Promise<void> {
   // A client that resumes has its second connection cut too: in the middle of resuming.
-  proxy.cuts = options.resume === undefined ? [cut] : [cut, { ...cut, after: cut.after % 40 }]
-  await converse({ ...options, port: proxy.port }, tally, `${cut.of} ${cut.after}`)
-  proxy.cuts = []
+  link.cuts = options.resume === undefined ? [cut] : [cut, { ...cut, after: cut.after % 40 }]
+  await converse({ ...options, port: link.port }, tally, `${cut.of} ${cut.after}`)
+  link.cuts = []
 }
 
 /** All kinds of calls at the same time over one connection. */
@@ -150,7 +156,10 @@ async function leaks(server: ServerProcess, honest: number): Promise<{ broken: s
   const figures = await server.until(clean, FORGETS)
   const { connections, streams, running } = figures
   const left = `${connections - honest} connections, ${streams} streams and ${running} handlers`
-  return { figures, broken: clean(figures) ? [] : [`the server still has ${left} ${FORGETS} ms after the last cut`] }
+  return {
+    figures,
+    broken: clean(figures) ? [] : [`the server still has ${left} ${FORGETS} ms after the last cut`]
+  }
 }
 
 function doubled({ doubled = 0 }: Figures): string[] {

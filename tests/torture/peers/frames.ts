@@ -133,10 +133,18 @@ export function rsocketFrames(): FrameInContext[] {
     ...requests,
     { name: 'KEEPALIVE', before: open, frame: own(Type.KEEPALIVE, Flag.FOLLOWS, position, 'with data') },
     { name: 'LEASE', before: open, frame: own(Type.LEASE, 0, uint(4, 1000), uint(4, 5)) },
-    { name: 'METADATA_PUSH', before: open, frame: own(Type.METADATA_PUSH, Flag.METADATA, headers({ k: 'v' })) },
+    {
+      name: 'METADATA_PUSH',
+      before: open,
+      frame: own(Type.METADATA_PUSH, Flag.METADATA, headers({ k: 'v' }))
+    },
     { name: 'RESUME_OK', before: open, frame: own(Type.RESUME_OK, 0, position) },
     { name: 'EXT', before: open, frame: own(Type.EXT, Flag.IGNORE, uint(4, 1), 'an extension') },
-    { name: 'ERROR of the connection', before: streaming, frame: own(Type.ERROR, 0, uint(4, 0x101), 'enough') },
+    {
+      name: 'ERROR of the connection',
+      before: streaming,
+      frame: own(Type.ERROR, 0, uint(4, 0x101), 'enough')
+    },
     { name: 'REQUEST_N', before: streaming, frame: asked(Type.REQUEST_N, 0, uint(4, 100)) },
     { name: 'CANCEL', before: streaming, frame: asked(Type.CANCEL, 0) },
     { name: 'PAYLOAD', before: summing, frame: asked(Type.PAYLOAD, Flag.NEXT, '5') },

@@ -1,6 +1,6 @@
 /** A thousand peers that connect and are silent, stop half-way, send a byte now and then, or never read. */
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
-import { call, frame, nestRequest, setup, Type } from './frames.ts'
+import { call, nestRequest, setup, Type } from './frames.ts'
 import { type ServerProcess, withServer } from './process.ts'
 import { RawPeer } from './raw-peer.ts'
 import { HonestClient } from './tally.ts'
@@ -29,14 +29,15 @@ interface Kind {
   readonly name: string
   readonly endedBy: string | undefined
   /** Does the next part of it, some of them over and over. */
-  act(peer: RawPeer, round: number): void
+  act(peer: RawPeer, round: number, index: number): void
 }
 
 const first = (bytes: Buffer) => (peer: RawPeer, round: number) => {
   if (round === 0) peer.send(bytes)
 }
 
-function kinds(protocol: Protocol): Kind[] {
+/** @param interval milliseconds from one byte to the next, of those that drip */
+function kinds(protocol: Protocol, interval: number): Kind[] {
   const open = protocol === 'nest' ? Buffer.alloc(0) : setup()
   const big = (size: number, id: number) =>
     protocol === 'nest'
@@ -53,10 +54,10 @@ function kinds(protocol: Protocol): Kind[] {
       act: first(half)
     },
     {
-      name: 'a byte per second',
+      name: 'drips',
       // On Nest's wire each byte is progress; one such peer costs a connection and its few bytes.
       endedBy: protocol === 'nest' ? undefined : 'handshakeTimeout',
-      act: (peer, round) => round === 0 && peer.drip(dripped, 1_000)
+      act: (peer, round) => round === 0 && peer.drip(dripped, interval)
     },
     {
       name: 'never reads one huge answer',
@@ -72,11 +73,13 @@ function kinds(protocol: Protocol): Kind[] {
       }
     },
     {
-      name: 'never reads, asks enough and is silent',
+      name: 'never reads, stops asking',
+      // Or incompleteMessageTimeout, for those whose last questions are not answered any more.
       endedBy: 'idleTimeout',
-      act: (peer, round) => {
-        // What the system takes is not the server's; some hundred answers more than that wait in it.
-        if (round === 0) peer.send(Buffer.concat([open, ...many.map((n) => big(ANSWER * 12, n))]))
+      act: (peer, round, index) => {
+        // The system takes some megabytes: one of them stops when a little more waits in the server.
+        const questions = round > 20 + (index % 61) ? [] : [big(ANSWER, round)]
+        peer.send(Buffer.concat([...(round === 0 ? [open] : []), ...questions]))
       }
     }
   ]
@@ -93,7 +96,7 @@ async function attack(
     const honest = new HonestClient(target.port, protocol)
     await honest.answered(200)
     const before = await target.figures()
-    const all = kinds(protocol)
+    const all = kinds(protocol, length === 'long' ? 1_000 : 200)
     const peers = (await RawPeer.connectMany(target.port, count)).map((peer, n) => ({
       peer,
       kind: all[n % all.length] as Kind
@@ -119,7 +122,9 @@ async function attack(
     const broken = [
       ...tally.broken(true),
       ...(left > 0 ? [`${left} connections were not closed by the limits: ${still.join(', ')}`] : []),
-      ...(peak.peakRssMb > rssLimitMb ? [`the server held ${peak.peakRssMb} MB, its limits allow ${rssLimitMb} MB`] : [])
+      ...(peak.peakRssMb > rssLimitMb
+        ? [`the server held ${peak.peakRssMb} MB, its limits allow ${rssLimitMb} MB`]
+        : [])
     ]
     return {
       scenario: `${count} half-open peers (${all.map(({ name }) => name).join('; ')}), ${protocol === 'nest' ? "Nest's wire" : 'RSocket'}`,
@@ -146,7 +151,7 @@ async function ask(
     progress(`round ${round + 1} of ${ROUNDS}, ${rssMb} MB`)
     // The peers of a round one after the other, so that memory is seen to grow.
     for (const [index, { peer, kind }] of peers.entries()) {
-      kind.act(peer, round)
+      kind.act(peer, round, index)
       if (index % 50 === 49) await new Promise((resolve) => setImmediate(resolve))
     }
   }

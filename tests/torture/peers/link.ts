@@ -10,7 +10,7 @@ export interface Cut {
 }
 
 /** Passes bytes on between a port of its own and another. */
-export class Proxy {
+export class Link {
   /** Milliseconds a chunk takes, as it comes. */
   delay: () => number = () => 0
   /** Where the next connections are cut, one each; those behind are not. */
@@ -30,11 +30,11 @@ export class Proxy {
     this.#server = net.createServer({ noDelay: true }, (socket) => this.#join(socket))
   }
 
-  static async start(target: number): Promise<Proxy> {
-    const proxy = new Proxy(target)
-    proxy.#server.listen(0, '127.0.0.1')
-    await once(proxy.#server, 'listening')
-    return proxy
+  static async start(target: number): Promise<Link> {
+    const link = new Link(target)
+    link.#server.listen(0, '127.0.0.1')
+    await once(link.#server, 'listening')
+    return link
   }
 
   get port(): number {

@@ -4,8 +4,7 @@ import type { Server } from 'node:net'
 import { createInterface } from 'node:readline'
 import { Controller, type LoggerService, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { type MicroserviceOptions, Transport } from '@nestjs/microservices'
-import { EventPattern, MessagePattern } from '@nestjs/microservices'
+import { EventPattern, MessagePattern, type MicroserviceOptions, Transport } from '@nestjs/microservices'
 import { freePort } from '../../conformance/harness/servers.ts'
 import { memory } from './memory.ts'
 
@@ -28,7 +27,7 @@ class Answers {
   }
 
   @EventPattern('note')
-  note(): void {}
+  note(_data: unknown): void {}
 }
 
 @Module({ controllers: [Answers] })

@@ -120,7 +120,8 @@ export async function run<Result>(
   const killer = setTimeout(() => child.kill('SIGKILL'), patience)
   const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
   clearTimeout(killer)
-  if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code ?? signal}: ${complaints.slice(-2000)}`)
+  if (code !== 0)
+    throw new Error(`${args.join(' ')} ended with ${code ?? signal}: ${complaints.slice(-2000)}`)
   return JSON.parse(printed.trim().split('\n').at(-1) ?? '') as Result
 }
 
@@ -132,7 +133,10 @@ export async function within<Value>(
 ): Promise<Value> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} has not come within ${milliseconds} ms`)), milliseconds)
+    timer = setTimeout(
+      () => reject(new Error(`${what} has not come within ${milliseconds} ms`)),
+      milliseconds
+    )
   })
   try {
     return await Promise.race([work(), late])

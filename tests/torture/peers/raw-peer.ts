@@ -58,7 +58,10 @@ export class RawPeer {
   /** Sends a byte each interval, of bytes that never end. */
   drip(bytes: Uint8Array, interval: number): void {
     let at = 0
-    this.#drip = setInterval(() => this.send(bytes.subarray(at % bytes.length, (at++ % bytes.length) + 1)), interval)
+    this.#drip = setInterval(
+      () => this.send(bytes.subarray(at % bytes.length, (at++ % bytes.length) + 1)),
+      interval
+    )
   }
 
   /** Reads what comes from now on, and so learns whether it was closed. */

@@ -71,7 +71,10 @@ export class Tally {
       deepStrictEqual(value, expected)
       return 'succeeded'
     } catch {
-      this.#note('wrong', `${JSON.stringify(value)?.slice(0, 80)} for ${JSON.stringify(expected)?.slice(0, 80)}`)
+      this.#note(
+        'wrong',
+        `${JSON.stringify(value)?.slice(0, 80)} for ${JSON.stringify(expected)?.slice(0, 80)}`
+      )
       return 'lost'
     }
   }
@@ -92,7 +95,14 @@ export class HonestClient {
 
   constructor(port: number, protocol: 'nest' | 'rsocket') {
     // Long timeouts: the machine may be busy. No retries: each request is one.
-    this.client = connect({ protocol, host: '127.0.0.1', port, retry: false, reconnect: false, timeout: 20_000 })
+    this.client = connect({
+      protocol,
+      host: '127.0.0.1',
+      port,
+      retry: false,
+      reconnect: false,
+      timeout: 20_000
+    })
     this.#done = Promise.all([this.#ask('echo'), this.#ask('later')]).then(() => {})
   }
 
