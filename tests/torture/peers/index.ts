@@ -1,6 +1,9 @@
 /** The scenarios of hostile peers, in the order of their table. */
 import type { Scenario } from '../scenario.ts'
+import { churn } from './churn.ts'
+import { clock } from './clock.ts'
 import { cuts } from './cuts.ts'
 import { halfOpen } from './half-open.ts'
+import { oversized } from './oversized.ts'
 
-export const SCENARIOS: readonly Scenario[] = [cuts, halfOpen]
+export const SCENARIOS: readonly Scenario[] = [cuts, halfOpen, oversized, churn, clock]
