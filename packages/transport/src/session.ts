@@ -232,8 +232,11 @@ export class Session implements SocketListener, Output, Connection {
     this.#finish()
   }
 
-  /** Ends the connection at once; what is not sent is lost. */
-  destroy(): void {
+  destroy(reason?: Error): void {
+    if (reason !== undefined && !this.#ending) {
+      this.#log(reason)
+      this.flush()
+    }
     this.#ending = true
     this.#socket.destroy()
   }

@@ -162,6 +162,18 @@ export abstract class FrameHandler implements ProtocolConnection {
     this.output?.end(error)
   }
 
+  /**
+   * Nothing has come from the peer for too long. Nobody waits for it to close: it may be behind a link that is
+   * gone. What can be resumed is, by another socket.
+   */
+  protected lose(error: Error): void {
+    if (this.resumption === undefined) {
+      writeError(this.bytes, 0, ErrorCode.CONNECTION_ERROR, error.message)
+      this.ended = true
+    }
+    this.output?.destroy(error)
+  }
+
   #mayHandle(): boolean {
     return this.output?.blocked !== true && this.mayHandle()
   }
