@@ -4,6 +4,7 @@ import { churn } from './churn.ts'
 import { clock } from './clock.ts'
 import { cuts } from './cuts.ts'
 import { halfOpen } from './half-open.ts'
+import { links } from './links.ts'
 import { oversized } from './oversized.ts'
 
-export const SCENARIOS: readonly Scenario[] = [cuts, halfOpen, oversized, churn, clock]
+export const SCENARIOS: readonly Scenario[] = [cuts, halfOpen, oversized, churn, clock, links]

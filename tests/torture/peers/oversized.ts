@@ -110,9 +110,11 @@ async function attack(
     }
     const mayStay = (shape: Shape) => shape.answered !== undefined
     const wait = server === 'ours' ? PATIENCE : 3 * LIMITS.incompleteMessageTimeout
+    const began = performance.now()
     const stillOpen = () => peers.filter(({ peer, shape }) => !peer.closed && !mayStay(shape))
     const after = await target.until(() => stillOpen().length === 0, wait)
     const open = stillOpen()
+    const waited = Math.round(performance.now() - began)
     const unanswered = peers.filter(
       ({ peer, shape }) => shape.answered && !peer.received.includes(shape.answered)
     )
@@ -135,7 +137,7 @@ async function attack(
       ...tally.columns,
       peakRssMb: after.peakRssMb,
       rssLimitMb,
-      remark: `${sending}${open.length} still connected after ${wait / 1000} s${names === '' ? '' : ` (${names})`}; limit: ${before.rssMb} MB before, ${PER_PEER_MB} MB a connection (maxBufferSize 1 MiB), ${SLACK_MB} MB of garbage`,
+      remark: `${sending}${open.length} still connected after ${waited} ms${names === '' ? '' : ` (${names})`}; limit: ${before.rssMb} MB before, ${PER_PEER_MB} MB a connection (maxBufferSize 1 MiB), ${SLACK_MB} MB of garbage`,
       broken: server === 'nest' ? [] : broken
     }
   })
