@@ -6,7 +6,7 @@ import { type Cut, Link } from './link.ts'
 import { type Figures, type ServerProcess, withServer } from './process.ts'
 import { randomFrom, sample } from './random.ts'
 import { RawPeer } from './raw-peer.ts'
-import { HonestClient, Tally } from './tally.ts'
+import { HonestClient, SILENT, Tally } from './tally.ts'
 
 const SEED = 20_261_122
 /** Offsets tried in a short run, of each list. */
@@ -112,7 +112,14 @@ async function cutConversation(link: Link, options: ConnectOptions, cut: Cut, ta
 
 /** All kinds of calls at the same time over one connection. */
 async function converse(options: ConnectOptions, tally: Tally, key: string): Promise<void> {
-  const client = connect({ host: '127.0.0.1', timeout: 20_000, retry: false, reconnect: false, ...options })
+  const client = connect({
+    host: '127.0.0.1',
+    logger: SILENT,
+    timeout: 20_000,
+    retry: false,
+    reconnect: false,
+    ...options
+  })
   const text = 'an answer of some length, so that it has to be cut into fragments: aé€😀'.repeat(2)
   const refused = async () => {
     await client.request('fail').catch((error: unknown) => {

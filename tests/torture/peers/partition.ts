@@ -2,7 +2,7 @@
 import { ConnectionError, connect } from 'elysia-microservices/client'
 import type { Row } from '../scenario.ts'
 import type { ServerProcess } from './process.ts'
-import { Tally } from './tally.ts'
+import { SILENT, Tally } from './tally.ts'
 
 /** Milliseconds beside its lifetime in which a client must notice a partition: the machine may be busy. */
 const SLACK = 10_000
@@ -34,6 +34,7 @@ export async function partitions(
   const client = connect({
     host: '127.0.0.1',
     port: link.port,
+    logger: SILENT,
     keepaliveInterval: Math.round(lifetime / 5),
     keepaliveLifetime: lifetime,
     // Calls are ended by the partition or not at all, and made once.

@@ -49,10 +49,14 @@ export class RawPeer {
   /** Sends, and waits until the system has it all or the connection is closed. */
   async sent(bytes: Uint8Array): Promise<void> {
     if (this.closed) return
-    await new Promise<void>((resolve) => {
-      this.socket.once('close', () => resolve())
-      this.socket.write(bytes, () => resolve())
+    let written!: () => void
+    const done = new Promise<void>((resolve) => {
+      written = resolve
     })
+    this.socket.once('close', written)
+    this.socket.write(bytes, written)
+    await done
+    this.socket.off('close', written)
   }
 
   /** Sends a byte each interval, of bytes that never end. */

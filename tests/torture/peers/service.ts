@@ -5,6 +5,7 @@
 import { createInterface } from 'node:readline'
 import { type Message, microservice, RpcError } from 'elysia-microservices'
 import { memory } from './memory.ts'
+import './strict.ts'
 
 /** Handlers that have begun and not ended. */
 let running = 0

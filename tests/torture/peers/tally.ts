@@ -1,10 +1,23 @@
 /** Counts what becomes of requests, and keeps honest clients asking. */
 import { deepStrictEqual } from 'node:assert'
+import type { Logger } from 'elysia-microservices'
 import { connect, MicroserviceError, type UntypedClient } from 'elysia-microservices/client'
 import type { Row } from '../scenario.ts'
 
 /** Milliseconds after which a call that has not settled hangs: far beyond every timeout of the scenarios. */
 const HANGS = 60_000
+
+/** For clients of which it is known that they lose their connections. */
+export const SILENT: Logger = { error() {}, warn() {} }
+
+/** Expected of a call that may give any value. */
+export const ANYTHING = Symbol('anything')
+
+/** What became of calls, in the words of a row. */
+export interface Report {
+  readonly columns: Pick<Row, 'requests' | 'succeeded' | 'failed' | 'lost' | 'hung' | 'doubled'>
+  readonly broken: readonly string[]
+}
 
 /** What became of a call. */
 export type Outcome = 'succeeded' | 'failed' | 'lost' | 'hung'
@@ -31,8 +44,12 @@ export class Tally {
   }
 
   /** The columns of a row. */
-  get columns(): Pick<Row, 'requests' | 'succeeded' | 'failed' | 'lost' | 'hung' | 'doubled'> {
+  get columns(): Report['columns'] {
     return { requests: this.requests, ...this.counts, doubled: 0 }
+  }
+
+  report(mustSucceed: boolean): Report {
+    return { columns: this.columns, broken: this.broken(mustSucceed) }
   }
 
   /** What was broken, if every call had to settle, and to succeed. */
@@ -67,6 +84,7 @@ export class Tally {
       this.#note(typed ? error.name : 'untyped', String(error))
       return typed ? 'failed' : 'lost'
     }
+    if (expected === ANYTHING) return 'succeeded'
     try {
       deepStrictEqual(value, expected)
       return 'succeeded'

@@ -266,6 +266,7 @@ describe('Resuming Operation', () => {
   it('takes the place of a socket over which the server is not heard any more', () => {
     const client = rsocketClient({ resume: RESUME, keepaliveInterval: 100, keepaliveLifetime: 200 })
     const call = outcomeOf(client.connection.caller.request('a', 1))
+    client.output.sent()
     // An ERROR would end the connection for good.
     assert.ok(client.after(200).every((text) => text.startsWith('KEEPALIVE')))
     assert.equal(client.output.destroyed, true)
