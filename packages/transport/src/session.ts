@@ -58,6 +58,8 @@ export class Session implements SocketListener, Output, Connection {
   #streamed = 0
   /** Something has come or gone since `takeActivity` asked. */
   #active = true
+  /** What was unsent when it asked. */
+  #unsentAsked = 0
   #watch: ReturnType<typeof setTimeout> | undefined
   #progressAt = 0
   #unsentSeen = 0
@@ -206,12 +208,15 @@ export class Session implements SocketListener, Output, Connection {
   // ── the end ──────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Whether something has come or gone since this was last asked, or is under way: requests, what is unsent, a
-   * message that is not complete.
+   * Whether something has come or gone since this was last asked, or is under way: requests, a message that is
+   * not complete. What is under way for a peer that takes nothing of what is unsent does not count: it may stay
+   * so for ever.
    */
   takeActivity(): boolean {
-    const active = this.#active || !this.#isIdle() || this.unsent > 0
+    const { unsent } = this
+    const active = this.#active || unsent < this.#unsentAsked || (unsent === 0 && !this.#isIdle())
     this.#active = false
+    this.#unsentAsked = unsent
     return active
   }
 
@@ -234,8 +239,11 @@ export class Session implements SocketListener, Output, Connection {
     this.#finish()
   }
 
-  /** Ends the connection at once; what is not sent is lost. */
-  destroy(): void {
+  destroy(reason?: Error): void {
+    if (reason !== undefined && !this.#ending) {
+      this.#log(reason)
+      this.flush()
+    }
     this.#ending = true
     this.#socket.destroy()
   }

@@ -140,7 +140,7 @@ export const startOurs: StartServer = async (controllers, limits = {}, globals =
 }
 
 /** A port nobody listens on: Nest does not say which one it got. */
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = net.createServer()
     server.once('error', reject)

@@ -87,8 +87,10 @@ export interface Output {
    * with, and leaves at once (unless within a turn that reads).
    */
   lone(): void
-  /** Logs why, writes what is queued and ends the connection. */
+  /** Logs why, writes what is queued and ends the connection, for which the peer is given some time. */
   end(reason?: Error): void
+  /** The same at once, without waiting for the peer; what the system does not take is lost. */
+  destroy(reason?: Error): void
   /** What is queued and has not reached the kernel: bytes, or characters not yet made bytes. */
   readonly unsent: number
   /** The peer does not take what was written: start no new work until `resume`. */

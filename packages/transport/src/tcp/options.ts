@@ -24,8 +24,8 @@ export interface TcpOptions extends SecurityOptions {
   /** Port. Default: 4000 (Nest's is 3000, which is where HTTP servers listen). A server takes 0 for any. */
   readonly port?: number | undefined
   /**
-   * What may be received and wait to be handled: UTF-16 code units on Nest's wire, bytes on RSocket's.
-   * Default: 134,217,728, as in Nest.
+   * What may be received and wait to be handled: UTF-16 code units on Nest's wire, bytes on RSocket's. No frame
+   * of RSocket may be longer. Default: 134,217,728, as in Nest.
    */
   readonly maxBufferSize?: number | undefined
   /** Bytes that may be written and wait to be sent; 0 for no limit. Default: 134,217,728, as in Nest. */

@@ -7,6 +7,7 @@ import type { Dispatcher, IncomingMessage } from '../dispatch.ts'
 import { bunSockets } from '../socket/bun.ts'
 import { nodeSockets } from '../socket/node.ts'
 import type { SocketRuntime } from '../socket/socket.ts'
+import { setup, stream } from '../testing/rsocket-frames.ts'
 import { RecordingLogger, TestDispatcher } from '../testing/service.ts'
 import { TcpClient } from './client.ts'
 import type { TcpClientOptions } from './options.ts'
@@ -105,6 +106,25 @@ for (const [socketsName, sockets] of SOCKETS) {
         await new Promise((resolve) => setTimeout(resolve, 100))
         answerOne()
         assert.equal(await call, 1)
+      })
+
+      it(`idleTimeout closes a connection whose peer reads nothing of what it asked for, ${protocol}`, async () => {
+        const endless: Dispatcher = { request: () => endlessText(), event() {} }
+        await start({ idleTimeout: 40 }, endless)
+        const peer = net.connect(server.address!.port, '127.0.0.1')
+        cleanups.push(async () => void peer.destroy())
+        await once(peer, 'connect')
+        peer.pause()
+        const json = '{"pattern":"s","id":"1"}'
+        const rsocket = Buffer.concat([
+          setup({ keepalive: 1e9, lifetime: 1e9 }),
+          stream(1, 's', 0x7fffffff, '')
+        ])
+        peer.write(protocol === 'nest' ? `${json.length}#${json}` : rsocket)
+        while (server.stats().unsent === 0) await turn()
+        while (server.stats().connections.current > 0) await turn()
+        assert.equal(server.stats().closedIdle, 1)
+        assert.match(logger.lines.join(), /for idleTimeout \(40 ms\), though \d+ bytes are there to be read/)
       })
 
       it(`maxStreams refuses streams beyond it and lets requests pass, ${protocol}`, async () => {
@@ -340,6 +360,10 @@ for (const [socketsName, sockets] of SOCKETS) {
 /** Lets sockets have their turn. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1))
+}
+
+async function* endlessText(): AsyncGenerator<string> {
+  while (true) yield 'x'.repeat(64 * 1024)
 }
 
 /** A stream that says it is there, and then nothing. */

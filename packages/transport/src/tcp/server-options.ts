@@ -43,8 +43,9 @@ export interface TcpServerOptions extends TcpOptions, ServerSecurityOptions {
    */
   readonly maxHeaderSize?: number | undefined
   /**
-   * Milliseconds after which a connection without any traffic and with nothing in flight is closed, up to a
-   * quarter later; 0 for no limit. Keepalive counts as traffic. Default: 0, as in Nest.
+   * Milliseconds after which a connection without any traffic is closed, up to a quarter later; 0 for no limit.
+   * One with something in flight is closed only if its peer takes nothing of what is there to be read. Keepalive
+   * counts as traffic. Default: 0, as in Nest.
    */
   readonly idleTimeout?: number | undefined
   /** RSocket: milliseconds a lease is good for, with `maxInFlight`. Default: 30,000. */

@@ -158,7 +158,9 @@ export class TcpServer implements ServerTransport {
   #closeIdle(session: Session): void {
     const reason = `Nothing has gone over the connection for idleTimeout (${this.#options.idleTimeout} ms)`
     this.#limits.refused('idleConnections', reason)
-    void session.drained(reason)
+    if (session.unsent === 0) return void session.drained(reason)
+    // Whoever reads nothing reads no farewell, and work for it may wait for ever.
+    session.end(new ProtocolError(`${reason}, though ${session.unsent} bytes are there to be read`))
   }
 
   #protocol(dispatcher: Dispatcher, session: Session, firstByte: number): ProtocolConnection {

@@ -9,6 +9,8 @@ export class FakeOutput implements Output {
   text = ''
   /** Why the connection was ended; `undefined` while it is not. */
   ended: Error | 'without reason' | undefined
+  /** It was ended without waiting for the peer. */
+  destroyed = false
   adopted: ProtocolConnection | undefined
   #bytes: ByteWriter | undefined
   #chunks: Uint8Array[] = []
@@ -34,6 +36,11 @@ export class FakeOutput implements Output {
   end(reason?: Error): void {
     this.#take()
     this.ended ??= reason ?? 'without reason'
+  }
+
+  destroy(reason?: Error): void {
+    this.end(reason)
+    this.destroyed = true
   }
 
   defer(task: () => void): void {

@@ -114,6 +114,16 @@ describe('an RSocket client', () => {
     })
   }
 
+  it('makes a TimeoutError of ERROR[CANCELED] when the time of the call is over', async () => {
+    const calls = [caller.request('a', 1, { timeout: 100 }), caller.request('a', 1, { timeout: 200 })]
+    // The client is busy, and the server is the first to notice.
+    timer.time = 100
+    for (const id of [1, 3]) connection.receive(frame(id, 'ERROR', 0, uint32(0x203), 'late'))
+    const [first, second] = calls.map(outcome)
+    await settle()
+    assert.deepEqual([first, second], [['TimeoutError'], ['CanceledError']])
+  })
+
   it('sends no CANCEL for a stream that is given up with its last value', () => {
     const seen: unknown[] = []
     const call = caller.stream('a', 1, {

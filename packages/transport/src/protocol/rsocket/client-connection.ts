@@ -100,8 +100,9 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
     const { keepaliveInterval, keepaliveLifetime } = this.#options
     if (this.output === undefined) return
     if (now - this.#lastHeard >= keepaliveLifetime) {
-      this.#reason = new Error(`nothing has been received for keepaliveLifetime (${keepaliveLifetime} ms)`)
-      return this.fail(this.#reason)
+      const reason = new Error(`nothing has been received for keepaliveLifetime (${keepaliveLifetime} ms)`)
+      if (this.resumption === undefined) this.#reason = reason
+      return this.lose(reason)
     }
     if (now >= this.#nextKeepalive) {
       this.#nextKeepalive = now + keepaliveInterval

@@ -13,7 +13,7 @@ const EMPTY = Buffer.alloc(0)
 
 /** Reads one connection. After `next` returned true, `buffer`, `start` and `end` say where the frame lies. */
 export class FrameReader {
-  readonly #maxFrameLength: number
+  readonly #maxBufferSize: number
   /** Holds the frame; belongs to the reader, and may change with the next `push`. */
   buffer: Buffer = EMPTY
   /** Where the frame begins, behind its length field. */
@@ -26,9 +26,9 @@ export class FrameReader {
   #partial: Buffer = EMPTY
   #filled = 0
 
-  /** @param maxFrameLength bytes a single frame may have, without its length field */
-  constructor(maxFrameLength: number) {
-    this.#maxFrameLength = maxFrameLength
+  /** @param maxBufferSize bytes a single frame may have, without its length field */
+  constructor(maxBufferSize: number) {
+    this.#maxBufferSize = maxBufferSize
   }
 
   /** Bytes received and not yet given out as frames. */
@@ -122,8 +122,8 @@ export class FrameReader {
     if (length < HEADER_LENGTH) {
       throw new ProtocolError(`A frame of ${length} bytes was announced; the shortest has ${HEADER_LENGTH}`)
     }
-    if (length > this.#maxFrameLength) {
-      throw new PayloadTooLargeError('maxFrameLength', this.#maxFrameLength, length, 'bytes')
+    if (length > this.#maxBufferSize) {
+      throw new PayloadTooLargeError('maxBufferSize', this.#maxBufferSize, length, 'bytes')
     }
     return length
   }

@@ -18,7 +18,9 @@ import {
   type Handlers,
   newRsocketClient,
   newRsocketServer,
+  outcomeOf,
   RecordingReceiver,
+  rsocketClient,
   rsocketServer,
   turn
 } from '../../testing/rsocket-peer.ts'
@@ -293,6 +295,28 @@ describe('Resuming Operation', () => {
     assert.equal(server.ended, true)
     ;(next.output.adopted as RSocketServerConnection).receive(request(3, 'echo', '3'))
     assert.deepEqual(next.on(), ['PAYLOAD 3 CN 3'])
+  })
+
+  it('takes the place of a socket over which the server is not heard any more', () => {
+    const client = rsocketClient({ resume: RESUME, keepaliveInterval: 100, keepaliveLifetime: 200 })
+    const call = outcomeOf(client.connection.caller.request('a', 1))
+    client.output.sent()
+    // An ERROR would end the connection for good.
+    assert.ok(client.after(200).every((text) => text.startsWith('KEEPALIVE')))
+    assert.equal(client.output.destroyed, true)
+    assert.equal(client.connection.lost(), true)
+    assert.deepEqual(call, [])
+    client.connection.close()
+  })
+
+  it('is possible for a client that was not heard any more', () => {
+    const { connections } = resumableConnections()
+    const server = newRsocketServer({ resumable: connections })
+    server.on(setup({ token: 'token', lifetime: 1_000 }))
+    assert.deepEqual(server.after(2_000), [])
+    assert.equal(server.output.destroyed, true)
+    server.connection.close()
+    assert.equal(connections.has(Buffer.from('token')), true)
   })
 
   it('tells in KEEPALIVE up to where it has received, and forgets what the other side has', () => {

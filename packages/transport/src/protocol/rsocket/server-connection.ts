@@ -106,7 +106,7 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
     this.heard = false
     if (this.detached) return
     if (now - this.#lastHeard >= this.#maxLifetime) {
-      return this.fail(
+      return this.lose(
         new Error(`Nothing has been received for the lifetime of ${this.#maxLifetime} ms that SETUP set`)
       )
     }

@@ -1,0 +1,175 @@
+/** A thousand peers that connect and are silent, stop half-way, send a byte now and then, or never read. */
+import type { Circumstances, Row, Scenario } from '../scenario.ts'
+import { call, nestRequest, setup, Type } from './frames.ts'
+import { type ServerProcess, withServer } from './process.ts'
+import { RawPeer } from './raw-peer.ts'
+import { HonestClient } from './tally.ts'
+
+type Protocol = 'nest' | 'rsocket'
+const MB = 1024 * 1024
+/** What a peer that never reads asks for at a time, and how often. */
+const ANSWER = 64 * 1024
+const ROUNDS = 96
+const QUESTIONS_PER_ROUND = 8
+/** An answer that neither the system nor maxSendBufferSize has room for. */
+const HUGE = 8 * MB
+const HUGE_ROUNDS = 90
+/** Megabytes a server may hold before nothing more is asked of it: Nest has no bound for all connections together. */
+const CAP_MB = 500
+/** Bytes of a process that have nothing to do with its peers: garbage that is not collected yet. */
+const SLACK_MB = 150
+
+/** Limits that both servers have, and those only ours has. */
+const COMMON = { maxBufferSize: MB, maxSendBufferSize: MB }
+const TIMES = {
+  short: { incompleteMessageTimeout: 1_000, handshakeTimeout: 1_000, idleTimeout: 1_500 },
+  // The first two are the defaults; there is none of idleTimeout.
+  long: { incompleteMessageTimeout: 30_000, handshakeTimeout: 10_000, idleTimeout: 20_000 }
+}
+
+/** What a peer does, and which limit of ours ends it. */
+interface Kind {
+  readonly name: string
+  readonly endedBy: string | undefined
+  /** Does the next part of it, some of them over and over. */
+  act(peer: RawPeer, round: number, index: number): unknown
+}
+
+const first = (bytes: Buffer) => (peer: RawPeer, round: number) => {
+  if (round === 0) peer.send(bytes)
+}
+
+/** @param interval milliseconds from one byte to the next, of those that drip */
+function kinds(protocol: Protocol, interval: number): Kind[] {
+  const open = protocol === 'nest' ? Buffer.alloc(0) : setup()
+  const big = (size: number, id: number) =>
+    protocol === 'nest'
+      ? nestRequest('big', size, String(id))
+      : call(Type.REQUEST_RESPONSE, 2 * id + 1, 'big', size)
+  const half = protocol === 'nest' ? nestRequest('echo', 'half of it').subarray(0, 30) : open.subarray(0, 30)
+  const many = Array.from({ length: QUESTIONS_PER_ROUND }, (_, n) => n)
+  const dripped = protocol === 'nest' ? Buffer.from(`1000000#"${'x'.repeat(64)}`) : open
+  return [
+    { name: 'silent', endedBy: 'idleTimeout', act() {} },
+    {
+      name: 'half a message',
+      endedBy: protocol === 'nest' ? 'incompleteMessageTimeout' : 'handshakeTimeout',
+      act: first(half)
+    },
+    {
+      name: 'drips',
+      // On Nest's wire each byte is progress; one such peer costs a connection and its few bytes.
+      endedBy: protocol === 'nest' ? undefined : 'handshakeTimeout',
+      act: (peer, round) => round === 0 && peer.drip(dripped, interval)
+    },
+    {
+      name: 'never reads one huge answer',
+      endedBy: 'maxSendBufferSize',
+      // A few at a time: such an answer is as large as its handler makes it, whatever may wait to be sent.
+      act: (peer, round, index) =>
+        round === index % HUGE_ROUNDS && peer.send(Buffer.concat([open, big(HUGE, 0)]))
+    },
+    {
+      name: 'never reads, asks on and on',
+      endedBy: 'incompleteMessageTimeout',
+      act: (peer, round) => {
+        const questions = many.map((n) => big(ANSWER, round * QUESTIONS_PER_ROUND + n))
+        peer.send(Buffer.concat([...(round === 0 ? [open] : []), ...questions]))
+      }
+    },
+    {
+      name: 'never reads, stops asking',
+      // Or incompleteMessageTimeout, for those whose last questions are not answered any more.
+      endedBy: 'idleTimeout',
+      act: (peer, round, index) => {
+        // The system takes some megabytes: one of them stops when a little more waits in the server.
+        const questions = round > 20 + (index % 61) ? [] : [big(ANSWER, round)]
+        peer.send(Buffer.concat([...(round === 0 ? [open] : []), ...questions]))
+      }
+    }
+  ]
+}
+
+async function attack(
+  server: 'ours' | 'nest',
+  protocol: Protocol,
+  { length, progress }: Circumstances
+): Promise<Row> {
+  const count = length === 'long' ? 1_000 : 100
+  const limits = { ...COMMON, ...TIMES[length] }
+  return withServer(server, limits, async (target) => {
+    const honest = new HonestClient(target.port, protocol)
+    await honest.answered(200)
+    const before = await target.figures()
+    const all = kinds(protocol, length === 'long' ? 1_000 : 200)
+    const peers = (await RawPeer.connectMany(target.port, count)).map((peer, n) => ({
+      peer,
+      kind: all[n % all.length] as Kind
+    }))
+    const asked = await ask(target, peers, progress)
+    const staying = peers.filter(({ kind }) => kind.endedBy === undefined).length
+    const wait = 2 * Math.max(...Object.values(TIMES[length])) + (server === 'ours' ? 15_000 : 0)
+    progress(`${server}, ${protocol}: waits for the limits`)
+    const began = performance.now()
+    const after = await target.until(({ connections }) => connections <= staying + 1, wait)
+    const waited = Math.round(performance.now() - began)
+    const peak = await target.figures()
+    for (const { peer } of peers) peer.read()
+    await target.figures()
+    await new Promise((resolve) => setTimeout(resolve, 500))
+    const open = new Map(all.map(({ name }) => [name, 0]))
+    for (const { peer, kind } of peers) if (!peer.closed) open.set(kind.name, (open.get(kind.name) ?? 0) + 1)
+    for (const { peer } of peers) peer.close('rst')
+    const tally = await honest.stop()
+    const still = [...open].filter(([, number]) => number > 0).map(([name, number]) => `${number} ${name}`)
+    const rssLimitMb = before.rssMb + SLACK_MB + Math.ceil((count * 2 * MB) / 1e6)
+    const left = after.connections - 1 - staying
+    const broken = [
+      ...tally.broken(true),
+      ...(left > 0 ? [`${left} connections were not closed by the limits: ${still.join(', ')}`] : []),
+      ...(peak.peakRssMb > rssLimitMb
+        ? [`the server held ${peak.peakRssMb} MB, its limits allow ${rssLimitMb} MB`]
+        : [])
+    ]
+    return {
+      scenario: `${count} half-open peers (${all.map(({ name }) => name).join('; ')}), ${protocol === 'nest' ? "Nest's wire" : 'RSocket'}`,
+      server,
+      faults: count,
+      ...tally.columns,
+      peakRssMb: peak.peakRssMb,
+      rssLimitMb,
+      remark: `${after.connections - 1} of ${count} still connected after ${waited} ms${still.length === 0 ? '' : ` (${still.join(', ')})`}; ${asked}; limit: ${before.rssMb} MB before, 1 MiB received and 1 MiB unsent a connection, ${SLACK_MB} MB of garbage`,
+      broken: server === 'nest' ? [] : broken
+    }
+  })
+}
+
+/** Lets all of them do what they do, round by round, while the server's memory is below the cap. */
+async function ask(
+  target: ServerProcess,
+  peers: readonly { peer: RawPeer; kind: Kind }[],
+  progress: Circumstances['progress']
+): Promise<string> {
+  for (let round = 0; round < ROUNDS; round++) {
+    const { rssMb } = await target.figures()
+    if (rssMb > CAP_MB) return `asking stopped at ${CAP_MB} MB, in round ${round + 1} of ${ROUNDS}`
+    progress(`round ${round + 1} of ${ROUNDS}, ${rssMb} MB`)
+    // The peers of a round one after the other, so that memory is seen to grow.
+    for (const [index, { peer, kind }] of peers.entries()) {
+      kind.act(peer, round, index)
+      if (index % 50 === 49) await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+  return `${ROUNDS} rounds of questions`
+}
+
+export const halfOpen: Scenario = {
+  name: 'half-open peers',
+  async run(circumstances) {
+    return [
+      await attack('ours', 'rsocket', circumstances),
+      await attack('ours', 'nest', circumstances),
+      await attack('nest', 'nest', circumstances)
+    ]
+  }
+}

@@ -1,0 +1,11 @@
+/** The scenarios of hostile peers, in the order of their table. */
+import type { Scenario } from '../scenario.ts'
+import { churn } from './churn.ts'
+import { clock } from './clock.ts'
+import { cuts } from './cuts.ts'
+import { fuzz } from './fuzz.ts'
+import { halfOpen } from './half-open.ts'
+import { links } from './links.ts'
+import { oversized } from './oversized.ts'
+
+export const SCENARIOS: readonly Scenario[] = [cuts, halfOpen, oversized, fuzz, churn, clock, links]

@@ -1,0 +1,146 @@
+/** Processes of the scenarios: servers that answer commands, and programs that run and give one result. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface, type Interface } from 'node:readline'
+import { testsFolder, underBun } from '../../workspace.ts'
+import type { Memory } from './memory.ts'
+
+/** Milliseconds a process may take for an answer on a busy machine; one that takes longer hangs. */
+const PATIENCE = 60_000
+
+/** What a server says of itself. Nest's says no more than its memory and its connections. */
+export interface Figures extends Memory {
+  readonly connections: number
+  readonly inFlight?: number
+  readonly streams?: number
+  readonly received?: number
+  readonly unsent?: number
+  /** Handlers that have begun and not ended. */
+  readonly running?: number
+  /** Keys that `once` was run with more than once. */
+  readonly doubled?: number
+}
+
+/** A program beside this file, under the runtime of this process. */
+export function fileOf(name: string): string {
+  return underBun ? `torture/peers/${name}.ts` : `dist/torture/peers/${name}.js`
+}
+
+/** A server in a process of its own. */
+export class ServerProcess {
+  readonly port: number
+  readonly #process: ChildProcess
+  readonly #lines: AsyncIterator<string>
+
+  private constructor(child: ChildProcess, lines: AsyncIterator<string>, port: number) {
+    this.#process = child
+    this.#lines = lines
+    this.port = port
+  }
+
+  /** Starts it. @param options of `microservice()`, or of Nest's transport */
+  static async start(server: 'ours' | 'nest', options: object = {}): Promise<ServerProcess> {
+    const file = fileOf(server === 'ours' ? 'service' : 'nest-service')
+    const child = spawn(process.execPath, [file, JSON.stringify(options)], {
+      cwd: testsFolder,
+      stdio: ['pipe', 'pipe', 'inherit']
+    })
+    const reader: Interface = createInterface({ input: child.stdout! })
+    const lines = reader[Symbol.asyncIterator]()
+    const first = await lines.next()
+    if (first.done === true) throw new Error(`The server (${server}) has not started`)
+    return new ServerProcess(child, lines, (JSON.parse(first.value) as { port: number }).port)
+  }
+
+  get alive(): boolean {
+    return this.#process.exitCode === null && this.#process.signalCode === null
+  }
+
+  /** What it does now. Throws if it is dead or hangs. */
+  figures(command: { readonly jump?: number } = {}): Promise<Figures> {
+    return within(PATIENCE, 'An answer of the server', async () => {
+      this.#process.stdin!.write(`${JSON.stringify(command)}\n`)
+      const line = await this.#lines.next()
+      if (line.done === true) throw new Error('The server has died')
+      return JSON.parse(line.value) as Figures
+    })
+  }
+
+  /** Asks for its figures until they are right, or until it has taken too long; the last ones. */
+  async until(right: (figures: Figures) => boolean, patience: number): Promise<Figures> {
+    const end = performance.now() + patience
+    while (true) {
+      const figures = await this.figures()
+      if (right(figures) || performance.now() > end) return figures
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (!this.alive) return
+    const exited = once(this.#process, 'exit')
+    this.#process.stdin!.end()
+    const killer = setTimeout(() => this.#process.kill('SIGKILL'), 10_000)
+    await exited
+    clearTimeout(killer)
+  }
+}
+
+/** Runs `test` with a server, which is stopped afterwards. */
+export async function withServer<Result>(
+  server: 'ours' | 'nest',
+  options: object,
+  test: (server: ServerProcess) => Promise<Result>
+): Promise<Result> {
+  const started = await ServerProcess.start(server, options)
+  try {
+    return await test(started)
+  } finally {
+    await started.stop()
+  }
+}
+
+/** Runs a program and gives what it prints last, from JSON. Throws if it crashes or hangs. */
+export async function run<Result>(
+  command: string,
+  args: readonly string[],
+  patience: number,
+  progress: (text: string) => void = () => {}
+): Promise<Result> {
+  const child = spawn(command, args, { cwd: testsFolder, stdio: ['ignore', 'pipe', 'pipe'] })
+  let printed = ''
+  let complaints = ''
+  child.stdout.on('data', (chunk) => {
+    printed += chunk
+    progress(String(chunk).trim().slice(0, 120))
+  })
+  child.stderr.on('data', (chunk) => {
+    complaints += chunk
+  })
+  const killer = setTimeout(() => child.kill('SIGKILL'), patience)
+  const [code, signal] = (await once(child, 'close')) as [number | null, string | null]
+  clearTimeout(killer)
+  if (code !== 0)
+    throw new Error(`${args.join(' ')} ended with ${code ?? signal}: ${complaints.slice(-2000)}`)
+  return JSON.parse(printed.trim().split('\n').at(-1) ?? '') as Result
+}
+
+/** What `work` gives; throws if it takes longer. */
+export async function within<Value>(
+  milliseconds: number,
+  what: string,
+  work: () => Promise<Value>
+): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`${what} has not come within ${milliseconds} ms`)),
+      milliseconds
+    )
+  })
+  try {
+    return await Promise.race([work(), late])
+  } finally {
+    clearTimeout(timer)
+  }
+}

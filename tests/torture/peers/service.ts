@@ -1,0 +1,92 @@
+/**
+ * A service in a process of its own, for hostile peers. Argument: its options as JSON. Each line of its input is
+ * a command, answered by a line of JSON; it ends with its input.
+ */
+import { createInterface } from 'node:readline'
+import { type Message, microservice, RpcError } from 'elysia-microservices'
+import { memory } from './memory.ts'
+import './strict.ts'
+
+/** Handlers that have begun and not ended. */
+let running = 0
+/** How many times each key was run by `once`. */
+const runs = new Map<unknown, number>()
+
+async function* endless(signal: AbortSignal): AsyncGenerator<number> {
+  running++
+  try {
+    for (let n = 0; !signal.aborted; n++) yield n
+  } finally {
+    running--
+  }
+}
+
+const service = microservice({
+  transport: 'tcp',
+  host: '127.0.0.1',
+  port: 0,
+  // Broken input is logged, each time; nobody reads it here.
+  logger: { error() {}, warn() {} },
+  ...JSON.parse(process.argv[2] ?? '{}')
+})
+  .message('echo', ({ data }: Message<unknown>) => data)
+  .message('big', ({ data }: Message<number>) => 'x'.repeat(data))
+  .message('once', ({ data }: Message<unknown>) => {
+    runs.set(data, (runs.get(data) ?? 0) + 1)
+    return data
+  })
+  .message('later', async ({ data }: Message<unknown>) => {
+    await new Promise((resolve) => setTimeout(resolve, 1))
+    return data
+  })
+  .message('after', async ({ data }: Message<{ ms: number; value: unknown }>) => {
+    await new Promise((resolve) => setTimeout(resolve, data.ms))
+    return data.value
+  })
+  .message('never', ({ signal }: Message<unknown>) => {
+    running++
+    return new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => {
+        running--
+        resolve()
+      })
+    })
+  })
+  .message('count', function* ({ data }: Message<number>) {
+    for (let n = 0; n < data; n++) yield n
+  })
+  .message('endless', ({ signal }: Message<unknown>) => endless(signal))
+  .message('sum', async ({ data }: Message<AsyncIterable<number>>) => {
+    let total = 0
+    if (typeof data === 'object') for await (const value of data) total += value
+    return total
+  })
+  .message('fail', () => {
+    throw new RpcError({ code: 'REFUSED', message: 'no' })
+  })
+  .message('remaining', ({ remaining }: Message<unknown>) => remaining ?? null)
+  .message('clock', () => Date.now())
+  .event('note', () => {})
+
+await service.listen()
+console.log(JSON.stringify({ port: service.address!.port }))
+
+const realNow = Date.now
+for await (const line of createInterface({ input: process.stdin })) {
+  const command = JSON.parse(line) as { jump?: number }
+  if (command.jump !== undefined) Date.now = () => realNow() + command.jump!
+  const { connections, inFlight, streams, received, unsent } = service.stats()
+  console.log(
+    JSON.stringify({
+      ...memory(),
+      connections: connections.current,
+      inFlight: inFlight.current,
+      streams,
+      received,
+      unsent,
+      running,
+      doubled: [...runs.values()].filter((count) => count > 1).length
+    })
+  )
+}
+process.exit()

@@ -1,0 +1,149 @@
+/** Counts what becomes of requests, and keeps honest clients asking. */
+import { deepStrictEqual } from 'node:assert'
+import type { Logger } from 'elysia-microservices'
+import { connect, MicroserviceError, type UntypedClient } from 'elysia-microservices/client'
+import type { Row } from '../scenario.ts'
+
+/** Milliseconds after which a call that has not settled hangs: far beyond every timeout of the scenarios. */
+const HANGS = 60_000
+
+/** For clients of which it is known that they lose their connections. */
+export const SILENT: Logger = { error() {}, warn() {} }
+
+/** Expected of a call that may give any value. */
+export const ANYTHING = Symbol('anything')
+
+/** What became of calls, in the words of a row. */
+export interface Report {
+  readonly columns: Pick<Row, 'requests' | 'succeeded' | 'failed' | 'lost' | 'hung' | 'doubled'>
+  readonly broken: readonly string[]
+}
+
+/** What became of a call. */
+export type Outcome = 'succeeded' | 'failed' | 'lost' | 'hung'
+
+/** Counts outcomes. */
+export class Tally {
+  requests = 0
+  readonly counts = { succeeded: 0, failed: 0, lost: 0, hung: 0 }
+  /** In words, the first error of each name, and the first wrong answer. */
+  readonly reasons = new Map<string, string>()
+
+  /** Counts what becomes of a call. A typed error is a failure; another error, or another value, is a loss. */
+  async expect(call: () => Promise<unknown>, expected: unknown): Promise<Outcome> {
+    this.requests++
+    const outcome = await this.#outcome(call, expected)
+    this.counts[outcome]++
+    return outcome
+  }
+
+  add(other: Tally): void {
+    this.requests += other.requests
+    for (const key of Object.keys(this.counts) as Outcome[]) this.counts[key] += other.counts[key]
+    for (const [name, reason] of other.reasons) this.#note(name, reason)
+  }
+
+  /** The columns of a row. */
+  get columns(): Report['columns'] {
+    return { requests: this.requests, ...this.counts, doubled: 0 }
+  }
+
+  report(mustSucceed: boolean): Report {
+    return { columns: this.columns, broken: this.broken(mustSucceed) }
+  }
+
+  /** What was broken, if every call had to settle, and to succeed. */
+  broken(mustSucceed: boolean): string[] {
+    const { failed, lost, hung } = this.counts
+    const why = [...this.reasons.values()].join('; ')
+    const broken: string[] = []
+    if (mustSucceed && failed > 0) broken.push(`${failed} honest requests failed: ${why}`)
+    if (lost > 0) broken.push(`${lost} requests ended with neither their answer nor a typed error: ${why}`)
+    if (hung > 0) broken.push(`${hung} requests had not settled after ${HANGS} ms`)
+    return broken
+  }
+
+  async #outcome(call: () => Promise<unknown>, expected: unknown): Promise<Outcome> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const hung = new Promise<'hung'>((resolve) => {
+      timer = setTimeout(resolve, HANGS, 'hung')
+    })
+    try {
+      return await Promise.race([hung, this.#settled(call, expected)])
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  async #settled(call: () => Promise<unknown>, expected: unknown): Promise<Outcome> {
+    let value: unknown
+    try {
+      value = await call()
+    } catch (error) {
+      const typed = error instanceof MicroserviceError
+      this.#note(typed ? error.name : 'untyped', String(error))
+      return typed ? 'failed' : 'lost'
+    }
+    if (expected === ANYTHING) return 'succeeded'
+    try {
+      deepStrictEqual(value, expected)
+      return 'succeeded'
+    } catch {
+      this.#note(
+        'wrong',
+        `${JSON.stringify(value)?.slice(0, 80)} for ${JSON.stringify(expected)?.slice(0, 80)}`
+      )
+      return 'lost'
+    }
+  }
+
+  #note(name: string, reason: string): void {
+    if (!this.reasons.has(name)) this.reasons.set(name, reason)
+  }
+}
+
+/** A client that asks one thing after the other and must always be answered, rightly. */
+export class HonestClient {
+  readonly tally = new Tally()
+  readonly client: UntypedClient
+  /** Milliseconds of the slowest answer. */
+  slowest = 0
+  #asking = true
+  readonly #done: Promise<void>
+
+  constructor(port: number, protocol: 'nest' | 'rsocket') {
+    // Long timeouts: the machine may be busy. No retries: each request is one.
+    this.client = connect({
+      protocol,
+      host: '127.0.0.1',
+      port,
+      retry: false,
+      reconnect: false,
+      timeout: 20_000
+    })
+    this.#done = Promise.all([this.#ask('echo'), this.#ask('later')]).then(() => {})
+  }
+
+  /** Waits until so many requests have been answered. */
+  async answered(count: number): Promise<void> {
+    while (this.tally.requests < count) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+
+  /** Stops; what became of its requests. */
+  async stop(): Promise<Tally> {
+    this.#asking = false
+    await this.#done
+    await this.client.close()
+    return this.tally
+  }
+
+  async #ask(pattern: string): Promise<void> {
+    for (let n = 0; this.#asking; n++) {
+      const data = { pattern, n, text: 'aé€😀' }
+      const began = performance.now()
+      await this.tally.expect(() => this.client.request(pattern, data), data)
+      this.slowest = Math.max(this.slowest, performance.now() - began)
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+  }
+}
