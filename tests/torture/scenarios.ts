@@ -1,0 +1,6 @@
+/** Every scenario of the suite, in the order of the table. The only list there is. */
+import { killedServers } from './load/killed.ts'
+import { rollingRestarts } from './load/rolling-restart.ts'
+import type { Scenario } from './scenario.ts'
+
+export const scenarios: readonly Scenario[] = [...killedServers, ...rollingRestarts]
