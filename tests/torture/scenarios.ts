@@ -1,6 +1,7 @@
 /** Every scenario of the suite, in the order of the table. The only list there is. */
+import { floods } from './load/flood.ts'
 import { killedServers } from './load/killed.ts'
 import { rollingRestarts } from './load/rolling-restart.ts'
 import type { Scenario } from './scenario.ts'
 
-export const scenarios: readonly Scenario[] = [...killedServers, ...rollingRestarts]
+export const scenarios: readonly Scenario[] = [...killedServers, ...rollingRestarts, ...floods]
