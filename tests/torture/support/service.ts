@@ -3,7 +3,7 @@
  * stdin does, so that it does not outlive whoever started it. After SIGTERM nothing ends it but that there is
  * nothing left to do: a timer or a connection that leaked would keep it alive.
  */
-import type { ServerStats, TcpServerOptions } from '@elysia-microservices/transport'
+import type { Logger, ServerStats, TcpServerOptions } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { Database } from './database.ts'
 import { RunRecorder } from './record.ts'
@@ -44,7 +44,16 @@ function run(id: number): number {
   return id
 }
 
-const service = microservice({ transport: 'tcp', host: '127.0.0.1', ...setup.options, port: setup.port })
+/** What is refused or cut off is in the table. */
+const logger: Logger = { error() {}, warn() {} }
+
+const service = microservice({
+  transport: 'tcp',
+  host: '127.0.0.1',
+  logger,
+  ...setup.options,
+  port: setup.port
+})
   .message('echo', ({ data }: Message<number>) => run(data))
   .message('work', async ({ data }: Message<number>) => {
     run(data)
@@ -75,7 +84,12 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', ...setup.opt
   })
   .message('sum', async ({ data }: Message<AsyncIterable<number>>) => {
     let sum = 0
-    for await (const value of data) sum += value
+    let isId = true
+    for await (const value of data) {
+      if (isId) run(value)
+      else sum += value
+      isId = false
+    }
     return sum
   })
   .message('never', ({ signal }: Message) => {

@@ -43,14 +43,19 @@ export class TortureService {
 
   /** A client of all servers, which is closed with the rest. */
   client(options: TcpClientOptions = {}): TcpClient {
+    const client = this.visitor(options)
+    this.#clients.push(client)
+    return client
+  }
+
+  /** A client of all servers, to be closed by whoever made it. */
+  visitor(options: TcpClientOptions = {}): TcpClient {
     const [first] = this.servers
     const where =
       this.servers.length === 1
         ? { host: '127.0.0.1', port: first?.port }
         : { endpoints: this.servers.map(({ port }) => `127.0.0.1:${port}`) }
-    const client = new TcpClient({ ...where, logger: SILENT, ...options })
-    this.#clients.push(client)
-    return client
+    return new TcpClient({ ...where, logger: SILENT, ...options })
   }
 
   async closeClients(): Promise<void> {
