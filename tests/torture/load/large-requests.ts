@@ -76,10 +76,16 @@ async function flood(protocol: 'rsocket' | 'nest', { length, progress }: Circums
   }
 }
 
-/** Megabytes the limits allow. */
+/** Forms of a message in work: what came, the value, what goes. */
+const FORMS = 3
+/** Memory for each byte in use: the collector comes when the heap has doubled, and what it frees stays mapped for a while. */
+const WITH_GARBAGE = 3
+
+/** Megabytes the limits allow beside those of an idle server. */
 function allowed(): number {
   const { maxConnections, maxBufferSize, maxSendBufferSize, maxTotalInFlight } = LIMITS
-  return (maxConnections * (maxBufferSize + maxSendBufferSize) + maxTotalInFlight * MESSAGE) / MB
+  const buffers = maxConnections * (maxBufferSize + maxSendBufferSize)
+  return (WITH_GARBAGE * (buffers + maxTotalInFlight * FORMS * MESSAGE)) / MB
 }
 
 async function ask(ledger: Ledger, client: TcpClient, text: string): Promise<void> {

@@ -9,7 +9,7 @@ import { PayloadTooLargeError, ProtocolError } from '../../errors.ts'
 import type { Output, ProtocolConnection } from '../connection.ts'
 import { FrameReader } from './frame-reader.ts'
 import { FrameSender } from './frame-sender.ts'
-import { ErrorCode, Flag, FrameType, HEADER_LENGTH, MAX_FRAME_LENGTH } from './frame-type.ts'
+import { ErrorCode, Flag, FrameType, HEADER_LENGTH } from './frame-type.ts'
 import { errorCodeName, writeError, writeKeepalive } from './frames.ts'
 import type { RSocketOptions } from './options.ts'
 import { readPayload } from './payload.ts'
@@ -41,7 +41,7 @@ export abstract class FrameHandler implements ProtocolConnection {
   protected resumption: ResumeState | undefined
   /** The socket is lost, or its successor is not agreed on: frames are kept, not sent. */
   protected detached = false
-  readonly #frames = new FrameReader(MAX_FRAME_LENGTH)
+  readonly #frames: FrameReader
   readonly #fragments: Reassembler<FirstFragment>
   /** Chunks that wait until the peer reads its answers, or is authenticated. */
   #held: Buffer[] = NO_CHUNKS
@@ -50,6 +50,7 @@ export abstract class FrameHandler implements ProtocolConnection {
 
   constructor(options: RSocketOptions) {
     this.options = options
+    this.#frames = new FrameReader(options.maxBufferSize)
     this.#fragments = new Reassembler(options.maxPayloadSize)
     this.sender = new FrameSender(this, options.fragmentSize, options.maxSendBufferSize)
   }
@@ -91,6 +92,10 @@ export abstract class FrameHandler implements ProtocolConnection {
     this.detached = true
     this.output = undefined
     this.bytes.reset()
+    this.discard()
+  }
+
+  discard(): void {
     this.#frames.reset()
     this.#held = NO_CHUNKS
     this.#heldSize = 0

@@ -55,6 +55,6 @@ describe('FrameReader', () => {
     assert.throws(() => reader.next(), { name: 'ProtocolError' })
     const strict = new FrameReader(100)
     strict.push(Buffer.from([0, 0, 101]))
-    assert.throws(() => strict.next(), { name: 'PayloadTooLargeError', option: 'maxFrameLength' })
+    assert.throws(() => strict.next(), { name: 'PayloadTooLargeError', option: 'maxBufferSize' })
   })
 })

@@ -13,7 +13,7 @@ const EMPTY = Buffer.alloc(0)
 
 /** Reads one connection. After `next` returned true, `buffer`, `start` and `end` say where the frame lies. */
 export class FrameReader {
-  readonly #maxFrameLength: number
+  readonly #maxBufferSize: number
   /** Holds the frame; belongs to the reader, and may change with the next `push`. */
   buffer: Buffer = EMPTY
   /** Where the frame begins, behind its length field. */
@@ -26,9 +26,9 @@ export class FrameReader {
   #partial: Buffer = EMPTY
   #filled = 0
 
-  /** @param maxFrameLength bytes a single frame may have, without its length field */
-  constructor(maxFrameLength: number) {
-    this.#maxFrameLength = maxFrameLength
+  /** @param maxBufferSize bytes a single frame may have, without its length field */
+  constructor(maxBufferSize: number) {
+    this.#maxBufferSize = maxBufferSize
   }
 
   /** Bytes received and not yet given out as frames. */
@@ -43,6 +43,7 @@ export class FrameReader {
 
   /** Forgets what has come: the connection goes on with another socket. */
   reset(): void {
+    this.buffer = EMPTY
     this.#chunk = EMPTY
     this.#at = 0
     this.#partial = EMPTY
@@ -55,8 +56,10 @@ export class FrameReader {
     this.#at = 0
   }
 
-  /** Copies what is left of the chunk, because the chunk goes back to its owner. */
+  /** The frames that were given out are handled; copies what is left of the chunk, which goes back to its owner. */
   keepRest(): void {
+    // The last frame may be large, and the next a long time off.
+    this.buffer = EMPTY
     if (this.#at === this.#chunk.length) return
     this.#chunk = Buffer.from(this.#chunk.subarray(this.#at))
     this.#at = 0
@@ -122,8 +125,8 @@ export class FrameReader {
     if (length < HEADER_LENGTH) {
       throw new ProtocolError(`A frame of ${length} bytes was announced; the shortest has ${HEADER_LENGTH}`)
     }
-    if (length > this.#maxFrameLength) {
-      throw new PayloadTooLargeError('maxFrameLength', this.#maxFrameLength, length, 'bytes')
+    if (length > this.#maxBufferSize) {
+      throw new PayloadTooLargeError('maxBufferSize', this.#maxBufferSize, length, 'bytes')
     }
     return length
   }

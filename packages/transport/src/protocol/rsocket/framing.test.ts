@@ -17,7 +17,7 @@ import { newRsocketServer, rsocketClient, rsocketServer } from '../../testing/rs
 
 describe('Framing Format', () => {
   it('prepends the 24-bit length of the frame, itself excluded, big endian [MUST]', () => {
-    const server = rsocketServer()
+    const server = rsocketServer({}, { maxBufferSize: 0x010203 })
     server.connection.receive(keepalive('R', Buffer.alloc(0x010203 - 14, 'x')))
     assert.deepEqual([...server.output.sent().subarray(0, 3)], [1, 2, 3])
   })
