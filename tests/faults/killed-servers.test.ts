@@ -1,43 +1,15 @@
 /** Clients while the processes of their servers are killed, and restarted one after the other. */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { afterEach, describe, it } from 'node:test'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { testsFolder, underBun } from '../workspace.ts'
+import { ServerProcess } from '../support/server-process.ts'
 
-/** This runtime, and its form of the server. */
-const file = underBun ? 'faults/replica.ts' : 'dist/faults/replica.js'
-
-/** A server process that is started again where it was. */
-class ServerProcess {
-  port = 0
-  #process: ChildProcess | undefined
-
-  async start(): Promise<void> {
-    const started = spawn(process.execPath, [file, String(this.port)], {
-      cwd: testsFolder,
-      stdio: ['ignore', 'pipe', 'inherit']
-    })
-    this.#process = started
-    const [line] = await once(createInterface({ input: started.stdout! }), 'line')
-    this.port = (JSON.parse(line as string) as { port: number }).port
-  }
-
-  async stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
-    const ending = this.#process
-    if (ending === undefined || ending.exitCode !== null || ending.signalCode !== null) return
-    const exited = once(ending, 'exit')
-    ending.kill(signal)
-    await exited
-  }
-}
+const replica = { program: 'faults/replica', arguments: (port: number) => [String(port)] }
 
 const cleanups: (() => Promise<void>)[] = []
 
 async function start(count: number): Promise<ServerProcess[]> {
-  const servers = Array.from({ length: count }, () => new ServerProcess())
+  const servers = Array.from({ length: count }, () => new ServerProcess(replica))
   cleanups.push(async () => void (await Promise.all(servers.map((server) => server.stop('SIGKILL')))))
   await Promise.all(servers.map((server) => server.start()))
   return servers

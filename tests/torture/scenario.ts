@@ -5,6 +5,8 @@ export type Length = 'short' | 'long'
 
 export interface Circumstances {
   readonly length: Length
+  /** Minutes the soak takes. Default: as `length` says. */
+  readonly soakMinutes?: number | undefined
   /** Shows how far it is, for a person who waits. */
   progress(text: string): void
 }
@@ -30,13 +32,13 @@ export interface Row {
   /** How many had not settled long after they had to. */
   readonly hung: number
   /** The longest time from the server being back to the next success, in milliseconds. */
-  readonly worstRecoveryMs?: number
+  readonly worstRecoveryMs?: number | undefined
   /** The most memory the server's process held (resident set), in megabytes. */
-  readonly peakRssMb?: number
+  readonly peakRssMb?: number | undefined
   /** What the configured limits allow it to hold, in megabytes, and what that is made of in words. */
-  readonly rssLimitMb?: number
+  readonly rssLimitMb?: number | undefined
   /** What else is worth knowing, in a few words. */
-  readonly remark?: string
+  readonly remark?: string | undefined
   /** Promises that were broken, a sentence each; none is a pass. Always none for `nest`, which promised us nothing. */
   readonly broken: readonly string[]
 }

@@ -196,6 +196,7 @@ export class Session implements SocketListener, Output, Connection {
   close(error?: Error): void {
     this.#ending = true
     this.#outbox = ''
+    this.#protocol?.discard?.()
     clearTimeout(this.#watch)
     clearTimeout(this.#leaving)
     for (const abort of this.#closers ?? []) abort()
@@ -258,8 +259,11 @@ export class Session implements SocketListener, Output, Connection {
     if (this.#ending) return
     this.#ending = true
     this.#outbox = ''
+    // The peer may take its time to close; what it has sent must not stay for so long.
+    this.#protocol?.discard?.()
     this.#socket.end()
-    setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT).unref()
+    clearTimeout(this.#leaving)
+    this.#leaving = setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT).unref()
   }
 
   /** Ends the connection because of its peer; what this turn would have answered is not sent, as in Nest. */

@@ -32,6 +32,8 @@ export interface ProtocolConnection {
   drain?(reason?: string): boolean
   /** A time asked for has come. */
   wake?(now: number): void
+  /** Nothing more is read or handled: forgets what was received, which may be much. */
+  discard?(): void
   /** The connection is gone: fails what is pending, stops what is running. Called once. */
   close(reason?: Error): void
 }

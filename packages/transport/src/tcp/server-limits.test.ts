@@ -245,6 +245,28 @@ for (const [socketsName, sockets] of SOCKETS) {
       assert.deepEqual(logger.lines, [])
     })
 
+    it('forgets what it received on a connection that it ends, though the peer does not close', async () => {
+      await start({ maxBufferSize: 1_000 })
+      const peer = net.connect({ port: server.address!.port, host: '127.0.0.1', allowHalfOpen: true })
+      cleanups.push(async () => void peer.destroy())
+      const ended = once(peer.resume(), 'end')
+      peer.write(`5000#${'x'.repeat(2_000)}`)
+      await ended
+      const { connections, received } = server.stats()
+      assert.deepEqual([connections.current, received], [1, 0])
+      assert.match(logger.lines.join(), /exceed maxBufferSize/)
+    })
+
+    it('refuses an RSocket frame that is longer than maxBufferSize when it is announced', async () => {
+      await start({ maxBufferSize: 1_000 })
+      const call = client().request('echo', 'x'.repeat(2_000))
+      await assert.rejects(call, {
+        name: 'ConnectionError',
+        message: /exceed maxBufferSize, which allows 1000/
+      })
+      assert.equal(await client().request('echo', 'x'), 'x')
+    })
+
     it("lets Nest's connections take turns, and ends one whose waiting messages exceed maxBufferSize", async () => {
       await start({ maxTotalInFlight: 1, maxBufferSize: 2_000, incompleteMessageTimeout: 20 })
       const [first, second, greedy] = [1, 2, 3].map(() => client({ protocol: 'nest' })) as [

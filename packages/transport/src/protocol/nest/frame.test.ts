@@ -6,6 +6,19 @@ import { encodeFrame, NestFrameDecoder } from './frame.ts'
 
 const NO_LIMIT = 2 ** 30
 
+describe('a decoder that is to forget what has come', () => {
+  it('has nothing, neither a text nor the beginning of one', () => {
+    const decoder = new NestFrameDecoder(NO_LIMIT)
+    decoder.push(Buffer.from('10#123'))
+    assert.equal(decoder.next(), undefined)
+    assert.equal(decoder.incomplete, true)
+    decoder.discard()
+    assert.deepEqual([decoder.incomplete, decoder.buffered], [false, 0])
+    decoder.push(Buffer.from('2#42'))
+    assert.equal(decoder.next(), '42')
+  })
+})
+
 /** Everything a decoder gives for these chunks: texts, and at the end the name of the error, if there is one. */
 function decodeAll(chunks: readonly Uint8Array[], maxBufferSize = NO_LIMIT): string[] {
   const decoder = new NestFrameDecoder(maxBufferSize)

@@ -64,6 +64,13 @@ export class NestFrameDecoder {
     this.#at = 0
   }
 
+  /** Forgets what has come. */
+  discard(): void {
+    this.#text = ''
+    this.#at = 0
+    this.#length = -1
+  }
+
   /**
    * The next complete JSON text; `undefined` if there is none yet.
    * @throws {PayloadTooLargeError} more is waiting than `maxBufferSize` allows
@@ -76,9 +83,15 @@ export class NestFrameDecoder {
     const start = this.#at
     const end = start + this.#length
     if (end > text.length) return undefined
-    this.#at = end
-    this.#searched = end
     this.#length = -1
+    if (end < text.length) {
+      this.#at = end
+      this.#searched = end
+    } else {
+      // What is handled is not kept: it may be much, and the next chunk a long time off.
+      this.#text = ''
+      this.#at = 0
+    }
     return start === 0 && end === text.length ? text : text.slice(start, end)
   }
 

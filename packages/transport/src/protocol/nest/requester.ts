@@ -127,6 +127,10 @@ export class NestRequester implements ClientProtocol, Requester {
     for (let json = this.#frames.next(); json !== undefined; json = this.#frames.next()) this.#handle(json)
   }
 
+  discard(): void {
+    this.#frames.discard()
+  }
+
   close(reason?: Error): void {
     this.#closed = true
     this.#options.timer.stop()

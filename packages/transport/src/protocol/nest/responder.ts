@@ -119,6 +119,10 @@ export class NestResponder implements ProtocolConnection, ReplyContext {
     })
   }
 
+  discard(): void {
+    this.#frames.discard()
+  }
+
   close(): void {
     this.#closed = true
     this.#held = []

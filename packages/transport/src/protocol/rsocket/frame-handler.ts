@@ -92,6 +92,10 @@ export abstract class FrameHandler implements ProtocolConnection {
     this.detached = true
     this.output = undefined
     this.bytes.reset()
+    this.discard()
+  }
+
+  discard(): void {
     this.#frames.reset()
     this.#held = NO_CHUNKS
     this.#heldSize = 0

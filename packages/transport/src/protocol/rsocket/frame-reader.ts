@@ -43,6 +43,7 @@ export class FrameReader {
 
   /** Forgets what has come: the connection goes on with another socket. */
   reset(): void {
+    this.buffer = EMPTY
     this.#chunk = EMPTY
     this.#at = 0
     this.#partial = EMPTY
@@ -55,8 +56,10 @@ export class FrameReader {
     this.#at = 0
   }
 
-  /** Copies what is left of the chunk, because the chunk goes back to its owner. */
+  /** The frames that were given out are handled; copies what is left of the chunk, which goes back to its owner. */
   keepRest(): void {
+    // The last frame may be large, and the next a long time off.
+    this.buffer = EMPTY
     if (this.#at === this.#chunk.length) return
     this.#chunk = Buffer.from(this.#chunk.subarray(this.#at))
     this.#at = 0

@@ -1,0 +1,89 @@
+/** The only server is killed under load and started again where it was. */
+import type { TcpClientOptions } from '@elysia-microservices/transport'
+import type { Circumstances, Row, Scenario } from '../scenario.ts'
+import { errorsInWords, Ledger } from '../support/ledger.ts'
+import { TortureService } from '../support/torture-service.ts'
+import { pause, within } from '../support/within.ts'
+import { startCallers } from './callers.ts'
+
+interface Variant {
+  readonly name: string
+  readonly scenario: string
+  readonly protocol: 'rsocket' | 'nest'
+  readonly idempotent: boolean
+}
+
+const CALLERS = 16
+/** Milliseconds from the server being back to the next success, at most. */
+const RECOVERY = 1_000
+/** The longest pause is what recovery takes at worst; the default, 10 s, is for servers that stay away. */
+const CLIENT: TcpClientOptions = { reconnect: { minDelay: 20, maxDelay: 250 }, timeout: 20_000 }
+
+const VARIANTS: readonly Variant[] = [
+  { name: 'kill', scenario: 'server killed (SIGKILL) under load', protocol: 'rsocket', idempotent: false },
+  {
+    name: 'kill-idempotent',
+    scenario: 'the same, requests are idempotent',
+    protocol: 'rsocket',
+    idempotent: true
+  },
+  { name: 'kill-nest', scenario: "the same, on Nest's wire", protocol: 'nest', idempotent: false },
+  {
+    name: 'kill-nest-idempotent',
+    scenario: "the same, on Nest's wire, idempotent",
+    protocol: 'nest',
+    idempotent: true
+  }
+]
+
+export const killedServers: readonly Scenario[] = VARIANTS.map((variant) => ({
+  name: variant.name,
+  run: async (circumstances) => [await kill(variant, circumstances)]
+}))
+
+async function kill(variant: Variant, { length, progress }: Circumstances): Promise<Row> {
+  const { protocol, idempotent } = variant
+  const kills = length === 'long' ? 50 : 5
+  const service = new TortureService(1)
+  const ledger = new Ledger()
+  try {
+    const [server] = service.servers
+    if (server === undefined) throw new Error('There is no server')
+    await service.start()
+    const stop = startCallers(ledger, service.client({ ...CLIENT, protocol }), CALLERS, { idempotent })
+    let worstRecoveryMs = 0
+    for (let n = 1; n <= kills; n++) {
+      await within(ledger.nextSuccess(), 'The next success')
+      // At any moment of a request.
+      await pause(50 + Math.random() * 150)
+      await service.stop(server, 'SIGKILL')
+      await service.start(server)
+      const back = performance.now()
+      await within(ledger.nextSuccess(), 'The next success after the server is back')
+      worstRecoveryMs = Math.max(worstRecoveryMs, performance.now() - back)
+      progress(`${n} of ${kills} kills, ${ledger.succeeded} requests succeeded`)
+    }
+    stop()
+    await ledger.settled()
+    const runs = service.record.read()
+    const account = ledger.account(runs, idempotent)
+    const broken = ledger.untruths(runs)
+    if (idempotent && account.failed > 0)
+      broken.push(`${account.failed} idempotent requests failed: ${errorsInWords(ledger.errors)}`)
+    if (length === 'long' && worstRecoveryMs >= RECOVERY)
+      broken.push(`It took ${Math.round(worstRecoveryMs)} ms to the next success; ${RECOVERY} are promised`)
+    const ranTwice = [...runs.values()].filter((times) => times > 1).length
+    return {
+      scenario: variant.scenario,
+      server: 'ours',
+      faults: kills,
+      ...account,
+      worstRecoveryMs,
+      peakRssMb: service.peakMb,
+      remark: idempotent ? `${ranTwice} ran twice, as they may` : errorsInWords(ledger.errors),
+      broken
+    }
+  } finally {
+    await service.end()
+  }
+}

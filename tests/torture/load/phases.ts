@@ -1,0 +1,96 @@
+/** Load for a time, and how long its requests took. */
+import { type CallOptions, RejectedError, type TcpClient } from '@elysia-microservices/transport'
+import type { Ledger } from '../support/ledger.ts'
+import { pause } from '../support/within.ts'
+
+/** What is asked, of whom. */
+export interface Target {
+  readonly ledger: Ledger
+  readonly clients: readonly TcpClient[]
+  readonly pattern: string
+  readonly options?: CallOptions
+}
+
+/** What became of the requests of a phase. */
+export interface PhaseResult {
+  /** Requests made in each second. */
+  readonly offered: number
+  /** Requests answered in each second, while requests were being made. */
+  readonly throughput: number
+  /** Milliseconds that 99 of 100 answered requests took, at most. */
+  readonly acceptedP99: number
+  /** Milliseconds until 99 of 100 refused requests were refused, at most; 0 if none was. */
+  readonly refusedP99: number
+  readonly refused: number
+}
+
+/** Collects latencies. */
+class Meter {
+  readonly #accepted: number[] = []
+  readonly #refused: number[] = []
+  readonly #startedAt = performance.now()
+  #offered = 0
+  #inTime = 0
+  #seconds = 0
+
+  async ask({ ledger, clients, pattern, options }: Target): Promise<void> {
+    const client = clients[this.#offered++ % clients.length] as TcpClient
+    const at = performance.now()
+    const { error } = await ledger.request(client, pattern, options)
+    const took = performance.now() - at
+    if (error === undefined) {
+      this.#accepted.push(took)
+      if (this.#seconds === 0) this.#inTime++
+    } else if (error instanceof RejectedError) this.#refused.push(took)
+  }
+
+  /** No more requests are made. */
+  stop(): void {
+    this.#seconds = (performance.now() - this.#startedAt) / 1_000
+  }
+
+  get result(): PhaseResult {
+    return {
+      offered: this.#offered / this.#seconds,
+      throughput: this.#inTime / this.#seconds,
+      acceptedP99: percentile99(this.#accepted),
+      refusedP99: percentile99(this.#refused),
+      refused: this.#refused.length
+    }
+  }
+}
+
+/** So many callers, each with one request at a time: what a service can do, if they are enough. */
+export async function closedLoop(target: Target, callers: number, seconds: number): Promise<PhaseResult> {
+  const meter = new Meter()
+  let running = true
+  const call = async () => {
+    while (running) await meter.ask(target)
+  }
+  const all = Array.from({ length: callers }, call)
+  await pause(seconds * 1_000)
+  running = false
+  meter.stop()
+  await Promise.all(all)
+  return meter.result
+}
+
+/** So many requests a second, whatever becomes of them. */
+export async function openLoop(target: Target, perSecond: number, seconds: number): Promise<PhaseResult> {
+  const meter = new Meter()
+  const startedAt = performance.now()
+  const all: Promise<void>[] = []
+  for (let gone = 0; gone < seconds; ) {
+    await pause(1)
+    gone = (performance.now() - startedAt) / 1_000
+    while (all.length < Math.min(gone, seconds) * perSecond) all.push(meter.ask(target))
+  }
+  meter.stop()
+  await Promise.all(all)
+  return meter.result
+}
+
+function percentile99(values: number[]): number {
+  values.sort((a, b) => a - b)
+  return values[Math.ceil(values.length * 0.99) - 1] ?? 0
+}

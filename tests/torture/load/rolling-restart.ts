@@ -1,0 +1,77 @@
+/** Servers are stopped (SIGTERM) and started again one after the other under load. */
+import type { TcpClient } from '@elysia-microservices/transport'
+import type { Circumstances, Row, Scenario } from '../scenario.ts'
+import { errorsInWords, Ledger } from '../support/ledger.ts'
+import { TortureService } from '../support/torture-service.ts'
+import { within } from '../support/within.ts'
+import { startCallers } from './callers.ts'
+
+const SERVERS = 3
+const CALLERS = 16
+
+export const rollingRestarts: readonly Scenario[] = [
+  {
+    name: 'rolling-restart',
+    run: async (circumstances) => [await restart(false, circumstances)]
+  },
+  {
+    name: 'rolling-restart-idempotent',
+    run: async (circumstances) => [await restart(true, circumstances)]
+  }
+]
+
+/** Resolves when that many more connections are made. */
+function connections(client: TcpClient, count: number): Promise<void> {
+  return new Promise((resolve) => {
+    let made = 0
+    const stop = client.onEvent(({ type }) => {
+      if (type !== 'connected' || ++made < count) return
+      stop()
+      resolve()
+    })
+  })
+}
+
+async function restart(idempotent: boolean, { length, progress }: Circumstances): Promise<Row> {
+  const rounds = length === 'long' ? 20 : 2
+  const service = new TortureService(SERVERS)
+  const ledger = new Ledger()
+  try {
+    await service.start()
+    const client = service.client({ reconnect: { minDelay: 10, maxDelay: 250 } })
+    const all = connections(client, SERVERS)
+    await client.connect()
+    await within(all, 'The client connects to all servers')
+    const stop = startCallers(ledger, client, CALLERS, { idempotent })
+    const broken: string[] = []
+    for (let round = 1; round <= rounds; round++) {
+      for (const server of service.servers) {
+        const back = connections(client, 1)
+        const ended = await service.stop(server, 'SIGTERM')
+        if (ended?.code !== 0)
+          broken.push(`A server ended with ${ended?.signal ?? ended?.code} after SIGTERM`)
+        await service.start(server)
+        await within(back, 'The client connects to the server that is back')
+      }
+      progress(`${round} of ${rounds} rounds, ${ledger.succeeded} requests succeeded`)
+    }
+    stop()
+    await ledger.settled()
+    const runs = service.record.read()
+    const account = ledger.account(runs, idempotent)
+    broken.push(...ledger.untruths(runs))
+    if (account.failed > 0)
+      broken.push(`${account.failed} requests failed in rolling restarts: ${errorsInWords(ledger.errors)}`)
+    return {
+      scenario: `rolling restart of ${SERVERS} servers (SIGTERM)${idempotent ? ', requests are idempotent' : ''}`,
+      server: 'ours',
+      faults: rounds * SERVERS,
+      ...account,
+      peakRssMb: service.peakMb,
+      remark: errorsInWords(ledger.errors) || 'none failed',
+      broken
+    }
+  } finally {
+    await service.end()
+  }
+}

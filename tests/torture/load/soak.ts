@@ -1,0 +1,88 @@
+/** Mixed load for a long time: nothing may leak, neither memory nor anything that is open. */
+import type { ServerStats, TcpClient } from '@elysia-microservices/transport'
+import type { Circumstances, Row, Scenario } from '../scenario.ts'
+import { errorsInWords, Ledger } from '../support/ledger.ts'
+import { residentMb, type Sample, slope } from '../support/memory.ts'
+import { TortureService } from '../support/torture-service.ts'
+import { pause, until, within } from '../support/within.ts'
+import { MixedLoad } from './mixed-load.ts'
+
+/** Megabytes per minute that the server may grow by, once it is warm. */
+const GROWTH = 1
+/** Share of the time that is for warming up. */
+const WARM_UP = 0.3
+const MINUTES = { short: 1 / 6, long: 10 }
+
+export const soak: Scenario = {
+  name: 'soak',
+  run: async (circumstances) => [await run(circumstances)]
+}
+
+async function run({ length, progress, soakMinutes = MINUTES[length] }: Circumstances): Promise<Row> {
+  // The limit is never reached; with it, handlers count as in flight until they end.
+  const service = new TortureService(1, { options: { maxTotalInFlight: 10_000 } })
+  const ledger = new Ledger()
+  try {
+    const [server] = service.servers
+    if (server === undefined) throw new Error('There is no server')
+    await service.start()
+    const load = new MixedLoad(service, ledger)
+    load.start()
+    const samples: Sample[] = []
+    for (let at = 0, start = performance.now(); at < soakMinutes; at = (performance.now() - start) / 60_000) {
+      const mb = residentMb(server.pid)
+      if (mb !== undefined && at >= soakMinutes * WARM_UP) samples.push({ at, mb })
+      progress(
+        `${at.toFixed(1)} of ${soakMinutes.toFixed(1)} min, ${ledger.succeeded} succeeded, ${mb?.toFixed(0)} MB`
+      )
+      await pause(1_000)
+    }
+    load.stop()
+    await ledger.settled()
+    const broken = [...load.surprises(), ...(await leftovers(service))]
+    const peakRssMb = service.peakMb
+    const ended = await service.stop(server, 'SIGTERM')
+    // It ends by itself, and only if no timer or connection is left.
+    if (ended?.code !== 0) broken.push(`The server ended with ${ended?.signal ?? ended?.code} after SIGTERM`)
+    const runs = service.record.read()
+    broken.push(...ledger.untruths(runs))
+    const growth = slope(samples)
+    if (length === 'long' && growth !== undefined && growth >= GROWTH)
+      broken.push(`Memory grows by ${growth.toFixed(2)} MB a minute; less than ${GROWTH} is promised`)
+    const minutes = soakMinutes < 1 ? `${Math.round(soakMinutes * 60)} s` : `${soakMinutes} min`
+    return {
+      scenario: `mixed load for ${minutes}: calls, streams, channels, events, cancels, timeouts, lost connections`,
+      server: 'ours',
+      faults: load.faults,
+      ...ledger.account(runs),
+      peakRssMb,
+      remark: `${growth === undefined ? 'growth not measured' : `grows by ${growth.toFixed(2)} MB/min`}; failed: ${errorsInWords(ledger.errors)}`,
+      broken
+    }
+  } finally {
+    await service.end()
+  }
+}
+
+/** What the server still has when nobody wants anything of it any more, in sentences. */
+async function leftovers(service: TortureService): Promise<string[]> {
+  await service.closeClients()
+  const asker = service.client()
+  let last: ServerStats | undefined
+  const isIdle = async () => {
+    last = await ask(asker)
+    const { connections, inFlight, streams, unsent, received, waiting } = last
+    return connections.current === 1 && inFlight.current + streams + unsent + received + waiting === 0
+  }
+  return until('The server has nothing open any more', isIdle).then(
+    () => [],
+    (error: Error) => [`${error.message}: ${JSON.stringify(last)}`]
+  )
+}
+
+async function ask(client: TcpClient): Promise<ServerStats> {
+  return within(
+    client.request('stats', undefined, { idempotent: true }),
+    'The figures'
+  ) as Promise<ServerStats>
+}

@@ -1,0 +1,104 @@
+/** Rows as a table: aligned for a terminal, or Markdown. */
+import type { Row } from '../scenario.ts'
+
+interface Column {
+  readonly title: string
+  /** What it means, for those who read the page. */
+  readonly meaning: string
+  readonly align: 'left' | 'right'
+  cell(row: Row): string
+}
+
+const ABSENT = '–'
+
+export const COLUMNS: readonly Column[] = [
+  { title: 'scenario', meaning: 'what was done', align: 'left', cell: (row) => row.scenario },
+  {
+    title: 'server',
+    meaning: "whose server was under it: ours, or Nest's",
+    align: 'left',
+    cell: (row) => row.server
+  },
+  count(
+    'faults',
+    'how many faults were injected: kills, restarts, cuts, hostile peers, mutated frames',
+    'faults'
+  ),
+  count('requests', 'how many requests were made', 'requests'),
+  count('succeeded', 'how many of them were answered with their own answer', 'succeeded'),
+  count('failed', 'how many of them failed with a typed error', 'failed'),
+  count('lost', "how many ended with neither, or with another request's answer", 'lost'),
+  count(
+    'doubled',
+    'how many settled, or ran, more than once though that is promised not to happen',
+    'doubled'
+  ),
+  count('hung', 'how many had not settled long after they had to', 'hung'),
+  {
+    title: 'worst recovery',
+    meaning: 'the longest time from the server being back (it listens) to the next success',
+    align: 'right',
+    cell: ({ worstRecoveryMs }) => unit(worstRecoveryMs, 'ms')
+  },
+  {
+    title: 'peak RSS',
+    meaning: "the most memory the server's process has had in RAM",
+    align: 'right',
+    cell: ({ peakRssMb }) => unit(peakRssMb, 'MB')
+  },
+  {
+    title: 'RSS limit',
+    meaning: 'what the configured limits allow it to have',
+    align: 'right',
+    cell: ({ rssLimitMb }) => unit(rssLimitMb, 'MB')
+  },
+  { title: 'remark', meaning: 'what else is worth knowing', align: 'left', cell: ({ remark = '' }) => remark }
+]
+
+/** For a terminal: columns aligned by blanks. */
+export function textTable(rows: readonly Row[]): string {
+  const lines = [COLUMNS.map(({ title }) => title), ...rows.map(cells)]
+  const widths = COLUMNS.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)))
+  const padded = (text: string, column: number) =>
+    COLUMNS[column]?.align === 'right' ? text.padStart(widths[column] ?? 0) : text.padEnd(widths[column] ?? 0)
+  return lines.map((line) => line.map(padded).join('  ').trimEnd()).join('\n')
+}
+
+/** The same in Markdown. */
+export function markdownTable(rows: readonly Row[]): string {
+  const line = (texts: readonly string[]) =>
+    `| ${texts.map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`
+  return [
+    line(COLUMNS.map(({ title }) => title)),
+    line(COLUMNS.map(({ align }) => (align === 'right' ? '---:' : '---'))),
+    ...rows.map((row) => line(cells(row)))
+  ].join('\n')
+}
+
+/** What our servers did that they must not, a sentence each; none is a pass. */
+export function verdict(rows: readonly Row[]): string[] {
+  return rows
+    .filter(({ server }) => server === 'ours')
+    .flatMap((row) => [
+      ...(['lost', 'doubled', 'hung'] as const)
+        .filter((what) => row[what] > 0)
+        .map((what) => `${row.scenario}: ${row[what]} ${what}`),
+      ...row.broken.map((promise) => `${row.scenario}: ${promise}`)
+    ])
+}
+
+function cells(row: Row): string[] {
+  return COLUMNS.map(({ cell }) => cell(row))
+}
+
+function count(
+  title: string,
+  meaning: string,
+  field: 'faults' | 'requests' | 'succeeded' | 'failed' | 'lost' | 'doubled' | 'hung'
+): Column {
+  return { title, meaning, align: 'right', cell: (row) => row[field].toLocaleString('en') }
+}
+
+function unit(figure: number | undefined, name: string): string {
+  return figure === undefined ? ABSENT : `${Math.round(figure).toLocaleString('en')} ${name}`
+}

@@ -1,0 +1,15 @@
+/** Every scenario of the suite, in the order of the table. The only list there is. */
+import { floods } from './load/flood.ts'
+import { killedServers } from './load/killed.ts'
+import { largeRequests } from './load/large-requests.ts'
+import { rollingRestarts } from './load/rolling-restart.ts'
+import { soak } from './load/soak.ts'
+import type { Scenario } from './scenario.ts'
+
+export const scenarios: readonly Scenario[] = [
+  ...killedServers,
+  ...rollingRestarts,
+  ...floods,
+  ...largeRequests,
+  soak
+]

@@ -1,0 +1,168 @@
+/** The account of requests: each has an id of its own, which is its answer, and has to settle exactly once. */
+import {
+  type CallOptions,
+  ConnectionError,
+  MicroserviceError,
+  type TcpClient
+} from '@elysia-microservices/transport'
+import type { Row } from '../scenario.ts'
+import { PATIENCE, pause } from './within.ts'
+
+/** The figures of a row that a ledger knows. */
+export type Account = Pick<Row, 'requests' | 'succeeded' | 'failed' | 'lost' | 'doubled' | 'hung'>
+
+/** How a request has ended. */
+export type Outcome = { readonly error: MicroserviceError } | { readonly error: undefined }
+
+/** Counts what becomes of requests. */
+export class Ledger {
+  readonly #open = new Set<number>()
+  readonly #succeeded = new Set<number>()
+  /** Said never to have left this process. */
+  readonly #unsent = new Set<number>()
+  readonly #errors = new Map<string, number>()
+  #next = 1
+  #requests = 0
+  #failed = 0
+  #lost = 0
+  #settledTwice = 0
+  #hung = 0
+  #waiting: (() => void)[] = []
+  /** What was lost, in words. */
+  readonly losses: string[] = []
+
+  /** Requests that have not settled yet. */
+  get open(): number {
+    return this.#open.size
+  }
+
+  get succeeded(): number {
+    return this.#succeeded.size
+  }
+
+  /** Of how many requests each error was the end, by its code. */
+  get errors(): ReadonlyMap<string, number> {
+    return this.#errors
+  }
+
+  /** Resolves when the next request succeeds. */
+  nextSuccess(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  /** A request begins. Gives its id. */
+  begin(): number {
+    const id = this.#next++
+    this.#requests++
+    this.#open.add(id)
+    return id
+  }
+
+  /** A request has been answered; `own` says whether with what was asked for. */
+  answered(id: number, own: boolean, answer: unknown): void {
+    if (!this.#settle(id)) return
+    if (!own) return this.#lose(`request ${id} was answered with ${JSON.stringify(answer)?.slice(0, 80)}`)
+    this.#succeeded.add(id)
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const resolve of waiting) resolve()
+  }
+
+  /** A request has failed. */
+  failed(id: number, error: unknown): void {
+    if (!this.#settle(id)) return
+    if (!(error instanceof MicroserviceError))
+      return this.#lose(`request ${id} failed with something that is none of our errors: ${error}`)
+    this.#failed++
+    this.#errors.set(error.code, (this.#errors.get(error.code) ?? 0) + 1)
+    if (error instanceof ConnectionError && !error.sent) this.#unsent.add(id)
+  }
+
+  /** Makes a request whose answer is its id. Resolves when it has settled. */
+  async request(client: TcpClient, pattern: string, options?: CallOptions): Promise<Outcome> {
+    const id = this.begin()
+    try {
+      const answer = await client.request(pattern, id, options)
+      this.answered(id, answer === id, answer)
+      return { error: undefined }
+    } catch (error) {
+      this.failed(id, error)
+      return { error: error as MicroserviceError }
+    }
+  }
+
+  /** The same as a stream of one value: a receiver sees it when a call settles twice, a promise would hide it. */
+  stream(client: TcpClient, pattern: string, options?: CallOptions): Promise<Outcome> {
+    const id = this.begin()
+    return new Promise((resolve) => {
+      const values: unknown[] = []
+      client.stream(
+        pattern,
+        id,
+        {
+          next: (value) => values.push(value),
+          complete: () => {
+            this.answered(id, values.length === 1 && values[0] === id, values)
+            resolve({ error: undefined })
+          },
+          error: (error) => {
+            this.failed(id, error)
+            resolve({ error: error as MicroserviceError })
+          }
+        },
+        options
+      )
+    })
+  }
+
+  /** Resolves when all requests have settled, or counts as hung those that will not any more. */
+  async settled(patience = PATIENCE): Promise<void> {
+    for (const end = performance.now() + patience; this.#open.size > 0 && performance.now() < end; ) {
+      await pause(20)
+    }
+    this.#hung = this.#open.size
+  }
+
+  /**
+   * The figures.
+   * @param runs how often the handler of each request ran
+   * @param idempotent running twice is allowed
+   */
+  account(runs: ReadonlyMap<number, number>, idempotent = false): Account {
+    const ranTwice = idempotent ? 0 : [...runs.values()].filter((times) => times > 1).length
+    return {
+      requests: this.#requests,
+      succeeded: this.#succeeded.size,
+      failed: this.#failed,
+      lost: this.#lost,
+      doubled: this.#settledTwice + ranTwice,
+      hung: this.#hung
+    }
+  }
+
+  /** Sentences about requests of which the caller was told something that is not true. */
+  untruths(runs: ReadonlyMap<number, number>): string[] {
+    const never = [...this.#succeeded].filter((id) => !runs.has(id)).length
+    const unsent = [...this.#unsent].filter((id) => runs.has(id)).length
+    const sentences: string[] = [...this.losses]
+    if (never > 0) sentences.push(`${never} requests were answered though their handler never ran`)
+    if (unsent > 0) sentences.push(`${unsent} requests ran though their error said they were never sent`)
+    return sentences
+  }
+
+  #settle(id: number): boolean {
+    if (this.#open.delete(id)) return true
+    this.#settledTwice++
+    return false
+  }
+
+  #lose(what: string): void {
+    this.#lost++
+    if (this.losses.length < 5) this.losses.push(what)
+  }
+}
+
+/** Errors by code, in a few words: `12 CONNECTION, 3 TIMEOUT`. */
+export function errorsInWords(errors: ReadonlyMap<string, number>): string {
+  return [...errors].map(([code, count]) => `${count} ${code}`).join(', ')
+}

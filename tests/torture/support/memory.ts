@@ -1,0 +1,43 @@
+/** Memory of other processes, from Linux's /proc. Elsewhere, and of a process that is gone: `undefined`. */
+import { readFileSync } from 'node:fs'
+
+/** Memory of `pid` that is in RAM now, in megabytes (MiB). */
+export const residentMb = (pid: number | undefined): number | undefined => field(pid, 'VmRSS')
+
+/** The most memory that `pid` has ever had in RAM, in megabytes (MiB). */
+export const peakMb = (pid: number | undefined): number | undefined => field(pid, 'VmHWM')
+
+/** Samples of memory over time. */
+export interface Sample {
+  /** In minutes. */
+  readonly at: number
+  /** In megabytes. */
+  readonly mb: number
+}
+
+/** Megabytes per minute, by least squares; `undefined` with fewer than three samples. */
+export function slope(samples: readonly Sample[]): number | undefined {
+  if (samples.length < 3) return undefined
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
+  const at = mean(samples.map((sample) => sample.at))
+  const mb = mean(samples.map((sample) => sample.mb))
+  const covariance = mean(samples.map((sample) => (sample.at - at) * (sample.mb - mb)))
+  return covariance / mean(samples.map((sample) => (sample.at - at) ** 2))
+}
+
+/** The highest of figures that may be missing. */
+export function highest(...figures: readonly (number | undefined)[]): number | undefined {
+  const known = figures.filter((figure) => figure !== undefined)
+  return known.length === 0 ? undefined : Math.max(...known)
+}
+
+function field(pid: number | undefined, name: string): number | undefined {
+  if (pid === undefined) return undefined
+  try {
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    const kibibytes = new RegExp(`^${name}:\\s*(\\d+) kB$`, 'm').exec(status)?.[1]
+    return kibibytes === undefined ? undefined : Number(kibibytes) / 1024
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * The service under torture, in a process of its own. Its argument is a `ServiceSetup` as JSON. It ends when its
+ * stdin does, so that it does not outlive whoever started it. After SIGTERM nothing ends it but that there is
+ * nothing left to do: a timer or a connection that leaked would keep it alive.
+ */
+import type { Logger, ServerStats, TcpServerOptions } from '@elysia-microservices/transport'
+import { type Message, microservice } from 'elysia-microservices'
+import { Database } from './database.ts'
+import { RunRecorder } from './record.ts'
+import { pause } from './within.ts'
+
+/** What the service is started with. */
+export interface ServiceSetup {
+  /** 0 for any. */
+  readonly port: number
+  /** The file in which handlers write that they ran. */
+  readonly record: string
+  /** Limits and the like. */
+  readonly options?: Pick<
+    TcpServerOptions,
+    | 'maxInFlight'
+    | 'maxTotalInFlight'
+    | 'maxBufferSize'
+    | 'maxSendBufferSize'
+    | 'maxPayloadSize'
+    | 'maxConnections'
+  > & { readonly concurrency?: 'adaptive' | undefined }
+  /** Milliseconds of the processor that `burn` and `burn.async` take. */
+  readonly burn?: number
+  /** What `query` asks. */
+  readonly database?: { readonly connections: number; readonly milliseconds: number }
+}
+
+const setup = JSON.parse(process.argv[2] as string) as ServiceSetup
+const recorder = new RunRecorder(setup.record)
+const database = new Database(setup.database ?? { connections: 10, milliseconds: 5 })
+
+function burn(): void {
+  for (const end = performance.now() + (setup.burn ?? 0); performance.now() < end; );
+}
+
+function run(id: number): number {
+  recorder.ran(id)
+  return id
+}
+
+/** What is refused or cut off is in the table. */
+const logger: Logger = { error() {}, warn() {} }
+
+const service = microservice({
+  transport: 'tcp',
+  host: '127.0.0.1',
+  logger,
+  ...setup.options,
+  port: setup.port
+})
+  .message('echo', ({ data }: Message<number>) => run(data))
+  .message('work', async ({ data }: Message<number>) => {
+    run(data)
+    await pause(2)
+    return data
+  })
+  .message('burn', ({ data }: Message<number>) => {
+    burn()
+    return run(data)
+  })
+  .message('burn.async', async ({ data }: Message<number>) => {
+    burn()
+    return run(data)
+  })
+  .message('query', async ({ data }: Message<number>) => {
+    run(data)
+    await database.query()
+    return data
+  })
+  .message('large', async ({ data }: Message<{ id: number; text: string }>) => {
+    run(data.id)
+    await pause(20)
+    return data
+  })
+  .message('count', async function* ({ data, signal }: Message<{ id: number; to: number }>) {
+    run(data.id)
+    for (let n = 0; n < data.to && !signal.aborted; n++) yield n
+  })
+  .message('sum', async ({ data }: Message<AsyncIterable<number>>) => {
+    let sum = 0
+    let isId = true
+    for await (const value of data) {
+      if (isId) run(value)
+      else sum += value
+      isId = false
+    }
+    return sum
+  })
+  .message('never', ({ signal }: Message) => {
+    return new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  })
+  .message('drop', ({ connection }: Message) => {
+    connection.destroy?.()
+  })
+  .message('stats', (): ServerStats => service.stats())
+  .event('seen', ({ data }: Message<number>) => void run(data))
+
+await service.listen()
+process.stdin.resume().once('end', () => process.exit(1))
+process.once('SIGTERM', () => {
+  void service.stop().then(() => process.stdin.destroy())
+})
+console.log(JSON.stringify(service.address))

@@ -1,0 +1,70 @@
+/** The service under torture as its scenarios see it: processes, clients, and the record of what ran. */
+import { type Logger, TcpClient, type TcpClientOptions } from '@elysia-microservices/transport'
+import { type Ended, ServerProcess } from '../../support/server-process.ts'
+import { highest, peakMb } from './memory.ts'
+import { RunRecord } from './record.ts'
+import type { ServiceSetup } from './service.ts'
+import { within } from './within.ts'
+
+/** Says nothing: faults are what the scenario is for. */
+const SILENT: Logger = { error() {}, warn() {} }
+
+/** Servers of one scenario, and whoever calls them. */
+export class TortureService {
+  readonly record = new RunRecord()
+  readonly servers: readonly ServerProcess[]
+  readonly #clients: TcpClient[] = []
+  #peakMb: number | undefined
+
+  constructor(count: number, setup: Omit<ServiceSetup, 'port' | 'record'> = {}, cpu?: number) {
+    const program = {
+      program: 'torture/support/service',
+      arguments: (port: number) => [JSON.stringify({ ...setup, port, record: this.record.path })],
+      cpu
+    }
+    this.servers = Array.from({ length: count }, () => new ServerProcess(program))
+  }
+
+  /** The most memory that any of its processes has had, in megabytes. */
+  get peakMb(): number | undefined {
+    return highest(this.#peakMb, ...this.servers.map(({ pid }) => peakMb(pid)))
+  }
+
+  async start(server?: ServerProcess): Promise<void> {
+    const started = server === undefined ? this.servers : [server]
+    await within(Promise.all(started.map((one) => one.start())), 'The server starts')
+  }
+
+  async stop(server: ServerProcess, signal: 'SIGTERM' | 'SIGKILL'): Promise<Ended | undefined> {
+    // Read while the process is there.
+    this.#peakMb = this.peakMb
+    return within(server.stop(signal), `The server ends after ${signal}`)
+  }
+
+  /** A client of all servers, which is closed with the rest. */
+  client(options: TcpClientOptions = {}): TcpClient {
+    const client = this.visitor(options)
+    this.#clients.push(client)
+    return client
+  }
+
+  /** A client of all servers, to be closed by whoever made it. */
+  visitor(options: TcpClientOptions = {}): TcpClient {
+    const [first] = this.servers
+    const where =
+      this.servers.length === 1
+        ? { host: '127.0.0.1', port: first?.port }
+        : { endpoints: this.servers.map(({ port }) => `127.0.0.1:${port}`) }
+    return new TcpClient({ ...where, logger: SILENT, ...options })
+  }
+
+  async closeClients(): Promise<void> {
+    await within(Promise.all(this.#clients.splice(0).map((client) => client.close())), 'The clients close')
+  }
+
+  /** Ends everything, however the scenario went. */
+  async end(): Promise<void> {
+    await Promise.allSettled([this.closeClients(), ...this.servers.map((server) => server.stop('SIGKILL'))])
+    this.record.remove()
+  }
+}

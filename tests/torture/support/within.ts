@@ -1,0 +1,32 @@
+/** Watchdogs: long enough for any machine that is merely slow. */
+
+/** Milliseconds after which something that must happen will not happen any more. */
+export const PATIENCE = 60_000
+
+/**
+ * What `promise` gives.
+ * @throws {Error} it has not settled within `milliseconds`
+ */
+export async function within<Value>(
+  promise: Promise<Value>,
+  what: string,
+  milliseconds = PATIENCE
+): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${what}: not within ${milliseconds} ms`)), milliseconds)
+  })
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
+}
+
+/** Resolves after so many milliseconds. */
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}
+
+/** Asks until the answer is true. @throws {Error} it has not become so within `PATIENCE` */
+export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + PATIENCE; !(await isSo()); await pause(50)) {
+    if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE} ms`)
+  }
+}

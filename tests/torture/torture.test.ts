@@ -1,0 +1,27 @@
+/**
+ * The short form of every scenario. What is promised about time and speed is not looked at here, on machines that
+ * do other work: `npm run torture -- --long` is for that.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { verdict } from './report/table.ts'
+import { scenarios } from './scenarios.ts'
+
+describe('under torture, no request is lost, doubled or left hanging, and what is promised is kept', () => {
+  for (const scenario of scenarios) {
+    it(scenario.name, { timeout: 300_000 }, async () => {
+      const rows = await scenario.run({ length: 'short', progress() {} })
+      assert.deepEqual(verdict(rows), [])
+      for (const row of rows) {
+        assert.equal(row.succeeded + row.failed + row.lost + row.hung, row.requests, row.scenario)
+        assert.ok(row.faults > 0 && row.requests > 0, `${row.scenario}: nothing was done`)
+      }
+    })
+  }
+
+  it('has scenarios of different names', () => {
+    const names = scenarios.map(({ name }) => name)
+    assert.deepEqual(names, [...new Set(names)])
+    for (const name of names) assert.match(name, /^[a-z0-9-]+$/)
+  })
+})
