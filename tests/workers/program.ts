@@ -15,6 +15,10 @@ export interface ProgramOptions {
   readonly service?: Partial<MicroserviceOptions>
   /** Port for HTTP: the service is used in an app. */
   readonly http?: number
+  /** That app is used in another one, which listens. */
+  readonly nested?: boolean
+  /** A second service with workers listens after the first. */
+  readonly second?: boolean
   /** Folder of the certificates `service` and `renewed`: the service speaks TLS. */
   readonly tls?: string
   /** What goes wrong in workers: they throw before they listen, or end as soon as they do. */
@@ -30,7 +34,14 @@ export interface Fact {
   readonly done?: string
 }
 
-const { service: options, http, tls, failing } = JSON.parse(process.argv[2] ?? '{}') as ProgramOptions
+const {
+  service: options,
+  http,
+  nested,
+  second,
+  tls,
+  failing
+} = JSON.parse(process.argv[2] ?? '{}') as ProgramOptions
 
 function say(fact: Fact): void {
   process.stdout.write(`${JSON.stringify(fact)}\n`)
@@ -74,15 +85,23 @@ if (service.role === 'supervisor') {
   process.on('SIGUSR2', async () => say({ pids: (await service.workers()).map(({ pid }) => pid) }))
 }
 
+const newApp = () => (underBun ? new Elysia() : new Elysia({ adapter: node() }))
+
 if (http !== undefined) {
-  const app = underBun ? new Elysia() : new Elysia({ adapter: node() })
-  app
+  const app = newApp()
     .use(service)
     .get('/', () => process.pid)
-    .listen(http)
+    .get('/slow', async () => {
+      say({ done: 'begun' })
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      return process.pid
+    })
+  const listening = nested ? newApp().use(app) : app
+  listening.listen(http)
 }
 try {
   await service.listen()
+  if (second) await microservice({ transport: 'tcp', port: 0, workers: 2 }).listen()
   if (service.role === 'supervisor') say({ address: service.address as NonNullable<Fact['address']> })
 } catch (error) {
   const { name, code, message } = error as Error & { code: string }

@@ -20,9 +20,11 @@ export class RunningProgram {
   #waiting: (() => void)[] = []
   #clients: UntypedClient[] = []
 
-  constructor(options: ProgramOptions) {
+  /** @param ownGroup its processes are a group, as those of a terminal's command are */
+  constructor(options: ProgramOptions, ownGroup = false) {
     this.#process = spawn(process.execPath, [file, JSON.stringify(options), 'second'], {
       cwd: testsFolder,
+      detached: ownGroup,
       stdio: ['ignore', 'pipe', 'pipe']
     })
     createInterface({ input: this.#process.stdout! }).on('line', (line) => {

@@ -6,15 +6,15 @@ import net from 'node:net'
 import { afterEach, describe, it } from 'node:test'
 import { ConnectionError } from 'elysia-microservices'
 import type { UntypedClient } from 'elysia-microservices/client'
-import { testsFolder } from '../workspace.ts'
+import { testsFolder, underBun } from '../workspace.ts'
 import type { ProgramOptions } from './program.ts'
 import { RunningProgram } from './running-program.ts'
 
 const certificates = `${testsFolder}/fixtures/tls`
 const programs: RunningProgram[] = []
 
-function run(options: ProgramOptions = {}): RunningProgram {
-  const program = new RunningProgram({ ...options, service: { workers: 2, ...options.service } })
+function run(options: ProgramOptions = {}, ownGroup = false): RunningProgram {
+  const program = new RunningProgram({ ...options, service: { workers: 2, ...options.service } }, ownGroup)
   programs.push(program)
   return program
 }
@@ -42,11 +42,29 @@ function load(clients: Iterable<UntypedClient>, options: object) {
   }
 }
 
-async function listening(): Promise<{ port: number; close(): void }> {
+/** Something else on a port. */
+async function listening(): Promise<{ readonly port: number; close(): void }> {
   const server = net.createServer()
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return { port: (server.address() as net.AddressInfo).port, close: () => server.close() }
+}
+
+/** A port for HTTP. */
+async function freePort(): Promise<number> {
+  const { port, close } = await listening()
+  close()
+  return port
+}
+
+/** Who answers HTTP. */
+async function answeringHttp(port: number): Promise<number[]> {
+  const answering = new Set<number>()
+  for (let n = 0; n < 64; n++) {
+    const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } })
+    answering.add(Number(await response.text()))
+  }
+  return [...answering].sort()
 }
 
 describe('a service with workers', () => {
@@ -224,19 +242,55 @@ describe('a service with workers', () => {
     assert.deepEqual(await serials(), reloaded)
   })
 
-  it('serves HTTP of its app by the workers, and never by the supervisor', async () => {
-    const free = await listening()
-    free.close()
-    const program = run({ http: free.port })
+  it('ends what is in flight when a terminal interrupts all of its processes at once', async () => {
+    const program = run({}, true)
     await program.port()
-    const workers = await program.workers()
-    const answering = new Set<number>()
-    for (let n = 0; n < 64; n++) {
-      const response = await fetch(`http://127.0.0.1:${free.port}/`, { headers: { connection: 'close' } })
-      answering.add(Number(await response.text()))
-    }
-    assert.deepEqual([...answering].sort(), [...workers].sort())
+    const clients = await program.clientOfEachWorker({ retry: false })
+    const calls = [...clients].map(async ([pid, client]) => [await client.request('slow', 500), pid])
+    await program.fact('done', 1)
+    process.kill(-program.pid, 'SIGINT')
+    for (const [answered, asked] of await Promise.all(calls)) assert.equal(answered, asked)
+    assert.equal(await program.ended, 0)
+  })
+
+  it('is the only one of its process', async () => {
+    const program = run({ second: true })
+    const { code, message } = await program.fact('error')
+    assert.equal(code, 'VALIDATION')
+    assert.match(message, /options.workers: expected given by one service of a process/)
+  })
+
+  it('serves HTTP of its app by the workers, and never by the supervisor', async () => {
+    const http = await freePort()
+    const program = run({ http })
+    await program.port()
+    assert.deepEqual(await answeringHttp(http), [...(await program.workers())].sort())
     program.kill('SIGTERM')
     assert.equal(await program.ended, 0)
   })
+
+  if (underBun) {
+    it('ends HTTP requests in flight, too, when it is stopped', async () => {
+      const http = await freePort()
+      const program = run({ http })
+      await program.port()
+      const response = fetch(`http://127.0.0.1:${http}/slow`)
+      await program.fact('done')
+      program.kill('SIGTERM')
+      assert.equal((await response).status, 200)
+      assert.equal(await program.ended, 0)
+    })
+
+    it('serves HTTP by the workers where its app is used in another', async () => {
+      const http = await freePort()
+      const program = run({ http, nested: true })
+      await program.port()
+      assert.deepEqual(await answeringHttp(http), [...(await program.workers())].sort())
+    })
+  } else
+    it('says that its app must be the one that listens', async () => {
+      const program = run({ http: await freePort(), nested: true })
+      assert.equal(await program.ended, 1)
+      assert.match(program.log, /service: expected used in the app that listens/)
+    })
 })

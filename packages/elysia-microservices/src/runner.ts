@@ -108,8 +108,8 @@ export class ServiceRunner {
     else {
       const { host, port } = place
       const { followSupervisor } = await import('./workers/worker.ts')
-      const started = this.#startServer({ host, port, path: undefined, reusePort: UNDER_BUN })
-      await followSupervisor(started, {
+      await followSupervisor({
+        start: () => this.#startServer({ host, port, path: undefined, reusePort: UNDER_BUN }),
         stats: () => this.stats(),
         reloadTls: (tls) => this.reloadTls(tls),
         stop: () => this.#stopApp?.() ?? this.stop()
@@ -137,6 +137,7 @@ export class ServiceRunner {
     const { server, drain, logger, workers } = this.#settings
     const options = { ...server, ...where }
     checkWorkers(workers, options.path)
+    await this.#stopping
     const { WorkerGroup } = await import('./workers/worker-group.ts')
     this.#group = await WorkerGroup.start({
       server: options,

@@ -75,7 +75,7 @@ export class Supervisor {
       await supervisor.#end((process) => process.kill())
       throw error
     }
-    for (const place of supervisor.#places) supervisor.#watch(place)
+    for (const place of supervisor.#places) supervisor.#watch(place, place.current as WorkerProcess)
     return supervisor
   }
 
@@ -141,34 +141,50 @@ export class Supervisor {
   }
 
   /** Starts another when the process of a place ends. */
-  #watch(place: Place): void {
-    const process = place.current as WorkerProcess
+  #watch(place: Place, process: WorkerProcess): void {
     void process.ended.then((end) => {
-      if (this.#isStopping || place.current !== process) return
-      const { logger, gaveUp } = this.#options
-      const delay = place.restarts.delayAfter(performance.now() - process.startedAt)
+      if (place.current !== process) return
       place.current = undefined
-      const what = `Worker ${place.worker} (process ${process.pid}) has ended (${end})`
-      if (place.restarts.isHopeless && this.#ready.length === 0) {
-        logger.error(`${what}, as those before it soon after their start, and no other is left: giving up`)
-        return gaveUp()
-      }
-      logger.error(`${what}: starting another in ${Math.round(delay)} ms`)
-      place.pause = setTimeout(() => this.#restart(place), delay)
+      const lifetime = performance.now() - process.startedAt
+      this.#startAnother(
+        place,
+        `Worker ${place.worker} (process ${process.pid}) has ended (${end})`,
+        lifetime
+      )
     })
   }
 
-  #restart(place: Place): void {
+  /** @param lifetime milliseconds from the start to the end of the one before */
+  #startAnother(place: Place, why: string, lifetime: number): void {
+    if (this.#isStopping) return
+    const { logger, gaveUp } = this.#options
+    const delay = place.restarts.delayAfter(lifetime)
+    if (place.restarts.isHopeless && this.#ready.length === 0) {
+      logger.error(`${why}, as those before it soon after their start, and no other is left: giving up`)
+      return gaveUp()
+    }
+    logger.error(`${why}: starting another in ${Math.round(delay)} ms`)
+    place.pause = setTimeout(() => void this.#restart(place), delay)
+  }
+
+  async #restart(place: Place): Promise<void> {
     place.pause = undefined
-    const started = this.#start(place)
-    this.#watch(place)
-    const process = place.current as WorkerProcess
-    started.catch((error: unknown) => {
-      // Its end is logged and leads to the next attempt; one that only does not listen has to be ended.
-      if (this.#isStopping || !this.#living.has(process)) return
-      this.#options.logger.error('A worker could not be started', error)
-      process.kill()
-    })
+    let process: WorkerProcess | undefined
+    try {
+      process = this.#newProcess(place.worker)
+      place.current = process
+      this.#watch(place, process)
+      await this.#prepared(process)
+    } catch (error) {
+      const reason = (error as Error).message
+      if (process === undefined)
+        this.#startAnother(place, `Worker ${place.worker} has no process: ${reason}`, 0)
+      else if (this.#living.has(process)) {
+        // One that has ended is logged anyway; one that only does not listen has to be ended.
+        this.#options.logger.error(reason)
+        process.kill()
+      }
+    }
   }
 
   async #reload(): Promise<void> {
@@ -185,7 +201,7 @@ export class Supervisor {
       clearTimeout(place.pause)
       const previous = place.current
       place.current = next
-      this.#watch(place)
+      this.#watch(place, next)
       if (previous !== undefined) await this.#stop(previous)
     }
   }

@@ -6,6 +6,7 @@ import { stopOnSignals } from './signals.ts'
 
 /** What a supervisor may want of a worker's service. */
 export interface Supervised {
+  start(): Promise<void>
   stats(): ServerStats
   reloadTls(tls: TlsServerOptions | undefined): Promise<void>
   /** Stops all there is, HTTP of the app too. */
@@ -17,10 +18,9 @@ let isLeaving = false
 
 /**
  * Does from now on what the supervisor wants, stops when it is gone, and tells it how the start went.
- * @param started the service listens; its error is passed on
  * @throws {ValidationError} another service of this process has the workers
  */
-export async function followSupervisor(started: Promise<void>, service: Supervised): Promise<void> {
+export async function followSupervisor(service: Supervised): Promise<void> {
   if (isFollowing) throw secondService()
   isFollowing = true
   process.on('message', (received) => {
@@ -33,7 +33,7 @@ export async function followSupervisor(started: Promise<void>, service: Supervis
   else await leaveWithCluster()
   if (!process.connected) leave()
   try {
-    await started
+    await service.start()
   } catch (error) {
     await tell({ type: 'failed', reason: reasonOf(error) })
     throw error
