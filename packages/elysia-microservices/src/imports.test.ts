@@ -47,4 +47,13 @@ describe('imports', () => {
       []
     )
   })
+
+  it('load nothing of workers but their option into a service that has none', () => {
+    const needed = [...reachable('index.ts', true)].filter((file) => file.startsWith('workers/'))
+    assert.deepEqual(needed.sort(), ['workers/option.ts', 'workers/role.ts'])
+    const outside = needed.flatMap(
+      (file) => readFileSync(join(src, file), 'utf8').match(/from 'node:[^']+'/g) ?? []
+    )
+    assert.deepEqual(outside, [])
+  })
 })

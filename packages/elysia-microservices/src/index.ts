@@ -30,7 +30,8 @@ export {
   type TlsFailureCode,
   type TlsServerOptions,
   TransportError,
-  ValidationError
+  ValidationError,
+  WorkerError
 } from '@elysia-microservices/transport'
 export type { ChaosOptions, ChaosRule } from './chaos/options.ts'
 export { RpcContext } from './controller/context.ts'
@@ -104,3 +105,5 @@ export type {
   Typed,
   ValueOf
 } from './types/service.ts'
+export type { Role } from './workers/role.ts'
+export type { WorkerFigures } from './workers/supervisor.ts'

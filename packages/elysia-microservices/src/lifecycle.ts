@@ -1,5 +1,7 @@
 /** Ties a service to an Elysia app: it starts when the app listens and stops when the app stops. */
+import { ValidationError } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
+import type { Role } from './workers/role.ts'
 
 /** What is started and stopped. All may be called more than once. */
 export interface Startable {
@@ -7,11 +9,16 @@ export interface Startable {
   join(app: AnyElysia): void
   listen(): Promise<unknown>
   stop(): Promise<void>
+  /** What this process is. */
+  readonly role: Role
+  /** Is told how to stop the app that has started it. */
+  follows(stopApp: () => Promise<unknown>): void
 }
 
 /** Makes the service follow the app, or the app that the app is used in. */
 export function follow(app: AnyElysia, service: Startable): void {
   service.join(app)
+  if (service.role === 'supervisor') return supervise(app, service)
   app.onStart((started) => {
     const host = isApp(started) ? started : app
     // What the app, or the app that it is used in, has by now is all there will be.
@@ -40,4 +47,29 @@ function start(host: AnyElysia, service: Startable): void {
     await stopped
     return stoppedHost
   }
+  // Elysia's adapter for Node has no server here, and cannot be stopped.
+  if (host.server) service.follows(() => host.stop())
+}
+
+/** In a supervisor the app serves no HTTP: it would take connections that are the workers', on Node their port. */
+function supervise(app: AnyElysia, service: Startable): void {
+  app.listen = () => startOnly(app, service)
+  // The app is used in another one, whose `listen` this one has not seen.
+  app.onStart((started) => {
+    if (!isApp(started)) {
+      const expected = 'used in the app that listens: on Node, this one keeps its HTTP port from the workers'
+      throw new ValidationError('service', expected, 'an app used in another')
+    }
+    void started.server?.stop(true)
+    startOnly(started, service)
+  })
+}
+
+function startOnly<App extends AnyElysia>(app: App, service: Startable): App {
+  void service.listen()
+  app.stop = async () => {
+    await service.stop()
+    return app
+  }
+  return app
 }

@@ -3,8 +3,6 @@ import {
   consoleLogger,
   type SocketAddress,
   type Source,
-  TcpServer,
-  type TcpServerOptions,
   type TlsServerOptions,
   ValidationError
 } from '@elysia-microservices/transport'
@@ -15,11 +13,12 @@ import { Controllers } from './controller/controllers.ts'
 import { settingsOf } from './controller/nest-app.ts'
 import { follow } from './lifecycle.ts'
 import type { ListenOptions, MicroserviceOptions } from './options.ts'
-import { schemasCompiled } from './schema/typebox.ts'
+import { type RunnerSettings, ServiceRunner } from './runner.ts'
 import type { Microservice } from './service.ts'
 import { ServiceCore } from './service-core.ts'
 import type { ContextOf, Empty, EmptyScope, With } from './types/scope.ts'
 import type { NoAnswers } from './types/service.ts'
+import { checkWorkers } from './workers/option.ts'
 
 const DEFAULT_DRAIN = 10_000
 
@@ -34,80 +33,45 @@ export function microservice<App extends AnyElysia>(
 ): Microservice<NoAnswers, Empty, With<EmptyScope, 'context', ContextOf<App>>>
 export function microservice(options: MicroserviceOptions): Microservice {
   const { transport, controllers = [], resolve, lifecycle, nest, chaos, ...others } = options
-  const { drain = DEFAULT_DRAIN, ...serverOptions } = others
+  const { drain = DEFAULT_DRAIN, workers, ...server } = others
   if (transport !== 'tcp') throw new ValidationError('options.transport', "'tcp'", transport)
+  checkWorkers(workers, options.path)
   const logger = options.logger ?? consoleLogger
   const core = new ServiceCore(logger)
   if (controllers.length > 0)
     core.addControllers(new Controllers({ controllers, logger, ...settingsOf(resolve, lifecycle, nest) }))
   const faults = chaos === undefined ? undefined : new Chaos(chaos, logger)
-  return newService(core, serverOptions, drain, faults)
+  return newService(core, { server, drain, logger, workers, chaos: faults })
 }
 
-function newService(
-  core: ServiceCore,
-  options: TcpServerOptions,
-  drain: number,
-  chaos: Chaos | undefined
-): Microservice {
-  let server = new TcpServer(options)
-  // As reloaded: a service that is started again has the certificate it was given last.
-  let { tls } = options
-  let listening: Promise<void> | undefined
-
+function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
+  const runner = new ServiceRunner(core, settings)
   const service = ((app: AnyElysia) => {
     follow(app, {
+      role: runner.role,
       join: (host) => core.join(host),
-      listen: () => service.listen(),
-      stop: () => service.stop()
+      listen: () => runner.listen({}),
+      stop: () => runner.stop(),
+      follows: (stopApp) => runner.follows(stopApp)
     })
     return app
   }) as Microservice
 
-  async function start(): Promise<void> {
-    await schemasCompiled()
-    await core.startControllers()
-    try {
-      // Whatever the chain added after a handler is there for it as well.
-      core.compileAll()
-      await server.start(chaos?.around(core.registry) ?? core.registry)
-    } catch (error) {
-      await core.stopControllers()
-      throw error
-    }
-  }
-
-  addChain(service, core, () => newService(core.newGroup(), options, drain, undefined))
+  const groupSettings = { ...settings, workers: undefined, chaos: undefined }
+  addChain(service, core, () => newService(core.newGroup(), groupSettings))
   Object.assign(service, {
+    role: runner.role,
     async listen(where: number | ListenOptions = {}) {
-      if (listening === undefined) {
-        server = new TcpServer({ ...options, tls, ...placeOf(where) })
-        listening = start()
-      }
-      try {
-        await listening
-      } catch (error) {
-        listening = undefined
-        throw error
-      }
+      await runner.listen(placeOf(where))
       return service
     },
-    async reloadTls(source?: Source<TlsServerOptions>) {
-      await server.reloadTls(source)
-      if (source !== undefined) tls = source
-    },
-    stats: () => server.stats(),
-    async stop() {
-      const started = listening
-      listening = undefined
-      // A start that failed has told its caller; there is nothing to stop then.
-      await started?.then(
-        () => server.stop({ drain }).finally(() => core.stopControllers()),
-        () => {}
-      )
-    }
+    reloadTls: (source?: Source<TlsServerOptions>) => runner.reloadTls(source),
+    reload: () => runner.reload(),
+    workers: () => runner.workers(),
+    stats: () => runner.stats(),
+    stop: () => runner.stop()
   })
-  return Object.defineProperty(service, 'address', { get: (): SocketAddress | undefined => server.address })
+  return Object.defineProperty(service, 'address', { get: (): SocketAddress | undefined => runner.address })
 }
 
 function placeOf(where: number | ListenOptions): ListenOptions {

@@ -26,6 +26,12 @@ export interface MicroserviceOptions extends TcpServerOptions {
   readonly lifecycle?: boolean | undefined
   /** What a Nest application sets for all its controllers. */
   readonly nest?: NestOptions | undefined
+  /**
+   * Answer with several processes on one port, each of them running this program again: so many, or `'auto'` for one
+   * per processor this process may use. This process supervises them then, and answers nothing itself. Limits are per
+   * worker. Refused with `path`, and, beyond 1, under Bun where it is not Linux. Default: this process answers.
+   */
+  readonly workers?: number | 'auto' | undefined
   /** Milliseconds that work in flight may take when the service stops. Default: 10,000. */
   readonly drain?: number | undefined
   /**

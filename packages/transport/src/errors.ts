@@ -182,6 +182,20 @@ export class ListenError extends TransportError {
   }
 }
 
+/** A worker of a service (one of several processes) could not start, or could not do what was asked. Code `WORKER`. */
+export class WorkerError extends TransportError {
+  override name = 'WorkerError'
+  /** Which of the workers, from 1. */
+  readonly worker: number
+
+  /** @param reason what happened to it, in words */
+  constructor(worker: number, pid: number | undefined, reason: string) {
+    const process = pid === undefined ? '' : ` (process ${pid})`
+    super('WORKER', `Worker ${worker}${process}: ${reason}`)
+    this.worker = worker
+  }
+}
+
 /** The peer sent bytes the protocol does not allow; the connection is closed. Code `PROTOCOL`. */
 export class ProtocolError extends TransportError {
   override name = 'ProtocolError'

@@ -1,5 +1,7 @@
 /** The public interface of the transport. What is not listed here does not exist for users. */
 
+// For other packages and for those who write a transport or a dispatcher
+export { backoffDelay } from './balance/backoff.ts'
 // For users
 export type {
   Caller,
@@ -11,7 +13,6 @@ export type {
 } from './call.ts'
 export type { ClientEvent, ClientListener, ClientStatus } from './client-event.ts'
 export type { Headers } from './dispatch.ts'
-// For other packages and for those who write a transport or a dispatcher
 export { type Connection, type Dispatcher, IncomingMessage, NO_HANDLER } from './dispatch.ts'
 export {
   CanceledError,
@@ -26,7 +27,8 @@ export {
   type RpcErrorInit,
   TimeoutError,
   TransportError,
-  ValidationError
+  ValidationError,
+  WorkerError
 } from './errors.ts'
 export { ErrorAnswer, readFailure } from './failure.ts'
 export type { AdaptiveConcurrencyOptions } from './limits/adaptive-concurrency.ts'

@@ -9,13 +9,15 @@ import { type AcceptSocket, NOBODY, type Socket, type SocketListener, type Socke
 export const bunSockets: SocketRuntime = {
   async listen(address, accept) {
     if (address.tls !== undefined) return (await import('./tls-listener.ts')).listenTls(address, accept)
-    const { host, port, path } = address
+    const { host, port, path, reusePort = false } = address
     const socket = handlersFor(accept)
     if (path !== undefined) {
       const server = Bun.listen<BunSocket>({ unix: path, socket })
       return { address: { host: '', port: 0, path }, stop: () => server.stop() }
     }
-    const server = Bun.listen<BunSocket>({ hostname: host, port, socket })
+    // `reusePort` is missing in Bun's types.
+    const options = { hostname: host, port, reusePort, socket }
+    const server = Bun.listen<BunSocket>(options)
     return { address: { host, port: server.port }, stop: () => server.stop() }
   },
 

@@ -1,6 +1,6 @@
 /** A stream of `node:net` or `node:tls` as a socket of this library. Loads neither. */
-import type { AddressInfo, Socket as NetSocket, Server } from 'node:net'
-import type { AcceptSocket, Socket, SocketAddress } from './socket.ts'
+import type { AddressInfo, ListenOptions, Socket as NetSocket, Server } from 'node:net'
+import type { AcceptSocket, ListenAddress, Socket, SocketAddress } from './socket.ts'
 
 /** What both kinds have in common: all there is to a plain one. */
 export class NodeSocket implements Socket {
@@ -57,10 +57,13 @@ export function attach(
 }
 
 /** Starts to listen; where it does. */
-export function listenOn(server: Server, { host, port, path }: SocketAddress): Promise<SocketAddress> {
+export function listenOn(
+  server: Server,
+  { host, port, path, reusePort }: ListenAddress
+): Promise<SocketAddress> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(path === undefined ? { host, port } : { path }, () => {
+    server.listen(path === undefined ? ({ host, port, reusePort } as ListenOptions) : { path }, () => {
       server.off('error', reject)
       resolve(
         path === undefined

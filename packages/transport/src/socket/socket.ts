@@ -56,6 +56,8 @@ export interface SocketAddress {
 
 /** Where to listen, and how. */
 export interface ListenAddress extends SocketAddress {
+  /** Other processes may listen on the port too: the system spreads connections over them. */
+  readonly reusePort?: boolean
   /** Speak TLS. */
   readonly tls?: TlsServerOptions | undefined
   /** Milliseconds a TLS handshake may take; 0 for no limit. */

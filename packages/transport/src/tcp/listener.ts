@@ -72,12 +72,13 @@ export class Listener {
   }
 
   #addressFor(tls: TlsServerOptions | undefined): ListenAddress {
-    const { host, port, path, handshakeTimeout } = this.#options
-    if (tls === undefined) return { host, port, path }
+    const { host, port, path, reusePort, handshakeTimeout } = this.#options
+    if (tls === undefined) return { host, port, path, reusePort }
     return {
       host,
       port,
       path,
+      reusePort,
       tls,
       handshakeTimeout,
       admits: (remoteAddress) => this.#admits(remoteAddress),

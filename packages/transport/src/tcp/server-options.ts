@@ -11,6 +11,12 @@ import { checkAllow, checkServerTls, type ServerSecurityOptions } from './securi
 /** Options of a TCP server. */
 export interface TcpServerOptions extends TcpOptions, ServerSecurityOptions {
   /**
+   * Other processes may listen on the port too, if all of them say so: the system spreads connections over them
+   * (`SO_REUSEPORT`, which does that on Linux only; under Bun, and on Node from 22.12). Default: false, the port is
+   * taken.
+   */
+  readonly reusePort?: boolean | undefined
+  /**
    * RSocket: requests of one connection that may be in flight at the same time; 0 for no limit. Clients that
    * honour leases are granted them; requests beyond are answered with `REJECTED`. Default: 0.
    */
@@ -72,6 +78,7 @@ export type CheckedServerOptions = Omit<Checked<TcpServerOptions>, 'concurrency'
 /** What a server does where its options are silent. */
 export const SERVER_DEFAULTS: Defaults<TcpServerOptions> = {
   ...DEFAULTS,
+  reusePort: false,
   maxInFlight: 0,
   maxTotalInFlight: 0,
   maxConnections: 65_536,
@@ -96,6 +103,8 @@ export function serverOptions(options: TcpServerOptions): CheckedServerOptions {
   atLeast(0, 'idleTimeout', all.idleTimeout)
   atLeast(1, 'leaseTimeToLive', all.leaseTimeToLive)
   atLeast(0, 'handshakeTimeout', all.handshakeTimeout)
+  if (typeof all.reusePort !== 'boolean' || (all.reusePort && all.path !== undefined))
+    throw new ValidationError('options.reusePort', 'true or false, and false with path', all.reusePort)
   checkServerTls(all.tls)
   checkAllow(all.allow, all.path)
   const concurrency = concurrencyOptions(options.concurrency)

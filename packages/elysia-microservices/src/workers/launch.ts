@@ -1,0 +1,35 @@
+/** Starts a process like this one: the same program, arguments and options of the runtime. */
+import type { ChildProcess } from 'node:child_process'
+import { ValidationError } from '@elysia-microservices/transport'
+import { UNDER_BUN } from './role.ts'
+
+/** Starts a process like this one, with these variables added to its environment. */
+export type Launch = (environment: Record<string, string>) => ChildProcess
+
+/** Where the program is that an executable of `bun build --compile` carries. */
+const IN_EXECUTABLE = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/
+
+/**
+ * How this runtime does it. Node's cluster shares listening ports among what it has started; Bun 1.4 cannot hand
+ * connections over, so there they are ordinary processes, and the kernel spreads connections.
+ * @throws {ValidationError} this process is a worker of the program's own use of `node:cluster`
+ */
+export async function launcher(): Promise<Launch> {
+  if (UNDER_BUN) {
+    const { spawn } = await import('node:child_process')
+    const [, program = '', ...args] = process.argv
+    const all = [...process.execArgv, ...(IN_EXECUTABLE.test(program) ? [] : [program]), ...args]
+    return (environment) =>
+      spawn(process.execPath, all, {
+        env: { ...process.env, ...environment },
+        stdio: ['inherit', 'inherit', 'inherit', 'ipc']
+      })
+  }
+  const { default: cluster } = await import('node:cluster')
+  if (!cluster.isPrimary) {
+    const expected =
+      'left out in a worker of node:cluster: either the program starts its processes or the service'
+    throw new ValidationError('options.workers', expected, process.pid)
+  }
+  return (environment) => cluster.fork(environment).process
+}

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { availableParallelism } from 'node:os'
+import { describe, it } from 'node:test'
+import { type MicroserviceOptions, microservice } from '../index.ts'
+import { countOf } from './option.ts'
+
+const make = (options: Partial<MicroserviceOptions>) => microservice({ transport: 'tcp', ...options })
+
+describe('the option workers', () => {
+  for (const workers of [
+    0,
+    -1,
+    1.5,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    1025,
+    '2',
+    'all',
+    null,
+    true,
+    {}
+  ] as const)
+    it(`is not ${JSON.stringify(workers) ?? workers}`, () => {
+      assert.throws(() => make({ workers: workers as never }), {
+        name: 'ValidationError',
+        path: 'options.workers'
+      })
+    })
+
+  it('is not given with a Unix socket, in the options or when it listens', async () => {
+    const refused = { name: 'ValidationError', path: 'options.workers', message: /Unix socket/ }
+    assert.throws(() => make({ workers: 2, path: '/tmp/a.sock' }), refused)
+    await assert.rejects(make({ workers: 2 }).listen({ path: '/tmp/a.sock' }), refused)
+  })
+
+  it('is a number of processes, or one for each processor', async () => {
+    assert.equal(await countOf(3), 3)
+    assert.equal(await countOf('auto'), availableParallelism())
+  })
+
+  it('makes this process a supervisor', () => {
+    assert.equal(make({ workers: 1 }).role, 'supervisor')
+    assert.equal(make({}).role, 'alone')
+  })
+
+  it('is needed to replace workers, of which there are none otherwise', async () => {
+    await assert.rejects(make({}).reload(), { name: 'ValidationError', path: 'options.workers' })
+    assert.deepEqual(await make({}).workers(), [])
+  })
+})

@@ -1,0 +1,220 @@
+/** The supervisor: starts the workers of a service, starts another where one has ended, and stops them all. */
+import type { Logger, ServerStats } from '@elysia-microservices/transport'
+import { type Launch, launcher } from './launch.ts'
+import type { Question } from './messages.ts'
+import { Restarts } from './restarts.ts'
+import { environmentOf } from './role.ts'
+import { WorkerProcess } from './worker-process.ts'
+
+/** Milliseconds from the start of a worker until it must listen. */
+const START_TIMEOUT = 60_000
+/** Milliseconds beyond `drain` that a worker has for its own end. */
+const END_TIMEOUT = 5_000
+
+/** What a supervisor needs to know. */
+export interface SupervisorOptions {
+  readonly count: number
+  readonly host: string
+  readonly port: number
+  /** Milliseconds that work in flight may take when a worker stops. */
+  readonly drain: number
+  readonly logger: Logger
+  /** Makes a worker that has just begun to listen like the others. */
+  prepare(worker: WorkerProcess): Promise<unknown>
+  /** No worker is left, and another start is not worth the while. */
+  gaveUp(): void
+}
+
+/** A worker at the moment. */
+export interface WorkerFigures {
+  /** Which one, from 1; one that was started in place of another has its number. */
+  readonly worker: number
+  readonly pid: number
+  /** What its server does; see `service.stats()`. */
+  readonly stats: ServerStats
+}
+
+/** One of the workers, whatever process it is at the moment. */
+interface Place {
+  readonly worker: number
+  readonly restarts: Restarts
+  current: WorkerProcess | undefined
+  /** Until another is started. */
+  pause: ReturnType<typeof setTimeout> | undefined
+}
+
+/** All workers of this process. */
+export class Supervisor {
+  readonly #options: SupervisorOptions
+  readonly #launch: Launch
+  readonly #places: readonly Place[]
+  readonly #living = new Set<WorkerProcess>()
+  #reloading: Promise<void> | undefined
+  #isStopping = false
+
+  private constructor(options: SupervisorOptions, launch: Launch) {
+    this.#options = options
+    this.#launch = launch
+    this.#places = Array.from({ length: options.count }, (_, index) => ({
+      worker: index + 1,
+      restarts: new Restarts(Math.random),
+      current: undefined,
+      pause: undefined
+    }))
+  }
+
+  /**
+   * Starts all workers; resolves when all of them listen.
+   * @throws {WorkerError} one of them cannot; none is left then
+   */
+  static async start(options: SupervisorOptions): Promise<Supervisor> {
+    const supervisor = new Supervisor(options, await launcher())
+    try {
+      await Promise.all(supervisor.#places.map((place) => supervisor.#start(place)))
+    } catch (error) {
+      await supervisor.#end((process) => process.kill())
+      throw error
+    }
+    for (const place of supervisor.#places) supervisor.#watch(place, place.current as WorkerProcess)
+    return supervisor
+  }
+
+  /** What each worker that listens does at the moment. */
+  async figures(): Promise<readonly WorkerFigures[]> {
+    const asked = this.#ready.map(async (process) => ({
+      worker: process.worker,
+      pid: process.pid as number,
+      stats: (await process.ask({ about: 'stats' })) as ServerStats
+    }))
+    // One that ends while it is asked is no worker any more.
+    const answers = await Promise.allSettled(asked)
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+  }
+
+  /** Asks each worker that listens. Rejects if one of them fails. */
+  async ask(question: Question): Promise<void> {
+    await Promise.all(this.#ready.map((process) => process.ask(question)))
+  }
+
+  /**
+   * Starts another process in the place of each worker, one place after the other; the old one is stopped when the
+   * new one listens.
+   * @throws {WorkerError} one cannot start: those that have not been replaced stay
+   */
+  reload(): Promise<void> {
+    this.#reloading ??= this.#reload().finally(() => {
+      this.#reloading = undefined
+    })
+    return this.#reloading
+  }
+
+  /** Lets all workers end what is in flight; resolves when none is left. */
+  async stop(): Promise<void> {
+    await this.#end((process) => this.#stop(process))
+  }
+
+  get #ready(): readonly WorkerProcess[] {
+    return this.#places.flatMap(({ current }) => (current?.isReady === true ? [current] : []))
+  }
+
+  /** Starts a process in a place; resolves when it listens. */
+  async #start(place: Place): Promise<void> {
+    place.current = this.#newProcess(place.worker)
+    await this.#prepared(place.current)
+  }
+
+  #newProcess(worker: number): WorkerProcess {
+    const { host, port } = this.#options
+    const process = new WorkerProcess(
+      worker,
+      this.#launch(environmentOf({ worker, host, port })),
+      START_TIMEOUT
+    )
+    this.#living.add(process)
+    void process.ended.then(() => this.#living.delete(process))
+    return process
+  }
+
+  async #prepared(process: WorkerProcess): Promise<void> {
+    await process.ready
+    await this.#options.prepare(process)
+  }
+
+  /** Starts another when the process of a place ends. */
+  #watch(place: Place, process: WorkerProcess): void {
+    void process.ended.then((end) => {
+      if (place.current !== process) return
+      place.current = undefined
+      const lifetime = performance.now() - process.startedAt
+      this.#startAnother(
+        place,
+        `Worker ${place.worker} (process ${process.pid}) has ended (${end})`,
+        lifetime
+      )
+    })
+  }
+
+  /** @param lifetime milliseconds from the start to the end of the one before */
+  #startAnother(place: Place, why: string, lifetime: number): void {
+    if (this.#isStopping) return
+    const { logger, gaveUp } = this.#options
+    const delay = place.restarts.delayAfter(lifetime)
+    if (place.restarts.isHopeless && this.#ready.length === 0) {
+      logger.error(`${why}, as those before it soon after their start, and no other is left: giving up`)
+      return gaveUp()
+    }
+    logger.error(`${why}: starting another in ${Math.round(delay)} ms`)
+    place.pause = setTimeout(() => void this.#restart(place), delay)
+  }
+
+  async #restart(place: Place): Promise<void> {
+    place.pause = undefined
+    let process: WorkerProcess | undefined
+    try {
+      process = this.#newProcess(place.worker)
+      place.current = process
+      this.#watch(place, process)
+      await this.#prepared(process)
+    } catch (error) {
+      const reason = (error as Error).message
+      if (process === undefined)
+        this.#startAnother(place, `Worker ${place.worker} has no process: ${reason}`, 0)
+      else if (this.#living.has(process)) {
+        // One that has ended is logged anyway; one that only does not listen has to be ended.
+        this.#options.logger.error(reason)
+        process.kill()
+      }
+    }
+  }
+
+  async #reload(): Promise<void> {
+    for (const place of this.#places) {
+      if (this.#isStopping) return
+      const next = this.#newProcess(place.worker)
+      try {
+        await this.#prepared(next)
+      } catch (error) {
+        next.kill()
+        throw error
+      }
+      // It may have taken a while: what is in the place now need not be what was there.
+      clearTimeout(place.pause)
+      const previous = place.current
+      place.current = next
+      this.#watch(place, next)
+      if (previous !== undefined) await this.#stop(previous)
+    }
+  }
+
+  async #stop(process: WorkerProcess): Promise<void> {
+    const { drain, logger } = this.#options
+    if (await process.stop(drain + END_TIMEOUT)) return
+    logger.error(`Worker ${process.worker} (process ${process.pid}) did not end in time: it was killed`)
+  }
+
+  async #end(end: (process: WorkerProcess) => void | Promise<void>): Promise<void> {
+    this.#isStopping = true
+    for (const { pause } of this.#places) clearTimeout(pause)
+    await Promise.all([...this.#living].map((process) => Promise.all([end(process), process.ended])))
+  }
+}

@@ -1,0 +1,116 @@
+/** A worker as its supervisor sees it: a process that is started, gets ready, is asked, and ends. */
+import type { ChildProcess } from 'node:child_process'
+import { type ServerStats, WorkerError } from '@elysia-microservices/transport'
+import { type FromWorker, marked, type Question, type ToWorker, unmarked } from './messages.ts'
+
+interface Asker {
+  resolve(stats: ServerStats | undefined): void
+  reject(error: Error): void
+}
+
+/** One process. */
+export class WorkerProcess {
+  readonly worker: number
+  readonly startedAt = performance.now()
+  /** Resolves when it listens; rejects if it cannot. */
+  readonly ready: Promise<void>
+  /** Resolves when it is over, with its end in words. */
+  readonly ended: Promise<string>
+  /** It listens. */
+  isReady = false
+  readonly #process: ChildProcess
+  readonly #askers = new Map<number, Asker>()
+  #lastId = 0
+  #isOver = false
+
+  constructor(worker: number, launched: ChildProcess, startTimeout: number) {
+    this.worker = worker
+    this.#process = launched
+    this.ended = new Promise((resolve) => {
+      launched.once('exit', (code, signal) => resolve(signal === null ? `code ${code}` : signal))
+      // Of errors, only one means that there is no process: it could not be started.
+      launched.on('error', (error) => launched.pid === undefined && resolve(error.message))
+    })
+    this.ready = new Promise((resolve, reject) => {
+      const fail = (reason: string) => {
+        clearTimeout(late)
+        reject(new WorkerError(worker, launched.pid, reason))
+      }
+      const late = setTimeout(() => fail(`it did not listen within ${startTimeout} ms`), startTimeout)
+      launched.on('message', (received) => {
+        const message = unmarked<FromWorker>(received)
+        if (message?.type === 'ready') {
+          this.isReady = true
+          clearTimeout(late)
+          resolve()
+        } else if (message?.type === 'failed') fail(message.reason)
+        else if (message !== undefined) this.#answered(message)
+      })
+      void this.ended.then((end) => {
+        this.isReady = false
+        this.#isOver = true
+        fail(`it ended (${end}) before it listened`)
+        for (const asker of this.#askers.values()) asker.reject(this.#gone())
+      })
+    })
+    // Whoever is interested waits for it; nobody has to be.
+    this.ready.catch(() => {})
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid
+  }
+
+  /**
+   * Asks it.
+   * @throws {WorkerError} it ends before it answers, or fails to do what it was asked
+   */
+  ask(question: Question): Promise<ServerStats | undefined> {
+    return new Promise((resolve, reject) => {
+      if (this.#isOver) return reject(this.#gone())
+      const id = ++this.#lastId
+      this.#askers.set(id, { resolve, reject })
+      this.#send({ type: 'question', id, question })
+    })
+  }
+
+  /**
+   * Lets it end what is in flight, then kills it.
+   * @param timeout milliseconds it may take
+   * @returns whether it ended by itself
+   */
+  async stop(timeout: number): Promise<boolean> {
+    this.isReady = false
+    this.#send({ type: 'stop' })
+    let killed = false
+    const late = setTimeout(() => {
+      killed = true
+      this.kill()
+    }, timeout)
+    await this.ended
+    clearTimeout(late)
+    return !killed
+  }
+
+  /** Ends it at once. */
+  kill(): void {
+    this.#process.kill('SIGKILL')
+  }
+
+  #send(message: ToWorker): void {
+    // A channel that is closed belongs to a process that is ending anyway.
+    if (this.#process.connected) this.#process.send(marked(message), () => {})
+  }
+
+  #answered(message: FromWorker): void {
+    if (message.type !== 'answer' && message.type !== 'no-answer') return
+    const asker = this.#askers.get(message.id)
+    this.#askers.delete(message.id)
+    if (message.type === 'answer') asker?.resolve(message.stats)
+    else asker?.reject(new WorkerError(this.worker, this.pid, message.reason))
+  }
+
+  #gone(): WorkerError {
+    return new WorkerError(this.worker, this.pid, 'it has ended')
+  }
+}

@@ -1,0 +1,93 @@
+/** A worker's end of the channel to its supervisor. */
+import { type ServerStats, type TlsServerOptions, ValidationError } from '@elysia-microservices/transport'
+import { type FromWorker, marked, type ToWorker, unmarked } from './messages.ts'
+import { UNDER_BUN } from './role.ts'
+import { stopOnSignals } from './signals.ts'
+
+/** What a supervisor may want of a worker's service. */
+export interface Supervised {
+  start(): Promise<void>
+  stats(): ServerStats
+  reloadTls(tls: TlsServerOptions | undefined): Promise<void>
+  /** Stops all there is, HTTP of the app too. */
+  stop(): Promise<unknown>
+}
+
+let isFollowing = false
+let isLeaving = false
+
+/**
+ * Does from now on what the supervisor wants, stops when it is gone, and tells it how the start went.
+ * @throws {ValidationError} another service of this process has the workers
+ */
+export async function followSupervisor(service: Supervised): Promise<void> {
+  if (isFollowing) throw secondService()
+  isFollowing = true
+  process.on('message', (received) => {
+    const message = unmarked<ToWorker>(received)
+    if (message?.type === 'stop') leave()
+    if (message?.type === 'question') void answer(service, message)
+  })
+  stopOnSignals(() => service.stop(), disconnect)
+  if (UNDER_BUN) process.once('disconnect', leave)
+  else await leaveWithCluster()
+  if (!process.connected) leave()
+  try {
+    await service.start()
+  } catch (error) {
+    await tell({ type: 'failed', reason: reasonOf(error) })
+    throw error
+  }
+  await tell({ type: 'ready' })
+}
+
+/** The error of a second service with workers in one process. */
+export function secondService(): ValidationError {
+  const expected = 'given by one service of a process; compose services by use(), or start two programs'
+  return new ValidationError('options.workers', expected, 'a second one')
+}
+
+/** A worker is told to stop as every process is, so that what the program does at its end is done here too. */
+function leave(): void {
+  if (isLeaving) return
+  isLeaving = true
+  process.emit('SIGTERM', 'SIGTERM')
+}
+
+async function leaveWithCluster(): Promise<void> {
+  const { default: cluster } = await import('node:cluster')
+  const { worker } = cluster
+  worker?.once('disconnect', () => {
+    // Without it, cluster ends the process at once, whatever is in flight.
+    worker.exitedAfterDisconnect = true
+    leave()
+  })
+}
+
+async function answer(
+  service: Supervised,
+  { id, question }: Extract<ToWorker, { type: 'question' }>
+): Promise<void> {
+  try {
+    if (question.about === 'reload-tls') await service.reloadTls(question.tls)
+    await tell({ type: 'answer', id, stats: question.about === 'stats' ? service.stats() : undefined })
+  } catch (error) {
+    await tell({ type: 'no-answer', id, reason: reasonOf(error) })
+  }
+}
+
+/** Resolves when it is sent, or cannot be: then the channel is closed, and that has been noticed. */
+function tell(message: FromWorker): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.connected) process.send?.(marked(message), undefined, undefined, () => resolve())
+    else resolve()
+  })
+}
+
+function disconnect(): void {
+  if (process.connected) process.disconnect()
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,111 @@
+/** A program whose service has workers. Its argument is JSON: see `ProgramOptions`. It says on stdout what happens. */
+import { readFileSync } from 'node:fs'
+import { node } from '@elysiajs/node'
+import { Elysia } from 'elysia'
+import {
+  type Message,
+  type MicroserviceOptions,
+  microservice,
+  type TlsServerOptions
+} from 'elysia-microservices'
+import { underBun } from '../workspace.ts'
+
+/** What a test may want of the program. */
+export interface ProgramOptions {
+  readonly service?: Partial<MicroserviceOptions>
+  /** Port for HTTP: the service is used in an app. */
+  readonly http?: number
+  /** That app is used in another one, which listens. */
+  readonly nested?: boolean
+  /** A second service with workers listens after the first. */
+  readonly second?: boolean
+  /** Folder of the certificates `service` and `renewed`: the service speaks TLS. */
+  readonly tls?: string
+  /** What goes wrong in workers: they throw before they listen, or end as soon as they do. */
+  readonly failing?: 'before' | 'after'
+}
+
+/** What the program says, one line each. */
+export interface Fact {
+  readonly address?: { readonly host: string; readonly port: number }
+  readonly error?: { readonly name: string; readonly code: string; readonly message: string }
+  readonly started?: number
+  readonly pids?: readonly number[]
+  readonly done?: string
+}
+
+const {
+  service: options,
+  http,
+  nested,
+  second,
+  tls,
+  failing
+} = JSON.parse(process.argv[2] ?? '{}') as ProgramOptions
+
+function say(fact: Fact): void {
+  process.stdout.write(`${JSON.stringify(fact)}\n`)
+}
+
+function certificate(name: string): TlsServerOptions {
+  return { cert: readFileSync(`${tls}/${name}.pem`), key: readFileSync(`${tls}/${name}.key`) }
+}
+
+const service = microservice({
+  transport: 'tcp',
+  host: '127.0.0.1',
+  port: 0,
+  drain: 20_000,
+  ...(tls === undefined ? {} : { tls: certificate('service') }),
+  ...options
+})
+  .message('echo', ({ data }: Message<unknown>) => data)
+  .message('pid', () => process.pid)
+  .message('slow', async ({ data }: Message<number>) => {
+    say({ done: 'begun' })
+    await new Promise((resolve) => setTimeout(resolve, data))
+    return process.pid
+  })
+  .message('spin', ({ data }: Message<number>) => {
+    for (const end = performance.now() + data; performance.now() < end; );
+    return process.pid
+  })
+  .message('arguments', () => process.argv.slice(2))
+  .message('environment', () => Object.keys(process.env))
+
+if (service.role === 'worker') {
+  say({ started: process.pid })
+  if (failing === 'before') throw new Error('This worker is meant to fail')
+  if (failing === 'after') void service.listen().then(() => process.exit(1))
+}
+if (service.role === 'supervisor') {
+  const told = { SIGHUP: () => service.reload(), SIGWINCH: () => service.reloadTls(certificate('renewed')) }
+  for (const [signal, what] of Object.entries(told))
+    process.on(signal, () => void what().then(() => say({ done: signal })))
+  process.on('SIGUSR2', async () => say({ pids: (await service.workers()).map(({ pid }) => pid) }))
+}
+
+const newApp = () => (underBun ? new Elysia() : new Elysia({ adapter: node() }))
+
+if (http !== undefined) {
+  const app = newApp()
+    .use(service)
+    .get('/', () => process.pid)
+    .get('/slow', async () => {
+      say({ done: 'begun' })
+      await new Promise((resolve) => setTimeout(resolve, 500))
+      return process.pid
+    })
+  const listening = nested ? newApp().use(app) : app
+  listening.listen(http)
+}
+try {
+  await service.listen()
+  if (second) await microservice({ transport: 'tcp', port: 0, workers: 2 }).listen()
+  if (service.role === 'supervisor') say({ address: service.address as NonNullable<Fact['address']> })
+} catch (error) {
+  const { name, code, message } = error as Error & { code: string }
+  if (service.role === 'worker') throw error
+  say({ error: { name, code, message } })
+  process.exitCode = 1
+}

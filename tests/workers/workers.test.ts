@@ -1,0 +1,296 @@
+/** Services with workers: real programs, their processes killed, stopped and replaced. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import net from 'node:net'
+import { afterEach, describe, it } from 'node:test'
+import { ConnectionError } from 'elysia-microservices'
+import type { UntypedClient } from 'elysia-microservices/client'
+import { testsFolder, underBun } from '../workspace.ts'
+import type { ProgramOptions } from './program.ts'
+import { RunningProgram } from './running-program.ts'
+
+const certificates = `${testsFolder}/fixtures/tls`
+const programs: RunningProgram[] = []
+
+function run(options: ProgramOptions = {}, ownGroup = false): RunningProgram {
+  const program = new RunningProgram({ ...options, service: { workers: 2, ...options.service } }, ownGroup)
+  programs.push(program)
+  return program
+}
+
+/** Calls on each of some clients, one after the other, until it is told to stop; gives what went wrong. */
+function load(clients: Iterable<UntypedClient>, options: object) {
+  let running = true
+  let answered = 0
+  const failures: unknown[] = []
+  const callers = [...clients].map(async (client, caller) => {
+    for (let n = 0; running; n++) {
+      const data = `${caller}-${n}`
+      await client.request('echo', data, options).then(
+        (value) => (value === data ? answered++ : failures.push(value)),
+        (error: unknown) => failures.push(error)
+      )
+      // Leaves the processors to the processes that start.
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    }
+  })
+  return async () => {
+    running = false
+    await Promise.all(callers)
+    return { answered, failures }
+  }
+}
+
+/** Something else on a port. */
+async function listening(): Promise<{ readonly port: number; close(): void }> {
+  const server = net.createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { port: (server.address() as net.AddressInfo).port, close: () => server.close() }
+}
+
+/** A port for HTTP. */
+async function freePort(): Promise<number> {
+  const { port, close } = await listening()
+  close()
+  return port
+}
+
+/** Who answers HTTP. */
+async function answeringHttp(port: number): Promise<number[]> {
+  const answering = new Set<number>()
+  for (let n = 0; n < 64; n++) {
+    const response = await fetch(`http://127.0.0.1:${port}/`, { headers: { connection: 'close' } })
+    answering.add(Number(await response.text()))
+  }
+  return [...answering].sort()
+}
+
+describe('a service with workers', () => {
+  afterEach(async () => {
+    for (const program of programs.splice(0)) await program.end()
+  })
+
+  it('answers by all of them, on one port, and never by the supervisor', async () => {
+    const program = run()
+    const workers = await program.port().then(() => program.workers())
+    assert.equal(workers.length, 2)
+    const answering = new Set<number>()
+    for (let n = 0; n < 64; n++) answering.add(await (await program.client()).request<number>('pid'))
+    assert.deepEqual([...answering].sort(), [...workers].sort())
+    assert.ok(!answering.has(program.pid))
+  })
+
+  it('gives workers the arguments of the program, and no mark in their environment', async () => {
+    const program = run()
+    const client = await program.client()
+    const [options, second] = await client.request<string[]>('arguments')
+    assert.equal((JSON.parse(options as string) as ProgramOptions).service?.workers, 2)
+    assert.equal(second, 'second')
+    const names = await client.request<string[]>('environment')
+    assert.deepEqual(
+      names.filter((name) => name.includes('WORKER')),
+      []
+    )
+  })
+
+  it('has as many workers as there are processors by auto', async () => {
+    const program = run({ service: { workers: 'auto' } })
+    await program.port()
+    const { availableParallelism } = await import('node:os')
+    assert.equal((await program.workers()).length, availableParallelism())
+  })
+
+  it('loses no idempotent request when a worker is killed, and starts another', async () => {
+    const program = run()
+    await program.port()
+    const clients = await program.clientOfEachWorker()
+    const [victim, survivor] = [...clients.keys()] as [number, number]
+    const stop = load(clients.values(), { idempotent: true })
+    process.kill(victim, 'SIGKILL')
+    const replacement = await program.fact('started', 2)
+    await program.until(() => program.log.includes('has ended (SIGKILL)'))
+    let workers = await program.workers()
+    while (!workers.includes(replacement)) workers = await program.workers()
+    assert.deepEqual([...workers].sort(), [survivor, replacement].sort())
+    const { failures } = await stop()
+    assert.deepEqual(failures, [])
+  })
+
+  it('tells each caller whose request was lost with a killed worker', async () => {
+    const program = run({ service: { workers: 1 } })
+    const client = await program.client({ retry: false })
+    const [victim] = (await program.workers()) as [number]
+    const lost = Array.from({ length: 10 }, () => client.request('slow', 60_000))
+    await program.fact('done', 9)
+    process.kill(victim, 'SIGKILL')
+    for (const call of lost)
+      await assert.rejects(call, (error: ConnectionError) => {
+        assert.ok(error instanceof ConnectionError)
+        return error.sent
+      })
+    const next = await client.request('pid', undefined, { idempotent: true })
+    assert.notEqual(next, victim)
+  })
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    it(`ends what is in flight at ${signal}, and leaves no process`, async () => {
+      const program = run()
+      await program.port()
+      const clients = await program.clientOfEachWorker({ retry: false })
+      const calls = [...clients].map(async ([pid, client]) => [await client.request('slow', 500), pid])
+      await program.fact('done', 1)
+      program.kill(signal)
+      for (const [answered, asked] of await Promise.all(calls)) assert.equal(answered, asked)
+      assert.equal(await program.ended, 0)
+    })
+
+  it('leaves no process when its supervisor is killed, and ends what is in flight', async () => {
+    const program = run()
+    await program.port()
+    const clients = await program.clientOfEachWorker({ retry: false })
+    const calls = [...clients].map(async ([pid, client]) => [await client.request('slow', 500), pid])
+    await program.fact('done', 1)
+    program.kill('SIGKILL')
+    for (const [answered, asked] of await Promise.all(calls)) assert.equal(answered, asked)
+    assert.equal(await program.ended, 'SIGKILL')
+  })
+
+  it('cuts off and ends workers that do not end in time', async () => {
+    const program = run({ service: { drain: 100 } })
+    const client = await program.client({ retry: false })
+    const call = client.request('slow', 60_000)
+    await program.fact('done')
+    program.kill('SIGTERM')
+    await assert.rejects(call, ConnectionError)
+    assert.equal(await program.ended, 0)
+  })
+
+  it('starts no process where its port is taken', async () => {
+    const other = await listening()
+    const program = run({ service: { port: other.port } })
+    const { name, code } = await program.fact('error')
+    assert.deepEqual([name, code], ['ListenError', 'EADDRINUSE'])
+    assert.equal(await program.ended, 1)
+    assert.deepEqual(
+      program.facts.filter(({ started }) => started !== undefined),
+      []
+    )
+    other.close()
+  })
+
+  it("starts no process on the port of another program's workers", async () => {
+    const port = await run().port()
+    const { name, code } = await run({ service: { port } }).fact('error')
+    assert.deepEqual([name, code], ['ListenError', 'EADDRINUSE'])
+  })
+
+  it('does not start, and leaves no process, where workers fail', async () => {
+    const program = run({ failing: 'before' })
+    const { name, code, message } = await program.fact('error')
+    assert.deepEqual([name, code], ['WorkerError', 'WORKER'])
+    assert.match(message, /Worker \d \(process \d+\): it ended \(code 1\) before it listened/)
+    assert.equal(await program.ended, 1)
+  })
+
+  it('gives up when all workers end soon after their start, again and again', async () => {
+    const program = run({ failing: 'after' })
+    assert.equal(await program.ended, 1)
+    assert.match(program.log, /no other is left: giving up/)
+    const starts = program.facts.filter(({ started }) => started !== undefined).length
+    assert.ok(starts <= 12, `${starts} processes started`)
+  })
+
+  it('replaces its workers one after the other while they are called', async () => {
+    const program = run()
+    await program.port()
+    const before = await program.workers()
+    const stop = load((await program.clientOfEachWorker()).values(), {})
+    program.kill('SIGHUP')
+    await program.until(() => program.facts.some(({ done }) => done === 'SIGHUP'))
+    const { answered, failures } = await stop()
+    assert.deepEqual(failures, [])
+    assert.ok(answered > 0)
+    const after = await program.workers()
+    assert.equal(after.length, 2)
+    assert.deepEqual(
+      after.filter((pid) => before.includes(pid)),
+      []
+    )
+  })
+
+  it('speaks TLS, and reloads the certificate of all workers, later ones too', async () => {
+    const program = run({ tls: certificates })
+    await program.port()
+    const tls = { ca: readFileSync(`${certificates}/authority.pem`), servername: 'localhost' }
+    const serials = async () => {
+      const seen = new Set<string>()
+      const spy = (_: string, { serialNumber }: { serialNumber: string }) => void seen.add(serialNumber)
+      await program.clientOfEachWorker({ tls: { ...tls, checkServerIdentity: spy } })
+      return seen
+    }
+    const first = await serials()
+    assert.equal(first.size, 1)
+    program.kill('SIGWINCH')
+    await program.until(() => program.facts.some(({ done }) => done === 'SIGWINCH'))
+    const reloaded = await serials()
+    assert.equal(reloaded.size, 1)
+    assert.notDeepEqual(reloaded, first)
+    program.kill('SIGHUP')
+    await program.until(() => program.facts.some(({ done }) => done === 'SIGHUP'))
+    assert.deepEqual(await serials(), reloaded)
+  })
+
+  it('ends what is in flight when a terminal interrupts all of its processes at once', async () => {
+    const program = run({}, true)
+    await program.port()
+    const clients = await program.clientOfEachWorker({ retry: false })
+    const calls = [...clients].map(async ([pid, client]) => [await client.request('slow', 500), pid])
+    await program.fact('done', 1)
+    process.kill(-program.pid, 'SIGINT')
+    for (const [answered, asked] of await Promise.all(calls)) assert.equal(answered, asked)
+    assert.equal(await program.ended, 0)
+  })
+
+  it('is the only one of its process', async () => {
+    const program = run({ second: true })
+    const { code, message } = await program.fact('error')
+    assert.equal(code, 'VALIDATION')
+    assert.match(message, /options.workers: expected given by one service of a process/)
+  })
+
+  it('serves HTTP of its app by the workers, and never by the supervisor', async () => {
+    const http = await freePort()
+    const program = run({ http })
+    await program.port()
+    assert.deepEqual(await answeringHttp(http), [...(await program.workers())].sort())
+    program.kill('SIGTERM')
+    assert.equal(await program.ended, 0)
+  })
+
+  if (underBun) {
+    it('ends HTTP requests in flight, too, when it is stopped', async () => {
+      const http = await freePort()
+      const program = run({ http })
+      await program.port()
+      const response = fetch(`http://127.0.0.1:${http}/slow`)
+      await program.fact('done')
+      program.kill('SIGTERM')
+      assert.equal((await response).status, 200)
+      assert.equal(await program.ended, 0)
+    })
+
+    it('serves HTTP by the workers where its app is used in another', async () => {
+      const http = await freePort()
+      const program = run({ http, nested: true })
+      await program.port()
+      assert.deepEqual(await answeringHttp(http), [...(await program.workers())].sort())
+    })
+  } else
+    it('says that its app must be the one that listens', async () => {
+      const program = run({ http: await freePort(), nested: true })
+      assert.equal(await program.ended, 1)
+      assert.match(program.log, /service: expected used in the app that listens/)
+    })
+})
