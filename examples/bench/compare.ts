@@ -3,13 +3,13 @@ import { BenchError } from './errors.ts'
 import type { ComparisonOptions } from './options/comparison-options.ts'
 import { obstacleTo } from './options/obstacles.ts'
 import { customShape, shapes } from './payload/payload.ts'
+import { type ClientName, clients, isOurs, type TargetName, targets } from './peers/targets.ts'
 import type { BenchFlags, BenchProcess } from './process/bench-process.ts'
 import { currentCommit } from './process/commit.ts'
 import { baseOf, isMeasured, type Outcome, type Round, summarize } from './report/comparison.ts'
 import { layoutOf, loadOf, settingOf } from './report/contest.ts'
 import { Schedule } from './report/schedule.ts'
 import { type Comparison, type Contest, type Environment, SCHEMA, VERSION } from './report/schema.ts'
-import { type ClientName, clients, isOurs, type TargetName, targets } from './targets/targets.ts'
 
 /** @param keep is told after every round what there is so far */
 export async function compare(

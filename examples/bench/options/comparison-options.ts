@@ -1,10 +1,10 @@
 /** The options of a comparison: flags of `run-comparison.ts` and their defaults. */
 import { UsageError } from '../errors.ts'
 import { customPayload, customShape, type PayloadShape, shapeNames, shapes } from '../payload/payload.ts'
+import { type Codec, type Method, methods, type Protocol, protocols } from '../peers/echo-client.ts'
+import { isOurs, type TargetName, targetNames } from '../peers/targets.ts'
 import { type Runtime, runtimes } from '../process/runtime.ts'
 import { type ContestClient, contestClients, type Layout, layouts } from '../report/contest.ts'
-import { type Codec, type Method, methods, type Protocol, protocols } from '../targets/echo-client.ts'
-import { isOurs, type TargetName, targetNames } from '../targets/targets.ts'
 import { customFlags, nameOfPattern, readCustom } from './custom-options.ts'
 import {
   choice,

@@ -1,7 +1,7 @@
 /** What is asked of a service of the user's own: flags that both commands share. */
 import { readFileSync } from 'node:fs'
 import { UsageError } from '../errors.ts'
-import type { Pattern } from '../targets/echo-client.ts'
+import type { Pattern } from '../peers/echo-client.ts'
 import { text } from './flags.ts'
 
 export const customFlags = {

@@ -1,5 +1,5 @@
 /** What a comparison found: measurements in rounds, and per contest the medians, ratios and verdicts made of them. */
-import { targetCalled } from '../targets/targets.ts'
+import { targetCalled } from '../peers/targets.ts'
 import { type Figure, figureNames, figures } from './figures.ts'
 import type {
   Comparison,

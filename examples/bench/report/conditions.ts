@@ -1,5 +1,5 @@
 /** The conditions of a comparison in words: the machine, the versions, how it was measured. */
-import { isOurs, type TargetName, targetCalled } from '../targets/targets.ts'
+import { isOurs, type TargetName, targetCalled } from '../peers/targets.ts'
 import { plural } from './figures.ts'
 import type { Comparison, Environment } from './schema.ts'
 

@@ -1,5 +1,5 @@
 /** A contest as rows of text, for every kind of report. */
-import { targetCalled } from '../targets/targets.ts'
+import { targetCalled } from '../peers/targets.ts'
 import { figureNames, figures, format, plural, times } from './figures.ts'
 import type { ContestResult, TargetResult } from './schema.ts'
 import type { Spread } from './statistics.ts'

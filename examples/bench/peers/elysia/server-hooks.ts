@@ -1,7 +1,7 @@
 /** The echo server of this project with what an application adds: a schema, which checks each text, and a hook. */
 import { t } from 'elysia'
 import { microservice } from 'elysia-microservices'
-import { runServer } from './run-server.ts'
+import { runServer } from '../run-server.ts'
 
 await runServer(7007, async ({ host, port, shape }) => {
   // Most shapes are no text: then the schema has nothing to look at.

@@ -1,7 +1,8 @@
 /** gRPC's server for Node: every method answers with the message it got. */
 import { type handleUnaryCall, Server, ServerCredentials } from '@grpc/grpc-js'
-import { loadEchoService, methodNames } from '../targets/grpc.ts'
-import { runServer } from './run-server.ts'
+import { methodNames } from '../echo-proto.ts'
+import { runServer } from '../run-server.ts'
+import { loadEchoService } from './service.ts'
 
 const echo: handleUnaryCall<unknown, unknown> = (call, answer) => answer(null, call.request)
 

@@ -2,8 +2,8 @@
  * Moleculer's own way to call: a node of its own that knows the server's. Its one connection is two sockets, because
  * each node sends on a socket that it has opened itself.
  */
-import type { OpenEchoClient } from './echo-client.ts'
-import { moleculerNode, SERVER_NODE, SERVICE, transporterOf } from './moleculer.ts'
+import type { OpenEchoClient } from '../echo-client.ts'
+import { moleculerNode, SERVER_NODE, SERVICE, transporterOf } from './node.ts'
 
 /** Milliseconds a node gets to find the service of the other. */
 const PATIENCE = 10_000

@@ -1,6 +1,6 @@
 /** The client of rsocket-js, RSocket's implementation in JavaScript. */
-import type { OpenEchoClient } from './echo-client.ts'
-import { makeClient, type RSocket } from './rsocket-js.ts'
+import type { OpenEchoClient } from '../echo-client.ts'
+import { makeClient, type RSocket } from './library.ts'
 
 export const openEchoClient: OpenEchoClient = async (host, port, { payload: { shape } }) => {
   const client = makeClient(host, port, shape)

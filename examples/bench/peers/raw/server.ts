@@ -1,7 +1,7 @@
 /** An echo server without any protocol: what comes goes back. Faster than this nothing on these sockets can be. */
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { currentRuntime } from '../process/runtime.ts'
-import { type RunningServer, runServer, type Start } from './run-server.ts'
+import { currentRuntime } from '../../process/runtime.ts'
+import { type RunningServer, runServer, type Start } from '../run-server.ts'
 
 const startInBun: Start = async ({ host, port }): Promise<RunningServer> => {
   const server = Bun.listen<{ unsent: Uint8Array[] }>({

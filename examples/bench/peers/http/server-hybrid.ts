@@ -1,7 +1,7 @@
 /** An HTTP echo server of Elysia with a service of this project in it, which nobody asks. */
 import { microservice } from 'elysia-microservices'
-import { startHttp } from './http-app.ts'
-import { runServer } from './run-server.ts'
+import { runServer } from '../run-server.ts'
+import { startHttp } from './app.ts'
 
 await runServer(7010, ({ host, port }) =>
   startHttp(host, port, (app) =>

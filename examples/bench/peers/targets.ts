@@ -6,9 +6,12 @@ export const targetNames = [
   'elysia-hooks',
   'elysia-10000',
   'nest',
+  'nest-strategy',
   'raw',
   'moleculer',
   'grpc',
+  'connect',
+  'trpc',
   'rsocket-js',
   'http',
   'http-hybrid',
@@ -20,10 +23,13 @@ export type TargetName = (typeof targetNames)[number]
 export const clientNames = [
   'elysia',
   'nest',
+  'nest-strategy',
   'raw',
   'socket',
   'moleculer',
   'grpc',
+  'connect',
+  'trpc',
   'rsocket-js',
   'http'
 ] as const
@@ -43,18 +49,37 @@ export interface Target {
 }
 
 export const targets: Readonly<Record<TargetName, Target>> = {
-  elysia: { port: 7001, server: 'servers/elysia', client: 'elysia', package: 'elysia-microservices' },
-  nest: { port: 7002, server: 'servers/nest', client: 'nest', package: '@nestjs/microservices' },
-  raw: { port: 7003, server: 'servers/raw', client: 'socket', isLimit: true },
-  moleculer: { port: 7004, server: 'servers/moleculer', client: 'moleculer', package: 'moleculer' },
-  grpc: { port: 7005, server: 'servers/grpc', client: 'grpc', package: '@grpc/grpc-js' },
-  'rsocket-js': { port: 7006, server: 'servers/rsocket-js', client: 'rsocket-js', package: 'rsocket-core' },
+  elysia: { port: 7001, server: 'peers/elysia/server', client: 'elysia', package: 'elysia-microservices' },
+  nest: { port: 7002, server: 'peers/nest/server', client: 'nest', package: '@nestjs/microservices' },
+  raw: { port: 7003, server: 'peers/raw/server', client: 'socket', isLimit: true },
+  moleculer: { port: 7004, server: 'peers/moleculer/server', client: 'moleculer', package: 'moleculer' },
+  grpc: { port: 7005, server: 'peers/grpc/server', client: 'grpc', package: '@grpc/grpc-js' },
+  'rsocket-js': {
+    port: 7006,
+    server: 'peers/rsocket-js/server',
+    client: 'rsocket-js',
+    package: 'rsocket-core'
+  },
   // What an application adds, and many patterns: what they cost beside the plain one.
-  'elysia-hooks': { port: 7007, server: 'servers/elysia-hooks', client: 'elysia' },
-  'elysia-10000': { port: 7008, server: 'servers/elysia-10000', client: 'elysia' },
+  'elysia-hooks': { port: 7007, server: 'peers/elysia/server-hooks', client: 'elysia' },
+  'elysia-10000': { port: 7008, server: 'peers/elysia/server-10000', client: 'elysia' },
   // Elysia without and with a service in it: what the plugin costs an HTTP app.
-  http: { port: 7009, server: 'servers/http', client: 'http', package: 'elysia' },
-  'http-hybrid': { port: 7010, server: 'servers/http-hybrid', client: 'http' },
+  http: { port: 7009, server: 'peers/http/server', client: 'http', package: 'elysia' },
+  'http-hybrid': { port: 7010, server: 'peers/http/server-hybrid', client: 'http' },
+  // Nest on this project's transport.
+  'nest-strategy': {
+    port: 7011,
+    server: 'peers/nest-strategy/server',
+    client: 'nest-strategy',
+    package: '@elysia-microservices/nestjs'
+  },
+  connect: {
+    port: 7012,
+    server: 'peers/connect/server',
+    client: 'connect',
+    package: '@connectrpc/connect-node'
+  },
+  trpc: { port: 7013, server: 'peers/trpc/server', client: 'trpc', package: '@trpc/server' },
   // A service of the user's own, which is running already.
   custom: { port: 0, server: null, client: 'elysia' }
 }
@@ -91,40 +116,55 @@ export interface Client {
 
 export const clients: Readonly<Record<ClientName, Client>> = {
   elysia: {
-    asks: ['elysia', 'elysia-hooks', 'elysia-10000', 'nest', 'custom'],
+    asks: ['elysia', 'elysia-hooks', 'elysia-10000', 'nest', 'nest-strategy', 'custom'],
     choices: ['method', 'protocol', 'codec'],
-    load: async () => (await import('./elysia-client.ts')).openEchoClient
+    load: async () => (await import('./elysia/client.ts')).openEchoClient
   },
   nest: {
-    asks: ['elysia', 'nest', 'custom'],
+    asks: ['elysia', 'nest', 'nest-strategy', 'custom'],
     choices: ['method'],
-    load: async () => (await import('./nest-client.ts')).openEchoClient
+    load: async () => (await import('./nest/client.ts')).openEchoClient
   },
-  raw: { asks: ['elysia', 'nest'], choices: [], load: null },
+  'nest-strategy': {
+    asks: ['nest-strategy'],
+    choices: ['method'],
+    load: async () => (await import('./nest-strategy/client.ts')).openEchoClient
+  },
+  raw: { asks: ['elysia', 'nest', 'nest-strategy'], choices: [], load: null },
   socket: {
     asks: ['raw'],
     choices: [],
-    load: async () => (await import('./socket-client.ts')).openEchoClient
+    load: async () => (await import('./raw/client.ts')).openEchoClient
   },
   moleculer: {
     asks: ['moleculer'],
     choices: [],
     limit: { connections: 500, why: 'each is a whole node, with a listener and two sockets' },
-    load: async () => (await import('./moleculer-client.ts')).openEchoClient
+    load: async () => (await import('./moleculer/client.ts')).openEchoClient
   },
   grpc: {
     asks: ['grpc'],
     choices: [],
-    load: async () => (await import('./grpc-client.ts')).openEchoClient
+    load: async () => (await import('./grpc/client.ts')).openEchoClient
+  },
+  connect: {
+    asks: ['connect'],
+    choices: [],
+    load: async () => (await import('./connect/client.ts')).openEchoClient
+  },
+  trpc: {
+    asks: ['trpc'],
+    choices: [],
+    load: async () => (await import('./trpc/client.ts')).openEchoClient
   },
   'rsocket-js': {
     asks: ['rsocket-js'],
     choices: [],
-    load: async () => (await import('./rsocket-js-client.ts')).openEchoClient
+    load: async () => (await import('./rsocket-js/client.ts')).openEchoClient
   },
   http: {
     asks: ['http', 'http-hybrid'],
     choices: [],
-    load: async () => (await import('./http-client.ts')).openEchoClient
+    load: async () => (await import('./http/client.ts')).openEchoClient
   }
 }

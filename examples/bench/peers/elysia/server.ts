@@ -1,6 +1,6 @@
 /** The echo server of this project, with the class a Nest user has. Like Nest's it has no HTTP port. */
 import { MessagePattern, microservice, Payload } from 'elysia-microservices'
-import { runServer } from './run-server.ts'
+import { runServer } from '../run-server.ts'
 
 class EchoController {
   @MessagePattern('echo')

@@ -1,21 +1,9 @@
 /** Nest's echo server, as its documentation shows a TCP microservice. */
-import 'reflect-metadata'
 import type { AddressInfo, Server } from 'node:net'
-import { Controller, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { MessagePattern, type MicroserviceOptions, Payload, Transport } from '@nestjs/microservices'
-import { runServer } from './run-server.ts'
-
-@Controller()
-class EchoController {
-  @MessagePattern('echo')
-  echo(@Payload() data: unknown): unknown {
-    return data
-  }
-}
-
-@Module({ controllers: [EchoController] })
-class EchoModule {}
+import { type MicroserviceOptions, Transport } from '@nestjs/microservices'
+import { runServer } from '../run-server.ts'
+import { EchoModule } from './echo-module.ts'
 
 await runServer(7002, async ({ host, port }) => {
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(EchoModule, {

@@ -1,8 +1,8 @@
 /** The server of rsocket-js, RSocket's implementation in JavaScript. */
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server } from 'node:net'
-import { makeEchoServer } from '../targets/rsocket-js.ts'
-import { runServer } from './run-server.ts'
+import { runServer } from '../run-server.ts'
+import { makeEchoServer } from './library.ts'
 
 await runServer(7006, async ({ host, port, shape }) => {
   let listener: Server | undefined

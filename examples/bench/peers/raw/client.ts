@@ -2,10 +2,10 @@
  * The least a client can be: a socket that sends the payload's bytes and takes as many bytes for the answer. No
  * frame, no id, no encoding. Answers come in the order of the requests; requests of one tick are one write.
  */
-import { RepeatedBytes } from '../load/repeated-bytes.ts'
-import { connectSocket, type LoadSocket } from '../load/socket.ts'
-import { type Payload, payloadBytes } from '../payload/payload.ts'
-import type { EchoClient, OpenEchoClient } from './echo-client.ts'
+import { RepeatedBytes } from '../../load/repeated-bytes.ts'
+import { connectSocket, type LoadSocket } from '../../load/socket.ts'
+import { type Payload, payloadBytes } from '../../payload/payload.ts'
+import type { EchoClient, OpenEchoClient } from '../echo-client.ts'
 
 /** Bytes of the buffer that requests are sent from, about: one write can be so long. */
 const LAP = 256 * 1024

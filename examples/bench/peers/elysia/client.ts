@@ -1,7 +1,7 @@
 /** This project's client, as `connect()` makes it. */
 import { connect } from 'elysia-microservices/client'
 import { firstValueFrom } from 'rxjs'
-import type { OpenEchoClient } from './echo-client.ts'
+import type { OpenEchoClient } from '../echo-client.ts'
 
 // What goes wrong is counted; nothing needs to be said about each connection of a lost server.
 const silent = { error: () => {}, warn: () => {} }

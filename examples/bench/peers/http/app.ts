@@ -2,7 +2,7 @@
 import { createServer } from 'node:net'
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
-import { currentRuntime } from '../process/runtime.ts'
+import { currentRuntime } from '../../process/runtime.ts'
 
 /** Adds to an app what is measured beside it. */
 export type Extend = (app: Elysia) => unknown

@@ -2,7 +2,7 @@
 
 import { createRequire } from 'node:module'
 import type { Server, Socket } from 'node:net'
-import type { ShapeName } from '../payload/payload.ts'
+import type { ShapeName } from '../../payload/payload.ts'
 
 interface Subscriber<T> {
   onComplete(value: T): void

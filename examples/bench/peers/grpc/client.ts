@@ -1,21 +1,11 @@
 /** gRPC's own client for Node, with a connection of its own. */
 import { type Client, credentials, type requestCallback } from '@grpc/grpc-js'
-import type { ShapeName } from '../payload/payload.ts'
-import type { OpenEchoClient } from './echo-client.ts'
-import { loadEchoService, type MethodName } from './grpc.ts'
+import type { OpenEchoClient } from '../echo-client.ts'
+import { type MethodName, WAYS } from '../echo-proto.ts'
+import { loadEchoService } from './service.ts'
 
 /** Milliseconds to connect. */
 const PATIENCE = 10_000
-
-/** How a shape travels: by which method, and whether in the field `value` of a message or as the message itself. */
-const WAYS: Readonly<Record<ShapeName, { readonly method: MethodName; readonly wrapped: boolean }>> = {
-  flat: { method: 'Text', wrapped: true },
-  object: { method: 'Order', wrapped: false },
-  document: { method: 'Order', wrapped: false },
-  list: { method: 'Rows', wrapped: true },
-  binary: { method: 'Bytes', wrapped: true },
-  large: { method: 'Text', wrapped: true }
-}
 
 type EchoMethods = Client &
   Readonly<Record<MethodName, (message: unknown, answered: requestCallback<{ value?: unknown }>) => unknown>>

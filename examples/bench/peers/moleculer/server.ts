@@ -1,6 +1,7 @@
 /** Moleculer's echo service: a node of its own, reached over Moleculer's TCP transporter. */
-import { moleculerNode, SERVER_NODE, SERVICE, transporterOf } from '../targets/moleculer.ts'
-import { runServer } from './run-server.ts'
+
+import { runServer } from '../run-server.ts'
+import { moleculerNode, SERVER_NODE, SERVICE, transporterOf } from './node.ts'
 
 // It listens on all addresses: the transporter has no way to choose one.
 await runServer(7004, async ({ port }) => {

@@ -1,6 +1,6 @@
 /** The echo server of this project among 9,999 other patterns. */
 import { microservice } from 'elysia-microservices'
-import { runServer } from './run-server.ts'
+import { runServer } from '../run-server.ts'
 
 await runServer(7008, async ({ host, port }) => {
   const service = microservice({ transport: 'tcp', host, port })

@@ -2,8 +2,8 @@
  * The least an HTTP client can be: one request, encoded beforehand, over a connection that stays open. Answers come
  * in the order of the requests; of an answer it reads the status, the length and the body.
  */
-import { connectSocket, type LoadSocket } from '../load/socket.ts'
-import type { EchoClient, OpenEchoClient } from './echo-client.ts'
+import { connectSocket, type LoadSocket } from '../../load/socket.ts'
+import type { EchoClient, OpenEchoClient } from '../echo-client.ts'
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 const LENGTH = Buffer.from('content-length:')
