@@ -18,6 +18,8 @@ body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 sy
 main { max-width: 1160px; margin: 0 auto; padding: 16px; }
 h1 { margin: 8px 0; font-size: 28px; }
 h2 { margin: 36px 0 8px; font-size: 20px; line-height: 1.3; }
+h2.part { margin-top: 56px; padding-top: 16px; border-top: 1px solid var(--grid); font-size: 24px; }
+h3 { margin: 32px 0 8px; font-size: 17px; line-height: 1.3; }
 a { color: var(--link); }
 ul { padding-left: 20px; }
 .command { padding: 12px; background: var(--panel); border-radius: 6px; white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -38,6 +40,7 @@ thead th { color: var(--muted); font-weight: 500; }
 tbody th { font-weight: 500; white-space: pre; }
 .summary th, .summary td { text-align: left; white-space: normal; }
 summary { cursor: pointer; font-size: 14px; }
+details { margin: 12px 0; }
 footer { margin: 40px 0 16px; }
 @media print { details::details-content { content-visibility: visible; } section { break-inside: avoid; } }
 `

@@ -20,8 +20,8 @@ export async function openLoad(options: BenchOptions, port: number, meter: Meter
     return RawLoad.open({ host, port, connections, pipeline, payload: payload.value, meter })
   }
   const open = await load()
-  const { pattern = 'echo', headers } = custom ?? {}
-  const plan: ClientPlan = { method, protocol, codec, payload, pattern, headers }
+  const { pattern = 'echo', headers, tls } = custom ?? {}
+  const plan: ClientPlan = { method, protocol, codec, payload, pattern, headers, tls }
   const opened = await Promise.all(Array.from({ length: connections }, () => open(host, port, plan))).catch(
     (error: unknown) => {
       throw new BenchError(`The ${client} client cannot connect to ${host}:${port}: ${describe(error)}`)

@@ -117,6 +117,9 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
   if (custom?.headers !== undefined && client !== 'elysia') {
     throw new UsageError(`--headers: got '${given.headers}' with the ${client} client, which sends none`)
   }
+  if (custom?.tls !== undefined && client !== 'elysia') {
+    throw new UsageError(`--tls: given with the ${client} client, expected the elysia client`)
+  }
   const payload = custom === null ? readPayload(given.shape, given.payload) : payloadOf(custom, given)
   const codec = client === 'elysia' ? readCodec(given.codec, protocol, payload.shape) : 'json'
   const port = given.port ?? targets[target].port

@@ -1,4 +1,5 @@
 /** What the closed loop needs of a client, whoever made it. One `EchoClient` is one connection. */
+import type { Tls } from '../options/custom-options.ts'
 import type { Payload } from '../payload/payload.ts'
 
 /** As Nest has them: a name, or an object such as `{ cmd: 'sum' }`. */
@@ -27,6 +28,8 @@ export interface ClientPlan {
   /** What is asked, and with which headers: an echo without any, but for a service of the user's own. */
   readonly pattern: Pattern
   readonly headers: Readonly<Record<string, string>> | undefined
+  /** How the connection is protected; `undefined`: not at all. */
+  readonly tls: Tls | undefined
   /** The only thing it will ever be asked to echo. */
   readonly payload: Payload
 }

@@ -96,9 +96,9 @@ export function targetCalled(name: string): Target | undefined {
 /** The targets whose servers the bench has. */
 export const ownTargets = targetNames.filter((name) => targets[name].server !== null)
 
-/** Whether its users have our client, and it speaks whatever that does. */
-export function isOurs(target: TargetName): boolean {
-  return targets[target].client === 'elysia'
+/** Whether its users have our client, and it speaks whatever that does. Its name may have a label. */
+export function isOurs(name: string): boolean {
+  return targetCalled(name)?.client === 'elysia'
 }
 
 /** What a client may let one choose. */

@@ -108,6 +108,7 @@ const notMeasuredSchema = Type.Object({
 })
 
 export const contestSchema = Type.Object({
+  part: Type.Optional(Type.String(describe('what the contest is about, in a report that has several parts'))),
   client: oneOf(contestClients),
   layout: oneOf(layouts),
   connections: Type.Number(),

@@ -7,8 +7,8 @@ import type { OpenEchoClient } from '../echo-client.ts'
 const silent = { error: () => {}, warn: () => {} }
 
 export const openEchoClient: OpenEchoClient = async (host, port, plan) => {
-  const { method, protocol, codec, pattern, headers } = plan
-  const client = connect({ transport: 'tcp', protocol, codec, host, port, logger: silent })
+  const { method, protocol, codec, pattern, headers, tls } = plan
+  const client = connect({ transport: 'tcp', protocol, codec, host, port, tls, logger: silent })
   await client.connect()
   const options = headers === undefined ? undefined : { headers }
   return {
