@@ -133,7 +133,7 @@ export function obstacleOf({ part, entrant, contest, run }: Job): string | undef
   const turns = range(runs).map((turn) => Math.floor((turn * part.runs) / runs))
   return turns.includes(run)
     ? undefined
-    : `${runs} runs of ${secondsOf({ part, entrant }).duration} s were planned`
+    : `only ${runs} runs, of ${secondsOf({ part, entrant }).duration} s, were planned`
 }
 
 /** Seconds that it is to measure, and to warm up before. */

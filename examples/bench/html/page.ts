@@ -1,5 +1,5 @@
 /** A comparison as one HTML file that needs nothing else: no script, no network, charts drawn beforehand. */
-import { isOurs } from '../peers/targets.ts'
+import { isLimit, isOurs, LABEL } from '../peers/targets.ts'
 import { isMeasured } from '../report/comparison.ts'
 import { describeConditions } from '../report/conditions.ts'
 import { familyOf, layoutOf, layouts, loadOf, settingOf, titleOf } from '../report/contest.ts'
@@ -13,8 +13,11 @@ import { STYLE } from './style.ts'
 
 export async function renderHtml(comparison: Comparison): Promise<string> {
   const { contests } = comparison
+  const names = [...new Set(contests.flatMap(({ results }) => results.map(({ target }) => target)))]
+  // Those that are in most charts get the colours that are easiest to tell apart.
   const series = seriesOf([
-    ...new Set(contests.flatMap(({ results }) => results.map(({ target }) => target)))
+    ...names.filter((name) => !name.includes(LABEL)),
+    ...names.filter((name) => name.includes(LABEL))
   ])
   const curved = families(contests).filter((family) => family.length > 1)
   const curves = await Promise.all(
@@ -60,23 +63,32 @@ function families(contests: readonly ContestResult[]): ContestResult[][] {
 }
 
 function summaryTable(contests: readonly ContestResult[]): string {
-  const rows = contests.map((contest, index) => {
-    const [verdict] = contest.verdicts
-    const name = `${layoutOf(contest)}, ${loadOf(contest)}, ${settingOf(contest)}`
-    const asked = contest.client === 'own' ? '' : `, ${contest.client} client`
-    const ratios = ratiosIn(contest).map(
-      ({ target, ratio, ratioTo }) => `${target} ${times(ratio!.rps!.median)} of ${ratioTo}`
-    )
-    return `<tr><th scope="row"><a href="#contest-${index}">${escaped(name + asked)}</a></th><td>${escaped(verdict?.winner ?? 'no clear winner')}</td><td>${escaped(verdict === undefined ? '' : figures[verdict.figure].title)}</td><td>${escaped(ratios.join(', '))}</td></tr>`
-  })
-  return `<div class="table"><table class="summary"><thead><tr><th>contest</th><th>ahead</th><th>in</th><th>req/s</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`
+  const rows = partsOf(contests).map(({ title, contests: of }) => [
+    title === undefined
+      ? ''
+      : `<tr class="part"><th colspan="3" scope="rowgroup">${escaped(title)}</th></tr>`,
+    ...of.map(summaryRow)
+  ])
+  return `<div class="table"><table class="summary"><thead><tr><th>contest</th><th>ahead</th><th>req/s</th></tr></thead><tbody>${rows.flat().join('')}</tbody></table></div>`
+}
+
+function summaryRow({ contest, index }: Part['contests'][number]): string {
+  const [verdict] = contest.verdicts
+  const asked = contest.client === 'own' ? '' : `, ${contest.client} client`
+  const name = `${layoutOf(contest)}, ${loadOf(contest)}, ${settingOf(contest)}${asked}`
+  const ahead =
+    verdict?.winner == null ? 'no clear winner' : `${verdict.winner}, in ${figures[verdict.figure].title}`
+  const ratios = ratiosIn(contest).map(
+    ({ target, ratio, ratioTo }) => `${target} ${times(ratio!.rps!.median)} of ${ratioTo}`
+  )
+  return `<tr><th scope="row"><a href="#contest-${index}">${escaped(name)}</a></th><td>${escaped(ahead)}</td><td>${escaped(ratios.join(', '))}</td></tr>`
 }
 
 /** Of many, ours: the ratios of all of them are in the table of the contest. */
 function ratiosIn({ results }: ContestResult): readonly TargetResult[] {
-  const known = results.filter(({ ratio }) => ratio?.rps != null)
+  const known = results.filter(({ target, ratio }) => ratio?.rps != null && !isLimit(target))
   const ours = known.filter(({ target }) => isOurs(target))
-  return known.length <= 2 || ours.length === 0 ? known : ours
+  return known.length <= 2 || ours.length === 0 ? known : ours.slice(0, 1)
 }
 
 interface Part {

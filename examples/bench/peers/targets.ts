@@ -93,6 +93,9 @@ export function targetCalled(name: string): Target | undefined {
   return Object.hasOwn(targets, plain!) ? targets[plain as TargetName] : undefined
 }
 
+/** Whether it is no peer but the limit of all. */
+export const isLimit = (name: string): boolean => targetCalled(name)?.isLimit === true
+
 /** The targets whose servers the bench has. */
 export const ownTargets = targetNames.filter((name) => targets[name].server !== null)
 

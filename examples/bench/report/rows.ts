@@ -1,5 +1,5 @@
 /** A contest as rows of text, for every kind of report. */
-import { isOurs, targetCalled } from '../peers/targets.ts'
+import { isLimit, isOurs } from '../peers/targets.ts'
 import { isMeasured } from './comparison.ts'
 import { type Figure, figureNames, figures, format, plural, times } from './figures.ts'
 import type { ContestResult, TargetResult } from './schema.ts'
@@ -63,7 +63,7 @@ export const remarksOn = ({ verdicts, results }: ContestResult): string[] => [
   ...aheadOfOurs(results),
   ...notMeasured(results),
   ...results
-    .filter(({ target }) => targetCalled(target)?.isLimit === true)
+    .filter(({ target }) => isLimit(target))
     .map(({ target }) => `${target} is no peer but the limit, and is not ranked.`)
 ]
 
@@ -71,8 +71,12 @@ export const remarksOn = ({ verdicts, results }: ContestResult): string[] => [
 function winsOf(runs: readonly (string | null)[]): string[] {
   const names = [...new Set(runs.filter((name) => name !== null))]
   if (names.length === 0 || runs.length < 2) return []
-  const wins = names.map((name) => `${name} ${runs.filter((winner) => winner === name).length}`)
-  return [`Best of a run, of ${runs.length}: ${wins.join(', ')}.`]
+  const wins = names
+    .map((name) => ({ name, count: runs.filter((winner) => winner === name).length }))
+    .toSorted((a, b) => b.count - a.count)
+  return [
+    `Best of a run, of ${runs.length}: ${wins.map(({ name, count }) => `${name} ${count}`).join(', ')}.`
+  ]
 }
 
 /** Among many, where the base is ahead of us is what one wants to know; the others' ratios are in the table. */
@@ -92,7 +96,7 @@ function aheadOfOurs(results: readonly TargetResult[]): string[] {
   const ours = results.find(({ target }) => isOurs(target))
   if (ours === undefined) return []
   return results.flatMap(({ target, figures: theirs }) => {
-    const isPeer = !isOurs(target) && target !== ours.ratioTo && targetCalled(target)?.isLimit !== true
+    const isPeer = !isOurs(target) && target !== ours.ratioTo && !isLimit(target)
     const ahead = figureNames.filter((figure) => isBetter(figure, theirs[figure], ours.figures[figure]))
     if (!isPeer || ahead.length === 0) return []
     return [`${target} is ahead of ${ours.target} in ${ahead.map((name) => figures[name].title).join(', ')}.`]
