@@ -22,11 +22,13 @@ import { type Comparison, type Environment, SCHEMA, VERSION } from './report/sch
 /** What a report says of measurements that were not made: nobody's failure, but a gap. */
 const CUT_OFF = 'the run ended before its turn'
 
+type Measures = Pick<BenchProcess, 'measure'>
+
 /** @param keep is told after every measurement what there is so far */
 export async function compare(
   plan: Plan,
   command: string,
-  bench: BenchProcess,
+  bench: Measures,
   keep: (soFar: Comparison) => Promise<unknown>
 ): Promise<Comparison> {
   const startedAt = new Date().toISOString()
@@ -76,7 +78,7 @@ export async function compare(
   return soFar()
 }
 
-async function measure(job: Job, plan: Plan, bench: BenchProcess, label: string): Promise<Outcome> {
+async function measure(job: Job, plan: Plan, bench: Measures, label: string): Promise<Outcome> {
   const target = nameOfEntrant(job.entrant)
   try {
     const flags = { ...flagsOf(job, plan), label }

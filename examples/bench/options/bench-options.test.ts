@@ -148,6 +148,10 @@ const rejected: [flags: string, message: string][] = [
     '--target=custom --pattern=x --port=1 --shape=flat',
     "--shape: got 'flat' with --target=custom, expected --data"
   ],
+  ['--target=custom --pattern=x --port=1 --client=nest --tls', '--tls: given with the nest client'],
+  ['--target=custom --pattern=x --port=1 --cert=a.pem', '--cert and --key: given one without the other'],
+  ['--target=custom --pattern=x --port=1 --ca=nowhere.pem', '--ca: cannot read nowhere.pem'],
+  ['--tls', "--tls: got 'true', expected only with the target custom"],
   ['--target=custom --pattern=x --port=1 --client=nest --headers={"a":"b"}', 'nest client, which sends none'],
   ['--port=0 --no-spawn', "--port: got '0' with --no-spawn"],
   ['--spawn --no-spawn', '--no-spawn: given after --spawn, expected one of them, once'],
@@ -194,7 +198,7 @@ describe('options of one measurement', () => {
       spawn: false,
       shape: 'custom',
       payload: 5,
-      custom: { pattern: { cmd: 'sum' }, data: [1, 2], headers: { a: 'b' } }
+      custom: { pattern: { cmd: 'sum' }, data: [1, 2], headers: { a: 'b' }, tls: undefined }
     })
   })
 
@@ -227,6 +231,7 @@ describe('options of one measurement', () => {
       'pattern',
       'data',
       'headers',
+      'tls',
       'pipeline',
       'help'
     ]) {

@@ -60,13 +60,20 @@ function rowOf(contest: ContestResult) {
   }
 }
 
+/** What was measured for less shows that everything works, and not how fast it is. */
+const SECONDS_TO_TRUST = 5
+
 /** The machine, the versions, and how it was measured, in a sentence. */
-export function conditionsOf({ environment, startedAt }: Comparison, contest: ContestResult): string {
+export function conditionsOf(
+  { environment, startedAt, options }: Comparison,
+  contest: ContestResult
+): string {
   if (environment === null) return 'Nothing could be measured.'
   const { cpu, cpuCount, kernel, bun, node, packages } = environment
   const runs = runsOf('elysia', contest.rounds).replace(' × ', ' interleaved runs of ')
+  const caveat = options.duration < SECONDS_TO_TRUST ? '**Preliminary, from a short run.** ' : ''
   return (
-    `An echo of 200 B by 100 callers, under Bun ${bun} and Node ${node} on a machine with ${plural(cpuCount, 'core')} (${cpu}, ` +
+    `${caveat}An echo of 200 B by 100 callers, under Bun ${bun} and Node ${node} on a machine with ${plural(cpuCount, 'core')} (${cpu}, ` +
     `${kernel}; server on one, client on another), against NestJS ${packages['@nestjs/microservices']}'s TCP ` +
     `transport, each asked by its own client; medians of ${runs}, and the median of the ratios run by run. ` +
     `Measured on ${startedAt.slice(0, 10)}; [the whole report](${REPORT}) has every figure.`
