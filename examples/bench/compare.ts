@@ -1,174 +1,91 @@
-/** A comparison from its options to its result: run by run, contest by contest, the targets take turns. */
+/** A comparison from its plan to its result. What could not be measured is in it, too, with the reason. */
 import { BenchError } from './errors.ts'
-import type { ComparisonOptions } from './options/comparison-options.ts'
-import { obstacleTo } from './options/obstacles.ts'
-import { customShape, shapes } from './payload/payload.ts'
-import type { BenchFlags, BenchProcess } from './process/bench-process.ts'
+import {
+  flagsOf,
+  type Job,
+  jobsOf,
+  limitOf,
+  nameOfEntrant,
+  nameOfJob,
+  obstacleOf,
+  type Plan,
+  range,
+  secondsOf
+} from './plan.ts'
+import type { BenchProcess } from './process/bench-process.ts'
 import { currentCommit } from './process/commit.ts'
-import { baseOf, isMeasured, type Outcome, type Round, summarize } from './report/comparison.ts'
-import { layoutOf, loadOf, settingOf } from './report/contest.ts'
+import { withoutPaths } from './process/folder.ts'
+import { baseOf, isMeasured, type Outcome, summarize } from './report/comparison.ts'
 import { Schedule } from './report/schedule.ts'
-import { type Comparison, type Contest, type Environment, SCHEMA, VERSION } from './report/schema.ts'
-import { type ClientName, clients, isOurs, type TargetName, targets } from './targets/targets.ts'
+import { type Comparison, type Environment, SCHEMA, VERSION } from './report/schema.ts'
 
-/** @param keep is told after every round what there is so far */
+/** What a report says of measurements that were not made: nobody's failure, but a gap. */
+const CUT_OFF = 'the run ended before its turn'
+
+type Measures = Pick<BenchProcess, 'measure'>
+
+/** @param keep is told after every measurement what there is so far */
 export async function compare(
-  options: ComparisonOptions,
+  plan: Plan,
   command: string,
-  bench: BenchProcess,
+  bench: Measures,
   keep: (soFar: Comparison) => Promise<unknown>
 ): Promise<Comparison> {
   const startedAt = new Date().toISOString()
+  const began = performance.now()
   const commit = currentCommit()
-  const contests = contestsOf(options)
-  const schedule = new Schedule(countMeasurements(contests, options), options)
-  const rounds = contests.map((): Round[] => [])
-  const { runs, duration, warmup, method, protocol, codec } = options
+  const all = plan.parts.flatMap((part) => part.contests.map((planned) => ({ ...planned, runs: part.runs })))
+  const missing = (reason: string, job: Pick<Job, 'entrant'>, failed: boolean): Outcome => ({
+    target: nameOfEntrant(job.entrant),
+    notMeasured: reason,
+    failed
+  })
+  // Everything is missing until it was measured: so a report says what is missing, whenever it is written.
+  const rounds = all.map(({ entrants, runs }) =>
+    range(runs).map(() => entrants.map((entrant) => missing(CUT_OFF, { entrant }, true)))
+  )
   const soFar = (): Comparison => ({
     schema: SCHEMA,
     version: VERSION,
     startedAt,
     command,
     commit,
-    options: {
-      targets: options.targets,
-      runs,
-      duration,
-      warmup,
-      processes: options.processes,
-      method,
-      protocol,
-      codec
-    },
-    base: baseOf(options.targets),
+    options: plan.options,
+    base: baseOf(plan.options.targets),
     environment: environmentOf(rounds.flat(2)),
-    contests: contests.map((contest, index) => summarize(contest, rounds[index]!)),
+    contests: all.map(({ contest }, index) => summarize(contest, rounds[index]!)),
     sources: []
   })
-  for (let run = 0; run < runs; run++) {
-    for (const [index, contest] of contests.entries()) {
-      const round: Outcome[] = []
-      for (const target of options.targets) {
-        const obstacle = obstacleOf(target, contest)
-        if (obstacle !== undefined) {
-          round.push({ target, notMeasured: obstacle, failed: false })
-          continue
-        }
-        schedule.announce(nameOf(target, contest, options))
-        const flags = { ...flagsFor(target, contest, options), label: schedule.label }
-        const outcome = await measure(target, flags, bench, limitOf(options))
-        schedule.report(outcome)
-        round.push(outcome)
-      }
-      rounds[index]!.push(round)
+  const jobs = jobsOf(plan)
+  const possible = jobs.filter((job) => obstacleOf(job) === undefined)
+  const schedule = new Schedule(possible.map(secondsOf))
+  for (const job of jobs) {
+    const put = (outcome: Outcome) => {
+      rounds[job.index]![job.run]![job.place] = outcome
+    }
+    const obstacle = obstacleOf(job)
+    if (obstacle !== undefined) put(missing(obstacle, job, false))
+    else if (plan.within !== null && performance.now() - began > plan.within * 1000) {
+      put(missing(`the ${plan.within / 60} minutes were over before its turn`, job, true))
+    } else {
+      schedule.announce(nameOfJob(job, plan))
+      const outcome = await measure(job, plan, bench, schedule.label)
+      schedule.report(outcome)
+      put(outcome)
       await keep(soFar())
     }
   }
   return soFar()
 }
 
-/** All combinations; with one request at a time both layouts are the same. */
-export function contestsOf(options: ComparisonOptions): Contest[] {
-  const { runtimes, clients: asking, payloads, concurrency, layouts } = options
-  return runtimes.flatMap((runtime) =>
-    asking.flatMap((client) =>
-      payloads.flatMap(({ shape, payload }) =>
-        layouts.flatMap((layout) =>
-          concurrency
-            .filter((callers) => callers > 1 || layouts.indexOf(layout) === 0)
-            .map((callers) => ({
-              client,
-              layout,
-              // Load processes cannot share a connection: each has its own.
-              connections: layout === 'shared' ? options.processes : callers,
-              concurrency: callers,
-              pattern: options.custom?.pattern ?? null,
-              shape,
-              payload,
-              runtime,
-              // Where to begin looking is no part of what is compared.
-              rate: options.sloMs === null ? options.rate : null,
-              sloMs: options.sloMs
-            }))
-        )
-      )
-    )
-  )
-}
-
-function countMeasurements(
-  contests: readonly Contest[],
-  { targets: names, runs }: ComparisonOptions
-): number {
-  const possible = contests.flatMap((contest) =>
-    names.filter((target) => obstacleOf(target, contest) === undefined)
-  )
-  return possible.length * runs
-}
-
-function obstacleOf(target: TargetName, { client, connections }: Contest): string | undefined {
-  return obstacleTo(target, clientOf(target, client), connections)
-}
-
-function clientOf(target: TargetName, client: Contest['client']): ClientName {
-  return client === 'own' ? targets[target].client : client
-}
-
-function nameOf(target: TargetName, contest: Contest, options: ComparisonOptions): string {
-  const { payloads, runtimes, concurrency } = options
-  return [
-    target,
-    layoutOf(contest),
-    ...(contest.client === 'own' ? [] : [`${contest.client} client`]),
-    ...(concurrency.length > 1 ? [loadOf(contest)] : []),
-    ...(payloads.length > 1 || runtimes.length > 1 ? [settingOf(contest)] : [])
-  ].join(', ')
-}
-
-function flagsFor(target: TargetName, contest: Contest, options: ComparisonOptions): BenchFlags {
-  const { connections, concurrency, shape, payload, runtime } = contest
-  const client = clientOf(target, contest.client)
-  const { choices } = clients[client]
-  const ours = client === 'elysia' && isOurs(target)
-  return {
-    target,
-    client,
-    connections,
-    concurrency,
-    duration: options.duration,
-    warmup: options.warmup,
-    ...(shape !== customShape && { shape }),
-    processes: options.processes,
-    ...(options.rate !== null && { rate: options.rate }),
-    ...(options.sloMs !== null && { 'find-capacity': true, slo: options.sloMs }),
-    ...(shape !== customShape && shapes[shape].defaultBytes !== undefined && { payload }),
-    runtime,
-    ...(choices.includes('method') && { method: options.method }),
-    ...(ours && { protocol: options.protocol }),
-    ...(ours && options.protocol === 'rsocket' && { codec: options.codec }),
-    // Always a server of our own, whatever else runs on this machine.
-    port: 0,
-    ...options.custom?.flags
-  }
-}
-
-/** Seconds that no measurement takes that is not stuck. A search for a rate has many trials. */
-function limitOf({ warmup, duration, sloMs }: ComparisonOptions): number {
-  const trials = sloMs === null ? 1 : 60
-  return 60 + trials * (warmup + duration + 10)
-}
-
-async function measure(
-  target: TargetName,
-  flags: BenchFlags,
-  bench: BenchProcess,
-  limit: number
-): Promise<Outcome> {
+async function measure(job: Job, plan: Plan, bench: Measures, label: string): Promise<Outcome> {
+  const target = nameOfEntrant(job.entrant)
   try {
-    return await bench.measure(flags, { limit })
+    const flags = { ...flagsOf(job, plan), label }
+    return { ...(await bench.measure(flags, { limit: limitOf(job, plan) })), target }
   } catch (error) {
     // One peer that cannot be measured is a result, too, and does not take the others with it.
-    if (error instanceof BenchError) return { target, notMeasured: error.message, failed: true }
+    if (error instanceof BenchError) return { target, notMeasured: withoutPaths(error.message), failed: true }
     throw error
   }
 }

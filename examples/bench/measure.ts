@@ -7,6 +7,7 @@ import { Meter } from './load/meter.ts'
 import { openLoad } from './load/open-load.ts'
 import { RemoteRun } from './load/remote-run.ts'
 import type { BenchOptions } from './options/bench-options.ts'
+import { targets } from './peers/targets.ts'
 import { deferred } from './process/deferred.ts'
 import { type Pinning, pinSelf, planPinning } from './process/pinning.ts'
 import { cpuMicroseconds, peakMegabytes, residentMegabytes } from './process/proc-stat.ts'
@@ -15,7 +16,6 @@ import { describeEnvironment } from './report/environment.ts'
 import { describeMeasurement, type Usage } from './report/measurement.ts'
 import { showProgress } from './report/progress.ts'
 import type { Measurement, Trial } from './report/schema.ts'
-import { targets } from './targets/targets.ts'
 
 /** Milliseconds that outstanding requests get after the measurement; less where the server is known to be gone. */
 const PATIENCE = { alive: 5_000, gone: 1_000 }

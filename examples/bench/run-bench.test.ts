@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { makePayload, type ShapeName } from './payload/payload.ts'
+import { isOurs, ownTargets, type TargetName, targets } from './peers/targets.ts'
 import { ServerProcess } from './process/server-process.ts'
 import type { Measurement } from './report/schema.ts'
-import { isOurs, ownTargets, type TargetName, targets } from './targets/targets.ts'
 import { childOf, type Finished, isRunning, run, start, underLoad, until } from './test-support/command.ts'
 import { inParallel } from './test-support/in-parallel.ts'
 
@@ -91,7 +91,7 @@ describe('a measurement', () => {
 
 describe('a server that is listening already', () => {
   it('is used, whether or not one may be started, and left running', async () => {
-    const server = await startServer('servers/nest')
+    const server = await startServer('peers/nest/server')
     try {
       for (const flags of [[], ['--no-spawn'], ['--spawn']]) {
         const { code, stdout } = await bench(
@@ -117,7 +117,7 @@ describe('a server that is listening already', () => {
 
   for (const client of ['elysia', 'nest', 'raw']) {
     it(`and dies under the ${client} client gives errors until the end, without a flood of them`, async () => {
-      const server = await startServer('servers/elysia')
+      const server = await startServer('peers/elysia/server')
       const { port } = server
       const result = start(
         'run-bench.ts',

@@ -1,13 +1,13 @@
 /** One measurement: `bun run-bench.ts --target=elysia`. Prints one JSON object on stdout, nothing else. */
 import { measure } from './measure.ts'
 import { benchUsage, readBenchOptions } from './options/bench-options.ts'
-import { spawnBench } from './process/bench-process.ts'
+import { type SpawnedBench, spawnBench } from './process/bench-process.ts'
 import { print, runCommand } from './process/main.ts'
 import { currentRuntime } from './process/runtime.ts'
 import { stopServers } from './process/server-process.ts'
 
 /** The measurement, where this is not the runtime that was asked for. */
-let elsewhere: ReturnType<typeof spawnBench> | undefined
+let elsewhere: SpawnedBench | undefined
 
 await runCommand(
   async () => {
@@ -21,7 +21,7 @@ await runCommand(
     }
     if (options.runtime !== currentRuntime) {
       elsewhere = spawnBench(options.runtime, flags, 'inherit')
-      return (await elsewhere.exited) ?? 1
+      return (await elsewhere.exited).code ?? 1
     }
     if (options.withParent) process.stdin.resume().once('end', () => process.kill(process.pid, 'SIGTERM'))
     const result = await measure(options)

@@ -84,7 +84,7 @@ describe('a comparison', () => {
     const flags = ['--runs=1', '--duration=4', '--warmup=0', '--concurrency=10', '--shapes=shared']
     const comparison = start('run-comparison.ts', ...flags, '--targets=nest,elysia', `--out=${out}`)
     const bench = await until(() => childOf(comparison.pid, 'run-bench'))
-    const server = await until(() => childOf(bench, 'servers/nest'))
+    const server = await until(() => childOf(bench, 'peers/nest/server'))
     await underLoad(server)
     process.kill(server, 'SIGKILL')
     const { code } = await comparison.finished
@@ -163,7 +163,7 @@ describe('a comparison', () => {
   it('that is interrupted leaves neither a measurement nor a server behind', async () => {
     const comparison = start('run-comparison.ts', '--duration=3600', `--out=${join(folder, 'never.json')}`)
     const bench = await until(() => childOf(comparison.pid, 'run-bench'))
-    const server = await until(() => childOf(bench, 'servers/'))
+    const server = await until(() => childOf(bench, 'peers/'))
     process.kill(comparison.pid, 'SIGTERM')
     const { code, stdout, stderr } = await comparison.finished
     assert.deepEqual([code, stdout], [143, ''])

@@ -2,19 +2,26 @@
 import { readFile } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { compare } from './compare.ts'
+import { fullPlan } from './full-plan.ts'
 import {
   type ComparisonOptions,
   comparisonUsage,
   readComparisonOptions
 } from './options/comparison-options.ts'
+import { planOf } from './plan.ts'
 import { BenchProcess } from './process/bench-process.ts'
 import { commandLine, print, runCommand } from './process/main.ts'
+import { writeDocuments } from './publish/documents.ts'
 import { isClean } from './report/comparison.ts'
+import type { Comparison } from './report/schema.ts'
 import { combine, readStored } from './report/stored.ts'
 import { renderComparison } from './report/table.ts'
-import { writeJson, writeReports } from './report/write.ts'
+import { DEFAULT_FILE, FULL_FILE, writeJson, writeReports } from './report/write.ts'
 
 const bench = new BenchProcess()
+
+/** What has been measured and is no report yet. */
+let unfinished: { readonly comparison: Comparison; readonly file: string } | undefined
 
 await runCommand(
   async () => {
@@ -24,19 +31,31 @@ await runCommand(
       return 0
     }
     const command = commandLine('bun run compare', process.argv.slice(2))
+    const file = options.out ?? (options.full === null ? DEFAULT_FILE : FULL_FILE)
     const comparison =
-      options.from.length > 0
-        ? await readAll(options, command)
-        : // What is measured is kept even if the rest never is.
-          await compare(options, command, bench, (soFar) => writeJson(soFar, options.out))
-    const files = await writeReports(comparison, options.out)
-    await print(
-      `${renderComparison(comparison)}\nReports: ${files.map((file) => relative('.', file)).join(', ')}\n`
-    )
+      options.from.length > 0 ? await readAll(options, command) : await measure(options, command, file)
+    const files = await writeReports(comparison, file)
+    unfinished = undefined
+    const pages = options.full !== null && options.out === undefined ? await writeDocuments(comparison) : []
+    await print(`${renderComparison(comparison)}\nReports: ${[...files, ...pages].map(shown).join(', ')}\n`)
     return isClean(comparison) ? 0 : 1
   },
-  () => bench.stop()
+  async () => {
+    await bench.stop()
+    if (unfinished === undefined) return
+    const files = await writeReports(unfinished.comparison, unfinished.file)
+    console.error(`What was measured so far: ${files.map(shown).join(', ')}`)
+  }
 )
+
+function measure(options: ComparisonOptions, command: string, file: string): Promise<Comparison> {
+  const plan = options.full === null ? planOf(options) : fullPlan(options.full)
+  return compare(plan, command, bench, async (comparison) => {
+    unfinished = { comparison, file }
+    // Even if this process is killed, it is there, and --from makes reports of it.
+    await writeJson(comparison, file)
+  })
+}
 
 async function readAll({ from }: ComparisonOptions, command: string) {
   const texts = await Promise.all(from.map(async (file) => ({ file, text: await readFile(file, 'utf8') })))
@@ -44,4 +63,8 @@ async function readAll({ from }: ComparisonOptions, command: string) {
     texts.map(({ file, text }) => readStored(file, text)),
     command
   )
+}
+
+function shown(file: string): string {
+  return relative('.', file)
 }

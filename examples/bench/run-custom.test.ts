@@ -1,10 +1,11 @@
 /** A service of the user's own, measured and compared end to end. */
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { microservice, RpcError } from 'elysia-microservices'
+import { BENCH_FOLDER } from './process/folder.ts'
 import type { Measurement } from './report/schema.ts'
 import { run } from './test-support/command.ts'
 
@@ -58,6 +59,37 @@ describe('a service of the user', () => {
     assert.equal(code, 0, stderr)
     assert.match(stdout, /^shared connection · 4 requests at a time · .* · orders\.get, 8 B as JSON · bun$/m)
     await rm(folder, { recursive: true })
+  })
+
+  it('is measured over TLS, and not where its certificate is not trusted', async () => {
+    const pem = (name: string) => join(BENCH_FOLDER, '../../tests/fixtures/tls', name)
+    const [cert, key] = await Promise.all([readFile(pem('service.pem')), readFile(pem('service.key'))])
+    const guarded = microservice({ transport: 'tcp', port: 0, tls: { cert, key }, logger: silent }).message(
+      'orders.get',
+      ({ data }) => data
+    )
+    await guarded.listen()
+    const flags = [
+      '--target=custom',
+      `--port=${guarded.address!.port}`,
+      '--pattern=orders.get',
+      '--servername=service.test',
+      ...SHORT
+    ]
+    try {
+      const trusted = await run('run-bench.ts', ...flags, `--ca=${pem('authority.pem')}`)
+      assert.deepEqual([trusted.code, trusted.stderr], [0, ''])
+      assert.ok((JSON.parse(trusted.stdout) as Measurement).completed > 0)
+      const { code, stdout, stderr } = await run(
+        'run-bench.ts',
+        ...flags,
+        `--ca=${pem('other-authority.pem')}`
+      )
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(stderr, /^The elysia client cannot connect to 127\.0\.0\.1:\d+: .*certificate/)
+    } finally {
+      await guarded.stop()
+    }
   })
 
   it('that answers with errors is one, and says which', async () => {

@@ -3,6 +3,7 @@ import { BenchError } from './errors.ts'
 import { BaseCheckout, removeCheckouts } from './gate/base.ts'
 import { describeGate, isPassed, type MeasureSide, runGate } from './gate/run.ts'
 import { type GateOptions, gateUsage, readGateOptions } from './options/gate-options.ts'
+import { range } from './plan.ts'
 import { BenchProcess } from './process/bench-process.ts'
 import { BENCH_FOLDER } from './process/folder.ts'
 import { print, runCommand } from './process/main.ts'
@@ -20,7 +21,7 @@ await runCommand(
     }
     const base = await BaseCheckout.create(options.base, say)
     await prepareBench(base, options)
-    const schedule = new Schedule(2 * options.runs * options.layouts.length, options)
+    const schedule = new Schedule(range(2 * options.runs * options.layouts.length).map(() => options))
     const result = await runGate(options, (side, layout, run) => {
       schedule.announce(`${side}, ${layout}`)
       return measureSide(options, base)(side, layout, run)

@@ -25,6 +25,21 @@ describe('a load process that dies', () => {
   })
 })
 
+describe('a load process that does not answer any more', () => {
+  it('is ended, with the others and the server, and that is the reason', async () => {
+    const flags = ['--target=elysia', '--processes=2', '--port=0', '--duration=2', '--warmup=0']
+    const result = start('run-bench.ts', ...flags)
+    const server = await until(() => childOf(result.pid))
+    await underLoad(server)
+    const workers = childrenOf(result.pid, 'run-worker')
+    process.kill(workers[0]!, 'SIGSTOP')
+    const { code, stdout, stderr } = await result.finished
+    assert.deepEqual([code, stdout], [1, ''])
+    assert.match(stderr, /^A load process did not answer any more and was ended\.$/m)
+    assert.deepEqual([server, ...workers].map(isRunning), [false, false, false])
+  })
+})
+
 describe('the highest rate', () => {
   const find = (...flags: string[]) =>
     run(

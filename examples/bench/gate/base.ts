@@ -9,7 +9,7 @@ import { BENCH_FOLDER } from '../process/folder.ts'
 const ROOT = join(BENCH_FOLDER, '..', '..')
 const BENCH = join('examples', 'bench')
 /** What belongs to an installation, or was made by one. */
-const NOT_SOURCE = new Set(['node_modules', 'dist', 'results', '.turbo', '.results'])
+export const NOT_SOURCE = new Set(['node_modules', 'dist', 'results', '.turbo', '.results'])
 
 export class BaseCheckout {
   /** Its folder of the bench. */
@@ -25,15 +25,16 @@ export class BaseCheckout {
    * Checks out and builds a commit.
    *
    * @param say is told what is being done
+   * @param root the clone it is taken from
    * @throws BenchError if that fails, with what the tool said
    */
-  static async create(commit: string, say: (what: string) => void): Promise<BaseCheckout> {
-    const name = (await run(ROOT, 'git', 'rev-parse', '--verify', '--short=10', `${commit}^{commit}`)).trim()
+  static async create(commit: string, say: (what: string) => void, root = ROOT): Promise<BaseCheckout> {
+    const name = (await run(root, 'git', 'rev-parse', '--verify', '--short=10', `${commit}^{commit}`)).trim()
     const folder = join(await realpath(await mkdtemp(join(tmpdir(), 'bench-gate-'))), name)
-    open.add(folder)
+    open.set(folder, root)
     const checkout = new BaseCheckout(folder)
     say(`checking out ${name}`)
-    await run(ROOT, 'git', 'worktree', 'add', '--detach', folder, name)
+    await run(root, 'git', 'worktree', 'add', '--detach', folder, name)
     say('installing its packages')
     await run(folder, 'npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund')
     say('building it')
@@ -63,16 +64,16 @@ export class BaseCheckout {
   }
 }
 
-/** Checkouts that are there, and the tool that is at work on one. */
-const open = new Set<string>()
+/** Checkouts that are there, by the clones they were taken from, and the tool that is at work on one. */
+const open = new Map<string, string>()
 let working: ChildProcess | undefined
 
 /** Stops what is at work, and removes every checkout made here. */
 export async function removeCheckouts(): Promise<void> {
   working?.kill('SIGTERM')
-  for (const folder of open) {
+  for (const [folder, root] of open) {
     open.delete(folder)
-    await run(ROOT, 'git', 'worktree', 'remove', '--force', folder).catch(() => '')
+    await run(root, 'git', 'worktree', 'remove', '--force', folder).catch(() => '')
     await rm(join(folder, '..'), { recursive: true, force: true })
   }
 }

@@ -18,6 +18,8 @@ export interface Chart {
 }
 
 const BAR = 24
+/** More lines than this need a higher chart. */
+const CROWD = 6
 
 /** Bars of medians with a whisker from the lowest to the highest run and a dot for each. */
 export function barChart(
@@ -30,14 +32,6 @@ export function barChart(
     return range === null ? [] : [{ target, ...range }]
   })
   const series = all.filter(({ name }) => bars.some(({ target }) => target === name))
-  const names = series.map(({ name }) => name)
-  const y = {
-    field: 'target',
-    type: 'nominal',
-    sort: names,
-    title: null,
-    axis: { domain: false, ticks: false }
-  } as const
   const axis = { title: figures[figure].title, format: '~s', tickCount: 5 }
   const runs = contest.rounds.flat().flatMap((outcome) => {
     const value = isMeasured(outcome) ? outcome[figure] : null
@@ -51,7 +45,7 @@ export function barChart(
     spec: {
       height: BAR * series.length,
       data: { values: bars },
-      encoding: { y },
+      encoding: { y: rowsOf(series) },
       layer: [
         {
           mark: { type: 'bar' },
@@ -99,7 +93,7 @@ export function latencyChart(contest: ContestResult, all: readonly Series[]): Ch
     series,
     lines: true,
     spec: {
-      height: 190,
+      height: series.length > CROWD ? 280 : 190,
       data: { values: curves.flat() },
       mark: { type: 'line', strokeWidth: 2 },
       encoding: {
@@ -113,7 +107,7 @@ export function latencyChart(contest: ContestResult, all: readonly Series[]): Ch
           field: 'milliseconds',
           type: 'quantitative',
           scale: { type: 'log' },
-          axis: { title: 'ms', format: '~g', tickCount: 5 }
+          axis: { title: 'ms', format: '~g', values: decadesOf(curves.flat().map((one) => one.milliseconds)) }
         },
         ...lookOf(series)
       }
@@ -133,7 +127,9 @@ export function concurrencyChart(
       rps === null || rps.min <= 0 ? [] : [{ target, concurrency, ...rps }]
     )
   )
-  const series = all.filter(({ name }) => points.some(({ target }) => target === name))
+  // One point is no curve.
+  const series = all.filter(({ name }) => points.filter(({ target }) => target === name).length > 1)
+  const curves = points.filter(({ target }) => series.some(({ name }) => name === target))
   const x = {
     field: 'concurrency',
     type: 'quantitative',
@@ -144,7 +140,7 @@ export function concurrencyChart(
     type: 'quantitative',
     // So that who is a hundred times faster does not make all others a line at the bottom.
     scale: { type: 'log' },
-    axis: { title: 'req/s', format: '~s', tickCount: 5 }
+    axis: { title: 'req/s', format: '~s', values: decadesOf(curves.flatMap(({ min, max }) => [min, max])) }
   } as const
   return {
     title,
@@ -153,7 +149,7 @@ export function concurrencyChart(
     lines: true,
     spec: {
       height: 190,
-      data: { values: points },
+      data: { values: curves },
       encoding: { x },
       layer: [
         {
@@ -173,50 +169,70 @@ export function concurrencyChart(
   }
 }
 
-const MEMORY = {
-  rssIdle: 'idle',
-  serverRssMb: 'loaded',
-  rssPeak: 'peak',
-  rssAfter: 'after'
-} as const satisfies Partial<Record<Figure, string>>
+/** What is marked beside the bar of the loaded server. */
+const MEMORY_MARKS = [
+  { figure: 'rssIdle', mark: { type: 'point', shape: 'circle', size: 40 } },
+  { figure: 'rssAfter', mark: { type: 'point', shape: 'diamond', size: 40 } },
+  { figure: 'rssPeak', mark: { type: 'tick', thickness: 2, size: BAR * 0.7 } }
+] as const satisfies readonly { figure: Figure; mark: object }[]
 
 /** What the server's process holds before, under, at most, and after the load. */
 export function memoryChart(contest: ContestResult, all: readonly Series[]): Chart {
-  const bars = contest.results.flatMap(({ target, figures: known }) =>
-    (Object.keys(MEMORY) as (keyof typeof MEMORY)[]).flatMap((figure) => {
+  const medians = (figure: Figure) =>
+    contest.results.flatMap(({ target, figures: known }) => {
       const range = known[figure]
-      return range === null ? [] : [{ target, when: MEMORY[figure], ...range }]
+      return range === null ? [] : [{ target, megabytes: range.median }]
     })
-  )
-  const series = all.filter(({ name }) => bars.some(({ target }) => target === name))
-  const names = series.map(({ name }) => name)
-  const y = { field: 'when', type: 'nominal', sort: Object.values(MEMORY), title: null } as const
-  const yOffset = { field: 'target', type: 'nominal', sort: names } as const
+  const loaded = medians('serverRssMb')
+  const series = all.filter(({ name }) => loaded.some(({ target }) => target === name))
+  const x = {
+    field: 'megabytes',
+    type: 'quantitative',
+    scale: { zero: true },
+    axis: { title: 'MiB', tickCount: 5 }
+  } as const
   return {
     title: 'Memory of the server',
-    caption: 'MiB in RAM: idle, at the end of the load, at most, and idle again after it. Lower is better.',
+    caption: 'MiB in RAM, medians. Bar: under load, ○ before it, ◇ after it, | at most. Lower is better.',
     series,
-    lines: true,
+    lines: false,
     spec: {
-      height: Object.keys(MEMORY).length * Math.max(36, 10 * series.length),
-      data: { values: bars },
-      encoding: { y, yOffset },
+      height: BAR * series.length,
+      data: { values: loaded },
+      encoding: { y: rowsOf(series), x },
       layer: [
         {
           mark: { type: 'bar' },
           encoding: {
-            x: { field: 'median', type: 'quantitative', axis: { title: 'MiB', tickCount: 5 } },
             color: { field: 'target', type: 'nominal', scale: colourScale(series), legend: null }
           }
         },
-        {
-          mark: { type: 'rule', stroke: 'var(--ink)' },
-          encoding: { x: { field: 'min', type: 'quantitative' }, x2: { field: 'max' } }
-        }
+        ...MEMORY_MARKS.map(({ figure, mark }) => ({
+          data: { values: medians(figure) },
+          mark: { ...mark, stroke: 'var(--ink)', opacity: 1 }
+        }))
       ]
     }
   }
 }
+
+/** Powers of ten from below the lowest to above the highest: all lines that a logarithmic axis needs. */
+function decadesOf(values: readonly number[]): number[] {
+  if (values.length === 0) return []
+  const lowest = Math.floor(Math.log10(Math.min(...values)))
+  const highest = Math.ceil(Math.log10(Math.max(...values)))
+  return Array.from({ length: highest - lowest + 1 }, (_, index) => 10 ** (lowest + index))
+}
+
+/** A row for each series, under its name. */
+const rowsOf = (series: readonly Series[]) =>
+  ({
+    field: 'target',
+    type: 'nominal',
+    sort: series.map(({ name }) => name),
+    title: null,
+    axis: { domain: false, ticks: false }
+  }) as const
 
 const lookOf = (series: readonly Series[]) =>
   ({

@@ -1,10 +1,11 @@
 /** A comparison as one HTML file that needs nothing else: no script, no network, charts drawn beforehand. */
+import { isLimit, isOurs, LABEL } from '../peers/targets.ts'
 import { isMeasured } from '../report/comparison.ts'
 import { describeConditions } from '../report/conditions.ts'
 import { familyOf, layoutOf, layouts, loadOf, settingOf, titleOf } from '../report/contest.ts'
 import { figures, format, times } from '../report/figures.ts'
 import { header, medianRows, rangeRows, ratioRows, remarksOn } from '../report/rows.ts'
-import type { Comparison, ContestResult } from '../report/schema.ts'
+import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
 import { drawChart } from './chart.ts'
 import { barChart, type Chart, concurrencyChart, latencyChart, memoryChart } from './charts.ts'
 import { type Series, seriesOf } from './series.ts'
@@ -12,8 +13,11 @@ import { STYLE } from './style.ts'
 
 export async function renderHtml(comparison: Comparison): Promise<string> {
   const { contests } = comparison
+  const names = [...new Set(contests.flatMap(({ results }) => results.map(({ target }) => target)))]
+  // Those that are in most charts get the colours that are easiest to tell apart.
   const series = seriesOf([
-    ...new Set(contests.flatMap(({ results }) => results.map(({ target }) => target)))
+    ...names.filter((name) => !name.includes(LABEL)),
+    ...names.filter((name) => name.includes(LABEL))
   ])
   const curved = families(contests).filter((family) => family.length > 1)
   const curves = await Promise.all(
@@ -24,7 +28,7 @@ export async function renderHtml(comparison: Comparison): Promise<string> {
       return figure(concurrencyChart(family, heading, series))
     })
   )
-  const sections = await Promise.all(contests.map((contest, index) => section(contest, index, series)))
+  const parts = await Promise.all(partsOf(contests).map((part, index) => partOf(part, index, series)))
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -42,7 +46,7 @@ export async function renderHtml(comparison: Comparison): Promise<string> {
 <h2>Who is ahead</h2>
 ${summaryTable(contests)}
 ${curves.length === 0 ? '' : `<h2>Throughput against concurrency</h2><div class="charts">${curves.join('')}</div>`}
-${sections.join('\n')}
+${parts.join('\n')}
 <footer>Above 1 is better for req/s, below 1 for everything else. Whiskers and bands go from the lowest to the highest run. All figures of all runs are in the JSON beside this file.</footer>
 </main>
 </html>
@@ -59,28 +63,77 @@ function families(contests: readonly ContestResult[]): ContestResult[][] {
 }
 
 function summaryTable(contests: readonly ContestResult[]): string {
-  const rows = contests.map((contest, index) => {
-    const [verdict] = contest.verdicts
-    const name = `${layoutOf(contest)}, ${loadOf(contest)}, ${settingOf(contest)}`
-    const ratios = contest.results
-      .filter(({ ratio }) => ratio?.rps != null)
-      .map(({ target, ratio, ratioTo }) => `${target} ${times(ratio!.rps!.median)} of ${ratioTo}`)
-    return `<tr><th scope="row"><a href="#contest-${index}">${escaped(name)}</a></th><td>${escaped(verdict?.winner ?? 'no clear winner')}</td><td>${escaped(verdict === undefined ? '' : figures[verdict.figure].title)}</td><td>${escaped(ratios.join(', '))}</td></tr>`
-  })
-  return `<div class="table"><table class="summary"><thead><tr><th>contest</th><th>ahead</th><th>in</th><th>req/s</th></tr></thead><tbody>${rows.join('')}</tbody></table></div>`
+  const rows = partsOf(contests).map(({ title, contests: of }) => [
+    title === undefined
+      ? ''
+      : `<tr class="part"><th colspan="3" scope="rowgroup">${escaped(title)}</th></tr>`,
+    ...of.map(summaryRow)
+  ])
+  return `<div class="table"><table class="summary"><thead><tr><th>contest</th><th>ahead</th><th>req/s</th></tr></thead><tbody>${rows.flat().join('')}</tbody></table></div>`
 }
 
-async function section(contest: ContestResult, index: number, series: readonly Series[]): Promise<string> {
+function summaryRow({ contest, index }: Part['contests'][number]): string {
+  const [verdict] = contest.verdicts
+  const asked = contest.client === 'own' ? '' : `, ${contest.client} client`
+  const name = `${layoutOf(contest)}, ${loadOf(contest)}, ${settingOf(contest)}${asked}`
+  const ahead =
+    verdict?.winner == null ? 'no clear winner' : `${verdict.winner}, in ${figures[verdict.figure].title}`
+  const ratios = ratiosIn(contest).map(
+    ({ target, ratio, ratioTo }) => `${target} ${times(ratio!.rps!.median)} of ${ratioTo}`
+  )
+  return `<tr><th scope="row"><a href="#contest-${index}">${escaped(name)}</a></th><td>${escaped(ahead)}</td><td>${escaped(ratios.join(', '))}</td></tr>`
+}
+
+/** Of many, ours: the ratios of all of them are in the table of the contest. */
+function ratiosIn({ results }: ContestResult): readonly TargetResult[] {
+  const known = results.filter(({ target, ratio }) => ratio?.rps != null && !isLimit(target))
+  const ours = known.filter(({ target }) => isOurs(target))
+  return known.length <= 2 || ours.length === 0 ? known : ours.slice(0, 1)
+}
+
+interface Part {
+  readonly title: string | undefined
+  /** With their places in the report. */
+  readonly contests: readonly { readonly contest: ContestResult; readonly index: number }[]
+}
+
+/** Contests about the same thing; a report may have no parts at all. */
+function partsOf(contests: readonly ContestResult[]): Part[] {
+  const numbered = contests.map((contest, index) => ({ contest, index }))
+  const titles = [...new Set(contests.map(({ part }) => part))]
+  return titles.map((title) => ({
+    title,
+    contests: numbered.filter(({ contest }) => contest.part === title)
+  }))
+}
+
+/** Only the first part shows its charts at once: a page of a hundred charts shows nothing. */
+async function partOf({ title, contests }: Part, place: number, series: readonly Series[]): Promise<string> {
+  const sections = await Promise.all(
+    contests.map(({ contest, index }) => section(contest, index, series, place === 0))
+  )
+  return [...(title === undefined ? [] : [`<h2 class="part">${escaped(title)}</h2>`]), ...sections].join('\n')
+}
+
+async function section(
+  contest: ContestResult,
+  index: number,
+  series: readonly Series[],
+  isOpen: boolean
+): Promise<string> {
   const charts = chartsOf(contest, series).filter((chart) => chart.series.length > 0)
   const drawn = await Promise.all(charts.map(figure))
   const [verdict, ...remarks] = remarksOn(contest)
   const ratios = ratioRows(contest)
+  const heading = contest.part === undefined ? 'h2' : 'h3'
+  const gallery = `<div class="charts">${drawn.join('')}</div>`
   return `<section id="contest-${index}">
-<h2>${escaped(titleOf(contest))}</h2>
+<${heading}>${escaped(titleOf(contest))}</${heading}>
 <p class="verdict">${escaped(verdict ?? '')}</p>
 <ul>${[...remarks, ...contest.verdicts.slice(1).map(({ reason }) => reason)].map((line) => `<li>${escaped(line)}</li>`).join('')}</ul>
-<div class="charts">${drawn.join('')}</div>
-<div class="table">${table([...medianRows(contest), ...ratios])}</div>
+${isOpen ? gallery : `<details><summary>Charts</summary>${gallery}</details>`}
+<div class="table">${table(medianRows(contest))}</div>
+${ratios.length === 0 ? '' : `<details${ratios.length > 3 ? '' : ' open'}><summary>Ratios</summary><div class="table">${table(ratios)}</div></details>`}
 <details><summary>Every run</summary><div class="table">${table([...rangeRows(contest), ...runRows(contest)])}</div></details>
 </section>`
 }
@@ -116,7 +169,8 @@ const runRows = ({ rounds }: ContestResult): string[][] =>
         ...(Object.keys(figures) as (keyof typeof figures)[]).map((name) =>
           format(name, outcome[name] ?? undefined)
         ),
-        outcome.errors.toLocaleString('en')
+        outcome.errors.toLocaleString('en'),
+        `${outcome.duration} s`
       ])
   )
 

@@ -2,7 +2,7 @@
 
 const DASHES: readonly (readonly number[])[] = [[], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3], [12, 4]]
 /** As many as the style sheet has colours. */
-export const COLOURS = 10
+export const COLOURS = 14
 
 export interface Series {
   readonly name: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { makePayload } from '../payload/payload.ts'
-import type { EchoClient } from '../targets/echo-client.ts'
+import type { EchoClient } from '../peers/echo-client.ts'
 import { ClosedLoop } from './closed-loop.ts'
 import { Meter } from './meter.ts'
 

@@ -1,6 +1,6 @@
 /** Callers that each send a request, wait for its answer and send the next: a peer's client under closed-loop load. */
 import type { Payload } from '../payload/payload.ts'
-import type { EchoClient } from '../targets/echo-client.ts'
+import type { EchoClient } from '../peers/echo-client.ts'
 import { ERROR_PAUSE, type Load, Outstanding } from './load.ts'
 import type { Meter } from './meter.ts'
 

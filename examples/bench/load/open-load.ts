@@ -2,8 +2,8 @@
 import { BenchError } from '../errors.ts'
 import type { BenchOptions } from '../options/bench-options.ts'
 import { customPayload, customShape, makePayload } from '../payload/payload.ts'
-import type { ClientPlan } from '../targets/echo-client.ts'
-import { clients } from '../targets/targets.ts'
+import type { ClientPlan } from '../peers/echo-client.ts'
+import { clients } from '../peers/targets.ts'
 import { ClosedLoop } from './closed-loop.ts'
 import type { Load } from './load.ts'
 import { describe, type Meter } from './meter.ts'
@@ -20,8 +20,8 @@ export async function openLoad(options: BenchOptions, port: number, meter: Meter
     return RawLoad.open({ host, port, connections, pipeline, payload: payload.value, meter })
   }
   const open = await load()
-  const { pattern = 'echo', headers } = custom ?? {}
-  const plan: ClientPlan = { method, protocol, codec, payload, pattern, headers }
+  const { pattern = 'echo', headers, tls } = custom ?? {}
+  const plan: ClientPlan = { method, protocol, codec, payload, pattern, headers, tls }
   const opened = await Promise.all(Array.from({ length: connections }, () => open(host, port, plan))).catch(
     (error: unknown) => {
       throw new BenchError(`The ${client} client cannot connect to ${host}:${port}: ${describe(error)}`)

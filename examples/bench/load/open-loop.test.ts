@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { makePayload } from '../payload/payload.ts'
+import type { EchoClient } from '../peers/echo-client.ts'
 import { deferred } from '../process/deferred.ts'
-import type { EchoClient } from '../targets/echo-client.ts'
 import { Meter } from './meter.ts'
 import { OpenLoop } from './open-loop.ts'
 

@@ -3,8 +3,8 @@
  * Latency is measured from when a request was due.
  */
 import type { Payload } from '../payload/payload.ts'
+import type { EchoClient } from '../peers/echo-client.ts'
 import { deferred } from '../process/deferred.ts'
-import type { EchoClient } from '../targets/echo-client.ts'
 import { ConstantRate } from './constant-rate.ts'
 import { type Load, Outstanding } from './load.ts'
 import type { Meter } from './meter.ts'

@@ -154,7 +154,9 @@ class Worker {
     this.#child.stdin.write(`${command}\n`)
   }
 
+  /** Ends one that does not answer any more. */
   kill(): void {
+    this.#fail(new BenchError('A load process did not answer any more and was ended.'))
     this.#child.kill('SIGKILL')
   }
 

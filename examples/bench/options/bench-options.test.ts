@@ -97,7 +97,7 @@ const rejected: [flags: string, message: string][] = [
   ['--payload=1.5', "--payload: got '1.5', expected a whole number from 0 to 10000000"],
   ['--runtime=deno', "--runtime: got 'deno', expected bun or node"],
   ['--client=http', "--client: got 'http' with --target=elysia, expected own or elysia or nest or raw"],
-  ['--client=ftp', "--client: got 'ftp', expected own or elysia or nest or raw"],
+  ['--client=ftp', "--client: got 'ftp', expected own or elysia or nest or nest-strategy or raw"],
   ['--method=emit', "--method: got 'emit', expected request or send"],
   ['--client=raw --method=send', "--method: got 'send' with the raw client"],
   ['--target=moleculer --concurrency=501', 'makes at most 500 connections: each is a whole node'],
@@ -148,6 +148,10 @@ const rejected: [flags: string, message: string][] = [
     '--target=custom --pattern=x --port=1 --shape=flat',
     "--shape: got 'flat' with --target=custom, expected --data"
   ],
+  ['--target=custom --pattern=x --port=1 --client=nest --tls', '--tls: given with the nest client'],
+  ['--target=custom --pattern=x --port=1 --cert=a.pem', '--cert and --key: given one without the other'],
+  ['--target=custom --pattern=x --port=1 --ca=nowhere.pem', '--ca: cannot read nowhere.pem'],
+  ['--tls', "--tls: got 'true', expected only with the target custom"],
   ['--target=custom --pattern=x --port=1 --client=nest --headers={"a":"b"}', 'nest client, which sends none'],
   ['--port=0 --no-spawn', "--port: got '0' with --no-spawn"],
   ['--spawn --no-spawn', '--no-spawn: given after --spawn, expected one of them, once'],
@@ -194,7 +198,7 @@ describe('options of one measurement', () => {
       spawn: false,
       shape: 'custom',
       payload: 5,
-      custom: { pattern: { cmd: 'sum' }, data: [1, 2], headers: { a: 'b' } }
+      custom: { pattern: { cmd: 'sum' }, data: [1, 2], headers: { a: 'b' }, tls: undefined }
     })
   })
 
@@ -209,10 +213,10 @@ describe('options of one measurement', () => {
   }
 
   it('rejects a missing target and one that there is not', () => {
-    assert.throws(() => readBenchOptions([]), /--target: missing, expected elysia or .*nest or raw/)
+    assert.throws(() => readBenchOptions([]), /--target: missing, expected elysia or .*nest or .*raw/)
     assert.throws(
       () => readBenchOptions(['--target=rails']),
-      /--target: got 'rails', expected elysia or .*nest or raw/
+      /--target: got 'rails', expected elysia or .*nest or .*raw/
     )
   })
 
@@ -227,6 +231,7 @@ describe('options of one measurement', () => {
       'pattern',
       'data',
       'headers',
+      'tls',
       'pipeline',
       'help'
     ]) {

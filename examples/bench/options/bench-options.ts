@@ -1,8 +1,7 @@
 /** The options of one measurement: flags of `run-bench.ts`, their defaults and how they depend on each other. */
 import { UsageError } from '../errors.ts'
 import { customPayload, customShape, type PayloadShape } from '../payload/payload.ts'
-import { type Runtime, runtimes } from '../process/runtime.ts'
-import { type Codec, type Method, methods, type Protocol, protocols } from '../targets/echo-client.ts'
+import { type Codec, type Method, methods, type Protocol, protocols } from '../peers/echo-client.ts'
 import {
   type Choice,
   type ClientName,
@@ -11,7 +10,8 @@ import {
   type TargetName,
   targetNames,
   targets
-} from '../targets/targets.ts'
+} from '../peers/targets.ts'
+import { type Runtime, runtimes } from '../process/runtime.ts'
 import { type Custom, customFlags, readCustom } from './custom-options.ts'
 import { choice, describeFlags, helpFlag, integer, parseFlags, seconds, text, toggle } from './flags.ts'
 import { checkLoad, type LoadOptions, loadFlags, readLoad } from './load-options.ts'
@@ -116,6 +116,9 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
   const custom = readCustom(target === 'custom', given)
   if (custom?.headers !== undefined && client !== 'elysia') {
     throw new UsageError(`--headers: got '${given.headers}' with the ${client} client, which sends none`)
+  }
+  if (custom?.tls !== undefined && client !== 'elysia') {
+    throw new UsageError(`--tls: given with the ${client} client, expected the elysia client`)
   }
   const payload = custom === null ? readPayload(given.shape, given.payload) : payloadOf(custom, given)
   const codec = client === 'elysia' ? readCodec(given.codec, protocol, payload.shape) : 'json'

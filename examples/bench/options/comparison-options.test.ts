@@ -19,7 +19,10 @@ const DEFAULTS = {
   method: 'request',
   protocol: 'rsocket',
   codec: 'json',
+  full: null,
   out: undefined,
+  patience: 60,
+  within: null,
   from: []
 }
 
@@ -29,6 +32,15 @@ describe('options of a comparison', () => {
   const accepted: [flags: string[], differs: object][] = [
     [[], {}],
     [['--runs=5'], { runs: 5 }],
+    [['--patience=3', '--within=0.5'], { patience: 3, within: 30 }],
+    [
+      ['--full', '--duration=1', '--runtimes=bun', '--within=5'],
+      {
+        duration: 1,
+        within: 300,
+        full: { times: { duration: 1 }, runtimes: ['bun'], patience: undefined, within: 300 }
+      }
+    ],
     [['--clients=raw,own'], { clients: ['raw', 'own'] }],
     [
       ['--duration=1.5', '--warmup=0', '--concurrency=1', '--payload=9'],
@@ -86,7 +98,7 @@ describe('options of a comparison', () => {
     ['--clients=own,http', /--clients: got 'own,http'/],
     ['--out=', /--out: got '', expected a path/],
     ['--target=nest', /Unknown option '--target'. Allowed: --targets --runs --clients/],
-    ['--targets=rails', /--targets: got 'rails', expected one or more of elysia, .*nest, raw/],
+    ['--targets=rails', /--targets: got 'rails', expected one or more of elysia, .*nest, .*raw/],
     ['--shape=binary', /--codec: got 'json' with --shape=binary, expected bytes or msgpack/],
     ['--codec=bytes', /--codec: got 'bytes' with --shape=flat, expected json or msgpack/],
     ['--shapes=object', /--shapes: got 'object', expected one or more of per-client, shared/],
@@ -106,6 +118,8 @@ describe('options of a comparison', () => {
     ['--port=1', /--host and --port are for the target custom/],
     ['--processes=4 --concurrency=100,2', /--concurrency: got '2', expected one or more for each of the 4/],
     ['--rate=5 --clients=raw', /--rate: the raw client/],
+    ['--full --targets=nest', /--targets: given with --full, which has a plan of its own/],
+    ['--within=x', /--within: got 'x', expected minutes, a number from 0\.1 to 1440/],
     ['--from', /--from/],
     ['--from=', /--from: got ''/],
     ['--method=emit', /--method: got 'emit', expected request or send/]

@@ -1,10 +1,10 @@
 /** The options of a comparison: flags of `run-comparison.ts` and their defaults. */
 import { UsageError } from '../errors.ts'
 import { customPayload, customShape, type PayloadShape, shapeNames, shapes } from '../payload/payload.ts'
+import { type Codec, type Method, methods, type Protocol, protocols } from '../peers/echo-client.ts'
+import { isOurs, type TargetName, targetNames } from '../peers/targets.ts'
 import { type Runtime, runtimes } from '../process/runtime.ts'
 import { type ContestClient, contestClients, type Layout, layouts } from '../report/contest.ts'
-import { type Codec, type Method, methods, type Protocol, protocols } from '../targets/echo-client.ts'
-import { isOurs, type TargetName, targetNames } from '../targets/targets.ts'
 import { customFlags, nameOfPattern, readCustom } from './custom-options.ts'
 import {
   choice,
@@ -13,10 +13,12 @@ import {
   helpFlag,
   integer,
   integers,
+  minutes,
   parseFlags,
   seconds,
   several,
-  text
+  text,
+  toggle
 } from './flags.ts'
 import { checkLoad, type LoadOptions, loadFlags, readLoad } from './load-options.ts'
 import { type PayloadOptions, payloadFlags, readCodec, readPayload } from './payload-options.ts'
@@ -27,7 +29,16 @@ export type ComparedPayload = Omit<PayloadOptions, 'shape'> & { readonly shape: 
 /** Where the service listens, what it is asked, and the flags that say so to a single measurement. */
 export interface CustomService {
   readonly pattern: string
-  readonly flags: Readonly<Record<string, string>>
+  readonly flags: Readonly<Record<string, string | true>>
+}
+
+/** What may be said of the plan that is measured for publication. */
+export interface FullOptions {
+  /** In place of what the plan has for every contest. */
+  readonly times: { readonly runs?: number; readonly duration?: number; readonly warmup?: number }
+  readonly runtimes: readonly Runtime[] | undefined
+  readonly patience: number | undefined
+  readonly within: number | undefined
 }
 
 export interface ComparisonOptions extends LoadOptions {
@@ -47,8 +58,14 @@ export interface ComparisonOptions extends LoadOptions {
   /** What our own client speaks, and how it encodes data. */
   readonly protocol: Protocol
   readonly codec: Codec
-  /** File that gets everything as JSON; the reports are beside it. `undefined`: `results/latest.json` of the bench. */
+  /** The plan of the published report, in place of everything above; `null`: not asked for. */
+  readonly full: FullOptions | null
+  /** File that gets everything as JSON; the reports are beside it. `undefined`: its place. */
   readonly out: string | undefined
+  /** Seconds that a measurement may take beyond what it should, before it is given up. */
+  readonly patience: number
+  /** Seconds after which no measurement is begun; `null`: all are. */
+  readonly within: number | null
   /** Stored reports that are put together instead of measuring. */
   readonly from: readonly string[]
 }
@@ -79,7 +96,22 @@ const flags = {
     'how the elysia and nest clients ask: the cheapest way, or firstValueFrom(client.send()); default request'
   ),
   protocol: choice(protocols, 'what the elysia client speaks; default rsocket'),
-  out: text('a path', 'where the JSON goes, and the reports beside it; default results/latest.json'),
+  patience: seconds(
+    1,
+    3_600,
+    'how long a measurement may take beyond what it should, before it is given up; default 60'
+  ),
+  within: minutes(0.1, 1_440, 'after so long nothing more is begun, and the rest is reported as missing'),
+  full: {
+    ...toggle(
+      'measures everything for the published report, in at most 20 minutes; --runs, --duration and --warmup shorten it'
+    ),
+    negatable: false
+  },
+  out: text(
+    'a path',
+    'where the JSON goes, and the reports beside it; default results/latest.json, with --full docs/benchmarks/report.json'
+  ),
   from: several('paths of stored JSON', 'puts stored reports together; nothing is measured', (path) => path),
   help: helpFlag
 }
@@ -87,6 +119,7 @@ const flags = {
 export const comparisonUsage = `Peers against each other: a table on stdout; JSON, Markdown and HTML as files.
 
   bun run compare [flags]
+  bun run compare --full
   bun run compare --from before.json after.json [--out=both.json]
 
 ${describeFlags(flags)}
@@ -131,8 +164,44 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
     method: given.method ?? 'request',
     protocol,
     codec,
+    full: given.full === true ? readFull(given) : null,
     out: given.out,
+    patience: given.patience ?? 60,
+    within: given.within === undefined ? null : given.within * 60,
     from: given.from ?? []
+  }
+}
+
+const FOR_FULL: readonly string[] = [
+  'full',
+  'runs',
+  'duration',
+  'warmup',
+  'runtimes',
+  'patience',
+  'within',
+  'out'
+]
+
+type GivenTimes = {
+  readonly [Name in 'runs' | 'duration' | 'warmup' | 'patience' | 'within']: number | undefined
+}
+
+function readFull(given: GivenTimes & { readonly runtimes: readonly Runtime[] | undefined }): FullOptions {
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || FOR_FULL.includes(name)) continue
+    throw new UsageError(`--${name}: given with --full, which has a plan of its own`)
+  }
+  const { runs, duration, warmup, runtimes, patience, within } = given
+  return {
+    times: {
+      ...(runs !== undefined && { runs }),
+      ...(duration !== undefined && { duration }),
+      ...(warmup !== undefined && { warmup })
+    },
+    runtimes,
+    patience,
+    within: within === undefined ? undefined : within * 60
   }
 }
 
@@ -170,11 +239,15 @@ function readService(targets: readonly TargetName[], given: GivenService) {
     throw new UsageError(`--targets: got '${targets.join(',')}', but nobody else answers as custom does`)
   }
   if (given.port === undefined) throw new UsageError('--port: missing, the target custom needs one')
-  const { pattern, data, headers, host } = given
-  const flags = Object.entries({ pattern, data, headers, host, port: String(given.port) })
+  const { pattern, data, headers, tls, ca, cert, key, servername, host } = given
+  const texts = { pattern, data, headers, ca, cert, key, servername, host, port: String(given.port) }
+  const flags = Object.entries(texts)
   return {
     pattern: nameOfPattern(custom.pattern),
-    flags: Object.fromEntries(flags.filter((flag): flag is [string, string] => flag[1] !== undefined)),
+    flags: {
+      ...Object.fromEntries(flags.filter((flag): flag is [string, string] => flag[1] !== undefined)),
+      ...(tls === true && { tls })
+    },
     payload: { shape: customShape, payload: customPayload(custom.data).bytes }
   }
 }

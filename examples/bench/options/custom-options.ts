@@ -1,8 +1,8 @@
 /** What is asked of a service of the user's own: flags that both commands share. */
 import { readFileSync } from 'node:fs'
 import { UsageError } from '../errors.ts'
-import type { Pattern } from '../targets/echo-client.ts'
-import { text } from './flags.ts'
+import type { Pattern } from '../peers/echo-client.ts'
+import { text, toggle } from './flags.ts'
 
 export const customFlags = {
   pattern: text('a pattern, objects as JSON', 'with the target custom: what is asked, such as orders.get'),
@@ -10,16 +10,30 @@ export const customFlags = {
     'JSON, or @ and the path of a file with JSON',
     'with the target custom: what is sent; default nothing'
   ),
-  headers: text('a JSON object of strings', 'with the target custom: headers of every request')
+  headers: text('a JSON object of strings', 'with the target custom: headers of every request'),
+  tls: {
+    ...toggle('with the target custom: speak TLS; the flags below imply it'),
+    negatable: false
+  },
+  ca: text('the path of a PEM file', 'with the target custom: who vouches for its certificate'),
+  cert: text('the path of a PEM file', 'with the target custom: the certificate it is shown, with --key'),
+  key: text('the path of a PEM file', 'with the target custom: the private key of --cert'),
+  servername: text('a host name', 'with the target custom: whose certificate it must have; default --host')
 }
 
 export interface Custom {
   readonly pattern: Pattern
   readonly data: unknown
   readonly headers: Readonly<Record<string, string>> | undefined
+  readonly tls: Tls | undefined
 }
 
-type Given = Readonly<Record<keyof typeof customFlags, string | undefined>>
+/** As `connect()` takes it; an empty one trusts whom the runtime trusts. */
+export type Tls = Readonly<Partial<Record<'ca' | 'cert' | 'key' | 'servername', string>>>
+
+type Given = Readonly<Record<Exclude<keyof typeof customFlags, 'tls'>, string | undefined>> & {
+  readonly tls: boolean | undefined
+}
 
 /**
  * @returns `null` for a target of the bench's own
@@ -36,8 +50,25 @@ export function readCustom(isCustom: boolean, given: Given): Custom | null {
   if (given.pattern === undefined) throw new UsageError('--pattern: missing, the target custom needs one')
   return {
     pattern: given.pattern.startsWith('{') ? (parse('pattern', given.pattern) as Pattern) : given.pattern,
-    data: given.data === undefined ? undefined : parse('data', contentOf(given.data)),
-    headers: given.headers === undefined ? undefined : readHeaders(given.headers)
+    data:
+      given.data === undefined
+        ? undefined
+        : parse('data', given.data.startsWith('@') ? contentOf('data', given.data.slice(1)) : given.data),
+    headers: given.headers === undefined ? undefined : readHeaders(given.headers),
+    tls: readTls(given)
+  }
+}
+
+function readTls({ tls, ca, cert, key, servername }: Given): Tls | undefined {
+  if (tls === undefined && [ca, cert, key, servername].every((one) => one === undefined)) return undefined
+  if ((cert === undefined) !== (key === undefined)) {
+    throw new UsageError('--cert and --key: given one without the other, expected both')
+  }
+  return {
+    ...(ca !== undefined && { ca: contentOf('ca', ca) }),
+    ...(cert !== undefined && { cert: contentOf('cert', cert) }),
+    ...(key !== undefined && { key: contentOf('key', key) }),
+    ...(servername !== undefined && { servername })
   }
 }
 
@@ -54,14 +85,11 @@ function readHeaders(given: string): Record<string, string> {
   return value as Record<string, string>
 }
 
-function contentOf(given: string): string {
-  if (!given.startsWith('@')) return given
+function contentOf(flag: keyof Given, path: string): string {
   try {
-    return readFileSync(given.slice(1), 'utf8')
+    return readFileSync(path, 'utf8')
   } catch (error) {
-    throw new UsageError(
-      `--data: cannot read ${given.slice(1)}: ${error instanceof Error ? error.message : error}`
-    )
+    throw new UsageError(`--${flag}: cannot read ${path}: ${error instanceof Error ? error.message : error}`)
   }
 }
 

@@ -41,6 +41,11 @@ export const milliseconds = (min: number, max: number, help: string): Flag<numbe
   allowed: `milliseconds, a number from ${min} to ${max}`
 })
 
+export const minutes = (min: number, max: number, help: string): Flag<number> => ({
+  ...seconds(min, max, help),
+  allowed: `minutes, a number from ${min} to ${max}`
+})
+
 export const choice = <const T extends string>(values: readonly T[], help: string): Flag<T> => ({
   type: 'string',
   negatable: false,

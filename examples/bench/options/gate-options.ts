@@ -2,9 +2,9 @@
 import { UsageError } from '../errors.ts'
 import { pairsNeeded, type Rule } from '../gate/decide.ts'
 import { MAX_PAIRS } from '../gate/signed-rank.ts'
+import { ownTargets, type TargetName } from '../peers/targets.ts'
 import { type Layout, layouts } from '../report/contest.ts'
 import { type Figure, figureNames } from '../report/figures.ts'
-import { ownTargets, type TargetName } from '../targets/targets.ts'
 import { choice, choices, describeFlags, helpFlag, integer, parseFlags, seconds, text } from './flags.ts'
 
 export interface GateOptions {

@@ -1,5 +1,5 @@
 /** What a peer cannot do, in words. A measurement is refused because of it, a comparison says it in its table. */
-import { type ClientName, clients, type TargetName } from '../targets/targets.ts'
+import { type ClientName, clients, type TargetName } from '../peers/targets.ts'
 
 /** Why this client cannot load this target over so many connections; `undefined` if it can. */
 export function obstacleTo(target: TargetName, client: ClientName, connections: number): string | undefined {

@@ -11,20 +11,37 @@ import { commandFor, type Runtime } from './runtime.ts'
 
 const PROGRAM = 'run-bench'
 
+/** Milliseconds that what a measuring process has started gets to end after it. */
+const LEFTOVER = 5_000
+
 export type BenchFlags = Readonly<Record<string, string | number | true>> & { readonly runtime: Runtime }
 
-/** Starts the measuring process; it ends when this one does, because its stdin ends then. */
+/** How a process has ended: the code it chose, or the signal that ended it; neither: it could not be started. */
+interface End {
+  readonly code: number | null
+  readonly signal: string | null
+}
+
+export interface SpawnedBench {
+  readonly child: ChildProcess
+  readonly exited: Promise<End>
+}
+
+/**
+ * Starts the measuring process; it ends when this one does, because its stdin ends then. With `pipe` it and all that
+ * it starts are a group of their own, which can be ended as one.
+ */
 export function spawnBench(
   runtime: Runtime,
   flags: readonly string[],
   output: 'inherit' | 'pipe',
   folder = BENCH_FOLDER
-): { readonly child: ChildProcess; readonly exited: Promise<number | null> } {
+): SpawnedBench {
   const [command, ...args] = [...commandFor(runtime, PROGRAM, folder), ...flags, '--with-parent']
-  const child = spawn(command!, args, { stdio: ['pipe', output, output] })
-  const exited = deferred<number | null>()
-  child.once('exit', (code) => exited.resolve(code))
-  child.once('error', () => exited.resolve(null))
+  const child = spawn(command!, args, { stdio: ['pipe', output, output], detached: output === 'pipe' })
+  const exited = deferred<End>()
+  child.once('exit', (code, signal) => exited.resolve({ code, signal }))
+  child.once('error', () => exited.resolve({ code: null, signal: null }))
   return { child, exited: exited.promise }
 }
 
@@ -36,13 +53,13 @@ export interface Running {
 }
 
 export class BenchProcess {
-  #running: ReturnType<typeof spawnBench> | undefined
+  #running: SpawnedBench | undefined
   #stopped = false
 
   /**
    * Runs `run-bench` with these flags. Also a measurement with errors is a result.
    *
-   * @throws BenchError if it gave none, with the reason it gave
+   * @throws BenchError if it gave none, with the reason it gave, or what has become of it
    */
   async measure({ runtime, ...flags }: BenchFlags, { limit, folder }: Running): Promise<Measurement> {
     const given = Object.entries(flags).map(([name, value]) =>
@@ -51,14 +68,23 @@ export class BenchProcess {
     if (process.stderr.isTTY) given.push('--progress')
     this.#running = spawnBench(runtime, [...given, `--runtime=${runtime}`], 'pipe', folder)
     const { child, exited } = this.#running
-    // Its server ends with it.
-    const timer = setTimeout(() => child.kill('SIGKILL'), limit * 1000)
-    const [output, complaints, code] = await Promise.all([text(child.stdout!), passOn(child.stderr!), exited])
-    clearTimeout(timer)
+    let isLate = false
+    const watchdog = setTimeout(() => {
+      isLate = true
+      endGroup(child)
+    }, limit * 1000)
+    const said = Promise.all([text(child.stdout!), passOn(child.stderr!)])
+    const end = await exited
+    clearTimeout(watchdog)
+    // What it has started ends when its stdin does; whatever cannot even do that would keep the pipes open.
+    const leftover = setTimeout(() => endGroup(child), LEFTOVER)
+    const [output, complaints] = await said
+    clearTimeout(leftover)
     this.#running = undefined
     // Whoever stopped it ends the whole command: nothing may follow.
     if (this.#stopped) return new Promise(() => {})
-    if (output === '') throw new BenchError(reasonIn(complaints) ?? `${PROGRAM} ended with code ${code}`)
+    if (isLate) throw new BenchError(`the measurement was not over after ${limit} s and was given up`)
+    if (output === '') throw new BenchError(whatBecameOf(end, complaints))
     return JSON.parse(output) as Measurement
   }
 
@@ -70,16 +96,31 @@ export class BenchProcess {
   }
 }
 
+/** SIGKILL for a process and for what it has started, which may not answer to anything less. */
+function endGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // Nobody is left.
+  }
+}
+
 /** Copies to stderr, and resolves to all of it. */
 function passOn(stderr: Readable): Promise<string> {
   stderr.on('data', (chunk: Uint8Array) => process.stderr.write(chunk))
   return text(stderr)
 }
 
-/** The last thing that was said, without where in the code and where to find help. */
-function reasonIn(complaints: string): string | undefined {
-  return stripVTControlCharacters(complaints)
+/** The last thing that was said and the error before it, as of a server that did not start; or else how it ended. */
+function whatBecameOf({ code, signal }: End, complaints: string): string {
+  if (signal !== null) return `the measuring process was ended by ${signal}`
+  // Not where in the code it was, nor where to find help.
+  const lines = stripVTControlCharacters(complaints)
     .split(/[\r\n]+/)
     .filter((line) => /^\S/.test(line) && !line.startsWith('--help '))
-    .at(-1)
+  const reason = lines.at(-1)
+  const cause = lines.slice(0, -1).find((line) => /^\w*error: /i.test(line))
+  if (reason !== undefined) return cause === undefined ? reason : `${reason} (${cause})`
+  return code === null ? 'the measuring process could not be started' : `${PROGRAM} ended with code ${code}`
 }

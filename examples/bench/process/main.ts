@@ -28,7 +28,13 @@ export async function runCommand(
 ): Promise<never> {
   let ending: Promise<never> | undefined
   const end = async (code: number): Promise<never> => {
-    await cleanUp()
+    try {
+      await cleanUp()
+    } catch (error) {
+      // It must end all the same.
+      console.error(describe(error))
+      process.exit(code === 0 ? 1 : code)
+    }
     process.exit(code)
   }
   /** Only the first reason counts: stopping makes others of its own. */

@@ -119,7 +119,7 @@ describe('the table', () => {
     )
     assert.match(
       table,
-      /^elysia +12,346 +1\.000 +2\.000 +3\.000 +4\.000 +10\.00 +10\.00 +– +40\.0 +60\.0 +45\.0 +0$/m
+      /^elysia +12,346 +1\.000 +2\.000 +3\.000 +4\.000 +10\.00 +10\.00 +– +40\.0 +60\.0 +45\.0 +0 +1 × 1 s$/m
     )
     assert.match(table, /^elysia ÷ nest +2\.47x +1\.00x/m)
     assert.match(table, /nest is ahead of elysia in nothing\./)

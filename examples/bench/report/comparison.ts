@@ -1,5 +1,5 @@
 /** What a comparison found: measurements in rounds, and per contest the medians, ratios and verdicts made of them. */
-import { targetCalled } from '../targets/targets.ts'
+import { isLimit, isOurs, LABEL } from '../peers/targets.ts'
 import { type Figure, figureNames, figures } from './figures.ts'
 import type {
   Comparison,
@@ -33,7 +33,7 @@ export function summarize(contest: Contest, rounds: readonly Round[]): ContestRe
     ...contest,
     rounds: rounds.map((round) => [...round]),
     results,
-    verdicts: verdictsOn(contest, rounds)
+    verdicts: verdictsOn(contest, rounds, variantsIn(targets))
   }
 }
 
@@ -45,11 +45,19 @@ export function decisiveFigures({ rate, sloMs }: Pick<Contest, 'rate' | 'sloMs'>
   return rate === null ? ['rps', ...others] : [...others]
 }
 
-export function verdictsOn(contest: Contest, rounds: readonly Round[]) {
+/** Ours with another codec or protocol is no rival of ours; all that is shown of it is beside the ranking. */
+export function variantsIn(names: readonly string[]): string[] {
+  const targetOf = (name: string) => name.split(LABEL)[0]
+  const ours = names.filter(isOurs)
+  return ours.filter((name, index) => ours.findIndex((other) => targetOf(other) === targetOf(name)) < index)
+}
+
+/** @param unranked names of those that are not ranked, beside the limit of all */
+export function verdictsOn(contest: Contest, rounds: readonly Round[], unranked: readonly string[] = []) {
   const ranked = (rounds[0] ?? [])
     .map(({ target }, index) => ({ target, index }))
     // What is no peer but the limit of all is not ranked.
-    .filter(({ target }) => targetCalled(target)?.isLimit !== true)
+    .filter(({ target }) => !isLimit(target) && !unranked.includes(target))
   return decisiveFigures(contest).map((figure) =>
     judge(
       figure,

@@ -1,5 +1,6 @@
 /** The conditions of a comparison in words: the machine, the versions, how it was measured. */
-import { isOurs, type TargetName, targetCalled } from '../targets/targets.ts'
+import { isOurs, targetCalled } from '../peers/targets.ts'
+import { isMeasured } from './comparison.ts'
 import { plural } from './figures.ts'
 import type { Comparison, Environment } from './schema.ts'
 
@@ -14,12 +15,41 @@ export function describeConditions(comparison: Comparison): string[] {
       'stored reports were not measured in turns: what differs between them may be the machine'
     ]
   }
+  const hasParts = comparison.contests.some(({ part }) => part !== undefined)
   return [
+    ...gapsIn(comparison),
     ...(environment === null ? ['nothing could be measured'] : describeMachine(environment, options.targets)),
-    `${plural(options.runs, 'run')} of ${options.duration} s after ${options.warmup} s of warm-up, in turns`,
+    hasParts
+      ? 'measured in turns, as often and as long as the tables say'
+      : `${plural(options.runs, 'run')} of ${options.duration} s after ${options.warmup} s of warm-up, in turns`,
     describeMethod(comparison)
   ]
 }
+
+/** What should be in the report and is not: a run that was cut off, peers that did not start, servers that died. */
+function gapsIn({ contests }: Comparison): string[] {
+  const outcomes = contests.flatMap(({ rounds }) => rounds.flat())
+  const planned = outcomes.filter((outcome) => isMeasured(outcome) || outcome.failed)
+  const missing = outcomes.flatMap((outcome) => (isMeasured(outcome) || !outcome.failed ? [] : [outcome]))
+  if (missing.length === 0) return []
+  const reasons = new Map<string, string[]>()
+  for (const { target, notMeasured } of missing) {
+    reasons.set(notMeasured, [...(reasons.get(notMeasured) ?? []), target])
+  }
+  return [
+    `INCOMPLETE: ${plural(missing.length, 'measurement')} of ${planned.length} missing`,
+    ...[...reasons].map(([why, names]) => `missing: ${countedNames(names)}: ${why}`)
+  ]
+}
+
+/** `nest, elysia (3 times)` */
+const countedNames = (names: readonly string[]): string =>
+  [...new Set(names)]
+    .map((name) => {
+      const { length } = names.filter((other) => other === name)
+      return length === 1 ? name : `${name} (${length} times)`
+    })
+    .join(', ')
 
 function describeMachine(environment: Environment, names: readonly string[]): string[] {
   const versions = [...new Set(names.flatMap((name) => targetCalled(name)?.package ?? []))]
@@ -42,7 +72,7 @@ function machineOf({ cpu, cpuCount, kernel, bun, node, pinning }: Environment): 
 /** How figures are made of runs, and what was chosen for the clients that let one choose. */
 function describeMethod({ base, options }: Comparison): string {
   const { targets, protocol, codec, method } = options
-  const own = targets.some((name) => isOurs(name as TargetName))
+  const own = targets.some((name) => isOurs(name))
     ? `; elysia's own client speaks ${protocol}, data as ${codec}`
     : ''
   const asked = method === 'send' ? '; elysia and nest ask by firstValueFrom(client.send())' : ''

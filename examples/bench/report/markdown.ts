@@ -12,14 +12,21 @@ export const renderMarkdown = (comparison: Comparison): string =>
       .map((line) => `- ${escaped(line)}`)
       .join('\n'),
     `Commit ${comparison.commit ?? 'unknown'}, ${comparison.startedAt}.`,
-    ...comparison.contests.flatMap(renderContest),
+    ...comparison.contests.flatMap((contest, index) => [
+      ...partTitle(contest, comparison.contests[index - 1]),
+      ...renderContest(contest)
+    ]),
     ''
   ].join('\n\n')
+
+/** Where a part begins, in a report that has several. */
+const partTitle = ({ part }: ContestResult, before: ContestResult | undefined): string[] =>
+  part === undefined || part === before?.part ? [] : [`## ${escaped(part)}`]
 
 function renderContest(contest: ContestResult): string[] {
   const ratios = ratioRows(contest)
   return [
-    `## ${escaped(titleOf(contest))}`,
+    `${contest.part === undefined ? '##' : '###'} ${escaped(titleOf(contest))}`,
     remarksOn(contest)
       .map((line) => `- ${escaped(line)}`)
       .join('\n'),

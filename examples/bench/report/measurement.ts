@@ -3,7 +3,7 @@
 import type { Counts } from '../load/meter.ts'
 import type { BenchOptions } from '../options/bench-options.ts'
 import { nameOfPattern } from '../options/custom-options.ts'
-import { type Choice, clients } from '../targets/targets.ts'
+import { type Choice, clients } from '../peers/targets.ts'
 import type { Environment, Measurement } from './schema.ts'
 
 /** What was read from the system while the meter ran. */

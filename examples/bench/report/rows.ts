@@ -1,18 +1,32 @@
 /** A contest as rows of text, for every kind of report. */
-import { targetCalled } from '../targets/targets.ts'
-import { figureNames, figures, format, plural, times } from './figures.ts'
+import { isLimit, isOurs } from '../peers/targets.ts'
+import { isMeasured } from './comparison.ts'
+import { type Figure, figureNames, figures, format, plural, times } from './figures.ts'
 import type { ContestResult, TargetResult } from './schema.ts'
 import type { Spread } from './statistics.ts'
 
-export const header: readonly string[] = ['', ...figureNames.map((figure) => figures[figure].title), 'errors']
+export const header: readonly string[] = [
+  '',
+  ...figureNames.map((figure) => figures[figure].title),
+  'errors',
+  'runs'
+]
 
 /** Medians, one row for each target. */
-export const medianRows = ({ results }: ContestResult): string[][] =>
+export const medianRows = ({ results, rounds }: ContestResult): string[][] =>
   results.map(({ target, figures: known, errors }) => [
     target,
     ...figureNames.map((figure) => format(figure, known[figure]?.median)),
-    errors.toLocaleString('en')
+    errors.toLocaleString('en'),
+    runsOf(target, rounds)
   ])
+
+/** How often and how long it was measured: `5 × 5 s`. */
+export function runsOf(target: string, rounds: ContestResult['rounds']): string {
+  const measured = rounds.flat().filter((outcome) => outcome.target === target && isMeasured(outcome))
+  const [first] = measured
+  return first === undefined || !isMeasured(first) ? '–' : `${measured.length} × ${first.duration} s`
+}
 
 /** The lowest and the highest of all runs. */
 export const rangeRows = ({ results }: ContestResult): string[][] =>
@@ -24,6 +38,7 @@ export const rangeRows = ({ results }: ContestResult): string[][] =>
         const range = known[figure]
         return range === null ? '–' : `${format(figure, range.min)}–${format(figure, range.max)}`
       }),
+      '',
       ''
     ])
 
@@ -35,17 +50,20 @@ function ratiosOf({ target, ratio, ratioTo }: TargetResult): string[][] {
   const row = (title: string, value: keyof Spread) => [
     title,
     ...figureNames.map((figure) => times(ratio[figure]?.[value])),
+    '',
     ''
   ]
   return [row(`${target} ÷ ${ratioTo}`, 'median'), row('  lowest', 'min'), row('  highest', 'max')]
 }
 
-/** Who won, where the base is ahead, and what was not measured: none of it may go unsaid. */
+/** Who won, who is ahead of whom, and what was not measured: none of it may go unsaid. */
 export const remarksOn = ({ verdicts, results }: ContestResult): string[] => [
   ...verdicts.slice(0, 1).flatMap(({ reason, runs }) => [reason, ...winsOf(runs)]),
-  ...results.flatMap(remarksOnTarget),
+  ...results.filter(isInteresting(results)).flatMap(whereBehind),
+  ...aheadOfOurs(results),
+  ...notMeasured(results),
   ...results
-    .filter(({ target }) => targetCalled(target)?.isLimit === true)
+    .filter(({ target }) => isLimit(target))
     .map(({ target }) => `${target} is no peer but the limit, and is not ranked.`)
 ]
 
@@ -53,20 +71,50 @@ export const remarksOn = ({ verdicts, results }: ContestResult): string[] => [
 function winsOf(runs: readonly (string | null)[]): string[] {
   const names = [...new Set(runs.filter((name) => name !== null))]
   if (names.length === 0 || runs.length < 2) return []
-  const wins = names.map((name) => `${name} ${runs.filter((winner) => winner === name).length}`)
-  return [`Best of a run, of ${runs.length}: ${wins.join(', ')}.`]
+  const wins = names
+    .map((name) => ({ name, count: runs.filter((winner) => winner === name).length }))
+    .toSorted((a, b) => b.count - a.count)
+  return [
+    `Best of a run, of ${runs.length}: ${wins.map(({ name, count }) => `${name} ${count}`).join(', ')}.`
+  ]
 }
 
-function remarksOnTarget(result: TargetResult): string[] {
-  const { target, figures: known, ratio, ratioTo, baseAhead, notMeasured, reason } = result
-  const lines: string[] = []
-  if (ratio !== null && ratio.rps !== null) {
-    const ahead = baseAhead.map((figure) => figures[figure].title).join(', ')
-    lines.push(`${ratioTo} is ahead of ${target} in ${ahead || 'nothing'}.`)
+/** Among many, where the base is ahead of us is what one wants to know; the others' ratios are in the table. */
+const isInteresting = (results: readonly TargetResult[]) => {
+  const ours = results.filter(({ target }) => isOurs(target))
+  return (result: TargetResult) => results.length <= 3 || ours.length === 0 || ours.includes(result)
+}
+
+function whereBehind({ target, ratio, ratioTo, baseAhead }: TargetResult): string[] {
+  if (ratio === null || ratio.rps === null) return []
+  const ahead = baseAhead.map((figure) => figures[figure].title).join(', ')
+  return [`${ratioTo} is ahead of ${target} in ${ahead || 'nothing'}.`]
+}
+
+/** The others whose medians are better than ours, beside the base of which it is said anyway. */
+function aheadOfOurs(results: readonly TargetResult[]): string[] {
+  const ours = results.find(({ target }) => isOurs(target))
+  if (ours === undefined) return []
+  return results.flatMap(({ target, figures: theirs }) => {
+    const isPeer = !isOurs(target) && target !== ours.ratioTo && !isLimit(target)
+    const ahead = figureNames.filter((figure) => isBetter(figure, theirs[figure], ours.figures[figure]))
+    if (!isPeer || ahead.length === 0) return []
+    return [`${target} is ahead of ${ours.target} in ${ahead.map((name) => figures[name].title).join(', ')}.`]
+  })
+}
+
+function isBetter(figure: Figure, a: Spread | null, b: Spread | null): boolean {
+  if (a === null || b === null) return false
+  return figures[figure].better === 'higher' ? a.median > b.median : a.median < b.median
+}
+
+/** Those with the same reason in one line. */
+function notMeasured(results: readonly TargetResult[]): string[] {
+  const lines = new Map<string, string[]>()
+  for (const { target, figures: known, notMeasured: runs, reason } of results) {
+    if (runs === 0) continue
+    const why = `not measured${known.rps === null ? '' : ` in ${plural(runs, 'run')}`}: ${reason}`
+    lines.set(why, [...(lines.get(why) ?? []), target])
   }
-  if (notMeasured > 0) {
-    const runs = known.rps === null ? '' : ` in ${plural(notMeasured, 'run')}`
-    lines.push(`${target} was not measured${runs}: ${reason}`)
-  }
-  return lines
+  return [...lines].map(([why, names]) => `${names.join(', ')} ${names.length > 1 ? 'were' : 'was'} ${why}`)
 }

@@ -2,23 +2,27 @@
 import { isMeasured, type Outcome } from './comparison.ts'
 import { format, plural } from './figures.ts'
 
-/** Seconds a measurement takes beside warm-up and measuring, until one has shown what it really is. */
+/** Seconds a measurement takes beside warm-up and measuring, until some have shown what it really is. */
 const ASSUMED_OVERHEAD = 1
 
+export interface Planned {
+  readonly duration: number
+  readonly warmup: number
+}
+
 export class Schedule {
-  readonly #total: number
-  readonly #expected: number
+  readonly #planned: readonly Planned[]
   readonly #startedAt = performance.now()
   #begun = 0
 
-  constructor(total: number, { duration, warmup }: { duration: number; warmup: number }) {
-    this.#total = total
-    this.#expected = duration + warmup + ASSUMED_OVERHEAD
+  /** @param planned all measurements, in their order */
+  constructor(planned: readonly Planned[]) {
+    this.#planned = planned
   }
 
   /** What the progress line calls the measurement that has begun. */
   get label(): string {
-    return `  run ${this.#begun} of ${this.#total}`
+    return `  run ${this.#begun} of ${this.#planned.length}`
   }
 
   /** Call when a measurement is over. */
@@ -28,12 +32,22 @@ export class Schedule {
 
   /** Call when a measurement begins, and so the one before is over. */
   announce(name: string): void {
-    const done = this.#begun++
-    const each = done === 0 ? this.#expected : (performance.now() - this.#startedAt) / 1000 / done
-    const left = Math.ceil(each * (this.#total - done))
-    process.stderr.write(`run ${this.#begun} of ${this.#total}: ${name} (${describeSeconds(left)} left)\n`)
+    const left = describeSeconds(Math.ceil(this.#secondsLeft()))
+    this.#begun++
+    process.stderr.write(`run ${this.#begun} of ${this.#planned.length}: ${name} (${left} left)\n`)
+  }
+
+  #secondsLeft(): number {
+    const done = this.#begun
+    const gone = (performance.now() - this.#startedAt) / 1000
+    const overhead =
+      done === 0 ? ASSUMED_OVERHEAD : Math.max(0, gone - sum(this.#planned.slice(0, done))) / done
+    return sum(this.#planned.slice(done)) + overhead * (this.#planned.length - done)
   }
 }
+
+const sum = (planned: readonly Planned[]): number =>
+  planned.reduce((seconds, { duration, warmup }) => seconds + duration + warmup, 0)
 
 /** What a measurement has found, in a line: `elysia  575,120 req/s  p99 0.578 ms`. */
 export function describeOutcome(outcome: Outcome): string {

@@ -7,8 +7,8 @@
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { customShape, shapeNames } from '../payload/payload.ts'
+import { codecs, methods, protocols } from '../peers/echo-client.ts'
 import { runtimes } from '../process/runtime.ts'
-import { codecs, methods, protocols } from '../targets/echo-client.ts'
 import { contestClients, layouts } from './contest.ts'
 import { type Figure, figureNames } from './figures.ts'
 
@@ -108,6 +108,7 @@ const notMeasuredSchema = Type.Object({
 })
 
 export const contestSchema = Type.Object({
+  part: Type.Optional(Type.String(describe('what the contest is about, in a report that has several parts'))),
   client: oneOf(contestClients),
   layout: oneOf(layouts),
   connections: Type.Number(),

@@ -2,7 +2,7 @@
 import { basename } from 'node:path'
 import { Value } from '@sinclair/typebox/value'
 import { BenchError } from '../errors.ts'
-import { LABEL } from '../targets/targets.ts'
+import { LABEL } from '../peers/targets.ts'
 import { behindIn, type Round, verdictsOn } from './comparison.ts'
 import { keyOf } from './contest.ts'
 import { type Figure, figureNames } from './figures.ts'

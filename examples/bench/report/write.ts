@@ -1,21 +1,25 @@
 /** Writes a comparison: `x.json`, and beside it `x.md` and `x.html`. */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { renderHtml } from '../html/page.ts'
 import { BENCH_FOLDER } from '../process/folder.ts'
 import { renderMarkdown } from './markdown.ts'
 import type { Comparison } from './schema.ts'
 
-const DEFAULT = join(BENCH_FOLDER, 'results', 'latest.json')
+export const DEFAULT_FILE = join(BENCH_FOLDER, 'results', 'latest.json')
+/** The report that this project publishes. */
+export const FULL_FILE = join(BENCH_FOLDER, '..', '..', 'docs', 'benchmarks', 'report.json')
 
-export async function writeJson(comparison: Comparison, file = DEFAULT): Promise<string> {
+/** Whoever is interrupted leaves the file as it was before, or as it should be. */
+export async function writeJson(comparison: Comparison, file: string): Promise<string> {
   await mkdir(dirname(file), { recursive: true })
-  await writeFile(file, `${JSON.stringify(comparison, null, 2)}\n`)
+  await writeFile(`${file}.part`, `${JSON.stringify(comparison, null, 2)}\n`)
+  await rename(`${file}.part`, file)
   return file
 }
 
 /** @returns the files, the JSON first */
-export async function writeReports(comparison: Comparison, file = DEFAULT): Promise<string[]> {
+export async function writeReports(comparison: Comparison, file: string): Promise<string[]> {
   const json = await writeJson(comparison, file)
   const name = file.slice(0, file.length - extname(file).length)
   await writeFile(`${name}.md`, renderMarkdown(comparison))

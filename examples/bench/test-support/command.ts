@@ -1,6 +1,6 @@
 /** Runs the bench's commands as a user does: as programs of their own, with output that is no terminal. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { cpuMicroseconds } from '../process/proc-stat.ts'
 
@@ -18,7 +18,7 @@ export interface Started {
 
 /** Starts a command, such as `start('run-bench.ts', '--target=nest')`. */
 export function start(program: string, ...flags: readonly string[]): Started {
-  const child = Bun.spawn([process.execPath, join(import.meta.dirname, '..', program), ...flags], {
+  const child = Bun.spawn([process.execPath, resolve(import.meta.dirname, '..', program), ...flags], {
     stdio: ['ignore', 'pipe', 'pipe']
   })
   const finish = async () => {
@@ -48,7 +48,7 @@ export function childrenOf(pid: number, program: string): number[] {
 }
 
 /** The process that `pid` has started whose command line has `program` in it, once there is one. */
-export function childOf(pid: number, program = 'servers/'): number | undefined {
+export function childOf(pid: number, program = 'peers/'): number | undefined {
   const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid), '-f', program])
   return Number.parseInt(stdout.toString(), 10) || undefined
 }

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { fullPlan } from './full-plan.ts'
+import { readBenchOptions } from './options/bench-options.ts'
+import { ownTargets } from './peers/targets.ts'
+import { flagsOf, jobsOf, nameOfEntrant, obstacleOf, secondsOf } from './plan.ts'
+import { keyOf } from './report/contest.ts'
+
+/** Seconds that a measurement takes beside warm-up and measuring: starting, connecting, collecting garbage. */
+const OVERHEAD = 1.2
+
+/** Of Elysia itself, or a variant of ours that is measured elsewhere. */
+const NO_PEERS = ['elysia-hooks', 'elysia-10000', 'http', 'http-hybrid']
+
+describe('the plan of the published report', () => {
+  const plan = fullPlan({ times: {}, runtimes: undefined, patience: undefined, within: undefined })
+  const jobs = jobsOf(plan).filter((job) => obstacleOf(job) === undefined)
+
+  it('takes at most 20 minutes, and nothing is begun shortly before them', () => {
+    const seconds = jobs
+      .map(secondsOf)
+      .reduce((sum, { duration, warmup }) => sum + duration + warmup + OVERHEAD, 0)
+    assert.ok(seconds < plan.within!, `${Math.round(seconds / 60)} minutes`)
+    assert.ok(plan.within! + plan.patience < 20 * 60)
+  })
+
+  it('measures ours and Nest at least 5 times 5 seconds under both runtimes, in both shapes', () => {
+    for (const runtime of ['bun', 'node'] as const) {
+      for (const layout of ['shared', 'per-client'] as const) {
+        for (const name of ['elysia', 'nest']) {
+          const turns = jobs.filter(
+            ({ contest, entrant }) =>
+              contest.runtime === runtime &&
+              contest.layout === layout &&
+              contest.concurrency === 100 &&
+              contest.shape === 'flat' &&
+              contest.client === 'own' &&
+              nameOfEntrant(entrant) === name
+          )
+          assert.equal(turns.length, 5)
+          for (const turn of turns) assert.ok(secondsOf(turn).duration >= 5)
+        }
+      }
+    }
+  })
+
+  it('has every peer in it, under both runtimes', () => {
+    for (const runtime of ['bun', 'node']) {
+      const names = jobs
+        .filter(({ contest }) => contest.runtime === runtime)
+        .map(({ entrant }) => entrant.target)
+      const expected = ownTargets.filter(
+        (name) => !NO_PEERS.includes(name) && (runtime === 'bun' || name !== 'raw')
+      )
+      assert.deepEqual([...new Set(names)].toSorted(), expected.toSorted())
+    }
+  })
+
+  it('holds no contest twice, and has nobody twice in one', () => {
+    const contests = plan.parts.flatMap((part) => part.contests)
+    assert.equal(new Set(contests.map(({ contest }) => keyOf(contest))).size, contests.length)
+    for (const { entrants } of contests) {
+      assert.equal(new Set(entrants.map(nameOfEntrant)).size, entrants.length)
+    }
+  })
+
+  it('asks for nothing that a measurement refuses', () => {
+    for (const job of jobs) {
+      const flags = Object.entries(flagsOf(job, plan)).map(([name, value]) => `--${name}=${value}`)
+      assert.notEqual(readBenchOptions(flags), 'help')
+    }
+  })
+
+  it('can be shortened, and kept to one runtime', () => {
+    const short = fullPlan({ times: { duration: 0.1, runs: 1 }, runtimes: ['node'], patience: 1, within: 60 })
+    const all = jobsOf(short)
+    assert.ok(all.every((job) => job.contest.runtime === 'node' && secondsOf(job).duration === 0.1))
+    assert.ok(all.every(({ run }) => run === 0))
+    assert.deepEqual([short.patience, short.within], [1, 60])
+  })
+})

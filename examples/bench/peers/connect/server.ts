@@ -1,0 +1,20 @@
+/** Connect's server for Node, over HTTP/2: every method answers with the message it got. */
+import { createServer } from 'node:http2'
+import type { AddressInfo } from 'node:net'
+import { connectNodeAdapter } from '@connectrpc/connect-node'
+import { runServer } from '../run-server.ts'
+import { loadEchoService } from './service.ts'
+
+await runServer(7012, async ({ host, port }) => {
+  const service = loadEchoService()
+  const echo = (message: unknown) => message
+  const handlers = Object.fromEntries(service.methods.map(({ localName }) => [localName, echo]))
+  const server = createServer(
+    connectNodeAdapter({ routes: (router) => router.service(service, handlers as object) })
+  )
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, resolve)
+  })
+  return { port: (server.address() as AddressInfo).port, stop: async () => void server.close() }
+})

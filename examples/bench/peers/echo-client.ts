@@ -1,0 +1,44 @@
+/** What the closed loop needs of a client, whoever made it. One `EchoClient` is one connection. */
+import type { Tls } from '../options/custom-options.ts'
+import type { Payload } from '../payload/payload.ts'
+
+/** As Nest has them: a name, or an object such as `{ cmd: 'sum' }`. */
+export type Pattern = string | Readonly<Record<string, string | number>>
+
+export const methods = ['request', 'send'] as const
+/**
+ * How a client asks that has two ways: the cheapest (our promise, subscribing to Nest's Observable), or
+ * `firstValueFrom` around an Observable, which is what most applications write.
+ */
+export type Method = (typeof methods)[number]
+
+export const protocols = ['rsocket', 'nest'] as const
+/** What our own client speaks. Other clients have one protocol only. */
+export type Protocol = (typeof protocols)[number]
+
+export const codecs = ['json', 'bytes', 'msgpack', 'msgpack-records'] as const
+/** How our own client encodes data on RSocket. */
+export type Codec = (typeof codecs)[number]
+
+/** How a client is made and used; each takes from it what it has a choice in. */
+export interface ClientPlan {
+  readonly method: Method
+  readonly protocol: Protocol
+  readonly codec: Codec
+  /** What is asked, and with which headers: an echo without any, but for a service of the user's own. */
+  readonly pattern: Pattern
+  readonly headers: Readonly<Record<string, string>> | undefined
+  /** How the connection is protected; `undefined`: not at all. */
+  readonly tls: Tls | undefined
+  /** The only thing it will ever be asked to echo. */
+  readonly payload: Payload
+}
+
+export interface EchoClient {
+  /** Sends one request. One of the two callbacks is called, once. */
+  echo(payload: unknown, answered: (answer: unknown) => void, failed: (reason: unknown) => void): void
+  close(): Promise<void>
+}
+
+/** Connects; rejects when the server cannot be reached. */
+export type OpenEchoClient = (host: string, port: number, plan: ClientPlan) => Promise<EchoClient>

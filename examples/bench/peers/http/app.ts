@@ -1,0 +1,31 @@
+/** The HTTP echo server of two targets: Elysia alone, and with a service in it. */
+import { createServer } from 'node:net'
+import { node } from '@elysiajs/node'
+import { Elysia } from 'elysia'
+import { currentRuntime } from '../../process/runtime.ts'
+
+/** Adds to an app what is measured beside it. */
+export type Extend = (app: Elysia) => unknown
+
+/** Listens; resolves with what `runServer` wants. */
+export async function startHttp(host: string, port: number, extend: Extend = () => {}) {
+  const app = new Elysia(currentRuntime === 'node' ? { adapter: node() } : {})
+  app.post('/echo', ({ body }) => body)
+  extend(app)
+  const chosen = port === 0 ? await freePort(host) : port
+  app.listen({ hostname: host, port: chosen })
+  // Neither adapter says when it listens; the bench waits for the port anyway.
+  return { port: chosen, stop: async () => process.exit(0) }
+}
+
+/** The adapter for Node does not say which port the system has chosen. */
+function freePort(host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, host, () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}

@@ -1,0 +1,10 @@
+/** An HTTP echo server of Elysia with a service of this project in it, which nobody asks. */
+import { microservice } from 'elysia-microservices'
+import { runServer } from '../run-server.ts'
+import { startHttp } from './app.ts'
+
+await runServer(7010, ({ host, port }) =>
+  startHttp(host, port, (app) =>
+    app.use(microservice({ transport: 'tcp', host, port: 0 }).message('echo', ({ data }) => data))
+  )
+)

@@ -1,0 +1,16 @@
+/** Nest's echo server with the one line changed that puts it on this project's transport. */
+import { MicroserviceServer } from '@elysia-microservices/nestjs'
+import { NestFactory } from '@nestjs/core'
+import type { MicroserviceOptions } from '@nestjs/microservices'
+import { EchoModule } from '../nest/echo-module.ts'
+import { runServer } from '../run-server.ts'
+
+await runServer(7011, async ({ host, port }) => {
+  const strategy = new MicroserviceServer({ host, port })
+  const app = await NestFactory.createMicroservice<MicroserviceOptions>(EchoModule, {
+    strategy,
+    logger: ['error', 'warn']
+  })
+  await app.listen()
+  return { port: strategy.address!.port, stop: () => app.close() }
+})

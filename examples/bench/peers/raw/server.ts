@@ -1,0 +1,57 @@
+/** An echo server without any protocol: what comes goes back. Faster than this nothing on these sockets can be. */
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { currentRuntime } from '../../process/runtime.ts'
+import { type RunningServer, runServer, type Start } from '../run-server.ts'
+
+const startInBun: Start = async ({ host, port }): Promise<RunningServer> => {
+  const server = Bun.listen<{ unsent: Uint8Array[] }>({
+    hostname: host,
+    port,
+    socket: {
+      open: (socket) => {
+        socket.data = { unsent: [] }
+      },
+      data: (socket, chunk) => {
+        const { unsent } = socket.data
+        unsent.push(chunk)
+        if (unsent.length === 1) send(socket)
+      },
+      drain: send
+    }
+  })
+  return { port: server.port, stop: async () => server.stop(true) }
+}
+
+/** Writes what waits as far as the system takes it. */
+function send(socket: Bun.Socket<{ unsent: Uint8Array[] }>): void {
+  const { unsent } = socket.data
+  for (let chunk = unsent[0]; chunk !== undefined; chunk = unsent[0]) {
+    const written = Math.max(0, socket.write(chunk))
+    if (written < chunk.length) {
+      unsent[0] = chunk.subarray(written)
+      return
+    }
+    unsent.shift()
+  }
+}
+
+const startInNode: Start = ({ host, port }): Promise<RunningServer> =>
+  new Promise((resolve, reject) => {
+    const open = new Set<Socket>()
+    const server = createServer({ noDelay: true }, (socket) => {
+      open.add(socket)
+      socket.on('data', (chunk) => socket.write(chunk))
+      socket.on('error', () => {})
+      socket.once('close', () => open.delete(socket))
+    })
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      const stop = async () => {
+        server.close()
+        for (const socket of open) socket.destroy()
+      }
+      resolve({ port: (server.address() as AddressInfo).port, stop })
+    })
+  })
+
+await runServer(7003, currentRuntime === 'bun' ? startInBun : startInNode)

@@ -1,0 +1,173 @@
+/** What can be measured and who can ask: one row per target, one per client. A new peer is a row in each. */
+import type { OpenEchoClient } from './echo-client.ts'
+
+export const targetNames = [
+  'elysia',
+  'elysia-hooks',
+  'elysia-10000',
+  'nest',
+  'nest-strategy',
+  'raw',
+  'moleculer',
+  'grpc',
+  'connect',
+  'trpc',
+  'rsocket-js',
+  'http',
+  'http-hybrid',
+  'custom'
+] as const
+export type TargetName = (typeof targetNames)[number]
+
+/** `raw` speaks Nest's wire, encoded beforehand; `socket` sends bare bytes. */
+export const clientNames = [
+  'elysia',
+  'nest',
+  'nest-strategy',
+  'raw',
+  'socket',
+  'moleculer',
+  'grpc',
+  'connect',
+  'trpc',
+  'rsocket-js',
+  'http'
+] as const
+export type ClientName = (typeof clientNames)[number]
+
+export interface Target {
+  /** Where its server listens unless told otherwise. */
+  readonly port: number
+  /** Its server, started by the bench or by hand; path without extension, below the bench's folder. `null`: it has none. */
+  readonly server: string | null
+  /** The client its users have. */
+  readonly client: ClientName
+  /** The package that is measured; absent where there is none. */
+  readonly package?: string
+  /** No peer, but what none can surpass: measured and not ranked. */
+  readonly isLimit?: boolean
+}
+
+export const targets: Readonly<Record<TargetName, Target>> = {
+  elysia: { port: 7001, server: 'peers/elysia/server', client: 'elysia', package: 'elysia-microservices' },
+  nest: { port: 7002, server: 'peers/nest/server', client: 'nest', package: '@nestjs/microservices' },
+  raw: { port: 7003, server: 'peers/raw/server', client: 'socket', isLimit: true },
+  moleculer: { port: 7004, server: 'peers/moleculer/server', client: 'moleculer', package: 'moleculer' },
+  grpc: { port: 7005, server: 'peers/grpc/server', client: 'grpc', package: '@grpc/grpc-js' },
+  'rsocket-js': {
+    port: 7006,
+    server: 'peers/rsocket-js/server',
+    client: 'rsocket-js',
+    package: 'rsocket-core'
+  },
+  // What an application adds, and many patterns: what they cost beside the plain one.
+  'elysia-hooks': { port: 7007, server: 'peers/elysia/server-hooks', client: 'elysia' },
+  'elysia-10000': { port: 7008, server: 'peers/elysia/server-10000', client: 'elysia' },
+  // Elysia without and with a service in it: what the plugin costs an HTTP app.
+  http: { port: 7009, server: 'peers/http/server', client: 'http', package: 'elysia' },
+  'http-hybrid': { port: 7010, server: 'peers/http/server-hybrid', client: 'http' },
+  // Nest on this project's transport.
+  'nest-strategy': {
+    port: 7011,
+    server: 'peers/nest-strategy/server',
+    client: 'nest-strategy',
+    package: '@elysia-microservices/nestjs'
+  },
+  connect: {
+    port: 7012,
+    server: 'peers/connect/server',
+    client: 'connect',
+    package: '@connectrpc/connect-node'
+  },
+  trpc: { port: 7013, server: 'peers/trpc/server', client: 'trpc', package: '@trpc/server' },
+  // A service of the user's own, which is running already.
+  custom: { port: 0, server: null, client: 'elysia' }
+}
+
+/** Between the name of a target and its label, where stored reports are put together. */
+export const LABEL = ' @ '
+
+/** The target with this name, which may have a label. */
+export function targetCalled(name: string): Target | undefined {
+  const [plain] = name.split(LABEL)
+  return Object.hasOwn(targets, plain!) ? targets[plain as TargetName] : undefined
+}
+
+/** Whether it is no peer but the limit of all. */
+export const isLimit = (name: string): boolean => targetCalled(name)?.isLimit === true
+
+/** The targets whose servers the bench has. */
+export const ownTargets = targetNames.filter((name) => targets[name].server !== null)
+
+/** Whether its users have our client, and it speaks whatever that does. Its name may have a label. */
+export function isOurs(name: string): boolean {
+  return targetCalled(name)?.client === 'elysia'
+}
+
+/** What a client may let one choose. */
+export type Choice = 'method' | 'protocol' | 'codec'
+
+export interface Client {
+  /** The targets that understand it. */
+  readonly asks: readonly TargetName[]
+  readonly choices: readonly Choice[]
+  /** How many of it one process can have. */
+  readonly limit?: { readonly connections: number; readonly why: string }
+  /** Loaded on use, so that nothing of one peer runs in the process that measures another. `null`: no client at all. */
+  readonly load: (() => Promise<OpenEchoClient>) | null
+}
+
+export const clients: Readonly<Record<ClientName, Client>> = {
+  elysia: {
+    asks: ['elysia', 'elysia-hooks', 'elysia-10000', 'nest', 'nest-strategy', 'custom'],
+    choices: ['method', 'protocol', 'codec'],
+    load: async () => (await import('./elysia/client.ts')).openEchoClient
+  },
+  nest: {
+    asks: ['elysia', 'nest', 'nest-strategy', 'custom'],
+    choices: ['method'],
+    load: async () => (await import('./nest/client.ts')).openEchoClient
+  },
+  'nest-strategy': {
+    asks: ['nest-strategy'],
+    choices: ['method'],
+    load: async () => (await import('./nest-strategy/client.ts')).openEchoClient
+  },
+  raw: { asks: ['elysia', 'nest', 'nest-strategy'], choices: [], load: null },
+  socket: {
+    asks: ['raw'],
+    choices: [],
+    load: async () => (await import('./raw/client.ts')).openEchoClient
+  },
+  moleculer: {
+    asks: ['moleculer'],
+    choices: [],
+    limit: { connections: 500, why: 'each is a whole node, with a listener and two sockets' },
+    load: async () => (await import('./moleculer/client.ts')).openEchoClient
+  },
+  grpc: {
+    asks: ['grpc'],
+    choices: [],
+    load: async () => (await import('./grpc/client.ts')).openEchoClient
+  },
+  connect: {
+    asks: ['connect'],
+    choices: [],
+    load: async () => (await import('./connect/client.ts')).openEchoClient
+  },
+  trpc: {
+    asks: ['trpc'],
+    choices: [],
+    load: async () => (await import('./trpc/client.ts')).openEchoClient
+  },
+  'rsocket-js': {
+    asks: ['rsocket-js'],
+    choices: [],
+    load: async () => (await import('./rsocket-js/client.ts')).openEchoClient
+  },
+  http: {
+    asks: ['http', 'http-hybrid'],
+    choices: [],
+    load: async () => (await import('./http/client.ts')).openEchoClient
+  }
+}

@@ -1,0 +1,22 @@
+/** What the documentation calls the targets. */
+import { LABEL, type TargetName } from '../peers/targets.ts'
+
+const TITLES: Partial<Readonly<Record<TargetName, string>>> = {
+  elysia: 'ours',
+  nest: 'Nest',
+  'nest-strategy': 'Nest on our transport',
+  raw: 'bare bytes',
+  moleculer: 'Moleculer',
+  grpc: 'grpc-js',
+  connect: 'Connect',
+  trpc: 'tRPC, WebSocket'
+}
+
+const LABELS: Readonly<Record<string, string>> = { node: 'on Node', "Nest's wire": "on Nest's wire" }
+
+/** `elysia @ msgpack` → `ours, msgpack` */
+export function titleOfTarget(name: string): string {
+  const [target, label] = name.split(LABEL)
+  const title = TITLES[target as TargetName] ?? target!
+  return label === undefined ? title : `${title}, ${LABELS[label] ?? label}`
+}
