@@ -242,5 +242,7 @@ function setupMetadata(credentials: Credentials | undefined): Uint8Array {
     endEntry(out, entry)
   }
   writeUnderstandsGoingAway(out)
-  return out.copyFrom(0)
+  const metadata = out.copyFrom(0)
+  out.reset()
+  return metadata
 }
