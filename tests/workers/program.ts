@@ -66,10 +66,6 @@ const service = microservice({
     await new Promise((resolve) => setTimeout(resolve, data))
     return process.pid
   })
-  .message('spin', ({ data }: Message<number>) => {
-    for (const end = performance.now() + data; performance.now() < end; );
-    return process.pid
-  })
   .message('arguments', () => process.argv.slice(2))
   .message('environment', () => Object.keys(process.env))
 

@@ -220,6 +220,26 @@ describe('a service with workers', () => {
     )
   })
 
+  it('leaves no new connection without an answer while it replaces its workers', async () => {
+    const program = run()
+    await program.port()
+    let running = true
+    let answered = 0
+    const callers = Array.from({ length: 4 }, async () => {
+      while (running) {
+        const client = await program.client()
+        await client.request('pid', undefined, { idempotent: true, timeout: 20_000 })
+        await client.close()
+        answered++
+      }
+    })
+    program.kill('SIGHUP')
+    await program.until(() => program.facts.some(({ done }) => done === 'SIGHUP'))
+    running = false
+    await Promise.all(callers)
+    assert.ok(answered > 0)
+  })
+
   it('speaks TLS, and reloads the certificate of all workers, later ones too', async () => {
     const program = run({ tls: certificates })
     await program.port()

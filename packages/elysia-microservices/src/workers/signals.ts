@@ -7,12 +7,11 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const
  * more to do: then the end is left to it.
  * @returns the function that makes it undone
  */
-export function stopOnSignals(stop: () => Promise<unknown>, stopped: () => void): () => void {
+export function stopOnSignals(stop: () => Promise<unknown>): () => void {
   const leave = async (signal: NodeJS.Signals) => {
     const isOnlyListener = process.listenerCount(signal) === 0
     await stop()
     if (isOnlyListener) process.exit()
-    stopped()
   }
   const listeners = SIGNALS.map((signal) => ({ signal, listener: () => void leave(signal) }))
   for (const { signal, listener } of listeners) process.once(signal, listener)

@@ -59,7 +59,7 @@ export class WorkerGroup {
       const { drain, logger, stop } = options
       const address = await freeAddress(options.server)
       const certificate = { tls: await portable(options.tls) }
-      forgetSignals = stopOnSignals(stop, () => {})
+      forgetSignals = stopOnSignals(stop)
       const supervisor = await Supervisor.start({
         ...address,
         count: await countOf(options.workers),

@@ -28,7 +28,11 @@ export async function followSupervisor(service: Supervised): Promise<void> {
     if (message?.type === 'stop') leave()
     if (message?.type === 'question') void answer(service, message)
   })
-  stopOnSignals(() => service.stop(), disconnect)
+  stopOnSignals(async () => {
+    isLeaving = true
+    await service.stop()
+    await disconnect()
+  })
   if (UNDER_BUN) process.once('disconnect', leave)
   else await leaveWithCluster()
   if (!process.connected) leave()
@@ -84,8 +88,16 @@ function tell(message: FromWorker): Promise<void> {
   })
 }
 
-function disconnect(): void {
-  if (process.connected) process.disconnect()
+/**
+ * Closes the channel. Cluster's way waits for the connections that the supervisor has handed over and this process
+ * has not seen: it gives them back. A process that ended without it would leave them open, and never answered.
+ */
+async function disconnect(): Promise<void> {
+  if (!process.connected) return
+  const disconnected = new Promise((resolve) => process.once('disconnect', resolve))
+  if (UNDER_BUN) process.disconnect()
+  else (await import('node:cluster')).default.worker?.disconnect()
+  await disconnected
 }
 
 function reasonOf(error: unknown): string {
