@@ -39,10 +39,10 @@ const VARIANTS: readonly Variant[] = [
     lease: false
   },
   {
-    name: 'flood-cpu-sync',
-    scenario: 'the same, the handler answers at once',
+    name: 'flood-cpu-adaptive',
+    scenario: "flood, 10 times the capacity: 0.5 ms of CPU, answered at once, concurrency: 'adaptive'",
     pattern: 'burn',
-    setup: { burn: 0.5, options: { maxTotalInFlight: 8 } },
+    setup: { burn: 0.5, options: { concurrency: 'adaptive' } },
     callers: 4,
     lease: false
   },

@@ -13,7 +13,7 @@ const MESSAGE = new IncomingMessage('p', 'p', 1, undefined, CONNECTION, 'request
 
 /** An admission, and what it makes of the result of a handler. */
 function counting(maxTotalInFlight = 10, adaptive?: AdaptiveConcurrency) {
-  const admission = new Admission({ maxTotalInFlight, adaptive, now: () => 0 })
+  const admission = new Admission({ maxTotalInFlight, adaptive, now: () => 0, afterTurn() {} })
   const request = (result: () => unknown) =>
     admission.around({ request: result, event() {} }).request(MESSAGE)
   const event = (result: () => void | Promise<void>) =>

@@ -7,6 +7,7 @@
 import type { Dispatcher } from '../dispatch.ts'
 import type { AdaptiveConcurrency } from './adaptive-concurrency.ts'
 import { CountingDispatcher, type WorkCounter } from './counting-dispatcher.ts'
+import { TurnLimit } from './turn-limit.ts'
 
 /** What limits a server's work. */
 export interface AdmissionOptions {
@@ -16,11 +17,15 @@ export interface AdmissionOptions {
   readonly adaptive: AdaptiveConcurrency | undefined
   /** Milliseconds, of a clock that never goes back. */
   now(): number
+  /** Calls the task when this turn of the event loop is over. */
+  afterTurn(task: () => void): void
 }
 
 /** Lets work begin, or not. */
 export class Admission implements WorkCounter {
   readonly #options: AdmissionOptions
+  /** With an adaptive limit: also work that is never in flight is kept to what can be served in good time. */
+  readonly #turn: TurnLimit | undefined
   #requests = 0
   #streams = 0
   #waiting: (() => void)[] = []
@@ -30,6 +35,8 @@ export class Admission implements WorkCounter {
 
   constructor(options: AdmissionOptions) {
     this.#options = options
+    if (options.adaptive !== undefined)
+      this.#turn = new TurnLimit(options.now, options.afterTurn, () => this.#askWake())
   }
 
   /** Requests, events and streams in flight. */
@@ -44,6 +51,7 @@ export class Admission implements WorkCounter {
 
   /** Pieces of work that may begin now; 0 if none may. */
   get room(): number {
+    if (this.#turn?.exhausted) return 0
     const { maxTotalInFlight, adaptive } = this.#options
     const total = maxTotalInFlight === 0 ? Number.POSITIVE_INFINITY : maxTotalInFlight - this.inFlight
     return Math.max(0, adaptive === undefined ? total : Math.min(total, adaptive.limit - this.#requests))
@@ -57,9 +65,11 @@ export class Admission implements WorkCounter {
   /** Why nothing may begin now; `undefined` if something may. */
   refusal(): string | undefined {
     if (this.room > 0) return undefined
-    const { maxTotalInFlight } = this.#options
-    return maxTotalInFlight > 0 && this.inFlight >= maxTotalInFlight
-      ? `The server is busy: as many requests as maxTotalInFlight allows (${maxTotalInFlight}) are in flight`
+    const { maxTotalInFlight, adaptive } = this.#options
+    if (maxTotalInFlight > 0 && this.inFlight >= maxTotalInFlight)
+      return `The server is busy: as many requests as maxTotalInFlight allows (${maxTotalInFlight}) are in flight`
+    return adaptive !== undefined && this.#requests < adaptive.limit
+      ? 'The server is busy: its handlers compute without a pause, and more have come than it can serve in good time'
       : `The server is busy: ${this.#requests} requests are in flight, as many as it can serve in good time`
   }
 

@@ -64,11 +64,15 @@ export class ServerLimits implements SharedLimits {
     idleConnections: 0
   }
 
-  constructor(options: ServerLimitsOptions, now: () => number) {
+  /**
+   * @param now milliseconds, of a clock that never goes back
+   * @param afterTurn calls the task when this turn of the event loop is over
+   */
+  constructor(options: ServerLimitsOptions, now: () => number, afterTurn: (task: () => void) => void) {
     const { maxTotalInFlight, maxStreams, maxHeaderSize, concurrency, logger } = options
     if (concurrency !== undefined) this.adaptive = new AdaptiveConcurrency(concurrency)
     if (maxTotalInFlight > 0 || this.adaptive !== undefined)
-      this.admission = new Admission({ maxTotalInFlight, adaptive: this.adaptive, now })
+      this.admission = new Admission({ maxTotalInFlight, adaptive: this.adaptive, now, afterTurn })
     this.maxStreams = orNone(maxStreams)
     this.maxHeaderSize = orNone(maxHeaderSize)
     this.#log = new QuietLog(logger, now)

@@ -83,7 +83,11 @@ export class TcpServer implements ServerTransport {
     this.#options = serverOptions(options)
     this.#listener = new Listener(this.#options)
     const { resume, idleTimeout } = this.#options
-    this.#limits = new ServerLimits(this.#options, () => performance.now())
+    this.#limits = new ServerLimits(
+      this.#options,
+      () => performance.now(),
+      (task) => void setImmediate(task)
+    )
     this.#idle = new IdleConnections(this.#sessions, idleTimeout, (session) => this.#closeIdle(session))
     if (resume !== undefined) this.#resumable = new ResumableConnections(resume, later)
   }
