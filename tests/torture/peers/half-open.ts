@@ -22,7 +22,7 @@ const SLACK_MB = 150
 /** Limits that both servers have, and those only ours has. */
 const COMMON = { maxBufferSize: MB, maxSendBufferSize: MB }
 const TIMES = {
-  short: { incompleteMessageTimeout: 1_000, handshakeTimeout: 1_000, idleTimeout: 1_500 },
+  short: { incompleteMessageTimeout: 600, handshakeTimeout: 600, idleTimeout: 800 },
   // The first two are the defaults; there is none of idleTimeout.
   long: { incompleteMessageTimeout: 30_000, handshakeTimeout: 10_000, idleTimeout: 20_000 }
 }
@@ -55,6 +55,11 @@ function kinds(protocol: Protocol, interval: number): Kind[] {
       name: 'half a message',
       endedBy: protocol === 'nest' ? 'incompleteMessageTimeout' : 'handshakeTimeout',
       act: first(half)
+    },
+    {
+      name: 'half a request',
+      endedBy: 'incompleteMessageTimeout',
+      act: first(Buffer.concat([open, big(1, 0)]).subarray(0, -5))
     },
     {
       name: 'drips',
@@ -95,13 +100,13 @@ async function attack(
   protocol: Protocol,
   { length, progress }: Circumstances
 ): Promise<Row> {
-  const count = length === 'long' ? 1_000 : 100
+  const count = length === 'long' ? 1_000 : 105
   const limits = { ...COMMON, ...TIMES[length] }
   return withServer(server, limits, async (target) => {
     const honest = new HonestClient(target.port, protocol)
     await honest.answered(200)
     const before = await target.figures()
-    const all = kinds(protocol, length === 'long' ? 1_000 : 200)
+    const all = kinds(protocol, length === 'long' ? 1_000 : 100)
     const peers = (await RawPeer.connectMany(target.port, count)).map((peer, n) => ({
       peer,
       kind: all[n % all.length] as Kind

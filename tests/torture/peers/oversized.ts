@@ -35,6 +35,9 @@ function rsocketShapes(): Shape[] {
   const huge = Buffer.alloc(16 * MB - 1, 0x20)
   const half = Buffer.alloc(64 * 1024, 0x20)
   const fragment = frame(1, Type.PAYLOAD, Flag.NEXT | Flag.FOLLOWS, half)
+  const begin = call(Type.REQUEST_RESPONSE, 1, 'echo', 1, Flag.FOLLOWS)
+  const byBytes = repeated(frame(1, Type.PAYLOAD, Flag.NEXT | Flag.FOLLOWS, ' '), 800_000)
+  const value = frame(1, Type.PAYLOAD, Flag.NEXT, JSON.stringify('x'.repeat(10_000)))
   const request = (...body: Buffer[]) => frame(1, Type.REQUEST_RESPONSE, Flag.METADATA, ...body)
   const largeHeaders = headers({ large: 'x'.repeat(100_000) })
   return [
@@ -44,7 +47,13 @@ function rsocketShapes(): Shape[] {
     { name: 'frame of 2 bytes announced', parts: [open, uint(3, 2), half] },
     {
       name: 'fragments without end',
-      parts: [open, call(Type.REQUEST_RESPONSE, 1, 'echo', 1, Flag.FOLLOWS), ...new Array(64).fill(fragment)]
+      parts: [open, begin, repeated(fragment, 64)]
+    },
+    { name: '800,000 fragments of a byte', parts: [open, begin, byBytes], answered: '' },
+    {
+      name: '1,000 values of 10 kB for a channel nobody reads',
+      parts: [open, call(Type.REQUEST_CHANNEL, 1, 'never', 1), repeated(value, 1_000)],
+      answered: 'More values of a channel'
     },
     { name: 'SETUP with 100 kB of metadata', parts: [setup({ metadata: largeHeaders })] },
     { name: 'metadata longer than its frame', parts: [open, request(uint(3, 0xffffff), half)] },
@@ -59,6 +68,10 @@ function rsocketShapes(): Shape[] {
       answered: ''
     }
   ]
+}
+
+function repeated(bytes: Buffer, count: number): Buffer {
+  return Buffer.alloc(bytes.length * count, bytes)
 }
 
 function nestShapes(): Shape[] {
@@ -125,7 +138,7 @@ async function attack(
     const broken = [
       ...tally.broken(true),
       ...(open.length > 0 ? [`${open.length} connections were not closed: ${names}`] : []),
-      ...(unanswered.length > 0 ? [`${unanswered.length} were not told of maxHeaderSize`] : []),
+      ...(unanswered.length > 0 ? [`${unanswered.length} were not told what they did wrong`] : []),
       ...(after.peakRssMb > rssLimitMb
         ? [`it held ${after.peakRssMb} MB, its limits allow ${rssLimitMb} MB`]
         : [])
