@@ -252,7 +252,9 @@ export class Session implements SocketListener, Output, Connection {
     this.#ending = true
     this.#outbox = ''
     this.#socket.end()
-    setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT).unref()
+    clearTimeout(this.#leaving)
+    // Taken back when it has closed: a flood of bad connections would be kept for that long.
+    this.#leaving = setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT).unref()
   }
 
   /** Ends the connection because of its peer; what this turn would have answered is not sent, as in Nest. */

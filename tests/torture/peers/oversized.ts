@@ -20,7 +20,7 @@ const SLACK_MB = 150
 const PER_PEER_MB = 2
 /** Milliseconds within which our server must have closed all of them. */
 const PATIENCE = 30_000
-/** As with half-open peers: nothing more is sent to a server that holds so much. */
+/** As with half-open peers: nothing more is sent to Nest when it holds so much. */
 const CAP_MB = 500
 
 interface Shape {
@@ -117,7 +117,8 @@ async function attack(
       for (const peer of some) {
         peer.read()
         peers.push({ peer, shape })
-        if ((await target.figures()).rssMb > CAP_MB) sending = `sending stopped at ${CAP_MB} MB; `
+        if (server === 'nest' && (await target.figures()).rssMb > CAP_MB)
+          sending = `sending stopped at ${CAP_MB} MB; `
         else await peer.sent(Buffer.concat(shape.parts))
       }
     }
