@@ -263,6 +263,7 @@ export class Session implements SocketListener, Output, Connection {
     this.#protocol?.discard?.()
     this.#socket.end()
     clearTimeout(this.#leaving)
+    // Taken back when it has closed: a flood of bad connections would be kept for that long.
     this.#leaving = setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT).unref()
   }
 

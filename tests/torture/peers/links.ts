@@ -9,9 +9,9 @@ import { HonestClient } from './tally.ts'
 
 const SEED = 20_261_124
 /** Stalls of a link, and partitions. */
-export const AMOUNT = { short: { stalls: 10, partitions: 2 }, long: { stalls: 300, partitions: 20 } }
+export const AMOUNT = { short: { stalls: 5, partitions: 1 }, long: { stalls: 300, partitions: 20 } }
 /** Milliseconds. */
-export const LIFETIME = { short: 600, long: 2_000 }
+export const LIFETIME = { short: 500, long: 2_000 }
 /** Milliseconds the program in a namespace may take. */
 const PATIENCE = 600_000
 

@@ -3,6 +3,7 @@
  * to their methods. What both roles of a connection have in common. Protocol.md, "Frame Types" and "Handling
  * the Unexpected".
  */
+import { ByteList } from '../../bytes/byte-list.ts'
 import { ByteWriter } from '../../bytes/byte-writer.ts'
 import { copyBytes, readUint16, readUint31, readUint32, readUint63, readUtf8 } from '../../bytes/read.ts'
 import { PayloadTooLargeError, ProtocolError } from '../../errors.ts'
@@ -20,9 +21,6 @@ import { hasPosition, type ResumeState } from './resume.ts'
 
 /** A first fragment of ours that waits for the rest: a request, or a value (with the flags of its frame). */
 type FirstFragment = RequestFrame | { readonly type: typeof FrameType.PAYLOAD }
-
-/** Stands for the list of a connection that holds nothing back: nothing is ever put in. */
-const NO_CHUNKS: Buffer[] = []
 
 /** Frames of one connection, for either role. */
 export abstract class FrameHandler implements ProtocolConnection {
@@ -43,9 +41,8 @@ export abstract class FrameHandler implements ProtocolConnection {
   protected detached = false
   readonly #frames: FrameReader
   readonly #fragments: Reassembler<FirstFragment>
-  /** Chunks that wait until the peer reads its answers, or is authenticated. */
-  #held: Buffer[] = NO_CHUNKS
-  #heldSize = 0
+  /** What waits until the peer reads its answers, or is authenticated. Made when something has to. */
+  #held: ByteList | undefined
   #handling = false
 
   constructor(options: RSocketOptions) {
@@ -97,8 +94,7 @@ export abstract class FrameHandler implements ProtocolConnection {
 
   discard(): void {
     this.#frames.reset()
-    this.#held = NO_CHUNKS
-    this.#heldSize = 0
+    this.#held = undefined
   }
 
   /** Both ends have agreed to go on: sends what the other end has not received. */
@@ -113,26 +109,23 @@ export abstract class FrameHandler implements ProtocolConnection {
 
   receive(chunk: Uint8Array): void {
     this.heard = true
-    if (this.#mayHandle() && this.#held.length === 0 && this.#frames.exhausted) {
+    if (this.#mayHandle() && this.#heldSize === 0 && this.#frames.exhausted) {
       this.#frames.push(chunk)
       this.#handleFrames()
       return
     }
-    this.#heldSize += chunk.length
-    if (this.#heldSize > this.options.maxBufferSize) {
-      const { maxBufferSize } = this.options
-      return this.fail(new PayloadTooLargeError('maxBufferSize', maxBufferSize, this.#heldSize, 'bytes'))
-    }
-    if (this.#held === NO_CHUNKS) this.#held = []
-    this.#held.push(Buffer.from(chunk))
+    const size = this.#heldSize + chunk.length
+    const { maxBufferSize } = this.options
+    if (size > maxBufferSize)
+      return this.fail(new PayloadTooLargeError('maxBufferSize', maxBufferSize, size, 'bytes'))
+    this.#held ??= new ByteList()
+    this.#held.add(chunk)
   }
 
   resume(): void {
     this.#handleFrames()
-    while (this.#held.length > 0 && this.#mayHandle() && !this.ended) {
-      const chunk = this.#held.shift() as Buffer
-      this.#heldSize -= chunk.length
-      this.#frames.push(chunk)
+    while (this.#heldSize > 0 && this.#mayHandle() && !this.ended) {
+      this.#frames.push(this.#held?.shift() as Buffer)
       this.#handleFrames()
     }
   }
@@ -182,6 +175,10 @@ export abstract class FrameHandler implements ProtocolConnection {
       this.ended = true
     }
     this.output?.destroy(error)
+  }
+
+  get #heldSize(): number {
+    return this.#held?.length ?? 0
   }
 
   #mayHandle(): boolean {

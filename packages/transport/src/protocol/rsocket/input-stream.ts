@@ -7,6 +7,8 @@ import type { Codec } from '../../codec/codec.ts'
 
 /** Values asked for ahead of the reader. */
 export const INPUT_WINDOW = 64
+/** Values that may wait to be read: those asked for, and as many again for senders that count in another way. */
+const MAX_UNREAD = 2 * INPUT_WINDOW
 
 /** One reader, any number of values. */
 export class InputStream implements AsyncIterable<unknown> {
@@ -15,6 +17,7 @@ export class InputStream implements AsyncIterable<unknown> {
   readonly #requestN: (n: number) => void
   readonly #left: () => void
   #values: unknown[] = []
+  #unread = 0
   #read = 0
   #ended = false
   #failure: Error | undefined
@@ -31,11 +34,14 @@ export class InputStream implements AsyncIterable<unknown> {
     this.#left = left
   }
 
-  /** A value has come. */
-  next(value: unknown): void {
-    if (this.#ended) return
+  /** A value has come. False if it is not taken, because its sender has sent far more than was asked for. */
+  next(value: unknown): boolean {
+    if (this.#ended) return true
+    if (this.#unread === MAX_UNREAD) return false
+    this.#unread++
     this.#values.push(value)
     this.#awake()
+    return true
   }
 
   /** No more values come. */
@@ -61,6 +67,7 @@ export class InputStream implements AsyncIterable<unknown> {
           const values = this.#values
           this.#values = []
           for (const value of values) {
+            this.#unread--
             yield value
             this.#replenish()
           }

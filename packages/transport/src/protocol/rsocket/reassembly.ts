@@ -2,6 +2,7 @@
  * Puts fragments together again. All metadata comes before any data; the bound is over both. Protocol.md,
  * "Fragmentation and Reassembly".
  */
+import { ByteList } from '../../bytes/byte-list.ts'
 import { PayloadTooLargeError, ProtocolError } from '../../errors.ts'
 
 /** A payload as it came: metadata (if any) and data, by position. */
@@ -17,10 +18,9 @@ export interface RawPayload {
 /** The first frame of a fragmented payload, and the pieces that have come so far. */
 interface Pending<First> {
   readonly first: First
-  readonly metadata: Buffer[]
-  readonly data: Buffer[]
+  readonly metadata: ByteList
+  readonly data: ByteList
   hasMetadata: boolean
-  size: number
 }
 
 /** Payloads that may be incomplete at the same time: those without content would have no other bound. */
@@ -46,7 +46,12 @@ export class Reassembler<First> {
 
   /** Begins a payload with its first fragment. What is kept is copied. */
   begin(streamId: number, first: First, payload: RawPayload): void {
-    const pending: Pending<First> = { first, metadata: [], data: [], hasMetadata: false, size: 0 }
+    const pending: Pending<First> = {
+      first,
+      metadata: new ByteList(),
+      data: new ByteList(),
+      hasMetadata: false
+    }
     this.#pending ??= new Map()
     if (this.#pending.size >= MAX_INCOMPLETE)
       throw new ProtocolError(`More than ${MAX_INCOMPLETE} messages have begun and are not complete`)
@@ -66,15 +71,15 @@ export class Reassembler<First> {
     if (pending === undefined) return undefined
     this.#append(pending, payload)
     this.drop(streamId)
-    const metadata = Buffer.concat(pending.metadata)
-    const buffer = Buffer.concat([metadata, ...pending.data])
+    const metadataEnd = pending.metadata.length
+    const buffer = Buffer.concat([...pending.metadata.take(), ...pending.data.take()])
     return {
       first: pending.first,
       payload: {
         buffer,
         metadataStart: pending.hasMetadata ? 0 : -1,
-        metadataEnd: metadata.length,
-        dataStart: metadata.length,
+        metadataEnd,
+        dataStart: metadataEnd,
         dataEnd: buffer.length
       }
     }
@@ -82,7 +87,9 @@ export class Reassembler<First> {
 
   /** Forgets what has come: the stream was cancelled or has failed. */
   drop(streamId: number): void {
-    this.#size -= this.#pending?.get(streamId)?.size ?? 0
+    const pending = this.#pending?.get(streamId)
+    if (pending === undefined) return
+    this.#size -= pending.metadata.length + pending.data.length
     this.#pending?.delete(streamId)
   }
 
@@ -93,12 +100,10 @@ export class Reassembler<First> {
       throw new PayloadTooLargeError('maxPayloadSize', this.#maxPayloadSize, this.#size + size, 'bytes')
     }
     this.#size += size
-    pending.size += size
     if (metadataStart >= 0) {
       pending.hasMetadata = true
-      if (metadataEnd > metadataStart)
-        pending.metadata.push(Buffer.from(buffer.subarray(metadataStart, metadataEnd)))
+      pending.metadata.add(buffer.subarray(metadataStart, metadataEnd))
     }
-    if (dataEnd > dataStart) pending.data.push(Buffer.from(buffer.subarray(dataStart, dataEnd)))
+    pending.data.add(buffer.subarray(dataStart, dataEnd))
   }
 }

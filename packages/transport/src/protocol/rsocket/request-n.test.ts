@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { cancel, channel, error, payload, requestN, stream } from '../../testing/rsocket-frames.ts'
+import { cancel, channel, error, payload, request, requestN, stream } from '../../testing/rsocket-frames.ts'
 import {
   outcomeOf,
   RecordingReceiver,
@@ -195,6 +195,29 @@ describe('REQUEST_CHANNEL, responder', () => {
       (await server.later()).filter((text) => !text.startsWith('REQUEST_N')),
       ['PAYLOAD 1 CN 1']
     )
+  })
+
+  it('ends with ERROR[INVALID] when far more values come than were asked for', async () => {
+    const seen: unknown[] = []
+    const server = rsocketServer({
+      // It does not read before the values are there.
+      sum: async ({ data }) => {
+        await turn()
+        try {
+          for await (const value of data as AsyncIterable<unknown>) seen.push(value)
+        } catch (error) {
+          seen.push((error as Error).name)
+        }
+      }
+    })
+    server.on(channel(1, 'sum', 1, '0'))
+    const answers = server.on(...Array.from({ length: 1_000 }, () => payload(1, 'N', '1')))
+    assert.deepEqual(answers, ['ERROR 1 0x204 More values of a channel came than were asked for'])
+    await turn()
+    await turn()
+    assert.equal(seen.length, 129)
+    assert.equal(seen.at(-1), 'ProtocolError')
+    assert.deepEqual(server.on(request(3, 'echo', '1')), ['PAYLOAD 3 CN 1'])
   })
 
   it('asks for more as values are read, not as they come', async () => {

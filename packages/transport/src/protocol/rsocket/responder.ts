@@ -174,9 +174,15 @@ export class RSocketResponder implements ResponderContext {
         this.sender.error(streamId, ErrorCode.INVALID, (error as Error).message)
         return this.cancel(streamId, error as Error)
       }
-      input?.next(value)
+      if (input?.next(value) === false) return this.#flooded(streamId)
     }
     if (flags & Flag.COMPLETE) input?.end()
+  }
+
+  #flooded(streamId: number): void {
+    const reason = 'More values of a channel came than were asked for'
+    this.sender.error(streamId, ErrorCode.INVALID, reason)
+    this.cancel(streamId, new ProtocolError(reason))
   }
 
   requestN(streamId: number, n: number): void {

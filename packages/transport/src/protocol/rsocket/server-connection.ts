@@ -215,6 +215,7 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
       return this.#reject(ErrorCode.REJECTED_RESUME, 'There is no connection of this token to resume')
     }
     this.#state = 'handed over'
+    this.#options.timer.stop()
     connection.goOn(output, request)
   }
 
