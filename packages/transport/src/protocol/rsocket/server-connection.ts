@@ -193,6 +193,14 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
     this.requester?.leased()
   }
 
+  protected override metadataPush(buffer: Buffer, start: number, end: number): void {
+    const size = end - start
+    const { maxHeaderSize } = this.limits
+    if (size <= maxHeaderSize) return super.metadataPush(buffer, start, end)
+    // It has no answer, so the log is all.
+    this.limits.refused('headers', `METADATA_PUSH has ${size} bytes; maxHeaderSize allows ${maxHeaderSize}`)
+  }
+
   protected override connectionError(code: number, data: string): void {
     // "A server MUST ignore an ERROR[INVALID_SETUP|UNSUPPORTED_SETUP|REJECTED_SETUP|REJECTED_RESUME] frame."
     if (code < ErrorCode.CONNECTION_ERROR) return
