@@ -18,7 +18,7 @@ export interface SharedLimits {
   readonly admission: Admission | undefined
   /** Streams one connection may have open. */
   readonly maxStreams: number
-  /** Bytes the metadata of a request may have. */
+  /** Bytes the metadata of a request, of SETUP or of METADATA_PUSH may have. */
   readonly maxHeaderSize: number
   /** Something was refused. @param message why, for the log */
   refused(what: Refused, message: string): void
@@ -45,7 +45,7 @@ const SUBJECTS: Readonly<Record<Refused, string>> = {
   connections: 'A connection was refused',
   requests: 'A request was refused',
   streams: 'A stream was refused',
-  headers: 'A request was refused',
+  headers: 'Metadata was refused',
   idleConnections: 'A connection was closed'
 }
 

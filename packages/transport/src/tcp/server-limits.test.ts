@@ -329,6 +329,22 @@ for (const [socketsName, sockets] of SOCKETS) {
       await assert.rejects(caller.request('echo', 1), /INVALID_SETUP.*maxHeaderSize allows 200/)
     })
 
+    it('maxHeaderSize drops a METADATA_PUSH with more, tells the log, and the connection goes on', async () => {
+      const pushed: number[] = []
+      await start({ maxHeaderSize: 200, onMetadataPush: ({ length }) => pushed.push(length) })
+      const caller = client()
+      await caller.connect()
+      for (const size of [200, 201, 100_000, 0]) caller.pushMetadata(new Uint8Array(size))
+      assert.equal(await caller.request('echo', 1), 1)
+      assert.deepEqual(pushed, [200, 0])
+      assert.equal(server.stats().refused.headers, 2)
+      const told = 'Metadata was refused: METADATA_PUSH has 201 bytes; maxHeaderSize allows 200'
+      assert.ok(
+        logger.lines.some((line) => line.startsWith(told)),
+        logger.lines.join('\n')
+      )
+    })
+
     it('tells what is unsent and what is refused, and nothing is left at the end', async () => {
       await start({ maxInFlight: 1 })
       const caller = client()

@@ -44,8 +44,9 @@ export interface TcpServerOptions extends TcpOptions, ServerSecurityOptions {
    */
   readonly maxStreams?: number | undefined
   /**
-   * RSocket: bytes the metadata (route, headers, credentials) of a request or of SETUP may have; 0 for no limit.
-   * Larger ones are answered with `INVALID` or `INVALID_SETUP`. Default: 65,536.
+   * RSocket: bytes the metadata (route, headers, credentials) of a request, of SETUP or of METADATA_PUSH may have; 0
+   * for no limit. Larger ones are answered with `INVALID` or `INVALID_SETUP`; METADATA_PUSH, which has no answer, is
+   * dropped. Default: 65,536.
    */
   readonly maxHeaderSize?: number | undefined
   /**

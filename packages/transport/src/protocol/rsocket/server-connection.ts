@@ -1,15 +1,13 @@
 /** The side that is connected to: checks SETUP, authenticates, grants leases, notices dead clients. */
 import type { Caller } from '../../call.ts'
 import type { Codec } from '../../codec/codec.ts'
-import { Codecs, hasCodec, knownMimeTypes } from '../../codec/codecs.ts'
+import { Codecs } from '../../codec/codecs.ts'
 import type { Connection, Dispatcher } from '../../dispatch.ts'
 import type { SharedLimits } from '../../limits/server-limits.ts'
 import type { Logger } from '../../logger.ts'
-import { isThenable } from '../../result.ts'
 import type { Output, ProtocolConnection, Timer } from '../connection.ts'
-import type { Credentials } from './composite-metadata.ts'
 import { FrameHandler } from './frame-handler.ts'
-import { ErrorCode, FrameType, MAJOR_VERSION, MAX_UINT31, MINOR_VERSION } from './frame-type.ts'
+import { ErrorCode, FrameType, MAX_UINT31 } from './frame-type.ts'
 import {
   type ResumeRequest,
   readResume,
@@ -19,21 +17,22 @@ import {
   writeResumeOk
 } from './frames.ts'
 import { goingAwayMetadata, understandsGoingAway } from './going-away.ts'
-import { HeldLease, LeaseGranter } from './lease.ts'
-import { MimeType } from './mime-type.ts'
+import { GrantedLeases, type LeaseHost } from './granted-leases.ts'
+import { HeldLease } from './lease.ts'
 import type { Authenticate, RSocketServerOptions } from './options.ts'
-import { type MetadataReader, MetadataWriter, parseComposite } from './request-metadata.ts'
+import { type MetadataReader, MetadataWriter } from './request-metadata.ts'
 import { RSocketRequester } from './requester.ts'
 import { type ResponderHost, RSocketResponder } from './responder.ts'
 import type { Resumable } from './resumable-connections.ts'
 import { ResumeState } from './resume.ts'
 import { readSetup, type Setup } from './setup.ts'
+import { acceptsCredentials, setupRefusal } from './setup-check.ts'
 
 /** Milliseconds for a server's call that says nothing else. */
 const SERVER_CALL_TIMEOUT = 30_000
 
 /** One connection of a server. */
-export class RSocketServerConnection extends FrameHandler implements Resumable, ResponderHost {
+export class RSocketServerConnection extends FrameHandler implements Resumable, ResponderHost, LeaseHost {
   protected override readonly ownParity = 0
   override requester: RSocketRequester | undefined
   protected override responder: RSocketResponder | undefined
@@ -42,9 +41,8 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
     'awaiting setup'
   #drainReason = ''
   #clientUnderstandsGoingAway = false
-  #granter: LeaseGranter | undefined
-  /** Nothing could be granted; waits for the server to have room. */
-  #waitsForRoom = false
+  /** Granted to the client, if it waits for leases. */
+  #leases: GrantedLeases | undefined
   #heldLease: HeldLease | undefined
   readonly codecs = new Codecs()
   readonly limits: SharedLimits
@@ -90,8 +88,12 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
     return this.output?.ready()
   }
 
+  get isOpen(): boolean {
+    return this.#state === 'open' && !this.ended
+  }
+
   settled(): void {
-    this.#grant()
+    this.#leases?.grant()
     this.#closeWhenDrained()
     this.output?.settled()
   }
@@ -101,7 +103,7 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
     if (this.#state === 'awaiting setup' || this.#state === 'authenticating') return this.#checkHandshake(now)
     this.requester?.expire(now)
     this.responder?.expire(now)
-    this.#grant()
+    this.#leases?.grant()
     if (this.heard) this.#lastHeard = now
     this.heard = false
     if (this.detached) return
@@ -161,9 +163,8 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
   end(reason?: Error): void {
     if (this.resumption !== undefined) this.#options.resumable?.forget(this.resumption.token)
     this.ended = true
-    if (this.#granter !== undefined && this.limits.admission !== undefined)
-      this.limits.admission.leaseHolders--
-    this.#granter = undefined
+    this.#leases?.end()
+    this.#leases = undefined
     this.#options.timer.stop()
     this.bytes.reset()
     this.requester?.close(true, reason)
@@ -191,6 +192,14 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
   protected override lease(timeToLive: number, requests: number): void {
     this.#heldLease?.renew(timeToLive, requests)
     this.requester?.leased()
+  }
+
+  protected override metadataPush(buffer: Buffer, start: number, end: number): void {
+    const size = end - start
+    const { maxHeaderSize } = this.limits
+    if (size <= maxHeaderSize) return super.metadataPush(buffer, start, end)
+    // It has no answer, so the log is all.
+    this.limits.refused('headers', `METADATA_PUSH has ${size} bytes; maxHeaderSize allows ${maxHeaderSize}`)
   }
 
   protected override connectionError(code: number, data: string): void {
@@ -243,8 +252,7 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
     output.committed()
     this.reattach(resumption, position)
     // "LEASE semantics MUST be restarted upon a new connection by sending a LEASE frame from the server."
-    this.#granter?.restart()
-    this.#grant()
+    this.#leases?.restart()
   }
 
   #reject(code: number, message: string): void {
@@ -252,65 +260,25 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
   }
 
   #setUp(setup: Setup): void {
-    const { majorVersion, minorVersion, dataMimeType } = setup
-    if (majorVersion !== MAJOR_VERSION || minorVersion !== MINOR_VERSION) {
-      return this.#reject(
-        ErrorCode.UNSUPPORTED_SETUP,
-        `Version ${majorVersion}.${minorVersion} is not supported; 1.0 is`
-      )
-    }
-    if (setup.keepaliveInterval === 0 || setup.maxLifetime === 0) {
-      return this.#reject(ErrorCode.INVALID_SETUP, 'Keepalive interval and lifetime must be more than 0 ms')
-    }
-    const { maxHeaderSize } = this.limits
-    const headerSize = setup.metadata?.length ?? 0
-    if (headerSize > maxHeaderSize) {
-      const reason = `The metadata of SETUP has ${headerSize} bytes; maxHeaderSize allows ${maxHeaderSize}`
-      this.limits.refused('headers', reason)
-      return this.#reject(ErrorCode.INVALID_SETUP, reason)
-    }
-    if (setup.resumeToken !== undefined) {
-      const { resumable } = this.#options
-      const refusal =
-        resumable === undefined
-          ? 'This server does not resume connections; connect without a resume token'
-          : resumable.has(setup.resumeToken)
-            ? 'The resume token belongs to another connection'
-            : undefined
-      if (refusal !== undefined) return this.#reject(ErrorCode.REJECTED_SETUP, refusal)
-    }
-    if (!hasCodec(dataMimeType)) {
-      const known = knownMimeTypes().join(', ')
-      return this.#reject(
-        ErrorCode.UNSUPPORTED_SETUP,
-        `There is no codec for data of type ${dataMimeType}; there are ${known}`
-      )
-    }
+    const refusal = setupRefusal(setup, this.#options)
+    if (refusal !== undefined) return this.#reject(refusal.code, refusal.message)
     this.#authenticate(setup)
   }
 
   #authenticate(setup: Setup): void {
-    const { authenticate, connection } = this.#options
-    if (authenticate === undefined) return this.#accept(setup)
-    const refuse = (error?: unknown) => {
-      if (error !== undefined) this.#options.logger.warn('A client was refused', error)
-      this.#reject(ErrorCode.REJECTED_SETUP, 'The credentials are not accepted')
-    }
-    try {
-      const answer = authenticate({ credentials: setupCredentials(setup), route: undefined, connection })
-      if (typeof answer !== 'object' || answer === null || !isThenable(answer)) {
-        return answer === false ? refuse() : this.#accept(setup)
-      }
-      this.#state = 'authenticating'
-      answer.then((verdict) => {
-        if (this.ended) return
-        if (verdict === false) return refuse()
-        this.#accept(setup)
-        this.resume()
-      }, refuse)
-    } catch (error) {
-      refuse(error)
-    }
+    const accepted = acceptsCredentials(setup, this.#options)
+    if (typeof accepted === 'boolean') return this.#authenticated(setup, accepted)
+    this.#state = 'authenticating'
+    void accepted.then((verdict) => {
+      if (this.ended) return
+      this.#authenticated(setup, verdict)
+      this.resume()
+    })
+  }
+
+  #authenticated(setup: Setup, accepted: boolean): void {
+    if (accepted) this.#accept(setup)
+    else this.#reject(ErrorCode.REJECTED_SETUP, 'The credentials are not accepted')
   }
 
   #accept(setup: Setup): void {
@@ -360,36 +328,16 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
 
   #grantFirstLease(setup: Setup): void {
     if (!setup.lease) return
-    const { lease, timer } = this.#options
-    const send = (timeToLive: number, requests: number) => {
-      writeLease(this.bytes, timeToLive, requests)
-      this.output?.committed()
-    }
+    const { lease } = this.#options
     // "If the server accepts the SETUP frame, it MUST send a LEASE frame if it set the L flag."
-    if (lease === undefined) return send(MAX_UINT31, MAX_UINT31)
-    this.#granter = new LeaseGranter(lease, () => timer.now(), send)
-    if (this.limits.admission !== undefined) this.limits.admission.leaseHolders++
-    this.#grant()
+    if (lease === undefined) return this.sendLease(MAX_UINT31, MAX_UINT31)
+    this.#leases = new GrantedLeases(this, lease)
+    this.#leases.grant()
   }
 
-  #grant(): void {
-    if (this.#granter === undefined || this.#state !== 'open') return
-    const { admission } = this.limits
-    const room = admission?.share ?? Number.POSITIVE_INFINITY
-    this.#granter.grant(this.inFlight, room)
-    if (room === 0) this.#grantWhenFree()
-    // In the past: nothing could be granted, and what ends or becomes free grants again.
-    const { renewAt } = this.#granter
-    if (renewAt > this.#options.timer.now()) this.#options.timer.wakeAt(renewAt)
-  }
-
-  #grantWhenFree(): void {
-    if (this.#waitsForRoom) return
-    this.#waitsForRoom = true
-    this.limits.admission?.whenFree(() => {
-      this.#waitsForRoom = false
-      this.#grant()
-    })
+  sendLease(timeToLive: number, requests: number): void {
+    writeLease(this.bytes, timeToLive, requests)
+    this.output?.committed()
   }
 
   refuse(): string | undefined {
@@ -401,14 +349,14 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
 
   #refusal(): string | undefined {
     const { lease } = this.#options
-    if (this.#granter !== undefined) {
-      if (!this.#granter.take()) return 'No lease covers the request'
+    if (this.#leases !== undefined) {
+      if (!this.#leases.take()) return 'No lease covers the request'
     } else if (lease !== undefined && this.inFlight >= lease.concurrency)
       return `${lease.concurrency} requests of this connection are in flight already`
     const { admission } = this.limits
     if (admission === undefined || admission.room > 0) return undefined
     // The request has used up what it was granted.
-    this.#grant()
+    this.#leases?.grant()
     return admission.refusal()
   }
 }
@@ -421,9 +369,4 @@ const NOTHING: ProtocolConnection = {
   receive() {},
   resume() {},
   close() {}
-}
-
-function setupCredentials(setup: Setup): Credentials | undefined {
-  if (setup.metadata === undefined || setup.metadataMimeType !== MimeType.COMPOSITE_METADATA) return undefined
-  return parseComposite(Buffer.from(setup.metadata)).credentials
 }
