@@ -3,8 +3,10 @@ import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { firstValueFrom } from 'rxjs'
 import { filter } from 'rxjs/operators'
-import type { Message } from '../index.ts'
-import { newService } from '../testing/service.ts'
+import { gateway } from '../gateway/index.ts'
+import { Ctx, type Message, MessagePattern, microservice, type RpcContext } from '../index.ts'
+import { fetchJson, listen, newApp } from '../testing/http-app.ts'
+import { happening, newService } from '../testing/service.ts'
 import { type ClientEvent, type ClientStatus, connect } from './index.ts'
 
 const cleanups: (() => Promise<void>)[] = []
@@ -56,21 +58,65 @@ describe('the status of a client', () => {
 })
 
 describe('a call of a handler', () => {
-  it('has what is left of the time of its message', async () => {
-    const inner = newService().message('left', ({ deadline }: Message<null>) => deadline ?? -1)
+  /** A service that another one asks, that a client and a gateway ask. */
+  async function chain() {
+    const started = happening()
+    const aborted = happening()
+    const inner = newService()
+      .message('left', ({ deadline }) => deadline ?? -1)
+      .message('wait', ({ signal }) => {
+        started.happen()
+        signal.addEventListener('abort', () => aborted.happen())
+        return new Promise<number>(() => {})
+      })
     await inner.listen()
-    cleanups.push(() => inner.stop())
     const down = connect<typeof inner>({ host: '127.0.0.1', port: inner.address!.port })
-    cleanups.push(() => down.close())
-    const outer = newService()
-      .decorate('down', down)
-      .message('left', (message) => message.down.request('left', null, { within: message }))
+    class Controller {
+      @MessagePattern('of a controller')
+      async left(@Ctx() context: RpcContext) {
+        await new Promise((resolve) => setImmediate(resolve))
+        return down.request('left', undefined, { within: context })
+      }
+    }
+    const outer = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, controllers: [Controller] })
+      .derive(() => ({ hooked: true }))
+      .message('of a handler', (message) => down.request('left', undefined, { within: message }))
+      .message('of a stream', (message) => down.send('left', undefined, { within: message }))
+      .message('waiting', (message) => down.request('wait', undefined, { within: message }))
     await outer.listen()
-    cleanups.push(() => outer.stop())
-    const client = connect<typeof outer>({ host: '127.0.0.1', port: outer.address!.port })
-    cleanups.push(() => client.close())
-    const left = await client.request('left', null, { timeout: 4_000 })
-    assert.ok(left > 0 && left <= 4_000, String(left))
-    assert.equal(await client.request('left', null), -1)
+    const client = connect({ host: '127.0.0.1', port: outer.address!.port })
+    cleanups.push(
+      ...[inner, outer].map((service) => () => service.stop()),
+      ...[down, client].map((each) => () => each.close())
+    )
+    return { client, started, aborted }
+  }
+
+  it('has what is left of the time of its message', async () => {
+    const { client } = await chain()
+    for (const pattern of ['of a handler', 'of a stream', 'of a controller']) {
+      const left = await client.request<number>(pattern, undefined, { timeout: 4_000 })
+      assert.ok(left > 0 && left <= 4_000, `${pattern}: ${left}`)
+      assert.equal(await client.request(pattern), -1)
+    }
+  })
+
+  it('has what is left of the time of an HTTP request', async () => {
+    const { client } = await chain()
+    const app = await listen(newApp().use(gateway(client, { 'GET /left': 'of a controller' })))
+    cleanups.push(async () => void (await app.stop()))
+    const headers = { 'x-request-timeout': '3000' }
+    const { body } = await fetchJson(app.url, '/left', { headers })
+    assert.ok(Number(body) > 0 && Number(body) <= 3_000, String(body))
+  })
+
+  it('is given up with its message', async () => {
+    const { client, started, aborted } = await chain()
+    const controller = new AbortController()
+    const asked = client.request('waiting', undefined, { signal: controller.signal })
+    await started.happened
+    controller.abort()
+    await assert.rejects(asked, { code: 'CANCELED' })
+    await aborted.happened
   })
 })
