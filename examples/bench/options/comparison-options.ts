@@ -124,7 +124,7 @@ export const comparisonUsage = `Peers against each other: a table on stdout; JSO
 
 ${describeFlags(flags)}
 
-Exit codes: 0 all measured, 1 a measurement failed or had errors, 2 wrong flags.
+Exit codes: 0 all measured, 1 a measurement failed or (not with --full) had errors, 2 wrong flags.
 `
 
 /**
