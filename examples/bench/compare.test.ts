@@ -109,7 +109,8 @@ describe('a comparison in the making', () => {
     const entrants: Entrant[] = [{ target: 'elysia' }, { target: 'grpc', runs: 2, duration: 1.5 }]
     const contests = part!.contests.map((contest) => ({ ...contest, entrants }))
     const bench = measuring(({ duration }) => ({ duration: duration as number }))
-    const { comparison } = await comparing({ ...plan, parts: [{ ...part!, runs: 5, contests }] }, bench)
+    const { comparison, kept } = await comparing({ ...plan, parts: [{ ...part!, runs: 5, contests }] }, bench)
+    assert.equal(describeConditions(kept[0]!)[0], 'INCOMPLETE: 6 measurements of 7 missing')
     assert.deepEqual(
       comparison.contests[0]!.rounds.map(([, grpc]) => isMeasured(grpc!)),
       [true, false, true, false, false]

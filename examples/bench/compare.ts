@@ -56,24 +56,25 @@ export async function compare(
     contests: all.map(({ contest }, index) => summarize(contest, rounds[index]!)),
     sources: []
   })
-  const jobs = jobsOf(plan)
-  const possible = jobs.filter((job) => obstacleOf(job) === undefined)
-  const schedule = new Schedule(possible.map(secondsOf))
-  for (const job of jobs) {
-    const put = (outcome: Outcome) => {
-      rounds[job.index]![job.run]![job.place] = outcome
-    }
+  const put = (job: Job, outcome: Outcome) => {
+    rounds[job.index]![job.run]![job.place] = outcome
+  }
+  const jobs = jobsOf(plan).filter((job) => {
     const obstacle = obstacleOf(job)
-    if (obstacle !== undefined) put(missing(obstacle, job, false))
-    else if (plan.within !== null && performance.now() - began > plan.within * 1000) {
-      put(missing(`the ${plan.within / 60} minutes were over before its turn`, job, true))
-    } else {
-      schedule.announce(nameOfJob(job, plan))
-      const outcome = await measure(job, plan, bench, schedule.label)
-      schedule.report(outcome)
-      put(outcome)
-      await keep(soFar())
+    if (obstacle !== undefined) put(job, missing(obstacle, job, false))
+    return obstacle === undefined
+  })
+  const schedule = new Schedule(jobs.map(secondsOf))
+  for (const job of jobs) {
+    if (plan.within !== null && performance.now() - began > plan.within * 1000) {
+      put(job, missing(`the ${plan.within / 60} minutes were over before its turn`, job, true))
+      continue
     }
+    schedule.announce(nameOfJob(job, plan))
+    const outcome = await measure(job, plan, bench, schedule.label)
+    schedule.report(outcome)
+    put(job, outcome)
+    await keep(soFar())
   }
   return soFar()
 }

@@ -2,7 +2,7 @@
  * The plan of the published report: everything that is compared, in at most 20 minutes. This project and Nest get most
  * of them, everybody else enough to be placed; every row of the report says how often and how long it was measured.
  */
-import type { FullOptions } from './options/comparison-options.ts'
+import type { FullOptions } from './options/full-options.ts'
 import { readPayload } from './options/payload-options.ts'
 import type { PayloadShape } from './payload/payload.ts'
 import type { Codec } from './peers/echo-client.ts'
@@ -25,7 +25,7 @@ const MINUTES = 19
 /** The rows that are published first. */
 const LONG = { runs: 5, duration: 5, warmup: 1 }
 /** All others. */
-const SHORT = { runs: 2, duration: 1.5, warmup: 0.5 }
+const SHORT = { runs: 2, duration: 2, warmup: 0.5 }
 
 /** Seconds after which a measurement that should be over is given up: one that hangs must not cost the others' time. */
 const PATIENCE = 20
@@ -44,10 +44,8 @@ const withCodec = (codec: Codec): Entrant => ({ target: 'elysia', label: codec, 
 
 export function fullPlan(options: FullOptions): Plan {
   const chosen = options.runtimes ?? runtimes
-  const [long, short] = [LONG, SHORT].map((times) => ({ ...times, ...options.times })) as [
-    typeof LONG,
-    typeof SHORT
-  ]
+  const long = { ...LONG, ...options.times }
+  const short = { ...SHORT, ...options.times }
   const part = (title: string, times: typeof LONG, contests: readonly PlannedContest[]): Part => ({
     ...times,
     contests: contests.map((planned) => ({ ...planned, contest: { ...planned.contest, part: title } }))
@@ -81,7 +79,7 @@ export function fullPlan(options: FullOptions): Plan {
   }
 }
 
-function contests(differs: Partial<Combined>) {
+function combinations(differs: Partial<Combined>) {
   return contestsOf({
     runtimes: ['bun'],
     clients: ['own'],
@@ -104,12 +102,12 @@ function allPeers(runtime: Runtime, short: typeof SHORT): PlannedContest[] {
     ...(isMain(runtime) ? [NEST_ON_NODE] : []),
     ...entrants('nest-strategy', 'moleculer', 'grpc', 'connect', 'trpc', 'rsocket-js')
   ].map((entrant) => ({ ...entrant, ...short }))
-  return contests({ runtimes: [runtime] }).map((contest) => ({ contest, entrants: [...long, ...others] }))
+  return combinations({ runtimes: [runtime] }).map((contest) => ({ contest, entrants: [...long, ...others] }))
 }
 
 function byConcurrency(runtime: Runtime): PlannedContest[] {
   const names = entrants('elysia', 'nest', ...(isMain(runtime) ? (['raw'] as const) : []))
-  return contests({ runtimes: [runtime], concurrency: [1, 10, 1000] }).map((contest) => ({
+  return combinations({ runtimes: [runtime], concurrency: [1, 10, 1000] }).map((contest) => ({
     contest,
     entrants: names
   }))
@@ -126,7 +124,7 @@ const CODECS: Partial<Readonly<Record<PayloadShape, readonly Codec[]>>> = {
 function byPayload(runtime: Runtime): PlannedContest[] {
   const names = ['object', 'document', 'list', 'binary', 'large'] as const
   const some = isMain(runtime) ? names : (['object', 'list', 'binary'] as const)
-  const asked = contests({
+  const asked = combinations({
     runtimes: [runtime],
     payloads: some.map((shape) => readPayload(shape, undefined)),
     layouts: isMain(runtime) ? layouts : ['shared']
@@ -144,7 +142,7 @@ function byPayload(runtime: Runtime): PlannedContest[] {
 }
 
 function sameClient(runtime: Runtime): PlannedContest[] {
-  return contests({ runtimes: [runtime], clients: ['nest', 'raw'] }).map((contest) => ({
+  return combinations({ runtimes: [runtime], clients: ['nest', 'raw'] }).map((contest) => ({
     contest,
     entrants: entrants('elysia', 'nest')
   }))

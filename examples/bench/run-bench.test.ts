@@ -210,7 +210,7 @@ describe('a measurement that cannot be', () => {
     // An address of the range for documentation: no machine has it, and nobody answers there.
     const { code, stdout, stderr } = await bench('--target=elysia', '--host=192.0.2.1', '--port=0')
     assert.deepEqual([code, stdout], [1, ''])
-    assert.match(stderr, /The server servers\/elysia \(bun\) did not start on 192\.0\.2\.1:0/)
+    assert.match(stderr, /The server peers\/elysia\/server \(bun\) did not start on 192\.0\.2\.1:0/)
   })
 
   for (const flags of [[], ['--target=x'], ['--target=nest', '--port=x'], ['--target=nest', '--fast']]) {

@@ -44,6 +44,18 @@ describe('a chart', () => {
     })
   }
 
+  it('of requests at a time leaves out who was measured with one number of them only', () => {
+    const twice = comparison([
+      [{}, [[measurement({}), measurement({ target: 'nest' })]]],
+      [{ concurrency: 20 }, [[measurement({})]]]
+    ])
+    const { series: drawn } = concurrencyChart(twice.contests, 't', series)
+    assert.deepEqual(
+      drawn.map(({ name }) => name),
+      ['elysia']
+    )
+  })
+
   it('of what nobody knows has no series', () => {
     const unknown = comparison([[{}, [[measurement({ serverCpuUsPerRequest: null })]]]]).contests[0]!
     const of = { figure: 'serverCpuUsPerRequest', title: 't', caption: 'c' } as const
@@ -60,6 +72,21 @@ describe('a page', () => {
     for (const part of ['why &lt;not&gt;', '<pre class="command">bun run compare</pre>', 'a CPU, 2 CPUs']) {
       assert.ok(html.includes(part), part)
     }
+  })
+
+  it('with parts has their titles, and shows the charts of the first one at once', async () => {
+    const html = await renderHtml(
+      comparison([
+        [{ part: 'All & sundry' }, rounds],
+        [{ part: 'Others', concurrency: 20 }, rounds],
+        [{ part: 'Others', concurrency: 30 }, rounds]
+      ])
+    )
+    assert.deepEqual(
+      [...html.matchAll(/<h2 class="part">(.*?)<\/h2>/g)].map(([, title]) => title),
+      ['All &amp; sundry', 'Others']
+    )
+    assert.equal(html.match(/<summary>Charts<\/summary>/g)?.length, 2)
   })
 
   it('of nothing is a page all the same', async () => {

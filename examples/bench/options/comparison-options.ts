@@ -20,6 +20,7 @@ import {
   text,
   toggle
 } from './flags.ts'
+import { type FullOptions, readFull } from './full-options.ts'
 import { checkLoad, type LoadOptions, loadFlags, readLoad } from './load-options.ts'
 import { type PayloadOptions, payloadFlags, readCodec, readPayload } from './payload-options.ts'
 
@@ -30,15 +31,6 @@ export type ComparedPayload = Omit<PayloadOptions, 'shape'> & { readonly shape: 
 export interface CustomService {
   readonly pattern: string
   readonly flags: Readonly<Record<string, string | true>>
-}
-
-/** What may be said of the plan that is measured for publication. */
-export interface FullOptions {
-  /** In place of what the plan has for every contest. */
-  readonly times: { readonly runs?: number; readonly duration?: number; readonly warmup?: number }
-  readonly runtimes: readonly Runtime[] | undefined
-  readonly patience: number | undefined
-  readonly within: number | undefined
 }
 
 export interface ComparisonOptions extends LoadOptions {
@@ -124,7 +116,7 @@ export const comparisonUsage = `Peers against each other: a table on stdout; JSO
 
 ${describeFlags(flags)}
 
-Exit codes: 0 all measured, 1 a measurement failed or had errors, 2 wrong flags.
+Exit codes: 0 all measured, 1 a measurement failed or (not with --full) had errors, 2 wrong flags.
 `
 
 /**
@@ -169,39 +161,6 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
     patience: given.patience ?? 60,
     within: given.within === undefined ? null : given.within * 60,
     from: given.from ?? []
-  }
-}
-
-const FOR_FULL: readonly string[] = [
-  'full',
-  'runs',
-  'duration',
-  'warmup',
-  'runtimes',
-  'patience',
-  'within',
-  'out'
-]
-
-type GivenTimes = {
-  readonly [Name in 'runs' | 'duration' | 'warmup' | 'patience' | 'within']: number | undefined
-}
-
-function readFull(given: GivenTimes & { readonly runtimes: readonly Runtime[] | undefined }): FullOptions {
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || FOR_FULL.includes(name)) continue
-    throw new UsageError(`--${name}: given with --full, which has a plan of its own`)
-  }
-  const { runs, duration, warmup, runtimes, patience, within } = given
-  return {
-    times: {
-      ...(runs !== undefined && { runs }),
-      ...(duration !== undefined && { duration }),
-      ...(warmup !== undefined && { warmup })
-    },
-    runtimes,
-    patience,
-    within: within === undefined ? undefined : within * 60
   }
 }
 

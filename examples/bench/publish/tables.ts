@@ -122,13 +122,18 @@ function wholeTable(contests: readonly ContestResult[], nameOf: (contest: Contes
   const rows = contests.flatMap((contest) => [
     ...contest.results.map((result, index) => [
       `${index === 0 ? `**${nameOf(contest)}**: ` : ''}${titleOfTarget(result.target)}`,
-      ...COLUMNS.map((name) => shown(name, result.figures[name]?.median)),
+      ...COLUMNS.map(
+        (name) => `${shown(name, result.figures[name]?.median)}${name === 'rps' ? errorsOf(result) : ''}`
+      ),
       runsOf(result.target, contest.rounds)
     ]),
     ...contest.results.slice(0, 1).map(ratioRow)
   ])
   return table(['', ...COLUMNS.map((name) => figures[name].title), 'runs'], rows)
 }
+
+/** Who answers fast what it answers at all has not won. */
+const errorsOf = ({ errors }: TargetResult): string => (errors === 0 ? '' : ` (${plural(errors, 'error')})`)
 
 function ratioRow({ target, ratio, ratioTo }: TargetResult): string[] {
   const cells = COLUMNS.map((name) => {
@@ -155,7 +160,8 @@ export function concurrencyTable(comparison: Comparison, runtime: Runtime): stri
       `${titleOfTarget(name)}, ${layoutOf({ layout })}`,
       ...sorted
         .filter((contest) => contest.concurrency === 1 || contest.layout === layout)
-        .map((contest) => shown('rps', resultOf(contest, name).figures.rps?.median))
+        .map((contest) => resultOf(contest, name))
+        .map((result) => `${shown('rps', result.figures.rps?.median)}${errorsOf(result)}`)
     ])
   )
   const counts = [...new Set(sorted.map(({ concurrency }) => concurrency))]

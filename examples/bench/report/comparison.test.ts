@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { CONTEST, comparison } from '../test-support/comparison.ts'
 import { measurement } from '../test-support/measurement.ts'
-import { baseOf, isClean, type Outcome, type Round, summarize } from './comparison.ts'
+import { baseOf, isClean, isComplete, type Outcome, type Round, summarize } from './comparison.ts'
+import { remarksOn } from './rows.ts'
 import { describeSeconds } from './schedule.ts'
 import type { Comparison, Contest, Measurement, NotMeasured } from './schema.ts'
 import { spread } from './statistics.ts'
@@ -66,6 +67,40 @@ describe('a comparison', () => {
     assert.deepEqual(nest?.baseAhead, [])
   })
 
+  it('has no rival of ours in ours with another codec, but everybody else', () => {
+    const round = (rps: number): Round => [
+      measurement({ rps: 100 }),
+      measurement({ target: 'elysia @ msgpack', rps }),
+      measurement({ target: 'nest', rps: 50 }),
+      measurement({ target: 'nest @ node', rps: 60 }),
+      measurement({ target: 'raw', rps: 999 })
+    ]
+    const [decisive] = summarize(CONTEST, [round(90), round(110)]).verdicts
+    assert.equal(decisive?.winner, 'elysia')
+    assert.match(decisive.reason, /better than the best of anybody else, 60 of nest @ node/)
+  })
+
+  it('says in which figures others than the base are ahead of ours, and not of each other', () => {
+    const round: Round = [
+      measurement({}),
+      measurement({ target: 'nest' }),
+      measurement({ target: 'grpc', rps: 2000, rssIdle: 1 }),
+      measurement({ target: 'trpc', rps: 10 })
+    ]
+    const remarks = remarksOn(summarize(CONTEST, [round]))
+    assert.ok(remarks.includes('grpc is ahead of elysia in req/s, idle MiB.'))
+    assert.deepEqual(
+      remarks.filter((remark) => remark.includes('is ahead of')),
+      ['nest is ahead of elysia in nothing.', 'grpc is ahead of elysia in req/s, idle MiB.']
+    )
+  })
+
+  it('at a rate that is given does not compare how many are answered', () => {
+    const contest = { ...CONTEST, rate: 1000 }
+    const remarks = remarksOn(summarize(contest, [pair({ rps: 999 }, { rps: 1000 })]))
+    assert.ok(remarks.includes('nest is ahead of elysia in nothing.'))
+  })
+
   it('adds up errors', () => {
     const results = summarizeResults(pair({ errors: 2 }), pair({ errors: 1 }, { errors: 4 }))
     assert.deepEqual(
@@ -93,14 +128,16 @@ describe('a comparison', () => {
     )
   })
 
-  for (const [what, round, clean] of [
-    ['measurements without errors', pair({}), true],
-    ['errors', pair({}, { errors: 1 }), false],
-    ['a failed measurement', [measurement({}), missing('nest', true)], false],
-    ['what a peer cannot do', [measurement({}), missing('nest', false)], true]
+  for (const [what, round, clean, complete] of [
+    ['measurements without errors', pair({}), true, true],
+    ['errors', pair({}, { errors: 1 }), false, true],
+    ['a failed measurement', [measurement({}), missing('nest', true)], false, false],
+    ['what a peer cannot do', [measurement({}), missing('nest', false)], true, true]
   ] as const) {
-    it(`with ${what} is ${clean ? 'clean' : 'not clean'}`, () => {
-      assert.equal(isClean({ contests: [summarize(CONTEST, [round])] }), clean)
+    it(`with ${what} is ${clean ? 'clean' : 'not clean'} and ${complete ? 'complete' : 'not complete'}`, () => {
+      const contests = [summarize(CONTEST, [round])]
+      assert.equal(isClean({ contests }), clean)
+      assert.equal(isComplete({ contests }), complete)
     })
   }
 })

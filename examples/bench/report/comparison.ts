@@ -75,6 +75,11 @@ export function isClean({ contests }: Pick<Comparison, 'contests'>): boolean {
   return contests.every(({ results }) => results.every(({ errors, failed }) => errors === 0 && !failed))
 }
 
+/** Whether every measurement that should have been possible was made, whatever came out. */
+export function isComplete({ contests }: Pick<Comparison, 'contests'>): boolean {
+  return contests.every(({ results }) => results.every(({ failed }) => !failed))
+}
+
 function summarizeTarget(rounds: readonly Round[], index: number, base: number): TargetResult {
   const outcomes = rounds.map((round) => round[index]!)
   const measured = outcomes.filter(isMeasured)

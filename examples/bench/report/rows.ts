@@ -57,9 +57,9 @@ function ratiosOf({ target, ratio, ratioTo }: TargetResult): string[][] {
 }
 
 /** Who won, who is ahead of whom, and what was not measured: none of it may go unsaid. */
-export const remarksOn = ({ verdicts, results }: ContestResult): string[] => [
+export const remarksOn = ({ verdicts, results, rate }: ContestResult): string[] => [
   ...verdicts.slice(0, 1).flatMap(({ reason, runs }) => [reason, ...winsOf(runs)]),
-  ...results.filter(isInteresting(results)).flatMap(whereBehind),
+  ...results.filter(isInteresting(results)).flatMap((result) => whereBehind(result, rate)),
   ...aheadOfOurs(results),
   ...notMeasured(results),
   ...results
@@ -85,9 +85,14 @@ const isInteresting = (results: readonly TargetResult[]) => {
   return (result: TargetResult) => results.length <= 3 || ours.length === 0 || ours.includes(result)
 }
 
-function whereBehind({ target, ratio, ratioTo, baseAhead }: TargetResult): string[] {
+function whereBehind(
+  { target, ratio, ratioTo, baseAhead }: TargetResult,
+  rate: ContestResult['rate']
+): string[] {
   if (ratio === null || ratio.rps === null) return []
-  const ahead = baseAhead.map((figure) => figures[figure].title).join(', ')
+  // At a rate that is given nobody answers more than that.
+  const comparable = baseAhead.filter((figure) => rate === null || figure !== 'rps')
+  const ahead = comparable.map((figure) => figures[figure].title).join(', ')
   return [`${ratioTo} is ahead of ${target} in ${ahead || 'nothing'}.`]
 }
 

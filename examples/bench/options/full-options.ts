@@ -1,0 +1,48 @@
+/** What is left to choose of the published report: how long it takes, and under which runtimes. */
+import { UsageError } from '../errors.ts'
+import type { Runtime } from '../process/runtime.ts'
+
+/** What may be said of the plan that is measured for publication. */
+export interface FullOptions {
+  /** In place of what the plan has for every contest. */
+  readonly times: { readonly runs?: number; readonly duration?: number; readonly warmup?: number }
+  readonly runtimes: readonly Runtime[] | undefined
+  readonly patience: number | undefined
+  readonly within: number | undefined
+}
+
+const FOR_FULL: readonly string[] = [
+  'full',
+  'runs',
+  'duration',
+  'warmup',
+  'runtimes',
+  'patience',
+  'within',
+  'out'
+]
+
+type GivenTimes = {
+  readonly [Name in 'runs' | 'duration' | 'warmup' | 'patience' | 'within']: number | undefined
+}
+
+/** @throws UsageError if a flag is given that the plan leaves no choice in */
+export function readFull(
+  given: GivenTimes & { readonly runtimes: readonly Runtime[] | undefined }
+): FullOptions {
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || FOR_FULL.includes(name)) continue
+    throw new UsageError(`--${name}: given with --full, which has a plan of its own`)
+  }
+  const { runs, duration, warmup, runtimes, patience, within } = given
+  return {
+    times: {
+      ...(runs !== undefined && { runs }),
+      ...(duration !== undefined && { duration }),
+      ...(warmup !== undefined && { warmup })
+    },
+    runtimes,
+    patience,
+    within: within === undefined ? undefined : within * 60
+  }
+}
