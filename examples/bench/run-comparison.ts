@@ -37,8 +37,7 @@ await runCommand(
     const files = await writeReports(comparison, file)
     unfinished = undefined
     // A part of it, or a copy elsewhere, is not what the documentation shows.
-    const isPublished =
-      options.full?.runtimes === undefined && file === FULL_FILE && options.from.length === 0
+    const isPublished = options.full !== null && options.full.runtimes === undefined && file === FULL_FILE
     const pages = isPublished ? await writeDocuments(comparison) : []
     await print(`${renderComparison(comparison)}\nReports: ${[...files, ...pages].map(shown).join(', ')}\n`)
     // What peers cannot do is a finding of the published report, and no fault in it.
