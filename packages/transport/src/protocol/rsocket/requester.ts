@@ -22,7 +22,7 @@ import { StreamTable } from '../stream-table.ts'
 import { ChannelFeed } from './channel-feed.ts'
 import { fromWireError, toWireError } from './failure-codes.ts'
 import type { FrameSender } from './frame-sender.ts'
-import { Flag, FrameType } from './frame-type.ts'
+import { ErrorCode, Flag, FrameType } from './frame-type.ts'
 import type { HeldLease } from './lease.ts'
 import type { RawPayload } from './reassembly.ts'
 import { dataMimeTypeOf, type MetadataWriter } from './request-metadata.ts'
@@ -190,7 +190,10 @@ export class RSocketRequester implements Requester {
   /** An ERROR for one of our streams. */
   error(streamId: number, code: number, data: string): void {
     const call = this.#calls.get(sequenceOf(streamId))
-    if (call !== undefined) this.#fail(call, fromWireError(code, data, call.name))
+    if (call === undefined) return
+    // The other side gives a call up at its deadline as well, and its word may be here before our timer fires.
+    const late = code === ErrorCode.CANCELED && this.#init.timer.now() >= call.deadline
+    this.#fail(call, late ? new TimeoutError(call.name, call.timeout) : fromWireError(code, data, call.name))
   }
 
   /** The other side takes `n` more values of a channel. */
