@@ -67,11 +67,11 @@ export async function closedLoop(target: Target, callers: number, seconds: numbe
   const call = async () => {
     while (running) await meter.ask(target)
   }
-  const all = Array.from({ length: callers }, call)
+  for (let caller = 0; caller < callers; caller++) void call()
   await pause(seconds * 1_000)
   running = false
   meter.stop()
-  await Promise.all(all)
+  await target.ledger.settled()
   return meter.result
 }
 
@@ -79,14 +79,14 @@ export async function closedLoop(target: Target, callers: number, seconds: numbe
 export async function openLoop(target: Target, perSecond: number, seconds: number): Promise<PhaseResult> {
   const meter = new Meter()
   const startedAt = performance.now()
-  const all: Promise<void>[] = []
+  let made = 0
   for (let gone = 0; gone < seconds; ) {
     await pause(1)
     gone = (performance.now() - startedAt) / 1_000
-    while (all.length < Math.min(gone, seconds) * perSecond) all.push(meter.ask(target))
+    for (; made < Math.min(gone, seconds) * perSecond; made++) void meter.ask(target)
   }
   meter.stop()
-  await Promise.all(all)
+  await target.ledger.settled()
   return meter.result
 }
 

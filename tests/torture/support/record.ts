@@ -2,7 +2,7 @@
  * What handlers have run, in a file that survives their process: each run is a line, written before the handler
  * goes on. What a process has written is in the system's memory and not lost when it is killed.
  */
-import { mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -27,7 +27,9 @@ export class RunRecord {
 
   constructor() {
     // So that it can be read before the first run.
-    new RunRecorder(this.path)
+    closeSync(openSync(this.path, 'a'))
+    // A suite that is interrupted leaves nothing behind.
+    process.once('exit', this.#delete)
   }
 
   /** How often each request ran. */
@@ -40,6 +42,9 @@ export class RunRecord {
   }
 
   remove(): void {
-    rmSync(this.#folder, { recursive: true, force: true })
+    process.off('exit', this.#delete)
+    this.#delete()
   }
+
+  readonly #delete = (): void => rmSync(this.#folder, { recursive: true, force: true })
 }

@@ -32,6 +32,9 @@ export interface ServiceSetup {
 }
 
 const setup = JSON.parse(process.argv[2] as string) as ServiceSetup
+/** Milliseconds of `slow`: far more than its callers wait. */
+const SLOW = 1_000
+
 const recorder = new RunRecorder(setup.record)
 const database = new Database(setup.database ?? { connections: 10, milliseconds: 5 })
 
@@ -92,8 +95,16 @@ const service = microservice({
     }
     return sum
   })
-  .message('never', ({ signal }: Message) => {
-    return new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  .message('slow', ({ signal }: Message) => {
+    // Nest's wire has no way to say that nobody waits any more.
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, SLOW)
+      const leave = () => {
+        clearTimeout(timer)
+        resolve(undefined)
+      }
+      signal.addEventListener('abort', leave, { once: true })
+    })
   })
   .message('drop', ({ connection }: Message) => {
     connection.destroy?.()

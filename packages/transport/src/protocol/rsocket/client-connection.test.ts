@@ -92,6 +92,15 @@ describe('an RSocket client', () => {
     assert.equal(connection.inFlight, 0)
   })
 
+  it('times out when the other side says that the deadline has passed before its own timer fires', async () => {
+    const calls = [caller.request('a', 1, { timeout: 50 }), caller.request('a', 1)]
+    // No timer fires: the event loop was busy.
+    timer.time = 50
+    for (const streamId of [1, 3]) connection.receive(frame(streamId, 'ERROR', 0, uint32(0x203), 'too late'))
+    await assert.rejects(calls[0] as Promise<unknown>, { name: 'TimeoutError', timeout: 50 })
+    await assert.rejects(calls[1] as Promise<unknown>, { name: 'CanceledError' })
+  })
+
   it('gives undefined for an answer that ends without a value', async () => {
     const call = caller.request('a', 1)
     connection.receive(frame(1, 'PAYLOAD', C))
