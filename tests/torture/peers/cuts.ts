@@ -16,7 +16,7 @@ const AT_ONCE = 20
 /** Milliseconds within which a server must have forgotten a connection that was cut. */
 const FORGETS = 30_000
 /** Milliseconds a connection that was cut may be resumed. */
-const RESUME_WINDOW = 3_000
+const RESUME_WINDOW = 2_000
 
 /** Frames of every type, cut at every offset, by bare sockets. */
 async function frames(protocol: 'nest' | 'rsocket', circumstances: Circumstances): Promise<Row> {

@@ -14,7 +14,7 @@ import { HonestClient } from './tally.ts'
 const SEED = 20_261_125
 /** Mutated frames, without sockets and with. */
 const AMOUNT = {
-  short: { direct: 15_000, sockets: 5_000 },
+  short: { direct: 17_000, sockets: 3_000 },
   long: { direct: 850_000, sockets: 150_000 }
 }
 const ATTACKERS = 20

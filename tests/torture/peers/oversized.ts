@@ -94,7 +94,8 @@ function nestShapes(): Shape[] {
 }
 
 function deep(levels: number): Buffer {
-  const json = `{"pattern":"later","data":${'['.repeat(levels)}${']'.repeat(levels)},"id":"1"}`
+  // An event: to make JSON of it again, for an answer, costs Bun 1.4.5 half a second of one stack overflow.
+  const json = `{"pattern":"note","data":${'['.repeat(levels)}${']'.repeat(levels)}}`
   return Buffer.from(`${json.length}#${json}`)
 }
 
@@ -104,7 +105,7 @@ async function attack(
   circumstances: Circumstances
 ): Promise<Row> {
   const shapes = protocol === 'nest' ? nestShapes() : rsocketShapes()
-  const each = circumstances.length === 'long' ? 100 : 5
+  const each = circumstances.length === 'long' ? 100 : 2
   return withServer(server, LIMITS, async (target) => {
     const honest = new HonestClient(target.port, protocol)
     await honest.answered(200)
@@ -160,10 +161,12 @@ async function attack(
 export const oversized: Scenario = {
   name: 'oversized frames',
   async run(circumstances) {
-    return [
-      await attack('ours', 'rsocket', circumstances),
-      await attack('ours', 'nest', circumstances),
-      await attack('nest', 'nest', circumstances)
-    ]
+    const attacks = [['ours', 'rsocket'] as const, ['ours', 'nest'] as const, ['nest', 'nest'] as const]
+    // The short form mostly waits for limits: all at the same time.
+    if (circumstances.length === 'short')
+      return Promise.all(attacks.map(([server, protocol]) => attack(server, protocol, circumstances)))
+    const rows: Row[] = []
+    for (const [server, protocol] of attacks) rows.push(await attack(server, protocol, circumstances))
+    return rows
   }
 }
