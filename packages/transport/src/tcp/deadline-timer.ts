@@ -25,7 +25,7 @@ export class DeadlineTimer implements Timer {
     if (time >= this.#at) return
     clearTimeout(this.#timer)
     this.#at = time
-    // Rounded up: a timer that fires early would find nothing due. Bun warns of times that are over.
+    // Rounded up: a timer that fires early would find nothing due.
     const delay = Math.max(0, Math.ceil(time - this.now()))
     this.#timer = setTimeout(fire, Math.min(delay, MAX_DELAY), this)
   }
