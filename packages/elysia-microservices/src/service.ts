@@ -17,7 +17,7 @@ import type {
   HandlerOptions,
   HookContext
 } from './types/hooks.ts'
-import type { Guarded, Macros, MacroTypes, SchemasWith } from './types/macro.ts'
+import type { Macros, MacroTypes } from './types/macro.ts'
 import type { Message } from './types/message.ts'
 import type { NameOf, Prefixed } from './types/pattern.ts'
 import type { Running } from './types/running.ts'
@@ -46,6 +46,7 @@ import type {
   StreamOf,
   Typed
 } from './types/service.ts'
+import type { Guarded, SchemasWith } from './types/used-macros.ts'
 
 /**
  * A service: handlers of message and event patterns. It is an Elysia plugin (`app.use(service)`), and its

@@ -1,10 +1,10 @@
 /** The types a service carries: which patterns it answers, with what data and what values. */
 import type { Observable } from 'rxjs'
 import type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
-import type { MacroFields } from './macro.ts'
 import type { Message } from './message.ts'
 import type { ParamsContext, Prefixed } from './pattern.ts'
 import type { Empty, Extras, SchemaTypes, ScopeTypes } from './scope.ts'
+import type { MacroFields } from './used-macros.ts'
 
 /** What a message pattern takes and gives. */
 export interface MessageType<Data = unknown, Value = unknown, Stream = boolean, Headers = unknown> {
