@@ -61,17 +61,7 @@ export type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from './schema/
 export type { StandardSchema } from './schema/standard-schema.ts'
 export type { Microservice } from './service.ts'
 export type { Added, ErrorsOf, Schemas } from './types/hooks.ts'
-export type {
-  Guarded,
-  GuardSchemas,
-  MacroDefinition,
-  MacroFields,
-  Macros,
-  MacroType,
-  MacroTypes,
-  MacroValues,
-  SchemasWith
-} from './types/macro.ts'
+export type { MacroDefinition, Macros, MacroTypes } from './types/macro.ts'
 export type { Message } from './types/message.ts'
 export type { NameOf, ObjectName, Prefixed } from './types/pattern.ts'
 export type {
@@ -105,5 +95,13 @@ export type {
   Typed,
   ValueOf
 } from './types/service.ts'
+export type {
+  Guarded,
+  GuardSchemas,
+  MacroFields,
+  MacroType,
+  MacroValues,
+  SchemasWith
+} from './types/used-macros.ts'
 export type { Role } from './workers/role.ts'
 export type { WorkerFigures } from './workers/supervisor.ts'

@@ -1,4 +1,7 @@
-/** The type of a service: what each call of the chain makes of it. */
+/**
+ * The type of a service: what each call of the chain makes of it. What handlers get is written out, because editors
+ * would show the name of an alias instead, with all that it was made of.
+ */
 import type { AnyElysia } from 'elysia'
 import type { HookScope } from './hooks/hook.ts'
 import type { ErrorClass } from './hooks/known-errors.ts'
@@ -14,7 +17,8 @@ import type {
   HandlerOptions,
   HookContext
 } from './types/hooks.ts'
-import type { Guarded, Macros, MacroTypes, SchemasWith } from './types/macro.ts'
+import type { Macros, MacroTypes } from './types/macro.ts'
+import type { Message } from './types/message.ts'
 import type { NameOf, Prefixed } from './types/pattern.ts'
 import type { Running } from './types/running.ts'
 import type {
@@ -30,9 +34,10 @@ import type {
 import type {
   Answers,
   AnswersOf,
+  Chosen,
   EventsOf,
   EventTypeOf,
-  HandlerContext,
+  HandlerExtras,
   MessageTypeOf,
   NoAnswers,
   PrefixedAnswers,
@@ -41,6 +46,7 @@ import type {
   StreamOf,
   Typed
 } from './types/service.ts'
+import type { Guarded, SchemasWith } from './types/used-macros.ts'
 
 /**
  * A service: handlers of message and event patterns. It is an Elysia plugin (`app.use(service)`), and its
@@ -67,7 +73,18 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     const Used = Empty
   >(
     pattern: Given,
-    handler: (context: HandlerContext<Scope, Given, Data, Headers, Annotated, Used>) => Result,
+    handler: (
+      context: Message<
+        Chosen<Data, SchemasWith<Scope['schema'], Scope['macros'], Used>['data'], Annotated, 'output'>,
+        Chosen<
+          Headers,
+          SchemasWith<Scope['schema'], Scope['macros'], Used>['headers'],
+          Message['headers'],
+          'output'
+        >
+      > &
+        HandlerExtras<Scope, Given, Used>
+    ) => Result,
     options?: HandlerOptions<Scope, Data, Headers, Response, Used>
   ): Microservice<
     Messages &
@@ -99,7 +116,18 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     const Used = Empty
   >(
     pattern: Given,
-    handler: (context: HandlerContext<Scope, Given, Data, Headers, Annotated, Used>) => unknown,
+    handler: (
+      context: Message<
+        Chosen<Data, SchemasWith<Scope['schema'], Scope['macros'], Used>['data'], Annotated, 'output'>,
+        Chosen<
+          Headers,
+          SchemasWith<Scope['schema'], Scope['macros'], Used>['headers'],
+          Message['headers'],
+          'output'
+        >
+      > &
+        HandlerExtras<Scope, Given, Used>
+    ) => unknown,
     options?: EventOptions<Scope, Data, Headers, Used>
   ): Microservice<
     Messages,

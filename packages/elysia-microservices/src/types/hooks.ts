@@ -2,9 +2,9 @@
 import type { RpcError, ValidationError } from '@elysia-microservices/transport'
 import type { ErrorClass } from '../hooks/known-errors.ts'
 import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
-import type { MacroFields, MacroValues, SchemasWith, UsedOptions } from './macro.ts'
 import type { Message } from './message.ts'
 import type { Empty, EmptyScope, Extras, ScopeTypes } from './scope.ts'
+import type { MacroFields, MacroValues, SchemasWith, UsedOptions } from './used-macros.ts'
 
 type MaybePromise<Value> = Value | Promise<Value>
 

@@ -1,9 +1,9 @@
-/** The types of macros. */
-import type { HookScope } from '../hooks/hook.ts'
+/** The types of macros, where they are defined. */
 import type { AnySchema } from '../schema/schema-types.ts'
 import type { Added, LocalHooks, OneOrMore } from './hooks.ts'
 import type { Message } from './message.ts'
-import type { Empty, EmptyScope, Or, SchemaTypes, ScopeTypes } from './scope.ts'
+import type { Empty, EmptyScope, SchemaTypes } from './scope.ts'
+import type { MacroType } from './used-macros.ts'
 
 /** What a macro stands for: hooks and schemas. */
 export interface MacroDefinition<Context> extends LocalHooks<Context, EmptyScope> {
@@ -23,14 +23,6 @@ export type Macros<Extras> = Readonly<
     MacroDefinition<Message & Extras> | ((value: never) => MacroDefinition<Message & Extras> | undefined)
   >
 >
-
-/** A macro of a service: what a handler gives for it, and what it adds to the handler. */
-export interface MacroType<Value, Fields, Schema> {
-  readonly value: Value
-  /** What its `derive` and `resolve` return. */
-  readonly fields: Fields
-  readonly schema: Schema
-}
 
 /** What a service knows of its macros. */
 export type MacroTypes<Given> = { readonly [Name in keyof Given]: MacroTypeOf<Given[Name]> }
@@ -57,53 +49,4 @@ type SchemasIn<Definition> = {
   }
     ? Schema
     : undefined
-}
-
-/** The options that macros make. */
-export type MacroValues<Types> = {
-  readonly [Name in keyof Types]?: Types[Name] extends { readonly value: infer Value } ? Value : never
-}
-
-/** The names of the macros that options use. One that may be switched off is none: what it adds may be missing. */
-type UsedIn<Types, Used> = {
-  [Name in keyof Types & keyof Used]: [Extract<Used[Name], false | undefined>] extends [never] ? Name : never
-}[keyof Types & keyof Used]
-
-/** What the macros that options use add to what a handler gets. */
-export type MacroFields<Types, Used> = {
-  [Name in UsedIn<Types, Used>]: (all: PartOf<Types[Name], 'fields'>) => void
-}[UsedIn<Types, Used>] extends (all: infer All) => void
-  ? All
-  : never
-
-/** The schemas of guards, or of the macros that options use instead of them. */
-export type SchemasWith<Guard extends SchemaTypes, Types, Used> = [UsedIn<Types, Used>] extends [never]
-  ? Guard
-  : { readonly [Key in keyof SchemaTypes]: SchemaOr<SchemaOf<Types[UsedIn<Types, Used>], Key>, Guard[Key]> }
-
-type SchemaOr<Schema, Guard> = [Schema] extends [never] ? Guard : Schema
-
-type SchemaOf<Macro, Key extends keyof SchemaTypes> = Extract<PartOf<PartOf<Macro, 'schema'>, Key>, AnySchema>
-
-type PartOf<Type, Key extends string> = Type extends { readonly [K in Key]: infer Part } ? Part : never
-
-/** Options by name, each as it is given; what is no option and no macro is refused. */
-export type UsedOptions<Used, Known> = {
-  readonly [Name in keyof Used]: Name extends Known ? Used[Name] : never
-}
-
-/** A scope with what a guard adds: schemas, which replace those of guards before, and the fields of macros. */
-export type Guarded<Scope extends ScopeTypes, Data, Headers, Response, Used, As extends HookScope> = {
-  readonly [Key in keyof ScopeTypes]: Key extends 'schema'
-    ? GuardSchemas<SchemasWith<Scope['schema'], Scope['macros'], Used>, Data, Headers, Response>
-    : Key extends As
-      ? Scope[Key] & MacroFields<Scope['macros'], Used>
-      : Scope[Key]
-}
-
-/** Schemas of a guard, and of those before it. */
-export interface GuardSchemas<Before extends SchemaTypes, Data, Headers, Response> {
-  readonly data: Or<Data, Before['data']>
-  readonly headers: Or<Headers, Before['headers']>
-  readonly response: Or<Response, Before['response']>
 }

@@ -1,10 +1,10 @@
 /** The types a service carries: which patterns it answers, with what data and what values. */
 import type { Observable } from 'rxjs'
 import type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
-import type { MacroFields, SchemasWith } from './macro.ts'
 import type { Message } from './message.ts'
 import type { ParamsContext, Prefixed } from './pattern.ts'
 import type { Empty, Extras, SchemaTypes, ScopeTypes } from './scope.ts'
+import type { MacroFields } from './used-macros.ts'
 
 /** What a message pattern takes and gives. */
 export interface MessageType<Data = unknown, Value = unknown, Stream = boolean, Headers = unknown> {
@@ -53,7 +53,7 @@ export type StreamOf<Result> = [Result] extends [never] ? boolean : IsStream<Awa
 type IsStream<Result> = unknown extends Result ? boolean : Result extends AnyStream ? true : false
 
 /** A schema, or that of a guard, or what the handler's annotation says. */
-type Chosen<Schema, Guard, None, Side extends keyof Sides<unknown>> = Schema extends AnySchema
+export type Chosen<Schema, Guard, None, Side extends keyof Sides<unknown>> = Schema extends AnySchema
   ? Sides<Schema>[Side]
   : Guard extends AnySchema
     ? Sides<Guard>[Side]
@@ -66,17 +66,8 @@ interface Sides<Schema> {
   readonly answer: AnswerOf<Schema>
 }
 
-/** What a handler gets. */
-export type HandlerContext<Scope extends ScopeTypes, Given, Data, Headers, Annotated, Used> = Message<
-  Chosen<Data, SchemasWith<Scope['schema'], Scope['macros'], Used>['data'], Annotated, 'output'>,
-  Chosen<
-    Headers,
-    SchemasWith<Scope['schema'], Scope['macros'], Used>['headers'],
-    Message['headers'],
-    'output'
-  >
-> &
-  ParamsContext<Given> &
+/** What a handler gets besides the message. */
+export type HandlerExtras<Scope extends ScopeTypes, Given, Used> = ParamsContext<Given> &
   Extras<Scope> &
   MacroFields<Scope['macros'], Used>
 
