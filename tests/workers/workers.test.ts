@@ -146,6 +146,18 @@ describe('a service with workers', () => {
       assert.equal(await program.ended, 0)
     })
 
+  it('replaces a worker that is told to end, which ends what is in flight before', async () => {
+    const program = run()
+    await program.port()
+    const clients = await program.clientOfEachWorker({ retry: false })
+    const [[pid, client]] = [...clients] as [[number, UntypedClient]]
+    const call = client.request('slow', 500)
+    await program.fact('done')
+    process.kill(pid, 'SIGTERM')
+    assert.equal(await call, pid)
+    assert.notEqual(await program.fact('started', 2), pid)
+  })
+
   it('leaves no process when its supervisor is killed, and ends what is in flight', async () => {
     const program = run()
     await program.port()
