@@ -169,6 +169,15 @@ describe('a service with workers', () => {
     assert.equal(await program.ended, 'SIGKILL')
   })
 
+  it('leaves no process when its supervisor is killed while workers start', async () => {
+    const program = run()
+    const victims = await program.port().then(() => program.workers())
+    for (const victim of victims) process.kill(victim, 'SIGKILL')
+    await program.fact('started', 3)
+    program.kill('SIGKILL')
+    assert.equal(await program.ended, 'SIGKILL')
+  })
+
   it('cuts off and ends workers that do not end in time', async () => {
     const program = run({ service: { drain: 100 } })
     const client = await program.client({ retry: false })
