@@ -146,6 +146,18 @@ describe('a service with workers', () => {
       assert.equal(await program.ended, 0)
     })
 
+  it('replaces a worker that is told to end, which ends what is in flight before', async () => {
+    const program = run()
+    await program.port()
+    const clients = await program.clientOfEachWorker({ retry: false })
+    const [[pid, client]] = [...clients] as [[number, UntypedClient]]
+    const call = client.request('slow', 500)
+    await program.fact('done')
+    process.kill(pid, 'SIGTERM')
+    assert.equal(await call, pid)
+    assert.notEqual(await program.fact('started', 2), pid)
+  })
+
   it('leaves no process when its supervisor is killed, and ends what is in flight', async () => {
     const program = run()
     await program.port()
@@ -154,6 +166,15 @@ describe('a service with workers', () => {
     await program.fact('done', 1)
     program.kill('SIGKILL')
     for (const [answered, asked] of await Promise.all(calls)) assert.equal(answered, asked)
+    assert.equal(await program.ended, 'SIGKILL')
+  })
+
+  it('leaves no process when its supervisor is killed while workers start', async () => {
+    const program = run()
+    const victims = await program.port().then(() => program.workers())
+    for (const victim of victims) process.kill(victim, 'SIGKILL')
+    await program.fact('started', 3)
+    program.kill('SIGKILL')
     assert.equal(await program.ended, 'SIGKILL')
   })
 

@@ -108,7 +108,7 @@ export class WorkerGroup {
  * `SO_REUSEPORT` would let us share, and port 0 becomes one that all workers can be told.
  */
 async function freeAddress(options: TcpServerOptions): Promise<SocketAddress> {
-  const server = new TcpServer({ ...options, tls: undefined })
+  const server = new TcpServer({ ...options, tls: undefined, reusePort: false })
   await server.start({ request: () => NO_HANDLER, event() {} })
   const address = server.address as SocketAddress
   await server.stop({ drain: 0 })

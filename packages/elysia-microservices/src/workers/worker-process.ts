@@ -3,6 +3,9 @@ import type { ChildProcess } from 'node:child_process'
 import { type ServerStats, WorkerError } from '@elysia-microservices/transport'
 import { type FromWorker, marked, type Question, type ToWorker, unmarked } from './messages.ts'
 
+/** Milliseconds in which a worker answers a question; one that does not is blocked. */
+const ANSWER_TIMEOUT = 10_000
+
 interface Asker {
   resolve(stats: ServerStats | undefined): void
   reject(error: Error): void
@@ -34,7 +37,7 @@ export class WorkerProcess {
     this.ready = new Promise((resolve, reject) => {
       const fail = (reason: string) => {
         clearTimeout(late)
-        reject(new WorkerError(worker, launched.pid, reason))
+        reject(this.#error(reason))
       }
       const late = setTimeout(() => fail(`it did not listen within ${startTimeout} ms`), startTimeout)
       launched.on('message', (received) => {
@@ -50,7 +53,7 @@ export class WorkerProcess {
         this.isReady = false
         this.#isOver = true
         fail(`it ended (${end}) before it listened`)
-        for (const asker of this.#askers.values()) asker.reject(this.#gone())
+        for (const asker of this.#askers.values()) asker.reject(this.#error('it has ended'))
       })
     })
     // Whoever is interested waits for it; nobody has to be.
@@ -63,14 +66,21 @@ export class WorkerProcess {
 
   /**
    * Asks it.
-   * @throws {WorkerError} it ends before it answers, or fails to do what it was asked
+   * @throws {WorkerError} it ends before it answers, takes longer than 10 s, or fails to do what it was asked
    */
   ask(question: Question): Promise<ServerStats | undefined> {
-    return new Promise((resolve, reject) => {
-      if (this.#isOver) return reject(this.#gone())
-      const id = ++this.#lastId
+    const id = ++this.#lastId
+    const answer = new Promise<ServerStats | undefined>((resolve, reject) => {
+      if (this.#isOver) return reject(this.#error('it has ended'))
       this.#askers.set(id, { resolve, reject })
       this.#send({ type: 'question', id, question })
+    })
+    const late = setTimeout(() => {
+      this.#askers.get(id)?.reject(this.#error(`it did not answer within ${ANSWER_TIMEOUT} ms`))
+    }, ANSWER_TIMEOUT)
+    return answer.finally(() => {
+      clearTimeout(late)
+      this.#askers.delete(id)
     })
   }
 
@@ -105,12 +115,11 @@ export class WorkerProcess {
   #answered(message: FromWorker): void {
     if (message.type !== 'answer' && message.type !== 'no-answer') return
     const asker = this.#askers.get(message.id)
-    this.#askers.delete(message.id)
     if (message.type === 'answer') asker?.resolve(message.stats)
-    else asker?.reject(new WorkerError(this.worker, this.pid, message.reason))
+    else asker?.reject(this.#error(message.reason))
   }
 
-  #gone(): WorkerError {
-    return new WorkerError(this.worker, this.pid, 'it has ended')
+  #error(reason: string): WorkerError {
+    return new WorkerError(this.worker, this.pid, reason)
   }
 }

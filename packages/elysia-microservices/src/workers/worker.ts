@@ -80,11 +80,16 @@ async function answer(
   }
 }
 
-/** Resolves when it is sent, or cannot be: then the channel is closed, and that has been noticed. */
+/** Resolves when it is sent, or cannot be. A channel that closes meanwhile may never say which. */
 function tell(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
-    if (process.connected) process.send?.(marked(message), undefined, undefined, () => resolve())
-    else resolve()
+    const done = () => {
+      process.off('disconnect', done)
+      resolve()
+    }
+    if (!process.connected) return resolve()
+    process.once('disconnect', done)
+    process.send?.(marked(message), undefined, undefined, done)
   })
 }
 
