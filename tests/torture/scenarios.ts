@@ -4,6 +4,7 @@ import { killedServers } from './load/killed.ts'
 import { largeRequests } from './load/large-requests.ts'
 import { rollingRestarts } from './load/rolling-restart.ts'
 import { soak } from './load/soak.ts'
+import { hostilePeers } from './peers/index.ts'
 import type { Scenario } from './scenario.ts'
 
 export const scenarios: readonly Scenario[] = [
@@ -11,5 +12,6 @@ export const scenarios: readonly Scenario[] = [
   ...rollingRestarts,
   ...floods,
   ...largeRequests,
+  ...hostilePeers,
   soak
 ]

@@ -14,8 +14,11 @@ describe('under torture, no request is lost, doubled or left hanging, and what i
       assert.deepEqual(verdict(rows), [])
       for (const row of rows) {
         assert.equal(row.succeeded + row.failed + row.lost + row.hung, row.requests, row.scenario)
-        assert.ok(row.faults > 0 && row.requests > 0, `${row.scenario}: nothing was done`)
+        // What a machine does not allow is said in the remark.
+        const done = row.faults > 0 && row.requests > 0
+        assert.ok(done || row.remark !== undefined, `${row.scenario}: nothing was done`)
       }
+      assert.ok(rows.some(({ faults, requests }) => faults > 0 && requests > 0))
     })
   }
 

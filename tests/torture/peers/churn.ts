@@ -91,6 +91,6 @@ async function comeAndGo({ length, progress }: Circumstances): Promise<Row> {
 }
 
 export const churn: Scenario = {
-  name: 'connection churn',
+  name: 'connection-churn',
   run: async (circumstances) => [await comeAndGo(circumstances)]
 }

@@ -101,6 +101,6 @@ async function jumps({ length, progress }: Circumstances): Promise<Row> {
 }
 
 export const clock: Scenario = {
-  name: 'clock jumps',
+  name: 'clock-jumps',
   run: async (circumstances) => [await jumps(circumstances)]
 }

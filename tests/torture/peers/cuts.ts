@@ -178,7 +178,7 @@ function kindOf(protocol: 'nest' | 'rsocket'): string {
 }
 
 export const cuts: Scenario = {
-  name: 'cut frames',
+  name: 'cut-frames',
   async run(circumstances) {
     const rsocket = { protocol: 'rsocket' } as const
     const conversing = (name: string, options: ConnectOptions, serverOptions: object = {}) =>

@@ -107,7 +107,7 @@ async function overSockets({ length, progress }: Circumstances): Promise<Row> {
 }
 
 export const fuzz: Scenario = {
-  name: 'mutated frames',
+  name: 'mutated-frames',
   async run(circumstances) {
     return [...(await direct(circumstances)), await overSockets(circumstances)]
   }

@@ -173,7 +173,7 @@ async function ask(
 }
 
 export const halfOpen: Scenario = {
-  name: 'half-open peers',
+  name: 'half-open-peers',
   async run(circumstances) {
     const attacks = [['ours', 'rsocket'] as const, ['ours', 'nest'] as const, ['nest', 'nest'] as const]
     // The short form mostly waits for limits: all at the same time.

@@ -1,4 +1,4 @@
-/** The scenarios of hostile peers, in the order of their table. */
+/** The scenarios of hostile peers and bad networks, in the order of the table. */
 import type { Scenario } from '../scenario.ts'
 import { churn } from './churn.ts'
 import { clock } from './clock.ts'
@@ -8,4 +8,4 @@ import { halfOpen } from './half-open.ts'
 import { links } from './links.ts'
 import { oversized } from './oversized.ts'
 
-export const SCENARIOS: readonly Scenario[] = [cuts, halfOpen, oversized, fuzz, churn, clock, links]
+export const hostilePeers: readonly Scenario[] = [cuts, halfOpen, oversized, fuzz, churn, clock, links]

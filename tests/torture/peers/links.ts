@@ -90,7 +90,7 @@ async function namespace({ length, progress }: Circumstances): Promise<readonly 
 }
 
 export const links: Scenario = {
-  name: 'bad links',
+  name: 'bad-links',
   async run(circumstances) {
     return [...(await slow(circumstances)), await parted(circumstances), ...(await namespace(circumstances))]
   }

@@ -159,7 +159,7 @@ async function attack(
 }
 
 export const oversized: Scenario = {
-  name: 'oversized frames',
+  name: 'oversized-frames',
   async run(circumstances) {
     const attacks = [['ours', 'rsocket'] as const, ['ours', 'nest'] as const, ['nest', 'nest'] as const]
     // The short form mostly waits for limits: all at the same time.
