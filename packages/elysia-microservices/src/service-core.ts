@@ -69,7 +69,8 @@ export class ServiceCore {
    */
   addControllers(controllers: Controllers): void {
     this.#controllers.add(controllers)
-    for (const { kind, patterns, handler } of controllers.handlers) {
+    for (const { kind, patterns: given, handler } of controllers.handlers) {
+      const patterns = patternList(given)
       const own = { handler, hasParams: hasParams(patterns) }
       const plan = () => ({ ...own, hooks: this.#hooks, schema: this.#guardSchema() })
       this.#register({ kind, patterns, plan })
