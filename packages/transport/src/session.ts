@@ -33,6 +33,8 @@ const WRITE_SIZE = 8 * 1024
 const STREAM_SIZE = 64 * 1024
 /** Unsent bytes above which no new work is started for the peer. */
 const HIGH_WATER = 256 * 1024
+/** Characters or bytes of an incomplete message that are progress: a peer that sends one now and then makes none. */
+const PROGRESS = 1024
 /** Milliseconds a peer has to close, once it was told to or got our FIN. */
 const CLOSE_TIMEOUT = 2_000
 
@@ -62,6 +64,8 @@ export class Session implements SocketListener, Output, Connection {
   #unsentAsked = 0
   #watch: ReturnType<typeof setTimeout> | undefined
   #progressAt = 0
+  /** What has come since. */
+  #arrived = 0
   #unsentSeen = 0
 
   constructor(socket: Socket, options: SessionOptions, protocol?: ProtocolConnection) {
@@ -171,7 +175,7 @@ export class Session implements SocketListener, Output, Connection {
     } catch (error) {
       this.#fail(error as Error, 'end')
     }
-    this.#endTurn()
+    this.#endTurn(chunk.length)
   }
 
   drain(): void {
@@ -190,7 +194,7 @@ export class Session implements SocketListener, Output, Connection {
     } catch (error) {
       this.#fail(error as Error, 'end')
     }
-    this.#endTurn()
+    this.#endTurn(PROGRESS)
   }
 
   close(error?: Error): void {
@@ -284,11 +288,11 @@ export class Session implements SocketListener, Output, Connection {
   // ── turns ────────────────────────────────────────────────────────────────────────────────────────────
 
   /** What was read is handled: everything it made the protocol send leaves in one write. */
-  #endTurn(): void {
+  #endTurn(arrived: number): void {
     this.#reading = false
     this.#active = true
     this.flush()
-    this.#watchIncomplete()
+    this.#watchIncomplete(arrived)
   }
 
   #askFlush(): void {
@@ -341,11 +345,20 @@ export class Session implements SocketListener, Output, Connection {
     return protocol === undefined || (protocol.inFlight === 0 && !protocol.incomplete)
   }
 
-  #watchIncomplete(): void {
+  #watchIncomplete(arrived: number): void {
     const timeout = this.#options.incompleteMessageTimeout
-    if (timeout === 0 || this.#ending || !this.#protocol?.incomplete) return
-    this.#progressAt = performance.now()
-    this.#unsentSeen = this.#socket.unsent
+    if (timeout === 0 || this.#ending) return
+    if (!this.#protocol?.incomplete) {
+      this.#arrived = 0
+      return
+    }
+    const begins = this.#arrived === 0
+    this.#arrived += arrived
+    if (begins || this.#arrived >= PROGRESS) {
+      this.#progressAt = performance.now()
+      this.#unsentSeen = this.#socket.unsent
+      this.#arrived = 1
+    }
     // The timer is not moved at every chunk: when it fires it looks how long ago the last one came.
     this.#watch ??= setTimeout(checkProgress, timeout, this).unref()
   }
@@ -364,7 +377,7 @@ export class Session implements SocketListener, Output, Connection {
       this.#watch = setTimeout(checkProgress, left, this).unref()
       return
     }
-    const waiting = `${this.#protocol.buffered} characters of a message arrived, and then nothing`
+    const waiting = `${this.#protocol.buffered} characters of a message arrived, and then (nearly) nothing`
     this.#fail(new ProtocolError(`${waiting} for incompleteMessageTimeout (${timeout} ms)`), 'destroy')
   }
 }

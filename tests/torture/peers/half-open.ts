@@ -65,8 +65,7 @@ function kinds(protocol: Protocol, interval: number): Kind[] {
     },
     {
       name: 'drips',
-      // On Nest's wire each byte is progress; one such peer costs a connection and its few bytes.
-      endedBy: protocol === 'nest' ? undefined : 'handshakeTimeout',
+      endedBy: protocol === 'nest' ? 'incompleteMessageTimeout' : 'handshakeTimeout',
       act: (peer, round) => round === 0 && peer.drip(dripped, interval)
     },
     {

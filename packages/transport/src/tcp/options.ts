@@ -31,8 +31,8 @@ export interface TcpOptions extends SecurityOptions {
   /** Bytes that may be written and wait to be sent; 0 for no limit. Default: 134,217,728, as in Nest. */
   readonly maxSendBufferSize?: number | undefined
   /**
-   * Milliseconds without progress after which a message that has begun to arrive ends the connection; 0 for
-   * no limit. Default: 30,000, as in Nest.
+   * Milliseconds after which a message that has begun to arrive and makes no progress ends the connection; 0 for
+   * no limit. Less than 1 KB is no progress: in Nest each byte is. Default: 30,000, as in Nest.
    */
   readonly incompleteMessageTimeout?: number | undefined
   /** RSocket: bytes of one message that comes in fragments. Default: 67,108,864. */

@@ -308,6 +308,22 @@ for (const [socketsName, sockets] of SOCKETS) {
       await stopped
     })
 
+    for (const [protocol, beginning] of [
+      ['nest', '1000000#"'],
+      ['rsocket', Buffer.concat([setup(), Buffer.from([0x01, 0, 0])])]
+    ] as const) {
+      it(`incompleteMessageTimeout ends a connection whose peer sends a byte now and then, ${protocol}`, async () => {
+        await start({ incompleteMessageTimeout: 60 })
+        const peer = net.connect(server.address!.port, '127.0.0.1').on('error', () => {})
+        cleanups.push(async () => void peer.destroy())
+        peer.resume().write(beginning)
+        const drip = setInterval(() => peer.write('x'), 5)
+        await once(peer, 'close')
+        clearInterval(drip)
+        assert.match(logger.lines.join(), /for incompleteMessageTimeout \(60 ms\)/)
+      })
+    }
+
     it('maxHeaderSize refuses a request with more metadata, and the connection goes on', async () => {
       for (const codec of ['json', 'msgpack-records']) {
         await start({ maxHeaderSize: 200 })
