@@ -59,7 +59,9 @@ async function flood(protocol: 'rsocket' | 'nest', { length, progress }: Circums
     const broken = ledger.untruths(runs)
     const peakRssMb = service.peakMb
     const rssLimitMb = idle === undefined ? undefined : idle + allowed()
-    if (peakRssMb !== undefined && rssLimitMb !== undefined && peakRssMb > rssLimitMb)
+    // When garbage is collected is chance, more so on a busy machine: the short form looks for leaks only.
+    const slack = length === 'long' ? 1 : 2
+    if (peakRssMb !== undefined && rssLimitMb !== undefined && peakRssMb > rssLimitMb * slack)
       broken.push(`The server had ${peakRssMb.toFixed(0)} MB; its limits allow ${rssLimitMb.toFixed(0)} MB`)
     return {
       scenario: `flood of requests of 1 MB${protocol === 'nest' ? " on Nest's wire" : ''}: memory`,

@@ -31,16 +31,16 @@ function simulate() {
 }
 
 describe('a turn', () => {
-  it('takes a burst whole, however long it is', () => {
+  it('takes a burst whole, up to 50 ms of work', () => {
     const { turn } = simulate()
-    turn(1, 1, 1_000)
-    assert.equal(turn(90, 1, 1_000), 90)
-    assert.equal(turn(90, 1, 1_000), 90)
+    assert.equal(turn(45, 1, 1_000), 45)
+    assert.equal(turn(45, 1, 1_000), 45)
+    assert.equal(turn(90, 1, 1_000), 50)
   })
 
-  it('takes requests for 5 ms once the process was busy for a tenth of a second', () => {
+  it('takes requests for 5 ms when there was no idle time before', () => {
     const { turn, ended } = simulate()
-    assert.equal(turn(1_000, 0.5, 1_000), 200)
+    assert.equal(turn(1_000, 0.5, 1_000), 100)
     for (let n = 0; n < 100; n++) assert.equal(turn(100, 0.5, 0.1), 10)
     assert.equal(ended(), 101)
   })

@@ -1,17 +1,17 @@
 /**
  * How long a process that is never idle may take requests in one turn of its event loop. Handlers that compute
  * answer in the turn they are called and are never in flight: what is too much for them waits unseen, in the
- * buffers of sockets, for ever longer. So where there was hardly any idle time in the last tenth of a second, a turn
- * takes requests for some milliseconds only, and what has come beside them need not wait to be refused. The two
- * figures are those of CoDel (RFC 8289): 5 ms are a good queue, and 100 ms tell a bad one from a burst.
+ * buffers of sockets, for ever longer. So a process has a credit of work: idle time fills it, turns use it up. While
+ * there is credit a turn takes everything, which is for bursts; without it, a turn takes requests for some
+ * milliseconds only, and what has come beside them need not wait to be refused.
  */
 
-/** Milliseconds for which a turn takes requests while the process is busy. */
+/** Milliseconds for which a turn takes requests without credit; a good queue, says CoDel (RFC 8289). */
 const TURN = 5
-/** Milliseconds over which idle time is counted. */
-const WINDOW = 100
-/** Share of the window below which a process is busy. */
-const IDLE_SHARE = 0.05
+/** Milliseconds of work without idle time that are a burst and no overload. */
+const MOST_CREDIT = 50
+/** Credit for a millisecond of idle time: a process that is idle for a tenth of its time does not run out of it. */
+const CREDIT_PER_IDLE = 9
 
 /** Watches turns. Pure: clock and event loop are given. */
 export class TurnLimit {
@@ -21,9 +21,7 @@ export class TurnLimit {
   /** When the turn took its first request; `undefined` between two turns. */
   #startedAt: number | undefined
   #endedAt: number
-  #windowStart: number
-  #idle = 0
-  #busy = false
+  #credit = MOST_CREDIT
 
   /**
    * @param now milliseconds, of a clock that never goes back
@@ -35,7 +33,6 @@ export class TurnLimit {
     this.#afterTurn = afterTurn
     this.#ended = ended
     this.#endedAt = now()
-    this.#windowStart = this.#endedAt
   }
 
   /** Whether this turn takes no more requests. The first of a turn is always taken. */
@@ -45,29 +42,19 @@ export class TurnLimit {
       this.#begin(now)
       return false
     }
-    if (now - this.#startedAt < TURN) return false
-    this.#observe(now)
-    return this.#busy
+    return now - this.#startedAt >= Math.max(TURN, this.#credit)
   }
 
   #begin(now: number): void {
     this.#startedAt = now
-    this.#idle += now - this.#endedAt
-    this.#observe(now)
-    this.#afterTurn(this.#end)
+    this.#credit = Math.min(MOST_CREDIT, this.#credit + (now - this.#endedAt) * CREDIT_PER_IDLE)
+    this.#afterTurn(() => this.#end(now))
   }
 
-  readonly #end = (): void => {
+  #end(startedAt: number): void {
     this.#endedAt = this.#now()
     this.#startedAt = undefined
+    this.#credit = Math.max(0, this.#credit - (this.#endedAt - startedAt))
     this.#ended()
-  }
-
-  #observe(now: number): void {
-    const length = now - this.#windowStart
-    if (length < WINDOW) return
-    this.#busy = this.#idle < length * IDLE_SHARE
-    this.#windowStart = now
-    this.#idle = 0
   }
 }
