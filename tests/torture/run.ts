@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { killServers } from '../support/server-process.ts'
-import { readOptions, USAGE, UsageError } from './report/options.ts'
+import { type RunOptions, readOptions, USAGE, UsageError } from './report/options.ts'
 import { describeMachine, describeRuntime, page, type TortureRun } from './report/page.ts'
 import { Progress } from './report/progress.ts'
 import { textTable, verdict } from './report/table.ts'
@@ -39,6 +39,13 @@ async function main(given: readonly string[]): Promise<number> {
   }
   const progress = new Progress()
   const rows: Row[] = []
+  const run: TortureRun = {
+    command: ['npm run torture', ...(given.length === 0 ? [] : ['--', ...given])].join(' '),
+    date: new Date().toISOString(),
+    machine: describeMachine(),
+    versions: describeRuntime(),
+    rows
+  }
   for (const scenario of scenarios.filter(({ name }) => only?.includes(name) ?? true)) {
     progress.begin(scenario.name)
     const startedAt = performance.now()
@@ -48,23 +55,20 @@ async function main(given: readonly string[]): Promise<number> {
     const seconds = Math.round((performance.now() - startedAt) / 1000)
     progress.end(`${failures === 0 ? 'passed' : `${failures} promises broken`} in ${seconds} s`)
     rows.push(...got)
-  }
-  const run: TortureRun = {
-    command: ['npm run torture', ...(given.length === 0 ? [] : ['--', ...given])].join(' '),
-    date: new Date().toISOString(),
-    machine: describeMachine(),
-    versions: describeRuntime(),
-    rows
+    // A run of half an hour that is interrupted leaves what it has seen.
+    save(run, options)
   }
   console.log(textTable(rows))
-  // From where the person has called it, which npm tells.
-  const from = process.env['INIT_CWD'] ?? '.'
-  if (options.json !== undefined)
-    writeFileSync(resolve(from, options.json), `${JSON.stringify(run, null, 2)}\n`)
-  if (options.markdown !== undefined) writeFileSync(resolve(from, options.markdown), page(run))
   const broken = verdict(rows)
   for (const sentence of broken) console.error(`BROKEN ${sentence}`)
   return broken.length === 0 ? 0 : 1
+}
+
+function save(run: TortureRun, { json, markdown }: Pick<RunOptions, 'json' | 'markdown'>): void {
+  // From where the person has called it, which npm tells.
+  const from = process.env['INIT_CWD'] ?? '.'
+  if (json !== undefined) writeFileSync(resolve(from, json), `${JSON.stringify(run, null, 2)}\n`)
+  if (markdown !== undefined) writeFileSync(resolve(from, markdown), page(run))
 }
 
 /** A scenario that did not come to its end proves nothing. */
