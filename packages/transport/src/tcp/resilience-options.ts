@@ -10,7 +10,7 @@ import { atLeast, defined } from './check-option.ts'
 export interface ReconnectOptions {
   /** Milliseconds that the first pause lasts at most. Default: 100. */
   readonly minDelay?: number | undefined
-  /** Milliseconds that no pause exceeds. Default: 10,000. */
+  /** Milliseconds that no pause exceeds: a server that is back is used again within them. Default: 1,000. */
   readonly maxDelay?: number | undefined
 }
 
@@ -103,7 +103,7 @@ export interface CheckedRetry extends BackoffOptions {
 
 const RESOLVE_INTERVAL = 30_000
 const MAX_CONNECTIONS = 1_024
-const RECONNECT: BackoffOptions = { minDelay: 100, maxDelay: 10_000 }
+const RECONNECT: BackoffOptions = { minDelay: 100, maxDelay: 1_000 }
 const RETRY = { attempts: 3, minDelay: 50, maxDelay: 1_000 }
 const BUDGET: RetryBudgetOptions = { ratio: 0.2, perSecond: 10 }
 const EJECT: HealthOptions = { failures: 5, ratio: 0.5, window: 10_000, minDelay: 1_000, maxDelay: 30_000 }
