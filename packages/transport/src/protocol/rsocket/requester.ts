@@ -1,6 +1,7 @@
 /**
  * The asking side of an RSocket connection: calls in, request frames out; PAYLOAD and ERROR frames in,
- * answers out. Calls that have no lease wait here.
+ * answers out. Calls that have no lease wait here. Hot path of every client, and one story: how a call begins, is
+ * answered and ends, which it must exactly once whoever ends it.
  */
 import type { CallOptions, CallReceiver, StreamCall, StreamOptions } from '../../call.ts'
 import type { Codec } from '../../codec/codec.ts'
