@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { load } from '../support/load.ts'
 import { ServerProcess } from '../support/server-process.ts'
 
 const replica = { program: 'faults/replica', arguments: (port: number) => [String(port)] }
@@ -36,28 +37,8 @@ function connections(of: UntypedClient, count: number): Promise<void> {
   })
 }
 
-/** Calls one after the other until it is told to stop; gives what went wrong. */
-function load(of: UntypedClient, options = {}) {
-  let running = true
-  let answered = 0
-  const failures: unknown[] = []
-  const callers = Array.from({ length: 10 }, async (_, caller) => {
-    for (let n = 0; running; n++) {
-      const data = `${caller}-${n}`
-      await of.request('echo', data, options).then(
-        (value) => (value === data ? answered++ : failures.push(value)),
-        (error: unknown) => failures.push(error)
-      )
-      // Leaves the processors to the servers that start.
-      await new Promise((resolve) => setTimeout(resolve, 1))
-    }
-  })
-  return async () => {
-    running = false
-    await Promise.all(callers)
-    return { answered, failures }
-  }
-}
+/** Ten callers of one client. */
+const callers = (client: UntypedClient) => new Array<UntypedClient>(10).fill(client)
 
 describe('clients of servers in processes of their own', () => {
   afterEach(async () => {
@@ -70,7 +51,7 @@ describe('clients of servers in processes of their own', () => {
     const all = connections(caller, 3)
     await caller.connect()
     await all
-    const stop = load(caller)
+    const stop = load(callers(caller))
     for (const server of servers) {
       const back = connections(caller, 1)
       await server.stop('SIGTERM')
@@ -88,7 +69,7 @@ describe('clients of servers in processes of their own', () => {
     const all = connections(caller, 3)
     await caller.connect()
     await all
-    const stop = load(caller, { idempotent: true })
+    const stop = load(callers(caller), { idempotent: true })
     const back = connections(caller, 1)
     await servers[0]!.stop('SIGKILL')
     await servers[0]!.start()

@@ -6,6 +6,7 @@ import net from 'node:net'
 import { afterEach, describe, it } from 'node:test'
 import { ConnectionError } from 'elysia-microservices'
 import type { UntypedClient } from 'elysia-microservices/client'
+import { load } from '../support/load.ts'
 import { testsFolder, underBun } from '../workspace.ts'
 import type { ProgramOptions } from './program.ts'
 import { RunningProgram } from './running-program.ts'
@@ -17,29 +18,6 @@ function run(options: ProgramOptions = {}, ownGroup = false): RunningProgram {
   const program = new RunningProgram({ ...options, service: { workers: 2, ...options.service } }, ownGroup)
   programs.push(program)
   return program
-}
-
-/** Calls on each of some clients, one after the other, until it is told to stop; gives what went wrong. */
-function load(clients: Iterable<UntypedClient>, options: object) {
-  let running = true
-  let answered = 0
-  const failures: unknown[] = []
-  const callers = [...clients].map(async (client, caller) => {
-    for (let n = 0; running; n++) {
-      const data = `${caller}-${n}`
-      await client.request('echo', data, options).then(
-        (value) => (value === data ? answered++ : failures.push(value)),
-        (error: unknown) => failures.push(error)
-      )
-      // Leaves the processors to the processes that start.
-      await new Promise((resolve) => setTimeout(resolve, 1))
-    }
-  })
-  return async () => {
-    running = false
-    await Promise.all(callers)
-    return { answered, failures }
-  }
 }
 
 /** Something else on a port. */
@@ -227,7 +205,7 @@ describe('a service with workers', () => {
     const program = run()
     await program.port()
     const before = await program.workers()
-    const stop = load((await program.clientOfEachWorker()).values(), {})
+    const stop = load((await program.clientOfEachWorker()).values())
     program.kill('SIGHUP')
     await program.until(() => program.facts.some(({ done }) => done === 'SIGHUP'))
     const { answered, failures } = await stop()

@@ -9,19 +9,37 @@ export interface Flushable {
   flush(): void
 }
 
-let asked: Flushable[] = []
-/** The list of the last time, empty: it is used again. */
-let spare: Flushable[] = []
+/** Flushes all that have asked, together. */
+export class FlushQueue {
+  readonly #later: (task: () => void) => void
+  #asked: Flushable[] = []
+  /** The list of the last time, empty: it is used again. */
+  #spare: Flushable[] = []
 
-/** Flushes behind the microtasks that are waiting. Ask once for each flush. */
-export function flushSoon(connection: Flushable): void {
-  if (asked.push(connection) === 1) queueMicrotask(flushAsked)
+  /** @param later calls its task behind the microtasks that are waiting */
+  constructor(later: (task: () => void) => void) {
+    this.#later = later
+  }
+
+  /** Ask once for each flush. */
+  add(connection: Flushable): void {
+    if (this.#asked.push(connection) === 1) this.#later(this.#flush)
+  }
+
+  readonly #flush = (): void => {
+    const connections = this.#asked
+    this.#asked = this.#spare
+    let next = 0
+    try {
+      while (next < connections.length) (connections[next++] as Flushable).flush()
+    } finally {
+      // One that throws, as its logger may, must not keep the others from writing.
+      while (next < connections.length) this.add(connections[next++] as Flushable)
+      connections.length = 0
+      this.#spare = connections
+    }
+  }
 }
 
-function flushAsked(): void {
-  const connections = asked
-  asked = spare
-  for (let index = 0; index < connections.length; index++) (connections[index] as Flushable).flush()
-  connections.length = 0
-  spare = connections
-}
+/** That of all connections of the process. */
+export const flushQueue = new FlushQueue(queueMicrotask)

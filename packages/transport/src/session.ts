@@ -5,7 +5,7 @@
 import type { ByteWriter } from './bytes/byte-writer.ts'
 import type { Connection } from './dispatch.ts'
 import { PayloadTooLargeError, ProtocolError } from './errors.ts'
-import { flushSoon } from './flush-queue.ts'
+import { flushQueue } from './flush-queue.ts'
 import type { Logger } from './logger.ts'
 import { PROGRESS, ProgressWatch, type Watched } from './progress-watch.ts'
 import type { Output, ProtocolConnection } from './protocol/connection.ts'
@@ -294,7 +294,7 @@ export class Session implements SocketListener, Output, Connection, Watched {
   #askFlush(): void {
     if (this.#flushAsked) return
     this.#flushAsked = true
-    flushSoon(this)
+    flushQueue.add(this)
   }
 
   #resumeStreams(): void {

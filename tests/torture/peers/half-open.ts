@@ -1,5 +1,6 @@
 /** A thousand peers that connect and are silent, stop half-way, send a byte now and then, or never read. */
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
+import { onEachServer } from './attacks.ts'
 import { call, nestRequest, setup, Type } from './frames.ts'
 import { type ServerProcess, withServer } from './process.ts'
 import { RawPeer } from './raw-peer.ts'
@@ -173,13 +174,5 @@ async function ask(
 
 export const halfOpen: Scenario = {
   name: 'half-open-peers',
-  async run(circumstances) {
-    const attacks = [['ours', 'rsocket'] as const, ['ours', 'nest'] as const, ['nest', 'nest'] as const]
-    // The short form mostly waits for limits: all at the same time.
-    if (circumstances.length === 'short')
-      return Promise.all(attacks.map(([server, protocol]) => attack(server, protocol, circumstances)))
-    const rows: Row[] = []
-    for (const [server, protocol] of attacks) rows.push(await attack(server, protocol, circumstances))
-    return rows
-  }
+  run: (circumstances) => onEachServer(attack, circumstances)
 }

@@ -1,5 +1,6 @@
 /** Frames and headers larger than the limits, announced and real. */
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
+import { onEachServer } from './attacks.ts'
 import { call, Flag, frame, headers, nestRequest, route, setup, Type, uint } from './frames.ts'
 import { withServer } from './process.ts'
 import { RawPeer } from './raw-peer.ts'
@@ -160,13 +161,5 @@ async function attack(
 
 export const oversized: Scenario = {
   name: 'oversized-frames',
-  async run(circumstances) {
-    const attacks = [['ours', 'rsocket'] as const, ['ours', 'nest'] as const, ['nest', 'nest'] as const]
-    // The short form mostly waits for limits: all at the same time.
-    if (circumstances.length === 'short')
-      return Promise.all(attacks.map(([server, protocol]) => attack(server, protocol, circumstances)))
-    const rows: Row[] = []
-    for (const [server, protocol] of attacks) rows.push(await attack(server, protocol, circumstances))
-    return rows
-  }
+  run: (circumstances) => onEachServer(attack, circumstances)
 }
