@@ -202,6 +202,64 @@ describe('codecs', () => {
     assert.deepEqual(through({ at: new Date(0), empty: {} }), { at: '1970-01-01T00:00:00.000Z', empty: {} })
   })
 
+  describe('json writes and reads texts as JSON itself does', () => {
+    // Text with much in it that is escaped, or must not stand in JSON as it is.
+    const units = fc.constantFrom(
+      '"',
+      '\\',
+      '\n',
+      '\0',
+      '\u001f',
+      '\u007f',
+      '\ud83d',
+      '\ude00',
+      '\u2028',
+      'é',
+      '€',
+      'a'
+    )
+    const texts = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 300 }),
+      fc.array(units, { maxLength: 300 }).map((list) => list.join(''))
+    )
+
+    it('byte for byte', () => {
+      fc.assert(
+        fc.property(texts, (text) => {
+          const out = new ByteWriter()
+          open('json').encode(text, out)
+          assert.equal(Buffer.from(out.written).toString(), JSON.stringify(text))
+        })
+      )
+    })
+
+    it('whatever stands between quotes, or before and behind them', () => {
+      const inside = fc.oneof(
+        texts,
+        texts.map((text) => JSON.stringify(text).slice(1, -1))
+      )
+      const around = fc.constantFrom('', '', '', ' ', '"', '\n')
+      fc.assert(
+        fc.property(around, inside, around, (before, text, behind) => {
+          const bytes = Buffer.from(`before${before}"${text}"${behind}after`)
+          const json = bytes.toString('utf8', 'before'.length, bytes.length - 'after'.length)
+          let expected: unknown
+          try {
+            expected = JSON.parse(json)
+          } catch {
+            return assert.throws(() => decode(open('json'), bytes), ProtocolError)
+          }
+          assert.equal(decode(open('json'), bytes), expected)
+        }),
+        { numRuns: 1_000 }
+      )
+    })
+
+    it('one quote is none', () => {
+      assert.throws(() => decode(open('json'), Buffer.from('before"after')), ProtocolError)
+    })
+  })
+
   for (const name of structured) {
     it(`${name} says where a cycle is`, () => {
       const value: Record<string, unknown> = { deep: { list: [1] } }
