@@ -40,29 +40,30 @@ const CLOSE_TIMEOUT = 2_000
 
 /** Joins a socket and a protocol. */
 export class Session implements SocketListener, Output, Connection, Watched {
+  // First what every message touches: with many connections it comes from memory each time, in lines of 64 bytes.
   readonly #socket: Socket
   readonly #options: SessionOptions
   #protocol: ProtocolConnection | undefined
-  #outbox = ''
   #bytes: ByteWriter | undefined
+  #outbox = ''
   #reading = false
   #flushAsked = false
   #lone = false
   #blocked = false
   #ending = false
   #drained: (() => void) | undefined
+  #streamed = 0
+  /** Something has come or gone since `takeActivity` asked. */
+  #active = true
+  #watch: ProgressWatch | undefined
   /** The peer was told that this side stops, and closes by itself. */
   #peerCloses = false
   #leaving: ReturnType<typeof setTimeout> | undefined
   #closers: Set<() => void> | undefined
   /** Streams that wait until the peer reads. */
   #waiting: (() => void)[] | undefined
-  #streamed = 0
-  /** Something has come or gone since `takeActivity` asked. */
-  #active = true
-  /** What was unsent when it asked. */
+  /** What was unsent when `takeActivity` asked. */
   #unsentAsked = 0
-  #watch: ProgressWatch | undefined
 
   constructor(socket: Socket, options: SessionOptions, protocol?: ProtocolConnection) {
     this.#socket = socket

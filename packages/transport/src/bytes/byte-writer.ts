@@ -9,6 +9,9 @@ const KEPT_SIZE = 256 * 1024
 /** Buffers kept for the next turn, of whichever writer: an idle connection holds none. */
 const MAX_SPARE = 32
 
+/** Bytes that are copied one by one. */
+const SHORT = 24
+
 const spare: Buffer[] = []
 const NO_BUFFER: Buffer = Buffer.alloc(0)
 
@@ -107,9 +110,15 @@ export class ByteWriter {
   }
 
   bytes(bytes: Uint8Array): void {
-    this.#reserve(bytes.length)
-    this.#buffer.set(bytes, this.#length)
-    this.#length += bytes.length
+    const { length } = bytes
+    this.#reserve(length)
+    const buffer = this.#buffer
+    const at = this.#length
+    // The metadata of a route: a loop takes half the time of the call.
+    if (length <= SHORT)
+      for (let index = 0; index < length; index++) buffer[at + index] = bytes[index] as number
+    else buffer.set(bytes, at)
+    this.#length = at + length
   }
 
   /** The bytes of another buffer between two positions. */

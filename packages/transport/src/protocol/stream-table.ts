@@ -14,7 +14,8 @@ const INITIAL_SIZE = 64
 /** Numbers calls from 1, one after the other, and finds them. */
 export class StreamTable<Call extends TableEntry> {
   readonly #max: number
-  readonly #old = new Map<number, Call>()
+  /** Made for the first call that is still there when the numbers come round. */
+  #old: Map<number, Call> | undefined
   #slots: (Call | undefined)[] = new Array(INITIAL_SIZE).fill(undefined)
   #mask = INITIAL_SIZE - 1
   #last: number
@@ -48,7 +49,10 @@ export class StreamTable<Call extends TableEntry> {
     call.sequence = this.#last
     const slot = call.sequence & this.#mask
     const occupant = this.#slots[slot]
-    if (occupant !== undefined) this.#old.set(occupant.sequence, occupant)
+    if (occupant !== undefined) {
+      this.#old ??= new Map()
+      this.#old.set(occupant.sequence, occupant)
+    }
     this.#slots[slot] = call
     this.#size++
   }
@@ -57,14 +61,14 @@ export class StreamTable<Call extends TableEntry> {
   get(sequence: number): Call | undefined {
     const call = this.#slots[sequence & this.#mask]
     if (call !== undefined && call.sequence === sequence) return call
-    return this.#old.size === 0 ? undefined : this.#old.get(sequence)
+    return this.#old?.get(sequence)
   }
 
   /** Removes a call; false if it was not there. */
   delete(call: Call): boolean {
     const slot = call.sequence & this.#mask
     if (this.#slots[slot] === call) this.#slots[slot] = undefined
-    else if (this.#old.get(call.sequence) === call) this.#old.delete(call.sequence)
+    else if (this.#old?.get(call.sequence) === call) this.#old.delete(call.sequence)
     else return false
     this.#size--
     if (this.#size === 0 && this.#slots.length > INITIAL_SIZE * 64) this.#resize(INITIAL_SIZE)
@@ -79,7 +83,7 @@ export class StreamTable<Call extends TableEntry> {
   /** All calls, oldest first. */
   all(): Call[] {
     const calls = this.#slots.filter((call) => call !== undefined)
-    return [...this.#old.values(), ...calls].sort((a, b) => a.sequence - b.sequence)
+    return [...(this.#old?.values() ?? []), ...calls].sort((a, b) => a.sequence - b.sequence)
   }
 
   #resize(size: number): void {

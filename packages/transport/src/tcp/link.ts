@@ -117,7 +117,9 @@ export class Link {
     const { protocol } = this
     const closed: SessionOptions['closed'] = (_session, _protocol, error) => this.#lost(error)
     const first = socket.encrypted === true ? protocol : new FirstChunk(protocol, () => this.#refuse(session))
-    const session: Session = new Session(socket, { ...this.#options, protocol: () => first, closed }, first)
+    const { logger, incompleteMessageTimeout, maxSendBufferSize } = this.#options
+    const limits = { logger, incompleteMessageTimeout, maxSendBufferSize }
+    const session: Session = new Session(socket, { ...limits, protocol: () => first, closed }, first)
     if (first instanceof FirstChunk) first.output = session
     this.#session = session
     protocol.open(session)

@@ -13,7 +13,7 @@ import { isGoingAway, writeUnderstandsGoingAway } from './going-away.ts'
 import { HeldLease } from './lease.ts'
 import { MimeType } from './mime-type.ts'
 import type { RSocketClientOptions } from './options.ts'
-import { MetadataReader, MetadataWriter } from './request-metadata.ts'
+import { MetadataReader, metadataWriter } from './request-metadata.ts'
 import { RSocketRequester } from './requester.ts'
 import { RSocketResponder } from './responder.ts'
 import { ResumeState } from './resume.ts'
@@ -49,19 +49,16 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
     this.#lease = options.lease ? new HeldLease(() => options.timer.now()) : undefined
     this.requester = new RSocketRequester({
       role: 'client',
+      host: this,
       sender: this.sender,
       codec,
       codecs,
       logger,
-      metadata: new MetadataWriter(),
+      metadata: metadataWriter,
       lease: this.#lease,
       maxSendBufferSize,
       timeout,
       tellTimeout,
-      connected: () => this.output !== undefined && !this.detached,
-      settled: () => this.#settled(),
-      lone: () => this.output?.lone(),
-      unsent: () => this.output?.unsent ?? this.bytes.length,
       timer: options.timer,
       recover: options.recover
     })
@@ -79,7 +76,7 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
         limits: NO_LIMITS,
         refuse: () => undefined,
         ready: () => this.output?.ready(),
-        settled: () => this.#settled()
+        settled: () => this.settled()
       })
     }
     const { resume } = options
@@ -154,7 +151,7 @@ export class RSocketClientConnection extends FrameHandler implements ClientProto
     this.output.committed()
   }
 
-  #settled(): void {
+  override settled(): void {
     if (this.#leaving && this.inFlight === 0) this.leave()
     this.output?.settled()
   }

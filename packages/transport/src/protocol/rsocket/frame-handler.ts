@@ -15,7 +15,7 @@ import { errorCodeName, writeError, writeKeepalive } from './frames.ts'
 import type { RSocketOptions } from './options.ts'
 import { readPayload } from './payload.ts'
 import { type RawPayload, Reassembler } from './reassembly.ts'
-import type { RSocketRequester } from './requester.ts'
+import type { RequesterHost, RSocketRequester } from './requester.ts'
 import type { RequestFrame, RSocketResponder } from './responder.ts'
 import { hasPosition, type ResumeState } from './resume.ts'
 
@@ -23,7 +23,7 @@ import { hasPosition, type ResumeState } from './resume.ts'
 type FirstFragment = RequestFrame | { readonly type: typeof FrameType.PAYLOAD }
 
 /** Frames of one connection, for either role. */
-export abstract class FrameHandler implements ProtocolConnection {
+export abstract class FrameHandler implements ProtocolConnection, RequesterHost {
   readonly bytes = new ByteWriter()
   protected readonly options: RSocketOptions
   readonly sender: FrameSender
@@ -67,6 +67,20 @@ export abstract class FrameHandler implements ProtocolConnection {
   get streams(): number {
     return this.responder?.streams ?? 0
   }
+
+  get connected(): boolean {
+    return this.output !== undefined && !this.detached
+  }
+
+  get unsent(): number {
+    return this.output?.unsent ?? this.bytes.length
+  }
+
+  lone(): void {
+    this.output?.lone()
+  }
+
+  abstract settled(): void
 
   /** A socket is there: what stands in `bytes` may leave. */
   open(output: Output): void {

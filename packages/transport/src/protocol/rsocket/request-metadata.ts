@@ -147,7 +147,7 @@ function readHeaders(content: Buffer): Record<string, string> {
   return Object.fromEntries(texts)
 }
 
-/** Writes the metadata of one connection's requests. */
+/** Writes the metadata of requests. */
 export class MetadataWriter {
   readonly #remembered = new Map<string, Uint8Array>()
   /** The route that was asked for last, without headers and deadline, and its bytes: most often the next one too. */
@@ -204,6 +204,9 @@ export class MetadataWriter {
     return metadata
   }
 }
+
+/** That of all connections of the process: what stands for a route depends on nothing else. */
+export const metadataWriter = new MetadataWriter()
 
 /** Composite metadata that says of which MIME type the data beside it is. */
 export function dataMimeTypeMetadata(mimeType: string): Uint8Array {

@@ -28,9 +28,22 @@ import type { HeldLease } from './lease.ts'
 import type { RawPayload } from './reassembly.ts'
 import { dataMimeTypeOf, type MetadataWriter } from './request-metadata.ts'
 
+/** The connection of a requester, as it sees it. */
+export interface RequesterHost {
+  /** Whether what is sent reaches a socket. */
+  readonly connected: boolean
+  /** Bytes that wait to be sent now. */
+  readonly unsent: number
+  /** See `Output.lone`. */
+  lone(): void
+  /** No call waits any more. */
+  settled(): void
+}
+
 /** What a requester needs of its connection. */
 export interface RequesterInit {
   readonly role: 'client' | 'server'
+  readonly host: RequesterHost
   readonly sender: FrameSender
   /** The codec of the connection's data. */
   readonly codec: Codec
@@ -46,14 +59,6 @@ export interface RequesterInit {
   readonly timeout: number
   /** Whether the other side is told how long the caller waits, where the call does not say itself. */
   readonly tellTimeout: boolean
-  /** Whether what is sent reaches a socket. */
-  connected(): boolean
-  /** No call waits any more. */
-  settled(): void
-  /** Bytes that wait to be sent now. */
-  unsent(): number
-  /** See `Output.lone`. Default: calls that are alone wait for others all the same. */
-  lone?(): void
   readonly timer: Timer
   /** Is asked before a call fails. Default: every call fails that cannot go on. */
   readonly recover?: Recover | undefined
@@ -81,24 +86,51 @@ export function streamTable(role: 'client' | 'server', last = 0): StreamTable<Pe
   return new StreamTable(role === 'client' ? 2 ** 30 : 2 ** 30 - 1, last)
 }
 
-/** Asks over one connection. */
+/**
+ * Asks over one connection. What every call needs stands in fields of its own: of many connections with a call
+ * each, none is in the processor's cache when its turn comes, and each object on the way is a wait for memory.
+ */
 export class RSocketRequester implements Requester {
-  readonly #init: RequesterInit
+  readonly #host: RequesterHost
+  readonly #sender: FrameSender
+  readonly #codec: Codec
   readonly #calls: StreamTable<PendingCall>
-  /** Calls not sent yet: in order, with what they wait a lease for; a channel without its first value has none. */
-  readonly #waiting = new Map<PendingCall, Outgoing | undefined>()
-  /** Events that stand in the buffer of a connection that is not there yet. */
-  readonly #events = new Set<PendingCall>()
+  readonly #timer: Timer
+  readonly #metadata: MetadataWriter
+  readonly #lease: HeldLease | undefined
+  readonly #maxSendBufferSize: number
+  readonly #timeout: number
+  readonly #tellTimeout: boolean
+  /** What the double of a call's number is less by to be its stream id: ids of a client are odd. */
+  readonly #offset: 0 | 1
   #closed = false
+  /**
+   * Calls not sent yet: in order, with what they wait a lease for; a channel without its first value has none.
+   * Made for the first of them.
+   */
+  #waiting: Map<PendingCall, Outgoing | undefined> | undefined
+  /** Events that stand in the buffer of a connection that is not there yet. Made for the first of them. */
+  #events: Set<PendingCall> | undefined
+  readonly #init: RequesterInit
 
   constructor(init: RequesterInit) {
-    this.#init = init
+    this.#host = init.host
+    this.#sender = init.sender
+    this.#codec = init.codec
     this.#calls = init.calls ?? streamTable(init.role)
+    this.#timer = init.timer
+    this.#metadata = init.metadata
+    this.#lease = init.lease
+    this.#maxSendBufferSize = init.maxSendBufferSize
+    this.#timeout = init.timeout
+    this.#tellTimeout = init.tellTimeout
+    this.#offset = init.role === 'client' ? 1 : 0
+    this.#init = init
   }
 
   /** Calls that have no answer yet. */
   get inFlight(): number {
-    return this.#calls.size + this.#waiting.size
+    return this.#calls.size + (this.#waiting?.size ?? 0)
   }
 
   get started(): number {
@@ -140,12 +172,12 @@ export class RSocketRequester implements Requester {
 
   demand(call: PendingCall, n: number): void {
     // What is asked for before the request leaves is part of the request.
-    if (call.streamId !== 0 && !call.settled) this.#init.sender.requestN(call.streamId, n)
+    if (call.streamId !== 0 && !call.settled) this.#sender.requestN(call.streamId, n)
   }
 
   pushMetadata(metadata: Uint8Array): void {
     if (this.#closed) throw new ConnectionError('Connection closed', false)
-    this.#init.sender.metadataPush(metadata)
+    this.#sender.metadataPush(metadata)
   }
 
   /** A PAYLOAD for one of our streams. */
@@ -162,7 +194,7 @@ export class RSocketRequester implements Requester {
       } catch (error) {
         // What a codec with a memory has not understood, it will not understand later either.
         if (codec?.stateful) throw error
-        if ((flags & Flag.COMPLETE) === 0) this.#init.sender.cancel(streamId)
+        if ((flags & Flag.COMPLETE) === 0) this.#sender.cancel(streamId)
         return this.#fail(call, error as Error)
       }
       // `firstValueFrom` gives a stream up in the turn in which it gets its only value.
@@ -173,17 +205,17 @@ export class RSocketRequester implements Requester {
     if (satisfied || flags & Flag.COMPLETE) {
       const ended = (flags & Flag.COMPLETE) !== 0
       // A channel goes on at the other side until both directions have ended, or it is told.
-      if (call.input !== undefined && !(ended && call.input.stopped)) this.#init.sender.cancel(streamId)
+      if (call.input !== undefined && !(ended && call.input.stopped)) this.#sender.cancel(streamId)
       if (this.#finish(call) && !satisfied) call.complete()
       return
     }
     const demand = call.replenish()
-    if (demand > 0 && !call.settled) this.#init.sender.requestN(streamId, demand)
+    if (demand > 0 && !call.settled) this.#sender.requestN(streamId, demand)
   }
 
   /** A value that nobody waits for: a codec with a memory must see it all the same. */
   skip(payload: RawPayload): void {
-    const { codec } = this.#init
+    const codec = this.#codec
     if (!codec.stateful) return
     const mimeType = payload.metadataStart < 0 ? undefined : dataMimeTypeOf(payload)
     if (mimeType === undefined || mimeType === codec.mimeType)
@@ -195,7 +227,7 @@ export class RSocketRequester implements Requester {
     const call = this.#calls.get(sequenceOf(streamId))
     if (call === undefined) return
     // A server that was told of the deadline may be heard before a busy client has looked at its own clock.
-    const late = code === ErrorCode.CANCELED && this.#init.timer.now() >= call.deadline
+    const late = code === ErrorCode.CANCELED && this.#timer.now() >= call.deadline
     this.#fail(call, late ? new TimeoutError(call.name, call.timeout) : fromWireError(code, data, call.name))
   }
 
@@ -211,15 +243,15 @@ export class RSocketRequester implements Requester {
 
   /** The connection is there: events that have waited for it are on their way. */
   connected(): void {
-    for (const call of [...this.#events]) if (this.#finish(call)) call.complete()
+    for (const call of [...(this.#events ?? [])]) if (this.#finish(call)) call.complete()
   }
 
   /** A lease has come: sends what has waited for one. */
   leased(): void {
-    for (const [call, outgoing] of this.#waiting) {
+    for (const [call, outgoing] of this.#waiting ?? []) {
       if (outgoing === undefined) continue
-      if (this.#init.lease?.use() === false) return
-      this.#waiting.delete(call)
+      if (this.#lease?.use() === false) return
+      this.#waiting?.delete(call)
       this.#trySend(call, outgoing)
     }
   }
@@ -227,11 +259,11 @@ export class RSocketRequester implements Requester {
   /** Gives up the calls whose time has passed. */
   expire(now: number): void {
     let next = Number.POSITIVE_INFINITY
-    for (const call of [...this.#calls.all(), ...this.#waiting.keys()]) {
+    for (const call of [...this.#calls.all(), ...(this.#waiting?.keys() ?? [])]) {
       if (call.deadline > now) next = Math.min(next, call.deadline)
       else this.#cancel(call, new TimeoutError(call.name, call.timeout))
     }
-    if (next !== Number.POSITIVE_INFINITY) this.#init.timer.wakeAt(next)
+    if (next !== Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
   }
 
   /** The connection is gone for good. @param sent whether frames may have reached the other side */
@@ -239,7 +271,7 @@ export class RSocketRequester implements Requester {
     this.#closed = true
     const text = `${sent ? 'Connection closed' : 'Connection failed'}${reason === undefined ? '' : `: ${reason.message}`}`
     for (const call of this.#calls.all()) this.#fail(call, new ConnectionError(text, sent, reason))
-    for (const call of [...this.#waiting.keys(), ...this.#events])
+    for (const call of [...(this.#waiting?.keys() ?? []), ...(this.#events ?? [])])
       this.#fail(call, new ConnectionError(text, false, reason))
   }
 
@@ -247,9 +279,9 @@ export class RSocketRequester implements Requester {
     const { data, initialDemand: initialN } = call
     try {
       this.#prepare(call)
-      const metadata = this.#metadata(call)
-      const { lease } = this.#init
-      if (lease === undefined || (this.#waiting.size === 0 && lease.use())) {
+      const metadata = this.#metadataOf(call)
+      const lease = this.#lease
+      if (lease === undefined || (!this.#waiting?.size && lease.use())) {
         this.#send(call, type, 0, initialN, metadata, data)
       } else this.#wait(call, { type, flags: 0, initialN, metadata, data })
     } catch (error) {
@@ -261,14 +293,15 @@ export class RSocketRequester implements Requester {
     const { sender, codec, logger } = this.#init
     try {
       this.#prepare(call)
-      const metadata = this.#metadata(call)
+      const metadata = this.#metadataOf(call)
+      this.#waiting ??= new Map()
       this.#waiting.set(call, undefined)
       call.input = new ChannelFeed({
         open: (data, complete) => {
           const flags = complete ? Flag.COMPLETE : 0
           const outgoing = { type: FrameType.REQUEST_CHANNEL, flags, initialN, metadata, data }
-          if (this.#init.lease?.use() === false) return this.#wait(call, outgoing)
-          this.#waiting.delete(call)
+          if (this.#lease?.use() === false) return this.#wait(call, outgoing)
+          this.#waiting?.delete(call)
           this.#trySend(call, outgoing)
         },
         next: (value) =>
@@ -290,22 +323,22 @@ export class RSocketRequester implements Requester {
   #prepare(call: PendingCall): void {
     if (this.#closed) throw new ConnectionError('Connection closed', false)
     const { options } = call
-    const timeout = call.kind === 'event' ? 0 : (options?.timeout ?? this.#init.timeout)
+    const timeout = call.kind === 'event' ? 0 : (options?.timeout ?? this.#timeout)
     if (!(timeout >= 0)) throw new ValidationError('options.timeout', 'milliseconds, 0 for no limit', timeout)
     const signal = options?.signal
     if (signal?.aborted) throw new CanceledError(call.name, signal.reason)
-    call.limit(this.#init.timer, timeout)
+    call.limit(this.#timer, timeout)
     if (signal === undefined) return
     const abort = () => this.#cancel(call, new CanceledError(call.name, signal.reason))
     signal.addEventListener('abort', abort, { once: true })
     call.cleanUp = () => signal.removeEventListener('abort', abort)
   }
 
-  #metadata(call: PendingCall): Uint8Array {
+  #metadataOf(call: PendingCall): Uint8Array {
     const { pattern, options } = call
-    const told = call.kind !== 'event' && (options?.timeout !== undefined || this.#init.tellTimeout)
+    const told = call.kind !== 'event' && (options?.timeout !== undefined || this.#tellTimeout)
     const route = typeof pattern === 'string' ? pattern : routeOf(pattern)
-    return this.#init.metadata.write(route, options?.headers, told ? this.#left(call) : undefined)
+    return this.#metadata.write(route, options?.headers, told ? this.#left(call) : undefined)
   }
 
   /** Milliseconds the other side has for the call; `undefined` for no limit. */
@@ -313,10 +346,11 @@ export class RSocketRequester implements Requester {
     if (call.timeout === 0) return undefined
     // A call that comes to its first connection at once has all its time; the clock need not be asked.
     if (!call.delayed) return call.timeout
-    return Math.max(1, Math.ceil(call.deadline - this.#init.timer.now()))
+    return Math.max(1, Math.ceil(call.deadline - this.#timer.now()))
   }
 
   #wait(call: PendingCall, outgoing: Outgoing): void {
+    this.#waiting ??= new Map()
     if (this.#waiting.size >= MAX_WAITING)
       throw new RejectedError(`${MAX_WAITING} calls wait for a lease already`)
     this.#waiting.set(call, outgoing)
@@ -338,26 +372,19 @@ export class RSocketRequester implements Requester {
     metadata: Uint8Array,
     data: unknown
   ): void {
-    const { sender, codec, maxSendBufferSize, role, unsent } = this.#init
-    if (unsent() > maxSendBufferSize) {
+    const host = this.#host
+    if (host.unsent > this.#maxSendBufferSize) {
       throw new RejectedError(
-        `More than maxSendBufferSize (${maxSendBufferSize} bytes) of calls wait to be sent`
+        `More than maxSendBufferSize (${this.#maxSendBufferSize} bytes) of calls wait to be sent`
       )
     }
     // Events are never in flight: each would take a write of its own.
-    if (this.#calls.size === 0 && type !== FrameType.REQUEST_FNF) this.#init.lone?.()
+    if (this.#calls.size === 0 && type !== FrameType.REQUEST_FNF) host.lone()
     this.#calls.add(call)
-    const streamId = role === 'client' ? call.sequence * 2 - 1 : call.sequence * 2
+    const streamId = call.sequence * 2 - this.#offset
     try {
-      sender.payload(
-        streamId,
-        type,
-        flags,
-        initialN < 0 ? -1 : initialN + call.extraDemand,
-        metadata,
-        codec,
-        data
-      )
+      const demand = initialN < 0 ? -1 : initialN + call.extraDemand
+      this.#sender.payload(streamId, type, flags, demand, metadata, this.#codec, data)
     } catch (error) {
       // Stream ids leave no gaps.
       this.#calls.takeBack(call)
@@ -369,15 +396,18 @@ export class RSocketRequester implements Requester {
     }
     // Nobody answers an event: it is done when it is with the connected socket.
     this.#calls.delete(call)
-    if (this.#init.connected()) {
+    if (host.connected) {
       if (this.#finish(call)) call.complete()
-    } else this.#events.add(call)
+    } else {
+      this.#events ??= new Set()
+      this.#events.add(call)
+    }
   }
 
   /** @throws {ProtocolError} it is of a type that there is no codec for */
   #codecOf(payload: RawPayload): Codec {
     const mimeType = payload.metadataStart < 0 ? undefined : dataMimeTypeOf(payload)
-    if (mimeType === undefined) return this.#init.codec
+    if (mimeType === undefined) return this.#codec
     const codec = this.#init.codecs.get(mimeType)
     if (codec === undefined) throw new ProtocolError(`There is no codec for data of type ${mimeType}`)
     return codec
@@ -386,7 +416,7 @@ export class RSocketRequester implements Requester {
   /** Gives a call up and tells the other side. */
   #cancel(call: PendingCall, error?: Error): void {
     if (!this.#finish(call)) return
-    if (call.streamId !== 0 && !call.over) this.#init.sender.cancel(call.streamId)
+    if (call.streamId !== 0 && !call.over) this.#sender.cancel(call.streamId)
     if (error !== undefined && this.#init.recover?.(call, error) !== true) call.fail(error)
   }
 
@@ -399,10 +429,10 @@ export class RSocketRequester implements Requester {
     if (call.settled) return false
     call.settled = true
     this.#calls.delete(call)
-    if (this.#waiting.size > 0) this.#waiting.delete(call)
-    if (this.#events.size > 0) this.#events.delete(call)
+    this.#waiting?.delete(call)
+    this.#events?.delete(call)
     call.release()
-    if (this.inFlight === 0) this.#init.settled()
+    if (this.inFlight === 0) this.#host.settled()
     return true
   }
 }

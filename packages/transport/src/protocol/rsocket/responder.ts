@@ -78,6 +78,8 @@ export class RSocketResponder implements ResponderContext {
   readonly sender: FrameSender
   readonly #host: ResponderHost
   readonly #maxHeaderSize: number
+  /** The codec of data that does not say its type. Kept here: it is needed for every request. */
+  readonly #ownCodec: Codec | undefined
   /** What takes more than a turn, by stream id; made for the first of them. */
   #streams = NO_STREAMS
   /** How many of them are more than one value. */
@@ -88,6 +90,7 @@ export class RSocketResponder implements ResponderContext {
     this.#host = host
     this.#maxHeaderSize = host.limits.maxHeaderSize
     this.sender = host.sender
+    this.#ownCodec = host.codecs.get(host.dataMimeType)
   }
 
   /** Requests and events that have not ended. */
@@ -110,10 +113,11 @@ export class RSocketResponder implements ResponderContext {
     if (metadataEnd - metadataStart > this.#maxHeaderSize && metadataStart >= 0)
       return this.#refuseHeaders(streamId, isEvent, payload)
     const metadata = this.#readMetadata(payload)
-    const codec = this.#codec(metadata.dataMimeType)
+    const { dataMimeType } = metadata
+    const codec = dataMimeType === undefined ? this.#ownCodec : this.#codec(dataMimeType)
     let data: unknown
     try {
-      if (codec === undefined) throw unknownMimeType(metadata.dataMimeType ?? this.#host.dataMimeType)
+      if (codec === undefined) throw unknownMimeType(dataMimeType ?? this.#host.dataMimeType)
       data = codec.decode(payload.buffer, payload.dataStart, payload.dataEnd)
     } catch (error) {
       // What a codec with a memory has not understood, it will not understand later either.
@@ -152,7 +156,7 @@ export class RSocketResponder implements ResponderContext {
     const reason = `The metadata of the request has ${size} bytes; maxHeaderSize allows ${this.#maxHeaderSize}`
     this.#host.limits.refused('headers', reason)
     // A codec with a memory is for all data of the connection, and must see it all.
-    const codec = this.#codec()
+    const codec = this.#ownCodec
     if (codec?.stateful) codec.decode(payload.buffer, payload.dataStart, payload.dataEnd)
     if (!isEvent) this.sender.error(streamId, ErrorCode.INVALID, reason)
     // It has used up the caller's lease all the same.
@@ -163,7 +167,7 @@ export class RSocketResponder implements ResponderContext {
   /** PAYLOAD of a channel's requester. */
   payload(streamId: number, flags: number, payload: RawPayload): void {
     const input = this.#streams.get(streamId)?.input
-    const codec = input?.codec ?? this.#codec()
+    const codec = input?.codec ?? this.#ownCodec
     // A codec with a memory must see every value, even one nobody reads.
     if (flags & Flag.NEXT && codec !== undefined && (input !== undefined || codec.stateful)) {
       let value: unknown
@@ -371,7 +375,7 @@ export class RSocketResponder implements ResponderContext {
   }
 
   /** The codec for a MIME type. One with a memory is for all data of a connection, or for none. */
-  #codec(mimeType = this.#host.dataMimeType): Codec | undefined {
+  #codec(mimeType: string): Codec | undefined {
     const codec = this.#host.codecs.get(mimeType)
     return codec?.stateful && mimeType !== this.#host.dataMimeType ? undefined : codec
   }

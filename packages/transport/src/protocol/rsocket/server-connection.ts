@@ -20,7 +20,7 @@ import { goingAwayMetadata, understandsGoingAway } from './going-away.ts'
 import { GrantedLeases, type LeaseHost } from './granted-leases.ts'
 import { HeldLease } from './lease.ts'
 import type { Authenticate, RSocketServerOptions } from './options.ts'
-import { type MetadataReader, MetadataWriter } from './request-metadata.ts'
+import { type MetadataReader, metadataWriter } from './request-metadata.ts'
 import { RSocketRequester } from './requester.ts'
 import { type ResponderHost, RSocketResponder } from './responder.ts'
 import type { Resumable } from './resumable-connections.ts'
@@ -92,7 +92,7 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
     return this.#state === 'open' && !this.ended
   }
 
-  settled(): void {
+  override settled(): void {
     this.#leases?.grant()
     this.#closeWhenDrained()
     this.output?.settled()
@@ -306,21 +306,16 @@ export class RSocketServerConnection extends FrameHandler implements Resumable, 
     const { logger, maxSendBufferSize, timer } = this.#options
     this.requester ??= new RSocketRequester({
       role: 'server',
+      host: this,
       sender: this.sender,
       codec: this.codecs.get(this.dataMimeType) as Codec,
       codecs: this.codecs,
       logger,
-      metadata: new MetadataWriter(),
+      metadata: metadataWriter,
       lease: this.#heldLease,
       maxSendBufferSize,
       timeout: SERVER_CALL_TIMEOUT,
       tellTimeout: false,
-      connected: () => this.output !== undefined && !this.detached,
-      settled: () => {
-        this.#closeWhenDrained()
-        this.output?.settled()
-      },
-      unsent: () => this.output?.unsent ?? 0,
       timer
     })
     return this.requester

@@ -34,6 +34,7 @@ function requesterFrom(role: 'client' | 'server', last: number) {
   const bytes = new ByteWriter()
   const requester = new RSocketRequester({
     role,
+    host: { connected: true, unsent: 0, lone() {}, settled() {} },
     sender: new FrameSender({ bytes, commit() {} }, 0xffffff, 1_000),
     codec: new Codecs().get('application/json')!,
     codecs: new Codecs(),
@@ -43,9 +44,6 @@ function requesterFrom(role: 'client' | 'server', last: number) {
     maxSendBufferSize: 1_000,
     timeout: 0,
     tellTimeout: false,
-    connected: () => true,
-    settled() {},
-    unsent: () => 0,
     timer: new FakeTimer(),
     calls: streamTable(role, last)
   })
