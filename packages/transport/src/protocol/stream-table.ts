@@ -9,7 +9,7 @@ export interface TableEntry {
   sequence: number
 }
 
-const INITIAL_SIZE = 64
+const INITIAL_SIZE = 8
 
 /** Numbers calls from 1, one after the other, and finds them. */
 export class StreamTable<Call extends TableEntry> {
@@ -71,7 +71,7 @@ export class StreamTable<Call extends TableEntry> {
     else if (this.#old?.get(call.sequence) === call) this.#old.delete(call.sequence)
     else return false
     this.#size--
-    if (this.#size === 0 && this.#slots.length > INITIAL_SIZE * 64) this.#resize(INITIAL_SIZE)
+    if (this.#size === 0 && this.#slots.length > INITIAL_SIZE * 512) this.#resize(INITIAL_SIZE)
     return true
   }
 
