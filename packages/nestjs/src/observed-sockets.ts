@@ -23,6 +23,7 @@ export function observeSockets(sockets: SocketRuntime, observer: SocketObserver)
             observer.connected()
             return {
               data: (chunk) => listener.data(chunk),
+              eof: () => listener.eof(),
               drain: () => listener.drain(),
               close(error) {
                 listener.close(error)

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 const LAYERS: readonly [string, RegExp][] = [
   ['the public list', /^index\./],
   ['tcp', /^tcp\//],
-  ['the session', /^(session|flush-queue|progress-watch)\./],
+  ['the session', /^(session|read-queue|flush-queue|progress-watch)\./],
   ['the protocols', /^protocol\/(nest|rsocket)\//],
   ['what protocols share', /^protocol\//],
   ['limits', /^limits\//],

@@ -1,5 +1,7 @@
 /** Watches over messages that begin to arrive and do not end: their sender may be gone, or want to hold a connection. */
 
+import { readQueue } from './read-queue.ts'
+
 /** Characters or bytes of an incomplete message that are progress: a peer that sends one now and then makes none. */
 export const PROGRESS = 1024
 
@@ -56,6 +58,8 @@ export class ProgressWatch {
   /** Called by the timer. */
   check(): void {
     this.#timer = undefined
+    // The rest may have been read just now.
+    readQueue.handle()
     if (!this.#watched.incomplete) return
     const now = performance.now()
     const { unsentBytes, held } = this.#watched

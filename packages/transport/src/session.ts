@@ -9,6 +9,7 @@ import { flushQueue } from './flush-queue.ts'
 import type { Logger } from './logger.ts'
 import { PROGRESS, ProgressWatch, type Watched } from './progress-watch.ts'
 import type { Output, ProtocolConnection } from './protocol/connection.ts'
+import { type Reader, readQueue } from './read-queue.ts'
 import type { Socket, SocketListener } from './socket/socket.ts'
 import type { PeerCertificate } from './socket/tls.ts'
 
@@ -39,16 +40,17 @@ const HIGH_WATER = 256 * 1024
 const CLOSE_TIMEOUT = 2_000
 
 /** Joins a socket and a protocol. */
-export class Session implements SocketListener, Output, Connection, Watched {
+export class Session implements SocketListener, Reader, Output, Connection, Watched {
   // First what every message touches: with many connections it comes from memory each time, in lines of 64 bytes.
   readonly #socket: Socket
+  /** What TLS costs is another matter, and what is gathered comes late where the end comes with the data. */
+  readonly #gathers: boolean
   readonly #options: SessionOptions
   #protocol: ProtocolConnection | undefined
   #bytes: ByteWriter | undefined
   #outbox = ''
   #reading = false
   #flushAsked = false
-  #lone = false
   #blocked = false
   #ending = false
   #drained: (() => void) | undefined
@@ -62,11 +64,13 @@ export class Session implements SocketListener, Output, Connection, Watched {
   #closers: Set<() => void> | undefined
   /** Streams that wait until the peer reads. */
   #waiting: (() => void)[] | undefined
+  #closed = false
   /** What was unsent when `takeActivity` asked. */
   #unsentAsked = 0
 
   constructor(socket: Socket, options: SessionOptions, protocol?: ProtocolConnection) {
     this.#socket = socket
+    this.#gathers = socket.encrypted !== true
     this.#options = options
     this.#protocol = protocol
   }
@@ -128,13 +132,7 @@ export class Session implements SocketListener, Output, Connection, Watched {
       return bytes.reset()
     }
     if (bytes.length >= WRITE_SIZE) this.flush()
-    else if (this.#reading) return
-    else if (this.#lone) this.flush()
-    else this.#askFlush()
-  }
-
-  lone(): void {
-    this.#lone = true
+    else if (!this.#reading) this.#askFlush()
   }
 
   defer(task: () => void): void {
@@ -164,6 +162,18 @@ export class Session implements SocketListener, Output, Connection, Watched {
   // ── what the socket brings ───────────────────────────────────────────────────────────────────────────
 
   data(chunk: Uint8Array): void {
+    if (this.#ending) return
+    if (this.#gathers) readQueue.add(this, chunk)
+    else this.read(chunk)
+  }
+
+  eof(): void {
+    if (this.#ending) return
+    readQueue.handle()
+    this.flush()
+  }
+
+  read(chunk: Uint8Array): void {
     if (this.#ending) return
     this.#reading = true
     try {
@@ -195,6 +205,9 @@ export class Session implements SocketListener, Output, Connection, Watched {
   }
 
   close(error?: Error): void {
+    // What came before the end still counts.
+    if (!this.#ending) readQueue.handle()
+    this.#closed = true
     this.#ending = true
     this.#outbox = ''
     this.#protocol?.discard?.()
@@ -227,6 +240,8 @@ export class Session implements SocketListener, Output, Connection, Watched {
    * @param reason for the peer, if the protocol can tell it
    */
   drained(reason?: string): Promise<void> {
+    readQueue.handle()
+    if (this.#closed) return Promise.resolve()
     return new Promise((resolve) => {
       this.#drained = resolve
       this.#peerCloses = this.#protocol?.drain?.(reason) === true
@@ -284,11 +299,15 @@ export class Session implements SocketListener, Output, Connection, Watched {
 
   // ── turns ────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** What was read is handled: everything it made the protocol send leaves in one write. */
+  /**
+   * What was read is handled: everything it made the protocol send leaves in one write; now, or when the other
+   * connections that were read with this one are handled too.
+   */
   #endTurn(arrived: number): void {
     this.#reading = false
     this.#active = true
-    this.flush()
+    if (!readQueue.handling) this.flush()
+    else if (this.#drained !== undefined || this.#hasOutput) this.#askFlush()
     this.#watchIncomplete(arrived)
   }
 
@@ -307,10 +326,13 @@ export class Session implements SocketListener, Output, Connection, Watched {
   /** Writes what was collected. Called at the end of a turn. */
   flush(): void {
     this.#flushAsked = false
-    this.#lone = false
     if (this.#ending) return
-    if (this.#outbox.length > 0 || (this.#bytes !== undefined && this.#bytes.length > 0)) this.#write()
+    if (this.#hasOutput) this.#write()
     if (this.#drained !== undefined && this.#isIdle()) this.#leave()
+  }
+
+  get #hasOutput(): boolean {
+    return this.#outbox.length > 0 || (this.#bytes !== undefined && this.#bytes.length > 0)
   }
 
   #write(): void {

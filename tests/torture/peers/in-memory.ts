@@ -7,7 +7,7 @@ export class MemorySocket implements Socket {
   readonly remotePort = 1
   readonly unsent = 0
   closed = false
-  listener: SocketListener = { data() {}, drain() {}, close() {} }
+  listener: SocketListener = { data() {}, eof() {}, drain() {}, close() {} }
   readonly #written: (bytes: Buffer) => void
   readonly #ended: () => void
 

@@ -1,4 +1,4 @@
-/** An echo server without any protocol: what comes goes back. Faster than this nothing on these sockets can be. */
+/** An echo server without any protocol: what comes goes back, chunk by chunk. Less work than this nothing can do. */
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { currentRuntime } from '../../process/runtime.ts'
 import { type RunningServer, runServer, type Start } from '../run-server.ts'

@@ -84,11 +84,6 @@ export interface Output {
   adopt(protocol: ProtocolConnection): void
   /** Says that what was written to the attached bytes may leave. */
   committed(): void
-  /**
-   * Says that what is committed next is the only message under way. It need not wait for others to share a write
-   * with, and leaves at once (unless within a turn that reads).
-   */
-  lone(): void
   /** Logs why, writes what is queued and ends the connection, for which the peer is given some time. */
   end(reason?: Error): void
   /** The same at once, without waiting for the peer; what the system does not take is lost. */

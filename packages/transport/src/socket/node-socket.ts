@@ -49,6 +49,8 @@ export function attach(
   const listener = accept(socket)
   let failure: Error | undefined
   stream.on('data', (chunk) => listener.data(chunk as Buffer))
+  // Before the stream's own listener, which ends the other direction.
+  stream.prependListener('end', () => listener.eof())
   stream.on('drain', () => listener.drain())
   stream.on('error', (error) => {
     failure = error

@@ -30,8 +30,13 @@ export interface Socket {
 
 /** Gets the events of one socket. */
 export interface SocketListener {
-  /** Bytes have arrived. The chunk belongs to the listener until it returns. */
+  /** Bytes have arrived. The chunk belongs to the listener from now on. */
   data(chunk: Uint8Array): void
+  /**
+   * The peer has sent all it will. Called by sockets that end their own side when it returns; those that leave that
+   * to the event loop's next turn need not.
+   */
+  eof(): void
   /** `unsent` has become smaller, maybe zero. */
   drain(): void
   /** The socket is closed, by whichever side. Called once, and nothing after it. */
@@ -39,7 +44,7 @@ export interface SocketListener {
 }
 
 /** Listens to a socket that nobody wants. */
-export const NOBODY: SocketListener = { data() {}, drain() {}, close() {} }
+export const NOBODY: SocketListener = { data() {}, eof() {}, drain() {}, close() {} }
 
 /** Takes a socket that has just been connected, its TLS handshake included, and says who listens to it. */
 export type AcceptSocket = (socket: Socket) => SocketListener

@@ -1,5 +1,6 @@
 /** One timer for all deadlines of a connection: it is set for the earliest, not for each. */
 import type { Timer } from '../protocol/connection.ts'
+import { readQueue } from '../read-queue.ts'
 
 /** Node and Bun fire longer timers at once. */
 const MAX_DELAY = 2 ** 31 - 1
@@ -40,6 +41,10 @@ export class DeadlineTimer implements Timer {
   /** Called by the timer. */
   fire(): void {
     this.#at = Number.POSITIVE_INFINITY
+    // An answer, or a sign of life, may have been read just now.
+    readQueue.handle()
+    // And with it the end of the connection.
+    if (this.#at === Number.NEGATIVE_INFINITY) return
     this.#wake(this.now())
   }
 }

@@ -1,4 +1,5 @@
 /** Closes connections over which nothing has gone for a while. One timer for all, none for each message. */
+import { readQueue } from '../read-queue.ts'
 import type { Session } from '../session.ts'
 
 /** Looks so many times within the timeout; a connection lives so much longer at most. */
@@ -35,6 +36,7 @@ export class IdleConnections {
 
   /** Looks at all connections. @param now milliseconds, of a clock that never goes back */
   look(now: number): void {
+    readQueue.handle()
     for (const session of this.#sessions) {
       const activeAt = this.#activeAt.get(session)
       if (session.takeActivity() || activeAt === undefined) this.#activeAt.set(session, now)

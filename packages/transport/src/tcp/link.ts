@@ -4,6 +4,7 @@
  */
 import { ConnectionError } from '../errors.ts'
 import type { ClientProtocol, Timer } from '../protocol/connection.ts'
+import { readQueue } from '../read-queue.ts'
 import { Session, type SessionOptions } from '../session.ts'
 import { NOBODY, type Socket } from '../socket/socket.ts'
 import { TlsFailure } from '../socket/tls-failure.ts'
@@ -67,6 +68,8 @@ export class Link {
 
   /** Ends the connection, made or not; calls that wait fail. */
   end(): void {
+    // Answers that were read just now are answers.
+    readQueue.handle()
     this.#ending = true
     clearTimeout(this.#retry)
     if (this.#session === undefined) {
@@ -118,8 +121,8 @@ export class Link {
     const closed: SessionOptions['closed'] = (_session, _protocol, error) => this.#lost(error)
     const first = socket.encrypted === true ? protocol : new FirstChunk(protocol, () => this.#refuse(session))
     const { logger, incompleteMessageTimeout, maxSendBufferSize } = this.#options
-    const limits = { logger, incompleteMessageTimeout, maxSendBufferSize }
-    const session: Session = new Session(socket, { ...limits, protocol: () => first, closed }, first)
+    const common = { logger, incompleteMessageTimeout, maxSendBufferSize }
+    const session: Session = new Session(socket, { ...common, protocol: () => first, closed }, first)
     if (first instanceof FirstChunk) first.output = session
     this.#session = session
     protocol.open(session)

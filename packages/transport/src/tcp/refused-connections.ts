@@ -10,7 +10,7 @@ const CLOSE_TIMEOUT = 2_000
 /** Refused peers that are told at the same time. A flood of them is just cut off. */
 const MAX_AT_ONCE = 100
 
-const NOBODY: SocketListener = { data() {}, drain() {}, close() {} }
+const NOBODY: SocketListener = { data() {}, eof() {}, drain() {}, close() {} }
 
 /** Takes the sockets that a server has no room for. */
 export class RefusedConnections {
@@ -37,6 +37,7 @@ export class RefusedConnections {
         }
         socket.end()
       },
+      eof() {},
       drain() {},
       close: () => {
         clearTimeout(timer)

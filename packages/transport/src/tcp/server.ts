@@ -11,6 +11,7 @@ import type { RSocketServerOptions } from '../protocol/rsocket/options.ts'
 import { MetadataReader } from '../protocol/rsocket/request-metadata.ts'
 import { ResumableConnections } from '../protocol/rsocket/resumable-connections.ts'
 import { RSocketServerConnection } from '../protocol/rsocket/server-connection.ts'
+import { readQueue } from '../read-queue.ts'
 import { Session, type SessionOptions } from '../session.ts'
 import type { Socket, SocketAddress, SocketListener } from '../socket/socket.ts'
 import type { PeerCertificate, TlsServerOptions } from '../socket/tls.ts'
@@ -144,8 +145,11 @@ export class TcpServer implements ServerTransport {
     this.#listener.close()
     this.#idle.stop()
     this.#refused.stop()
+    // What was read before still counts.
+    readQueue.handle()
     const sessions = [...this.#sessions]
     const cut = setTimeout(() => {
+      readQueue.handle()
       for (const session of sessions) session.destroy()
     }, drain)
     await Promise.all(sessions.map((session) => session.drained()))

@@ -31,8 +31,6 @@ export class FakeOutput implements Output {
     this.#take()
   }
 
-  lone(): void {}
-
   end(reason?: Error): void {
     this.#take()
     this.ended ??= reason ?? 'without reason'

@@ -76,10 +76,6 @@ export abstract class FrameHandler implements ProtocolConnection, RequesterHost 
     return this.output?.unsent ?? this.bytes.length
   }
 
-  lone(): void {
-    this.output?.lone()
-  }
-
   abstract settled(): void
 
   /** A socket is there: what stands in `bytes` may leave. */

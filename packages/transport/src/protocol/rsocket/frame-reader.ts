@@ -56,7 +56,7 @@ export class FrameReader {
     this.#at = 0
   }
 
-  /** The frames that were given out are handled; copies what is left of the chunk, which goes back to its owner. */
+  /** The frames that were given out are handled; copies what is left, so that a few bytes do not keep a whole chunk. */
   keepRest(): void {
     // The last frame may be large, and the next a long time off.
     this.buffer = EMPTY

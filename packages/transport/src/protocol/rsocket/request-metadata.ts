@@ -149,7 +149,9 @@ function readHeaders(content: Buffer): Record<string, string> {
 
 /** Writes the metadata of requests. */
 export class MetadataWriter {
-  readonly #remembered = new Map<string, Uint8Array>()
+  /** The bytes of routes alone, and those of routes with the deadline before them. */
+  readonly #routes = new Map<string, Uint8Array>()
+  readonly #timed = new Map<string, Uint8Array>()
   /** The route that was asked for last, without headers and deadline, and its bytes: most often the next one too. */
   #lastRoute: string | undefined
   #last: Uint8Array = NOTHING
@@ -160,19 +162,24 @@ export class MetadataWriter {
    */
   write(route: string, headers: Headers | undefined, deadline: number | undefined): Uint8Array {
     if (headers !== undefined) return this.#compose(route, headers, deadline)
-    if (deadline !== undefined) return this.#remember(`${deadline}#${route}`, route, deadline)
+    if (deadline !== undefined) return this.#remember(this.#timed, `${deadline}#${route}`, route, deadline)
     if (route === this.#lastRoute) return this.#last
-    this.#last = this.#remember(route, route, undefined)
+    this.#last = this.#remember(this.#routes, route, route, undefined)
     this.#lastRoute = route
     return this.#last
   }
 
-  #remember(key: string, route: string, deadline: number | undefined): Uint8Array {
-    const known = this.#remembered.get(key)
-    if (known !== undefined) return known
+  #remember(
+    known: Map<string, Uint8Array>,
+    key: string,
+    route: string,
+    deadline: number | undefined
+  ): Uint8Array {
+    const bytes = known.get(key)
+    if (bytes !== undefined) return bytes
     const fresh = this.#compose(route, undefined, deadline)
-    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
-    this.#remembered.set(key, fresh)
+    if (known.size >= MAX_REMEMBERED) known.clear()
+    known.set(key, fresh)
     return fresh
   }
 

@@ -34,8 +34,6 @@ export interface RequesterHost {
   readonly connected: boolean
   /** Bytes that wait to be sent now. */
   readonly unsent: number
-  /** See `Output.lone`. */
-  lone(): void
   /** No call waits any more. */
   settled(): void
 }
@@ -378,8 +376,6 @@ export class RSocketRequester implements Requester {
         `More than maxSendBufferSize (${this.#maxSendBufferSize} bytes) of calls wait to be sent`
       )
     }
-    // Events are never in flight: each would take a write of its own.
-    if (this.#calls.size === 0 && type !== FrameType.REQUEST_FNF) host.lone()
     this.#calls.add(call)
     const streamId = call.sequence * 2 - this.#offset
     try {

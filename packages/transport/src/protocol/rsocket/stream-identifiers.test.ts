@@ -34,7 +34,7 @@ function requesterFrom(role: 'client' | 'server', last: number) {
   const bytes = new ByteWriter()
   const requester = new RSocketRequester({
     role,
-    host: { connected: true, unsent: 0, lone() {}, settled() {} },
+    host: { connected: true, unsent: 0, settled() {} },
     sender: new FrameSender({ bytes, commit() {} }, 0xffffff, 1_000),
     codec: new Codecs().get('application/json')!,
     codecs: new Codecs(),
