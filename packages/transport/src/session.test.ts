@@ -170,21 +170,22 @@ async function serving(request: (data: unknown) => unknown) {
     const json = JSON.stringify({ pattern: 'a', data, id: '1' })
     return Buffer.from(`${json.length}#${json}`)
   }
-  /** So much has come that chunks are gathered. */
-  for (let turn = 0; turn < 4; turn++) {
+  /** One turn in which all have something to read. */
+  const turn = async () => {
     for (const { listener } of connections) listener.data(asked('before'))
     await new Promise((resolve) => setImmediate(resolve))
+    for (const socket of connections) socket.writes = []
   }
-  for (const socket of connections) socket.writes = []
-  return { server, connections, asked }
+  for (let turns = 0; turns < 4; turns++) await turn()
+  return { server, connections, asked, turn }
 }
 
 describe('sessions of a server that are read in the same turn', () => {
   it('have answered when the peer has ended its side', async () => {
-    const { server, connections, asked } = await serving((data) => data)
+    const { server, connections, asked, turn } = await serving((data) => data)
     const [one] = connections as [RecordedSocket]
-    one.listener.data(asked(1))
-    assert.equal(one.writes.length, 0)
+    // On a busy machine, handling may take so long that chunks are handled at once for a while.
+    for (one.listener.data(asked(1)); one.writes.length > 0; one.listener.data(asked(1))) await turn()
     one.listener.eof()
     assert.equal(one.writes.length, 1)
     await server.stop({ drain: 0 })
