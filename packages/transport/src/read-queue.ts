@@ -86,6 +86,7 @@ export class ReadQueue {
       this.#state = 'waiting'
       this.#askEnd()
     }
+    // What was kept until the gathering ended comes first.
     this.handle()
     reader.read(chunk)
   }

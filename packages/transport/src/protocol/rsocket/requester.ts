@@ -109,7 +109,9 @@ export class RSocketRequester implements Requester {
   #waiting: Map<PendingCall, Outgoing | undefined> | undefined
   /** Events that stand in the buffer of a connection that is not there yet. Made for the first of them. */
   #events: Set<PendingCall> | undefined
-  readonly #init: RequesterInit
+  readonly #codecs: Codecs
+  readonly #logger: Logger
+  readonly #recover: Recover | undefined
 
   constructor(init: RequesterInit) {
     this.#host = init.host
@@ -123,7 +125,9 @@ export class RSocketRequester implements Requester {
     this.#timeout = init.timeout
     this.#tellTimeout = init.tellTimeout
     this.#offset = init.role === 'client' ? 1 : 0
-    this.#init = init
+    this.#codecs = init.codecs
+    this.#logger = init.logger
+    this.#recover = init.recover
   }
 
   /** Calls that have no answer yet. */
@@ -288,7 +292,6 @@ export class RSocketRequester implements Requester {
   }
 
   #startChannel(call: PendingCall, initialN: number, source: object): void {
-    const { sender, codec, logger } = this.#init
     try {
       this.#prepare(call)
       const metadata = this.#metadataOf(call)
@@ -303,11 +306,19 @@ export class RSocketRequester implements Requester {
           this.#trySend(call, outgoing)
         },
         next: (value) =>
-          sender.payload(call.streamId, FrameType.PAYLOAD, Flag.NEXT, -1, undefined, codec, value),
-        complete: () => sender.complete(call.streamId),
+          this.#sender.payload(
+            call.streamId,
+            FrameType.PAYLOAD,
+            Flag.NEXT,
+            -1,
+            undefined,
+            this.#codec,
+            value
+          ),
+        complete: () => this.#sender.complete(call.streamId),
         fail: (error) => {
-          const { code, data } = toWireError(error, logger)
-          if (call.streamId !== 0 && !call.settled) sender.error(call.streamId, code, data)
+          const { code, data } = toWireError(error, this.#logger)
+          if (call.streamId !== 0 && !call.settled) this.#sender.error(call.streamId, code, data)
           this.#fail(call, error)
         }
       })
@@ -404,7 +415,7 @@ export class RSocketRequester implements Requester {
   #codecOf(payload: RawPayload): Codec {
     const mimeType = payload.metadataStart < 0 ? undefined : dataMimeTypeOf(payload)
     if (mimeType === undefined) return this.#codec
-    const codec = this.#init.codecs.get(mimeType)
+    const codec = this.#codecs.get(mimeType)
     if (codec === undefined) throw new ProtocolError(`There is no codec for data of type ${mimeType}`)
     return codec
   }
@@ -413,11 +424,11 @@ export class RSocketRequester implements Requester {
   #cancel(call: PendingCall, error?: Error): void {
     if (!this.#finish(call)) return
     if (call.streamId !== 0 && !call.over) this.#sender.cancel(call.streamId)
-    if (error !== undefined && this.#init.recover?.(call, error) !== true) call.fail(error)
+    if (error !== undefined && this.#recover?.(call, error) !== true) call.fail(error)
   }
 
   #fail(call: PendingCall, error: Error): void {
-    if (this.#finish(call) && this.#init.recover?.(call, error) !== true) call.fail(error)
+    if (this.#finish(call) && this.#recover?.(call, error) !== true) call.fail(error)
   }
 
   /** The one place where a call ends; false if it has ended before. */
