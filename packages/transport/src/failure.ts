@@ -2,7 +2,7 @@
  * What a caller may learn of a handler's failure. Handlers say it by throwing an `RpcError` (or Nest's
  * `RpcException`); anything else is a bug or an outage, and leaves the process as an internal error only.
  */
-import { RpcError } from './errors.ts'
+import { RpcError } from './errors/index.ts'
 
 /**
  * An error whose answer is settled: the caller gets `value` as it is. A dispatcher throws it that has rules of
@@ -20,13 +20,24 @@ export class ErrorAnswer {
 /** What a failure means: the value for the caller, or nothing to tell and whether to log it. */
 export type Failure = { readonly answer: unknown } | { readonly answer?: never; readonly logged: boolean }
 
-/** Reads an error that a handler threw. */
+const UNEXPECTED: Failure = { logged: true }
+
+/** Reads an error that a handler threw, whatever it is: reading it never throws. */
 export function readFailure(error: unknown): Failure {
-  if (typeof error !== 'object' || error === null) return { logged: true }
+  if (typeof error !== 'object' || error === null) return UNEXPECTED
+  try {
+    return readObject(error)
+  } catch {
+    // A getter of it threw, or it is a Proxy that was revoked.
+    return UNEXPECTED
+  }
+}
+
+function readObject(error: object): Failure {
   if (error instanceof ErrorAnswer) return { answer: error.value }
   if (error instanceof RpcError) {
     // Received from a further service and not caught: the failure of this handler, not its answer.
-    return error.received === undefined ? { answer: error.toJSON() } : { logged: true }
+    return error.received === undefined ? { answer: error.toJSON() } : UNEXPECTED
   }
   if (isNestRpcException(error)) {
     const content = error.getError()

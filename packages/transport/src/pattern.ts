@@ -2,7 +2,7 @@
  * Patterns and their canonical form, the route: the key under which handlers are stored.
  * The rules are those of Nest 12, so that both sides of a mixed system agree on the key.
  */
-import { ValidationError } from './errors.ts'
+import { OptionError } from './errors/index.ts'
 
 /** What names a handler: a string, a number, or a plain object of such (`{ cmd: 'sum' }`). */
 export type Pattern = string | number | object
@@ -15,13 +15,11 @@ const MAX_KEYS = 20
 /**
  * The canonical text of a pattern: equal patterns have equal routes, whatever the order of their keys.
  * Numbers become text, object keys are sorted.
- * @throws {ValidationError} if the pattern is not a string, a number or an object
+ * @throws {OptionError} if the pattern is not a string, a number or an object
  */
 export function routeOf(pattern: Pattern): string {
   const route = routeOfValue(pattern)
-  if (route === undefined) {
-    throw new ValidationError('pattern', 'a string, a number or an object', pattern)
-  }
+  if (route === undefined) throw OptionError.expected('pattern', 'a string, a number or an object', pattern)
   return route
 }
 

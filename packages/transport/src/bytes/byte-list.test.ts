@@ -30,7 +30,7 @@ describe('ByteList', () => {
     fc.assert(
       fc.property(steps, (pieces) => {
         const list = new ByteList()
-        const out: Buffer[] = []
+        const out: Uint8Array[] = []
         for (const piece of pieces) {
           if (piece === null) out.push(list.shift() ?? Buffer.alloc(0))
           else list.add(piece)

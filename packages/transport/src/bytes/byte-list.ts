@@ -8,9 +8,9 @@ const SHARED_SIZE = 8 * 1024
 
 /** A list of bytes, in order. What is added is copied. */
 export class ByteList {
-  #chunks: Buffer[] = []
+  #chunks: Uint8Array[] = []
   /** Takes the next small pieces; not among the chunks yet. */
-  #shared: Buffer | undefined
+  #shared: Uint8Array | undefined
   #filled = 0
   #length = 0
 
@@ -24,12 +24,12 @@ export class ByteList {
     if (length === 0) return
     if (length >= SHARED_SIZE / 2) {
       this.#closeShared()
-      this.#chunks.push(Buffer.from(bytes))
+      this.#chunks.push(new Uint8Array(bytes))
     } else {
       if (this.#shared === undefined || this.#filled + length > this.#shared.length) {
         this.#closeShared()
         // It doubles: most lists end with their first piece.
-        this.#shared = Buffer.allocUnsafeSlow(Math.min(SHARED_SIZE, Math.max(length, this.#length)))
+        this.#shared = new Uint8Array(Math.min(SHARED_SIZE, Math.max(length, this.#length)))
       }
       this.#shared.set(bytes, this.#filled)
       this.#filled += length
@@ -38,7 +38,7 @@ export class ByteList {
   }
 
   /** Takes the oldest chunk out; `undefined` if there is none. */
-  shift(): Buffer | undefined {
+  shift(): Uint8Array | undefined {
     if (this.#chunks.length === 0) this.#closeShared()
     const chunk = this.#chunks.shift()
     this.#length -= chunk?.length ?? 0
@@ -46,7 +46,7 @@ export class ByteList {
   }
 
   /** All of it in chunks; the list is empty afterwards. */
-  take(): Buffer[] {
+  take(): Uint8Array[] {
     this.#closeShared()
     const chunks = this.#chunks
     this.#chunks = []

@@ -1,4 +1,4 @@
-/** Reads numbers and text, in network byte order, from a buffer by position: no view object for each field. */
+/** Reads numbers, in network byte order, from a buffer by position: no view object for each field. */
 
 export function readUint16(buffer: Uint8Array, at: number): number {
   return ((buffer[at] as number) << 8) | (buffer[at + 1] as number)
@@ -22,11 +22,7 @@ export function readUint63(buffer: Uint8Array, at: number): number {
   return readUint31(buffer, at) * 2 ** 32 + readUint32(buffer, at + 4)
 }
 
-export function readUtf8(buffer: Buffer, start: number, end: number): string {
-  return buffer.toString('utf8', start, end)
-}
-
 /** A copy of the bytes between two positions: it outlives the buffer, and is a plain `Uint8Array`. */
-export function copyBytes(buffer: Buffer, start: number, end: number): Uint8Array {
+export function copyBytes(buffer: Uint8Array, start: number, end: number): Uint8Array {
   return new Uint8Array(buffer.subarray(start, end))
 }

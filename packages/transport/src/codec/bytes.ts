@@ -1,8 +1,7 @@
 /** Raw bytes: a `Uint8Array` in is a `Uint8Array` out. */
-
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { copyBytes } from '../bytes/read.ts'
-import { ValidationError } from '../errors.ts'
+import { OptionError } from '../errors/index.ts'
 import type { Codec } from './codec.ts'
 
 /** `application/octet-stream`. What it decodes is a copy: it outlives the chunk it came in. */
@@ -12,11 +11,12 @@ export const bytesCodec: Codec = {
 
   encode(value: unknown, out: ByteWriter): void {
     if (value === undefined) return
-    if (!(value instanceof Uint8Array)) throw new ValidationError('data', 'a Uint8Array', value)
+    if (!(value instanceof Uint8Array))
+      throw OptionError.expected('data', 'a Uint8Array, as the codec is bytes,', value)
     out.bytes(value)
   },
 
-  decode(buffer: Buffer, start: number, end: number): unknown {
+  decode(buffer: Uint8Array, start: number, end: number): unknown {
     return start === end ? undefined : copyBytes(buffer, start, end)
   }
 }

@@ -6,20 +6,20 @@ export interface Codec {
   /** The MIME type that names it on the wire. */
   readonly mimeType: string
   /**
-   * Whether it remembers what it has seen: then both ends must take every value, in order, even one that
+   * Whether it remembers what it has seen: then it must read every value of its connection, in order, even one that
    * nobody waits for any more.
    */
   readonly stateful: boolean
   /**
    * Writes a value. `undefined` is no bytes.
-   * @throws {ValidationError} it cannot carry the value; what it wrote up to there must be taken back
+   * @throws {OptionError} it cannot carry the value; what it wrote up to there must be taken back
    */
   encode(value: unknown, out: ByteWriter): void
   /**
    * Reads the value that lies between two positions; no bytes are `undefined`.
    * @throws {ProtocolError} the bytes are not of this type
    */
-  decode(buffer: Buffer, start: number, end: number): unknown
+  decode(buffer: Uint8Array, start: number, end: number): unknown
   /** What was encoded last does not reach the other side. Only a codec that remembers need care. */
   takenBack?(): void
 }

@@ -3,14 +3,14 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { Packr } from 'msgpackr/pack'
 import { ByteWriter } from '../bytes/byte-writer.ts'
-import { ProtocolError, ValidationError } from '../errors.ts'
+import { OptionError, ProtocolError } from '../errors/index.ts'
 import type { Codec } from './codec.ts'
-import { Codecs, knownMimeTypes, mimeTypeOfCodec } from './codecs.ts'
+import { CODEC_NAMES, hasCodec, knownMimeTypes, mimeTypeOfCodec, openCodec } from './codecs.ts'
 
 const structured = ['json', 'msgpack', 'msgpack-records'] as const
 const packed = ['msgpack', 'msgpack-records'] as const
 
-const open = (name: string) => new Codecs().get(mimeTypeOfCodec(name)) as Codec
+const open = (name: string) => openCodec(mimeTypeOfCodec(name)) as Codec
 
 function encode(codec: Codec, value: unknown): Buffer {
   const out = new ByteWriter()
@@ -44,7 +44,10 @@ describe('codecs', () => {
       'application/vnd.elysia-microservices.records+msgpack'
     ])
     for (const name of ['bytes', ...structured]) assert.ok(knownMimeTypes().includes(mimeTypeOfCodec(name)))
-    assert.equal(new Codecs().get('text/plain'), undefined)
+    assert.deepEqual(CODEC_NAMES, ['json', 'bytes', 'msgpack', 'msgpack-records'])
+    for (const type of knownMimeTypes()) assert.ok(hasCodec(type) && openCodec(type)?.mimeType === type)
+    assert.equal(openCodec('text/plain'), undefined)
+    assert.equal(hasCodec('text/plain'), false)
   })
 
   for (const name of structured) {
@@ -185,7 +188,7 @@ describe('codecs', () => {
       it(`${what}, and says where it stands`, () => {
         assert.throws(
           () => encode(open('json'), value),
-          (error) => error instanceof ValidationError && error.path === path && error.message.includes(wrong),
+          (error) => error instanceof OptionError && error.path === path && error.message.includes(wrong),
           String(value)
         )
       })
@@ -267,7 +270,7 @@ describe('codecs', () => {
       assert.throws(
         () => encode(open(name), value),
         (error) =>
-          error instanceof ValidationError &&
+          error instanceof OptionError &&
           error.path === 'data.deep.self' &&
           /contains itself/.test(error.message)
       )
@@ -280,7 +283,7 @@ describe('codecs', () => {
         if (typeof value === 'object' && name === 'msgpack-records') continue
         assert.throws(
           () => encode(open(name), { a: [value] }),
-          (error) => error instanceof ValidationError && error.path === 'data.a[0]'
+          (error) => error instanceof OptionError && error.path === 'data.a[0]'
         )
       }
     })
@@ -341,7 +344,7 @@ describe('codecs', () => {
             for (const [shape, fails] of steps) {
               const value = { [`a${shape}`]: { [`b${shape % 50}`]: shape, list: [{ [`c${shape % 7}`]: 1 }] } }
               if (fails) {
-                assert.throws(() => encode(near, { ...value, bad: () => 1 }), ValidationError)
+                assert.throws(() => encode(near, { ...value, bad: () => 1 }), OptionError)
                 near.takenBack?.()
               } else assert.deepEqual(decode(far, encode(near, value)), value)
             }

@@ -30,6 +30,9 @@ function openRecords(): Codec {
   return new MsgpackRecords()
 }
 
+/** The short names of codecs, such as `'json'`. */
+export const CODEC_NAMES: readonly string[] = [...SHORT_NAMES.keys()]
+
 /** MIME types there is a codec for. */
 export function knownMimeTypes(): string[] {
   return [...FACTORIES.keys()]
@@ -40,19 +43,9 @@ export function hasCodec(mimeType: string): boolean {
   return FACTORIES.has(mimeType)
 }
 
-/** Keeps the codecs a connection has used: stateful ones live as long as it does. */
-export class Codecs {
-  readonly #open = new Map<string, Codec>()
-
-  /** The codec of a MIME type; `undefined` if there is none. */
-  get(mimeType: string): Codec | undefined {
-    let codec = this.#open.get(mimeType)
-    if (codec === undefined) {
-      codec = FACTORIES.get(mimeType)?.()
-      if (codec !== undefined) this.#open.set(mimeType, codec)
-    }
-    return codec
-  }
+/** Opens the codec of a MIME type, for one connection; `undefined` if there is none. */
+export function openCodec(mimeType: string): Codec | undefined {
+  return FACTORIES.get(mimeType)?.()
 }
 
 /** The MIME type of a codec's short name; other names are MIME types themselves. */

@@ -1,5 +1,5 @@
 /** Finds what a codec cannot carry, and says where it stands. For values that have failed: not a hot path. */
-import { ValidationError } from '../errors.ts'
+import { OptionError } from '../errors/index.ts'
 
 /**
  * What a codec says of one value that is not a string, a boolean or a finite number.
@@ -81,11 +81,20 @@ export function describeClass(value: unknown): string {
  * carry, or passes on what the encoder said.
  * @param type the MIME type or its short name
  */
-export function cannotCarry(type: string, value: unknown, rules: Rules, cause?: unknown): ValidationError {
-  const found = findUncarriable(value, rules)
-  if (found === undefined) {
-    const said = cause instanceof Error ? ` (${cause.message})` : ''
-    return new ValidationError('data', `a value that ${type} can carry${said}`, value)
+export function cannotCarry(type: string, value: unknown, rules: Rules, cause?: unknown): OptionError {
+  const { path, wrong } = findSafely(value, rules) ?? { path: 'data', wrong: reasonOf(cause) }
+  return new OptionError(path, `${path} cannot be carried by ${type}: it ${wrong}`, cause)
+}
+
+/** Getters and Proxies of the user's may throw again while their place is looked for. */
+function findSafely(value: unknown, rules: Rules): Found | undefined {
+  try {
+    return findUncarriable(value, rules)
+  } catch {
+    return undefined
   }
-  return new ValidationError(found.path, `a value that ${type} can carry (${found.wrong})`, found.value)
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? `fails with "${cause.message}"` : 'has no form there'
 }

@@ -7,7 +7,8 @@
  * and copies its whole input where it is entered again.
  */
 import { addExtension, type Packr } from 'msgpackr/pack'
-import { ProtocolError } from '../../errors.ts'
+import { asBuffer } from '../../bytes/text.ts'
+import { ProtocolError } from '../../errors/index.ts'
 import { isOpaque } from './packing.ts'
 
 const MAP = 0x4d
@@ -110,16 +111,12 @@ export function withExtensions(value: unknown): unknown {
   if (Array.isArray(value)) return replaceMembers(value, (list: unknown[]) => [...list])
   if (value instanceof Map) return new MapExtension([...value].map((entry) => entry.map(withExtensions)))
   if (value instanceof Set) return new SetExtension([...value].map(withExtensions))
-  // Only a Buffer is bin, the bytes of every MessagePack; other typed arrays keep their type.
-  if (value.constructor === Uint8Array) return bufferOf(value as Uint8Array)
+  // msgpackr takes only a Buffer for bin, the bytes of every MessagePack; other typed arrays keep their type.
+  if (value.constructor === Uint8Array) return asBuffer(value as Uint8Array)
   const isLeaf = value instanceof Date || ArrayBuffer.isView(value) || value instanceof ArrayBuffer
   if (isLeaf || typeof (value as { toJSON?: unknown }).toJSON === 'function') return value
   if (value.constructor !== Object && isOpaque(value)) throw new TypeError('it cannot be packed')
   return replaceMembers(value as Record<string, unknown>, (object) => ({ ...object }))
-}
-
-function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
-  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 function replaceMembers<Container extends Record<string, unknown> | unknown[]>(

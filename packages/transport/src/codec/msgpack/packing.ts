@@ -2,7 +2,7 @@
 import type { Packr } from 'msgpackr/pack'
 import type { Unpackr } from 'msgpackr/unpack'
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
-import { ProtocolError } from '../../errors.ts'
+import { ProtocolError } from '../../errors/index.ts'
 import { cannotCarry, describeClass, type Rules, type Verdict } from '../uncarriable.ts'
 
 /** Options of msgpackr for both. */
@@ -34,19 +34,19 @@ export function accelerate(): void {
 /** msgpackr's REUSE_BUFFER_MODE and RESET_BUFFER_MODE: what it packs stays in its buffer until the next time. */
 const IN_PLACE = 512 | 1024
 
-interface PackedInPlace extends Buffer {
+interface PackedInPlace extends Uint8Array {
   start: number
   end: number
 }
 
 /**
  * Packs a value into `out`.
- * @throws {ValidationError} naming what cannot be packed
+ * @throws {OptionError} naming what cannot be packed
  */
 export function pack(packr: Packr, type: string, value: unknown, out: ByteWriter): void {
   let packed: PackedInPlace
   try {
-    packed = packr.pack(value, IN_PLACE) as PackedInPlace
+    packed = packr.pack(value, IN_PLACE) as Uint8Array as PackedInPlace
   } catch (cause) {
     throw cannotCarry(type, value, rules, cause)
   }
@@ -57,7 +57,13 @@ export function pack(packr: Packr, type: string, value: unknown, out: ByteWriter
 const range = { start: 0, end: 0 }
 
 /** @throws {ProtocolError} what lies there is not one value */
-export function unpack(unpackr: Unpackr, type: string, buffer: Buffer, start: number, end: number): unknown {
+export function unpack(
+  unpackr: Unpackr,
+  type: string,
+  buffer: Uint8Array,
+  start: number,
+  end: number
+): unknown {
   if (start === end) return undefined
   range.start = start
   range.end = end

@@ -48,5 +48,5 @@ export const msgpackCodec: Codec = {
 }
 
 function readBytes({ buffer, byteOffset, byteLength }: Uint8Array): unknown {
-  return unpack(unpackr, MIME_TYPE, Buffer.from(buffer, byteOffset, byteLength), 0, byteLength)
+  return unpack(unpackr, MIME_TYPE, new Uint8Array(buffer, byteOffset, byteLength), 0, byteLength)
 }

@@ -1,5 +1,5 @@
 /** Bounds what a peer can make us remember: the keys of records it has defined. */
-import { ProtocolError } from '../../errors.ts'
+import { ProtocolError } from '../../errors/index.ts'
 
 /** Records of one connection: an encoder of this library keeps 32 at a time. */
 const MAX_RECORDS = 64

@@ -25,7 +25,7 @@ export class MsgpackRecords implements Codec {
     if (value !== undefined) pack(this.#packr, MSGPACK_RECORDS, value, out)
   }
 
-  decode(buffer: Buffer, start: number, end: number): unknown {
+  decode(buffer: Uint8Array, start: number, end: number): unknown {
     const value = unpack(this.#unpackr, MSGPACK_RECORDS, buffer, start, end)
     this.#limit.check(this.#unpackr as Remembering, end - start)
     return value

@@ -1,0 +1,127 @@
+/**
+ * Feeds a channel from a stream of the caller: the first value goes with the request, each other one when
+ * the other side has granted demand. What an Observable emits beyond it waits as bytes, within a bound.
+ */
+import { OverloadedError } from '../errors/index.ts'
+import { consume, type StreamSink, type StreamSource } from '../stream.ts'
+import type { ChannelInput } from './pending-call.ts'
+
+/** How a channel sends. What it throws fails the channel. */
+export interface ChannelOutput {
+  /** Bytes of values that may wait for demand. */
+  readonly maxHeldSize: number
+  /** Sends the request with the first value; `isOnly`: there are no others. */
+  open(value: unknown, isOnly: boolean): void
+  next(value: unknown): void
+  /** A value as `sendHeld` takes it. */
+  hold(value: unknown): Uint8Array
+  sendHeld(bytes: Uint8Array): void
+  complete(): void
+  /** The source has failed, or cannot be slowed. */
+  fail(error: Error): void
+  /** The source's clean-up has failed, when nobody took its values any more. */
+  teardownFailed(error: unknown): void
+}
+
+/** Joins a stream of values and a channel. */
+export class ChannelFeed implements ChannelInput, StreamSink {
+  readonly #output: ChannelOutput
+  #source: StreamSource | undefined
+  #isOpened = false
+  #isStopped = false
+  #isComplete = false
+  #demand = 0
+  #held: Uint8Array[] = []
+  #heldSize = 0
+
+  constructor(output: ChannelOutput) {
+    this.#output = output
+  }
+
+  get stopped(): boolean {
+    return this.#isStopped
+  }
+
+  /** Starts to take values. */
+  start(stream: object): void {
+    const source = consume(stream, this)
+    if (this.#isStopped) return source.cancel()
+    this.#source = source
+    source.resume()
+  }
+
+  next(value: unknown): boolean {
+    if (this.#isStopped) return false
+    try {
+      this.#take(value)
+    } catch (error) {
+      this.error(error)
+    }
+    return this.#demand > 0
+  }
+
+  complete(): void {
+    if (this.#isStopped) return
+    this.#isComplete = true
+    if (this.#isOpened) return this.#finishIfEmpty()
+    this.#isOpened = true
+    this.#isStopped = true
+    this.#output.open(undefined, true)
+  }
+
+  error(error: unknown): void {
+    if (this.#isStopped) return
+    this.stop()
+    this.#output.fail(error instanceof Error ? error : new Error(String(error)))
+  }
+
+  teardownFailed(error: unknown): void {
+    this.#output.teardownFailed(error)
+  }
+
+  requestN(n: number): void {
+    this.#demand += n
+    let sent = 0
+    while (this.#demand > 0 && sent < this.#held.length) {
+      const bytes = this.#held[sent++] as Uint8Array
+      this.#demand--
+      this.#heldSize -= bytes.length
+      this.#output.sendHeld(bytes)
+    }
+    if (sent > 0) this.#held.splice(0, sent)
+    this.#finishIfEmpty()
+    if (this.#demand > 0) this.#source?.resume()
+  }
+
+  stop(): void {
+    if (this.#isStopped) return
+    this.#isStopped = true
+    this.#held = []
+    this.#source?.cancel()
+  }
+
+  #take(value: unknown): void {
+    if (!this.#isOpened) {
+      this.#isOpened = true
+      return this.#output.open(value, false)
+    }
+    if (this.#demand > 0 && this.#held.length === 0) {
+      this.#demand--
+      return this.#output.next(value)
+    }
+    const bytes = this.#output.hold(value)
+    this.#held.push(bytes)
+    this.#heldSize += bytes.length
+    const { maxHeldSize } = this.#output
+    if (this.#heldSize > maxHeldSize)
+      throw new OverloadedError(
+        `The values of the call are ${this.#heldSize} bytes ahead of the other side, more than limits.sendBuffer allows (${maxHeldSize}); an Observable cannot be slowed, a generator can`
+      )
+  }
+
+  #finishIfEmpty(): void {
+    if (!this.#isComplete || this.#isStopped || this.#held.length > 0) return
+    this.#isStopped = true
+    this.#output.complete()
+  }
+}

@@ -1,0 +1,48 @@
+/** Makes calls: the one place where a request, a stream or an event becomes a `PendingCall`. */
+import type { Caller, CallOptions, CallReceiver, EmitOptions, StreamCall, StreamOptions } from '../call.ts'
+import type { Pattern } from '../pattern.ts'
+import { type PendingCall, PendingRequest, PendingStream } from './pending-call.ts'
+import { inheritedOptions } from './within.ts'
+
+const NO_CALL: StreamCall = { cancel() {}, resume() {}, request() {} }
+
+/** A caller on top of whoever starts its calls. */
+export class PendingCaller implements Caller {
+  readonly #start: (call: PendingCall) => void
+  readonly #timeout: number
+
+  /**
+   * @param start takes a call on its way. What is wrong with it, it tells the call: it never throws
+   * @param timeout milliseconds for a call that says nothing else; 0 for no limit
+   */
+  constructor(start: (call: PendingCall) => void, timeout: number) {
+    this.#start = start
+    this.#timeout = timeout
+  }
+
+  request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const own = options?.within ? inheritedOptions(pattern, options, this.#timeout) : options
+      this.#start(new PendingRequest(pattern, 'request', data, own, resolve, reject))
+    })
+  }
+
+  stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall {
+    let own: StreamOptions | undefined
+    try {
+      own = options?.within ? inheritedOptions(pattern, options, this.#timeout) : options
+    } catch (error) {
+      receiver.error(error as Error)
+      return NO_CALL
+    }
+    const call = new PendingStream(pattern, data, receiver, own, own?.demand)
+    this.#start(call)
+    return call
+  }
+
+  emit(pattern: Pattern, data: unknown, options?: EmitOptions): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#start(new PendingRequest(pattern, 'event', data, options, () => resolve(), reject))
+    })
+  }
+}

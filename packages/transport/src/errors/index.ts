@@ -1,0 +1,23 @@
+/** The error family: answers (what the other side said) and local errors (what happened here). */
+export {
+  errorOf,
+  PatternNotFoundError,
+  RejectedError,
+  RpcError,
+  type RpcErrorInit,
+  UnauthenticatedError,
+  ValidationError
+} from './answers.ts'
+export {
+  CanceledError,
+  ConnectionError,
+  ListenError,
+  LocalError,
+  OptionError,
+  OverloadedError,
+  PayloadTooLargeError,
+  ProtocolError,
+  TimeoutError,
+  WorkerError
+} from './local.ts'
+export { describe, MicroserviceError } from './microservice-error.ts'

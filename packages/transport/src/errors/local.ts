@@ -1,0 +1,163 @@
+/**
+ * Local errors: what happened on this side. None of them crosses the wire: one that escapes a handler is that
+ * handler's internal failure, whatever its class.
+ */
+import { describe, MicroserviceError } from './microservice-error.ts'
+
+/** No answer came, and this says why. */
+export abstract class LocalError extends MicroserviceError {
+  override name = 'LocalError'
+}
+
+/**
+ * Something that was given to this library is not what it must be: an option, a pattern, headers, data that the
+ * codec cannot carry. Nothing was sent. Code `OPTION`.
+ */
+export class OptionError extends LocalError {
+  override name = 'OptionError'
+  readonly mayHaveRun = false
+  readonly retryable = false
+  /** Where the value stands, such as `options.port` or `data.items[2]`. */
+  readonly path: string
+
+  /** @param message one sentence that says what is wrong at `path`, and what to do */
+  constructor(path: string, message: string, cause?: unknown) {
+    super('OPTION', message, cause === undefined ? undefined : { cause })
+    this.path = path
+  }
+
+  /** The error for a value that is of the wrong kind. @param expected what it must be, in words */
+  static expected(path: string, expected: string, value: unknown): OptionError {
+    return new OptionError(path, `${path} must be ${expected}, but is ${describe(value)}`)
+  }
+}
+
+/** This side holds as many calls, or as many unsent bytes, as it may. Nothing was sent. Code `OVERLOADED`. */
+export class OverloadedError extends LocalError {
+  override name = 'OverloadedError'
+  readonly mayHaveRun = false
+  readonly retryable = true
+
+  constructor(message: string) {
+    super('OVERLOADED', message)
+  }
+}
+
+/** No answer within the time allowed. Code `TIMEOUT`. */
+export class TimeoutError extends LocalError {
+  override name = 'TimeoutError'
+  readonly mayHaveRun: boolean
+  readonly retryable = true
+  /** Time allowed, in milliseconds. */
+  readonly timeout: number
+
+  constructor(pattern: string, timeout: number, mayHaveRun = true) {
+    super('TIMEOUT', `No answer to '${pattern}' within ${timeout} ms`)
+    this.timeout = timeout
+    this.mayHaveRun = mayHaveRun
+  }
+}
+
+/** The caller gave the call up, by its `AbortSignal` or by its deadline on the other side. Code `CANCELED`. */
+export class CanceledError extends LocalError {
+  override name = 'CanceledError'
+  readonly mayHaveRun: boolean
+  readonly retryable = false
+
+  constructor(pattern: string, reason?: unknown, mayHaveRun = true) {
+    super('CANCELED', `The call of '${pattern}' was canceled by its signal`, { cause: reason })
+    this.mayHaveRun = mayHaveRun
+  }
+}
+
+/** The connection could not be made, or was lost before the answer came. Code `CONNECTION`. */
+export class ConnectionError extends LocalError {
+  override name = 'ConnectionError'
+  /** False: the request never left this process. True: it may have reached the other side. */
+  readonly mayHaveRun: boolean
+  readonly retryable = true
+  /**
+   * Why, as the code of the cause: the system's, such as `ECONNREFUSED`, or of TLS, such as `TLS_WRONG_HOST` (see
+   * `TlsFailureCode`); `undefined` if the cause has none.
+   */
+  readonly reason: string | undefined
+
+  constructor(message: string, mayHaveRun: boolean, cause?: unknown) {
+    super('CONNECTION', message, cause === undefined ? undefined : { cause })
+    this.mayHaveRun = mayHaveRun
+    const { code } = Object(cause) as { code?: unknown }
+    if (cause instanceof ConnectionError) this.reason = cause.reason
+    else this.reason = typeof code === 'string' ? code : undefined
+  }
+}
+
+/** A server could not start to listen. Its code is that of the system, such as `EADDRINUSE`. */
+export class ListenError extends LocalError {
+  override name = 'ListenError'
+  readonly mayHaveRun = false
+  readonly retryable = false
+
+  /** @param where the address in words: host and port, or a path */
+  constructor(where: string, cause: Error & { code?: string }) {
+    const code = cause.code ?? 'LISTEN'
+    super(code, `Cannot listen on ${where}: ${reasonInWords(code, cause)}`, { cause })
+  }
+}
+
+/** The system's codes say little to those who do not know them; what certificates suffer from is in the message. */
+function reasonInWords(code: string, { message }: Error): string {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `the address is in use (${code}); end what listens there, or choose another port or path`
+    case 'EACCES':
+      return `this user may not listen there (${code}); choose a port above 1023, or another path`
+    case 'EADDRNOTAVAIL':
+      return `this machine does not have that address (${code}); choose one of its own, or '0.0.0.0' for all`
+    default:
+      return /^E[A-Z0-9]+$/.test(code) ? `the system says ${code}` : message
+  }
+}
+
+/** A worker of a service (one of several processes) could not start, or could not do what was asked. Code `WORKER`. */
+export class WorkerError extends LocalError {
+  override name = 'WorkerError'
+  readonly mayHaveRun = true
+  readonly retryable = false
+  /** Which of the workers, from 1. */
+  readonly worker: number
+
+  /** @param reason what happened to it, in words */
+  constructor(worker: number, pid: number | undefined, reason: string) {
+    const which = pid === undefined ? '' : ` (process ${pid})`
+    super('WORKER', `Worker ${worker}${which}: ${reason}`)
+    this.worker = worker
+  }
+}
+
+/** The peer sent bytes the protocol does not allow; the connection is closed. Code `PROTOCOL`. */
+export class ProtocolError extends LocalError {
+  override name = 'ProtocolError'
+  readonly mayHaveRun = true
+  readonly retryable = false
+
+  constructor(message: string, cause?: unknown) {
+    super('PROTOCOL', message, cause === undefined ? undefined : { cause })
+  }
+}
+
+/** More bytes or characters than a limit allows. Code `PAYLOAD_TOO_LARGE`. */
+export class PayloadTooLargeError extends LocalError {
+  override name = 'PayloadTooLargeError'
+  readonly mayHaveRun = false
+  readonly retryable = false
+  /** The option that set the limit, such as `limits.sendBuffer`. */
+  readonly option: string
+  /** Its value, in the unit of the option. */
+  readonly limit: number
+
+  constructor(option: string, limit: number, actual: number, unit: string) {
+    super('PAYLOAD_TOO_LARGE', `${actual} ${unit} are more than ${option} allows (${limit})`)
+    this.option = option
+    this.limit = limit
+  }
+}

@@ -1,0 +1,251 @@
+/** The calling side of the memory transport. */
+import { ChannelFeed } from '../calls/channel-feed.ts'
+import { DeadlineTimer } from '../calls/deadline-timer.ts'
+import type { CallHolder, PendingCall } from '../calls/pending-call.ts'
+import { PendingCaller } from '../calls/pending-caller.ts'
+import type { ClientListener, ClientStatus } from '../client-event.ts'
+import { ConnectionError, errorOf, PatternNotFoundError, RejectedError } from '../errors/index.ts'
+import { routeOf } from '../pattern.ts'
+import { isStreamOfValues } from '../stream.ts'
+import type { ClientContext, ClientTransport } from '../transport.ts'
+import { readErrorText } from '../wire-error.ts'
+import {
+  decode,
+  encode,
+  type MemoryCaller,
+  type MemoryHub,
+  type MemoryMessage,
+  type MemoryRequest
+} from './hub.ts'
+
+const MAX_HELD_SIZE = 128 * 1024 * 1024
+
+/** Calls the servers of this process. */
+export class MemoryClient extends PendingCaller implements ClientTransport, CallHolder {
+  readonly name = 'memory'
+  readonly #hub: MemoryHub
+  readonly #context: ClientContext
+  readonly #timer = new DeadlineTimer((now) => this.#expire(now))
+  /** Calls on their way, with the request that answers them as soon as it runs. */
+  readonly #calls = new Map<PendingCall, MemoryRequest | undefined>()
+  readonly #listeners = new Set<ClientListener>()
+  #isClosed = false
+
+  constructor(hub: MemoryHub, context: ClientContext) {
+    super((call) => this.#start(call), context.timeout)
+    this.#hub = hub
+    this.#context = context
+  }
+
+  get status(): ClientStatus {
+    return this.#isClosed ? 'closed' : 'connected'
+  }
+
+  onEvent(listener: ClientListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  async connect(): Promise<void> {
+    if (this.#isClosed) throw closed()
+    if (this.#hub.isEmpty) throw nobody()
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#timer.stop()
+    for (const call of [...this.#calls.keys()]) {
+      this.#calls.get(call)?.cancel()
+      this.#fail(call, closed(true))
+    }
+    for (const listener of this.#listeners) listener({ type: 'status', status: 'closed' })
+  }
+
+  cancel(call: PendingCall): void {
+    const request = this.#calls.get(call)
+    if (this.#end(call)) request?.cancel()
+  }
+
+  demand(call: PendingCall, n: number): void {
+    this.#calls.get(call)?.requestN(n)
+  }
+
+  #start(call: PendingCall): void {
+    call.holder = this
+    try {
+      if (this.#isClosed) throw closed()
+      call.prepare(this.#timer, this.#context.timeout, (given, error) => this.#giveUp(given, error))
+      this.#calls.set(call, undefined)
+      if (isStreamOfValues(call.data)) this.#startChannel(call, call.data)
+      else this.#send(call, this.#messageOf(call, encode(this.#hub.openCodec(), call.data)))
+    } catch (error) {
+      this.#calls.set(call, undefined)
+      this.#fail(call, error as Error)
+    }
+  }
+
+  /** In a turn of its own, as over a wire. */
+  #send(call: PendingCall, message: MemoryMessage): void {
+    queueMicrotask(() => {
+      if (!this.#calls.has(call)) return
+      try {
+        if (this.#hub.isEmpty) throw nobody()
+        if (call.kind === 'event') this.#sendEvent(call, message)
+        else this.#sendRequest(call, message)
+      } catch (error) {
+        this.#fail(call, error as Error)
+      }
+    })
+  }
+
+  #sendEvent(call: PendingCall, message: MemoryMessage): void {
+    const told = new Set<unknown>()
+    for (const server of this.#hub.inTurn()) {
+      if (told.has(server.service)) continue
+      told.add(server.service)
+      server.event(message)
+    }
+    if (this.#end(call)) call.complete()
+  }
+
+  #sendRequest(call: PendingCall, message: MemoryMessage): void {
+    const demand = call.initialDemand + call.extraDemand
+    for (const server of this.#hub.inTurn()) {
+      try {
+        return server.request(message, call.kind === 'request', demand, this.#callerOf(call), (request) => {
+          this.#calls.set(call, request)
+        })
+      } catch (error) {
+        // Another service may handle it.
+        if (!(error instanceof PatternNotFoundError)) throw error
+      }
+    }
+    throw new PatternNotFoundError(PatternNotFoundError.of(message.pattern).message, message.pattern)
+  }
+
+  #callerOf(call: PendingCall): MemoryCaller {
+    const codec = this.#hub.openCodec()
+    return {
+      value: (bytes) => {
+        if (!this.#calls.has(call)) return
+        let isSatisfied: boolean
+        try {
+          isSatisfied = call.next(decode(codec, bytes), bytes.length)
+        } catch (error) {
+          return this.#giveUp(call, error as Error)
+        }
+        if (isSatisfied) return this.cancel(call)
+        const more = call.replenish()
+        if (more > 0) this.demand(call, more)
+      },
+      end: () => {
+        if (this.#end(call)) call.complete()
+      },
+      error: (text) => {
+        const { code = 'UNKNOWN', message, details, received } = readErrorText(text)
+        const error =
+          code === 'REJECTED'
+            ? new RejectedError(message, received)
+            : errorOf(code, message, details, received)
+        this.#fail(call, error)
+      },
+      inputWanted: (n) => {
+        if (n === 0) call.input?.stop()
+        else call.input?.requestN(n)
+      }
+    }
+  }
+
+  #startChannel(call: PendingCall, source: object): void {
+    const codec = this.#hub.openCodec()
+    const request = () => this.#calls.get(call)
+    // What comes before the request runs waits for it.
+    const early: ((request: MemoryRequest) => void)[] = []
+    const tell = (say: (request: MemoryRequest) => void) => {
+      const running = request()
+      if (running === undefined) early.push(say)
+      else say(running)
+    }
+    const sendBytes = (bytes: Uint8Array) => tell((running) => running.input(bytes))
+    call.input = new ChannelFeed({
+      maxHeldSize: MAX_HELD_SIZE,
+      open: (value, isOnly) => {
+        const first = isOnly && value === undefined ? undefined : encode(codec, value)
+        this.#send(call, this.#messageOf(call, undefined))
+        queueMicrotask(() => {
+          const running = request()
+          if (running === undefined) return
+          if (first !== undefined) running.input(first)
+          for (const say of early.splice(0)) say(running)
+          if (isOnly) running.inputEnded()
+          else call.input?.requestN(INPUT_AT_FIRST)
+        })
+      },
+      next: (value) => sendBytes(encode(codec, value)),
+      hold: (value) => encode(codec, value),
+      sendHeld: sendBytes,
+      complete: () => tell((running) => running.inputEnded()),
+      fail: (error) => {
+        tell((running) => running.inputEnded(error))
+        this.#giveUp(call, error)
+      },
+      teardownFailed: (error) => this.#context.logger.error('The clean-up of a stream failed', error)
+    })
+    call.input.start(source)
+  }
+
+  #messageOf(call: PendingCall, data: Uint8Array | undefined): MemoryMessage {
+    const { pattern, options } = call
+    const tells = options?.timeout !== undefined || this.#context.tellTimeout
+    return {
+      pattern: call.name,
+      route: routeOf(pattern),
+      data,
+      headers: options?.headers === undefined ? undefined : { ...options.headers },
+      timeout: call.kind === 'event' || !tells || call.timeout === 0 ? undefined : call.timeout
+    }
+  }
+
+  #expire(now: number): void {
+    let next = Number.POSITIVE_INFINITY
+    for (const call of [...this.#calls.keys()]) {
+      if (call.deadline > now) next = Math.min(next, call.deadline)
+      else this.#giveUp(call, call.timedOut(this.#calls.get(call) !== undefined))
+    }
+    if (next < Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
+  }
+
+  /** Gives a call up, tells the other side, and its owner why. */
+  #giveUp(call: PendingCall, error: Error): void {
+    const request = this.#calls.get(call)
+    if (!this.#end(call)) return
+    request?.cancel()
+    call.fail(error)
+  }
+
+  #fail(call: PendingCall, error: Error): void {
+    if (this.#end(call)) call.fail(error)
+  }
+
+  /** The one place where a call ends; false if it has ended before. */
+  #end(call: PendingCall): boolean {
+    if (!this.#calls.delete(call)) return false
+    call.release()
+    return true
+  }
+}
+
+/** Values of a channel that may come before the handler has read any. */
+const INPUT_AT_FIRST = 64
+
+function closed(mayHaveRun = false): ConnectionError {
+  return new ConnectionError('The client is closed; make a new one with connect()', mayHaveRun)
+}
+
+function nobody(): ConnectionError {
+  return new ConnectionError(
+    'No service listens on this memory() transport; call listen() of a service that was given the same value',
+    false
+  )
+}

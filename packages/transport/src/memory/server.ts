@@ -1,0 +1,240 @@
+/** The answering side of the memory transport. */
+import { answerWith } from '../answer.ts'
+import { InputStream } from '../calls/input-stream.ts'
+import type { Codec } from '../codec/codec.ts'
+import type { Dispatcher } from '../dispatcher.ts'
+import { PatternNotFoundError } from '../errors/index.ts'
+import { IncomingMessage } from '../message.ts'
+import { OutgoingValues } from '../outgoing-values.ts'
+import { reportEvent } from '../report-event.ts'
+import type { ServerContext, ServerTransport, StopOptions, TransportStats } from '../transport.ts'
+import { errorToText } from '../wire-error.ts'
+import {
+  decode,
+  encode,
+  type MemoryCaller,
+  type MemoryEnd,
+  type MemoryHub,
+  type MemoryMessage,
+  type MemoryRequest
+} from './hub.ts'
+
+const DEFAULT_DRAIN = 10_000
+/** Values of one stream after which other work gets its turn. */
+const VALUES_A_TURN = 1_000
+const MAX_HELD_SIZE = 128 * 1024 * 1024
+
+/** Answers the requests of this process's clients. */
+export class MemoryServer implements ServerTransport, MemoryEnd {
+  readonly name = 'memory'
+  readonly #hub: MemoryHub
+  readonly #context: ServerContext
+  readonly #running = new Set<RunningRequest>()
+  #events = 0
+  #dispatcher: Dispatcher | undefined
+  #drained: (() => void) | undefined
+
+  constructor(hub: MemoryHub, context: ServerContext) {
+    this.#hub = hub
+    this.#context = context
+  }
+
+  /** What servers of one service have in common: each event goes to one of them. */
+  get service(): unknown {
+    return this.#context.name ?? this
+  }
+
+  async start(dispatcher: Dispatcher): Promise<void> {
+    this.#dispatcher = dispatcher
+    this.#hub.add(this)
+  }
+
+  async stop({ drain = DEFAULT_DRAIN }: StopOptions = {}): Promise<void> {
+    this.#hub.remove(this)
+    if (this.#inFlight > 0) {
+      let late: ReturnType<typeof setTimeout> | undefined
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve
+        late = setTimeout(resolve, drain)
+      })
+      clearTimeout(late)
+      this.#drained = undefined
+    }
+    for (const request of [...this.#running]) request.cut()
+  }
+
+  stats(): TransportStats {
+    return {
+      transport: 'memory',
+      address: undefined,
+      inFlight: { current: this.#inFlight, limit: 0 },
+      streams: [...this.#running].filter(({ isSingle }) => !isSingle).length
+    }
+  }
+
+  /**
+   * Answers a request.
+   * @param opened is called before its handler is, with what the caller goes on with
+   * @throws {PatternNotFoundError} nobody handles its pattern here
+   */
+  request(
+    message: MemoryMessage,
+    isSingle: boolean,
+    demand: number,
+    caller: MemoryCaller,
+    opened: (request: MemoryRequest) => void
+  ): void {
+    const { logger } = this.#context
+    const request = new RunningRequest(this.#hub.openCodec(), caller, demand, isSingle, logger, () => {
+      this.#running.delete(request)
+      this.#settled()
+    })
+    const data =
+      message.data === undefined ? request.openInput() : decode(this.#hub.openCodec(), message.data)
+    const incoming = this.#incoming(message, 'request', data)
+    request.message = incoming
+    opened(request)
+    let result: unknown
+    try {
+      result = (this.#dispatcher as Dispatcher).request(incoming)
+    } catch (error) {
+      if (error instanceof PatternNotFoundError && error.received === undefined) throw error
+      this.#running.add(request)
+      return request.error(error)
+    }
+    this.#running.add(request)
+    answerWith(result, request)
+  }
+
+  /** Takes an event. */
+  event(message: MemoryMessage): void {
+    const data = decode(this.#hub.openCodec(), message.data as Uint8Array)
+    const incoming = this.#incoming(message, 'event', data)
+    this.#events++
+    reportEvent(this.#dispatcher as Dispatcher, incoming, this.#context.logger, () => {
+      this.#events--
+      this.#settled()
+    })
+  }
+
+  get #inFlight(): number {
+    return this.#running.size + this.#events
+  }
+
+  #incoming(message: MemoryMessage, kind: 'request' | 'event', data: unknown): IncomingMessage {
+    const { pattern, route, headers: metadata, timeout } = message
+    return new IncomingMessage({ transport: 'memory', kind, pattern, route, data, metadata, timeout })
+  }
+
+  #settled(): void {
+    if (this.#inFlight === 0) this.#drained?.()
+  }
+}
+
+/** One request that is being answered. */
+class RunningRequest extends OutgoingValues implements MemoryRequest {
+  readonly isSingle: boolean
+  protected readonly maxHeldSize = MAX_HELD_SIZE
+  readonly #codec: Codec
+  readonly #caller: MemoryCaller
+  readonly #logger: ServerContext['logger']
+  readonly #ended: () => void
+  message: IncomingMessage | undefined
+  #input: { readonly stream: InputStream; readonly codec: Codec } | undefined
+  /** Values sent in this turn. */
+  #sent = 0
+
+  constructor(
+    codec: Codec,
+    caller: MemoryCaller,
+    demand: number,
+    isSingle: boolean,
+    logger: ServerContext['logger'],
+    ended: () => void
+  ) {
+    super(demand, isSingle)
+    this.isSingle = isSingle
+    this.#codec = codec
+    this.#caller = caller
+    this.#logger = logger
+    this.#ended = ended
+  }
+
+  /** What the caller sends in a channel, for the handler. */
+  openInput(): InputStream {
+    const stream = new InputStream(
+      (n) => this.#caller.inputWanted(n),
+      () => this.#caller.inputWanted(0)
+    )
+    this.#input = { stream, codec: this.#codec }
+    return stream
+  }
+
+  cancel(): void {
+    this.#input?.stream.end()
+    this.abort()
+  }
+
+  /** The server has stopped, and does not wait any longer. */
+  cut(): void {
+    this.abort(() => this.#caller.error(STOPPED))
+  }
+
+  input(bytes: Uint8Array): void {
+    if (this.#input !== undefined) this.#input.stream.push(decode(this.#input.codec, bytes))
+  }
+
+  inputEnded(failure?: Error): void {
+    this.#input?.stream.end(failure === undefined ? undefined : { error: failure })
+  }
+
+  teardownFailed(error: unknown): void {
+    this.#logger.error('The clean-up of a stream failed', error)
+  }
+
+  protected send(value: unknown, isLast: boolean): void {
+    this.sendHeld(encode(this.#codec, value))
+    if (isLast) this.#caller.end()
+  }
+
+  protected hold(value: unknown): Uint8Array {
+    return encode(this.#codec, value)
+  }
+
+  protected sendHeld(bytes: Uint8Array): void {
+    this.#sent++
+    this.#caller.value(bytes)
+  }
+
+  protected sendEnd(): void {
+    this.#caller.end()
+  }
+
+  protected sendError(error: unknown): void {
+    this.#caller.error(errorToText(error, this.#logger))
+  }
+
+  protected sendUnencodable(cause: unknown): void {
+    this.sendError(new Error('The result of a handler cannot be encoded', { cause }))
+  }
+
+  protected hasRoom(): boolean {
+    if (this.#sent < VALUES_A_TURN) return true
+    if (this.#sent === VALUES_A_TURN) {
+      this.#sent++
+      setTimeout(() => {
+        this.#sent = 0
+        this.resume()
+      }, 0)
+    }
+    return false
+  }
+
+  protected over(isAborted: boolean): void {
+    if (this.#input?.stream.close() === true) this.#caller.inputWanted(0)
+    if (isAborted) this.message?.abort()
+    this.#ended()
+  }
+}
+
+const STOPPED = JSON.stringify({ code: 'REJECTED', message: 'The service has stopped' })

@@ -1,0 +1,73 @@
+/** What all readers of options share: unknown names, defaults, figures. */
+import { OptionError } from './errors/index.ts'
+
+/**
+ * Options with their defaults filled in: a key that is `undefined` has its default, too. The table of defaults says
+ * which options there are; one without a default stands in it as `undefined`.
+ * @param path what the options are called in messages
+ * @throws {OptionError} it is no object, or an option is not in the table
+ */
+export function withDefaults<Options extends object, Defaults extends object>(
+  path: string,
+  given: Options | undefined,
+  defaults: Defaults
+): Filled<Options, Defaults> {
+  if (given !== undefined) checkNames(path, given, Object.keys(defaults))
+  const entries = Object.entries(given ?? {}).filter(([, value]) => value !== undefined)
+  return { ...defaults, ...Object.fromEntries(entries) } as Filled<Options, Defaults>
+}
+
+/** Options of which those with a default are there. */
+export type Filled<Options, Defaults> = {
+  readonly [Key in keyof Options & keyof Defaults as Defaults[Key] extends undefined
+    ? never
+    : Key]-?: Exclude<Options[Key], undefined>
+} & {
+  readonly [Key in keyof Options as Key extends keyof Defaults
+    ? Defaults[Key] extends undefined
+      ? Key
+      : never
+    : Key]?: Options[Key]
+}
+
+/** @throws {OptionError} the options are no object, or have a name that is not known */
+export function checkNames(path: string, given: unknown, known: readonly string[]): asserts given is object {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw OptionError.expected(path, 'an object of options', given)
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || known.includes(name)) continue
+    const near = nearest(name, known)
+    const hint = near === undefined ? `there are ${known.join(', ')}` : `did you mean ${path}.${near}?`
+    throw new OptionError(`${path}.${name}`, `${path}.${name} is not an option; ${hint}`)
+  }
+}
+
+/** @throws {OptionError} it is no number, or less than it must be */
+export function atLeast(least: number, path: string, value: unknown): void {
+  if (typeof value === 'number' && value >= least) return
+  throw OptionError.expected(path, `a number, ${least} or more`, value)
+}
+
+/** The name that is most like another; `undefined` if none is much like it. */
+export function nearest(name: string, known: readonly string[]): string | undefined {
+  const scored = known.map((other) => ({
+    other,
+    distance: distance(name.toLowerCase(), other.toLowerCase())
+  }))
+  const [best] = scored.sort((a, b) => a.distance - b.distance)
+  return best !== undefined && best.distance <= Math.max(2, name.length / 3) ? best.other : undefined
+}
+
+/** Letters to insert, to leave out or to replace, to get from one word to the other (Levenshtein). */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= one.length; i++) {
+    const next = [i]
+    for (let j = 1; j <= other.length; j++) {
+      const replaced = (row[j - 1] as number) + (one[i - 1] === other[j - 1] ? 0 : 1)
+      next.push(Math.min((row[j] as number) + 1, (next[j - 1] as number) + 1, replaced))
+    }
+    row = next
+  }
+  return row[other.length] as number
+}

@@ -1,0 +1,23 @@
+/** What is known of a peer's certificate. Types alone, named as Node names them. */
+
+/** A distinguished name: `CN`, `O` and so on; an attribute that stands there more than once is a list. */
+export type DistinguishedName = Readonly<Record<string, string | readonly string[] | undefined>>
+
+/** The certificate of a peer. */
+export interface PeerCertificate {
+  /** An authority that is trusted vouches for it. `false` is possible only with `rejectUnauthorized: false`. */
+  readonly authorized: boolean
+  readonly subject: DistinguishedName
+  readonly issuer: DistinguishedName
+  /** Alternative names, such as `'DNS:service.test, URI:spiffe://test/orders'`; `undefined` if it has none. */
+  readonly subjectaltname: string | undefined
+  /** SHA-256 of the certificate, as `'AB:CD:…'`. */
+  readonly fingerprint256: string
+  /** In hexadecimal. */
+  readonly serialNumber: string
+  /** Start and end of validity, as the runtime writes dates; `new Date(…)` reads them. */
+  readonly validFrom: string
+  readonly validTo: string
+  /** The certificate itself, in DER. */
+  readonly raw: Uint8Array
+}
