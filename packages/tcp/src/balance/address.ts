@@ -1,0 +1,38 @@
+/** Endpoints as text: `host:port`, `host`, `[::1]:4000`. */
+import { OptionError } from '@elysia-microservices/transport/kit'
+
+/** Where an endpoint is. */
+export interface Address {
+  readonly host: string
+  readonly port: number
+  /** Endpoints of a lower number are used as long as one of them can be. Default: 0. */
+  readonly priority?: number
+  /** Share of the calls, beside endpoints of the same priority: above 0. Default: 1. */
+  readonly weight?: number
+}
+
+const BRACKETED = /^\[([^\]]+)\](?::(\d+))?$/
+const PLAIN = /^([^:[\]\s]+)(?::(\d+))?$/
+
+/**
+ * Reads an endpoint.
+ * @param defaultPort of an endpoint that names none
+ * @throws {OptionError} it is not `host:port`
+ */
+export function parseAddress(text: string, defaultPort: number): Address {
+  const match = typeof text === 'string' ? (BRACKETED.exec(text) ?? PLAIN.exec(text)) : null
+  const port = match?.[2] === undefined ? defaultPort : Number(match[2])
+  if (match === null || port > 65535) {
+    throw OptionError.expected(
+      'options.endpoints',
+      "a list of endpoints such as '10.0.0.7:4000' or '[::1]:4000'",
+      text
+    )
+  }
+  return { host: match[1] as string, port }
+}
+
+/** The name of an endpoint: text that `parseAddress` reads. */
+export function addressName({ host, port }: Address): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}

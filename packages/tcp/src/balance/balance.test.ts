@@ -1,0 +1,468 @@
+/** Balancing, budgets and pauses, with a clock and dice of the tests. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { addressName, parseAddress } from './address.ts'
+import { backoffCeiling, backoffDelay } from './backoff.ts'
+import { Balancer } from './balancer.ts'
+import { EndpointHealth } from './endpoint-health.ts'
+import { rendezvousScore, weightedScore } from './rendezvous.ts'
+import { RetryBudget } from './retry-budget.ts'
+import { srvAddresses } from './srv.ts'
+
+const HEALTH = { failures: 3, ratio: 0.5, window: 10_000, minDelay: 1_000, maxDelay: 8_000 }
+const random01 = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })
+
+interface TestEndpoint {
+  readonly name: string
+  readonly slot: number
+  usable: boolean
+  inFlight: number
+  priority: number
+  weight: number
+}
+
+/** Dice that are the same in every run. */
+function dice(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    return state / 2 ** 32
+  }
+}
+
+type Rank = Partial<Pick<TestEndpoint, 'name' | 'slot' | 'priority' | 'weight'>>
+
+function setUp(count: number, seed = 1, ranks: readonly Rank[] = []) {
+  const log: string[] = []
+  const endpoints = Array.from(
+    { length: count },
+    (_, index): TestEndpoint => ({
+      name: `10.0.0.${index}:4000`,
+      slot: 0,
+      usable: true,
+      inFlight: 0,
+      priority: 0,
+      weight: 1,
+      ...ranks[index]
+    })
+  )
+  const balancer = new Balancer<TestEndpoint>({
+    health: HEALTH,
+    random: dice(seed),
+    ejected: ({ name }) => log.push(`ejected ${name}`),
+    restored: ({ name }) => log.push(`restored ${name}`)
+  })
+  balancer.use(endpoints)
+  return { endpoints, balancer, log }
+}
+
+describe('the back-off', () => {
+  it('stays between nothing and its bounds, and its ceiling never falls', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(10_000),
+        fc.nat(100_000),
+        fc.nat(10_000),
+        random01,
+        (minDelay, more, attempt, random) => {
+          const options = { minDelay, maxDelay: minDelay + more }
+          const delay = backoffDelay(options, attempt, random)
+          assert.ok(delay >= 0 && delay <= options.maxDelay)
+          assert.ok(backoffCeiling(options, attempt) <= backoffCeiling(options, attempt + 1))
+          assert.ok(backoffCeiling(options, 0) === minDelay)
+        }
+      )
+    )
+  })
+})
+
+describe('the retry budget', () => {
+  it('never gives more than its capacity, a share of the calls and the free ones', () => {
+    const step = fc.record({ calls: fc.nat(50), time: fc.nat(2_000), takes: fc.nat(20) })
+    fc.assert(
+      fc.property(
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        fc.nat(20),
+        fc.array(step, { maxLength: 100 }),
+        (ratio, perSecond, steps) => {
+          const budget = new RetryBudget({ ratio, perSecond }, 0)
+          let [calls, now, taken] = [0, 0, 0]
+          for (const { calls: more, time, takes } of steps) {
+            calls += more
+            now += time
+            for (let n = 0; n < takes; n++) if (budget.take(now, calls)) taken++
+            assert.ok(taken <= budget.capacity + ratio * calls + (perSecond * now) / 1_000 + 1e-6)
+          }
+        }
+      )
+    )
+  })
+
+  it('is refilled by calls and by time', () => {
+    const budget = new RetryBudget({ ratio: 0.2, perSecond: 0 }, 0)
+    assert.equal(budget.take(0, 0), false)
+    assert.equal(budget.take(0, 5), true)
+    assert.equal(budget.take(0, 5), false)
+    const timed = new RetryBudget({ ratio: 0, perSecond: 1 }, 0)
+    for (let n = 0; n < 10; n++) assert.equal(timed.take(0, 0), true)
+    assert.equal(timed.take(0, 0), false)
+    assert.equal(timed.take(1_000, 0), true)
+  })
+})
+
+describe('the health of an endpoint', () => {
+  it('is lost by enough failures among its calls, and not by a few among many', () => {
+    const health = new EndpointHealth(HEALTH)
+    for (let n = 0; n < 100; n++) health.picked(0)
+    for (let n = 0; n < 49; n++) assert.equal(health.failed(1, 0), undefined)
+    assert.equal(health.failed(1, 0), 500)
+    assert.equal(health.admits(500), false)
+    assert.equal(health.admits(501), true)
+  })
+
+  it('comes back by probes, one at a time, and a failing one ejects for longer', () => {
+    const health = new EndpointHealth(HEALTH)
+    for (let n = 0; n < 3; n++) health.failed(0, 0)
+    assert.equal(health.picked(500), false)
+    assert.equal(health.state, 'probing')
+    assert.equal(health.admits(501), false)
+    assert.equal(health.failed(600, 0), 1_000)
+    assert.equal(health.admits(1_599), false)
+    for (const now of [1_600, 2_000, 2_400]) assert.equal(health.picked(now), false)
+    assert.equal(health.picked(2_800), true)
+    assert.equal(health.state, 'healthy')
+  })
+
+  it('admits every endpoint again some time, whatever happened', () => {
+    const event = fc.record({ time: fc.nat(3_000), failed: fc.boolean(), random: random01 })
+    fc.assert(
+      fc.property(fc.array(event), (events) => {
+        const health = new EndpointHealth(HEALTH)
+        let now = 0
+        for (const { time, failed, random } of events) {
+          now += time
+          if (failed) health.failed(now, random)
+          else if (health.admits(now)) health.picked(now)
+        }
+        assert.ok(health.admits(now + HEALTH.maxDelay))
+      })
+    )
+  })
+})
+
+describe('the balancer', () => {
+  it('gives an endpoint that is usable whenever there is one', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ usable: fc.boolean(), inFlight: fc.nat(9), failures: fc.nat(5) }), {
+          maxLength: 8
+        }),
+        fc.nat(),
+        fc.option(fc.string(), { nil: undefined }),
+        fc.nat(7),
+        (given, seed, key, avoid) => {
+          const { endpoints, balancer } = setUp(given.length, seed)
+          given.forEach(({ usable, inFlight, failures }, index) => {
+            Object.assign(endpoints[index]!, { usable, inFlight })
+            for (let n = 0; n < failures; n++) balancer.failed(endpoints[index]!, 0)
+          })
+          const picked = balancer.pick(1, key, endpoints[avoid])
+          assert.equal(
+            picked !== undefined,
+            given.some(({ usable }) => usable)
+          )
+          assert.ok(picked === undefined || picked.usable)
+          const others = endpoints.filter(({ usable }, index) => usable && index !== avoid)
+          if (others.length > 0) assert.notEqual(picked, endpoints[avoid] ?? null)
+        }
+      )
+    )
+  })
+
+  it('takes the less busy of two, so that the busiest of all gets nothing', () => {
+    const { endpoints, balancer } = setUp(4)
+    endpoints[2]!.inFlight = 10
+    for (let n = 0; n < 1_000; n++) assert.notEqual(balancer.pick(0), endpoints[2])
+  })
+
+  it('spreads calls evenly', () => {
+    const { endpoints, balancer } = setUp(5)
+    for (let n = 0; n < 1_000; n++) balancer.pick(0)!.inFlight++
+    const loads = endpoints.map(({ inFlight }) => inFlight)
+    assert.ok(Math.max(...loads) - Math.min(...loads) <= 5, loads.join())
+  })
+
+  it('ejects what fails, probes it and trusts it again', () => {
+    const { endpoints, balancer, log } = setUp(3)
+    for (let n = 0; n < 3; n++) balancer.failed(endpoints[0]!, 0)
+    for (let n = 0; n < 100; n++) assert.notEqual(balancer.pick(1), endpoints[0])
+    for (const now of [2_000, 3_000, 4_000, 5_000]) assert.equal(balancer.pick(now), endpoints[0])
+    assert.deepEqual(log, ['ejected 10.0.0.0:4000', 'restored 10.0.0.0:4000'])
+  })
+
+  it('uses ejected endpoints rather than none', () => {
+    const { endpoints, balancer } = setUp(2)
+    for (const endpoint of endpoints) for (let n = 0; n < 3; n++) balancer.failed(endpoint, 0)
+    assert.notEqual(balancer.pick(1), undefined)
+  })
+
+  it('keeps the endpoint of a key, and moves only the keys of one that is gone', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.string(), { minLength: 1 }), fc.nat(4), (keys, gone) => {
+        const { endpoints, balancer } = setUp(5)
+        const before = keys.map((key) => balancer.pick(0, key))
+        assert.deepEqual(
+          keys.map((key) => balancer.pick(0, key)),
+          before
+        )
+        endpoints[gone]!.usable = false
+        keys.forEach((key, index) => {
+          const now = balancer.pick(0, key)
+          if (before[index] !== endpoints[gone]) assert.equal(now, before[index])
+          else assert.notEqual(now, endpoints[gone])
+        })
+      })
+    )
+  })
+
+  it('spreads keys over all endpoints', () => {
+    const { endpoints, balancer } = setUp(5)
+    const counts = new Map<TestEndpoint, number>()
+    for (let key = 0; key < 5_000; key++) {
+      const picked = balancer.pick(0, `user-${key}`)!
+      counts.set(picked, (counts.get(picked) ?? 0) + 1)
+    }
+    for (const endpoint of endpoints) assert.ok((counts.get(endpoint) ?? 0) > 800)
+  })
+})
+
+describe('several connections to an endpoint', () => {
+  const pools = (endpoints: number, connections: number) =>
+    Array.from({ length: endpoints * connections }, (_, index) => ({
+      name: `10.0.0.${Math.floor(index / connections)}:4000`,
+      slot: index % connections
+    }))
+
+  it('share its health', () => {
+    const { endpoints, balancer, log } = setUp(6, 1, pools(2, 3))
+    for (const slot of [0, 1, 2]) balancer.failed(endpoints[slot]!, 0)
+    assert.deepEqual(log, ['ejected 10.0.0.0:4000'])
+    for (let n = 0; n < 100; n++) assert.equal(balancer.pick(1)!.name, '10.0.0.1:4000')
+    for (let n = 0; n < 100; n++)
+      assert.equal(balancer.pick(1, undefined, endpoints[4])!.name, '10.0.0.0:4000')
+  })
+
+  it('split the keys of the endpoint, which are the same as with one connection', () => {
+    fc.assert(
+      fc.property(
+        fc.uniqueArray(fc.string(), { minLength: 1 }),
+        fc.integer({ min: 1, max: 5 }),
+        (keys, count) => {
+          const one = setUp(3, 1, pools(3, 1)).balancer
+          const several = setUp(3 * count, 1, pools(3, count)).balancer
+          const { endpoints, balancer: reversed } = setUp(3 * count, 1, pools(3, count))
+          reversed.use(endpoints.toReversed())
+          for (const key of keys) {
+            const { name, slot } = several.pick(0, key)!
+            assert.equal(name, one.pick(0, key)!.name)
+            assert.deepEqual([reversed.pick(0, key)!.name, reversed.pick(0, key)!.slot], [name, slot])
+          }
+        }
+      )
+    )
+    const { endpoints, balancer } = setUp(4, 1, pools(1, 4))
+    const used = new Set(Array.from({ length: 200 }, (_, key) => balancer.pick(0, `user-${key}`)))
+    assert.equal(used.size, endpoints.length)
+  })
+})
+
+describe('priorities', () => {
+  const state = fc.record({
+    priority: fc.nat(2),
+    weight: fc.constantFrom(1, 1, 3, 0.01),
+    usable: fc.boolean(),
+    ejected: fc.boolean()
+  })
+
+  it('give calls to the lowest that can take them: trusted, else ejected, else where the call has failed', () => {
+    fc.assert(
+      fc.property(
+        fc.array(state, { minLength: 1, maxLength: 8 }),
+        fc.nat(),
+        fc.option(fc.string(), { nil: undefined }),
+        fc.option(fc.nat(7), { nil: -1 }),
+        (states, seed, key, avoid) => {
+          const { endpoints, balancer } = setUp(states.length, seed, states)
+          states.forEach(({ usable, ejected }, index) => {
+            endpoints[index]!.usable = usable
+            for (let n = 0; ejected && n < HEALTH.failures; n++) balancer.failed(endpoints[index]!, 0)
+          })
+          const worth = (index: number) => (index === avoid ? 2 : states[index]!.ejected ? 1 : 0)
+          const order = endpoints
+            .map((endpoint, index) => ({ endpoint, rank: [worth(index), endpoint.priority] as const }))
+            .filter(({ endpoint }) => endpoint.usable)
+            .sort((one, other) => one.rank[0] - other.rank[0] || one.rank[1] - other.rank[1])
+          const picked = balancer.pick(1, key, endpoints[avoid])
+          const rank = order.find(({ endpoint }) => endpoint === picked)?.rank
+          assert.deepEqual(rank, order[0]?.rank)
+        }
+      ),
+      { numRuns: 500 }
+    )
+  })
+
+  it('fall back while all of the lower are ejected, but for probes, and come back with the first that is trusted', () => {
+    const { endpoints, balancer, log } = setUp(3, 1, [{ priority: 1 }, { priority: 1 }, { priority: 2 }])
+    const [one, other, backup] = endpoints as [TestEndpoint, TestEndpoint, TestEndpoint]
+    for (let n = 0; n < 3; n++) balancer.failed(one, 0)
+    for (let n = 0; n < 100; n++) assert.equal(balancer.pick(1), other)
+    other.usable = false
+    for (let n = 0; n < 100; n++) assert.equal(balancer.pick(1), backup)
+    assert.equal(balancer.pick(2_000), one)
+    assert.equal(balancer.pick(2_001), backup)
+    for (const now of [3_000, 4_000, 5_000]) assert.equal(balancer.pick(now), one)
+    assert.equal(log.at(-1), `restored ${one.name}`)
+    for (let n = 0; n < 100; n++) assert.equal(balancer.pick(5_001), one)
+  })
+
+  it('change with the endpoints', () => {
+    const { endpoints, balancer } = setUp(2, 1, [{ priority: 1 }, { priority: 2 }])
+    assert.equal(balancer.pick(0), endpoints[0])
+    endpoints[1]!.priority = 0
+    balancer.use(endpoints)
+    assert.equal(balancer.pick(0), endpoints[1])
+  })
+})
+
+describe('weights', () => {
+  const WEIGHTS = [10, 20, 70].map((weight) => ({ weight }))
+
+  /** The share of calls each gets, of many, of which always so many are in flight; they end in any order. */
+  function shares(ranks: readonly Rank[], concurrency: number, seed: number): number[] {
+    const { endpoints, balancer } = setUp(ranks.length, seed, ranks)
+    const random = dice(seed + 1)
+    const running: TestEndpoint[] = []
+    const counts = new Map(endpoints.map((endpoint) => [endpoint, 0]))
+    const calls = 20_000
+    for (let n = 0; n < calls; n++) {
+      const picked = balancer.pick(0)!
+      counts.set(picked, counts.get(picked)! + 1)
+      picked.inFlight++
+      running.push(picked)
+      if (running.length < concurrency) continue
+      const [ended] = running.splice(Math.floor(random() * running.length), 1)
+      ended!.inFlight--
+    }
+    return [...counts.values()].map((count) => count / calls)
+  }
+
+  for (const concurrency of [1, 2, 10, 100, 1_000]) {
+    it(`are the shares of the calls, with ${concurrency} at a time`, () => {
+      for (const seed of [1, 2, 3]) {
+        const got = shares(WEIGHTS, concurrency, seed)
+        WEIGHTS.forEach(({ weight }, index) => {
+          assert.ok(Math.abs(got[index]! - weight / 100) < 0.04, `${got}, seed ${seed}`)
+        })
+      }
+    })
+  }
+
+  it('make no difference where they are all the same', () => {
+    for (const concurrency of [1, 100]) {
+      const got = shares([{ weight: 7 }, { weight: 7 }, { weight: 7 }], concurrency, 1)
+      for (const share of got) assert.ok(Math.abs(share - 1 / 3) < 0.02, String(got))
+    }
+  })
+
+  it('do not keep calls from the one that is less busy', () => {
+    const { endpoints, balancer } = setUp(2, 1, [{ weight: 1 }, { weight: 9 }])
+    endpoints[1]!.inFlight = 9
+    for (let n = 0; n < 100; n++) assert.equal(balancer.pick(0), endpoints[0])
+    endpoints[0]!.inFlight = 2
+    for (let n = 0; n < 100; n++) assert.equal(balancer.pick(0), endpoints[1])
+  })
+
+  it('are the shares of the keys, too, and a key keeps its endpoint where its weight grows', () => {
+    const { endpoints, balancer } = setUp(3, 1, WEIGHTS)
+    const keys = Array.from({ length: 20_000 }, (_, n) => `user-${n}`)
+    const before = keys.map((key) => balancer.pick(0, key)!)
+    endpoints.forEach((endpoint, index) => {
+      const share = before.filter((picked) => picked === endpoint).length / keys.length
+      assert.ok(Math.abs(share - WEIGHTS[index]!.weight / 100) < 0.02, `${index}: ${share}`)
+    })
+    endpoints[0]!.weight = 30
+    balancer.use(endpoints)
+    keys.forEach((key, index) => {
+      const now = balancer.pick(0, key)
+      if (now !== before[index]) assert.equal(now, endpoints[0])
+    })
+  })
+
+  it('choose as without them for a key, where they are all the same', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.uniqueArray(fc.string(), { minLength: 1 }), (key, names) => {
+        const best = (score: (name: string) => number) =>
+          names.reduce((one, other) => (score(other) > score(one) ? other : one))
+        const bare = best((name) => rendezvousScore(key, name))
+        assert.equal(
+          best((name) => weightedScore(key, name, 1)),
+          bare
+        )
+      })
+    )
+  })
+})
+
+describe('SRV records', () => {
+  const record = (name: string, priority: number, weight: number) => ({ name, port: 1, priority, weight })
+
+  it('become endpoints, those to be used first in front', () => {
+    assert.deepEqual(srvAddresses([record('b', 20, 5), record('a', 10, 60), record('c', 20, 65_535)]), [
+      { host: 'a', port: 1, priority: 10, weight: 60 },
+      { host: 'b', port: 1, priority: 20, weight: 5 },
+      { host: 'c', port: 1, priority: 20, weight: 65_535 }
+    ])
+  })
+
+  it('of weight 0 are all the same, or hardly ever chosen beside others', () => {
+    const weights = (...records: ReturnType<typeof record>[]) =>
+      srvAddresses(records).map(({ weight }) => weight)
+    assert.deepEqual(weights(record('a', 1, 0), record('b', 1, 0), record('c', 2, 9)), [1, 1, 9])
+    assert.deepEqual(weights(record('a', 1, 0), record('b', 1, 10), record('c', 1, 20)), [0.1, 10, 20])
+  })
+
+  it('say with the target . that there is no such service', () => {
+    for (const name of ['.', '']) {
+      assert.throws(() => srvAddresses([record(name, 0, 0)]), /the service is not offered/)
+      assert.equal(srvAddresses([record(name, 0, 0), record('a', 0, 0)]).length, 1)
+    }
+    assert.deepEqual(srvAddresses([]), [])
+  })
+})
+
+describe('rendezvous hashing', () => {
+  it('gives whole numbers of 32 bits', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (key, name) => {
+        const score = rendezvousScore(key, name)
+        assert.ok(Number.isInteger(score) && score >= 0 && score < 2 ** 32)
+      })
+    )
+  })
+})
+
+describe('addresses', () => {
+  it('are read, and written so that they are read again', () => {
+    assert.deepEqual(parseAddress('a:1', 4000), { host: 'a', port: 1 })
+    assert.deepEqual(parseAddress('a.example.com', 4000), { host: 'a.example.com', port: 4000 })
+    assert.deepEqual(parseAddress('[::1]:5', 4000), { host: '::1', port: 5 })
+    assert.deepEqual(parseAddress('[fe80::2]', 4000), { host: 'fe80::2', port: 4000 })
+    for (const text of ['a:1', '[::1]:4000', '10.0.0.1:65535']) {
+      assert.equal(addressName(parseAddress(text, 4000)), text)
+    }
+    for (const bad of ['', 'a:', 'a:x', 'a:65536', '::1', 'a b', '[::1', 'a:1:2', undefined as never]) {
+      assert.throws(() => parseAddress(bad, 4000), { name: 'OptionError' })
+    }
+  })
+})

@@ -1,0 +1,43 @@
+/** SRV records as endpoints: which are used first, and what share of the calls each gets. RFC 2782. */
+import type { Address } from './address.ts'
+
+/** An SRV record, as `node:dns` gives it. */
+export interface SrvRecord {
+  /** The target: a host. */
+  readonly name: string
+  readonly port: number
+  readonly priority: number
+  readonly weight: number
+}
+
+/**
+ * Stands for a weight of 0 beside weights above it, as a share of the least of those: "records with weight 0 should
+ * have a very small chance of being selected".
+ */
+const UNLIKELY = 0.01
+
+/**
+ * The endpoints of SRV records, those to be used first in front.
+ * @throws {Error} the records say that there is no such service
+ */
+export function srvAddresses(records: readonly SrvRecord[]): readonly Address[] {
+  // "A Target of "." means that the service is decidedly not available at this domain."
+  const targets = records.filter(({ name }) => name !== '' && name !== '.')
+  if (targets.length === 0 && records.length > 0)
+    throw new Error("the service is not offered: the target of its SRV record is '.'")
+  return targets
+    .toSorted((one, other) => one.priority - other.priority)
+    .map(({ name: host, port, priority, weight }) => ({
+      host,
+      port,
+      priority,
+      weight: weight > 0 ? weight : weightOfZero(targets, priority)
+    }))
+}
+
+/** What a weight of 0 means among records of its priority: the same as all others, or very little. */
+function weightOfZero(records: readonly SrvRecord[], priority: number): number {
+  const weights = records.filter((other) => other.priority === priority && other.weight > 0)
+  if (weights.length === 0) return 1
+  return UNLIKELY * Math.min(...weights.map(({ weight }) => weight))
+}

@@ -1,0 +1,78 @@
+/** Current endpoints, and removed ones that are finishing their calls. */
+import { type Address, addressName } from '../balance/address.ts'
+import type { Endpoint } from './endpoint.ts'
+
+/** Keeps as many connections as asked for to each address. */
+export class EndpointSet {
+  readonly #connections: number
+  readonly #make: (name: string, address: Address, slot: number) => Endpoint
+  readonly #former = new Set<Endpoint>()
+  #current: readonly Endpoint[] = []
+  #startedBefore = 0
+
+  /** @param connections how many there are for each address */
+  constructor(connections: number, make: (name: string, address: Address, slot: number) => Endpoint) {
+    this.#connections = connections
+    this.#make = make
+  }
+
+  /** Current endpoints. */
+  get current(): readonly Endpoint[] {
+    return this.#current
+  }
+
+  /** Their names, each once. */
+  get names(): readonly string[] {
+    return [...new Set(this.#current.map(({ name }) => name))]
+  }
+
+  get usable(): boolean {
+    return this.#current.some(({ usable }) => usable)
+  }
+
+  /** A connection is being made. */
+  get connecting(): boolean {
+    return this.#current.some(({ connecting }) => connecting)
+  }
+
+  /** Endpoints to be used before those that can be used are being connected to for the first time. */
+  get awaitsBetter(): boolean {
+    const best = Math.min(...this.#current.filter(({ usable }) => usable).map(({ priority }) => priority))
+    return this.#current.some(({ untried, priority }) => untried && priority < best)
+  }
+
+  /** Calls made so far, by all endpoints there ever were. */
+  get started(): number {
+    return this.#current.reduce((sum, { started }) => sum + started, this.#startedBefore)
+  }
+
+  /** Endpoints from now on; those that stay keep their connections. Returns the new ones, `undefined` if nothing changed. */
+  use(addresses: readonly Address[]): readonly Endpoint[] | undefined {
+    const known = new Set(this.names)
+    const next = addresses.flatMap((address) => {
+      const name = addressName(address)
+      const endpoints = known.has(name)
+        ? this.#current.filter((endpoint) => endpoint.name === name)
+        : Array.from({ length: this.#connections }, (_, slot) => this.#make(name, address, slot))
+      for (const endpoint of endpoints) endpoint.rank(address)
+      return endpoints
+    })
+    const added = next.filter(({ name }) => !known.has(name))
+    const gone = this.#current.filter((endpoint) => !next.includes(endpoint))
+    this.#current = next
+    for (const endpoint of gone) void this.#leave(endpoint)
+    return added.length + gone.length === 0 ? undefined : added
+  }
+
+  /** Ends all connections. Resolves when they are closed. */
+  async end(): Promise<void> {
+    await Promise.all([...this.#current, ...this.#former].map((endpoint) => endpoint.end()))
+  }
+
+  async #leave(endpoint: Endpoint): Promise<void> {
+    this.#former.add(endpoint)
+    await endpoint.leave()
+    this.#startedBefore += endpoint.started
+    this.#former.delete(endpoint)
+  }
+}

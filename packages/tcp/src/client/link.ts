@@ -1,0 +1,179 @@
+/**
+ * One connection of a client from its first attempt to its end. A resumable one survives its socket: another
+ * is made, again and again with growing pauses, until the window for resumption closes.
+ */
+import { type Logger, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { cannotConnect } from '../connection/connection-errors.ts'
+import type { ClientProtocol } from '../connection/protocol.ts'
+import { Session, type SessionOptions } from '../connection/session.ts'
+import type { CheckedClientOptions } from '../options/client-options.ts'
+import { clientTls } from '../options/security-options.ts'
+import { nameOfPlace } from '../options/shared-options.ts'
+import { NOBODY, type Socket } from '../socket/socket.ts'
+import { TlsFailure } from '../socket/tls-failure.ts'
+import { FirstChunk } from './first-chunk.ts'
+
+/** Pause before the second attempt to resume, in milliseconds; it doubles with each, up to the longest. */
+const FIRST_PAUSE = 50
+const LONGEST_PAUSE = 2_000
+
+/** What a link needs to know. */
+export interface LinkInit {
+  /** Where the server is: `host` and `port` are the endpoint's. */
+  readonly options: CheckedClientOptions
+  readonly logger: Logger
+  /** Makes the protocol. @param where the server, in messages */
+  protocol(where: string): ClientProtocol
+  /** Is called when the connection is over, before its calls fail. */
+  over(reason: Error | undefined): void
+}
+
+/** Joins a client's protocol and its socket, or its sockets one after the other. */
+export class Link {
+  readonly protocol: ClientProtocol
+  /** Where the server is, in messages: `tcp://localhost:4000`. */
+  readonly where: string
+  /** Settles when the connection is made, or could not be. */
+  readonly connected: Promise<void>
+  /** Resolves when it is over, with the reason if there is one. */
+  readonly closed: Promise<Error | undefined>
+  readonly #options: CheckedClientOptions
+  readonly #logger: Logger
+  readonly #over: (reason: Error | undefined) => void
+  #session: Session | undefined
+  #attempt: AbortController | undefined
+  #retry: ReturnType<typeof setTimeout> | undefined
+  #isEnding = false
+  /** The server is not one that this client can talk to. */
+  #refusal: Error | undefined
+
+  /** Starts to connect. */
+  constructor({ options, logger, protocol, over }: LinkInit) {
+    this.#options = options
+    this.#logger = logger
+    this.where = nameOfPlace(options)
+    this.protocol = protocol(this.where)
+    let resolveClosed!: (reason: Error | undefined) => void
+    this.closed = new Promise((resolve) => {
+      resolveClosed = resolve
+    })
+    this.#over = (reason) => {
+      over(reason)
+      resolveClosed(reason)
+    }
+    this.connected = this.#connect().catch((cause: Error) => {
+      this.#finish(cause)
+      throw cannotConnect(this.where, cause)
+    })
+    // A caller learns it from its call; `connect()` awaits the promise itself.
+    this.connected.catch(() => {})
+  }
+
+  /** Lets calls in flight end, then closes. */
+  drain(): void {
+    this.#isEnding = true
+    void this.#session?.drained()
+  }
+
+  /** Ends the connection, made or not; calls that wait fail. */
+  end(): void {
+    this.#isEnding = true
+    clearTimeout(this.#retry)
+    if (this.#session === undefined) {
+      const reason = new Error('the client was closed')
+      this.#attempt?.abort(reason)
+      return this.#finish(reason)
+    }
+    this.protocol.leave?.()
+    this.#session.end()
+    this.protocol.close()
+  }
+
+  async #connect(): Promise<void> {
+    const { host, port, path, sockets, connectTimeout } = this.#options
+    const attempt = new AbortController()
+    this.#attempt = attempt
+    const timer = setTimeout(() => {
+      attempt.abort(new Error(`no connection within options.connectTimeout (${connectTimeout} ms)`))
+    }, connectTimeout)
+    try {
+      const tls = this.#options.tls === undefined ? undefined : await this.#tls(attempt.signal)
+      let isInTheClear = false
+      const accept = (socket: Socket) => {
+        isInTheClear = tls !== undefined && socket.encrypted !== true
+        if (!isInTheClear) return this.#accept(socket)
+        queueMicrotask(() => socket.destroy())
+        return NOBODY
+      }
+      await sockets.connect({ host, port, path, tls }, accept, attempt.signal)
+      if (isInTheClear) throw new Error('options.sockets do not speak TLS')
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** TLS as it is now: a function is asked, but not waited for longer than the attempt lasts. */
+  #tls(signal: AbortSignal): ReturnType<typeof clientTls> {
+    const aborted = new Promise<never>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    })
+    return Promise.race([clientTls(this.#options.tls), aborted])
+  }
+
+  #accept(socket: Socket): Session {
+    const { protocol } = this
+    const { incompleteMessage, sendBuffer } = this.#options.limits
+    const first =
+      socket.encrypted === true
+        ? protocol
+        : new FirstChunk(protocol, (reason) => this.#refuse(session, reason))
+    const options: SessionOptions = {
+      logger: this.#logger,
+      incompleteMessageTimeout: incompleteMessage,
+      maxUnsent: sendBuffer,
+      protocol: () => first,
+      closed: (_session, _protocol, error) => this.#lost(error)
+    }
+    const session: Session = new Session(socket, options, first)
+    if (first instanceof FirstChunk) first.output = session
+    this.#session = session
+    protocol.open(session)
+    return session
+  }
+
+  /** The socket is gone: for good, or until another is there. */
+  #lost(error: Error | undefined): void {
+    this.#session = undefined
+    const { resume } = this.#options.rsocket
+    const reason = this.#refusal ?? error
+    const isHopeless =
+      reason instanceof UnauthenticatedError || (reason instanceof TlsFailure && reason.code !== 'TLS_CLOSED')
+    if (this.#isEnding || isHopeless || resume === undefined || this.protocol.lost?.() !== true)
+      return this.#finish(reason)
+    void this.#resume(performance.now() + resume.window, FIRST_PAUSE)
+  }
+
+  #refuse(session: Session, reason: Error): void {
+    this.#refusal = reason
+    session.destroy()
+  }
+
+  async #resume(until: number, pause: number): Promise<void> {
+    try {
+      await this.#connect()
+    } catch (cause) {
+      if (this.#isEnding) return
+      if (performance.now() + pause > until) return this.#finish(cause as Error)
+      // Full jitter: clients that lost the same server do not come back at the same moment.
+      this.#retry = setTimeout(() => {
+        void this.#resume(until, Math.min(pause * 2, LONGEST_PAUSE))
+      }, Math.random() * pause)
+    }
+  }
+
+  #finish(reason?: Error): void {
+    // First, so that calls that are made again do not come here.
+    this.#over(reason)
+    this.protocol.close(reason)
+  }
+}

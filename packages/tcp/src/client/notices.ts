@@ -1,0 +1,41 @@
+/** The status of a client, and those who want to know of it. */
+import type { ClientEvent, ClientListener, ClientStatus, Logger } from '@elysia-microservices/transport/kit'
+
+/** Tells listeners what happens. */
+export class Notices {
+  readonly #listeners = new Set<ClientListener>()
+  readonly #logger: Logger
+  #status: ClientStatus = 'disconnected'
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  get status(): ClientStatus {
+    return this.#status
+  }
+
+  set status(status: ClientStatus) {
+    if (status === this.#status) return
+    this.#status = status
+    this.tell({ type: 'status', status })
+  }
+
+  /** Returns the function that ends it. */
+  listen(listener: ClientListener): () => void {
+    // Registered twice, it is told twice, and ends once for each.
+    const entry: ClientListener = (event) => listener(event)
+    this.#listeners.add(entry)
+    return () => this.#listeners.delete(entry)
+  }
+
+  tell(event: ClientEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event)
+      } catch (error) {
+        this.#logger.error('A listener of a client failed', error)
+      }
+    }
+  }
+}

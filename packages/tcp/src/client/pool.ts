@@ -1,0 +1,257 @@
+/**
+ * The connections of a client, one or more for each endpoint: which one takes a call, what becomes of calls that find
+ * none, and of those that fail.
+ */
+
+import {
+  type ClientContext,
+  ConnectionError,
+  type PendingCall,
+  type Recover,
+  UnauthenticatedError
+} from '@elysia-microservices/transport/kit'
+import type { Address } from '../balance/address.ts'
+import { Balancer } from '../balance/balancer.ts'
+import { cannotConnect } from '../connection/connection-errors.ts'
+import type { ClientProtocol } from '../connection/protocol.ts'
+import type { CheckedClientOptions } from '../options/client-options.ts'
+import type { CheckedResilience } from '../options/resilience-options.ts'
+import { Endpoint, type EndpointOwner } from './endpoint.ts'
+import { EndpointSet } from './endpoint-set.ts'
+import { EndpointSource } from './endpoint-source.ts'
+import type { Link } from './link.ts'
+import type { Notices } from './notices.ts'
+import { isEndpointFailure, RetryPolicy } from './retry-policy.ts'
+import { closedError, UNTIL_CONNECTED, WaitingCalls } from './waiting-calls.ts'
+
+/** Makes the protocol of a connection. @param where the server, in messages */
+export type NewProtocol = (where: string, goingAway: () => void, recover: Recover) => ClientProtocol
+
+/** Keeps connections and hands them calls. */
+export class Pool implements EndpointOwner {
+  /** The one connection of a client that has only one: its calls need no choice. */
+  #direct: Link | undefined
+  readonly #resilience: CheckedResilience
+  readonly #notices: Notices
+  readonly #newProtocol: NewProtocol
+  readonly #source: EndpointSource
+  readonly #balancer: Balancer<Endpoint>
+  readonly #waiting: WaitingCalls
+  readonly #retries: RetryPolicy
+  readonly #endpoints: EndpointSet
+  #everConnected = false
+  /** Until it is known which of the endpoints to be used first can be reached, calls wait. */
+  #starting = true
+  #closed = false
+  #closing: Promise<void> | undefined
+
+  /** @throws {OptionError} an endpoint is not `host:port` */
+  constructor(
+    options: CheckedClientOptions,
+    { logger, timeout }: ClientContext,
+    notices: Notices,
+    newProtocol: NewProtocol
+  ) {
+    const { resilience } = options
+    this.#resilience = resilience
+    this.#notices = notices
+    this.#newProtocol = newProtocol
+    this.#retries = new RetryPolicy(resilience.retry)
+    this.#waiting = new WaitingCalls(timeout, (call) => this.call(call))
+    this.#balancer = new Balancer({
+      health: resilience.eject,
+      random: Math.random,
+      ejected: ({ name }, delay) => notices.tell({ type: 'ejected', endpoint: name, delay }),
+      restored: ({ name }) => notices.tell({ type: 'restored', endpoint: name })
+    })
+    this.#endpoints = new EndpointSet(
+      resilience.connections,
+      (name, { host, port }, slot) => new Endpoint(name, slot, { ...options, host, port }, logger, this)
+    )
+    this.#source = new EndpointSource(
+      resilience,
+      options,
+      (addresses) => this.#use(addresses),
+      (error) => notices.tell({ type: 'resolve-failed', error })
+    )
+    if (this.#source.fixed !== undefined) this.#use(this.#source.fixed, true)
+  }
+
+  /** Connects now, to whichever endpoint is there first. Rejects with a `ConnectionError` if none is. */
+  async connect(): Promise<void> {
+    if (this.#closed) throw closedError()
+    if (this.#source.fixed === undefined) await this.#source.start()
+    if (this.#endpoints.usable) return
+    const attempts = this.#endpoints.current.map((endpoint) => this.#connect(endpoint))
+    this.#update()
+    if (attempts.length === 0) throw new ConnectionError('There are no endpoints', false)
+    await Promise.any(attempts).catch(({ errors }: AggregateError) => {
+      throw errors[0]
+    })
+  }
+
+  #connect(endpoint: Endpoint): Promise<void> {
+    endpoint.connect(endpoint !== this.#sole)
+    return endpoint.ready
+  }
+
+  /** Makes a call: at once, or when there is a connection for it. */
+  call(call: PendingCall): void {
+    if (this.#closed) return call.fail(closedError())
+    const link = this.#linkFor(call)
+    if (link !== undefined) return link.protocol.start(call)
+    this.#waiting.add(call, UNTIL_CONNECTED)
+    if (!this.#reconnects) this.#connectAll()
+  }
+
+  /** Closes; calls that wait fail. Resolves when all connections are closed. */
+  close(): Promise<void> {
+    this.#closed = true
+    this.#closing ??= this.#end()
+    return this.#closing
+  }
+
+  // ── what endpoints tell ──────────────────────────────────────────────────────────────────────────────
+
+  protocol(endpoint: Endpoint, where: string, goingAway: () => void): ClientProtocol {
+    return this.#newProtocol(where, goingAway, (call, error) => this.#recover(endpoint, call, error))
+  }
+
+  opened(endpoint: Endpoint): void {
+    this.#everConnected = true
+    this.#waiting.reason = undefined
+    this.#notices.tell({ type: 'connected', endpoint: endpoint.name })
+    this.#update()
+    this.#release()
+    for (const other of this.#endpoints.current) other.reconnect()
+  }
+
+  lost(endpoint: Endpoint, open: boolean, error: Error | undefined): void {
+    if (this.#closed) return
+    this.#waiting.reason = error
+    const type = open ? 'disconnected' : 'connect-failed'
+    this.#notices.tell({ type, endpoint: endpoint.name, error })
+    this.#source.refresh()
+    if (this.#reconnects) endpoint.reconnect()
+    this.#update()
+    this.#release()
+    if (this.#reconnects || this.#endpoints.connecting) return
+    if (!open) this.#failWaiting(error)
+  }
+
+  pausing(endpoint: Endpoint, attempt: number, delay: number): void {
+    this.#notices.tell({ type: 'reconnecting', endpoint: endpoint.name, attempt, delay })
+  }
+
+  // ── calls ────────────────────────────────────────────────────────────────────────────────────────────
+
+  #linkFor(call: PendingCall): Link | undefined {
+    if (this.#direct !== undefined) return this.#direct
+    const sole = this.#sole
+    if (sole === undefined) {
+      if (this.#starting) return undefined
+      return this.#balancer.pick(performance.now(), call.options?.key, call.failedAt)?.link
+    }
+    // The first calls wait in the connection that is being made: they leave with its first write.
+    if (this.#reconnects) return undefined
+    const link = sole.connect(false)
+    this.#update()
+    this.#direct = link
+    return link
+  }
+
+  /** The one connection there can be. */
+  get #sole(): Endpoint | undefined {
+    const only = this.#source.fixed?.length === 1 && this.#resilience.connections === 1
+    return only ? this.#endpoints.current[0] : undefined
+  }
+
+  /** Connections are made again without being asked for. */
+  get #reconnects(): boolean {
+    return this.#everConnected && this.#resilience.reconnect !== undefined
+  }
+
+  /** A call has failed at an endpoint. True if it goes on. */
+  #recover(endpoint: Endpoint | undefined, call: PendingCall, error: Error): boolean {
+    if (this.#closed || !isEndpointFailure(error)) return false
+    const now = performance.now()
+    // One without a connection gets no calls anyway, and one that is going away is not to blame.
+    if (endpoint?.usable && this.#endpoints.names.length > 1) this.#balancer.failed(endpoint, now)
+    if (error instanceof ConnectionError && error.mayHaveRun) call.mayHaveRun = true
+    const elsewhere = this.#endpoints.current.some(({ name, usable }) => name !== endpoint?.name && usable)
+    const delay = this.#retries.pause(call, error, elsewhere, now, this.#endpoints.started)
+    if (delay === undefined) return false
+    call.retries++
+    call.isDelayed = true
+    call.failedAt = endpoint
+    const { name: pattern, retries: attempt } = call
+    this.#notices.tell({ type: 'retry', pattern, endpoint: endpoint?.name, attempt, delay, error })
+    if (delay === 0) this.call(call)
+    else this.#waiting.add(call, now + delay)
+    return true
+  }
+
+  /** Makes the calls that wait for a connection, if there is one to make them on. */
+  #release(): void {
+    if (this.#starting || !this.#endpoints.usable) return
+    for (const call of this.#waiting.takeUnconnected()) this.call(call)
+  }
+
+  /** The servers, in messages. */
+  get #where(): string {
+    return this.#endpoints.names.map((name) => `tcp://${name}`).join(', ') || 'any endpoint'
+  }
+
+  #failWaiting(cause: Error | undefined): void {
+    for (const call of this.#waiting.takeUnconnected()) {
+      const error =
+        cause instanceof UnauthenticatedError ? cause : cannotConnect(this.#where, cause, call.mayHaveRun)
+      if (!this.#recover(undefined, call, error)) call.fail(error)
+    }
+  }
+
+  // ── endpoints ────────────────────────────────────────────────────────────────────────────────────────
+
+  #connectAll(): void {
+    if (this.#source.fixed === undefined) {
+      this.#source.start().catch((error: Error) => this.#failWaiting(error))
+    }
+    for (const endpoint of this.#endpoints.current) endpoint.connect(true)
+    this.#update()
+  }
+
+  #use(addresses: readonly Address[], fixed = false): void {
+    const added = this.#endpoints.use(addresses)
+    const { current } = this.#endpoints
+    this.#balancer.use(current)
+    if (added === undefined) return
+    // A list that never changes is connected to when somebody calls.
+    if (fixed) return
+    this.#notices.tell({ type: 'endpoints', endpoints: this.#endpoints.names })
+    for (const endpoint of added) endpoint.connect(true)
+    this.#update()
+    this.#release()
+  }
+
+  /** What follows from the state of the endpoints. */
+  #update(): void {
+    const sole = this.#sole
+    this.#direct = !this.#closed && sole?.usable ? sole.link : undefined
+    this.#starting &&= !this.#endpoints.usable || this.#endpoints.awaitsBetter
+    this.#notices.status = this.#status()
+  }
+
+  #status(): Notices['status'] {
+    if (this.#closed) return 'closed'
+    if (this.#endpoints.usable) return 'connected'
+    if (this.#reconnects) return 'reconnecting'
+    return this.#endpoints.connecting ? 'connecting' : 'disconnected'
+  }
+
+  async #end(): Promise<void> {
+    this.#source.stop()
+    this.#update()
+    this.#waiting.close(closedError)
+    await this.#endpoints.end()
+  }
+}

@@ -1,0 +1,16 @@
+/** For those who stand on TCP's parts: sockets of other kinds, measuring, tests. */
+export { backoffDelay } from './balance/backoff.ts'
+export { TcpClient } from './client/client.ts'
+export { TcpServer } from './server/server.ts'
+export { bunSockets } from './socket/bun.ts'
+export { nativeSockets } from './socket/index.ts'
+export type {
+  AcceptSocket,
+  ConnectAddress,
+  ListenAddress,
+  ListeningSocket,
+  Socket,
+  SocketAddress,
+  SocketListener,
+  SocketRuntime
+} from './socket/socket.ts'

@@ -1,0 +1,237 @@
+/**
+ * The asking side of Nest's TCP wire: calls in, frames out; reply packets in, answers out. One instance for
+ * each connection, from the moment it is being made. Calls made before it is open wait here.
+ */
+import {
+  isStream,
+  OptionError,
+  OverloadedError,
+  type Pattern,
+  PayloadTooLargeError,
+  type PendingCall,
+  type Recover,
+  routeOf,
+  StreamTable,
+  type Timer
+} from '@elysia-microservices/transport/kit'
+import { cannotConnect, connectionClosed } from '../connection/connection-errors.ts'
+import type { ClientProtocol, Output } from '../connection/protocol.ts'
+import { encodeFrame, NestFrameDecoder } from './frame.ts'
+import { eventPacket, parsePacket, requestHead, requestPacket, toJson } from './packet.ts'
+import { isForeign, readRemoteError } from './reply.ts'
+
+/** What a requester needs beside the bytes. */
+export interface NestRequesterOptions {
+  /** Where the server is, in messages: `tcp://localhost:4000`. */
+  readonly where: string
+  /** UTF-16 units that may wait to be handled. */
+  readonly maxBufferSize: number
+  /** Bytes that may wait to be sent. */
+  readonly maxUnsent: number
+  /** Milliseconds for a call that says nothing else; 0 for no limit. */
+  readonly timeout: number
+  /** Makes the timer of the connection. */
+  newTimer(wake: (now: number) => void): Timer
+  /** Is asked before a call fails. Default: every call fails that cannot go on. */
+  readonly recover?: Recover | undefined
+}
+
+/** Patterns whose head is kept as text; bounded, because patterns may be made at run time. */
+const MAX_HEADS = 1024
+
+/** Asks over one connection. */
+export class NestRequester implements ClientProtocol {
+  readonly #options: NestRequesterOptions
+  readonly #timer: Timer
+  readonly #frames: NestFrameDecoder
+  readonly #calls = new StreamTable<PendingCall>(Number.MAX_SAFE_INTEGER)
+  readonly #heads = new Map<Pattern, string>()
+  #output: Output | undefined
+  /** Frames that wait for the connection to be made, by their calls. */
+  #queued = new Map<PendingCall, string>()
+  #queuedSize = 0
+  #isClosed = false
+
+  constructor(options: NestRequesterOptions) {
+    this.#options = options
+    this.#timer = options.newTimer((now) => this.wake(now))
+    this.#frames = new NestFrameDecoder(options.maxBufferSize)
+  }
+
+  get started(): number {
+    return this.#calls.last
+  }
+
+  get incomplete(): boolean {
+    return this.#frames.incomplete
+  }
+
+  get buffered(): number {
+    return this.#frames.buffered
+  }
+
+  get inFlight(): number {
+    return this.#calls.size
+  }
+
+  // ── calls ────────────────────────────────────────────────────────────────────────────────────────────
+
+  start(call: PendingCall): void {
+    call.holder = this
+    call.isSettled = false
+    try {
+      if (this.#isClosed) throw connectionClosed(this.#options.where, undefined, false)
+      call.prepare(this.#timer, this.#options.timeout, this.#fail)
+      const frame = call.kind === 'event' ? eventFrame(call) : this.#requestFrame(call)
+      const output = this.#output
+      this.#checkRoom(frame, output?.unsent ?? this.#queuedSize)
+      if (output === undefined) {
+        this.#queuedSize += frame.length
+        this.#queued.set(call, frame)
+      } else {
+        output.send(frame)
+        // Nobody answers an event: it is done when it is with the connected socket.
+        if (call.kind === 'event') this.#complete(call)
+      }
+    } catch (error) {
+      this.#fail(call, error as Error)
+    }
+  }
+
+  cancel(call: PendingCall): void {
+    this.#end(call)
+  }
+
+  // This wire has no demand: values come as fast as the server makes them.
+  demand(): void {}
+
+  #requestFrame(call: PendingCall): string {
+    const head = this.#head(call.pattern)
+    const data = dataToJson(call.data)
+    const metadata = headersToJson(call)
+    this.#calls.add(call)
+    return encodeFrame(requestPacket(head, data, metadata, call.sequence))
+  }
+
+  #checkRoom({ length }: string, unsent: number): void {
+    const { maxUnsent } = this.#options
+    if (unsent + length <= maxUnsent) return
+    if (length > maxUnsent)
+      throw new PayloadTooLargeError('limits.sendBuffer', maxUnsent, length, 'characters')
+    throw new OverloadedError(
+      `${unsent} bytes of calls wait to be sent; with ${length} more, there would be more than limits.sendBuffer allows (${maxUnsent})`
+    )
+  }
+
+  #head(pattern: Pattern): string {
+    let head = this.#heads.get(pattern)
+    if (head !== undefined) return head
+    routeOf(pattern)
+    head = requestHead(pattern)
+    // Objects can be changed by their owner after the call, so their text is not kept.
+    if (typeof pattern !== 'object' && this.#heads.size < MAX_HEADS) this.#heads.set(pattern, head)
+    return head
+  }
+
+  // ── what the server sends ────────────────────────────────────────────────────────────────────────────
+
+  receive(chunk: Uint8Array): void {
+    this.#frames.push(chunk)
+    this.resume()
+  }
+
+  resume(): void {
+    for (let json = this.#frames.next(); json !== undefined; json = this.#frames.next()) this.#handle(json)
+  }
+
+  discard(): void {
+    this.#frames.discard()
+  }
+
+  #handle(json: string): void {
+    const packet = parsePacket(json)
+    const call = this.#calls.get(Number(packet.id))
+    if (call === undefined) return
+    if (isForeign(packet)) {
+      call.next(packet, json.length)
+      return this.#complete(call)
+    }
+    if (packet.err) return this.#fail(call, readRemoteError(packet.err))
+    const { response } = packet
+    const hasEnded = Boolean(packet.isDisposed)
+    const isSatisfied = (!hasEnded || response !== undefined) && call.next(response, json.length)
+    if (hasEnded || isSatisfied) this.#complete(call)
+  }
+
+  // ── the connection, and the time ─────────────────────────────────────────────────────────────────────
+
+  /** The connection is there: sends what has waited for it, in order. */
+  open(output: Output): void {
+    this.#output = output
+    const queued = this.#queued
+    this.#queued = new Map()
+    for (const [call, frame] of queued) {
+      output.send(frame)
+      if (call.kind === 'event') this.#complete(call)
+    }
+  }
+
+  /** Gives up the calls whose time has passed. */
+  wake(now: number): void {
+    let next = Number.POSITIVE_INFINITY
+    for (const call of new Set([...this.#calls.all(), ...this.#queued.keys()])) {
+      if (call.deadline > now) next = Math.min(next, call.deadline)
+      else this.#fail(call, call.timedOut(this.#output !== undefined))
+    }
+    if (next !== Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
+  }
+
+  close(reason?: Error): void {
+    this.#isClosed = true
+    this.#timer.stop()
+    const { where } = this.#options
+    const wasConnected = this.#output !== undefined
+    for (const call of new Set([...this.#calls.all(), ...this.#queued.keys()]))
+      this.#fail(call, wasConnected ? connectionClosed(where, reason, true) : cannotConnect(where, reason))
+  }
+
+  // ── the end of a call ────────────────────────────────────────────────────────────────────────────────
+
+  #complete(call: PendingCall): void {
+    // Its owner may have given it up while it took its last value.
+    if (this.#end(call)) call.complete()
+  }
+
+  readonly #fail = (call: PendingCall, error: Error): void => {
+    if (this.#end(call) && this.#options.recover?.(call, error) !== true) call.fail(error)
+  }
+
+  /** The one place where a call ends; false if it has ended before. */
+  #end(call: PendingCall): boolean {
+    if (call.isSettled) return false
+    call.isSettled = true
+    this.#calls.delete(call)
+    this.#queued.delete(call)
+    call.release()
+    return true
+  }
+}
+
+function eventFrame(call: PendingCall): string {
+  return encodeFrame(eventPacket(routeOf(call.pattern), dataToJson(call.data), headersToJson(call)))
+}
+
+function dataToJson(data: unknown): string | undefined {
+  if (typeof data === 'object' && data !== null && isStream(data))
+    throw new OptionError('data', "Nest's wire cannot carry a stream as data; protocol 'rsocket' can")
+  try {
+    return toJson(data)
+  } catch (cause) {
+    const why = (cause as Error).message
+    throw new OptionError('data', `data cannot be carried by JSON: it fails with "${why}"`, cause)
+  }
+}
+
+function headersToJson({ options }: PendingCall): string | undefined {
+  return options?.headers === undefined ? undefined : JSON.stringify(options.headers)
+}

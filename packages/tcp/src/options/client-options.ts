@@ -1,0 +1,98 @@
+/** The options of a TCP client, with their defaults in one table. */
+import {
+  atLeast,
+  type ClientListener,
+  type Filled,
+  hasCodec,
+  knownMimeTypes,
+  mimeTypeOfCodec,
+  OptionError,
+  withDefaults
+} from '@elysia-microservices/transport/kit'
+import type { TlsClientOptions } from '../socket/tls.ts'
+import { type CheckedConnectionLimits, type ConnectionLimits, connectionLimits } from './limits.ts'
+import {
+  type CheckedResilience,
+  RESILIENCE_DEFAULTS,
+  type ResilienceOptions,
+  resilienceOptions
+} from './resilience-options.ts'
+import { type RSocketClientOptions, rsocketClientOptions } from './rsocket-options.ts'
+import { checkClientTls, type Source } from './security-options.ts'
+import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions } from './shared-options.ts'
+
+/** Options of a TCP client. A key that is `undefined` has its default. */
+export interface TcpClientOptions extends PlaceOptions, ResilienceOptions {
+  /** What to speak: `'rsocket'`, or `'nest'`, the wire of NestJS 12. Default: `'rsocket'`. */
+  readonly protocol?: 'rsocket' | 'nest' | undefined
+  /**
+   * Speak TLS; `true`: with the authorities that the runtime trusts. A function is called for each connection.
+   * Default: no TLS.
+   */
+  readonly tls?: boolean | Source<TlsClientOptions> | undefined
+  /** Milliseconds until a connection must be made, TLS handshake included. Default: 10,000. */
+  readonly connectTimeout?: number | undefined
+  /** How much a connection holds. */
+  readonly limits?: ConnectionLimits | undefined
+  /** Options of RSocket alone. */
+  readonly rsocket?: RSocketClientOptions | undefined
+}
+
+const DEFAULTS = {
+  ...PLACE,
+  ...TEST_DEFAULTS,
+  ...RESILIENCE_DEFAULTS,
+  protocol: 'rsocket',
+  tls: undefined,
+  connectTimeout: 10_000,
+  limits: undefined,
+  rsocket: undefined
+}
+
+/** The names of all options. */
+export const CLIENT_OPTION_NAMES: readonly string[] = Object.keys(DEFAULTS)
+
+type Given = TcpClientOptions & TestOptions
+
+/** Options as a client uses them. */
+export type CheckedClientOptions = Omit<
+  Filled<Given, typeof DEFAULTS>,
+  'limits' | 'rsocket' | keyof ResilienceOptions
+> & {
+  readonly limits: CheckedConnectionLimits
+  readonly rsocket: ReturnType<typeof rsocketClientOptions>
+  /** The MIME type of the codec. */
+  readonly dataMimeType: string
+  readonly resilience: CheckedResilience
+  readonly onEvent: ClientListener | undefined
+}
+
+/**
+ * Options with every default filled in.
+ * @throws {OptionError} an option is not what it must be, or there is none of that name
+ */
+export function clientOptions(given: TcpClientOptions | undefined): CheckedClientOptions {
+  const { endpoints, connections, resolveInterval, reconnect, retry, eject, onEvent, ...all } = withDefaults(
+    'options',
+    given as Given | undefined,
+    DEFAULTS
+  )
+  checkPlace(all)
+  const { protocol } = all
+  if (protocol !== 'nest' && protocol !== 'rsocket')
+    throw OptionError.expected('options.protocol', "'rsocket' or 'nest'", protocol)
+  atLeast(1, 'options.connectTimeout', all.connectTimeout)
+  checkClientTls(all.tls)
+  if (onEvent !== undefined && typeof onEvent !== 'function')
+    throw OptionError.expected('options.onEvent', 'a function', onEvent)
+  const rsocket = rsocketClientOptions(all.rsocket)
+  const dataMimeType = mimeTypeOfCodec(rsocket.codec)
+  if (!hasCodec(dataMimeType))
+    throw OptionError.expected(
+      'options.rsocket.codec',
+      `one of ${knownMimeTypes().join(', ')}`,
+      rsocket.codec
+    )
+  const resilience = resilienceOptions({ endpoints, connections, resolveInterval, reconnect, retry, eject })
+  return { ...all, limits: connectionLimits(all.limits), rsocket, dataMimeType, resilience, onEvent }
+}

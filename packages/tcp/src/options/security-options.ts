@@ -1,0 +1,100 @@
+/** The options of who may connect and how the bytes are protected, and what they must be. */
+import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
+import type { Pem, TlsClientOptions, TlsOptions, TlsServerOptions } from '../socket/tls.ts'
+
+/** A value, or a function that gives it each time it is needed. */
+export type Source<Value> = Value | (() => Value | Promise<Value>)
+
+const TLS_KEYS = ['cert', 'key', 'passphrase', 'ca', 'crl', 'ciphers', 'minVersion', 'maxVersion']
+const SERVER_KEYS = [...TLS_KEYS, 'requestCert', 'rejectUnauthorized']
+const CLIENT_KEYS = [...TLS_KEYS, 'servername', 'rejectUnauthorized', 'checkServerIdentity']
+const VERSIONS: readonly unknown[] = ['TLSv1.2', 'TLSv1.3', undefined]
+/** @throws {OptionError} it names nobody, or is given for a Unix socket */
+export function checkAllow(allow: readonly string[] | undefined, path: string | undefined): void {
+  if (allow === undefined) return
+  if (!Array.isArray(allow) || allow.length === 0)
+    throw OptionError.expected('options.allow', 'a list of one address or network, or more', allow)
+  if (path !== undefined)
+    throw new OptionError(
+      'options.allow',
+      "options.allow cannot be combined with options.path: a Unix socket is guarded by its file's permissions"
+    )
+}
+
+/**
+ * TLS of a server as it is now.
+ * @throws {OptionError} it is not what it must be
+ */
+export async function serverTls(source: Source<TlsServerOptions>): Promise<TlsServerOptions> {
+  const tls = typeof source === 'function' ? await source() : source
+  checkServerTls(tls)
+  return tls
+}
+
+/** @throws {OptionError} it is not what it must be */
+export function checkServerTls(tls: Source<TlsServerOptions> | undefined): void {
+  // What a function gives is checked when it gives it.
+  if (tls === undefined || typeof tls === 'function') return
+  checkTls(tls, SERVER_KEYS)
+  if (tls.cert === undefined) throw OptionError.expected('options.tls.cert', 'PEM text or bytes', undefined)
+  if (tls.requestCert === true && tls.ca === undefined) {
+    // Without it, everybody for whom a public authority has signed would be welcome.
+    throw new OptionError(
+      'options.tls.ca',
+      'options.tls.requestCert needs options.tls.ca: the authorities that sign client certificates'
+    )
+  }
+}
+
+/**
+ * TLS of a client as it is now; `undefined` for none.
+ * @throws {OptionError} it is not what it must be
+ */
+export async function clientTls(
+  source: boolean | Source<TlsClientOptions> | undefined
+): Promise<TlsClientOptions | undefined> {
+  const tls = typeof source === 'function' ? await source() : source
+  checkClientTls(tls)
+  return tls === true ? {} : tls === false ? undefined : tls
+}
+
+/** @throws {OptionError} it is not what it must be */
+export function checkClientTls(tls: boolean | Source<TlsClientOptions> | undefined): void {
+  if (tls === undefined || typeof tls === 'boolean' || typeof tls === 'function') return
+  checkTls(tls, CLIENT_KEYS)
+  const { servername } = tls
+  if (servername !== undefined && (typeof servername !== 'string' || servername === ''))
+    throw OptionError.expected('options.tls.servername', 'a host name or address', servername)
+}
+
+function checkTls(tls: TlsOptions, keys: readonly string[]): void {
+  if (typeof tls !== 'object' || tls === null)
+    throw OptionError.expected('options.tls', 'an object or a function', tls)
+  checkNames('options.tls', tls, keys)
+  for (const key of ['minVersion', 'maxVersion'] as const)
+    if (!VERSIONS.includes(tls[key]))
+      throw OptionError.expected(`options.tls.${key}`, "'TLSv1.2' or 'TLSv1.3'", tls[key])
+  if (tls.minVersion === 'TLSv1.3' && tls.maxVersion === 'TLSv1.2')
+    throw OptionError.expected('options.tls.maxVersion', 'minVersion or higher', tls.maxVersion)
+  for (const key of ['cert', 'key'] as const)
+    if (tls[key] !== undefined && !isPem(tls[key]))
+      throw OptionError.expected(`options.tls.${key}`, 'PEM text or bytes', tls[key])
+  for (const key of ['ca', 'crl'] as const) {
+    const all: readonly unknown[] = Array.isArray(tls[key]) ? tls[key] : [tls[key] ?? '-----BEGIN']
+    // An empty list would be no list to the runtimes: they would trust whom they trust by default.
+    if (all.length === 0 || !all.every(isPem))
+      throw OptionError.expected(`options.tls.${key}`, 'PEM text or bytes, or a list of them', tls[key])
+  }
+  if ((tls.cert === undefined) !== (tls.key === undefined)) {
+    const missing = tls.cert === undefined ? 'cert' : 'key'
+    throw new OptionError(
+      `options.tls.${missing}`,
+      `options.tls.${missing} is missing: cert and key belong together`
+    )
+  }
+}
+
+function isPem(value: unknown): value is Pem {
+  if (typeof value === 'string') return value.includes('-----BEGIN')
+  return value instanceof Uint8Array && Buffer.from(value).includes('-----BEGIN')
+}

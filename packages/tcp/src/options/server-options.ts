@@ -1,0 +1,72 @@
+/** The options of a TCP server, with their defaults in one table. */
+import { type Filled, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
+import type { TlsServerOptions } from '../socket/tls.ts'
+import { type CheckedServerLimits, type ServerLimitOptions, serverLimits } from './limits.ts'
+import { type RSocketServerOptions, rsocketServerOptions } from './rsocket-options.ts'
+import { checkAllow, checkServerTls, type Source } from './security-options.ts'
+import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions } from './shared-options.ts'
+
+/** Options of a TCP server. A key that is `undefined` has its default. */
+export interface TcpServerOptions extends PlaceOptions {
+  /**
+   * Other processes may listen on the port too, if all of them say so: the system spreads connections over them
+   * (`SO_REUSEPORT`, which does that on Linux only; under Bun, and on Node from 22.12). Default: false, the port is
+   * taken.
+   */
+  readonly reusePort?: boolean | undefined
+  /**
+   * Speak TLS, and nothing else. A function is called when the server starts and by `reloadTls()`, so that it can
+   * read files again. Default: no TLS.
+   */
+  readonly tls?: Source<TlsServerOptions> | undefined
+  /**
+   * Addresses and networks that may connect, such as `['10.0.0.0/8', '::1']`; others are closed at once. Default:
+   * all may.
+   */
+  readonly allow?: readonly string[] | undefined
+  /** How much the server takes. */
+  readonly limits?: ServerLimitOptions | undefined
+  /** Options of RSocket alone. */
+  readonly rsocket?: RSocketServerOptions | undefined
+}
+
+const DEFAULTS = {
+  ...PLACE,
+  ...TEST_DEFAULTS,
+  reusePort: false,
+  tls: undefined,
+  allow: undefined,
+  limits: undefined,
+  rsocket: undefined
+}
+
+/** The names of all options. */
+export const SERVER_OPTION_NAMES: readonly string[] = Object.keys(DEFAULTS)
+
+type Given = TcpServerOptions & TestOptions
+
+/** Options as a server uses them. */
+export type CheckedServerOptions = Omit<Filled<Given, typeof DEFAULTS>, 'limits' | 'rsocket'> & {
+  readonly limits: CheckedServerLimits
+  readonly rsocket: ReturnType<typeof rsocketServerOptions>
+}
+
+/**
+ * Options with every default filled in.
+ * @throws {OptionError} an option is not what it must be, or there is none of that name
+ */
+export function serverOptions(given: TcpServerOptions | undefined): CheckedServerOptions {
+  const all = withDefaults('options', given as Given | undefined, DEFAULTS)
+  checkPlace(all)
+  const { reusePort, path, tls, allow } = all
+  if (typeof reusePort !== 'boolean')
+    throw OptionError.expected('options.reusePort', 'true or false', reusePort)
+  if (reusePort && path !== undefined)
+    throw new OptionError(
+      'options.reusePort',
+      'options.reusePort cannot be combined with options.path: one process owns a Unix socket'
+    )
+  checkServerTls(tls)
+  checkAllow(allow, path)
+  return { ...all, limits: serverLimits(all.limits), rsocket: rsocketServerOptions(all.rsocket) }
+}

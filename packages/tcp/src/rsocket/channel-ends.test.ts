@@ -1,0 +1,102 @@
+/** How a channel ends when one of its directions ends first: both ends of it must learn that it is over. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { frame, route, uint32 } from '../testing/rsocket-frames.ts'
+import { outcomeOf, rsocketClient, rsocketServer, turn } from '../testing/rsocket-peer.ts'
+
+const channel = (name: string, data: string) =>
+  frame(1, 'REQUEST_CHANNEL', 'M', uint32(10), route(name), data)
+
+/** An input that never ends by itself. */
+async function* endless(left: () => void = () => {}) {
+  try {
+    for (let n = 1; ; n++) yield n
+  } finally {
+    left()
+  }
+}
+
+describe('a channel whose answer ends before its input', () => {
+  it('is cancelled by the server, whether the answer is a value, a promise or a stream', async () => {
+    const server = rsocketServer({
+      value: () => 1,
+      promise: () => Promise.resolve(1),
+      stream: function* () {
+        yield 1
+      }
+    })
+    for (const name of ['value', 'promise', 'stream']) {
+      const frames = [...server.on(channel(name, '1')), ...(await server.later())]
+      assert.equal(frames[0], 'REQUEST_N 1 64')
+      assert.equal(frames.at(-1), 'CANCEL 1', name)
+      assert.equal(frames.filter((text) => text.startsWith('CANCEL')).length, 1)
+    }
+  })
+
+  it('ends for a handler that still reads it', async () => {
+    const read: unknown[] = []
+    let over = () => {}
+    const ended = new Promise<void>((resolve) => {
+      over = resolve
+    })
+    const server = rsocketServer({
+      early: ({ data }) => {
+        const reading = async () => {
+          for await (const value of data as AsyncIterable<unknown>) read.push(value)
+          over()
+        }
+        void reading()
+        return turn()
+      }
+    })
+    server.on(channel('early', '1'))
+    await ended
+    assert.deepEqual(read, [1])
+  })
+
+  it('is not cancelled after an ERROR, which ends both directions, nor when the input has ended', async () => {
+    const server = rsocketServer({
+      fail: () => Promise.reject(new Error('bug')),
+      sum: async ({ data }) => {
+        let total = 0
+        for await (const value of data as AsyncIterable<number>) total += value
+        return total
+      }
+    })
+    server.on(channel('fail', '1'))
+    assert.match((await server.later()).join(), /^ERROR 1 0x201 [^C]*$/)
+    server.on(channel('sum', '1'))
+    assert.deepEqual(server.on(frame(1, 'PAYLOAD', 'C')), [])
+    assert.deepEqual(await server.later(), ['PAYLOAD 1 CN 1'])
+  })
+
+  it('is cancelled by the client, whose input is given up', async () => {
+    const client = rsocketClient()
+    let left = false
+    const input = endless(() => {
+      left = true
+    })
+    const outcome = outcomeOf(client.caller.request('sum', input))
+    await turn()
+    assert.deepEqual(client.on(), ['REQUEST_CHANNEL 1 M n=1 {sum} 1'])
+    assert.deepEqual(client.on(frame(1, 'PAYLOAD', 'NC', '7')), ['CANCEL 1'])
+    await turn()
+    assert.deepEqual([outcome, left], [['7'], true])
+  })
+
+  it('is not cancelled by the client when its input has ended, or was cancelled', async () => {
+    const client = rsocketClient()
+    const one = function* () {
+      yield 1
+    }
+    void client.caller.request('sum', one())
+    assert.deepEqual(await client.later(), ['REQUEST_CHANNEL 1 M n=1 {sum} 1'])
+    const frames = [...client.on(frame(1, 'REQUEST_N', 0, uint32(5))), ...(await client.later())]
+    assert.deepEqual(frames, ['PAYLOAD 1 C'])
+    assert.deepEqual(client.on(frame(1, 'PAYLOAD', 'NC', '7')), [])
+    void client.caller.request('sum', endless())
+    await client.later()
+    client.on(frame(3, 'CANCEL', 0))
+    assert.deepEqual(client.on(frame(3, 'PAYLOAD', 'NC', '7')), [])
+  })
+})

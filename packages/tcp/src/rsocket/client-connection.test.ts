@@ -1,0 +1,244 @@
+/** The asking end of RSocket: what it sends, and that every call settles exactly once whatever comes back. */
+import assert from 'node:assert/strict'
+import { beforeEach, describe, it } from 'node:test'
+import type { Caller, CallOptions } from '@elysia-microservices/transport/kit'
+import fc from 'fast-check'
+import { describeFrames } from '../testing/describe-frames.ts'
+import type { FakeClock, FakeOutput } from '../testing/peer.ts'
+import { frame, uint32 } from '../testing/rsocket-frames.ts'
+import { type ClientUnderTest, newRsocketClient } from '../testing/rsocket-peer.ts'
+import type { ClientConnection } from './client-connection.ts'
+import type { ClientConnectionOptions } from './options.ts'
+
+const F = 0x80
+const C = 0x40
+const N = 0x20
+
+let output: FakeOutput
+let clock: FakeClock
+
+function make(change: Partial<ClientConnectionOptions> = {}): ClientUnderTest {
+  const client = newRsocketClient({ keepaliveInterval: 1_000, keepaliveLifetime: 3_000, ...change })
+  ;({ output, clock } = client)
+  return client
+}
+
+/** Type, stream and flags of what was sent. */
+const sent = () => describeFrames(output.sent()).map((text) => text.split(' ').slice(0, 3).join(' '))
+const settle = () => new Promise((resolve) => setImmediate(resolve))
+
+/** What became of a call: grows by one with each settling. */
+function outcome(call: Promise<unknown>): string[] {
+  const outcomes: string[] = []
+  call.then(
+    (value) => outcomes.push(`value ${JSON.stringify(value)}`),
+    (error: Error) => outcomes.push(error.name)
+  )
+  return outcomes
+}
+
+describe('an RSocket client', () => {
+  let connection: ClientConnection
+  let caller: Caller
+  beforeEach(() => {
+    ;({ connection, caller } = make())
+    connection.open(output)
+    output.sent()
+  })
+
+  it('sends SETUP first, then what was asked before the connection was there', () => {
+    const early = make()
+    void early.caller.request('a', 1)
+    void early.caller.emit('b', 1)
+    early.connection.open(output)
+    const [setup, ...requests] = sent()
+    assert.match(setup ?? '', /^SETUP 0 /)
+    assert.deepEqual(requests, ['REQUEST_RESPONSE 1 M', 'REQUEST_FNF 3 M'])
+  })
+
+  it('Stream Identifiers: counts 1, 3, 5, and leaves no gap where a call could not be encoded', async () => {
+    void caller.request('a', 1)
+    await assert.rejects(caller.request('a', 1n), { name: 'OptionError', path: 'data' })
+    void caller.request('a', 2)
+    assert.deepEqual(sent(), ['REQUEST_RESPONSE 1 M', 'REQUEST_RESPONSE 3 M'])
+  })
+
+  it('takes a PAYLOAD without COMPLETE for the answer of a request', async () => {
+    const call = caller.request('a', 1)
+    connection.receive(frame(1, 'PAYLOAD', N, '5'))
+    assert.equal(await call, 5)
+    assert.equal(connection.inFlight, 0)
+  })
+
+  it('times out when the other side says that the deadline has passed before its own timer fires', async () => {
+    const calls = [caller.request('a', 1, { timeout: 50 }), caller.request('a', 1)]
+    // No timer fires: the event loop was busy.
+    clock.time = 50
+    for (const streamId of [1, 3]) connection.receive(frame(streamId, 'ERROR', 0, uint32(0x203), 'too late'))
+    await assert.rejects(calls[0] as Promise<unknown>, { name: 'TimeoutError', timeout: 50 })
+    await assert.rejects(calls[1] as Promise<unknown>, { name: 'CanceledError' })
+  })
+
+  it('gives undefined for an answer that ends without a value', async () => {
+    const call = caller.request('a', 1)
+    connection.receive(frame(1, 'PAYLOAD', C))
+    assert.equal(await call, undefined)
+  })
+
+  for (const [code, data, name, text] of [
+    [0x201, '{"code":"E","message":"m"}', 'RpcError', 'm'],
+    [0x201, 'plain text', 'RpcError', 'plain text'],
+    [0x201, '{"code":"PATTERN_NOT_FOUND","message":"no"}', 'PatternNotFoundError', 'no'],
+    [0x202, 'busy', 'RejectedError', 'busy'],
+    [0x203, 'gone', 'CanceledError', /canceled/],
+    [0x204, 'bad', 'RpcError', 'bad'],
+    [0x301, 'own code', 'RpcError', 'own code']
+  ] as const) {
+    it(`makes a ${name} of ERROR[0x${code.toString(16)}] ${data}`, async () => {
+      const call = caller.request('a', 1)
+      connection.receive(frame(1, 'ERROR', 0, uint32(code), data))
+      await assert.rejects(call, { name, message: text })
+    })
+  }
+
+  it('makes a TimeoutError of ERROR[CANCELED] when the time of the call is over', async () => {
+    const calls = [caller.request('a', 1, { timeout: 100 }), caller.request('a', 1, { timeout: 200 })]
+    // The client is busy, and the server is the first to notice.
+    clock.time = 100
+    for (const id of [1, 3]) connection.receive(frame(id, 'ERROR', 0, uint32(0x203), 'late'))
+    const [first, second] = calls.map(outcome)
+    await settle()
+    assert.deepEqual([first, second], [['TimeoutError'], ['CanceledError']])
+  })
+
+  it('sends no CANCEL for a stream that is given up with its last value', () => {
+    const seen: unknown[] = []
+    const call = caller.stream('a', 1, {
+      next(value) {
+        seen.push(value)
+        call.cancel()
+      },
+      complete: () => seen.push('complete'),
+      error: assert.fail
+    })
+    output.sent()
+    connection.receive(frame(1, 'PAYLOAD', N | C, '7'))
+    assert.deepEqual(sent(), [])
+    assert.deepEqual(seen, [7])
+    assert.equal(connection.inFlight, 0)
+  })
+
+  it('sends CANCEL when a call is given up, and none when it has ended', async () => {
+    const receiver = { next() {}, complete() {}, error() {} }
+    const stream = caller.stream('a', 1, receiver)
+    stream.cancel()
+    stream.cancel()
+    const call = caller.request('a', 1)
+    connection.receive(frame(3, 'PAYLOAD', N | C, '1'))
+    await call
+    clock.pass(10_000)
+    assert.deepEqual(
+      sent().filter((text) => text.startsWith('CANCEL')),
+      ['CANCEL 1']
+    )
+  })
+
+  it('asks for more of a stream that takes every value at once before it runs dry', () => {
+    caller.stream('a', 1, { next() {}, complete() {}, error() {} })
+    output.sent()
+    const take = (count: number) => {
+      for (let n = 0; n < count; n++) connection.receive(frame(1, 'PAYLOAD', N, '1'))
+      return describeFrames(output.sent())
+    }
+    // Of the 256 that it has asked for at first; then twice as many, as the receiver has kept up.
+    assert.deepEqual(take(127), [])
+    assert.deepEqual(take(1), ['REQUEST_N 1 384'])
+    assert.deepEqual(take(255), [])
+    assert.deepEqual(take(1), ['REQUEST_N 1 768'])
+  })
+
+  it('fails the calls of a connection whose server sends nothing for the lifetime', async () => {
+    const call = outcome(caller.request('a', 1))
+    clock.pass(1_000)
+    assert.deepEqual(
+      describeFrames(output.sent()).filter((text) => text.startsWith('KEEPALIVE')),
+      ['KEEPALIVE 0 F 0']
+    )
+    clock.pass(2_500)
+    assert.ok(output.ended instanceof Error)
+    connection.close()
+    await settle()
+    assert.deepEqual(call, ['ConnectionError'])
+  })
+
+  it('answers a KEEPALIVE of the server', () => {
+    connection.receive(frame(0, 'KEEPALIVE', F, Buffer.alloc(8), 'x'))
+    assert.deepEqual(describeFrames(output.sent()), ['KEEPALIVE 0 0 x'])
+  })
+
+  it('waits for a lease where it was told to, and sends what the lease covers, in order', () => {
+    const leased = make({ lease: true })
+    leased.connection.open(output)
+    output.sent()
+    for (let count = 0; count < 3; count++) void leased.caller.request('a', count)
+    assert.deepEqual(sent(), [])
+    leased.connection.receive(frame(0, 'LEASE', 0, uint32(1_000), uint32(2)))
+    assert.deepEqual(sent(), ['REQUEST_RESPONSE 1 M', 'REQUEST_RESPONSE 3 M'])
+    clock.time = 2_000
+    leased.connection.receive(frame(0, 'LEASE', 0, uint32(1_000), uint32(5)))
+    assert.deepEqual(sent(), ['REQUEST_RESPONSE 5 M'])
+    clock.time = 3_000
+    void leased.caller.request('a', 4)
+    assert.deepEqual(sent(), [])
+  })
+
+  it('ignores SETUP, and refuses requests of the server where it has no handlers', () => {
+    connection.receive(frame(0, 'SETUP', 0, Buffer.alloc(30)))
+    connection.receive(frame(2, 'REQUEST_RESPONSE', 0, '1'))
+    assert.match(describeFrames(output.sent())[0] ?? '', /^ERROR 2 0x202 /)
+  })
+
+  it('settles every call exactly once, whatever comes in whatever order', async () => {
+    const step = fc.oneof(
+      fc.constant({ do: 'request' as const }),
+      fc.record({
+        do: fc.constant('payload' as const),
+        call: fc.nat({ max: 8 }),
+        flags: fc.constantFrom(N, C, N | C, F | N)
+      }),
+      fc.record({ do: fc.constant('error' as const), call: fc.nat({ max: 8 }) }),
+      fc.record({ do: fc.constant('abort' as const), call: fc.nat({ max: 8 }) }),
+      fc.record({ do: fc.constant('pass' as const), time: fc.nat({ max: 60 }) }),
+      fc.record({ do: fc.constant('bytes' as const), bytes: fc.uint8Array({ maxLength: 12 }) })
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.nat({ max: 10 }), async (steps, openAt) => {
+        const client = make({ keepaliveInterval: 1e6, keepaliveLifetime: 1e7 })
+        const calls: { outcomes: string[]; controller: AbortController }[] = []
+        for (const [index, what] of steps.entries()) {
+          if (index === openAt) client.connection.open(output)
+          if (what.do === 'request') {
+            const controller = new AbortController()
+            const options: CallOptions = {
+              signal: controller.signal,
+              timeout: calls.length % 2 === 0 ? 100 : 0
+            }
+            calls.push({ outcomes: outcome(client.caller.request('a', 1, options)), controller })
+          } else if (what.do === 'abort') calls[what.call]?.controller.abort()
+          else if (what.do === 'pass') clock.pass(what.time)
+          else if (index < openAt || output.ended !== undefined) continue
+          else if (what.do === 'payload')
+            client.connection.receive(frame(what.call * 2 + 1, 'PAYLOAD', what.flags, '1'))
+          else if (what.do === 'error')
+            client.connection.receive(frame(what.call * 2 + 1, 'ERROR', 0, uint32(0x201), 'x'))
+          else client.connection.receive(what.bytes)
+        }
+        client.connection.close()
+        await settle()
+        for (const { outcomes } of calls) assert.equal(outcomes.length, 1)
+        assert.equal(client.connection.inFlight, 0)
+      }),
+      { numRuns: 300 }
+    )
+  })
+})

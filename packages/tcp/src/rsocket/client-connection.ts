@@ -1,0 +1,350 @@
+/** The side that connects: sends SETUP and KEEPALIVE, honours leases, resumes a lost connection. */
+import {
+  ByteWriter,
+  type Codec,
+  OptionError,
+  openCodec,
+  type PendingCall,
+  ProtocolError,
+  readErrorText,
+  readUint16,
+  readUint31,
+  readUint63,
+  type Timer,
+  UnauthenticatedError
+} from '@elysia-microservices/transport/kit'
+import { cannotConnect, connectionClosed } from '../connection/connection-errors.ts'
+import type { ClientProtocol, Output } from '../connection/protocol.ts'
+import { NO_LIMITS } from '../limits/server-limits.ts'
+import { beginEntry, type Credentials, endEntry, writeCredentials } from './composite-metadata.ts'
+import { type ConnectionRole, handleFrame } from './connection-frames.ts'
+import { type FrameHandler, FrameInput } from './frame-input.ts'
+import { ErrorCode, FrameType, HEADER_LENGTH, MAX_UINT31 } from './frame-type.ts'
+import { errorCodeName, writeError, writeKeepalive, writeLease, writeResume } from './frames.ts'
+import { isGoingAway, writeUnderstandsGoingAway } from './going-away.ts'
+import { HeldLease } from './lease.ts'
+import { MimeType } from './mime-type.ts'
+import type { ClientConnectionOptions } from './options.ts'
+import { MetadataReader } from './request-metadata.ts'
+import { RSocketRequester } from './requester.ts'
+import { RSocketResponder } from './responder.ts'
+import { ResumeState } from './resume.ts'
+import { writeSetup } from './setup.ts'
+import { StreamFrames } from './stream-frames.ts'
+import { Wire } from './wire.ts'
+
+const NO_DATA = new Uint8Array()
+
+/** One connection of a client, from the moment it is being made. Calls may be made before it is open. */
+export class ClientConnection implements ClientProtocol, FrameHandler, ConnectionRole {
+  readonly #options: ClientConnectionOptions
+  readonly #timer: Timer
+  readonly #wire: Wire
+  readonly #input: FrameInput
+  readonly #lease: HeldLease | undefined
+  readonly #requester: RSocketRequester
+  readonly #streams: StreamFrames
+  /** Why the server ends the connection, if it says so. */
+  #reason: Error | undefined
+  #lastHeard = 0
+  /** Something has been received since the timer fired last. */
+  #isHeard = false
+  #nextKeepalive = Number.POSITIVE_INFINITY
+  /** The server has said that it is going away. */
+  #isServerLeaving = false
+  /** This side has begun to leave, and says so when its calls have ended. */
+  #isLeaving = false
+  /** Waits for a sign of life. */
+  #confirmed: (() => void) | undefined
+
+  constructor(options: ClientConnectionOptions) {
+    const { dataMimeType, dispatcher, logger, timeout, tellTimeout, recover, maxMessageSize } = options
+    const codec = openCodec(dataMimeType) as Codec | undefined
+    if (codec === undefined)
+      throw OptionError.expected('options.rsocket.codec', 'the name of a codec', dataMimeType)
+    this.#options = options
+    const timer = options.newTimer((now) => this.wake(now))
+    const wire = new Wire(options.maxUnsent, options.maxFrameLength)
+    this.#timer = timer
+    this.#wire = wire
+    this.#input = new FrameInput(options.maxBufferSize, this)
+    this.#lease = options.lease ? new HeldLease(() => timer.now()) : undefined
+    this.#requester = new RSocketRequester({
+      role: 'client',
+      wire,
+      codec,
+      logger,
+      lease: this.#lease,
+      timeout,
+      tellTimeout,
+      timer,
+      idle: () => this.#settled(),
+      recover
+    })
+    const responder =
+      dispatcher === undefined
+        ? undefined
+        : new RSocketResponder({
+            wire,
+            dispatcher,
+            logger,
+            peer: undefined,
+            codec,
+            metadata: new MetadataReader(MimeType.COMPOSITE_METADATA),
+            authenticate: undefined,
+            timer,
+            limits: NO_LIMITS,
+            gate: undefined,
+            settled: () => this.#settled()
+          })
+    this.#streams = new StreamFrames({
+      role: 'client',
+      wire,
+      codec,
+      maxMessageSize,
+      requester: this.#requester,
+      responder
+    })
+    const { resume } = options
+    if (resume !== undefined)
+      wire.resumption = new ResumeState(crypto.getRandomValues(new Uint8Array(16)), resume.bufferSize)
+    this.#setUp()
+  }
+
+  get started(): number {
+    return this.#requester.started
+  }
+
+  get incomplete(): boolean {
+    return this.buffered > 0
+  }
+
+  get buffered(): number {
+    return this.#input.buffered
+  }
+
+  get inFlight(): number {
+    return this.#streams.inFlight
+  }
+
+  get streams(): number {
+    return this.#streams.responder?.streams ?? 0
+  }
+
+  // ── calls ────────────────────────────────────────────────────────────────────────────────────────────
+
+  start(call: PendingCall): void {
+    this.#requester.start(call)
+  }
+
+  cancel(call: PendingCall): void {
+    this.#requester.cancel(call)
+  }
+
+  demand(call: PendingCall, n: number): void {
+    this.#requester.demand(call, n)
+  }
+
+  // ── the socket, and the time ─────────────────────────────────────────────────────────────────────────
+
+  open(output: Output): void {
+    const wire = this.#wire
+    const { resumption } = wire
+    if (resumption !== undefined && wire.isDetached) {
+      writeResume(wire.bytes, {
+        token: resumption.token,
+        lastReceivedServerPosition: resumption.received,
+        firstAvailableClientPosition: resumption.firstAvailable
+      })
+    }
+    wire.open(output)
+    if (!wire.isDetached) this.#requester.connected()
+    this.#lastHeard = this.#timer.now()
+    this.#nextKeepalive = this.#lastHeard + this.#options.keepaliveInterval
+    this.#timer.wakeAt(this.#nextKeepalive)
+  }
+
+  receive(chunk: Uint8Array): void {
+    this.#isHeard = true
+    this.#input.receive(chunk)
+  }
+
+  resume(): void {
+    this.#input.resume()
+  }
+
+  discard(): void {
+    this.#input.discard()
+  }
+
+  wake(now: number): void {
+    const wire = this.#wire
+    if (wire.isEnded) return
+    this.#requester.expire(now)
+    this.#streams.responder?.expire(now)
+    if (this.#isHeard) this.#lastHeard = now
+    this.#isHeard = false
+    if (wire.output === undefined) return
+    const { keepaliveInterval, keepaliveLifetime } = this.#options
+    if (now - this.#lastHeard >= keepaliveLifetime) {
+      const reason = new Error(
+        `nothing has been received for rsocket.keepalive.lifetime (${keepaliveLifetime} ms)`
+      )
+      if (wire.resumption === undefined) this.#reason = reason
+      return wire.lose(reason)
+    }
+    if (now >= this.#nextKeepalive) {
+      this.#nextKeepalive = now + keepaliveInterval
+      writeKeepalive(wire.bytes, true, wire.resumption?.received ?? 0, NO_DATA)
+      wire.flush()
+    }
+    this.#timer.wakeAt(this.#nextKeepalive)
+  }
+
+  confirm(): Promise<void> {
+    writeKeepalive(this.#wire.bytes, true, 0, NO_DATA)
+    this.#wire.flush()
+    return new Promise((resolve) => {
+      this.#confirmed = resolve
+    })
+  }
+
+  lost(): boolean {
+    const wire = this.#wire
+    if (wire.resumption === undefined || wire.isEnded) return false
+    wire.detach()
+    this.#input.discard()
+    return true
+  }
+
+  drain(): boolean {
+    this.#isLeaving = true
+    if (this.inFlight === 0) this.leave()
+    return false
+  }
+
+  leave(): void {
+    this.#isLeaving = false
+    const wire = this.#wire
+    if (wire.resumption === undefined || wire.output === undefined || wire.isEnded) return
+    writeError(wire.bytes, 0, ErrorCode.CONNECTION_CLOSE, 'The client has closed')
+    wire.flush()
+  }
+
+  close(reason?: Error): void {
+    const wire = this.#wire
+    const { where } = this.#options
+    const wasConnected = wire.output !== undefined || wire.isDetached
+    const cause = this.#reason ?? reason
+    wire.isEnded = true
+    this.#timer.stop()
+    wire.bytes.reset()
+    const error = (mayHaveRun: boolean) => {
+      if (cause instanceof UnauthenticatedError) return cause
+      return wasConnected
+        ? connectionClosed(where, cause, mayHaveRun)
+        : cannotConnect(where, cause, mayHaveRun)
+    }
+    this.#requester.close(error, wasConnected)
+    this.#streams.responder?.close()
+  }
+
+  // ── frames ───────────────────────────────────────────────────────────────────────────────────────────
+
+  get mayHandle(): boolean {
+    return !this.#wire.isEnded && this.#wire.output?.isBlocked !== true
+  }
+
+  handleFrame(buffer: Buffer, start: number, end: number): void {
+    if (this.#wire.isDetached) this.#handleResumption(buffer, start, end)
+    else handleFrame(this.#wire, this.#streams, this, buffer, start, end)
+  }
+
+  failed(error: Error): void {
+    this.#wire.fail(error)
+  }
+
+  leased(timeToLive: number, requests: number): void {
+    this.#lease?.renew(timeToLive, requests)
+    this.#requester.leased()
+  }
+
+  alive(): void {
+    this.#confirmed?.()
+  }
+
+  ended(code: number, data: string): void {
+    if (code === ErrorCode.CONNECTION_CLOSE) return this.#serverLeaves()
+    const said = readErrorText(data)
+    this.#reason =
+      said.code === 'UNAUTHENTICATED'
+        ? new UnauthenticatedError(`${this.#options.where}: ${said.message}`, said.received)
+        : new Error(`the server ended it (${errorCodeName(code)}): ${said.message}`)
+    this.#wire.isEnded = true
+    this.#wire.output?.end()
+  }
+
+  metadataPushed(buffer: Buffer, start: number, end: number): void {
+    if (isGoingAway(buffer, start, end)) this.#serverLeaves()
+  }
+
+  /** Until the server agrees to go on, only RESUME_OK or an ERROR means anything. */
+  #handleResumption(buffer: Buffer, start: number, end: number): void {
+    const wire = this.#wire
+    const type = readUint16(buffer, start + 4) >>> 10
+    if (readUint31(buffer, start) !== 0) return
+    if (type === FrameType.ERROR) return handleFrame(wire, this.#streams, this, buffer, start, end)
+    if (type !== FrameType.RESUME_OK) return
+    if (start + HEADER_LENGTH + 8 > end) throw new ProtocolError('RESUME_OK ends before its position')
+    const position = readUint63(buffer, start + HEADER_LENGTH)
+    const resumption = wire.resumption as ResumeState
+    if (!resumption.canResumeFrom(position))
+      return wire.fail(
+        new Error(`The server has received up to ${position}; the frames behind are not kept any more`)
+      )
+    wire.reattach(resumption, position)
+    this.#requester.connected()
+  }
+
+  /** Comes twice where the server has something in flight. */
+  #serverLeaves(): void {
+    if (this.#isServerLeaving) return
+    this.#isServerLeaving = true
+    this.#options.goingAway()
+  }
+
+  #settled(): void {
+    if (this.#isLeaving && this.inFlight === 0) this.leave()
+    this.#wire.output?.settled()
+  }
+
+  #setUp(): void {
+    const { dataMimeType, keepaliveInterval, keepaliveLifetime, lease, credentials } = this.#options
+    const { bytes, resumption } = this.#wire
+    writeSetup(bytes, {
+      keepaliveInterval,
+      maxLifetime: keepaliveLifetime,
+      metadataMimeType: MimeType.COMPOSITE_METADATA,
+      dataMimeType,
+      lease,
+      resumeToken: resumption?.token,
+      metadata: setupMetadata(credentials),
+      data: undefined
+    })
+    // "The client-side Responder MUST send a LEASE frame after a SETUP frame with the L flag set."
+    if (lease && this.#streams.responder !== undefined) writeLease(bytes, MAX_UINT31, MAX_UINT31)
+  }
+}
+
+function setupMetadata(credentials: Credentials | undefined): Uint8Array {
+  const out = new ByteWriter()
+  if (credentials !== undefined) {
+    const entry = beginEntry(out, MimeType.AUTHENTICATION)
+    writeCredentials(out, credentials)
+    endEntry(out, entry)
+  }
+  writeUnderstandsGoingAway(out)
+  const metadata = out.copyFrom(0)
+  out.reset()
+  return metadata
+}

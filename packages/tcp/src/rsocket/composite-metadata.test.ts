@@ -1,0 +1,214 @@
+/** Extensions/CompositeMetadata.md, Routing.md, PerStreamDataMimeTypesDefinition.md, Security/Authentication.md. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { ByteWriter, OptionError, ProtocolError } from '@elysia-microservices/transport/kit'
+import fc from 'fast-check'
+import { entry, headersEntry, join, routeEntry } from '../testing/rsocket-frames.ts'
+import {
+  beginEntry,
+  type Credentials,
+  endEntry,
+  readEntries,
+  writeCredentials
+} from './composite-metadata.ts'
+import { mimeTypeId, mimeTypeOfId } from './mime-type.ts'
+import { MetadataReader, MetadataWriter, NO_METADATA, parseComposite } from './request-metadata.ts'
+
+const COMPOSITE = 'message/x.rsocket.composite-metadata.v0'
+const mimeTypes = fc.oneof(
+  fc.stringMatching(/^[a-z]{1,20}\/[a-z.+-]{1,60}$/),
+  fc.constantFrom('application/json', 'message/x.rsocket.routing.v0', 'text/plain')
+)
+
+function written(write: (out: ByteWriter) => void): Buffer {
+  const out = new ByteWriter()
+  write(out)
+  return Buffer.from(out.copyFrom(0))
+}
+
+describe('composite metadata', () => {
+  it('gives back any entries, by number where the MIME type has one', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(mimeTypes, fc.uint8Array({ maxLength: 300 })), { maxLength: 8 }),
+        (entries) => {
+          const bytes = written((out) => {
+            for (const [mimeType, content] of entries) {
+              const start = beginEntry(out, mimeType)
+              out.bytes(content)
+              endEntry(out, start)
+            }
+          })
+          const read = [...readEntries(bytes)].map(({ mimeType, content }) => [
+            mimeType,
+            new Uint8Array(content)
+          ])
+          assert.deepEqual(
+            read,
+            entries.map(([mimeType, content]) => [mimeType, new Uint8Array(content)])
+          )
+        }
+      )
+    )
+  })
+
+  it('that ends within an entry is refused, and nothing else is thrown', () => {
+    const whole = join([
+      routeEntry('orders.get'),
+      headersEntry({ a: 'b' }),
+      entry('application/x.own', 'content')
+    ])
+    for (let length = 0; length < whole.length; length++) {
+      try {
+        parseComposite(whole.subarray(0, length))
+      } catch (error) {
+        assert.ok(error instanceof ProtocolError)
+      }
+    }
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+        try {
+          parseComposite(Buffer.from(bytes))
+        } catch (error) {
+          assert.ok(error instanceof ProtocolError)
+        }
+      }),
+      { numRuns: 2_000 }
+    )
+  })
+
+  it('may have entries of types nobody knows, and several routes, of which the first counts', () => {
+    const bytes = join([
+      entry('application/x.own', 'x'),
+      entry(0x70, 'reserved'),
+      routeEntry('a'),
+      routeEntry('b')
+    ])
+    assert.equal(parseComposite(bytes).route, 'a')
+  })
+
+  it('numbers well-known MIME types as the extension says', () => {
+    assert.equal(mimeTypeId('application/json'), 0x05)
+    assert.equal(mimeTypeId('message/x.rsocket.authentication.v0'), 0x7c)
+    assert.equal(mimeTypeId('message/x.rsocket.routing.v0'), 0x7e)
+    assert.equal(mimeTypeId('message/x.rsocket.composite-metadata.v0'), 0x7f)
+    for (let id = 0; id < 128; id++) {
+      const mimeType = mimeTypeOfId(id)
+      if (mimeType !== undefined) assert.equal(mimeTypeId(mimeType), id)
+    }
+  })
+})
+
+describe('metadata of requests', () => {
+  const headers = fc.dictionary(
+    fc.stringMatching(/^[a-z-]{1,20}$/).filter((name) => name !== 'deadline'),
+    fc.string({ maxLength: 50 }),
+    { maxKeys: 6 }
+  )
+  const routes = fc
+    .string({ maxLength: 60, unit: 'grapheme' })
+    .filter((text) => Buffer.byteLength(text) <= 255)
+
+  it('is read as it was written', () => {
+    fc.assert(
+      fc.property(
+        routes,
+        fc.option(headers, { nil: undefined }),
+        fc.option(fc.integer({ min: 1, max: 1e9 }), { nil: undefined }),
+        (route, given, timeout) => {
+          const writer = new MetadataWriter()
+          const bytes = Buffer.from(writer.write(route, given, timeout))
+          const read = new MetadataReader(COMPOSITE).read(bytes, 0, bytes.length)
+          assert.equal(read.route, route)
+          assert.equal(read.timeout, timeout)
+          assert.deepEqual({ ...read.headers }, { ...given })
+          // What is remembered is the same.
+          assert.deepEqual(Buffer.from(writer.write(route, given, timeout)), bytes)
+        }
+      )
+    )
+  })
+
+  it('is written and read alike in any order, whatever is remembered', () => {
+    const some = fc.record({
+      route: fc.constantFrom('', 'a', 'b', 'ab', 'ba', 'x'.repeat(200)),
+      headers: fc.constantFrom(undefined, { a: '1' }, { a: '2' }, { a: 'x'.repeat(600) }),
+      timeout: fc.constantFrom(undefined, 1, 2)
+    })
+    fc.assert(
+      fc.property(fc.array(some, { maxLength: 30 }), (requests) => {
+        const reader = new MetadataReader(COMPOSITE)
+        const writer = new MetadataWriter()
+        for (const { route, headers, timeout } of requests) {
+          const bytes = Buffer.from(writer.write(route, headers, timeout))
+          assert.deepEqual(bytes, Buffer.from(new MetadataWriter().write(route, headers, timeout)))
+          // It stands somewhere in a chunk that is overwritten later.
+          const chunk = Buffer.concat([Buffer.from([1, 2, 3]), bytes, Buffer.from([4])])
+          const read = reader.read(chunk, 3, 3 + bytes.length)
+          chunk.fill(0)
+          assert.deepEqual(
+            [read.route, read.headers === undefined ? undefined : { ...read.headers }, read.timeout],
+            [route, headers ?? (timeout === undefined ? undefined : {}), timeout]
+          )
+        }
+      })
+    )
+  })
+
+  it('has a route of at most 255 bytes', () => {
+    new MetadataWriter().write('é'.repeat(127), undefined, undefined)
+    assert.throws(
+      () => new MetadataWriter().write('é'.repeat(128), undefined, undefined),
+      (error) => error instanceof OptionError && error.path === 'pattern' && /at most 255/.test(error.message)
+    )
+  })
+
+  it('remembers what it has read, within a bound, but no credentials', () => {
+    const reader = new MetadataReader(COMPOSITE)
+    const read = (bytes: Buffer) => reader.read(bytes, 0, bytes.length)
+    assert.equal(read(routeEntry('a')), read(routeEntry('a')))
+    const secret = join([routeEntry('a'), entry(0x7c, Buffer.of(0x81), 'token')])
+    assert.notEqual(read(secret), read(secret))
+    for (let n = 0; n < 5_000; n++) assert.equal(read(routeEntry(`route ${n}`)).route, `route ${n}`)
+  })
+
+  it('of another MIME type says nothing', () => {
+    const bytes = routeEntry('a')
+    assert.equal(new MetadataReader('application/x.own').read(bytes, 0, bytes.length), NO_METADATA)
+  })
+
+  it('takes only texts for headers, and refuses what is no object of them', () => {
+    assert.deepEqual({ ...parseComposite(headersEntry({ a: 'b', n: 1, o: {} })).headers }, { a: 'b' })
+    for (const content of ['[1]', 'null', '"x"', '{', '7'])
+      assert.throws(() => parseComposite(entry(5, content)), ProtocolError)
+    const polluted = parseComposite(entry(5, '{"__proto__":{"x":1},"constructor":"c"}')).headers
+    assert.equal(({} as Record<string, unknown>)['x'], undefined)
+    assert.equal(polluted?.['constructor'], 'c')
+  })
+})
+
+describe('authentication metadata', () => {
+  it('is read as it was written', () => {
+    const credentials = fc.oneof(
+      fc.record({
+        type: fc.constant('bearer' as const),
+        token: fc.string({ maxLength: 300, unit: 'grapheme' })
+      }),
+      fc.record({
+        type: fc.constant('simple' as const),
+        username: fc.string({ maxLength: 100, unit: 'grapheme' }),
+        password: fc.string({ maxLength: 100, unit: 'grapheme' })
+      })
+    )
+    fc.assert(
+      fc.property(credentials, (given: Credentials) => {
+        const bytes = written((out) => {
+          const start = beginEntry(out, 'message/x.rsocket.authentication.v0')
+          writeCredentials(out, given)
+          endEntry(out, start)
+        })
+        assert.deepEqual({ ...parseComposite(bytes).credentials }, { ...given })
+      })
+    )
+  })
+})

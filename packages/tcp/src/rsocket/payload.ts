@@ -1,0 +1,47 @@
+/** Metadata and data of a frame, by position. Protocol.md, "Metadata and Data". */
+import { type Codec, ProtocolError, readUint24 } from '@elysia-microservices/transport/kit'
+import { Flag } from './frame-type.ts'
+
+/** A payload as it came: metadata (if any) and data, by position. */
+export interface Payload {
+  readonly buffer: Buffer
+  /** Where the metadata is; `metadataStart` -1 if there is none. */
+  readonly metadataStart: number
+  readonly metadataEnd: number
+  readonly dataStart: number
+  readonly dataEnd: number
+  /** The value, where it had to be read at once. */
+  decoded: { readonly value: unknown } | undefined
+}
+
+/**
+ * Reads what a frame carries.
+ * @param at where its fields of its own end
+ * @throws {ProtocolError} the metadata reaches beyond the frame
+ */
+export function readPayload(buffer: Buffer, flags: number, at: number, end: number): Payload {
+  if ((flags & Flag.METADATA) === 0) return newPayload(buffer, -1, -1, at, end)
+  if (at + 3 > end) throw new ProtocolError('A frame with the metadata flag has no metadata length')
+  const metadataStart = at + 3
+  const metadataEnd = metadataStart + readUint24(buffer, at)
+  if (metadataEnd > end) {
+    throw new ProtocolError(`The metadata of a frame reaches ${metadataEnd - end} bytes beyond the frame`)
+  }
+  return newPayload(buffer, metadataStart, metadataEnd, metadataEnd, end)
+}
+
+/** A payload by its positions. */
+export function newPayload(
+  buffer: Buffer,
+  metadataStart: number,
+  metadataEnd: number,
+  dataStart: number,
+  dataEnd: number
+): Payload {
+  return { buffer, metadataStart, metadataEnd, dataStart, dataEnd, decoded: undefined }
+}
+
+/** The value of a payload. @throws {ProtocolError} the data is not of the codec's type */
+export function dataOf({ decoded, buffer, dataStart, dataEnd }: Payload, codec: Codec): unknown {
+  return decoded === undefined ? codec.decode(buffer, dataStart, dataEnd) : decoded.value
+}

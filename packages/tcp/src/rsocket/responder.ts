@@ -1,0 +1,352 @@
+/**
+ * The answering side of an RSocket connection: request frames in, handlers called, PAYLOAD and ERROR frames
+ * out. Hot path of every server: a request whose handler returns a plain value is answered in the turn it
+ * came, without a promise, a closure or a stream object.
+ */
+import {
+  answerWith,
+  type Codec,
+  type Dispatcher,
+  INPUT_WINDOW,
+  IncomingMessage,
+  InputStream,
+  isStream,
+  isThenable,
+  type Logger,
+  openCodec,
+  type Peer,
+  ProtocolError,
+  reportEvent,
+  type Timer,
+  UnauthenticatedError
+} from '@elysia-microservices/transport/kit'
+import type { SharedLimits } from '../limits/server-limits.ts'
+import { type Authenticate, isAccepted } from './authenticate.ts'
+import { sendFailure, sendUnencodable } from './failure-codes.ts'
+import { ErrorCode, Flag, FrameType } from './frame-type.ts'
+import { dataOf, type Payload } from './payload.ts'
+import {
+  dataMimeTypeMetadata,
+  type MetadataReader,
+  NO_METADATA,
+  type RequestMetadata
+} from './request-metadata.ts'
+import { type RequestFrame, RunningRequest, type RunningRequestInit } from './running-request.ts'
+import type { Wire } from './wire.ts'
+
+/** Says whether a request may start. */
+export interface Gate {
+  /** Why a request may not start now; `undefined` if it may. Counts it if it may. */
+  refuse(inFlight: number): string | undefined
+}
+
+/** What a responder needs of its connection. */
+export interface ResponderInit {
+  readonly wire: Wire
+  readonly dispatcher: Dispatcher
+  readonly logger: Logger
+  /** The other end, as handlers see it; `undefined` on a client. */
+  readonly peer: Peer | undefined
+  /** The codec of data that does not say its type. */
+  readonly codec: Codec
+  readonly metadata: MetadataReader
+  /** Asked about requests that carry credentials. */
+  readonly authenticate: Authenticate | undefined
+  readonly timer: Timer
+  readonly limits: SharedLimits
+  /** `undefined`: every request may start. */
+  readonly gate: Gate | undefined
+  /** Is called when a request or an event has ended. */
+  settled(): void
+}
+
+/** Answers the requests of one connection. */
+export class RSocketResponder {
+  readonly #wire: Wire
+  readonly #init: ResponderInit
+  readonly #dispatcher: Dispatcher
+  readonly #codec: Codec
+  readonly #maxHeaderSize: number
+  /** Requests that take more than a turn, by stream id. */
+  readonly #running = new Map<number, RunningRequest>()
+  /** How many of them are more than one value. */
+  #streams = 0
+  #events = 0
+
+  constructor(init: ResponderInit) {
+    this.#init = init
+    this.#wire = init.wire
+    this.#dispatcher = init.dispatcher
+    this.#codec = init.codec
+    this.#maxHeaderSize = init.limits.maxHeaderSize
+  }
+
+  /** Requests and events that have not ended. */
+  get inFlight(): number {
+    return this.#running.size + this.#events
+  }
+
+  /** Streams that have not ended. */
+  get streams(): number {
+    return this.#streams
+  }
+
+  // ── what the caller sends ────────────────────────────────────────────────────────────────────────────
+
+  /** A whole request has come. */
+  request(frame: RequestFrame, payload: Payload): void {
+    const { streamId, type } = frame
+    // "Receiving a Request frame on a Stream ID that is already in use MUST be ignored."
+    if (this.#running.has(streamId)) return
+    const headerSize = payload.metadataEnd - payload.metadataStart
+    if (headerSize > this.#maxHeaderSize) return this.#refuseHeaders(frame, headerSize)
+    const metadata = this.#readMetadata(payload)
+    let codec: Codec
+    let data: unknown
+    try {
+      codec = this.#codecOf(metadata.dataMimeType)
+      data = dataOf(payload, codec)
+    } catch (error) {
+      // An event has nobody to tell.
+      if (type === FrameType.REQUEST_FNF)
+        this.#init.logger.error('The data of an event cannot be read', error)
+      return this.#refuseInvalid(frame, (error as Error).message)
+    }
+    const refusal = this.#init.gate?.refuse(this.inFlight) ?? this.#refuseStream(type)
+    if (refusal !== undefined) {
+      if (type !== FrameType.REQUEST_FNF) this.#wire.error(streamId, ErrorCode.REJECTED, refusal)
+      return
+    }
+    if (type === FrameType.REQUEST_FNF) this.#event(data, metadata)
+    else if (type === FrameType.REQUEST_CHANNEL) this.#channel(frame, codec, data, metadata)
+    else this.#answer(frame, codec, data, metadata, undefined)
+  }
+
+  /** A PAYLOAD of a channel's requester. */
+  payload(streamId: number, flags: number, payload: Payload): void {
+    const request = this.#running.get(streamId)
+    const input = request?.input
+    if (request === undefined || input === undefined) return
+    if (flags & Flag.NEXT) {
+      let value: unknown
+      try {
+        value = dataOf(payload, request.inputCodec)
+      } catch (error) {
+        this.#wire.error(streamId, ErrorCode.INVALID, (error as Error).message)
+        return this.cancel(streamId, error as Error)
+      }
+      if (!input.push(value)) {
+        const reason = 'More values of a channel came than were asked for'
+        this.#wire.error(streamId, ErrorCode.INVALID, reason)
+        return this.cancel(streamId, new ProtocolError(reason))
+      }
+    }
+    if (flags & Flag.COMPLETE) input.end()
+  }
+
+  requestN(streamId: number, n: number): void {
+    this.#running.get(streamId)?.requestN(n)
+  }
+
+  /** The caller has given up, or (`failure`) its side of a channel has failed. */
+  cancel(streamId: number, failure?: Error): void {
+    const request = this.#running.get(streamId)
+    if (request === undefined) return
+    request.input?.end(failure === undefined ? undefined : { error: failure })
+    request.abort()
+  }
+
+  // ── what the connection says ─────────────────────────────────────────────────────────────────────────
+
+  /** Stops the work on requests whose caller waits no longer. A stream that has begun has no deadline any more. */
+  expire(now: number): void {
+    let next = Number.POSITIVE_INFINITY
+    for (const [streamId, request] of [...this.#running]) {
+      if (request.deadline > now) next = Math.min(next, request.deadline)
+      else {
+        this.#wire.error(streamId, ErrorCode.CANCELED, 'The deadline of the request has passed')
+        this.cancel(streamId)
+      }
+    }
+    if (next < Number.POSITIVE_INFINITY) this.#init.timer.wakeAt(next)
+  }
+
+  /** The connection is gone: stops everything. */
+  close(): void {
+    for (const streamId of [...this.#running.keys()]) this.cancel(streamId)
+  }
+
+  // ── a request, from its refusal to its answer ────────────────────────────────────────────────────────
+
+  /** Why a stream may not begin; `undefined` if it may, or if it is none. */
+  #refuseStream(type: number): string | undefined {
+    if (type !== FrameType.REQUEST_STREAM && type !== FrameType.REQUEST_CHANNEL) return undefined
+    const { limits } = this.#init
+    if (this.#streams < limits.maxStreams) return undefined
+    const reason = `The connection has as many streams as limits.streams allows (${limits.maxStreams})`
+    limits.refused('streams', reason)
+    return reason
+  }
+
+  /** The metadata of a request is too long to be looked at. */
+  #refuseHeaders(frame: RequestFrame, size: number): void {
+    const reason = `The metadata of the request has ${size} bytes; limits.headerSize allows ${this.#maxHeaderSize}`
+    this.#init.limits.refused('headers', reason)
+    this.#refuseInvalid(frame, reason)
+  }
+
+  /** Trying again would not help. */
+  #refuseInvalid({ streamId, type }: RequestFrame, reason: string): void {
+    if (type !== FrameType.REQUEST_FNF) this.#wire.error(streamId, ErrorCode.INVALID, reason)
+    // It has used up the caller's lease all the same.
+    this.#init.gate?.refuse(this.inFlight)
+    this.#init.settled()
+  }
+
+  #readMetadata(payload: Payload): RequestMetadata {
+    if (payload.metadataStart < 0) return NO_METADATA
+    return this.#init.metadata.read(payload.buffer, payload.metadataStart, payload.metadataEnd)
+  }
+
+  #message(data: unknown, metadata: RequestMetadata, kind: 'request' | 'event'): IncomingMessage {
+    const { route = '', headers, timeout } = metadata
+    const { peer } = this.#init
+    return new IncomingMessage({
+      transport: 'tcp',
+      kind,
+      pattern: route,
+      route,
+      data,
+      metadata: headers,
+      timeout,
+      peer
+    })
+  }
+
+  #event(data: unknown, metadata: RequestMetadata): void {
+    const { logger, settled } = this.#init
+    this.#events++
+    reportEvent(this.#dispatcher, this.#message(data, metadata, 'event'), logger, () => {
+      this.#events--
+      settled()
+    })
+  }
+
+  #channel(frame: RequestFrame, codec: Codec, first: unknown, metadata: RequestMetadata): void {
+    const { streamId, complete } = frame
+    const input = new InputStream(
+      (n) => this.#wire.requestN(streamId, n),
+      () => {
+        if (this.#running.has(streamId)) this.#wire.cancel(streamId)
+      }
+    )
+    // A channel that is complete at once, with no data, is one without values.
+    if (first !== undefined || !complete) input.push(first)
+    if (complete) input.end()
+    // "A Responder MUST respond to an initial REQUEST_CHANNEL frame with a REQUEST_N frame."
+    this.#wire.requestN(streamId, INPUT_WINDOW)
+    this.#answer(frame, codec, input, metadata, input)
+  }
+
+  #answer(
+    frame: RequestFrame,
+    requestCodec: Codec,
+    data: unknown,
+    metadata: RequestMetadata,
+    input: InputStream | undefined
+  ): void {
+    const { streamId } = frame
+    const codec = this.#answerCodec(requestCodec, metadata)
+    const announced = codec === requestCodec ? undefined : dataMimeTypeMetadata(codec.mimeType)
+    const message = this.#message(data, metadata, 'request')
+    let result: unknown
+    try {
+      result =
+        metadata.credentials === undefined
+          ? this.#dispatcher.request(message)
+          : this.#authenticated(message, metadata)
+      if (typeof result === 'object' && result !== null && (isThenable(result) || isStream(result)))
+        return this.#run(result, {
+          frame,
+          codec,
+          inputCodec: requestCodec,
+          message,
+          metadata: announced,
+          input
+        })
+    } catch (error) {
+      sendFailure(this.#wire, streamId, error, this.#init.logger)
+      input?.close()
+      return this.#init.settled()
+    }
+    const isAnswered = this.#sendValue(streamId, codec, announced, result)
+    // The answer does not close the caller's side of a channel.
+    if (input?.close() === true && isAnswered) this.#wire.cancel(streamId)
+    this.#init.settled()
+  }
+
+  /** The answer takes more than this turn. */
+  #run(result: object, init: Omit<RunningRequestInit, 'wire' | 'logger' | 'ended'>): void {
+    const { wire, logger } = this.#init
+    const request = new RunningRequest({ ...init, wire, logger, ended: this.#ended })
+    this.#running.set(request.streamId, request)
+    if (!request.isSingle) this.#streams++
+    const { timeout } = request.message
+    if (timeout !== undefined) {
+      request.deadline = this.#init.timer.now() + timeout
+      this.#init.timer.wakeAt(request.deadline)
+    }
+    answerWith(result, request)
+  }
+
+  readonly #ended = ({ streamId, isSingle }: RunningRequest): void => {
+    if (!this.#running.delete(streamId)) return
+    if (!isSingle) this.#streams--
+    this.#init.settled()
+  }
+
+  /** Asks the hook about the credentials of a request before its handler. */
+  async #authenticated(message: IncomingMessage, { credentials, route }: RequestMetadata): Promise<unknown> {
+    const { authenticate, peer } = this.#init
+    const verdict = await authenticate?.({ credentials, route, peer })
+    if (authenticate !== undefined && !isAccepted(verdict))
+      throw new UnauthenticatedError('The credentials are not accepted')
+    return this.#dispatcher.request(message)
+  }
+
+  /** Answers with one value; false if with an error instead. */
+  #sendValue(streamId: number, codec: Codec, metadata: Uint8Array | undefined, value: unknown): boolean {
+    try {
+      this.#wire.payload(streamId, FrameType.PAYLOAD, Flag.NEXT | Flag.COMPLETE, -1, metadata, codec, value)
+      return true
+    } catch (error) {
+      sendUnencodable(this.#wire, streamId, error, this.#init.logger)
+      return false
+    }
+  }
+
+  /** The codec of the answer: that of the request, unless the caller asks for others only. */
+  #answerCodec(requestCodec: Codec, { acceptMimeTypes }: RequestMetadata): Codec {
+    if (acceptMimeTypes.length === 0 || acceptMimeTypes.includes(requestCodec.mimeType)) return requestCodec
+    for (const accepted of acceptMimeTypes) {
+      const codec = this.#findCodec(accepted)
+      if (codec !== undefined) return codec
+    }
+    return requestCodec
+  }
+
+  /** @throws {ProtocolError} there is no codec for the MIME type */
+  #codecOf(mimeType: string | undefined): Codec {
+    if (mimeType === undefined) return this.#codec
+    const codec = this.#findCodec(mimeType)
+    if (codec === undefined) throw new ProtocolError(`There is no codec for data of type ${mimeType}`)
+    return codec
+  }
+
+  /** The codec of a MIME type. One with a memory is for all data of a connection, or for none. */
+  #findCodec(mimeType: string): Codec | undefined {
+    if (mimeType === this.#codec.mimeType) return this.#codec
+    const codec = openCodec(mimeType)
+    return codec?.stateful ? undefined : codec
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * What one end keeps so that a lost connection can go on: the frames it has sent and the position up to which
+ * it has received. Positions count bytes of stream frames, without length fields. Protocol.md, "Resuming
+ * Operation".
+ */
+import { readUint24 } from '@elysia-microservices/transport/kit'
+import { FrameType } from './frame-type.ts'
+
+/** How long, and how much, an end keeps for resumption. */
+export interface ResumeOptions {
+  /** Milliseconds after the loss of a connection in which it may be resumed. Default: 60,000. */
+  readonly window?: number
+  /** Bytes of sent frames that are kept. Default: 8,388,608. */
+  readonly bufferSize?: number
+}
+
+/** What an end does where its resume options are silent. */
+export const RESUME_DEFAULTS: Required<ResumeOptions> = { window: 60_000, bufferSize: 8 * 1024 * 1024 }
+
+const LENGTH_FIELD = 3
+
+/** Whether frames of a type have a position: requests, REQUEST_N, CANCEL, PAYLOAD, ERROR. */
+export function hasPosition(type: number): boolean {
+  return type >= FrameType.REQUEST_RESPONSE && type <= FrameType.ERROR
+}
+
+/** One end's side of a resumable connection. */
+export class ResumeState {
+  readonly token: Uint8Array
+  readonly #bufferSize: number
+  /** Frames with their length fields, oldest first; those before `#head` are gone. */
+  #frames: Uint8Array[] = []
+  #head = 0
+  #kept = 0
+  #first = 0
+  /** Position behind the last stream frame received. */
+  received = 0
+
+  constructor(token: Uint8Array, bufferSize: number) {
+    this.token = token
+    this.#bufferSize = bufferSize
+  }
+
+  /** Position of the oldest frame that can be sent again. */
+  get firstAvailable(): number {
+    return this.#first
+  }
+
+  /** Position behind the last frame sent. */
+  get sentPosition(): number {
+    return this.#first + this.#kept
+  }
+
+  /** Keeps what was sent: one frame or several, each with its length field. */
+  sent(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; ) {
+      const end = at + LENGTH_FIELD + readUint24(bytes, at)
+      this.#frames.push(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+      this.#kept += end - at - LENGTH_FIELD
+      at = end
+    }
+    while (this.#kept > this.#bufferSize) this.#dropOldest()
+  }
+
+  /** The other side has received everything up to here. */
+  acknowledged(position: number): void {
+    while (this.#head < this.#frames.length && this.#first + this.#sizeOf(this.#head) <= position)
+      this.#dropOldest()
+  }
+
+  /** Whether everything the other side has not received is still here. */
+  canResumeFrom(position: number): boolean {
+    return position >= this.#first && position <= this.sentPosition
+  }
+
+  /** The frames from a position on, to be sent again. Those before are not needed any more. */
+  framesFrom(position: number): Uint8Array[] {
+    this.acknowledged(position)
+    return this.#frames.slice(this.#head)
+  }
+
+  #sizeOf(index: number): number {
+    return (this.#frames[index] as Uint8Array).length - LENGTH_FIELD
+  }
+
+  #dropOldest(): void {
+    const size = this.#sizeOf(this.#head)
+    this.#first += size
+    this.#kept -= size
+    this.#head++
+    if (this.#head < 1024 || this.#head * 2 < this.#frames.length) return
+    this.#frames = this.#frames.slice(this.#head)
+    this.#head = 0
+  }
+}

@@ -1,0 +1,282 @@
+/** One connection of a server that is set up: answers requests, notices a dead client, drains, can be resumed. */
+import { type Caller, type Codec, PendingCaller, type Timer } from '@elysia-microservices/transport/kit'
+import { connectionClosed } from '../connection/connection-errors.ts'
+import type { Output, ProtocolConnection } from '../connection/protocol.ts'
+import { type ConnectionRole, handleFrame } from './connection-frames.ts'
+import type { FrameHandler, FrameInput } from './frame-input.ts'
+import { ErrorCode } from './frame-type.ts'
+import { type ResumeRequest, writeResumeOk } from './frames.ts'
+import { understandsGoingAway } from './going-away.ts'
+import { HeldLease } from './lease.ts'
+import type { NewPeer, ServerConnectionOptions } from './options.ts'
+import { RSocketRequester } from './requester.ts'
+import { RSocketResponder } from './responder.ts'
+import { ResumeState } from './resume.ts'
+import { ServerGate } from './server-gate.ts'
+import type { Setup } from './setup.ts'
+import { StreamFrames } from './stream-frames.ts'
+import type { Wire } from './wire.ts'
+
+/** Milliseconds for a server's call that says nothing else. */
+const SERVER_CALL_TIMEOUT = 30_000
+
+/** An open connection. */
+export class ServerConnection implements ProtocolConnection, FrameHandler, ConnectionRole {
+  readonly #options: ServerConnectionOptions
+  readonly #timer: Timer
+  readonly #wire: Wire
+  readonly #input: FrameInput
+  readonly #codec: Codec
+  readonly #gate: ServerGate
+  readonly #responder: RSocketResponder
+  readonly #streams: StreamFrames
+  /** What the client lets the server ask; `undefined` if it need not be asked for leases. */
+  readonly #heldLease: HeldLease | undefined
+  /** Milliseconds of silence after which the client is taken for dead. */
+  readonly #maxLifetime: number
+  #lastHeard: number
+  /** Something has been received since the timer fired last. */
+  #isHeard = false
+  #hasEnded = false
+
+  constructor(
+    options: ServerConnectionOptions,
+    setup: Setup,
+    codec: Codec,
+    wire: Wire,
+    input: FrameInput,
+    newPeer: NewPeer
+  ) {
+    const { limits, logger, dispatcher, resumable, maxMessageSize } = options
+    const timer = options.newTimer((now) => this.wake(now))
+    this.#options = options
+    this.#timer = timer
+    this.#wire = wire
+    this.#input = input
+    this.#codec = codec
+    this.#gate = new ServerGate({
+      wire,
+      timer,
+      limits,
+      wantsLeases: setup.lease,
+      understandsGoingAway: understandsGoingAway(setup),
+      inFlight: () => this.inFlight
+    })
+    this.#responder = new RSocketResponder({
+      wire,
+      dispatcher,
+      logger,
+      peer: newPeer(() => this.#caller),
+      codec,
+      metadata: options.metadataReader(setup.metadataMimeType),
+      authenticate: options.authenticate,
+      timer,
+      limits,
+      gate: this.#gate,
+      settled: () => this.#settled()
+    })
+    this.#streams = new StreamFrames({
+      role: 'server',
+      wire,
+      codec,
+      maxMessageSize,
+      requester: undefined,
+      responder: this.#responder
+    })
+    // "If a client-side Requester sets the L flag, the server-side Requester MUST wait for a LEASE frame."
+    this.#heldLease = setup.lease ? new HeldLease(() => timer.now()) : undefined
+    this.#maxLifetime = setup.maxLifetime
+    this.#lastHeard = timer.now()
+    timer.wakeAt(this.#lastHeard + this.#maxLifetime)
+    if (setup.resumeToken !== undefined && resumable !== undefined) {
+      wire.resumption = new ResumeState(setup.resumeToken, resumable.bufferSize)
+      resumable.add(setup.resumeToken, this)
+    }
+    this.#gate.open()
+  }
+
+  get incomplete(): boolean {
+    return this.buffered > 0
+  }
+
+  get buffered(): number {
+    return this.#input.buffered
+  }
+
+  get inFlight(): number {
+    return this.#streams.inFlight
+  }
+
+  get streams(): number {
+    return this.#responder.streams
+  }
+
+  receive(chunk: Uint8Array): void {
+    this.#isHeard = true
+    this.#input.receive(chunk)
+  }
+
+  resume(): void {
+    this.#input.resume()
+  }
+
+  discard(): void {
+    this.#input.discard()
+  }
+
+  wake(now: number): void {
+    if (this.#hasEnded) return
+    this.#streams.requester?.expire(now)
+    this.#responder.expire(now)
+    this.#gate.settled()
+    if (this.#isHeard) this.#lastHeard = now
+    this.#isHeard = false
+    if (this.#wire.isDetached) return
+    if (now - this.#lastHeard < this.#maxLifetime)
+      return this.#timer.wakeAt(this.#lastHeard + this.#maxLifetime)
+    this.#wire.lose(
+      new Error(`Nothing has been received for the lifetime of ${this.#maxLifetime} ms that SETUP set`)
+    )
+    if (this.#wire.isEnded) this.#hasEnded = true
+  }
+
+  drain(reason = 'The server is stopping'): boolean {
+    return this.#gate.drain(reason)
+  }
+
+  close(reason?: Error): void {
+    const { resumable } = this.#options
+    const { resumption } = this.#wire
+    const canGoOn = resumption !== undefined && !this.#wire.isEnded && !this.#gate.isDraining
+    if (!canGoOn || resumable === undefined) return this.end(reason)
+    this.#detach()
+    resumable.wait(resumption.token, this)
+  }
+
+  // ── frames ───────────────────────────────────────────────────────────────────────────────────────────
+
+  get mayHandle(): boolean {
+    return !this.#wire.isEnded && this.#wire.output?.isBlocked !== true
+  }
+
+  handleFrame(buffer: Buffer, start: number, end: number): void {
+    handleFrame(this.#wire, this.#streams, this, buffer, start, end)
+  }
+
+  failed(error: Error): void {
+    this.#wire.fail(error)
+  }
+
+  leased(timeToLive: number, requests: number): void {
+    this.#heldLease?.renew(timeToLive, requests)
+    this.#streams.requester?.leased()
+  }
+
+  alive(): void {}
+
+  ended(code: number, data: string): void {
+    // "A server MUST ignore an ERROR[INVALID_SETUP|UNSUPPORTED_SETUP|REJECTED_SETUP|REJECTED_RESUME] frame."
+    if (code < ErrorCode.CONNECTION_ERROR) return
+    if (code === ErrorCode.CONNECTION_CLOSE) return this.#forgetResumption()
+    this.#wire.output?.end(new Error(`The client ended the connection: ${data}`))
+    this.end()
+  }
+
+  /** A server has no use for it, and it has no answer. One that is too long is worth a line in the log. */
+  metadataPushed(_buffer: Buffer, start: number, end: number): void {
+    const { limits } = this.#options
+    const size = end - start
+    if (size > limits.maxHeaderSize)
+      limits.refused(
+        'headers',
+        `METADATA_PUSH has ${size} bytes; limits.headerSize allows ${limits.maxHeaderSize}`
+      )
+  }
+
+  // ── resumption ───────────────────────────────────────────────────────────────────────────────────────
+
+  /** Goes on with another socket, if the other end has what is needed. */
+  goOn(output: Output, request: ResumeRequest): void {
+    const wire = this.#wire
+    const resumption = wire.resumption as ResumeState
+    const timer = this.#timer
+    const old = wire.output
+    if (old !== undefined) {
+      // The client has noticed the loss first: what is left of the old socket is nobody's.
+      old.adopt(NOTHING)
+      old.end()
+    }
+    this.#detach()
+    output.adopt(this)
+    wire.open(output)
+    this.#lastHeard = timer.now()
+    timer.wakeAt(this.#lastHeard + this.#maxLifetime)
+    const { lastReceivedServerPosition: position, firstAvailableClientPosition } = request
+    if (!resumption.canResumeFrom(position) || firstAvailableClientPosition > resumption.received) {
+      const message = 'Frames that one side has not received are not kept any more by the other'
+      wire.fail(new Error(message), ErrorCode.REJECTED_RESUME)
+      return this.end()
+    }
+    writeResumeOk(wire.bytes, resumption.received)
+    wire.flush()
+    wire.reattach(resumption, position)
+    this.#streams.requester?.connected()
+    // "LEASE semantics MUST be restarted upon a new connection by sending a LEASE frame from the server."
+    this.#gate.restartLeases()
+  }
+
+  /** The connection is over, and will not be resumed. */
+  end(reason?: Error): void {
+    this.#forgetResumption()
+    this.#hasEnded = true
+    this.#wire.isEnded = true
+    this.#gate.end()
+    this.#timer.stop()
+    this.#wire.bytes.reset()
+    this.#streams.requester?.close((mayHaveRun) => connectionClosed('the client', reason, mayHaveRun), true)
+    this.#responder.close()
+  }
+
+  #detach(): void {
+    this.#wire.detach()
+    this.#input.discard()
+  }
+
+  #forgetResumption(): void {
+    const { resumption } = this.#wire
+    if (resumption !== undefined) this.#options.resumable?.forget(resumption.token)
+    this.#wire.resumption = undefined
+  }
+
+  #settled(): void {
+    this.#gate.settled()
+    this.#wire.output?.settled()
+  }
+
+  /** Asks the client. Made when it is first used: most servers only answer. */
+  get #caller(): Caller {
+    this.#streams.requester ??= new RSocketRequester({
+      role: 'server',
+      wire: this.#wire,
+      codec: this.#codec,
+      logger: this.#options.logger,
+      lease: this.#heldLease,
+      timeout: SERVER_CALL_TIMEOUT,
+      tellTimeout: false,
+      timer: this.#timer,
+      idle: () => this.#settled()
+    })
+    const { requester } = this.#streams
+    return new PendingCaller((call) => requester.start(call), SERVER_CALL_TIMEOUT)
+  }
+}
+
+/** What a socket has that belongs to no connection any more. */
+const NOTHING: ProtocolConnection = {
+  incomplete: false,
+  buffered: 0,
+  inFlight: 0,
+  receive() {},
+  resume() {},
+  close() {}
+}

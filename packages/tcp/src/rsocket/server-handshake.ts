@@ -1,0 +1,164 @@
+/**
+ * A connection of a server until it is set up: the first frame must be SETUP or RESUME, and its sender must be let
+ * in. It ends in a `ServerConnection` that takes its place, with everything set.
+ */
+import {
+  type Caller,
+  type Codec,
+  openCodec,
+  readUint16,
+  readUint31,
+  type Timer
+} from '@elysia-microservices/transport/kit'
+import type { Output, ProtocolConnection } from '../connection/protocol.ts'
+import { FrameInput } from './frame-input.ts'
+import { ErrorCode, FrameType } from './frame-type.ts'
+import { readResume } from './frames.ts'
+import type { NewPeer, ServerConnectionOptions } from './options.ts'
+import { ServerConnection } from './server-connection.ts'
+import { readSetup, type Setup } from './setup.ts'
+import { acceptsCredentials, setupRefusal } from './setup-check.ts'
+import { Wire } from './wire.ts'
+
+/** One connection that is not set up yet. */
+export class ServerHandshake implements ProtocolConnection {
+  readonly inFlight = 0
+  readonly #options: ServerConnectionOptions
+  readonly #output: Output
+  readonly #newPeer: NewPeer
+  readonly #timer: Timer
+  readonly #wire: Wire
+  readonly #input: FrameInput
+  /** When it must be set up, in the clock of the timer; `Infinity` for no limit. */
+  readonly #deadline: number
+  #state: 'awaiting setup' | 'authenticating' | 'over' = 'awaiting setup'
+
+  constructor(options: ServerConnectionOptions, output: Output, newPeer: NewPeer) {
+    const { maxUnsent, maxBufferSize, handshakeTimeout } = options
+    this.#options = options
+    this.#output = output
+    this.#newPeer = newPeer
+    this.#timer = options.newTimer((now) => this.wake(now))
+    this.#wire = new Wire(maxUnsent, options.maxFrameLength)
+    this.#wire.open(output)
+    this.#input = new FrameInput(maxBufferSize, this)
+    this.#deadline = handshakeTimeout > 0 ? this.#timer.now() + handshakeTimeout : Number.POSITIVE_INFINITY
+    if (handshakeTimeout > 0) this.#timer.wakeAt(this.#deadline)
+  }
+
+  get incomplete(): boolean {
+    return this.buffered > 0
+  }
+
+  get buffered(): number {
+    return this.#input.buffered
+  }
+
+  receive(chunk: Uint8Array): void {
+    this.#input.receive(chunk)
+  }
+
+  resume(): void {
+    this.#input.resume()
+  }
+
+  discard(): void {
+    this.#input.discard()
+  }
+
+  /** A peer that says half a SETUP, and a hook that never decides, do not keep a connection. */
+  wake(now: number): void {
+    if (this.#state === 'over') return
+    const { handshakeTimeout } = this.#options
+    if (now < this.#deadline) return this.#timer.wakeAt(this.#deadline)
+    const code = this.#state === 'authenticating' ? ErrorCode.REJECTED_SETUP : ErrorCode.INVALID_SETUP
+    this.#reject(code, `The connection was not set up within limits.handshake (${handshakeTimeout} ms)`)
+  }
+
+  close(): void {
+    this.#over()
+    this.#wire.isEnded = true
+    this.#wire.bytes.reset()
+  }
+
+  #over(): void {
+    this.#state = 'over'
+    this.#timer.stop()
+  }
+
+  // ── frames ───────────────────────────────────────────────────────────────────────────────────────────
+
+  get mayHandle(): boolean {
+    return this.#state === 'awaiting setup'
+  }
+
+  handleFrame(buffer: Buffer, start: number, end: number): void {
+    const type = readUint16(buffer, start + 4) >>> 10
+    const isConnectionFrame = readUint31(buffer, start) === 0
+    if (isConnectionFrame && type === FrameType.SETUP) this.#setUp(readSetup(buffer, start, end))
+    else if (isConnectionFrame && type === FrameType.RESUME) this.#resume(buffer, start, end)
+    else this.#reject(ErrorCode.INVALID_SETUP, 'The first frame must be SETUP or RESUME, on stream 0')
+  }
+
+  failed(error: Error): void {
+    this.#over()
+    this.#wire.fail(error)
+  }
+
+  #setUp(setup: Setup): void {
+    const refusal = setupRefusal(setup, this.#options)
+    if (refusal !== undefined) return this.#reject(refusal.code, refusal.message)
+    // Who it is, is known by the certificate too; nothing can be asked of it yet.
+    const accepted = acceptsCredentials(setup, this.#options, this.#newPeer(noCaller))
+    if (typeof accepted === 'boolean') return this.#decide(setup, accepted)
+    this.#state = 'authenticating'
+    void accepted.then((verdict) => {
+      if (this.#state !== 'authenticating') return
+      this.#decide(setup, verdict)
+      this.#output.goOn()
+    })
+  }
+
+  #decide(setup: Setup, isAccepted: boolean): void {
+    if (!isAccepted) {
+      const message = 'The credentials are not accepted'
+      return this.#reject(
+        ErrorCode.REJECTED_SETUP,
+        message,
+        JSON.stringify({ code: 'UNAUTHENTICATED', message })
+      )
+    }
+    this.#over()
+    const codec = openCodec(setup.dataMimeType) as Codec
+    const connection = new ServerConnection(
+      this.#options,
+      setup,
+      codec,
+      this.#wire,
+      this.#input,
+      this.#newPeer
+    )
+    this.#input.handler = connection
+    this.#output.adopt(connection)
+  }
+
+  /** Gives the socket to the connection that is to be resumed. */
+  #resume(buffer: Buffer, start: number, end: number): void {
+    const request = readResume(buffer, start, end)
+    const connection = this.#options.resumable?.take(request.token)
+    if (connection === undefined)
+      return this.#reject(ErrorCode.REJECTED_RESUME, 'There is no connection of this token to resume')
+    this.#over()
+    connection.goOn(this.#output, request)
+  }
+
+  /** @param text what the peer is told, where that is not just the message */
+  #reject(code: number, message: string, text = message): void {
+    this.#over()
+    this.#wire.fail(new Error(message), code, text)
+  }
+}
+
+function noCaller(): Caller {
+  throw new Error('The connection is not set up yet: its peer cannot be asked anything')
+}

@@ -1,0 +1,83 @@
+/** Whether a server takes a SETUP: what it asks for, and who its sender is. Protocol.md, "SETUP Frame". */
+import { hasCodec, isThenable, knownMimeTypes, type Peer } from '@elysia-microservices/transport/kit'
+import { isAccepted } from './authenticate.ts'
+import type { Credentials } from './composite-metadata.ts'
+import { ErrorCode, MAJOR_VERSION, MINOR_VERSION } from './frame-type.ts'
+import { MimeType } from './mime-type.ts'
+import type { ServerConnectionOptions } from './options.ts'
+import { parseComposite } from './request-metadata.ts'
+import type { Setup } from './setup.ts'
+
+/** Why a SETUP is refused. */
+export interface SetupRefusal {
+  readonly code: number
+  readonly message: string
+}
+
+/** Why a server cannot do what a SETUP asks for; `undefined` if it can. */
+export function setupRefusal(
+  setup: Setup,
+  { limits, resumable }: Pick<ServerConnectionOptions, 'limits' | 'resumable'>
+): SetupRefusal | undefined {
+  const { majorVersion, minorVersion, dataMimeType, resumeToken } = setup
+  if (majorVersion !== MAJOR_VERSION || minorVersion !== MINOR_VERSION) {
+    const message = `Version ${majorVersion}.${minorVersion} is not supported; 1.0 is`
+    return { code: ErrorCode.UNSUPPORTED_SETUP, message }
+  }
+  if (setup.keepaliveInterval === 0 || setup.maxLifetime === 0) {
+    const message = 'Keepalive interval and lifetime must be more than 0 ms'
+    return { code: ErrorCode.INVALID_SETUP, message }
+  }
+  const { maxHeaderSize } = limits
+  const headerSize = setup.metadata?.length ?? 0
+  if (headerSize > maxHeaderSize) {
+    const message = `The metadata of SETUP has ${headerSize} bytes; limits.headerSize allows ${maxHeaderSize}`
+    limits.refused('headers', message)
+    return { code: ErrorCode.INVALID_SETUP, message }
+  }
+  if (resumeToken !== undefined && resumable === undefined) {
+    const message = 'This server does not resume connections; connect without a resume token'
+    return { code: ErrorCode.REJECTED_SETUP, message }
+  }
+  if (resumeToken !== undefined && resumable?.has(resumeToken)) {
+    return { code: ErrorCode.REJECTED_SETUP, message: 'The resume token belongs to another connection' }
+  }
+  if (!hasCodec(dataMimeType)) {
+    const known = knownMimeTypes().join(', ')
+    const message = `There is no codec for data of type ${dataMimeType}; there are ${known}`
+    return { code: ErrorCode.UNSUPPORTED_SETUP, message }
+  }
+  return undefined
+}
+
+/**
+ * Whether `authenticate` takes the sender of a SETUP for who it says it is; a promise if it takes its time. Why not
+ * is for the log.
+ */
+export function acceptsCredentials(
+  setup: Setup,
+  { authenticate, logger }: Pick<ServerConnectionOptions, 'authenticate' | 'logger'>,
+  peer: Peer
+): boolean | Promise<boolean> {
+  if (authenticate === undefined) return true
+  const refuse = (error: unknown) => {
+    logger.warn('A client was refused', error)
+    return false
+  }
+  try {
+    const answer: unknown = authenticate({ credentials: setupCredentials(setup), route: undefined, peer })
+    if (typeof answer !== 'object' || answer === null || !isThenable(answer)) return isAccepted(answer)
+    return Promise.resolve(answer).then(isAccepted, refuse)
+  } catch (error) {
+    return refuse(error)
+  }
+}
+
+/**
+ * The credentials in a SETUP; `undefined` if there are none.
+ * @throws {ProtocolError} its metadata is not the composite metadata it says it is
+ */
+function setupCredentials(setup: Setup): Credentials | undefined {
+  if (setup.metadata === undefined || setup.metadataMimeType !== MimeType.COMPOSITE_METADATA) return undefined
+  return parseComposite(Buffer.from(setup.metadata)).credentials
+}

@@ -1,0 +1,152 @@
+/**
+ * The frames of streams: those of our own streams go to the requester, those of the peer's to the responder; payloads
+ * that come in fragments are put together first. Protocol.md, "Frame Types" and "Handling the Unexpected".
+ */
+import { type Codec, ProtocolError, readUint31, readUint32, text } from '@elysia-microservices/transport/kit'
+import { ErrorCode, Flag, FrameType } from './frame-type.ts'
+import { errorCodeName } from './frames.ts'
+import { type Payload, readPayload } from './payload.ts'
+import { Reassembler } from './reassembly.ts'
+import { dataMimeTypeOf } from './request-metadata.ts'
+import type { RSocketRequester } from './requester.ts'
+import type { RSocketResponder } from './responder.ts'
+import type { RequestFrame } from './running-request.ts'
+import type { Wire } from './wire.ts'
+
+/** A first fragment that waits for the rest: of a request, or of a value (with the flags of its frame). */
+type FirstFragment = RequestFrame | { readonly type: typeof FrameType.PAYLOAD }
+
+/** Hands the frames of streams on. */
+export class StreamFrames {
+  readonly #wire: Wire
+  /** The codec of the connection's data. */
+  readonly #codec: Codec
+  /** Streams of ours have odd ids (1), or even ones (0). */
+  readonly #ownParity: 0 | 1
+  readonly #fragments: Reassembler<FirstFragment>
+  /** `undefined` while this side has asked nothing. */
+  requester: RSocketRequester | undefined
+  /** `undefined` if this side answers no requests. */
+  readonly responder: RSocketResponder | undefined
+
+  constructor(init: {
+    readonly role: 'client' | 'server'
+    readonly wire: Wire
+    readonly codec: Codec
+    /** Bytes that messages which come in fragments may have together. */
+    readonly maxMessageSize: number
+    readonly requester: RSocketRequester | undefined
+    readonly responder: RSocketResponder | undefined
+  }) {
+    this.#wire = init.wire
+    this.#codec = init.codec
+    this.#ownParity = init.role === 'client' ? 1 : 0
+    this.#fragments = new Reassembler(init.maxMessageSize)
+    this.requester = init.requester
+    this.responder = init.responder
+  }
+
+  /** Requests and events, of both sides, that have not ended. */
+  get inFlight(): number {
+    return (this.requester?.inFlight ?? 0) + (this.responder?.inFlight ?? 0)
+  }
+
+  /** @throws {ProtocolError} the frame is not allowed */
+  handle(type: number, flags: number, streamId: number, buffer: Buffer, at: number, end: number): void {
+    const isOwn = (streamId & 1) === this.#ownParity
+    switch (type) {
+      case FrameType.REQUEST_RESPONSE:
+      case FrameType.REQUEST_FNF:
+        if (isOwn) return
+        return this.#request({ type, streamId, initialN: 1, complete: false }, flags, buffer, at, end)
+      case FrameType.REQUEST_STREAM:
+      case FrameType.REQUEST_CHANNEL: {
+        if (isOwn) return
+        need(at + 4 <= end, 'a demand')
+        const initialN = readUint31(buffer, at)
+        if (initialN === 0)
+          return this.#wire.error(streamId, ErrorCode.INVALID, 'The initial demand must be 1 or more')
+        const complete = type === FrameType.REQUEST_CHANNEL && (flags & Flag.COMPLETE) !== 0
+        return this.#request({ type, streamId, initialN, complete }, flags, buffer, at + 4, end)
+      }
+      case FrameType.PAYLOAD:
+        return this.#payload(isOwn, streamId, flags, readPayload(buffer, flags, at, end))
+      case FrameType.REQUEST_N: {
+        need(at + 4 <= end, 'a demand')
+        const n = readUint31(buffer, at)
+        if (n === 0) return
+        return isOwn ? this.requester?.requestN(streamId, n) : this.responder?.requestN(streamId, n)
+      }
+      case FrameType.CANCEL:
+        this.#fragments.drop(streamId)
+        return isOwn ? this.requester?.inputCanceled(streamId) : this.responder?.cancel(streamId)
+      case FrameType.ERROR:
+        need(at + 4 <= end, 'an error code')
+        this.#fragments.drop(streamId)
+        return this.#error(isOwn, streamId, readUint32(buffer, at), text.read(buffer, at + 4, end))
+      default:
+        return unknownFrame(type, flags)
+    }
+  }
+
+  #request(request: RequestFrame, flags: number, buffer: Buffer, at: number, end: number): void {
+    const payload = readPayload(buffer, flags, at, end)
+    if ((flags & Flag.FOLLOWS) === 0) return this.#requested(request, payload)
+    if (!this.#fragments.has(request.streamId)) this.#fragments.begin(request.streamId, request, payload)
+  }
+
+  #requested(request: RequestFrame, payload: Payload): void {
+    this.#readAtOnce(payload)
+    if (this.responder !== undefined) return this.responder.request(request, payload)
+    if (request.type === FrameType.REQUEST_FNF) return
+    this.#wire.error(request.streamId, ErrorCode.REJECTED, 'This side of the connection answers no requests')
+  }
+
+  #payload(isOwn: boolean, streamId: number, flags: number, payload: Payload): void {
+    // "A PAYLOAD with both F and C flags set, implicitly ignores the F flag."
+    if (flags & Flag.FOLLOWS && (flags & Flag.COMPLETE) === 0) {
+      if (this.#fragments.has(streamId)) this.#fragments.add(streamId, payload)
+      else this.#fragments.begin(streamId, { type: FrameType.PAYLOAD }, payload)
+      return
+    }
+    const whole = this.#fragments.end(streamId, payload)
+    if (whole !== undefined && whole.first.type !== FrameType.PAYLOAD) {
+      const request = whole.first as RequestFrame
+      const complete = request.complete || (flags & Flag.COMPLETE) !== 0
+      return this.#requested({ ...request, complete }, whole.payload)
+    }
+    const complete = whole?.payload ?? payload
+    if (flags & Flag.NEXT) this.#readAtOnce(complete)
+    if (isOwn) this.requester?.payload(streamId, flags, complete)
+    else this.responder?.payload(streamId, flags, complete)
+  }
+
+  #error(isOwn: boolean, streamId: number, code: number, data: string): void {
+    if (isOwn) return this.requester?.error(streamId, code, data)
+    const failure = new ProtocolError(`The caller's input failed (${errorCodeName(code)}): ${data}`)
+    this.responder?.cancel(streamId, failure)
+  }
+
+  /**
+   * A codec that remembers what it has seen must read every value, in order, whatever becomes of it. What it cannot
+   * read, it cannot read later either: that ends the connection.
+   */
+  #readAtOnce(payload: Payload): void {
+    const codec = this.#codec
+    if (!codec.stateful) return
+    const mimeType = payload.metadataStart < 0 ? undefined : dataMimeTypeOf(payload)
+    if (mimeType !== undefined && mimeType !== codec.mimeType) return
+    payload.decoded = { value: codec.decode(payload.buffer, payload.dataStart, payload.dataEnd) }
+  }
+}
+
+/** @throws {ProtocolError} frames of this type may not be ignored */
+export function unknownFrame(type: number, flags: number): void {
+  if (flags & Flag.IGNORE || (type >= FrameType.SETUP && type <= FrameType.RESUME_OK)) return
+  throw new ProtocolError(`Frames of type 0x${type.toString(16)} are not understood and may not be ignored`)
+}
+
+/** @throws {ProtocolError} a field is not there */
+export function need(isThere: boolean, what: string): void {
+  if (!isThere) throw new ProtocolError(`A frame ends before ${what}`)
+}

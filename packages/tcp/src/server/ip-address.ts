@@ -1,0 +1,60 @@
+/** IP addresses as 16 bytes: IPv4 ones as IPv6 writes them (`::ffff:10.0.0.1`), so that both are compared alike. */
+
+/** Bits that stand before an IPv4 address. */
+export const IPV4_PREFIX = 96
+
+const BYTES = 16
+
+/** The bytes of an address; `undefined` for text that is none. */
+export function parseAddress(text: string): Uint8Array | undefined {
+  return text.includes(':') ? parseIpv6(text) : mapped(parseIpv4(text))
+}
+
+function parseIpv4(text: string): number[] | undefined {
+  const parts = text.split('.')
+  // No leading zeros: some readers take them for octal.
+  if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part))) return undefined
+  const bytes = parts.map(Number)
+  return bytes.every((byte) => byte <= 255) ? bytes : undefined
+}
+
+function mapped(bytes: number[] | undefined): Uint8Array | undefined {
+  if (bytes === undefined) return undefined
+  const address = new Uint8Array(BYTES)
+  address.set([0xff, 0xff, ...bytes], BYTES - 6)
+  return address
+}
+
+function parseIpv6(text: string): Uint8Array | undefined {
+  const halves = text.split('::')
+  if (halves.length > 2) return undefined
+  const [head, tail] = halves.map((half) => parseGroups(half))
+  if (head === undefined) return undefined
+  if (halves.length === 1) return head.length === BYTES ? Uint8Array.from(head) : undefined
+  // `::` stands for one group of zeros or more.
+  if (tail === undefined || head.length + tail.length > BYTES - 2) return undefined
+  // Only the end of an address may be written as IPv4's.
+  if ((halves[0] as string).includes('.')) return undefined
+  const address = new Uint8Array(BYTES)
+  address.set(head)
+  address.set(tail, BYTES - tail.length)
+  return address
+}
+
+/** The bytes of groups between colons; the last may be written as an IPv4 address. */
+function parseGroups(text: string): number[] | undefined {
+  if (text === '') return []
+  const bytes: number[] = []
+  const groups = text.split(':')
+  for (const [index, group] of groups.entries()) {
+    if (/^[0-9a-f]{1,4}$/i.test(group)) {
+      const value = Number.parseInt(group, 16)
+      bytes.push(value >> 8, value & 0xff)
+      continue
+    }
+    const ipv4 = index === groups.length - 1 ? parseIpv4(group) : undefined
+    if (ipv4 === undefined) return undefined
+    bytes.push(...ipv4)
+  }
+  return bytes
+}

@@ -1,0 +1,164 @@
+/** Where a server listens and whom it lets in: the socket file, TLS and its reloading, the allow-list. */
+import { ListenError, type Logger, OptionError } from '@elysia-microservices/transport/kit'
+import { type Source, serverTls } from '../options/security-options.ts'
+import type { CheckedServerOptions } from '../options/server-options.ts'
+import { nameOfPlace } from '../options/shared-options.ts'
+import {
+  type AcceptSocket,
+  type ListenAddress,
+  type ListeningSocket,
+  NOBODY,
+  type Socket,
+  type SocketAddress
+} from '../socket/socket.ts'
+import type { TlsServerOptions } from '../socket/tls.ts'
+import { AllowList } from './allow-list.ts'
+import { Refusals } from './refusals.ts'
+import { SocketFile } from './socket-file.ts'
+
+/** Where a server listens. */
+export interface ListeningPlace extends SocketAddress {
+  readonly reusePort: boolean
+}
+
+/** The listening port of a server, or its Unix socket. Can be opened again after it was closed. */
+export class Listener {
+  readonly #options: CheckedServerOptions
+  readonly #logger: Logger
+  /** Where it listens when it is opened. */
+  place: ListeningPlace
+  readonly #allow: AllowList | undefined
+  readonly #refusals: Refusals
+  #tls: Source<TlsServerOptions> | undefined
+  #reloading: Promise<void> = Promise.resolve()
+  #listening: ListeningSocket | undefined
+  #file: SocketFile | undefined
+
+  /** @throws {OptionError} the allow-list is not what it must be */
+  constructor(options: CheckedServerOptions, logger: Logger) {
+    const { allow, tls } = options
+    this.#options = options
+    this.#logger = logger
+    const { host, port, path, reusePort } = options
+    this.place = { host, port, path, reusePort }
+    this.#allow = allow === undefined ? undefined : new AllowList(allow)
+    this.#refusals = new Refusals(logger)
+    this.#tls = tls
+  }
+
+  get address(): SocketAddress | undefined {
+    return this.#listening?.address
+  }
+
+  /**
+   * @throws {ListenError} it cannot listen
+   * @throws {OptionError} TLS is not what it must be
+   */
+  async open(accept: AcceptSocket): Promise<void> {
+    const { sockets } = this.#options
+    const { path } = this.place
+    try {
+      const tls = this.#tls === undefined ? undefined : await serverTls(this.#tls)
+      const file = path === undefined ? undefined : await SocketFile.claim(path, sockets)
+      this.#listening = await sockets.listen(this.#addressFor(tls), this.#guarded(accept, tls !== undefined))
+      file?.listening()
+      this.#file = file
+    } catch (cause) {
+      if (cause instanceof OptionError) throw cause
+      throw new ListenError(nameOfPlace(this.place), cause as Error)
+    }
+  }
+
+  /**
+   * Listens for a moment, as the only one, and tells where. Nobody is let in.
+   * @throws {ListenError} it cannot listen
+   */
+  async tryOut(): Promise<SocketAddress> {
+    const { host, port } = this.place
+    try {
+      const listening = await this.#options.sockets.listen({ host, port, reusePort: false }, refuse)
+      listening.stop()
+      return listening.address
+    } catch (cause) {
+      throw new ListenError(nameOfPlace(this.place), cause as Error)
+    }
+  }
+
+  close(): void {
+    this.#file?.remove()
+    this.#file = undefined
+    this.#listening?.stop()
+    this.#listening = undefined
+  }
+
+  /** See `TcpTransport.reloadTls`. */
+  reloadTls(tls: Source<TlsServerOptions> | undefined): Promise<void> {
+    // One after the other: the last one asked for is the one that stays.
+    const reloaded = this.#reloading.then(() => this.#reload(tls ?? this.#tls, tls === undefined))
+    this.#reloading = reloaded.catch(() => {})
+    return reloaded
+  }
+
+  #addressFor(tls: TlsServerOptions | undefined): ListenAddress {
+    const { host, port, path, reusePort } = this.place
+    const { handshake: handshakeTimeout } = this.#options.limits
+    if (tls === undefined) return { host, port, path, reusePort }
+    return {
+      host,
+      port,
+      path,
+      reusePort,
+      tls,
+      handshakeTimeout,
+      admits: (remoteAddress) => this.#admits(remoteAddress),
+      handshakeFailed: (remoteAddress, error) =>
+        this.#refusals.report(remoteAddress, `failed to shake hands: ${error.message}`)
+    }
+  }
+
+  /** Whoever accepts, behind what is checked first; itself where there is nothing to check. */
+  #guarded(accept: AcceptSocket, encrypted: boolean): AcceptSocket {
+    if (this.#allow === undefined && !encrypted) return accept
+    return (socket) => {
+      if (!this.#admits(socket.remoteAddress)) return refuse(socket)
+      if (!encrypted || socket.encrypted === true) return accept(socket)
+      this.#logger.error('Closing a connection: options.sockets do not speak TLS')
+      return refuse(socket)
+    }
+  }
+
+  #admits(remoteAddress: string | undefined): boolean {
+    if (this.#allow === undefined || this.#allow.admits(remoteAddress)) return true
+    this.#refusals.report(remoteAddress, 'was refused: the address is not one of options.allow')
+    return false
+  }
+
+  async #reload(source: Source<TlsServerOptions> | undefined, again: boolean): Promise<void> {
+    if (source === undefined || this.#tls === undefined)
+      throw new OptionError('options.tls', 'reloadTls() needs options.tls to be set when the server is made')
+    if (again && typeof source !== 'function')
+      throw new OptionError(
+        'tls',
+        'reloadTls() needs the new certificate, because options.tls is no function that could be called again'
+      )
+    const tls = await serverTls(source)
+    if (this.#listening !== undefined) reload(this.#listening, tls)
+    this.#tls = source
+  }
+}
+
+function reload(listening: ListeningSocket, tls: TlsServerOptions): void {
+  if (listening.reloadTls === undefined)
+    throw new OptionError('options.sockets', 'These sockets cannot reload TLS')
+  try {
+    listening.reloadTls(tls)
+  } catch (error) {
+    throw new OptionError('options.tls', `options.tls cannot be used: ${(error as Error).message}`, error)
+  }
+}
+
+function refuse(socket: Socket) {
+  // The runtime still has to hear who listens to the socket.
+  queueMicrotask(() => socket.destroy())
+  return NOBODY
+}

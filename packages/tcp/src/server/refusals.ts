@@ -1,0 +1,34 @@
+/** Logs refused connections without letting them fill the log: each address once a minute, and at most 100 addresses. */
+import type { Logger } from '@elysia-microservices/transport/kit'
+
+const WINDOW = 60_000
+/** Addresses named in a window; a memory of no more. */
+const MOST = 100
+
+/** Logs what strangers have tried. */
+export class Refusals {
+  readonly #logger: Logger
+  readonly #now: () => number
+  readonly #named = new Set<string>()
+  #windowEnds = Number.NEGATIVE_INFINITY
+
+  constructor(logger: Logger, now: () => number = () => performance.now()) {
+    this.#logger = logger
+    this.#now = now
+  }
+
+  /** @param what happened to a connection of that address, such as `'was refused: …'` */
+  report(remoteAddress: string | undefined, what: string, cause?: Error): void {
+    const now = this.#now()
+    if (now >= this.#windowEnds) {
+      this.#windowEnds = now + WINDOW
+      this.#named.clear()
+    }
+    const address = remoteAddress ?? 'an unnamed peer'
+    if (this.#named.size > MOST || this.#named.has(address)) return
+    this.#named.add(address)
+    if (this.#named.size > MOST)
+      this.#logger.warn(`More than ${MOST} addresses were refused within a minute; the others are not named`)
+    else this.#logger.warn(`A connection of ${address} ${what}`, cause)
+  }
+}

@@ -1,0 +1,94 @@
+/** What a server does at the moment, next to its limits. Counted when somebody asks, and not before. */
+import type { Address, Gauge, TransportStats } from '@elysia-microservices/transport/kit'
+import type { Session } from '../connection/session.ts'
+import type { ServerLimits } from '../limits/server-limits.ts'
+import type { CheckedServerLimits } from '../options/limits.ts'
+
+/** What a TCP server does at the moment. */
+export interface TcpServerStats extends TransportStats {
+  /** Open connections, and `limits.connections`. */
+  readonly connections: Gauge
+  /**
+   * Requests, events and streams in flight on all connections, and `limits.inFlight`. With that limit, also those
+   * whose callers have given up or gone while their handlers still run.
+   */
+  readonly inFlight: Gauge
+  /** Streams that all connections have open. */
+  readonly streams: number
+  /** Connections that wait for room in `limits.inFlight`: Nest's, and those with leases. */
+  readonly waiting: number
+  /** Bytes (RSocket) or UTF-16 units (Nest) received by all connections and not yet handled. */
+  readonly received: number
+  /** Bytes written by all connections and not yet sent. */
+  readonly unsent: number
+  /** For each limit of a single connection, how near to it the nearest connection is. */
+  readonly perConnection: {
+    /** `limits.inFlightPerConnection` */
+    readonly inFlight: Gauge
+    /** `limits.streams` */
+    readonly streams: Gauge
+    /** `limits.receiveBuffer` */
+    readonly received: Gauge
+    /** `limits.sendBuffer` */
+    readonly unsent: Gauge
+  }
+  /** Refused because of a limit, since the server was made. */
+  readonly refused: {
+    /** `limits.connections` */
+    readonly connections: number
+    /** `limits.inFlight`, `limits.inFlightPerConnection` */
+    readonly requests: number
+    /** `limits.streams` */
+    readonly streams: number
+    /** `limits.headerSize` */
+    readonly headers: number
+  }
+  /** Connections closed because of `limits.idle`, since the server was made. */
+  readonly closedIdle: number
+}
+
+/** Counts. */
+export function serverStats(
+  address: Address | undefined,
+  sessions: ReadonlySet<Session>,
+  allowed: CheckedServerLimits,
+  limits: ServerLimits
+): TcpServerStats {
+  const total = { inFlight: 0, streams: 0, received: 0, unsent: 0 }
+  const highest = { ...total }
+  for (const session of sessions) {
+    const { protocol, unsent } = session
+    const { inFlight = 0, streams = 0, buffered: received = 0 } = protocol ?? {}
+    const figures = { inFlight, streams, received, unsent }
+    for (const key of Object.keys(total) as (keyof typeof total)[]) {
+      total[key] += figures[key]
+      highest[key] = Math.max(highest[key], figures[key])
+    }
+  }
+  const { idleConnections, ...refused } = limits.refusals
+  const { admission, adaptive } = limits
+  const inFlightLimit = adaptive?.limit ?? (typeof allowed.inFlight === 'number' ? allowed.inFlight : 0)
+  return {
+    transport: 'tcp',
+    address,
+    connections: gauge(sessions.size, allowed.connections),
+    inFlight: gauge(admission?.inFlight ?? total.inFlight, inFlightLimit),
+    streams: total.streams,
+    waiting: admission?.waiting ?? 0,
+    received: total.received,
+    unsent: total.unsent,
+    perConnection: {
+      inFlight: gauge(highest.inFlight, allowed.inFlightPerConnection),
+      streams: gauge(highest.streams, allowed.streams),
+      received: gauge(highest.received, allowed.receiveBuffer),
+      unsent: gauge(highest.unsent, allowed.sendBuffer)
+    },
+    refused,
+    closedIdle: idleConnections
+  }
+}
+
+/** Where `Infinity` stands for no limit inside, users see 0, as in their options; JSON has no infinity. */
+function gauge(current: number, limit: number): Gauge {
+  return { current, limit: Number.isFinite(limit) ? limit : 0 }
+}

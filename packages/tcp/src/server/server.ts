@@ -1,0 +1,213 @@
+/** The TCP server: listens, keeps the table of connections, drains them when it stops. */
+import {
+  type Address,
+  aroundDispatcher,
+  type Dispatcher,
+  type Logger,
+  ProtocolError,
+  type ServerTransport,
+  type StopOptions
+} from '@elysia-microservices/transport/kit'
+import { detectProtocol } from '../connection/detect.ts'
+import { SessionPeer } from '../connection/peer.ts'
+import type { ProtocolConnection } from '../connection/protocol.ts'
+import { Session, type SessionOptions } from '../connection/session.ts'
+import { newTimer } from '../connection/timer.ts'
+import { counting } from '../limits/counting.ts'
+import { ServerLimits } from '../limits/server-limits.ts'
+import { NestResponder } from '../nest/responder.ts'
+import { PatternReader } from '../nest/route.ts'
+import type { Source } from '../options/security-options.ts'
+import type { CheckedServerOptions } from '../options/server-options.ts'
+import type { ServerConnectionOptions } from '../rsocket/options.ts'
+import { MetadataReader } from '../rsocket/request-metadata.ts'
+import { ResumableConnections } from '../rsocket/resumable-connections.ts'
+import { ServerHandshake } from '../rsocket/server-handshake.ts'
+import type { Socket, SocketListener } from '../socket/socket.ts'
+import type { TlsServerOptions } from '../socket/tls.ts'
+import { IdleConnections } from './idle-connections.ts'
+import { Listener } from './listener.ts'
+import { RefusedConnections } from './refused-connections.ts'
+import { serverStats, type TcpServerStats } from './server-stats.ts'
+import { TcpSharing } from './sharing.ts'
+
+const DEFAULT_DRAIN = 10_000
+const MAX_METADATA_READERS = 16
+
+/** Answers messages on a TCP port, or a Unix socket. Can be started again after it was stopped. */
+export class TcpServer implements ServerTransport {
+  readonly name = 'tcp'
+  readonly #options: CheckedServerOptions
+  readonly #logger: Logger
+  readonly #sessions = new Set<Session>()
+  readonly #patterns = new PatternReader()
+  readonly #metadataReaders = new Map<string, MetadataReader>()
+  readonly #resumable: ResumableConnections | undefined
+  readonly #limits: ServerLimits
+  readonly #idle: IdleConnections
+  readonly #refused = new RefusedConnections()
+  readonly #listener: Listener
+  readonly sharing: TcpSharing
+
+  /** @throws {OptionError} the allow-list is not what it must be */
+  constructor(options: CheckedServerOptions, logger: Logger) {
+    const { limits, rsocket } = options
+    this.#options = options
+    this.#logger = logger
+    this.#listener = new Listener(options, logger)
+    this.sharing = new TcpSharing(this.#listener)
+    this.#limits = new ServerLimits(
+      {
+        inFlight: limits.inFlight,
+        maxInFlight: limits.inFlightPerConnection,
+        maxStreams: limits.streams,
+        maxHeaderSize: limits.headerSize,
+        logger
+      },
+      () => performance.now(),
+      (task) => void setImmediate(task)
+    )
+    this.#idle = new IdleConnections(this.#sessions, limits.idle, (session) => this.#closeIdle(session))
+    if (rsocket.resume !== undefined) this.#resumable = new ResumableConnections(rsocket.resume, later)
+  }
+
+  /** Where it listens, with the real port; `undefined` while it does not. */
+  get address(): Address | undefined {
+    return this.sharing.address ?? this.#listener.address
+  }
+
+  /** What it does at the moment, next to its limits. Costs a look at each connection. */
+  stats(): TcpServerStats {
+    return serverStats(this.address, this.#sessions, this.#options.limits, this.#limits)
+  }
+
+  async start(answering: Dispatcher): Promise<void> {
+    const { admission } = this.#limits
+    const dispatcher =
+      admission === undefined ? answering : aroundDispatcher(answering, [counting(admission)])
+    const { incompleteMessage, sendBuffer, connections } = this.#options.limits
+    const rsocket = this.#rsocketOptions(dispatcher)
+    const options: SessionOptions = {
+      logger: this.#logger,
+      incompleteMessageTimeout: incompleteMessage,
+      maxUnsent: sendBuffer,
+      protocol: (session, firstByte) => this.#protocol(dispatcher, rsocket, session, firstByte),
+      closed: (session, protocol, error) => {
+        this.#sessions.delete(session)
+        protocol?.close(error)
+      }
+    }
+    await this.#listener.open((socket) => {
+      if (this.#sessions.size >= connections) return this.#refuse(socket)
+      const session = new Session(socket, options)
+      this.#sessions.add(session)
+      return session
+    })
+    this.#idle.start()
+  }
+
+  /** See `TcpTransport.reloadTls`. */
+  async reloadTls(tls: Source<TlsServerOptions> | undefined): Promise<void> {
+    // In a supervisor, where nothing listens, this checks it.
+    await this.#listener.reloadTls(tls)
+    await this.sharing.reloadTls(tls)
+  }
+
+  async stop({ drain = DEFAULT_DRAIN }: StopOptions = {}): Promise<void> {
+    this.#listener.close()
+    this.#idle.stop()
+    this.#refused.stop()
+    const sessions = [...this.#sessions]
+    const late = setTimeout(() => {
+      for (const session of sessions) session.cut()
+    }, drain)
+    await Promise.all(sessions.map((session) => session.drained()))
+    clearTimeout(late)
+    this.#resumable?.endWaiting()
+  }
+
+  #refuse(socket: Socket): SocketListener {
+    const { connections } = this.#options.limits
+    const reason = `The server has as many connections as limits.connections allows (${connections})`
+    this.#limits.refused('connections', reason)
+    return this.#refused.refuse(socket, reason)
+  }
+
+  #closeIdle(session: Session): void {
+    const reason = `Nothing has gone over the connection for limits.idle (${this.#options.limits.idle} ms)`
+    this.#limits.refused('idleConnections', reason)
+    if (session.unsent === 0) return void session.drained(reason)
+    // Whoever reads nothing reads no farewell, and work for it may wait for ever.
+    session.end(new ProtocolError(`${reason}, though ${session.unsent} bytes are there to be read`))
+  }
+
+  #protocol(
+    dispatcher: Dispatcher,
+    rsocket: ServerConnectionOptions,
+    session: Session,
+    firstByte: number
+  ): ProtocolConnection {
+    switch (detectProtocol(firstByte)) {
+      case 'nest':
+        return new NestResponder({
+          dispatcher,
+          logger: this.#logger,
+          output: session,
+          peer: new SessionPeer(session),
+          maxBufferSize: this.#options.limits.receiveBuffer,
+          patterns: this.#patterns,
+          limits: this.#limits
+        })
+      case 'rsocket':
+        return new ServerHandshake(rsocket, session, (caller) => new SessionPeer(session, caller))
+      case undefined:
+        throw new ProtocolError(notOurs(firstByte))
+    }
+  }
+
+  #rsocketOptions(dispatcher: Dispatcher): ServerConnectionOptions {
+    const { limits, rsocket, fragmentSize } = this.#options
+    return {
+      dispatcher,
+      logger: this.#logger,
+      maxMessageSize: limits.messageSize,
+      maxBufferSize: limits.receiveBuffer,
+      maxUnsent: limits.sendBuffer,
+      ...(fragmentSize === undefined ? {} : { maxFrameLength: fragmentSize }),
+      newTimer,
+      authenticate: rsocket.authenticate,
+      handshakeTimeout: limits.handshake,
+      limits: this.#limits,
+      metadataReader: (mimeType) => this.#metadataReader(mimeType),
+      resumable: this.#resumable
+    }
+  }
+
+  #metadataReader(mimeType: string): MetadataReader {
+    const known = this.#metadataReaders.get(mimeType)
+    if (known !== undefined) return known
+    const reader = new MetadataReader(mimeType)
+    // Clients choose the type; the few there are find theirs, a flood of others fills no memory.
+    if (this.#metadataReaders.size < MAX_METADATA_READERS) this.#metadataReaders.set(mimeType, reader)
+    return reader
+  }
+}
+
+/** First byte of a TLS connection. */
+const TLS_HANDSHAKE = 0x16
+
+/** What a peer seems to speak that speaks neither protocol. */
+function notOurs(firstByte: number): string {
+  if (firstByte === TLS_HANDSHAKE)
+    return 'The client speaks TLS, and this server does not: it has no options.tls'
+  const byte = `0x${firstByte.toString(16).padStart(2, '0')}`
+  // GET, POST, HEAD, DELETE, CONNECT and the like: no frame of ours begins with an upper-case letter.
+  if (firstByte >= 0x41 && firstByte <= 0x5a)
+    return `The first byte is ${byte} ('${String.fromCharCode(firstByte)}'): this looks like HTTP, and this port speaks messages; probe it by TCP`
+  return `The first byte is ${byte}: neither a Nest frame nor an RSocket SETUP begins so`
+}
+
+function later(task: () => void, delay: number): () => void {
+  const timer = setTimeout(task, delay).unref()
+  return () => clearTimeout(timer)
+}

@@ -1,0 +1,87 @@
+/** How the processes of one service (`workers`) share a port and its certificate. */
+import { type Address, OptionError, type Sharing } from '@elysia-microservices/transport/kit'
+import type { Source } from '../options/security-options.ts'
+import { nameOfPlace } from '../options/shared-options.ts'
+import type { TlsServerOptions } from '../socket/tls.ts'
+import type { Listener } from './listener.ts'
+
+/** Under Bun each worker listens by itself, and the kernel spreads connections; on Node `node:cluster` does. */
+const LISTENS_BY_ITSELF = typeof Bun !== 'undefined'
+
+/** What a worker may be asked. */
+interface Question {
+  /** Take this certificate, or the one that the program's own function gives. */
+  readonly reloadTls: TlsServerOptions | null
+}
+
+/** One process's part in it: the supervisor's, or a worker's. */
+export class TcpSharing implements Sharing {
+  readonly #listener: Listener
+  /** Where the workers listen; in the supervisor. */
+  address: Address | undefined
+  #ask: ((question: unknown) => Promise<void>) | undefined
+  /** The certificate that was loaded last, if it is not the program's own. */
+  #certificate: TlsServerOptions | undefined
+
+  constructor(listener: Listener) {
+    this.#listener = listener
+  }
+
+  /**
+   * Listens for a moment, as the only one: another program's port is noticed before there is any process, which
+   * `SO_REUSEPORT` would let us share, and port 0 becomes one that all workers can be told.
+   */
+  async reserve(ask: (question: unknown) => Promise<void>): Promise<unknown> {
+    const { place } = this.#listener
+    if (place.path !== undefined)
+      throw new OptionError(
+        'options.workers',
+        `options.workers cannot be combined with options.path (${nameOfPlace(place)}): one process owns a Unix socket`
+      )
+    const address = await this.#listener.tryOut()
+    this.address = address
+    this.#ask = ask
+    return { host: address.host, port: address.port }
+  }
+
+  greeting(): unknown {
+    return this.#certificate === undefined ? undefined : question(this.#certificate)
+  }
+
+  release(): void {
+    this.address = undefined
+    this.#ask = undefined
+  }
+
+  join(place: unknown): void {
+    const { host, port } = place as { host: string; port: number }
+    this.#listener.place = { host, port, path: undefined, reusePort: LISTENS_BY_ITSELF }
+  }
+
+  async answer(asked: unknown): Promise<void> {
+    const { reloadTls } = asked as Question
+    await this.#listener.reloadTls(reloadTls ?? undefined)
+  }
+
+  /** Gives all workers another certificate, those to come too; `undefined`: what the program's function gives. */
+  async reloadTls(source: Source<TlsServerOptions> | undefined): Promise<void> {
+    if (source !== undefined) this.#certificate = await portable(source)
+    await this.#ask?.(question(source === undefined ? undefined : this.#certificate))
+  }
+}
+
+function question(tls: TlsServerOptions | undefined): Question {
+  return { reloadTls: tls ?? null }
+}
+
+/** A certificate in a form that can be sent to another process: PEM is text. */
+async function portable(source: Source<TlsServerOptions>): Promise<TlsServerOptions> {
+  const tls = typeof source === 'function' ? await source() : source
+  const texts = Object.entries(tls).map(([key, value]) => [key, textOf(value)])
+  return Object.fromEntries(texts) as TlsServerOptions
+}
+
+function textOf(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString()
+  return Array.isArray(value) ? value.map(textOf) : value
+}

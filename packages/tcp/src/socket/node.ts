@@ -1,0 +1,48 @@
+/** Sockets of `node:net`: Node, and every runtime that offers its module. Those of TLS are loaded when they are used. */
+import net from 'node:net'
+import { attach, listenOn, NodeSocket } from './node-socket.ts'
+import type { ListeningSocket, SocketAddress, SocketRuntime } from './socket.ts'
+
+/** The adapter for Node. */
+export const nodeSockets: SocketRuntime = {
+  async listen(address, accept) {
+    if (address.tls !== undefined) return (await import('./tls-listener.ts')).listenTls(address, accept)
+    // Without noDelay, answers of a batch wait some 40 ms for the peer's delayed acknowledgement.
+    const server = net.createServer({ noDelay: true }, (socket) =>
+      attach(socket, new NodeSocket(socket), accept)
+    )
+    return new NodeListeningSocket(server, await listenOn(server, address))
+  },
+
+  async connect(address, accept, signal) {
+    if (address.tls !== undefined)
+      return (await import('./tls-connect.ts')).connectTls(address, accept, signal)
+    return new Promise((resolve, reject) => {
+      const { host, port, path } = address
+      const socket = net.connect(path === undefined ? { host, port, noDelay: true } : { path })
+      const abort = () => socket.destroy(signal.reason as Error)
+      signal.addEventListener('abort', abort, { once: true })
+      socket.once('error', reject)
+      socket.once('connect', () => {
+        signal.removeEventListener('abort', abort)
+        socket.off('error', reject)
+        attach(socket, new NodeSocket(socket), accept)
+        resolve()
+      })
+    })
+  }
+}
+
+class NodeListeningSocket implements ListeningSocket {
+  readonly address: SocketAddress
+  readonly #server: net.Server
+
+  constructor(server: net.Server, address: SocketAddress) {
+    this.#server = server
+    this.address = address
+  }
+
+  stop(): void {
+    this.#server.close()
+  }
+}

@@ -1,0 +1,162 @@
+/** Why TLS did not come about, in words and as a code: OpenSSL (Node) and BoringSSL (Bun) say it differently. */
+
+/** What can go wrong between two ends that should speak TLS. */
+export type TlsFailureCode =
+  /** The certificate of the other end has expired. */
+  | 'TLS_CERTIFICATE_EXPIRED'
+  /** … is not valid yet. */
+  | 'TLS_CERTIFICATE_NOT_YET_VALID'
+  /** … is on a list of revoked ones. */
+  | 'TLS_CERTIFICATE_REVOKED'
+  /** … is for another host. */
+  | 'TLS_WRONG_HOST'
+  /** … comes from nobody who is trusted. */
+  | 'TLS_NOT_TRUSTED'
+  /** The server asked for a certificate, the client sent none. */
+  | 'TLS_CLIENT_CERTIFICATE_MISSING'
+  /** The server does not accept the client's certificate. */
+  | 'TLS_CLIENT_CERTIFICATE_REFUSED'
+  /** The two ends have no version in common. */
+  | 'TLS_VERSION'
+  /** The other end does not speak TLS. */
+  | 'TLS_NOT_SPOKEN'
+  /** The server speaks TLS, and this client does not. */
+  | 'TLS_NEEDED'
+  /**
+   * The server closed the connection in the handshake or right after it, and did not say why: it may not like the
+   * client's certificate.
+   */
+  | 'TLS_CLOSED'
+  /** The handshake was not over in time. */
+  | 'TLS_TIMEOUT'
+  /** Anything else; the cause says it. */
+  | 'TLS_HANDSHAKE'
+
+/** TLS did not come about. */
+export class TlsFailure extends Error {
+  override name = 'TlsFailure'
+  readonly code: TlsFailureCode
+
+  constructor(code: TlsFailureCode, message: string, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause })
+    this.code = code
+  }
+}
+
+/** The codes of the runtimes, in either spelling; the first that fits counts. */
+const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
+  // What the other end said, in an alert.
+  [
+    /CERTIFICATE_REQUIRED|DID_NOT_RETURN_A_CERTIFICATE/,
+    'TLS_CLIENT_CERTIFICATE_MISSING',
+    'a client certificate is missing'
+  ],
+  [
+    /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_(UNKNOWN|EXPIRED|REVOKED)|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)/,
+    'TLS_CLIENT_CERTIFICATE_REFUSED',
+    'the other end does not accept the certificate it was shown'
+  ],
+  // What this end found out.
+  [/CERT_HAS_EXPIRED|CERTIFICATE_HAS_EXPIRED/, 'TLS_CERTIFICATE_EXPIRED', 'the certificate has expired'],
+  [
+    /CERT_NOT_YET_VALID|CERTIFICATE_IS_NOT_YET_VALID/,
+    'TLS_CERTIFICATE_NOT_YET_VALID',
+    'the certificate is not valid yet'
+  ],
+  [/CERT_REVOKED|CERTIFICATE_REVOKED/, 'TLS_CERTIFICATE_REVOKED', 'the certificate was revoked'],
+  [/ALTNAME_INVALID|HOSTNAME_MISMATCH/, 'TLS_WRONG_HOST', 'the certificate is for another host'],
+  [
+    /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)|CERT_UNTRUSTED|CERTIFICATE_VERIFY_FAILED|INVALID_CA|INVALID_PURPOSE|SIGNATURE_FAILURE|CERT_CHAIN_TOO_LONG|CERT_REJECTED|UNSPECIFIED/,
+    'TLS_NOT_TRUSTED',
+    'the certificate comes from nobody who is trusted'
+  ],
+  [
+    /WRONG_VERSION_NUMBER|HTTP_REQUEST|HTTPS_PROXY_REQUEST|PACKET_LENGTH_TOO_LONG|RECORD_LAYER_FAILURE|UNEXPECTED_MESSAGE|INVALID_RECORD|DECODE_ERROR|ENCRYPTED_LENGTH_TOO_LONG/,
+    'TLS_NOT_SPOKEN',
+    'the other end does not speak TLS'
+  ],
+  [
+    /PROTOCOL_VERSION|UNSUPPORTED_PROTOCOL|VERSION_TOO_LOW|NO_PROTOCOLS/,
+    'TLS_VERSION',
+    'there is no version of TLS that both ends allow'
+  ],
+  // By TLS 1.2, a missing certificate is told no better.
+  [
+    /ALERT_HANDSHAKE_FAILURE/,
+    'TLS_HANDSHAKE',
+    'the other end refused the TLS handshake; it may want a client certificate, or other ciphers'
+  ],
+  [/HANDSHAKE_TIMEOUT|ETIMEDOUT/, 'TLS_TIMEOUT', 'the TLS handshake was not over in time'],
+  [
+    /ECONNRESET|EPIPE|SOCKET_HANG_UP|DISCONNECTED|CONNECTION_CLOSED/,
+    'TLS_NOT_SPOKEN',
+    'the other end closed the connection during the TLS handshake; it may not speak TLS'
+  ]
+]
+
+/** What the runtime says of a handshake that failed, as a failure of ours; anything else as it is. */
+export function tlsFailureOf(error: Error & { code?: unknown }): Error {
+  if (error instanceof TlsFailure) return error
+  const code = typeof error.code === 'string' ? error.code : ''
+  // The system's errors say it best: nothing listens, no such host.
+  if (/^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ENOENT|EACCES|EAI_)/.test(code)) return error
+  const known = find(code) ?? find(error.message)
+  if (known === undefined) {
+    const what = code === '' ? error.message : code
+    return new TlsFailure('TLS_HANDSHAKE', `the TLS handshake failed: ${what}`, error)
+  }
+  const [, failure, sentence] = known
+  const detail = failure === 'TLS_WRONG_HOST' ? `: ${error.message}` : code === '' ? '' : ` (${code})`
+  return new TlsFailure(failure, sentence + detail, error)
+}
+
+/** What a client knows of a handshake that its server has ended. */
+export interface ClientHandshake {
+  /** The client has a certificate to show. */
+  readonly certificate: boolean
+  /** The server had chosen a cipher: what it did not like came later. */
+  readonly cipherChosen: boolean
+}
+
+const GET_CERTIFICATE = 'set options.tls.cert and options.tls.key'
+const BETTER_CERTIFICATE =
+  'options.tls.cert must be valid now, and signed by an authority that the server trusts'
+
+/** As `tlsFailureOf`, for a client: what its server says of certificates is about the client's own. */
+export function clientTlsFailureOf(error: Error & { code?: unknown }, handshake: ClientHandshake): Error {
+  const failure = tlsFailureOf(error)
+  if (!(failure instanceof TlsFailure)) return failure
+  const { certificate } = handshake
+  const detail = typeof error.code === 'string' ? ` (${error.code})` : ''
+  const refused =
+    failure.code === 'TLS_CLIENT_CERTIFICATE_REFUSED' ||
+    // By TLS 1.2: what there was to agree on was agreed on.
+    (isHandshakeFailure(error) && handshake.cipherChosen)
+  // Servers have several alerts for a missing certificate.
+  if (failure.code === 'TLS_CLIENT_CERTIFICATE_MISSING' || (refused && !certificate)) {
+    const what = `the server wants a client certificate, and was shown none${detail}`
+    return new TlsFailure('TLS_CLIENT_CERTIFICATE_MISSING', `${what}; ${GET_CERTIFICATE}`, error)
+  }
+  if (!refused) return failure
+  const what = `the server does not accept the client certificate it was shown${detail}`
+  return new TlsFailure('TLS_CLIENT_CERTIFICATE_REFUSED', `${what}; ${BETTER_CERTIFICATE}`, error)
+}
+
+/** The alert that may be about ciphers or certificates. */
+export function isHandshakeFailure(error: Error & { code?: unknown }): boolean {
+  return /ALERT_HANDSHAKE_FAILURE/.test(String(error.code))
+}
+
+/** A server has closed the connection in the handshake or right after it, and has not said why. */
+export function closedByServer(certificate: boolean, cause: Error | undefined): TlsFailure {
+  const what = 'the server closed the connection in the TLS handshake or right after it, without saying why'
+  const why = certificate
+    ? `most likely it does not accept the client certificate: ${BETTER_CERTIFICATE}`
+    : `if it wants a client certificate, ${GET_CERTIFICATE}`
+  return new TlsFailure('TLS_CLOSED', `${what}; ${why}. The server's log may say more`, cause)
+}
+
+function find(text: string): (typeof KNOWN)[number] | undefined {
+  const words = text.toUpperCase().replace(/[^A-Z0-9]+/g, '_')
+  return KNOWN.find(([pattern]) => pattern.test(words))
+}

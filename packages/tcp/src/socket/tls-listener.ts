@@ -1,0 +1,152 @@
+/**
+ * Listens for TLS through `node:tls`, on both runtimes. Bun's own sockets cannot change the certificate of a port,
+ * nor the lowest version; see docs/decisions.md.
+ */
+import net from 'node:net'
+import tls from 'node:tls'
+import { attach, listenOn } from './node-socket.ts'
+import type { AcceptSocket, ListenAddress, ListeningSocket, SocketAddress } from './socket.ts'
+import type { TlsServerOptions } from './tls.ts'
+import { TlsFailure, tlsFailureOf } from './tls-failure.ts'
+import { contextOptions, TlsSocket } from './tls-socket.ts'
+
+/** Node has no "no limit"; this is 24 days. */
+const NO_LIMIT = 2 ** 31 - 1
+/** First byte of a TLS handshake. */
+const HANDSHAKE = 0x16
+/** Milliseconds a peer has to close, once it was told why. */
+const CLOSE_TIMEOUT = 2_000
+/** "Fatal: protocol version", for those who do not speak TLS: OpenSSL would close without a word. */
+const ALERT = Uint8Array.of(0x15, 3, 3, 0, 2, 2, 70)
+
+/** Listens for TLS. */
+export async function listenTls(address: ListenAddress, accept: AcceptSocket): Promise<ListeningSocket> {
+  const listener = new TlsListener(address, accept)
+  await listener.open()
+  return listener
+}
+
+/** A port, or Unix socket, on which TLS is spoken. */
+class TlsListener implements ListeningSocket {
+  readonly #address: ListenAddress
+  readonly #accept: AcceptSocket
+  readonly #server: net.Server
+  /** Never listens: it gets the sockets of `#server`, so that another can take its place. */
+  #handshakes: tls.Server
+  /** Sockets whose handshake is not over. */
+  readonly #handshaking = new Set<net.Socket>()
+  #where: SocketAddress
+  #stopped = false
+
+  constructor(address: ListenAddress, accept: AcceptSocket) {
+    this.#address = address
+    this.#where = address
+    this.#accept = accept
+    this.#handshakes = this.#withContext(address.tls as TlsServerOptions)
+    this.#server = net.createServer({ noDelay: true }, (socket) => this.#connected(socket))
+  }
+
+  get address(): SocketAddress {
+    return this.#where
+  }
+
+  async open(): Promise<void> {
+    this.#where = await listenOn(this.#server, this.#address)
+  }
+
+  reloadTls(options: TlsServerOptions): void {
+    this.#handshakes = this.#withContext(options)
+  }
+
+  stop(): void {
+    this.#server.close()
+    this.#stopped = true
+    for (const socket of this.#handshaking) socket.destroy()
+  }
+
+  #connected(socket: net.Socket): void {
+    if (this.#address.admits?.(socket.remoteAddress) === false) {
+      socket.destroy()
+      return
+    }
+    const { handshakeTimeout = 0 } = this.#address
+    const late = () => {
+      const message = `no TLS handshake began within limits.handshake (${handshakeTimeout} ms)`
+      this.#failed(socket, new TlsFailure('TLS_TIMEOUT', message))
+      socket.destroy()
+    }
+    const timer = handshakeTimeout === 0 ? undefined : setTimeout(late, handshakeTimeout).unref()
+    this.#handshaking.add(socket)
+    socket.on('error', () => {})
+    socket.once('close', () => {
+      clearTimeout(timer)
+      this.#handshaking.delete(socket)
+    })
+    socket.once('readable', () => {
+      clearTimeout(timer)
+      this.#begin(socket)
+    })
+  }
+
+  /** The first bytes are there. */
+  #begin(socket: net.Socket): void {
+    const chunk = socket.read() as Buffer | null
+    // Closed without a word.
+    if (chunk === null) return
+    if (chunk[0] === HANDSHAKE) {
+      socket.unshift(chunk)
+      this.#handshakes.emit('connection', socket)
+      return
+    }
+    this.#failed(socket, new TlsFailure('TLS_NOT_SPOKEN', 'the client does not speak TLS'))
+    socket.end(ALERT)
+    // What else it sends is read, and not kept: closing on unread bytes would take the alert back.
+    socket.resume()
+    setTimeout(() => socket.destroy(), CLOSE_TIMEOUT).unref()
+  }
+
+  /** Its handshake is over. */
+  #secured(socket: tls.TLSSocket): void {
+    const raw = rawOf(socket)
+    // Where it is not known, a server that stops leaves handshakes to their timeout.
+    if (raw === undefined) this.#handshaking.clear()
+    else this.#handshaking.delete(raw)
+  }
+
+  #failed(socket: net.Socket, error: Error): void {
+    this.#address.handshakeFailed?.(socket.remoteAddress, error)
+  }
+
+  #withContext(options: TlsServerOptions): tls.Server {
+    const { handshakeTimeout = 0 } = this.#address
+    const context = contextOptions(options)
+    // Says at once what is wrong with certificate and key; a server says it of the first connection.
+    tls.createSecureContext(context)
+    const server = tls.createServer({
+      ...context,
+      requestCert: options.requestCert === true,
+      rejectUnauthorized: options.requestCert === true && options.rejectUnauthorized !== false,
+      handshakeTimeout: handshakeTimeout === 0 ? NO_LIMIT : handshakeTimeout
+    })
+    server.on('secureConnection', (socket) => {
+      this.#secured(socket)
+      if (this.#stopped) socket.destroy()
+      else attach(socket, new TlsSocket(socket), this.#accept)
+    })
+    server.on('tlsClientError', (error, socket) => {
+      const { authorizationError } = socket
+      const cause = authorizationError
+        ? Object.assign(new Error(String(authorizationError)), { code: String(authorizationError) })
+        : error
+      // The socket beneath has kept the address, the other has not.
+      this.#failed(rawOf(socket) ?? socket, tlsFailureOf(cause))
+      socket.destroy()
+    })
+    return server
+  }
+}
+
+/** The socket beneath. Node and Bun name it alike, and do not promise it. */
+function rawOf(socket: tls.TLSSocket & { readonly _parent?: net.Socket }): net.Socket | undefined {
+  return socket._parent
+}

@@ -1,0 +1,98 @@
+/** `tcp()`: the transport as a value that services and clients are given. */
+import {
+  type Address,
+  type ClientContext,
+  type ClientTransport,
+  nearest,
+  OptionError,
+  type ServerContext,
+  type ServerTransport,
+  type Transport
+} from '@elysia-microservices/transport/kit'
+import { TcpClient } from './client/client.ts'
+import { CLIENT_OPTION_NAMES, clientOptions, type TcpClientOptions } from './options/client-options.ts'
+import type { Source } from './options/security-options.ts'
+import { SERVER_OPTION_NAMES, serverOptions, type TcpServerOptions } from './options/server-options.ts'
+import { TcpServer } from './server/server.ts'
+import type { TcpServerStats } from './server/server-stats.ts'
+import type { TlsServerOptions } from './socket/tls.ts'
+
+/** TCP, for one service or for any number of clients. */
+export interface TcpTransport extends Transport {
+  readonly name: 'tcp'
+  /** Where its service listens, with the real port; `undefined` while it does not. */
+  readonly address: Address | undefined
+  /**
+   * Gives new connections another certificate, in a supervisor those of all workers; those that are open live on with
+   * the old one. It fails as a whole or not at all: the old one stays then.
+   * @param tls the new one; needed unless `options.tls` is a function, which is called again
+   * @throws {OptionError} there is nothing to reload, or it cannot be used
+   */
+  reloadTls(tls?: Source<TlsServerOptions>): Promise<void>
+  /**
+   * What its service does at the moment, next to its limits. Costs a look at each connection.
+   * @throws {OptionError} it was given to no service
+   */
+  stats(): TcpServerStats
+}
+
+/**
+ * TCP: one port that speaks Nest's wire and RSocket.
+ * @throws {OptionError} there is no option of that name
+ */
+export function tcp(options: TcpServerOptions | TcpClientOptions = {}): TcpTransport {
+  checkNames(options)
+  return new Tcp(options)
+}
+
+class Tcp implements TcpTransport {
+  readonly name = 'tcp'
+  readonly #options: TcpServerOptions | TcpClientOptions
+  #server: TcpServer | undefined
+
+  constructor(options: TcpServerOptions | TcpClientOptions) {
+    this.#options = options
+  }
+
+  get address(): Address | undefined {
+    return this.#server?.address
+  }
+
+  reloadTls(tls?: Source<TlsServerOptions>): Promise<void> {
+    return this.#theServer('reloadTls').reloadTls(tls)
+  }
+
+  stats(): TcpServerStats {
+    return this.#theServer('stats').stats()
+  }
+
+  server({ logger }: ServerContext): ServerTransport {
+    if (this.#server !== undefined)
+      throw new OptionError(
+        'options.transport',
+        'This tcp() was given to another service already: each service needs its own'
+      )
+    this.#server = new TcpServer(serverOptions(this.#options as TcpServerOptions), logger)
+    return this.#server
+  }
+
+  client(context: ClientContext): ClientTransport {
+    return new TcpClient(clientOptions(this.#options as TcpClientOptions), context)
+  }
+
+  #theServer(method: string): TcpServer {
+    if (this.#server !== undefined) return this.#server
+    throw new OptionError('tcp', `${method}() is of a service, and this tcp() was given to none`)
+  }
+}
+
+/** Which names there are depends on what the value is given to; what is an option of neither is noticed at once. */
+function checkNames(options: object): void {
+  const known = [...new Set([...SERVER_OPTION_NAMES, ...CLIENT_OPTION_NAMES])]
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || known.includes(name)) continue
+    const near = nearest(name, known)
+    const hint = near === undefined ? '' : `; did you mean ${near}?`
+    throw new OptionError(`options.${name}`, `tcp() has no option ${name}${hint}`)
+  }
+}

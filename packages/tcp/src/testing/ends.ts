@@ -1,0 +1,84 @@
+/** Servers and clients of a test, over each kind of sockets of this runtime; all are closed after it. */
+import type { Socket } from 'node:net'
+import type { Dispatcher, Logger } from '@elysia-microservices/transport/kit'
+import { TcpClient } from '../client/client.ts'
+import { clientOptions, type TcpClientOptions } from '../options/client-options.ts'
+import { serverOptions, type TcpServerOptions } from '../options/server-options.ts'
+import type { TestOptions } from '../options/shared-options.ts'
+import { TcpServer } from '../server/server.ts'
+import { bunSockets } from '../socket/bun.ts'
+import { nodeSockets } from '../socket/node.ts'
+import type { SocketRuntime } from '../socket/socket.ts'
+import { RecordingLogger, TestDispatcher } from './service.ts'
+
+/** Resolves when a socket is closed, by whatever. */
+export function closed(socket: Socket): Promise<void> {
+  socket.on('error', () => {})
+  socket.resume()
+  return new Promise((resolve) => {
+    socket.once('close', () => resolve())
+  })
+}
+
+/** All there are here. */
+export const SOCKETS: [string, SocketRuntime][] = [['node:net', nodeSockets]]
+if (typeof Bun !== 'undefined') SOCKETS.push(['Bun', bunSockets])
+
+/** What a client of a test may be given beside its options. */
+export interface ClientParts {
+  readonly timeout?: number
+  readonly dispatcher?: Dispatcher
+}
+
+/** Makes both ends. */
+export class Ends {
+  readonly dispatcher = new TestDispatcher()
+  readonly logger = new RecordingLogger()
+  readonly #common: { sockets: SocketRuntime; host: string }
+  readonly #cleanups: (() => Promise<void>)[] = []
+
+  constructor(sockets: SocketRuntime) {
+    this.#common = { sockets, host: '127.0.0.1' }
+  }
+
+  /** A server that has started. */
+  async server(options: TcpServerOptions & TestOptions): Promise<TcpServer> {
+    const server = newServer({ ...this.#common, port: 0, ...options }, this.logger)
+    await server.start(this.dispatcher)
+    this.#cleanups.push(() => server.stop({ drain: 0 }))
+    return server
+  }
+
+  /** A client of that port, or of the Unix socket in its options. */
+  client(
+    port: number,
+    { timeout, dispatcher, ...options }: TcpClientOptions & TestOptions & ClientParts
+  ): TcpClient {
+    const client = newClient({ ...this.#common, port, ...options }, this.logger, { timeout, dispatcher })
+    this.#cleanups.push(() => client.close())
+    return client
+  }
+
+  async close(): Promise<void> {
+    for (const cleanup of this.#cleanups.reverse()) await cleanup()
+  }
+}
+
+/** A server by its options. */
+export function newServer(options: TcpServerOptions & TestOptions, logger: Logger): TcpServer {
+  return new TcpServer(serverOptions(options), logger)
+}
+
+/** A client by its options. */
+export function newClient(
+  options: TcpClientOptions & TestOptions,
+  logger: Logger,
+  { timeout, dispatcher }: { readonly [Key in keyof ClientParts]: ClientParts[Key] | undefined } = {}
+): TcpClient {
+  return new TcpClient(clientOptions(options), {
+    logger,
+    timeout: timeout ?? 30_000,
+    tellTimeout: timeout !== undefined,
+    dispatcher
+  })
+}

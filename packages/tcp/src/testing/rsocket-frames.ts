@@ -1,0 +1,189 @@
+/** Builds RSocket frames byte by byte, for tests. Not the code under test: nothing of it is used here. */
+
+/** Names of the frame types, by number. */
+export const TYPES = [
+  'RESERVED',
+  'SETUP',
+  'LEASE',
+  'KEEPALIVE',
+  'REQUEST_RESPONSE',
+  'REQUEST_FNF',
+  'REQUEST_STREAM',
+  'REQUEST_CHANNEL',
+  'REQUEST_N',
+  'CANCEL',
+  'PAYLOAD',
+  'ERROR',
+  'METADATA_PUSH',
+  'RESUME',
+  'RESUME_OK'
+]
+
+/** Flags by letter: Ignore, Metadata, Follows, Complete, Next; Respond, Resume and Lease share their bits. */
+const FLAGS: Readonly<Record<string, number>> = {
+  I: 0x200,
+  M: 0x100,
+  F: 0x80,
+  R: 0x80,
+  C: 0x40,
+  L: 0x40,
+  N: 0x20
+}
+
+export type Bytes = string | Uint8Array
+
+export const COMPOSITE = 'message/x.rsocket.composite-metadata.v0'
+
+/** A frame: length field, stream id, type, flags (bits, or letters such as `'MF'`), then the body. */
+export function frame(
+  streamId: number,
+  type: string | number,
+  flags: number | string,
+  ...body: Bytes[]
+): Buffer {
+  const number = typeof type === 'number' ? type : type === 'EXT' ? 0x3f : TYPES.indexOf(type)
+  const bits =
+    typeof flags === 'number' ? flags : [...flags].reduce((sum, letter) => sum | (FLAGS[letter] as number), 0)
+  const content = join(body)
+  const header = Buffer.alloc(9)
+  header.writeUIntBE(6 + content.length, 0, 3)
+  header.writeUInt32BE(streamId, 3)
+  header.writeUInt16BE((number << 10) | bits, 7)
+  return Buffer.concat([header, content])
+}
+
+/** Text and bytes one behind the other. */
+export function join(parts: readonly Bytes[]): Buffer {
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
+}
+
+export function uint16(value: number): Buffer {
+  const bytes = Buffer.alloc(2)
+  bytes.writeUInt16BE(value)
+  return bytes
+}
+
+export function uint24(value: number): Buffer {
+  const bytes = Buffer.alloc(3)
+  bytes.writeUIntBE(value, 0, 3)
+  return bytes
+}
+
+export function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
+/** Metadata with its length, as before data. */
+export function metadata(...parts: Bytes[]): Buffer {
+  const content = join(parts)
+  return Buffer.concat([uint24(content.length), content])
+}
+
+/** An entry of composite metadata; its MIME type by number or by name (stored with its length less one). */
+export function entry(mimeType: number | string, ...content: Bytes[]): Buffer {
+  const type =
+    typeof mimeType === 'number' ? [Buffer.of(0x80 | mimeType)] : [Buffer.of(mimeType.length - 1), mimeType]
+  return join([...type, metadata(...content)])
+}
+
+/** The routing entry of composite metadata. */
+export function routeEntry(name: string): Buffer {
+  return entry(0x7e, Buffer.of(Buffer.byteLength(name)), name)
+}
+
+/** The entry that carries headers. */
+export function headersEntry(headers: object): Buffer {
+  return entry(0x05, JSON.stringify(headers))
+}
+
+/** The metadata of a request that has nothing but a route. */
+export function route(name: string): Buffer {
+  return metadata(routeEntry(name))
+}
+
+/** REQUEST_RESPONSE of a route. */
+export function request(streamId: number, name: string, data: Bytes): Buffer {
+  return frame(streamId, 'REQUEST_RESPONSE', 'M', route(name), data)
+}
+
+/** REQUEST_FNF of a route. */
+export function event(streamId: number, name: string, data: Bytes): Buffer {
+  return frame(streamId, 'REQUEST_FNF', 'M', route(name), data)
+}
+
+/** REQUEST_STREAM of a route. */
+export function stream(streamId: number, name: string, n: number, data: Bytes): Buffer {
+  return frame(streamId, 'REQUEST_STREAM', 'M', uint32(n), route(name), data)
+}
+
+/** REQUEST_CHANNEL of a route. */
+export function channel(streamId: number, name: string, n: number, data: Bytes, flags = ''): Buffer {
+  return frame(streamId, 'REQUEST_CHANNEL', `M${flags}`, uint32(n), route(name), data)
+}
+
+/** PAYLOAD without metadata. */
+export function payload(streamId: number, flags: string, data: Bytes = ''): Buffer {
+  return frame(streamId, 'PAYLOAD', flags, data)
+}
+
+export function requestN(streamId: number, n: number): Buffer {
+  return frame(streamId, 'REQUEST_N', '', uint32(n))
+}
+
+export function cancel(streamId: number): Buffer {
+  return frame(streamId, 'CANCEL', '')
+}
+
+export function error(streamId: number, code: number, data: string): Buffer {
+  return frame(streamId, 'ERROR', '', uint32(code), data)
+}
+
+/** KEEPALIVE at position 0; `R` asks for an answer. */
+export function keepalive(flags: 'R' | '', data: Bytes = ''): Buffer {
+  return frame(0, 'KEEPALIVE', flags, Buffer.alloc(8), data)
+}
+
+export function lease(timeToLive: number, requests: number): Buffer {
+  return frame(0, 'LEASE', '', uint32(timeToLive), uint32(requests))
+}
+
+/** What a SETUP of a test may say; the rest is that of an ordinary client. */
+export interface SetupChange {
+  readonly major?: number
+  readonly minor?: number
+  readonly keepalive?: number
+  readonly lifetime?: number
+  readonly flags?: number | string
+  readonly token?: string
+  readonly metadataType?: string
+  readonly data?: string
+  /** Content of the metadata; its flag and length are added. */
+  readonly metadata?: Bytes
+  readonly streamId?: number
+}
+
+/** A SETUP frame; every part can be changed. */
+export function setup(change: SetupChange = {}): Buffer {
+  const { major = 1, minor = 0, keepalive: interval = 1000, lifetime = 3000, flags = '', token } = change
+  const { metadataType = COMPOSITE, data = 'application/json' } = change
+  const bytes = frame(
+    change.streamId ?? 0,
+    'SETUP',
+    flags,
+    uint16(major),
+    uint16(minor),
+    uint32(interval),
+    uint32(lifetime),
+    ...(token === undefined ? [] : [uint16(token.length), token]),
+    Buffer.of(metadataType.length),
+    metadataType,
+    Buffer.of(data.length),
+    data,
+    ...(change.metadata === undefined ? [] : [metadata(change.metadata)])
+  )
+  if (token !== undefined) bytes[8] = (bytes[8] as number) | 0x80
+  if (change.metadata !== undefined) bytes[7] = (bytes[7] as number) | 0x01
+  return bytes
+}
