@@ -3,11 +3,10 @@
  * of the messages. A service without it has nothing there.
  */
 import {
-  type Dispatcher,
-  type IncomingMessage,
+  type Around,
+  type Handle,
   type Logger,
-  NO_HANDLER,
-  PatternNotFoundError,
+  type ReceivedMessage,
   RpcError
 } from '@elysia-microservices/transport'
 import { Fate, type Fault } from './fate.ts'
@@ -19,7 +18,7 @@ export class Chaos {
   readonly #rules: readonly Rule[]
   readonly #logger: Logger
 
-  /** @throws {ValidationError} an option is not what it must be, or this is production */
+  /** @throws {OptionError} an option is not what it must be, or this is production */
   constructor(options: ChaosOptions, logger: Logger) {
     const { seed, rules } = checkChaos(options)
     this.#seed = seed
@@ -28,57 +27,25 @@ export class Chaos {
   }
 
   /** Injects faults from here on, and says so. */
-  around(dispatcher: Dispatcher): Dispatcher {
+  readonly around: Around<ReceivedMessage> = (next) => {
     const seed = `seed ${this.#seed}`
     const rules = this.#rules.map((rule) => `\n  ${describeRule(rule)}`).join('')
     this.#logger.warn(`CHAOS: this service injects faults into its own messages (${seed}):${rules}`)
-    return new ChaosDispatcher(dispatcher, new Fate(this.#seed, this.#rules), this.#logger)
-  }
-}
-
-class ChaosDispatcher implements Dispatcher {
-  readonly #inner: Dispatcher
-  readonly #fate: Fate
-  readonly #logger: Logger
-
-  constructor(inner: Dispatcher, fate: Fate, logger: Logger) {
-    this.#inner = inner
-    this.#fate = fate
-    this.#logger = logger
+    const fate = new Fate(this.#seed, this.#rules)
+    return (message) => {
+      const fault = fate.of(message.route)
+      if (fault === undefined) return next(message)
+      if (fault.latency === 0) return this.#hit(message, fault, next)
+      return pause(fault.latency).then(() => this.#hit(message, fault, next))
+    }
   }
 
-  request(message: IncomingMessage): unknown {
-    const fault = this.#fate.of(message.route)
-    if (fault === undefined) return this.#inner.request(message)
-    return fault.latency === 0 ? this.#hit(message, fault) : this.#hitLater(message, fault)
-  }
-
-  event(message: IncomingMessage): void | Promise<void> {
-    const fault = this.#fate.of(message.route)
-    if (fault === undefined) return this.#inner.event(message)
-    if (fault.latency === 0) return this.#hitEvent(message, fault)
-    return pause(fault.latency).then(() => this.#hitEvent(message, fault))
-  }
-
-  #hit(message: IncomingMessage, { drop, error }: Fault): unknown {
-    if (drop) message.connection.destroy?.()
-    if (error !== undefined) throw new RpcError(error)
-    return this.#inner.request(message)
-  }
-
-  async #hitLater(message: IncomingMessage, fault: Fault): Promise<unknown> {
-    await pause(fault.latency)
-    const result = await this.#hit(message, fault)
-    // Protocols look for it among values only, not in promises.
-    if (result === NO_HANDLER)
-      throw new PatternNotFoundError(`There is no handler of the pattern '${message.pattern}'`)
-    return result
-  }
-
-  #hitEvent(message: IncomingMessage, { drop, error }: Fault): void | Promise<void> {
-    if (drop) message.connection.destroy?.()
-    if (error === undefined) return this.#inner.event(message)
+  #hit(message: ReceivedMessage, { drop, error }: Fault, next: Handle<ReceivedMessage>): unknown {
+    if (drop) message.peer?.disconnect()
+    if (error === undefined) return next(message)
+    if (message.kind === 'request') throw new RpcError(error)
     this.#logger.warn(`CHAOS: no handler of the event '${message.pattern}' is called`)
+    return undefined
   }
 }
 

@@ -79,8 +79,8 @@ describe('the fate of messages', () => {
       { probability: 1, latency: [20, 10] },
       { probability: 1, drop: true, pattern: '>.a' }
     ] as ChaosRule[]
-    for (const rule of wrong) assert.throws(() => checkChaos({ rules: [rule] }), { name: 'ValidationError' })
-    assert.throws(() => checkChaos({ seed: 1.5, rules: [] }), { name: 'ValidationError' })
-    assert.throws(() => checkChaos({ rules: {} as ChaosRule[] }), { name: 'ValidationError' })
+    for (const rule of wrong) assert.throws(() => checkChaos({ rules: [rule] }), { name: 'OptionError' })
+    assert.throws(() => checkChaos({ seed: 1.5, rules: [] }), { name: 'OptionError' })
+    assert.throws(() => checkChaos({ rules: {} as ChaosRule[] }), { name: 'OptionError' })
   })
 })

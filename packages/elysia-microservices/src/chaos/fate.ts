@@ -1,5 +1,5 @@
 /** Decides which messages are hit by which fault. Pure: the same seed and the same messages, the same faults. */
-import type { RpcErrorInit } from '@elysia-microservices/transport'
+import type { RpcErrorInit } from '@elysia-microservices/transport/kit'
 import { patternList } from '../router/handler-pattern.ts'
 import { PatternRouter } from '../router/pattern-router.ts'
 import type { Rule } from './options.ts'

@@ -1,5 +1,5 @@
 /** What faults a service injects into its own messages, as its user says it and as it is used. */
-import { type RpcErrorInit, ValidationError } from '@elysia-microservices/transport'
+import { type RpcErrorInit, OptionError } from '@elysia-microservices/transport/kit'
 import { type Patterns, parsePattern, patternList } from '../router/handler-pattern.ts'
 
 /** One kind of fault. It must have at least one of `latency`, `error` and `drop`; they may stand together. */
@@ -43,18 +43,20 @@ export interface Rule {
   readonly drop: boolean
 }
 
-/** @throws {ValidationError} something is not what it must be, or this is production */
+/** @throws {OptionError} something is not what it must be, or this is production */
 export function checkChaos(options: ChaosOptions): {
   readonly seed: number
   readonly rules: readonly Rule[]
 } {
   if (process.env['NODE_ENV'] === 'production' && options.allowInProduction !== true) {
-    const expected = "nothing where NODE_ENV is 'production', unless allowInProduction is true"
-    throw new ValidationError('options.chaos', expected, options)
+    throw new OptionError(
+      'options.chaos',
+      "options.chaos is refused where NODE_ENV is 'production', unless options.chaos.allowInProduction is true"
+    )
   }
   const { seed = Math.floor(Math.random() * 2 ** 32), rules } = options
-  if (!Number.isSafeInteger(seed)) throw new ValidationError('options.chaos.seed', 'a whole number', seed)
-  if (!Array.isArray(rules)) throw new ValidationError('options.chaos.rules', 'a list of rules', rules)
+  if (!Number.isSafeInteger(seed)) throw OptionError.expected('options.chaos.seed', 'a whole number', seed)
+  if (!Array.isArray(rules)) throw OptionError.expected('options.chaos.rules', 'a list of rules', rules)
   return {
     seed,
     rules: rules.map((rule: ChaosRule, index) => checkRule(rule, `options.chaos.rules[${index}]`))
@@ -64,19 +66,19 @@ export function checkChaos(options: ChaosOptions): {
 function checkRule(rule: ChaosRule, path: string): Rule {
   const { pattern, probability, drop = false } = rule
   if (!(probability >= 0 && probability <= 1))
-    throw new ValidationError(`${path}.probability`, 'a number from 0 to 1', probability)
+    throw OptionError.expected(`${path}.probability`, 'a number from 0 to 1', probability)
   if (pattern !== undefined) for (const one of patternList(pattern)) parsePattern(one)
   const latency = checkLatency(rule.latency, `${path}.latency`)
   const error = errorOf(rule.error)
   if (latency[1] === 0 && error === undefined && !drop)
-    throw new ValidationError(path, 'a rule with latency, error or drop', rule)
+    throw OptionError.expected(path, 'a rule with latency, error or drop', rule)
   return { patterns: pattern, probability, latency, error, drop }
 }
 
 function checkLatency(latency: ChaosRule['latency'] = 0, path: string): readonly [number, number] {
   const [least, most] = typeof latency === 'number' ? [latency, latency] : latency
   if (least >= 0 && most >= least && most < 2 ** 31) return [least, most]
-  throw new ValidationError(path, 'milliseconds, or [least, most] milliseconds', latency)
+  throw OptionError.expected(path, 'milliseconds, or [least, most] milliseconds', latency)
 }
 
 function errorOf(error: ChaosRule['error']): RpcErrorInit | undefined {

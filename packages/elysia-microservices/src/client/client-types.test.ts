@@ -3,7 +3,8 @@ import { describe, it } from 'node:test'
 import { Elysia, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'
 import { from, type Observable } from 'rxjs'
-import { type Message, type MessagesOf, microservice } from '../index.ts'
+import { type Message, microservice } from '../index.ts'
+import type { MessagesOf } from '../types/index.ts'
 import { connect } from './index.ts'
 
 const service = microservice({ transport: 'tcp' })

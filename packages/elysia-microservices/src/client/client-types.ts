@@ -1,16 +1,19 @@
 /** The types of clients: a typed one from the type of a service, and one for services without types. */
-import type { CallOptions, ClientListener, ClientStatus, Pattern } from '@elysia-microservices/transport'
+import type {
+  CallOptions,
+  ClientListener,
+  ClientStatus,
+  EmitOptions,
+  Pattern
+} from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
 import type { ObjectName, ObjectOf } from '../types/pattern.ts'
 import type { AnswersOf, EventsOf, EventType, MessagesOf, MessageType } from '../types/service.ts'
 
 /** What both kinds of client have. */
 interface ClientBase {
-  /**
-   * Whether it is connected: the state of now, then every change. With several servers `connected` means that
-   * one of them is. Ends with `close()`.
-   */
-  readonly status: Observable<ClientStatus>
+  /** Whether it is connected; with several servers, to one of them. `onEvent` tells of changes. */
+  readonly status: ClientStatus
   /** Tells a listener of connections, attempts, ejections and retries. Returns the function that ends it. */
   onEvent(listener: ClientListener): () => void
   /**
@@ -94,9 +97,6 @@ type ArgumentsIn<Types, Name> = Types[Name & keyof Types] extends {
 
 /** What comes of a call. */
 type ValueIn<Types, Name> = Types[Name & keyof Types] extends { readonly value: infer Value } ? Value : never
-
-/** Options of an event. */
-export type EmitOptions = Pick<CallOptions, 'headers' | 'stickyKey'>
 
 /** A client that knows the patterns of its service. */
 export interface Client<Values, Streams, All, Events> extends ClientBase {

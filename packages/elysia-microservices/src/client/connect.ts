@@ -1,55 +1,115 @@
 /** `connect()`: the client of a service. */
 import {
+  type Around,
+  aroundCaller,
+  atLeast,
+  type Caller,
   type CallOptions,
   type ClientListener,
   type ClientStatus,
   type ClientTransport,
+  consoleLogger,
+  type EmitOptions,
+  type Logger,
+  nearest,
+  OptionError,
   type Pattern,
-  TcpClient,
-  type TcpClientOptions,
-  ValidationError
-} from '@elysia-microservices/transport'
+  type SentMessage,
+  type Transport
+} from '@elysia-microservices/transport/kit'
 import { Observable } from 'rxjs'
-import type { ClientOf, EmitOptions, UntypedClient } from './client-types.ts'
-import { streamValues } from './stream-values.ts'
+import { dispatcherOf } from '../service/dispatcher-of.ts'
+import { type ShortClientOptions, shortForm } from '../tcp.ts'
+import type { ClientOf, UntypedClient } from './client-types.ts'
+import { StreamValues } from './stream-values.ts'
+
+/** Options of every client, whatever carries its calls. */
+export interface ClientOptions {
+  /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
+  readonly timeout?: number | undefined
+  /** What stands around all calls, the first outermost: for counting, tracing, headers. Default: nothing. */
+  readonly use?: readonly Around<SentMessage>[] | undefined
+  /** A service that answers what the server asks its clients; RSocket has it. Default: nothing answers. */
+  readonly answers?: object | undefined
+  /** Is told of connections, attempts, ejections and retries. */
+  readonly onEvent?: ClientListener | undefined
+  /** Where to report what no caller can be told. Default: the console. */
+  readonly logger?: Logger | undefined
+}
+
+/** Options of a client over any transport: `transport: tcp({ port: 4000 })`. */
+export interface TransportClientOptions extends ClientOptions {
+  /** What carries the calls. */
+  readonly transport: Transport
+}
+
+/** Options of a client over TCP in the short form: `port: 4000`. */
+export interface TcpConnectOptions extends ClientOptions, Omit<ShortClientOptions, 'onEvent'> {}
 
 /** Options of `connect()`. */
-export interface ConnectOptions extends TcpClientOptions {
-  /** How messages travel. Default, and the only transport yet: `'tcp'`. */
-  readonly transport?: 'tcp' | undefined
-}
+export type ConnectOptions = TcpConnectOptions | TransportClientOptions
+
+const NAMES = ['transport', 'timeout', 'use', 'answers', 'onEvent', 'logger'] as const
+const DEFAULT_TIMEOUT = 30_000
 
 /**
  * Makes a client; it connects with the first call, or with `client.connect()`.
  * `connect<typeof service>()` offers the patterns of the service with their types.
- * @throws {ValidationError} an option is not what it must be
+ * @throws {OptionError} an option is not what it must be
  */
-export function connect(options: ConnectOptions): UntypedClient
-export function connect<Service>(options: ConnectOptions): ClientOf<Service>
-export function connect({ transport = 'tcp', ...options }: ConnectOptions): UntypedClient {
-  if (transport !== 'tcp') throw new ValidationError('options.transport', "'tcp'", transport)
-  return new TransportClient(new TcpClient(options))
+export function connect(options?: ConnectOptions): UntypedClient
+export function connect<Service>(options?: ConnectOptions): ClientOf<Service>
+export function connect(options: ConnectOptions = {}): UntypedClient {
+  const { own, transport } = readOptions(options)
+  const { timeout, use = [], answers, onEvent, logger = consoleLogger } = own
+  if (timeout !== undefined) atLeast(0, 'options.timeout', timeout)
+  if (!Array.isArray(use) || use.some((around) => typeof around !== 'function'))
+    throw OptionError.expected('options.use', 'a list of functions', use)
+  if (onEvent !== undefined && typeof onEvent !== 'function')
+    throw OptionError.expected('options.onEvent', 'a function', onEvent)
+  const client = transport.client({
+    logger,
+    timeout: timeout ?? DEFAULT_TIMEOUT,
+    tellTimeout: timeout !== undefined,
+    dispatcher: answers === undefined ? undefined : dispatcherOf(answers)
+  })
+  if (onEvent !== undefined) client.onEvent(onEvent)
+  return new TransportClient(client, aroundCaller(client, use, client.name))
+}
+
+function readOptions(options: ConnectOptions): { own: ClientOptions; transport: Transport } {
+  if (typeof options !== 'object' || options === null)
+    throw OptionError.expected('options', 'an object of options', options)
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined)
+  const isOwn = ([name]: [string, unknown]) => (NAMES as readonly string[]).includes(name)
+  const own = Object.fromEntries(entries.filter(isOwn)) as ClientOptions
+  const others = entries.filter((entry) => !isOwn(entry))
+  const { transport = 'tcp' } = options
+  if (transport === 'tcp') return { own, transport: shortForm(Object.fromEntries(others)) }
+  if (typeof Object(transport).client !== 'function')
+    throw OptionError.expected('options.transport', "'tcp', or a transport such as tcp({ port: 4000 })", transport)
+  const [unknown] = others
+  if (unknown === undefined) return { own, transport }
+  const near = nearest(unknown[0], NAMES)
+  const hint =
+    near === undefined
+      ? 'options of a transport are given to it, as in tcp({ port: 4000 })'
+      : `did you mean options.${near}?`
+  throw new OptionError(`options.${unknown[0]}`, `options.${unknown[0]} is not an option of a client; ${hint}`)
 }
 
 class TransportClient implements UntypedClient {
   readonly #transport: ClientTransport
+  /** The transport, behind what stands around calls. */
+  readonly #caller: Caller
 
-  constructor(transport: ClientTransport) {
+  constructor(transport: ClientTransport, caller: Caller) {
     this.#transport = transport
+    this.#caller = caller
   }
 
-  get status(): Observable<ClientStatus> {
-    return new Observable((subscriber) => {
-      const tell = (status: ClientStatus) => {
-        subscriber.next(status)
-        if (status === 'closed') subscriber.complete()
-      }
-      const stop = this.#transport.onEvent((event) => {
-        if (event.type === 'status') tell(event.status)
-      })
-      tell(this.#transport.status)
-      return stop
-    })
+  get status(): ClientStatus {
+    return this.#transport.status
   }
 
   onEvent(listener: ClientListener): () => void {
@@ -65,7 +125,7 @@ class TransportClient implements UntypedClient {
   }
 
   request<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<Value> {
-    return this.#transport.request(pattern, data, options) as Promise<Value>
+    return this.#caller.request(pattern, data, options) as Promise<Value>
   }
 
   send<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): Observable<Value> {
@@ -75,18 +135,16 @@ class TransportClient implements UntypedClient {
         complete: () => subscriber.complete(),
         error: (error: Error) => subscriber.error(error)
       }
-      const call = this.#transport.stream(pattern, data, receiver, options)
+      const call = this.#caller.stream(pattern, data, receiver, options)
       return () => call.cancel()
     })
   }
 
   stream<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): AsyncIterableIterator<Value> {
-    return streamValues<Value>((receiver, demand) =>
-      this.#transport.stream(pattern, data, receiver, { ...options, demand })
-    )
+    return new StreamValues<Value>((receiver) => this.#caller.stream(pattern, data, receiver, options))
   }
 
   emit(pattern: Pattern, data?: unknown, options?: EmitOptions): Promise<void> {
-    return this.#transport.emit(pattern, data, options)
+    return this.#caller.emit(pattern, data, options)
   }
 }

@@ -1,26 +1,32 @@
 /** The public interface of the client. What is not listed here does not exist for users. */
 export {
+  type Around,
   type CallOptions,
   CanceledError,
   type ClientEvent,
   type ClientListener,
   type ClientStatus,
   ConnectionError,
-  type EjectOptions,
+  type EmitOptions,
   type HandledMessage,
+  LocalError,
+  type Logger,
   MicroserviceError,
+  memory,
+  OptionError,
+  OverloadedError,
   type Pattern,
   PatternNotFoundError,
   PayloadTooLargeError,
   ProtocolError,
-  type ReconnectOptions,
   RejectedError,
-  type RetryBudget,
-  type RetryOptions,
   RpcError,
+  type SentMessage,
   TimeoutError,
-  TransportError,
+  type Transport,
+  tap,
+  UnauthenticatedError,
   ValidationError
 } from '@elysia-microservices/transport'
-export type { Client, ClientOf, EmitOptions, UntypedClient } from './client-types.ts'
-export { type ConnectOptions, connect } from './connect.ts'
+export type { Client, ClientOf, UntypedClient } from './client-types.ts'
+export { type ClientOptions, type ConnectOptions, connect } from './connect.ts'

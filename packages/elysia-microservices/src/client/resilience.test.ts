@@ -1,8 +1,6 @@
 /** What the client tells of its connection, and calls that handlers make. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { firstValueFrom } from 'rxjs'
-import { filter } from 'rxjs/operators'
 import { gateway } from '../gateway/index.ts'
 import { Ctx, type Message, MessagePattern, microservice, type RpcContext } from '../index.ts'
 import { fetchJson, listen, newApp } from '../testing/http-app.ts'
@@ -63,7 +61,7 @@ describe('a call of a handler', () => {
     const started = happening()
     const aborted = happening()
     const inner = newService()
-      .message('left', ({ deadline }) => deadline ?? -1)
+      .message('left', ({ timeout }) => timeout ?? -1)
       .message('wait', ({ signal }) => {
         started.happen()
         signal.addEventListener('abort', () => aborted.happen())

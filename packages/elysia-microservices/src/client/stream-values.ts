@@ -1,61 +1,52 @@
-/** An async iterator over the values of a call. */
-import { type CallReceiver, PayloadTooLargeError, type StreamCall } from '@elysia-microservices/transport'
+/** The values of a call as an async iterator. */
+import {
+  type CallReceiver,
+  PayloadTooLargeError,
+  type StreamCall,
+  ValueQueue
+} from '@elysia-microservices/transport/kit'
 
-/** Values the server may be ahead of the reader, where the protocol can tell it. */
-const WINDOW = 64
-/** Values that may wait for a slow reader where it cannot: Nest's wire has no way to slow a server down. */
-const MAX_WAITING = 100_000
+/** Values that may wait for a slow reader where its server cannot be slowed: Nest's wire has no way to do it. */
+const MAX_UNREAD = 100_000
 
 /**
  * Starts the call when the first value is asked for, and gives it up when the loop is left.
- * @param start starts the call, with the number of values it may send before it is asked for more
- * @throws {PayloadTooLargeError} the reader is slower than the stream by 100,000 values
+ * @throws {PayloadTooLargeError} the reader is slower than a stream on Nest's wire by 100,000 values
  */
-export async function* streamValues<Value>(
-  start: (receiver: CallReceiver, demand: number) => StreamCall
-): AsyncGenerator<Value, void, undefined> {
-  let waiting: unknown[] = []
-  let ended = false
-  let failure: Error | undefined
-  let wake = () => {}
-  const end = (error?: Error) => {
-    failure ??= error
-    ended = true
-    wake()
+export class StreamValues<Value> extends ValueQueue<Value> {
+  readonly #start: (receiver: CallReceiver) => StreamCall
+  #call: StreamCall | undefined
+  #hasStarted = false
+
+  /** @param start makes the call */
+  constructor(start: (receiver: CallReceiver) => StreamCall) {
+    // By then the call is there, or has ended before it was.
+    super({ resume: () => this.#call?.resume(), cancel: () => this.#call?.cancel() })
+    this.#start = start
   }
-  const receiver: CallReceiver = {
-    next(value) {
-      if (ended) return
-      waiting.push(value)
-      if (waiting.length > MAX_WAITING) {
-        call.cancel()
-        end(new PayloadTooLargeError('the reader of a stream', MAX_WAITING, waiting.length, 'unread values'))
-      } else wake()
-    },
-    complete: end,
-    error: end
-  }
-  const call = start(receiver, WINDOW)
-  let read = 0
-  try {
-    while (true) {
-      const values = waiting
-      waiting = []
-      for (const value of values) {
-        yield value as Value
-        if (++read < WINDOW / 2 || ended) continue
-        call.request(read)
-        read = 0
-      }
-      if (waiting.length > 0) continue
-      if (failure !== undefined) throw failure
-      if (ended) return
-      await new Promise<void>((resolve) => {
-        wake = resolve
+
+  override next(): Promise<IteratorResult<Value, undefined>> {
+    if (!this.#hasStarted) {
+      this.#hasStarted = true
+      this.#call = this.#start({
+        next: (value) => this.#take(value as Value),
+        complete: () => this.end(),
+        error: (error) => this.end({ error })
       })
     }
-  } finally {
-    ended = true
-    call.cancel()
+    return super.next()
+  }
+
+  override return(): Promise<IteratorReturnResult<undefined>> {
+    this.#hasStarted = true
+    return super.return()
+  }
+
+  #take(value: Value): boolean {
+    if (this.size < MAX_UNREAD) return this.push(value)
+    this.#call?.cancel()
+    const error = new PayloadTooLargeError('the reader of a stream', MAX_UNREAD, this.size + 1, 'unread values')
+    this.end({ error })
+    return false
   }
 }

@@ -2,7 +2,7 @@
  * Ties a method to its instance and to what stands on the way to it. Pipelines bring rxjs with them, which a
  * service of plain methods does without: they are loaded with the first method that has one.
  */
-import { ValidationError } from '@elysia-microservices/transport'
+import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Message } from '../types/message.ts'
 import type { Enhancers, Pipe, PreRequestHook } from './enhancer.ts'
 import type { AnyClass } from './execution-context.ts'
@@ -12,7 +12,7 @@ import type { HandlerMethod } from './reader.ts'
 
 /**
  * What is called for a message: the method itself, if nothing stands before it.
- * @throws {ValidationError} the instance has no such method, or its filters need what is not given
+ * @throws {OptionError} the instance has no such method, or its filters need what is not given
  */
 export async function bind(
   instance: object,
@@ -23,7 +23,7 @@ export async function bind(
   RpcException: RpcExceptionClass | undefined
 ): Promise<(message: Message) => unknown> {
   const own: unknown = Reflect.get(instance, name)
-  if (typeof own !== 'function') throw new ValidationError(where, 'a method of what resolve gave', own)
+  if (typeof own !== 'function') throw OptionError.expected(where, 'a method of what resolve gave', own)
   const parts = [preRequestHooks, guards, pipes, interceptors, filters]
   const isDirect = parameters.every(
     (parameter) => parameter.source !== 'custom' && parameter.pipes.length === 0

@@ -1,5 +1,5 @@
 /** What `@Ctx()` gives: the message, with the methods Nest's `TcpContext` has. */
-import type { Connection, Headers } from '@elysia-microservices/transport'
+import type { Headers, Peer } from '@elysia-microservices/transport/kit'
 import type { Message } from '../types/message.ts'
 
 /**
@@ -25,11 +25,11 @@ export class RpcContext<Extras extends object = object> {
   }
 
   /** Milliseconds the caller waits, counted from its sending; `undefined` if it does not say. */
-  get deadline(): number | undefined {
-    return this.message.deadline
+  get timeout(): number | undefined {
+    return this.message.timeout
   }
 
-  /** Milliseconds that are left of the deadline, 0 if it has passed; `undefined` if the caller does not say. */
+  /** Milliseconds that are left of `timeout`, 0 if it has passed; `undefined` if the caller does not say. */
   get remaining(): number | undefined {
     return this.message.remaining
   }
@@ -49,13 +49,13 @@ export class RpcContext<Extras extends object = object> {
     return this.message.metadata
   }
 
-  /** The connection the message came on. */
-  getSocketRef(): Connection {
-    return this.message.connection
+  /** The other end of the connection the message came on; `undefined` where there is none. Not a socket, as in Nest. */
+  getSocketRef(): Peer | undefined {
+    return this.message.peer
   }
 
-  /** Connection, pattern and metadata. */
-  getArgs(): [Connection, string, unknown] {
+  /** Peer, pattern and metadata. */
+  getArgs(): [Peer | undefined, string, unknown] {
     return [this.getSocketRef(), this.getPattern(), this.getMetadata()]
   }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Catch, UseFilters, UseGuards } from '@nestjs/common'
-import { Ctx, MessagePattern, Payload } from '../decorators.ts'
-import { microservice } from '../microservice.ts'
-import type { MicroserviceOptions } from '../options.ts'
+import { Ctx, MessagePattern, Payload } from './decorators.ts'
+import { microservice } from '../service/microservice.ts'
+import type { MicroserviceOptions } from '../service/options.ts'
 import { asking } from '../testing/service.ts'
 import type { RpcContext } from './context.ts'
 import type { RpcExecutionContext } from './execution-context.ts'
@@ -78,7 +78,7 @@ describe('controllers', () => {
       asked.push(type.name)
       return type === (Guarded as unknown) ? new Guarded('hello') : undefined
     }
-    await running({ controllers: [Guarded], resolve }, async (ask) => {
+    await running({ controllers: [Guarded], nest: { resolve } }, async (ask) => {
       assert.equal(await ask('word', 'please'), 'hello')
       await assert.rejects(ask('word', 'now'), { message: 'Forbidden resource' })
     })
@@ -181,7 +181,7 @@ describe('lifecycle hooks', () => {
 
   it('are left to the container where `lifecycle` says so', async () => {
     steps.length = 0
-    await running({ controllers: [Living], lifecycle: false }, async () => {})
+    await running({ controllers: [Living], nest: { lifecycle: false } }, async () => {})
     assert.deepEqual(steps, [])
   })
 
@@ -215,8 +215,9 @@ describe('lifecycle hooks', () => {
   it('run at the end when the port is taken', async () => {
     steps.length = 0
     const first = await microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).listen()
-    const second = microservice({ transport: 'tcp', host: '127.0.0.1', controllers: [Living] })
-    await assert.rejects(second.listen(first.address!.port), { code: 'EADDRINUSE' })
+    const { port } = first.address!
+    const second = microservice({ transport: 'tcp', host: '127.0.0.1', port, controllers: [Living] })
+    await assert.rejects(second.listen(), { code: 'EADDRINUSE' })
     assert.equal(steps.at(-1), 'one onApplicationShutdown')
     await first.stop()
   })

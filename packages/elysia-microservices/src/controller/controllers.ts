@@ -2,7 +2,7 @@
  * The controllers of a service. Their patterns are known at once; their instances, and with them what is called,
  * when the service starts: a container may need time.
  */
-import { type Logger, type Pattern, ValidationError } from '@elysia-microservices/transport'
+import { type Logger, type Pattern, OptionError } from '@elysia-microservices/transport/kit'
 import { bind } from './bind.ts'
 import type { Enhancers, Pipe } from './enhancer.ts'
 import { type Controller, type Entry, entryOf, type LateHandler } from './entry.ts'
@@ -38,12 +38,12 @@ export class Controllers {
   #users = 0
   #starting: Promise<void> | undefined
 
-  /** @throws {ValidationError} a controller uses what is not supported, or cannot be made by what is given */
+  /** @throws {OptionError} a controller uses what is not supported, or cannot be made by what is given */
   constructor(options: ControllersOptions) {
     this.#options = options
     for (const hook of options.nest.preRequestHooks ?? [])
       if (typeof hook !== 'function')
-        throw new ValidationError('options.nest.preRequestHooks', 'functions', hook)
+        throw OptionError.expected('options.nest.preRequestHooks', 'functions', hook)
     const shared = new Instances(options.resolve)
     this.#entries = options.controllers.map((controller) => entryOf(controller, shared))
     for (const entry of this.#entries) this.#check(entry)
@@ -126,7 +126,7 @@ export class Controllers {
       made = typeof Reflect.get(instance, method) === 'function' ? instance : given
     }
     if (typeof (made as Record<string, unknown> | null)?.[method] === 'function') return made as object
-    throw new ValidationError(where, `what ${decorator} is given to have a method ${method}`, made)
+    throw new OptionError(where, `${where}: what ${decorator} is given must have a method ${method}`)
   }
 
   /** Finds now what would fail at the start. */
@@ -150,10 +150,9 @@ export class Controllers {
     for (const { where, enhancers, parameters } of handlers) {
       for (const { index, metadata, pipes } of parameters) {
         if (metadata.schema === undefined || pipes.length + enhancers.pipes.length > 0) continue
-        throw new ValidationError(
+        throw new OptionError(
           `parameter ${index} of ${where}`,
-          'a pipe that reads its schema, such as StandardSchemaValidationPipe',
-          undefined
+          `Parameter ${index} of ${where} has a schema, and there is no pipe that reads it, such as StandardSchemaValidationPipe`
         )
       }
     }

@@ -1,5 +1,5 @@
 /** One controller as it is given: a class, an instance, or a class with a container of its own. */
-import { ValidationError } from '@elysia-microservices/transport'
+import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Message } from '../types/message.ts'
 import type { AnyClass } from './execution-context.ts'
 import { Instances, type Resolve } from './instances.ts'
@@ -24,13 +24,13 @@ export interface Entry {
 
 /**
  * Reads a controller. Classes without a container of their own are made by `shared`.
- * @throws {ValidationError} it is none, or uses what is not supported
+ * @throws {OptionError} it is none, or uses what is not supported
  */
 export function entryOf(controller: Controller, shared: Instances): Entry {
   const own = isOwnEntry(controller) ? controller : undefined
   const given: unknown = own?.controller ?? controller
   if ((typeof given !== 'object' && typeof given !== 'function') || given === null)
-    throw new ValidationError('options.controllers', 'classes or instances', given)
+    throw OptionError.expected('options.controllers', 'classes or instances', given)
   const instance = typeof given === 'object' ? given : undefined
   const type = (instance?.constructor ?? given) as AnyClass
   const instances = own === undefined ? shared : new Instances(own.resolve)

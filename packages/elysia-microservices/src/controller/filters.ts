@@ -1,5 +1,5 @@
 /** Nest's exception filters: which one answers an error, and what becomes of its answer. */
-import { ErrorAnswer, ValidationError } from '@elysia-microservices/transport'
+import { ErrorAnswer, OptionError } from '@elysia-microservices/transport/kit'
 import { catchError, from, isObservable, throwError } from 'rxjs'
 import type { RpcContext } from './context.ts'
 import type { Filter } from './enhancer.ts'
@@ -37,7 +37,7 @@ export function failureBy(filters: readonly Filter[]): Fail | undefined {
 /**
  * Makes what a guard's refusal throws. Filters tell it by `instanceof RpcException`, so it must be of the
  * user's own class if one of them can see it.
- * @throws {ValidationError} one of them can, and the class is not known
+ * @throws {OptionError} one of them can, and the class is not known
  */
 export function refusalFor(
   where: string,
@@ -48,10 +48,9 @@ export function refusalFor(
   const refused = new ForbiddenError(FORBIDDEN)
   const seeing = filters.find((filter) => catches(caughtBy(filter), refused))
   if (seeing !== undefined) {
-    throw new ValidationError(
-      where,
-      `the option nest.RpcException, the class of that name of @nestjs/microservices, which ${seeing.constructor.name} gets when a guard refuses`,
-      undefined
+    throw new OptionError(
+      'options.nest.RpcException',
+      `${where} has a filter ${seeing.constructor.name} that sees refusals of guards: set options.nest.RpcException to the class of that name of @nestjs/microservices, which it gets then`
     )
   }
   return () => new ForbiddenError(FORBIDDEN)

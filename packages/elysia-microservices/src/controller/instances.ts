@@ -1,5 +1,5 @@
 /** Makes instances of classes: without arguments, or by a container. */
-import { ValidationError } from '@elysia-microservices/transport'
+import { OptionError } from '@elysia-microservices/transport/kit'
 import type { AnyClass } from './execution-context.ts'
 import { METADATA } from './metadata.ts'
 
@@ -29,7 +29,7 @@ export class Instances {
 
   /**
    * Checks what can be said before anything is made.
-   * @throws {ValidationError} the class cannot be made by what is given
+   * @throws {OptionError} the class cannot be made by what is given
    */
   check(wanted: Wanted): void {
     refuseScope(wanted)
@@ -38,7 +38,7 @@ export class Instances {
 
   /**
    * The instance of a class.
-   * @throws {ValidationError} the class cannot be made by what is given
+   * @throws {OptionError} the class cannot be made by what is given
    */
   of(wanted: Wanted): Promise<object> {
     const made = this.#made.get(wanted.type)
@@ -59,7 +59,7 @@ export class Instances {
       return new type()
     }
     if (typeof resolved === 'object' && resolved !== null) return resolved
-    throw new ValidationError('options.resolve', `an instance of ${type.name} or undefined`, resolved)
+    throw OptionError.expected('options.nest.resolve', `an instance of ${type.name} or undefined`, resolved)
   }
 }
 
@@ -68,10 +68,9 @@ function refuseScope({ type, where }: Wanted): void {
   const options = Reflect.getMetadata(METADATA.scope, type) as { scope?: number } | undefined
   if (!options?.scope) return
   const received = options.scope === 2 ? 'request scope' : 'transient scope'
-  throw new ValidationError(
+  throw new OptionError(
     where,
-    `${type.name} to be a class of singleton scope; what belongs to one message is in @Ctx()`,
-    received
+    `${where}: ${type.name} must be of singleton scope, but is ${received}; what belongs to one message is in @Ctx()`
   )
 }
 
@@ -83,10 +82,9 @@ function refuseArguments({ type, where }: Wanted): void {
     needed > 0
       ? `${needed} constructor argument${needed === 1 ? '' : 's'}`
       : `${properties} injected propert${properties === 1 ? 'y' : 'ies'}`
-  throw new ValidationError(
+  throw new OptionError(
     where,
-    `${type.name} to be made without arguments; give an instance of it, or the option resolve, which asks your container`,
-    what
+    `${where}: ${type.name} cannot be made without arguments (${what}); give an instance of it, or the option nest.resolve, which asks your container`
   )
 }
 

@@ -1,7 +1,8 @@
 /** Nest's interceptors around a call, the first one outermost. */
 import { AsyncResource } from 'node:async_hooks'
-import { consume, isStream } from '@elysia-microservices/transport'
+import { isStream } from '@elysia-microservices/transport/kit'
 import { defer, mergeAll, Observable, type ObservableInput } from 'rxjs'
+import { feedSubscriber } from './feed-subscriber.ts'
 import type { Interceptor } from './enhancer.ts'
 import type { RpcExecutionContext } from './execution-context.ts'
 
@@ -28,7 +29,7 @@ export function streamOf(result: Promise<unknown>): Observable<unknown> {
       (value) => {
         if (subscriber.closed) return
         if (typeof value === 'object' && value !== null && isStream(value)) {
-          cancel = consume(value, subscriber)
+          cancel = feedSubscriber(value, subscriber)
           return
         }
         subscriber.next(value)

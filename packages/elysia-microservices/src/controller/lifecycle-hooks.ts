@@ -1,5 +1,5 @@
 /** Nest's lifecycle hooks: all of one kind run together, the next kind begins when they have ended. */
-import type { Logger } from '@elysia-microservices/transport'
+import type { Logger } from '@elysia-microservices/transport/kit'
 
 const START = ['onModuleInit', 'onApplicationBootstrap'] as const
 const STOP = ['onModuleDestroy', 'beforeApplicationShutdown', 'onApplicationShutdown'] as const

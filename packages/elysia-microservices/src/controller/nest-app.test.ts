@@ -15,8 +15,8 @@ import {
 } from '@nestjs/common'
 import { APP_GUARD, APP_PIPE, NestFactory } from '@nestjs/core'
 import { MessagePattern } from '@nestjs/microservices'
-import { microservice } from '../microservice.ts'
-import type { MicroserviceOptions } from '../options.ts'
+import { microservice } from '../service/microservice.ts'
+import type { MicroserviceOptions } from '../service/options.ts'
 import { asking } from '../testing/service.ts'
 
 const steps: string[] = []
@@ -101,7 +101,7 @@ describe('a Nest application context', () => {
 
   it('may be asked by `resolve` alone', () =>
     running(
-      (app) => ({ resolve: (type) => app.get(type), lifecycle: false }),
+      (app) => ({ nest: { resolve: (type) => app.get(type), lifecycle: false } }),
       async (ask) => {
         assert.equal(await ask('Ada'), 'Hello, Ada')
         await assert.rejects(ask('Eve'), { message: 'Forbidden resource' })

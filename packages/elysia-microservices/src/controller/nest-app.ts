@@ -1,5 +1,5 @@
 /** A Nest application context as the container of a service, and what its modules set for all controllers. */
-import { ValidationError } from '@elysia-microservices/transport'
+import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Filter, Given, Guard, Interceptor, Pipe, PreRequestHook } from './enhancer.ts'
 import type { RpcExceptionClass } from './filters.ts'
 import type { Resolve } from './instances.ts'
@@ -17,6 +17,16 @@ export interface NestOptions {
    * `useGlobalGuards` and `registerPreRequestHook` before the service starts, comes before what is given here.
    */
   readonly app?: NestApp | undefined
+  /**
+   * Asks a container for the instances of controllers, guards, pipes, interceptors and exception filters that
+   * are given as classes, once for each class, when the service starts. Default: they are made without arguments.
+   */
+  readonly resolve?: Resolve | undefined
+  /**
+   * Whether to call Nest's lifecycle hooks (`onModuleInit` and so on) of these instances. Say `false` where the
+   * container calls them itself, as Nest's does. Default: `true`.
+   */
+  readonly lifecycle?: boolean | undefined
   /** `useGlobalGuards`. */
   readonly guards?: readonly Given<Guard>[] | undefined
   /** `useGlobalPipes`. */
@@ -45,14 +55,10 @@ const PRE_REQUEST = 'getGlobalPreRequestHooks'
 
 /**
  * Settles options: what an application context stands for is put in its place.
- * @throws {ValidationError} it is none, or its modules provide what is not supported
+ * @throws {OptionError} it is none, or its modules provide what is not supported
  */
-export function settingsOf(
-  resolve: Resolve | undefined,
-  lifecycle: boolean | undefined,
-  nest: NestOptions = {}
-): Settings {
-  const { app } = nest
+export function settingsOf(nest: NestOptions = {}): Settings {
+  const { app, resolve, lifecycle } = nest
   if (app === undefined) return { resolve, lifecycle: lifecycle ?? true, nest }
   const globals = globalsOf(app)
   return {
@@ -90,15 +96,14 @@ function globalsOf(app: object): (name: string) => readonly unknown[] {
     if (name === PRE_REQUEST && config !== undefined && !('registerPreRequestHook' in config)) return []
     const list = config?.[name]?.call(config)
     if (Array.isArray(list)) return list
-    throw new ValidationError('options.nest.app', 'what NestFactory.createApplicationContext() gives', app)
+    throw OptionError.expected('options.nest.app', 'what NestFactory.createApplicationContext() gives', app)
   }
   for (const kind of ['Guards', 'Pipes', 'Interceptors', 'Filters']) {
     if (read(`getGlobalRequest${kind}`).length === 0) continue
     const token = `APP_${kind.slice(0, -1).toUpperCase()}`
-    throw new ValidationError(
+    throw new OptionError(
       'options.nest.app',
-      `what it provides as ${token} to be of singleton scope`,
-      app
+      `options.nest.app provides ${token} in a scope of its own; it must be of singleton scope`
     )
   }
   return read

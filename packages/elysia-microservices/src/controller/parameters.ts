@@ -1,6 +1,6 @@
 /** What the parameters of a method get: data, a property of it, the context, or what a custom decorator makes. */
-import { ValidationError } from '@elysia-microservices/transport'
-import { isPromise } from '../promise.ts'
+import { OptionError } from '@elysia-microservices/transport/kit'
+import { isPromise } from '../hooks/promise.ts'
 import type { Message } from '../types/message.ts'
 import { RpcContext } from './context.ts'
 import type { Pipe, PipeMetadata } from './enhancer.ts'
@@ -33,7 +33,7 @@ const DATA_ALONE: ParameterMetadata = { [`${PARAMETER_TYPE.payload}:0`]: { index
 
 /**
  * The decorated parameters of a method; without any, the first one gets the data.
- * @throws {ValidationError} a decorator is not known
+ * @throws {OptionError} a decorator is not known
  */
 export function parametersOf(type: AnyClass, name: string, where: string): Parameter[] {
   const metadata = (Reflect.getMetadata(METADATA.parameters, type, name) ?? DATA_ALONE) as ParameterMetadata
@@ -44,10 +44,9 @@ export function parametersOf(type: AnyClass, name: string, where: string): Param
     const custom = key.includes(CUSTOM_PARAMETER)
     const isContext = key === `${PARAMETER_TYPE.context}:${index}`
     if (!custom && !isContext && key !== `${PARAMETER_TYPE.payload}:${index}`) {
-      throw new ValidationError(
+      throw new OptionError(
         `parameter ${index} of ${where}`,
-        'a decorator for messages, such as @Payload() or @Ctx()',
-        key
+        `Parameter ${index} of ${where} has a decorator that is not for messages (${key}); @Payload() and @Ctx() are`
       )
     }
     const hasProperty = typeof data === 'string' && data !== ''

@@ -2,10 +2,11 @@
  * Nest's way of a message through a method: pre-request hooks, guards, interceptors, pipes, the method, and exception filters
  * around all. What is synchronous stays so; Nest's own makes a promise of everything.
  */
-import { consume, isStream } from '@elysia-microservices/transport'
+import { isStream } from '@elysia-microservices/transport/kit'
 import { catchError, from, isObservable, lastValueFrom, Observable, type ObservableInput } from 'rxjs'
-import { isPromise } from '../promise.ts'
+import { isPromise } from '../hooks/promise.ts'
 import type { Message } from '../types/message.ts'
+import { feedSubscriber } from './feed-subscriber.ts'
 import { RpcContext } from './context.ts'
 import type { Guard, Interceptor, PreRequestHook } from './enhancer.ts'
 import { type AnyClass, RpcExecutionContext } from './execution-context.ts'
@@ -92,6 +93,6 @@ function caught(result: unknown, failed: (error: unknown) => unknown): unknown {
   if (typeof result !== 'object' || result === null || !isStream(result)) return result
   const stream = isObservable(result)
     ? from(result)
-    : new Observable((subscriber) => consume(result, subscriber))
+    : new Observable((subscriber) => feedSubscriber(result, subscriber))
   return stream.pipe(catchError((error) => failed(error) as ObservableInput<unknown>))
 }

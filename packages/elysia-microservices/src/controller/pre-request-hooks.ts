@@ -1,7 +1,7 @@
 /** Nest's pre-request hooks: around guards and all that follows, for what they set up. */
 import { AsyncResource } from 'node:async_hooks'
 import { defer, from, isObservable, mergeAll, Observable, of } from 'rxjs'
-import { isPromise } from '../promise.ts'
+import { isPromise } from '../hooks/promise.ts'
 import type { PreRequestHook } from './enhancer.ts'
 import type { RpcExecutionContext } from './execution-context.ts'
 import { streamOf } from './interceptors.ts'

@@ -10,7 +10,7 @@ import {
   Payload as NestPayload,
   Transport
 } from '@nestjs/microservices'
-import { Ctx, EventPattern, MessagePattern, Payload } from '../decorators.ts'
+import { Ctx, EventPattern, MessagePattern, Payload } from './decorators.ts'
 import { readController } from './reader.ts'
 
 class Ours {
@@ -136,7 +136,7 @@ describe('readController', () => {
 
   it('refuses a class without handlers', () => {
     assert.throws(() => readController(class Empty {}), {
-      name: 'ValidationError',
+      name: 'OptionError',
       path: 'options.controllers'
     })
   })

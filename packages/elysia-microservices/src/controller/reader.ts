@@ -1,6 +1,6 @@
 /** Reads the handlers of a decorated class. What it finds and cannot honour is an error, never left out. */
 import 'reflect-metadata'
-import { type Pattern, ValidationError } from '@elysia-microservices/transport'
+import { type Pattern, OptionError } from '@elysia-microservices/transport/kit'
 import type { AnyClass } from './execution-context.ts'
 import { ENHANCERS, type EnhancerKind, HANDLER_TYPE, METADATA, TRANSPORT_TCP } from './metadata.ts'
 import { type Method, type Parameter, parametersOf } from './parameters.ts'
@@ -20,7 +20,7 @@ export interface HandlerMethod {
 
 /**
  * The handlers of a class, inherited ones included.
- * @throws {ValidationError} the class uses a part of Nest that is not supported, or has no handler
+ * @throws {OptionError} the class uses a part of Nest that is not supported, or has no handler
  */
 export function readController(type: AnyClass): HandlerMethod[] {
   refuseClients(type)
@@ -46,7 +46,7 @@ export function readController(type: AnyClass): HandlerMethod[] {
     })
   }
   if (handlers.length > 0) return handlers
-  throw new ValidationError(
+  throw OptionError.expected(
     'options.controllers',
     'classes with @MessagePattern or @EventPattern methods',
     type
@@ -79,10 +79,9 @@ function enhancersOf(kind: EnhancerKind, target: object): readonly unknown[] {
 function refuseClients({ name, prototype }: AnyClass): void {
   for (const property in prototype as object) {
     if (Reflect.getMetadata(METADATA.client, prototype as object, property) === undefined) continue
-    throw new ValidationError(
+    throw new OptionError(
       `${name}.${property}`,
-      'no @Client() property; take the client as an argument of the constructor, or make it by connect()',
-      '@Client()'
+      `${name}.${property} is a @Client() property, which is not supported; take the client as an argument of the constructor, or make it by connect()`
     )
   }
 }

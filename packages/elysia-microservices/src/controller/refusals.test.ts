@@ -13,8 +13,8 @@ import {
   ValidationPipe
 } from '@nestjs/common'
 import { BaseRpcExceptionFilter, Payload as NestPayload, RpcException } from '@nestjs/microservices'
-import { MessagePattern, Payload } from '../decorators.ts'
-import { microservice } from '../microservice.ts'
+import { MessagePattern, Payload } from './decorators.ts'
+import { microservice } from '../service/microservice.ts'
 
 class Database {}
 
@@ -111,7 +111,7 @@ describe('what of Nest is refused', () => {
   ] as const) {
     it(`${controller.name}: when the service is made, saying what to do`, () => {
       assert.throws(() => microservice({ transport: 'tcp', controllers: [controller] }), {
-        name: 'ValidationError',
+        name: 'OptionError',
         message: expected
       })
     })
@@ -171,16 +171,16 @@ describe('what of Nest is refused', () => {
   it('what a container gives that is no guard', async () => {
     const resolve = (type: new () => object) => (type.name === 'NeedsDatabase' ? new Database() : undefined)
     await assert.rejects(
-      start({ controllers: [GuardedByArguments], resolve }),
+      start({ controllers: [GuardedByArguments], nest: { resolve } }),
       /GuardedByArguments\.x: expected what @UseGuards is given to have a method canActivate/
     )
     await assert.rejects(
-      start({ controllers: [GuardedByArguments], resolve: () => undefined }),
+      start({ controllers: [GuardedByArguments], nest: { resolve: () => undefined } }),
       /NeedsDatabase to be made without arguments/
     )
     await assert.rejects(
-      start({ controllers: [GuardedByArguments], resolve: () => 'text' as never }),
-      /options\.resolve: expected an instance of GuardedByArguments or undefined, received 'text'/
+      start({ controllers: [GuardedByArguments], nest: { resolve: () => 'text' as never } }),
+      /options\.nest\.resolve must be an instance of GuardedByArguments or undefined, but is 'text'/
     )
   })
 })

@@ -11,7 +11,7 @@ const slow = { started: happening(), aborted: happening() }
 
 const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
   .message('headers', ({ headers }) => headers)
-  .message('deadline', ({ deadline }) => deadline)
+  .message('deadline', ({ timeout }) => timeout)
   .message('slow', ({ signal }) => {
     slow.started.happen()
     signal.addEventListener('abort', () => slow.aborted.happen())

@@ -3,8 +3,8 @@ import {
   type CallOptions,
   type HandledMessage,
   RpcError,
-  ValidationError
-} from '@elysia-microservices/transport'
+  OptionError
+} from '@elysia-microservices/transport/kit'
 
 /** What of a request is needed; the context of an Elysia handler has it. */
 export interface RequestContext {
@@ -36,7 +36,7 @@ export interface ForwardOptions<Context = RequestContext> {
    */
   readonly idempotent?: boolean | undefined
   /** With several endpoints: calls of one key go to one endpoint, as long as it can take them. Default: none. */
-  readonly stickyKey?: string | ((context: Context) => string | undefined) | undefined
+  readonly key?: string | ((context: Context) => string | undefined) | undefined
   /**
    * What the call is made within: it has what is left of that time, and is given up with that signal, if these end
    * sooner than its own. Default: nothing.
@@ -56,40 +56,44 @@ const MAX_TIMEOUT = 2 ** 31 - 1
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MILLISECONDS = /^\d{1,15}$/
 
-/** @throws {ValidationError} an option is not what it must be */
+/** @throws {OptionError} an option is not what it must be */
 export function assertForwardOptions({
   timeout,
   timeoutHeader,
   headers,
   idempotent,
-  stickyKey,
+  key,
   within
 }: ForwardOptions<never>): void {
   if (timeout !== undefined && !(Number.isInteger(timeout) && timeout >= 0 && timeout <= MAX_TIMEOUT)) {
-    throw new ValidationError(
+    throw OptionError.expected(
       'options.timeout',
       `milliseconds, a whole number from 0 to ${MAX_TIMEOUT}`,
       timeout
     )
   }
   if (timeoutHeader !== undefined && timeoutHeader !== false && typeof timeoutHeader !== 'string') {
-    throw new ValidationError('options.timeoutHeader', 'the name of a header or false', timeoutHeader)
+    throw OptionError.expected('options.timeoutHeader', 'the name of a header or false', timeoutHeader)
   }
   const isList = Array.isArray(headers) && headers.every((name) => typeof name === 'string')
   if (headers !== undefined && typeof headers !== 'function' && !isList) {
-    throw new ValidationError('options.headers', 'a list of names or a function', headers)
+    throw OptionError.expected('options.headers', 'a list of names or a function', headers)
   }
   if (idempotent !== undefined && typeof idempotent !== 'boolean')
-    throw new ValidationError('options.idempotent', 'true or false', idempotent)
-  if (stickyKey !== undefined && typeof stickyKey !== 'string' && typeof stickyKey !== 'function')
-    throw new ValidationError('options.stickyKey', 'a text or a function', stickyKey)
+    throw OptionError.expected('options.idempotent', 'true or false', idempotent)
+  if (key !== undefined && typeof key !== 'string' && typeof key !== 'function')
+    throw OptionError.expected('options.key', 'a text or a function', key)
   if (within !== undefined && typeof within !== 'function')
-    throw new ValidationError('options.within', 'a function', within)
+    throw OptionError.expected('options.within', 'a function', within)
 }
 
 /** Options of a call that follows a request. */
-export type ForwardedOptions = Required<Pick<CallOptions, 'timeout' | 'signal' | 'headers' | 'idempotent'>> &
-  Pick<CallOptions, 'stickyKey' | 'within'>
+export interface ForwardedOptions extends Pick<CallOptions, 'key' | 'within'> {
+  readonly timeout: number
+  readonly signal: AbortSignal
+  readonly headers: Readonly<Record<string, string>>
+  readonly idempotent: boolean
+}
 
 /**
  * Options of a call that follows a request: it ends when the request's client leaves or its time is over, carries
@@ -103,19 +107,19 @@ export function callOptions<Context extends RequestContext>(
     timeoutHeader = DEFAULTS.timeoutHeader,
     headers,
     idempotent,
-    stickyKey,
+    key,
     within
   }: ForwardOptions<Context> = {}
 ): ForwardedOptions {
   const { request } = context
-  const key = typeof stickyKey === 'function' ? stickyKey(context) : stickyKey
+  const ownKey = typeof key === 'function' ? key(context) : key
   const outer = within?.(context)
   return {
     timeout: timeoutHeader === false ? timeout : shorter(timeout, timeoutHeader, request.headers),
     signal: request.signal,
     headers: forwarded(context, headers),
     idempotent: idempotent ?? SAFE.has(request.method),
-    ...(key !== undefined && { stickyKey: key }),
+    ...(ownKey !== undefined && { key: ownKey }),
     ...(outer !== undefined && { within: outer })
   }
 }

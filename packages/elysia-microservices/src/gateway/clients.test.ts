@@ -16,7 +16,7 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, log
   .message('fail', () => {
     throw new RpcError({ code: 'NOT_FOUND', message: 'Nobody' })
   })
-  .message('context', ({ headers, deadline }) => ({ headers, deadline }))
+  .message('context', ({ headers, timeout }) => ({ headers, timeout }))
   .message('slow', ({ signal }) => {
     started.happen()
     signal.addEventListener('abort', () => aborted.happen())
@@ -68,13 +68,13 @@ describe('a client as a decorator', () => {
 
   it('lets its calls follow the request', async () => {
     const headers = { 'x-request-id': 'r1', authorization: 'secret', 'x-request-timeout': '700' }
-    const { headers: passed, deadline } = (await (
+    const { headers: passed, timeout } = (await (
       await fetch(`${http.url}/context`, { headers })
     ).json()) as {
       headers: object
-      deadline: number
+      timeout: number
     }
-    assert.deepEqual([passed, deadline], [{ 'x-request-id': 'r1' }, 700])
+    assert.deepEqual([passed, timeout], [{ 'x-request-id': 'r1' }, 700])
     started = happening()
     aborted = happening()
     const socket = ask(http.port, 'GET /slow')

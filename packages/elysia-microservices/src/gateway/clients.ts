@@ -1,5 +1,5 @@
 /** `clients()`: clients as decorators, for routes written by hand. */
-import { MicroserviceError } from '@elysia-microservices/transport'
+import { MicroserviceError } from '@elysia-microservices/transport/kit'
 import { Elysia } from 'elysia'
 import type { Empty } from '../types/scope.ts'
 import { ErrorAnswers, type ErrorOptions, errorResponse } from './error-response.ts'
@@ -24,7 +24,7 @@ export type Decorated<Decorators extends Record<string, unknown>> = Elysia<
  * Makes an Elysia plugin that gives clients to handlers: after `.use(clients({ users }))` they get
  * `({ users })`, with its types. Errors of calls that a handler does not catch are answered as those of
  * {@link gateway}; all other errors are left to Elysia and the app.
- * @throws {ValidationError} an option is not what it must be
+ * @throws {OptionError} an option is not what it must be
  */
 export function clients<const Given extends GivenClients>(
   given: Given,

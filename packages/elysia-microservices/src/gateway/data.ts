@@ -1,5 +1,5 @@
 /** What a route sends when it has no `data` function of its own. */
-import { RpcError } from '@elysia-microservices/transport'
+import { RpcError } from '@elysia-microservices/transport/kit'
 import type { Method } from './route-key.ts'
 
 /** The parts of a request that make the data. */

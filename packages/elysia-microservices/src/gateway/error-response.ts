@@ -4,9 +4,9 @@ import {
   consoleLogger,
   type Logger,
   MicroserviceError,
-  TransportError,
-  ValidationError
-} from '@elysia-microservices/transport'
+  LocalError,
+  OptionError
+} from '@elysia-microservices/transport/kit'
 import { nameOf, numericStatus, type Statuses, statusOf, statusTable } from './error-status.ts'
 
 /** The body of every error. */
@@ -56,10 +56,10 @@ export class ErrorAnswers {
   readonly #retryAfter: string
   readonly #logger: Logger
 
-  /** @throws {ValidationError} an option is not what it must be */
+  /** @throws {OptionError} an option is not what it must be */
   constructor({ errors, retryAfter = 1, logger = consoleLogger }: ErrorOptions = {}) {
     if (!Number.isInteger(retryAfter) || retryAfter < 0) {
-      throw new ValidationError('options.retryAfter', 'seconds, a whole number of at least 0', retryAfter)
+      throw OptionError.expected('options.retryAfter', 'seconds, a whole number of at least 0', retryAfter)
     }
     this.#statuses = statusTable(errors)
     this.#retryAfter = String(retryAfter)
@@ -83,10 +83,10 @@ export class ErrorAnswers {
   #ofOurs(error: MicroserviceError, what: string): ErrorAnswer {
     const { code, status } = statusOf(error, this.#statuses)
     const headers: Record<string, string> = {}
-    if (code === 'REJECTED' || (error instanceof ConnectionError && !error.sent)) {
+    if (code === 'REJECTED' || (error instanceof ConnectionError && !error.mayHaveRun)) {
       headers['retry-after'] = this.#retryAfter
     }
-    const hidden = PUBLIC_MESSAGES[code] ?? (error instanceof TransportError ? INTERNAL.message : undefined)
+    const hidden = PUBLIC_MESSAGES[code] ?? (error instanceof LocalError ? INTERNAL.message : undefined)
     if (hidden !== undefined) {
       // Nobody is there to be told of a canceled one, and it is nobody's fault.
       if (code !== 'CANCELED') this.#logger.warn(`${what} is answered with ${status}: ${error.message}`)

@@ -1,5 +1,5 @@
 /** Which HTTP status an error has. */
-import { ConnectionError, RpcError, ValidationError } from '@elysia-microservices/transport'
+import { ConnectionError, OptionError, RpcError } from '@elysia-microservices/transport/kit'
 
 /** Statuses by code. The first code of a status names errors that have a status and no code. */
 export const DEFAULT_STATUSES: Readonly<Record<string, number>> = {
@@ -46,12 +46,12 @@ export type Statuses = ReadonlyMap<string, number>
 
 /**
  * Puts the codes of an application over the default table.
- * @throws {ValidationError} a status is none of an error
+ * @throws {OptionError} a status is none of an error
  */
 export function statusTable(own: Readonly<Record<string, number>> = {}): Statuses {
   for (const [code, status] of Object.entries(own)) {
     if (!isErrorStatus(status)) {
-      throw new ValidationError(`options.errors.${code}`, 'a status from 400 to 599', status)
+      throw OptionError.expected(`options.errors.${code}`, 'a status from 400 to 599', status)
     }
   }
   return new Map([...Object.entries(DEFAULT_STATUSES), ...Object.entries(own)])
@@ -65,7 +65,7 @@ export function statusOf(
   const { code } = error
   if (
     error instanceof ConnectionError &&
-    error.sent &&
+    error.mayHaveRun &&
     statuses.get(code) === DEFAULT_STATUSES['CONNECTION']
   ) {
     // It may have run: not to be tried again like what never left.

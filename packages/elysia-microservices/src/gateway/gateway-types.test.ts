@@ -42,19 +42,19 @@ function patterns(c: Typed) {
   gateway(
     c,
     {
-      'PUT /time': { pattern: 'time', idempotent: true, stickyKey: 'a' },
+      'PUT /time': { pattern: 'time', idempotent: true, key: 'a' },
       'GET /users/:id': {
         pattern: 'users.get',
-        stickyKey: ({ params }) => {
+        key: ({ params }) => {
           expectTypeOf(params).toEqualTypeOf<{ readonly id: string }>()
           return params.id
         },
         within: ({ request }) => ({ remaining: 100, signal: request.signal })
       },
       'GET /ticks': { stream: 'ticks', idempotent: false },
-      'POST /placed': { emit: 'order.placed', stickyKey: ({ headers }) => headers['x-user'] }
+      'POST /placed': { emit: 'order.placed', key: ({ headers }) => headers['x-user'] }
     },
-    { idempotent: false, stickyKey: ({ headers }) => headers['x-user'] }
+    { idempotent: false, key: ({ headers }) => headers['x-user'] }
   )
   // @ts-expect-error nobody answers an event
   gateway(c, { 'POST /placed': { emit: 'order.placed', idempotent: true } })

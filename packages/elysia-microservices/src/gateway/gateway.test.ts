@@ -148,7 +148,7 @@ describe('gateway()', () => {
     [{ 'GET /a': 'echo' }, { timeoutHeader: 1 }, 'options.timeoutHeader'],
     [{ 'GET /a': 'echo' }, { headers: [1] }, 'options.headers'],
     [{ 'GET /a': { pattern: 'echo', idempotent: 'yes' } }, {}, 'options.idempotent'],
-    [{ 'GET /a': { pattern: 'echo', stickyKey: 7 } }, {}, 'options.stickyKey'],
+    [{ 'GET /a': { pattern: 'echo', key: 7 } }, {}, 'options.key'],
     [{ 'GET /a': { pattern: 'echo', within: { remaining: 1 } } }, {}, 'options.within'],
     [{ 'POST /a': { emit: 'placed', idempotent: true } }, {}, "routes['POST /a'].idempotent"],
     [{}, { errors: { GONE: 200 } }, 'options.errors.GONE'],
@@ -156,7 +156,7 @@ describe('gateway()', () => {
   ] as const) {
     it(`refuses ${JSON.stringify(routes)} with ${JSON.stringify(options)}`, () => {
       assert.throws(() => gateway(http.client, routes as never, options as never), {
-        name: 'ValidationError',
+        name: 'OptionError',
         path
       })
     })

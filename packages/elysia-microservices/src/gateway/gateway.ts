@@ -27,7 +27,7 @@ const IDLE_MARGIN = 5
  * @param client the client, or a function that makes one for the app to own and to close
  * @param routes by method and path: a pattern, or an object with one under `pattern` (one value), `stream`
  *   (Server-Sent Events) or `emit` (an event)
- * @throws {ValidationError} a key, a route or an option is not what it must be
+ * @throws {OptionError} a key, a route or an option is not what it must be
  */
 export function gateway<Values, Streams, All, Events, const Patterns, const Params, const Query, const Body>(
   client: GivenClient<Values, Streams, All, Events>,
@@ -100,8 +100,8 @@ async function answerValue({ route, client }: Scope, context: HttpContext): Prom
 }
 
 async function answerEvent({ route, client }: Scope, context: HttpContext): Promise<Response> {
-  const { headers, stickyKey } = callOptions(context, route.forward)
-  const options = { headers, ...(stickyKey !== undefined && { stickyKey }) }
+  const { headers, key } = callOptions(context, route.forward)
+  const options = { headers, ...(key !== undefined && { key }) }
   await client.emit(route.pattern as never, await dataOf(route, context), options)
   return new Response(null, { status: route.status })
 }

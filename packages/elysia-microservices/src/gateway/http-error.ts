@@ -1,5 +1,5 @@
 /** Errors of Elysia itself, before a route's handler runs, in the shape of all others. */
-import { RpcError } from '@elysia-microservices/transport'
+import { RpcError } from '@elysia-microservices/transport/kit'
 import { Kind } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { ElysiaCustomStatusResponse, ParseError, ValidationError as SchemaError, type TSchema } from 'elysia'

@@ -17,7 +17,7 @@ const fragile = microservice({
   chaos: { seed: 1, rules: [{ pattern: 'count', probability: 1, drop: true }] }
 })
   .message('count', () => ++calls)
-  .message('deadline', ({ deadline }) => deadline)
+  .message('deadline', ({ timeout }) => timeout)
 
 const http = behindGateway(
   fragile,
@@ -80,7 +80,7 @@ describe('a call of a gateway within something else', () => {
   })
 })
 
-describe('a sticky key', () => {
+describe('a key', () => {
   const named = (name: string) => newService().message('name', () => name)
   const services = [named('first'), named('second')]
   const users = Array.from({ length: 64 }, (_, index) => `user ${index}`)
@@ -93,12 +93,12 @@ describe('a sticky key', () => {
   before(async () => {
     for (const service of services) await service.listen()
     client = connect({ endpoints: services.map(({ address }) => `127.0.0.1:${address!.port}`) })
-    const stickyKey = ({ headers }: { headers: Readonly<Record<string, string | undefined>> }) =>
+    const key = ({ headers }: { headers: Readonly<Record<string, string | undefined>> }) =>
       headers['x-user']
     const routes = gateway(
       client,
-      { 'GET /name': 'name', 'GET /fixed': { pattern: 'name', stickyKey: 'always the same' } },
-      { stickyKey }
+      { 'GET /name': 'name', 'GET /fixed': { pattern: 'name', key: 'always the same' } },
+      { key }
     )
     app = await listen(newApp().use(routes))
     // The client connects to one after the other: until both are there, one has to do.

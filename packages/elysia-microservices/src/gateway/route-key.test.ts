@@ -48,7 +48,7 @@ describe('the key of a route', () => {
     'GET /**'
   ]) {
     it(`may not be '${key}'`, () => {
-      assert.throws(() => parseRouteKey(key), { name: 'ValidationError', path: `routes['${key}']` })
+      assert.throws(() => parseRouteKey(key), { name: 'OptionError', path: `routes['${key}']` })
     })
   }
 
@@ -86,7 +86,7 @@ describe('the key of a route', () => {
           try {
             parsed = parseRouteKey(key)
           } catch (error) {
-            assert.equal((error as Error).name, 'ValidationError')
+            assert.equal((error as Error).name, 'OptionError')
             return
           }
           assert.equal(`${parsed.method} ${parsed.path}`, key)

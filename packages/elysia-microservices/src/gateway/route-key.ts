@@ -1,5 +1,5 @@
 /** The keys of a gateway's routes: `'GET /users/:id'`. */
-import { ValidationError } from '@elysia-microservices/transport'
+import { OptionError } from '@elysia-microservices/transport/kit'
 
 /** Methods a route may have. */
 export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const
@@ -23,13 +23,13 @@ const PARAM = /^:([A-Za-z_]\w*)(\??)$/
 
 /**
  * Reads a key.
- * @throws {ValidationError} it is none
+ * @throws {OptionError} it is none
  */
 export function parseRouteKey(key: string): RouteKey {
   const [method, path, ...rest] = key.split(' ')
   const params = path?.startsWith('/') ? paramsOf(path) : undefined
   if (!isMethod(method) || params === undefined || rest.length > 0) {
-    throw new ValidationError(`routes['${key}']`, EXPECTED, key)
+    throw OptionError.expected(`routes['${key}']`, EXPECTED, key)
   }
   return { method, path: path as string, params }
 }

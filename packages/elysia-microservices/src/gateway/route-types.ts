@@ -1,5 +1,5 @@
 /** The types of a gateway's routes: which patterns a route may name, and what its functions get and give. */
-import type { Pattern } from '@elysia-microservices/transport'
+import type { Pattern } from '@elysia-microservices/transport/kit'
 import type { DocumentDecoration, TSchema } from 'elysia'
 import type { ResolvePath } from 'elysia/types'
 import type { AsPattern, CallOf, Client, UntypedClient } from '../client/client-types.ts'

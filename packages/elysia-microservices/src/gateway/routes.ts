@@ -1,5 +1,5 @@
 /** Reads the routes of a gateway into what is done for each. */
-import { routeOf, ValidationError } from '@elysia-microservices/transport'
+import { routeOf, OptionError } from '@elysia-microservices/transport/kit'
 import type { DocumentDecoration, TSchema } from 'elysia'
 import { assertForwardOptions, type ForwardOptions } from './call-options.ts'
 import { documentRoutes } from './documentation.ts'
@@ -43,10 +43,10 @@ const KINDS = { pattern: 'message', stream: 'stream', emit: 'event' } as const
 const KNOWN = [
   ...Object.keys(KINDS),
   ...['status', 'heartbeat', 'data', 'params', 'query', 'body', 'response', 'detail'],
-  ...['timeout', 'timeoutHeader', 'headers', 'idempotent', 'stickyKey', 'within']
+  ...['timeout', 'timeoutHeader', 'headers', 'idempotent', 'key', 'within']
 ]
 
-/** @throws {ValidationError} a key or a route is not what it must be */
+/** @throws {OptionError} a key or a route is not what it must be */
 export function readRoutes(routes: Readonly<Record<string, unknown>>, options: GatewayOptions): Route[] {
   const read = Object.entries(routes).map(([key, given]) => readRoute(key, given, options))
   const details = documentRoutes(
@@ -62,16 +62,16 @@ function readRoute(key: string, given: unknown, options: GatewayOptions) {
   const path = `routes['${key}']`
   const isPattern = typeof given === 'string' || typeof given === 'number'
   if (!isPattern && (typeof given !== 'object' || given === null)) {
-    throw new ValidationError(path, 'a pattern, or an object with one', given)
+    throw OptionError.expected(path, 'a pattern, or an object with one', given)
   }
   const route: GivenRoute = isPattern ? { pattern: given } : (given as GivenRoute)
   const unknown = Object.keys(route).find((name) => !KNOWN.includes(name))
   if (unknown !== undefined)
-    throw new ValidationError(`${path}.${unknown}`, `one of ${KNOWN.join(', ')}`, unknown)
+    throw new OptionError(`${path}.${unknown}`, `${path}.${unknown} is not an option of a route; there are ${KNOWN.join(', ')}`)
   const named = (['pattern', 'stream', 'emit'] as const).filter((name) => route[name] !== undefined)
   const [name] = named
   if (name === undefined || named.length > 1) {
-    throw new ValidationError(path, 'one of pattern, stream and emit', named.join(' and ') || 'none')
+    throw new OptionError(path, `${path} must have one of pattern, stream and emit, but has ${named.join(' and ') || 'none'}`)
   }
   const forward = forwardOptions(route, options)
   assertForwardOptions(forward)
@@ -96,7 +96,7 @@ function readRoute(key: string, given: unknown, options: GatewayOptions) {
 function refuseOfEvents(path: string, route: GivenRoute): void {
   for (const name of ['idempotent', 'within'] as const) {
     if (route[name] !== undefined)
-      throw new ValidationError(`${path}.${name}`, 'none, because nobody answers an event', route[name])
+      throw new OptionError(`${path}.${name}`, `${path}.${name} has no meaning, because nobody answers an event`)
   }
 }
 
@@ -106,7 +106,7 @@ function forwardOptions(route: GivenRoute, options: GatewayOptions): ForwardOpti
     timeoutHeader: route.timeoutHeader ?? options.timeoutHeader,
     headers: route.headers ?? options.headers,
     idempotent: route.idempotent ?? options.idempotent,
-    stickyKey: route.stickyKey ?? options.stickyKey,
+    key: route.key ?? options.key,
     within: route.within ?? options.within
   }
 }
@@ -115,17 +115,18 @@ function successStatus(path: string, status: number | undefined, kind: Route['ki
   if (status === undefined) return kind === 'event' ? 202 : 200
   // A stream may still fail after its status is sent.
   if (kind !== 'stream' && Number.isInteger(status) && status >= 200 && status <= 299) return status
-  throw new ValidationError(`${path}.status`, kind === 'stream' ? 'none' : 'a status from 200 to 299', status)
+  if (kind === 'stream') throw new OptionError(`${path}.status`, `${path}.status has no meaning for a stream, whose status is 200`)
+  throw OptionError.expected(`${path}.status`, 'a status from 200 to 299', status)
 }
 
 function heartbeatOf(path: string, heartbeat: number | undefined): number | undefined {
   if (heartbeat === undefined || (Number.isInteger(heartbeat) && heartbeat > 0)) return heartbeat
-  throw new ValidationError(`${path}.heartbeat`, 'milliseconds, a whole number above 0', heartbeat)
+  throw OptionError.expected(`${path}.heartbeat`, 'milliseconds, a whole number above 0', heartbeat)
 }
 
 function dataFunction(path: string, data: unknown): Route['data'] {
   if (data === undefined || typeof data === 'function') return data as Route['data']
-  throw new ValidationError(`${path}.data`, 'a function', data)
+  throw OptionError.expected(`${path}.data`, 'a function', data)
 }
 
 function defined<Values extends object>(values: Values): Partial<Values> {

@@ -1,7 +1,7 @@
 /** What must end with the app: event streams before its HTTP server stops, clients after. */
 import type { Elysia } from 'elysia'
 import type { UntypedClient } from '../client/client-types.ts'
-import { isApp } from '../lifecycle.ts'
+import { isApp } from '../service/lifecycle.ts'
 
 /** Any client, typed or not, as far as all are alike. */
 export type AnyClient = Pick<UntypedClient, 'connect' | 'close'>

@@ -4,11 +4,12 @@
  * there are.
  */
 import {
-  type Connection,
+  type Delivery,
   type Headers,
   type IncomingMessage,
-  ValidationError
-} from '@elysia-microservices/transport'
+  OptionError,
+  type Peer
+} from '@elysia-microservices/transport/kit'
 import type { PatternParams } from '../router/handler-pattern.ts'
 import type { Message } from '../types/message.ts'
 
@@ -54,8 +55,8 @@ export class MessageContext implements Message {
     return this.#message.signal
   }
 
-  get deadline(): number | undefined {
-    return this.#message.deadline
+  get timeout(): number | undefined {
+    return this.#message.timeout
   }
 
   get remaining(): number | undefined {
@@ -66,11 +67,15 @@ export class MessageContext implements Message {
     return this.#message.kind
   }
 
-  get connection(): Connection {
-    return this.#message.connection
+  get peer(): Peer | undefined {
+    return this.#message.peer
   }
 
-  get transport(): 'tcp' {
+  get delivery(): Delivery | undefined {
+    return this.#message.delivery
+  }
+
+  get transport(): string {
     return this.#message.transport
   }
 }
@@ -88,12 +93,12 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set([
 
 /**
  * Checks the names of decorators.
- * @throws {ValidationError} a message has a field of that name
+ * @throws {OptionError} a message has a field of that name
  */
 export function assertFree(names: Iterable<string>): void {
   for (const name of names) {
     if (!RESERVED_NAMES.has(name)) continue
-    throw new ValidationError('decorator', 'a name that a message does not have itself', name)
+    throw new OptionError(name, `A message has a field '${name}' itself; choose another name for what is added to it`)
   }
 }
 

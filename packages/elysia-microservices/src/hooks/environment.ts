@@ -38,7 +38,7 @@ export class Environment {
 
   /**
    * Adds decorators; what is there already stays.
-   * @throws {ValidationError} a message has a field of that name
+   * @throws {OptionError} a message has a field of that name
    */
   decorate(decorators: object): void {
     assertFree(Object.keys(decorators))

@@ -1,5 +1,5 @@
 /** Hooks: functions that run before, after or instead of handlers, in the order of their registration. */
-import { ValidationError } from '@elysia-microservices/transport'
+import { OptionError } from '@elysia-microservices/transport/kit'
 import type { MessageContext } from './context.ts'
 
 /** How far a hook reaches: this service, also the one that uses it, or also all above. */
@@ -32,7 +32,7 @@ const TYPES: readonly HookType[] = ['derive', 'resolve', 'beforeHandle', 'afterH
 
 /**
  * A hook of its own method: `onBeforeHandle(run)` or `onBeforeHandle({ as: 'scoped' }, run)`.
- * @throws {ValidationError} it is no function, or has no such scope
+ * @throws {OptionError} it is no function, or has no such scope
  */
 export function hookOf(type: HookType, first: unknown, second: unknown): Hook {
   const [options, run] = second === undefined ? [{}, first] : [first, second]
@@ -41,7 +41,7 @@ export function hookOf(type: HookType, first: unknown, second: unknown): Hook {
 
 /**
  * The hooks of an options object, in the order in which they run.
- * @throws {ValidationError} one is no function
+ * @throws {OptionError} one is no function
  */
 export function hooksOf(options: HookOptions, scope: HookScope): Hook[] {
   return TYPES.flatMap((type) => {
@@ -53,12 +53,12 @@ export function hooksOf(options: HookOptions, scope: HookScope): Hook[] {
 
 /**
  * The scope that `{ as }` says; local if it says none.
- * @throws {ValidationError} there is no such scope
+ * @throws {OptionError} there is no such scope
  */
 export function scopeOf(options: unknown): HookScope {
   const scope: unknown = (options as { as?: unknown } | null)?.as ?? 'local'
   if (scope === 'local' || scope === 'scoped' || scope === 'global') return scope
-  throw new ValidationError('options.as', "'local', 'scoped' or 'global'", scope)
+  throw OptionError.expected('options.as', "'local', 'scoped' or 'global'", scope)
 }
 
 /** Several lists as one; a hook that came by two ways runs once. */
@@ -79,6 +79,6 @@ export function liftHooks(hooks: readonly Hook[]): Hook[] {
 }
 
 function functionOf(type: HookType, run: unknown): HookFunction {
-  if (typeof run !== 'function') throw new ValidationError(type, 'a function', run)
+  if (typeof run !== 'function') throw OptionError.expected(type, 'a function', run)
   return run as HookFunction
 }

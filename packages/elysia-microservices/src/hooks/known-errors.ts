@@ -1,5 +1,5 @@
 /** Errors of the application: classes registered with `.error()`, and what a caller learns of them. */
-import { RpcError, ValidationError } from '@elysia-microservices/transport'
+import { RpcError, ValidationError } from '@elysia-microservices/transport/kit'
 
 /** A class of errors. */
 export type ErrorClass<Failure extends Error = Error> = abstract new (...args: never[]) => Failure

@@ -1,5 +1,5 @@
 /** Macros, and the options of handlers, where they are used: names for hooks and schemas. */
-import { ValidationError } from '@elysia-microservices/transport'
+import { OptionError } from '@elysia-microservices/transport/kit'
 import { compileSchemas, type MessageSchema, type SchemaOptions } from '../schema/message-schema.ts'
 import { type Hook, type HookOptions, hooksOf } from './hook.ts'
 
@@ -14,7 +14,7 @@ const HOOKS: ReadonlySet<string> = new Set(['beforeHandle', 'afterHandle', 'erro
 
 /**
  * The hooks and schemas of options; those of macros come first.
- * @throws {ValidationError} an option is none, or not what it must be
+ * @throws {OptionError} an option is none, or not what it must be
  */
 export function readOptions(
   options: Readonly<Record<string, unknown>>,
@@ -25,7 +25,7 @@ export function readOptions(
     if (SCHEMAS.has(name) || HOOKS.has(name)) continue
     const macro = macros.get(name)
     // A misspelt `beforeHandle` would be a guard that never stands there.
-    if (macro === undefined) throw new ValidationError(`options.${name}`, 'an option or a macro', value)
+    if (macro === undefined) throw new OptionError(`options.${name}`, `options.${name} is neither an option of a handler nor a macro of the service`)
     const made = typeof macro === 'function' ? macro(value as never) : value === true ? macro : undefined
     if (made !== undefined) parts.push(made)
   }

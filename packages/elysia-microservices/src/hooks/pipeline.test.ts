@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Connection, IncomingMessage, RpcError } from '@elysia-microservices/transport'
+import { IncomingMessage, type Peer, RpcError } from '@elysia-microservices/transport/kit'
 import { t } from 'elysia'
 import { compileSchemas } from '../schema/message-schema.ts'
 import type { MessageContext } from './context.ts'
@@ -8,10 +8,20 @@ import { Environment } from './environment.ts'
 import { hookOf } from './hook.ts'
 import { compile, type Plan } from './pipeline.ts'
 
-const connection: Connection = { remoteAddress: undefined, remotePort: undefined, onClose: () => () => {} }
+const peer: Peer = {
+  address: '10.0.0.1',
+  port: 5000,
+  certificate: undefined,
+  caller: undefined,
+  disconnect() {}
+}
+const delivery = { id: '7', attempt: 1, redelivered: false, key: undefined, publishedAt: new Date(0) }
 
 function message(data?: unknown): IncomingMessage {
-  return new IncomingMessage('x', 'x', data, { tenant: 'a' }, connection, 'request')
+  return new IncomingMessage({
+    ...{ transport: 'tcp', kind: 'request', pattern: 'x', route: 'x', data },
+    ...{ metadata: { tenant: 'a' }, peer, delivery }
+  })
 }
 
 type Context = MessageContext & Record<string, unknown>
@@ -175,10 +185,11 @@ describe('a pipeline', () => {
       'headers',
       'metadata',
       'signal',
-      'deadline',
+      'timeout',
       'remaining',
       'kind',
-      'connection',
+      'peer',
+      'delivery',
       'transport'
     ] as const) {
       assert.equal(context[field], original[field], field)

@@ -3,8 +3,8 @@
  * is called as it is. What is synchronous stays so: a promise appears only where a hook, a schema or the
  * handler makes one.
  */
-import { ErrorAnswer, type IncomingMessage, isStream } from '@elysia-microservices/transport'
-import { isPromise } from '../promise.ts'
+import { ErrorAnswer, type IncomingMessage, isStream } from '@elysia-microservices/transport/kit'
+import { isPromise } from './promise.ts'
 import type { PatternParams } from '../router/handler-pattern.ts'
 import type { Check } from '../schema/check.ts'
 import { mapStream } from '../schema/mapped-stream.ts'

@@ -1,5 +1,5 @@
 /** What a handler may be registered for, and how each form is told from the others. */
-import { type Pattern, routeOf, ValidationError } from '@elysia-microservices/transport'
+import { type Pattern, routeOf, OptionError } from '@elysia-microservices/transport/kit'
 
 /** A pattern of a handler: exact (text, number, object), text with wildcards, a RegExp, or `'>'` for all. */
 export type HandlerPattern = Pattern | RegExp
@@ -27,7 +27,7 @@ export type ParsedPattern =
 /**
  * Reads a pattern. Only text has wildcards: segments are what stands between dots, a segment that is `*` or,
  * at the end, `>` is a wildcard.
- * @throws {ValidationError} it is no pattern, or has `>` before the end
+ * @throws {OptionError} it is no pattern, or has `>` before the end
  */
 export function parsePattern(pattern: HandlerPattern): ParsedPattern {
   if (pattern instanceof RegExp) {
@@ -40,7 +40,7 @@ export function parsePattern(pattern: HandlerPattern): ParsedPattern {
   if (pattern === THE_REST) return { kind: 'all', route }
   const segments = pattern.split('.')
   if (segments.slice(0, -1).includes(THE_REST)) {
-    throw new ValidationError('pattern', `'${THE_REST}' as the last segment only`, pattern)
+    throw new OptionError('pattern', `The pattern '${pattern}' has '${THE_REST}' before its end; it may only be the last segment`)
   }
   const hasWildcard = segments.includes(ONE_SEGMENT) || segments.at(-1) === THE_REST
   return hasWildcard ? { kind: 'wildcard', route, segments } : { kind: 'exact', route }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { routeOf } from '@elysia-microservices/transport'
+import { routeOf } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import type { HandlerPattern } from './handler-pattern.ts'
 import { PatternRouter } from './pattern-router.ts'
@@ -91,8 +91,8 @@ describe('PatternRouter', () => {
   })
 
   it("refuses '>' before the end, and what is no pattern", () => {
-    assert.throws(() => routerOf('a.>.b'), { name: 'ValidationError', message: /last segment/ })
-    assert.throws(() => routerOf(null as never), { name: 'ValidationError' })
+    assert.throws(() => routerOf('a.>.b'), { name: 'OptionError', message: /last segment/ })
+    assert.throws(() => routerOf(null as never), { name: 'OptionError' })
   })
 })
 

@@ -26,7 +26,7 @@ export class PatternRouter<Value> {
 
   /**
    * The value of a pattern, made with its first use.
-   * @throws {ValidationError} it is no pattern
+   * @throws {OptionError} it is no pattern
    */
   getOrAdd(pattern: HandlerPattern, make: () => Value): Value {
     const parsed = parsePattern(pattern)

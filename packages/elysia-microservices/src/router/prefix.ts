@@ -1,23 +1,23 @@
 /** The patterns of a group: what its handlers were registered for, behind a prefix. */
-import { ValidationError } from '@elysia-microservices/transport'
+import { describe, OptionError } from '@elysia-microservices/transport/kit'
 import { type HandlerPattern, ONE_SEGMENT, THE_REST } from './handler-pattern.ts'
 
 /**
  * The pattern with a prefix before it, as segments of one text.
- * @throws {ValidationError} it is an object or a RegExp, which no text can stand before
+ * @throws {OptionError} it is an object or a RegExp, which no text can stand before
  */
 export function prefixPattern(prefix: string, pattern: HandlerPattern): string {
   if (typeof pattern === 'string' || typeof pattern === 'number') return `${prefix}.${pattern}`
-  throw new ValidationError(`pattern in group '${prefix}'`, 'a text or a number', pattern)
+  throw new OptionError('pattern', `A pattern in the group '${prefix}' must be a text or a number, but is ${describe(pattern)}`)
 }
 
 /**
  * Checks the prefix of a group.
- * @throws {ValidationError} it is empty, or has wildcards
+ * @throws {OptionError} it is empty, or has wildcards
  */
 export function assertPrefix(prefix: unknown): asserts prefix is string {
   const segments = typeof prefix === 'string' ? prefix.split('.') : ['']
   if (segments.some((segment) => segment === '' || segment === ONE_SEGMENT || segment === THE_REST)) {
-    throw new ValidationError('prefix', 'text without wildcards and empty segments', prefix)
+    throw OptionError.expected('prefix', 'text without wildcards and empty segments', prefix)
   }
 }

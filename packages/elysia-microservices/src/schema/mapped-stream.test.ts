@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { consume } from '@elysia-microservices/transport'
+import { consume } from '@elysia-microservices/transport/kit'
 import { concat, from, NEVER, type Observable, of, Subject, throwError } from 'rxjs'
 import { mapStream } from './mapped-stream.ts'
 
@@ -8,11 +8,13 @@ import { mapStream } from './mapped-stream.ts'
 function drained(stream: object): Promise<unknown[]> {
   const seen: unknown[] = []
   return new Promise((resolve) => {
-    consume(stream, {
-      next: (value) => void seen.push(value),
+    const source = consume(stream, {
+      next: (value) => seen.push(value) > 0,
       complete: () => resolve([...seen, 'end']),
-      error: (error) => resolve([...seen, error])
+      error: (error) => resolve([...seen, error]),
+      teardownFailed: (error) => assert.fail(String(error))
     })
+    source.resume()
   })
 }
 

@@ -1,6 +1,13 @@
 /** A stream whose values and failures are changed on their way. It stays what it was: pulled, or pushed. */
-import { type Cancel, consume, type ResultSink } from '@elysia-microservices/transport'
-import { isPromise } from '../promise.ts'
+import {
+  consume,
+  FEED,
+  type Feed,
+  type StreamSink,
+  type StreamSource,
+  ValueQueue
+} from '@elysia-microservices/transport/kit'
+import { isPromise } from '../hooks/promise.ts'
 
 /** Gives what goes on instead of a value; may give a promise of it. What it throws ends the stream. */
 type MapValue = (value: unknown) => unknown
@@ -11,15 +18,14 @@ type MapFailure = (error: unknown) => unknown
 export function mapStream(stream: object, onValue: MapValue, onFailure?: MapFailure): object {
   return 'subscribe' in stream
     ? new MappedObservable(stream, onValue, onFailure)
-    : new MappedIterator(stream, onValue, onFailure)
+    : new MappedIterable(stream, onValue, onFailure)
 }
 
-/** An Observable for whoever subscribes to results; not rxjs's, which a service need not load for it. */
-class MappedObservable {
+/** What transports consume, whatever the stream is to others. */
+class MappedFeed implements Feed {
   readonly #source: object
   readonly #onValue: MapValue
   readonly #onFailure: MapFailure | undefined
-  readonly '@@observable' = () => this
 
   constructor(source: object, onValue: MapValue, onFailure: MapFailure | undefined) {
     this.#source = source
@@ -27,57 +33,110 @@ class MappedObservable {
     this.#onFailure = onFailure
   }
 
-  subscribe(observer: Observer): { unsubscribe(): void } {
-    const subscription = new Subscription(sinkOf(observer), this.#onValue, this.#onFailure)
-    subscription.start(this.#source)
-    return subscription
+  [FEED](sink: StreamSink): StreamSource {
+    const mapping = new Mapping(sink, this.#onValue, this.#onFailure)
+    mapping.start(this.#source)
+    return mapping
   }
 }
 
-/** Whoever subscribes may leave out what it does not care for. */
-type Observer = Partial<ResultSink> | ((value: unknown) => void)
+/** An Observable, for hooks that subscribe to results; not rxjs's, which a service need not load for it. */
+class MappedObservable extends MappedFeed {
+  readonly '@@observable' = () => this
 
-function sinkOf(observer: Observer): ResultSink {
-  const given: Partial<ResultSink> = typeof observer === 'function' ? { next: observer } : observer
-  return {
-    next: (value) => given.next?.(value),
-    complete: () => given.complete?.(),
-    error: (error) => given.error?.(error),
-    ready: () => given.ready?.()
+  subscribe(observer: Partial<StreamSink> | ((value: unknown) => void)): { unsubscribe(): void } {
+    const given: Partial<StreamSink> =
+      typeof observer === 'function' ? { next: (value) => (observer(value), true) } : observer
+    const source = this[FEED]({
+      next(value) {
+        given.next?.(value)
+        return true
+      },
+      complete: () => given.complete?.(),
+      error: (error) => given.error?.(error),
+      teardownFailed() {}
+    })
+    source.resume()
+    return { unsubscribe: () => source.cancel() }
+  }
+}
+
+/** An async iterable, for hooks that loop over results. */
+class MappedIterable extends MappedFeed implements AsyncIterable<unknown> {
+  [Symbol.asyncIterator](): AsyncIterator<unknown> {
+    let source: StreamSource | undefined
+    const queue: ValueQueue<unknown> = new ValueQueue({
+      resume: () => source?.resume(),
+      cancel: () => source?.cancel()
+    })
+    const begin = () => {
+      source = this[FEED]({
+        // One at a time: the next value is made when it is asked for.
+        next: (value) => {
+          queue.push(value)
+          return false
+        },
+        complete: () => queue.end(),
+        error: (error) => queue.end({ error }),
+        teardownFailed() {}
+      })
+    }
+    return {
+      next() {
+        if (source === undefined) begin()
+        const step = queue.next()
+        if (queue.size === 0) source?.resume()
+        return step
+      },
+      return: () => queue.return()
+    }
   }
 }
 
 /** What comes while a promise is awaited waits behind it: values keep their order. */
-class Subscription implements ResultSink {
-  readonly #sink: ResultSink
+class Mapping implements StreamSink, StreamSource {
+  readonly #sink: StreamSink
   readonly #onValue: MapValue
   readonly #onFailure: MapFailure | undefined
   #behind: Promise<void> | undefined
-  #cancel: Cancel | undefined
-  #ended = false
+  #source: StreamSource | undefined
+  #hasEnded = false
+  /** The sink has said that it takes values. */
+  #isAsked = false
 
-  constructor(sink: ResultSink, onValue: MapValue, onFailure: MapFailure | undefined) {
+  constructor(sink: StreamSink, onValue: MapValue, onFailure: MapFailure | undefined) {
     this.#sink = sink
     this.#onValue = onValue
     this.#onFailure = onFailure
   }
 
-  start(source: object): void {
-    const cancel = consume(source, this)
-    if (this.#ended) cancel()
-    else this.#cancel = cancel
+  start(stream: object): void {
+    const source = consume(stream, this)
+    if (this.#hasEnded) source.cancel()
+    else this.#source = source
   }
 
-  unsubscribe(): void {
-    this.#ended = true
-    this.#cancel?.()
+  // ── what the sink says ───────────────────────────────────────────────────────────────────────────────
+
+  resume(): void {
+    this.#isAsked = true
+    if (this.#behind === undefined) this.#source?.resume()
   }
 
-  next(value: unknown): void {
+  cancel(): void {
+    this.#hasEnded = true
+    this.#source?.cancel()
+  }
+
+  // ── what the source brings ───────────────────────────────────────────────────────────────────────────
+
+  next(value: unknown): boolean {
+    this.#isAsked = false
     this.#inTurn(() => {
       const mapped = this.#onValue(value)
       return isPromise(mapped) ? mapped.then((awaited) => this.#pass(awaited)) : this.#pass(mapped)
     })
+    return this.#isAsked && this.#behind === undefined
   }
 
   complete(): void {
@@ -88,29 +147,32 @@ class Subscription implements ResultSink {
     this.#inTurn(() => this.#fail(error))
   }
 
-  ready(): Promise<void> | undefined {
-    return this.#sink.ready?.()
+  teardownFailed(error: unknown): void {
+    this.#sink.teardownFailed(error)
   }
 
   #inTurn(step: () => void | PromiseLike<void>): void {
-    if (this.#ended) return
-    if (this.#behind !== undefined) {
-      this.#behind = this.#behind.then(() => this.#run(step))
-      return
-    }
-    const running = this.#run(step)
-    if (running === undefined) return
+    if (this.#hasEnded) return
+    if (this.#behind === undefined) {
+      const running = this.#run(step)
+      if (running !== undefined) this.#waitFor(running)
+    } else this.#waitFor(this.#behind.then(() => this.#run(step)))
+  }
+
+  #waitFor(running: Promise<void>): void {
     const behind = running.then(() => {
-      if (this.#behind === behind) this.#behind = undefined
+      if (this.#behind !== behind) return
+      this.#behind = undefined
+      if (this.#isAsked) this.#source?.resume()
     })
     this.#behind = behind
   }
 
   #run(step: () => void | PromiseLike<void>): Promise<void> | undefined {
-    if (this.#ended) return undefined
+    if (this.#hasEnded) return undefined
     const failed = (error: unknown) => {
       // The source knows nothing of this: it is told to end.
-      this.#cancel?.()
+      this.#source?.cancel()
       return this.#fail(error)
     }
     try {
@@ -123,7 +185,7 @@ class Subscription implements ResultSink {
   }
 
   #pass(value: unknown): void {
-    if (!this.#ended) this.#sink.next(value)
+    if (!this.#hasEnded && this.#sink.next(value)) this.#isAsked = true
   }
 
   #fail(error: unknown): void | PromiseLike<void> {
@@ -146,67 +208,8 @@ class Subscription implements ResultSink {
   }
 
   #end(say: () => void): void {
-    if (this.#ended) return
-    this.#ended = true
+    if (this.#hasEnded) return
+    this.#hasEnded = true
     say()
-  }
-}
-
-/**
- * Not an async generator, whose `return` waits for the step in progress: giving up must reach the source at
- * once, or a source that waits for something would wait for ever.
- */
-class MappedIterator implements AsyncIterableIterator<unknown> {
-  readonly #source: Iterator<unknown> | AsyncIterator<unknown>
-  readonly #onValue: MapValue
-  readonly #onFailure: MapFailure | undefined
-  #ended = false
-
-  constructor(stream: object, onValue: MapValue, onFailure: MapFailure | undefined) {
-    this.#source =
-      Symbol.asyncIterator in stream
-        ? (stream as AsyncIterable<unknown>)[Symbol.asyncIterator]()
-        : (stream as Iterable<unknown>)[Symbol.iterator]()
-    this.#onValue = onValue
-    this.#onFailure = onFailure
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  async next(): Promise<IteratorResult<unknown>> {
-    if (this.#ended) return { done: true, value: undefined }
-    let step: IteratorResult<unknown>
-    try {
-      step = await this.#source.next()
-    } catch (error) {
-      return this.#fail(error)
-    }
-    if (step.done === true) return step
-    try {
-      return { done: false, value: await this.#onValue(step.value) }
-    } catch (error) {
-      // The source knows nothing of this: it is told to end.
-      void this.return()
-      return this.#fail(error)
-    }
-  }
-
-  async return(): Promise<IteratorResult<unknown>> {
-    this.#ended = true
-    try {
-      await this.#source.return?.()
-    } catch {
-      // Its failure concerns nobody any more.
-    }
-    return { done: true, value: undefined }
-  }
-
-  async #fail(error: unknown): Promise<IteratorResult<unknown>> {
-    this.#ended = true
-    if (this.#onFailure === undefined) throw error
-    const value = await this.#onFailure(error)
-    return value === undefined ? { done: true, value } : { done: false, value }
   }
 }

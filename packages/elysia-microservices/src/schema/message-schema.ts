@@ -1,5 +1,5 @@
 /** The schemas of a handler: compiled once, before the service listens. */
-import { isStream, ValidationError } from '@elysia-microservices/transport'
+import { isStream, OptionError, ValidationError } from '@elysia-microservices/transport/kit'
 import { type Check, SchemaViolation, type Violation } from './check.ts'
 import { mapStream } from './mapped-stream.ts'
 import type { AnySchema } from './schema-types.ts'
@@ -41,7 +41,7 @@ export class ResponseValidationError extends Error {
 
 /**
  * Compiles schemas.
- * @throws {ValidationError} one is neither TypeBox's nor a Standard Schema
+ * @throws {OptionError} one is neither TypeBox's nor a Standard Schema
  */
 export function compileSchemas({ data, headers, response }: SchemaOptions): MessageSchema {
   return {
@@ -71,7 +71,7 @@ function dataCheck(schema: AnySchema): Check {
 function checkOf(schema: AnySchema, role: SchemaRole): Check {
   if (isTypeBox(schema)) return lazyTypeBoxCheck(schema, role)
   if (typeof schema['~standard']?.validate === 'function') return standardCheck(schema)
-  throw new ValidationError(`options.${role}`, "a schema of Elysia's t or a Standard Schema", schema)
+  throw OptionError.expected(`options.${role}`, "a schema of Elysia's t or a Standard Schema", schema)
 }
 
 function callersFault(root: string) {

@@ -1,8 +1,9 @@
 /** A service behind HTTP, for the tests of one file. */
 import { after, before } from 'node:test'
 import type { AnyElysia } from 'elysia'
-import { type ClientOf, type ConnectOptions, connect } from '../client/index.ts'
+import { type ClientOf, connect } from '../client/index.ts'
 import { type Listening, listen, newApp } from './http-app.ts'
+import type { TcpConnectOptions } from '../client/connect.ts'
 import type { newService } from './service.ts'
 
 /** Where the app listens, and the client that it uses, once the tests run. */
@@ -14,7 +15,7 @@ export interface Served<Service> extends Pick<Listening, 'url' | 'port'> {
 export function behindGateway<Service extends object>(
   service: Service,
   plugin: (client: ClientOf<Service>) => AnyElysia,
-  options: ConnectOptions = {}
+  options: TcpConnectOptions = {}
 ): Served<Service> {
   const running = service as never as ReturnType<typeof newService>
   let client: ClientOf<Service>

@@ -1,5 +1,5 @@
 /** The types of hooks and options. */
-import type { RpcError, ValidationError } from '@elysia-microservices/transport'
+import type { RpcError, ValidationError } from '@elysia-microservices/transport/kit'
 import type { ErrorClass } from '../hooks/known-errors.ts'
 import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
 import type { Message } from './message.ts'

@@ -1,5 +1,5 @@
 /** What a handler gets. */
-import type { Connection, Headers } from '@elysia-microservices/transport'
+import type { Delivery, Headers, Peer } from '@elysia-microservices/transport/kit'
 
 /** One request or event: its data, and what travelled beside it. */
 export interface Message<Data = unknown, HeaderValues = Headers> {
@@ -14,13 +14,15 @@ export interface Message<Data = unknown, HeaderValues = Headers> {
   /** Aborts when nobody waits for the result any more: work should stop then. Never for events. */
   readonly signal: AbortSignal
   /** Milliseconds the caller waits, counted from its sending; `undefined` if it does not say. */
-  readonly deadline: number | undefined
-  /** Milliseconds that are left of the deadline, 0 if it has passed; `undefined` if the caller does not say. */
+  readonly timeout: number | undefined
+  /** Milliseconds that are left of `timeout`, 0 if it has passed; `undefined` if the caller does not say. */
   readonly remaining: number | undefined
   /** Whether the caller waits for an answer. */
   readonly kind: 'request' | 'event'
-  /** The connection the message came on. */
-  readonly connection: Connection
-  /** Kind of the transport the message came by. */
-  readonly transport: 'tcp'
+  /** The other end of the connection the message came on; `undefined` where there is none, as behind a broker. */
+  readonly peer: Peer | undefined
+  /** Where the message was stored before it came; `undefined` if nowhere. */
+  readonly delivery: Delivery | undefined
+  /** The name of the transport the message came by, such as `'tcp'`. */
+  readonly transport: string
 }

@@ -1,6 +1,6 @@
 /** Starts a process like this one: the same program, arguments and options of the runtime. */
 import type { ChildProcess } from 'node:child_process'
-import { ValidationError } from '@elysia-microservices/transport'
+import { OptionError } from '@elysia-microservices/transport/kit'
 import { UNDER_BUN } from './role.ts'
 
 /** Starts a process like this one, with these variables added to its environment. */
@@ -12,7 +12,7 @@ const IN_EXECUTABLE = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/
 /**
  * How this runtime does it. Node's cluster shares listening ports among what it has started; Bun 1.4 cannot hand
  * connections over, so there they are ordinary processes, and the kernel spreads connections.
- * @throws {ValidationError} this process is a worker of the program's own use of `node:cluster`
+ * @throws {OptionError} this process is a worker of the program's own use of `node:cluster`
  */
 export async function launcher(): Promise<Launch> {
   if (UNDER_BUN) {
@@ -27,9 +27,10 @@ export async function launcher(): Promise<Launch> {
   }
   const { default: cluster } = await import('node:cluster')
   if (!cluster.isPrimary) {
-    const expected =
-      'left out in a worker of node:cluster: either the program starts its processes or the service'
-    throw new ValidationError('options.workers', expected, process.pid)
+    throw new OptionError(
+      'options.workers',
+      'options.workers cannot be used in a worker of node:cluster: either the program starts its processes or the service'
+    )
   }
   return (environment) => cluster.fork(environment).process
 }

@@ -1,12 +1,13 @@
 /** What supervisor and workers tell each other, beside whatever else the program sends between its processes. */
-import type { ServerStats, TlsServerOptions } from '@elysia-microservices/transport'
+import type { TransportStats } from '@elysia-microservices/transport/kit'
 
 const KEY = 'elysia-microservices'
 
 /** What a supervisor may ask a worker. */
 export type Question =
   | { readonly about: 'stats' }
-  | { readonly about: 'reload-tls'; readonly tls: TlsServerOptions | undefined }
+  /** What a transport in the supervisor asks the same one in a worker. */
+  | { readonly about: 'transport'; readonly index: number; readonly question: unknown }
 
 /** From the supervisor. */
 export type ToWorker =
@@ -17,7 +18,7 @@ export type ToWorker =
 export type FromWorker =
   | { readonly type: 'ready' }
   | { readonly type: 'failed'; readonly reason: string }
-  | { readonly type: 'answer'; readonly id: number; readonly stats?: ServerStats | undefined }
+  | { readonly type: 'answer'; readonly id: number; readonly stats?: readonly TransportStats[] | undefined }
   | { readonly type: 'no-answer'; readonly id: number; readonly reason: string }
 
 /** A message with the mark of this library. */

@@ -1,5 +1,5 @@
 /** The option `workers`: what it must be, and how many processes it stands for. */
-import { ValidationError } from '@elysia-microservices/transport'
+import { OptionError } from '@elysia-microservices/transport/kit'
 import { UNDER_BUN } from './role.ts'
 
 /** How many processes answer: so many, or one for each processor this process may use. */
@@ -14,25 +14,21 @@ const MAX_WORKERS = 1024
  */
 const CAN_SPREAD = !UNDER_BUN || process.platform === 'linux'
 
-/** @throws {ValidationError} it is no such figure, or cannot be had here */
-export function checkWorkers(workers: Workers | undefined, path: string | undefined): void {
+/** @throws {OptionError} it is no such figure, or cannot be had here */
+export function checkWorkers(workers: Workers | undefined): void {
   if (workers === undefined) return
   const isCount = Number.isInteger(workers) && (workers as number) >= 1 && (workers as number) <= MAX_WORKERS
   if (workers !== 'auto' && !isCount)
-    throw new ValidationError(
+    throw OptionError.expected(
       'options.workers',
       `a whole number from 1 to ${MAX_WORKERS}, or 'auto'`,
       workers
     )
-  if (path !== undefined)
-    throw new ValidationError(
-      'options.workers',
-      'left out with path: one process owns a Unix socket',
-      workers
-    )
   if (!CAN_SPREAD && workers !== 'auto' && workers > 1) {
-    const expected = `1 or 'auto': under Bun, only Linux spreads connections (this is ${process.platform}); Node does everywhere`
-    throw new ValidationError('options.workers', expected, workers)
+    throw new OptionError(
+      'options.workers',
+      `options.workers can only be 1 or 'auto' here: under Bun, only Linux spreads connections over processes, and this is ${process.platform}; Node does it everywhere`
+    )
   }
 }
 

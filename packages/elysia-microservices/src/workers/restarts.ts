@@ -1,5 +1,5 @@
 /** When a worker that has ended is started again. Pure: randomness is given. */
-import { backoffDelay } from '@elysia-microservices/transport'
+import { backoffDelay } from '@elysia-microservices/transport/kit'
 
 /** Milliseconds before a worker is started again: anything up to 100, doubled with each quick end, up to 30 s. */
 const BACKOFF = { minDelay: 100, maxDelay: 30_000 }

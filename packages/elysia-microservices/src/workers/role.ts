@@ -7,9 +7,8 @@ export type Role = 'alone' | 'supervisor' | 'worker'
 export interface WorkerPlace {
   /** Which of the workers it is, from 1. One that is started in place of another has its number. */
   readonly worker: number
-  readonly host: string
-  /** The port that all of them listen on. */
-  readonly port: number
+  /** What each of the service's transports shares among its workers. */
+  readonly shared: readonly unknown[]
 }
 
 /** Under Bun the kernel spreads connections over the workers, on Node `node:cluster` does. */

@@ -1,5 +1,5 @@
 /** The supervisor: starts the workers of a service, starts another where one has ended, and stops them all. */
-import type { Logger, ServerStats } from '@elysia-microservices/transport'
+import type { Logger, TransportStats } from '@elysia-microservices/transport/kit'
 import { type Launch, launcher } from './launch.ts'
 import type { Question } from './messages.ts'
 import { Restarts } from './restarts.ts'
@@ -14,8 +14,8 @@ const END_TIMEOUT = 5_000
 /** What a supervisor needs to know. */
 export interface SupervisorOptions {
   readonly count: number
-  readonly host: string
-  readonly port: number
+  /** What each of the service's transports shares among its workers. */
+  readonly shared: readonly unknown[]
   /** Milliseconds that work in flight may take when a worker stops. */
   readonly drain: number
   readonly logger: Logger
@@ -30,8 +30,8 @@ export interface WorkerFigures {
   /** Which one, from 1; one that was started in place of another has its number. */
   readonly worker: number
   readonly pid: number
-  /** What its server does; see `service.stats()`. */
-  readonly stats: ServerStats
+  /** What its transports do; see `service.stats()`. */
+  readonly stats: readonly TransportStats[]
 }
 
 /** One of the workers, whatever process it is at the moment. */
@@ -49,7 +49,7 @@ export class Supervisor {
   readonly #launch: Launch
   readonly #places: readonly Place[]
   readonly #living = new Set<WorkerProcess>()
-  #reloading: Promise<void> | undefined
+  #restarting: Promise<void> | undefined
   #isStopping = false
 
   private constructor(options: SupervisorOptions, launch: Launch) {
@@ -84,7 +84,7 @@ export class Supervisor {
     const asked = this.#ready.map(async (process) => ({
       worker: process.worker,
       pid: process.pid as number,
-      stats: (await process.ask({ about: 'stats' })) as ServerStats
+      stats: (await process.ask({ about: 'stats' })) as readonly TransportStats[]
     }))
     // One that ends while it is asked is no worker any more.
     const answers = await Promise.allSettled(asked)
@@ -101,11 +101,11 @@ export class Supervisor {
    * new one listens.
    * @throws {WorkerError} one cannot start: those that have not been replaced stay
    */
-  reload(): Promise<void> {
-    this.#reloading ??= this.#reload().finally(() => {
-      this.#reloading = undefined
+  restart(): Promise<void> {
+    this.#restarting ??= this.#restartAll().finally(() => {
+      this.#restarting = undefined
     })
-    return this.#reloading
+    return this.#restarting
   }
 
   /** Lets all workers end what is in flight; resolves when none is left. */
@@ -124,10 +124,9 @@ export class Supervisor {
   }
 
   #newProcess(worker: number): WorkerProcess {
-    const { host, port } = this.#options
     const process = new WorkerProcess(
       worker,
-      this.#launch(environmentOf({ worker, host, port })),
+      this.#launch(environmentOf({ worker, shared: this.#options.shared })),
       START_TIMEOUT
     )
     this.#living.add(process)
@@ -187,7 +186,7 @@ export class Supervisor {
     }
   }
 
-  async #reload(): Promise<void> {
+  async #restartAll(): Promise<void> {
     for (const place of this.#places) {
       if (this.#isStopping) return
       const next = this.#newProcess(place.worker)

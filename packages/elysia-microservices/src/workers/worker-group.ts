@@ -1,12 +1,5 @@
-/** The workers of a service, from the supervisor's side: their port, their processes, signals, certificates. */
-import {
-  NO_HANDLER,
-  type SocketAddress,
-  type Source,
-  TcpServer,
-  type TcpServerOptions,
-  type TlsServerOptions
-} from '@elysia-microservices/transport'
+/** The workers of a service, from the supervisor's side: what they share, their processes, signals. */
+import type { ServerTransport } from '@elysia-microservices/transport/kit'
 import { countOf, type Workers } from './option.ts'
 import { stopOnSignals } from './signals.ts'
 import { Supervisor, type SupervisorOptions, type WorkerFigures } from './supervisor.ts'
@@ -15,65 +8,69 @@ import { secondService } from './worker.ts'
 /** What a group is started with. */
 export interface WorkerGroupOptions extends Pick<SupervisorOptions, 'drain' | 'logger'> {
   readonly workers: Workers
-  readonly server: TcpServerOptions
-  /** What `reloadTls` was given before; `undefined` for the program's own. */
-  readonly tls: Source<TlsServerOptions> | undefined
+  /** The transports of the service, which this process does not start. */
+  readonly servers: readonly ServerTransport[]
   /** Stops the service: by a signal, or because no worker can be kept. */
   stop(): Promise<void>
 }
 
 let isTaken = false
 
-/** Processes that run this program and answer on one port. */
+/** Processes that run this program and answer together. */
 export class WorkerGroup {
-  /** Where all of them listen. */
-  readonly address: SocketAddress
+  readonly #servers: readonly ServerTransport[]
   readonly #supervisor: Supervisor
   readonly #forgetSignals: () => void
-  readonly #certificate: { tls: TlsServerOptions | undefined }
 
   private constructor(
-    address: SocketAddress,
+    servers: readonly ServerTransport[],
     supervisor: Supervisor,
-    forgetSignals: () => void,
-    certificate: { tls: TlsServerOptions | undefined }
+    forgetSignals: () => void
   ) {
-    this.address = address
+    this.#servers = servers
     this.#supervisor = supervisor
     this.#forgetSignals = forgetSignals
-    this.#certificate = certificate
   }
 
   /**
    * Starts the workers; resolves when all of them listen.
-   * @throws {ListenError} the port is taken or not allowed
+   * @throws {ListenError} what they would share is taken or not allowed
    * @throws {WorkerError} a worker cannot start; none is left then
-   * @throws {ValidationError} this process has workers already, or is one of `node:cluster`
+   * @throws {OptionError} this process has workers already, or is one of `node:cluster`
    */
   static async start(options: WorkerGroupOptions): Promise<WorkerGroup> {
     if (isTaken) throw secondService()
     isTaken = true
+    const { servers, drain, logger, stop } = options
+    let supervisor: Supervisor | undefined
     // From the first worker on: a signal during the start must leave no process behind.
     let forgetSignals = () => {}
     try {
-      const { drain, logger, stop } = options
-      const address = await freeAddress(options.server)
-      const certificate = { tls: await portable(options.tls) }
+      const shared: unknown[] = []
+      for (const [index, { sharing }] of servers.entries())
+        shared.push(
+          await sharing?.reserve(
+            async (question) => void (await supervisor?.ask({ about: 'transport', index, question }))
+          )
+        )
       forgetSignals = stopOnSignals(stop)
-      const supervisor = await Supervisor.start({
-        ...address,
+      supervisor = await Supervisor.start({
+        shared,
         count: await countOf(options.workers),
         drain,
         logger,
         async prepare(process) {
-          const { tls } = certificate
-          if (tls !== undefined) await process.ask({ about: 'reload-tls', tls })
+          for (const [index, { sharing }] of servers.entries()) {
+            const question = sharing?.greeting()
+            if (question !== undefined) await process.ask({ about: 'transport', index, question })
+          }
         },
         gaveUp: () => void stop().then(() => process.exit(1))
       })
-      return new WorkerGroup(address, supervisor, forgetSignals, certificate)
+      return new WorkerGroup(servers, supervisor, forgetSignals)
     } catch (error) {
       forgetSignals()
+      releaseAll(servers)
       isTaken = false
       throw error
     }
@@ -84,46 +81,19 @@ export class WorkerGroup {
     return this.#supervisor.figures()
   }
 
-  /** See `service.reload()`. */
-  reload(): Promise<void> {
-    return this.#supervisor.reload()
-  }
-
-  /** Gives all workers another certificate, those to come too; `undefined`: what the program's function gives. */
-  async reloadTls(source: Source<TlsServerOptions> | undefined): Promise<void> {
-    const tls = await portable(source)
-    if (tls !== undefined) this.#certificate.tls = tls
-    await this.#supervisor.ask({ about: 'reload-tls', tls })
+  /** See `service.restartWorkers()`. */
+  restart(): Promise<void> {
+    return this.#supervisor.restart()
   }
 
   async stop(): Promise<void> {
     await this.#supervisor.stop()
     this.#forgetSignals()
+    releaseAll(this.#servers)
     isTaken = false
   }
 }
 
-/**
- * Listens for a moment, as the only one: another program's port is noticed before there is any process, which
- * `SO_REUSEPORT` would let us share, and port 0 becomes one that all workers can be told.
- */
-async function freeAddress(options: TcpServerOptions): Promise<SocketAddress> {
-  const server = new TcpServer({ ...options, tls: undefined, reusePort: false })
-  await server.start({ request: () => NO_HANDLER, event() {} })
-  const address = server.address as SocketAddress
-  await server.stop({ drain: 0 })
-  return address
-}
-
-/** A certificate in a form that can be sent to another process: PEM is text. */
-async function portable(source: Source<TlsServerOptions> | undefined): Promise<TlsServerOptions | undefined> {
-  const tls = typeof source === 'function' ? await source() : source
-  if (tls === undefined) return undefined
-  const texts = Object.entries(tls).map(([key, value]) => [key, textOf(value)])
-  return Object.fromEntries(texts) as TlsServerOptions
-}
-
-function textOf(value: unknown): unknown {
-  if (value instanceof Uint8Array) return Buffer.from(value).toString()
-  return Array.isArray(value) ? value.map(textOf) : value
+function releaseAll(servers: readonly ServerTransport[]): void {
+  for (const { sharing } of servers) sharing?.release()
 }

@@ -1,13 +1,13 @@
 /** A worker as its supervisor sees it: a process that is started, gets ready, is asked, and ends. */
 import type { ChildProcess } from 'node:child_process'
-import { type ServerStats, WorkerError } from '@elysia-microservices/transport'
+import { type TransportStats, WorkerError } from '@elysia-microservices/transport/kit'
 import { type FromWorker, marked, type Question, type ToWorker, unmarked } from './messages.ts'
 
 /** Milliseconds in which a worker answers a question; one that does not is blocked. */
 const ANSWER_TIMEOUT = 10_000
 
 interface Asker {
-  resolve(stats: ServerStats | undefined): void
+  resolve(stats: readonly TransportStats[] | undefined): void
   reject(error: Error): void
 }
 
@@ -68,9 +68,9 @@ export class WorkerProcess {
    * Asks it.
    * @throws {WorkerError} it ends before it answers, takes longer than 10 s, or fails to do what it was asked
    */
-  ask(question: Question): Promise<ServerStats | undefined> {
+  ask(question: Question): Promise<readonly TransportStats[] | undefined> {
     const id = ++this.#lastId
-    const answer = new Promise<ServerStats | undefined>((resolve, reject) => {
+    const answer = new Promise<readonly TransportStats[] | undefined>((resolve, reject) => {
       if (this.#isOver) return reject(this.#error('it has ended'))
       this.#askers.set(id, { resolve, reject })
       this.#send({ type: 'question', id, question })

@@ -1,5 +1,5 @@
 /** A worker's end of the channel to its supervisor. */
-import { type ServerStats, type TlsServerOptions, ValidationError } from '@elysia-microservices/transport'
+import { OptionError, type TransportStats } from '@elysia-microservices/transport/kit'
 import { type FromWorker, marked, type ToWorker, unmarked } from './messages.ts'
 import { UNDER_BUN } from './role.ts'
 import { stopOnSignals } from './signals.ts'
@@ -7,8 +7,9 @@ import { stopOnSignals } from './signals.ts'
 /** What a supervisor may want of a worker's service. */
 export interface Supervised {
   start(): Promise<void>
-  stats(): ServerStats
-  reloadTls(tls: TlsServerOptions | undefined): Promise<void>
+  stats(): readonly TransportStats[]
+  /** Does what the same transport in the supervisor asks. @param index which of the transports */
+  answer(index: number, question: unknown): Promise<void>
   /** Stops all there is, HTTP of the app too. */
   stop(): Promise<unknown>
 }
@@ -18,7 +19,7 @@ let isLeaving = false
 
 /**
  * Does from now on what the supervisor wants, stops when it is gone, and tells it how the start went.
- * @throws {ValidationError} another service of this process has the workers
+ * @throws {OptionError} another service of this process has the workers
  */
 export async function followSupervisor(service: Supervised): Promise<void> {
   if (isFollowing) throw secondService()
@@ -46,9 +47,11 @@ export async function followSupervisor(service: Supervised): Promise<void> {
 }
 
 /** The error of a second service with workers in one process. */
-export function secondService(): ValidationError {
-  const expected = 'given by one service of a process; compose services by use(), or start two programs'
-  return new ValidationError('options.workers', expected, 'a second one')
+export function secondService(): OptionError {
+  return new OptionError(
+    'options.workers',
+    'A service of this process has workers already; compose services by use(), or start two programs'
+  )
 }
 
 /** A worker is told to stop as every process is, so that what the program does at its end is done here too. */
@@ -73,7 +76,7 @@ async function answer(
   { id, question }: Extract<ToWorker, { type: 'question' }>
 ): Promise<void> {
   try {
-    if (question.about === 'reload-tls') await service.reloadTls(question.tls)
+    if (question.about === 'transport') await service.answer(question.index, question.question)
     await tell({ type: 'answer', id, stats: question.about === 'stats' ? service.stats() : undefined })
   } catch (error) {
     await tell({ type: 'no-answer', id, reason: reasonOf(error) })

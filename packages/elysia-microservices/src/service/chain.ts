@@ -1,24 +1,24 @@
 /** The methods of a service that can be chained: each changes its core and gives the service again. */
-import { ValidationError } from '@elysia-microservices/transport'
-import type { Host } from './hooks/environment.ts'
-import { type HookType, hookOf, scopeOf } from './hooks/hook.ts'
-import type { ErrorClass } from './hooks/known-errors.ts'
-import type { Macro } from './hooks/macro.ts'
-import type { Patterns } from './router/handler-pattern.ts'
-import { assertPrefix } from './router/prefix.ts'
+import { type Around, OptionError, type ReceivedMessage } from '@elysia-microservices/transport/kit'
+import type { Host } from '../hooks/environment.ts'
+import { type HookType, hookOf, scopeOf } from '../hooks/hook.ts'
+import type { ErrorClass } from '../hooks/known-errors.ts'
+import type { Macro } from '../hooks/macro.ts'
+import type { Patterns } from '../router/handler-pattern.ts'
+import { assertPrefix } from '../router/prefix.ts'
 import type { HandlerOptions, ServiceCore } from './service-core.ts'
 
 /** The cores of services, which only this package sees. */
 const cores = new WeakMap<object, ServiceCore>()
 
-/** What `use` is given: a service, an Elysia app, or a function that adds to the service. */
-type Plugin = object | ((service: object) => unknown)
+/** What `use` is given: a service, an Elysia app, or what stands around messages. */
+type Plugin = object
 
 /** Gives a service its methods. `newGroup` makes another one, for the handlers of a group. */
 export function addChain(service: object, core: ServiceCore, newGroup: () => object): void {
   cores.set(service, core)
   const group = (define: unknown, prefix?: string) => {
-    if (typeof define !== 'function') throw new ValidationError('group', 'a function', define)
+    if (typeof define !== 'function') throw OptionError.expected('What group() is given', 'a function', define)
     const empty = newGroup()
     define(empty)
     core.includeGroup(cores.get(empty) as ServiceCore, prefix)
@@ -43,7 +43,13 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
       else if (isHost(plugin)) {
         core.environment.decorate(plugin.decorator)
         core.environment.state(plugin.store)
-      } else throw new ValidationError('plugin', 'a service or an Elysia app', plugin)
+      } else if (typeof plugin === 'function') core.addAround(plugin as Around<ReceivedMessage>)
+      else
+        throw OptionError.expected(
+          'What use() is given',
+          'a service, an Elysia app or a function that stands around messages',
+          plugin
+        )
       return service
     },
     group(prefix: unknown, define: unknown) {
@@ -79,7 +85,7 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
     },
     as(scope: 'scoped' | 'global') {
       if (scopeOf({ as: scope }) === 'local')
-        throw new ValidationError('scope', "'scoped' or 'global'", scope)
+        throw OptionError.expected('What as() is given', "'scoped' or 'global'", scope)
       core.widen(scope)
       return service
     },
@@ -92,7 +98,7 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
 }
 
 function isHost(plugin: object): plugin is Host {
-  return 'decorator' in plugin && 'store' in plugin
+  return typeof plugin === 'object' && plugin !== null && 'decorator' in plugin && 'store' in plugin
 }
 
 function record(names: string | object, value: unknown): Record<string, unknown> {

@@ -1,19 +1,20 @@
 /** The compiled handlers of a service by pattern, and the way a message takes to them. Knows nothing of bytes. */
 import {
-  consume,
+  asPromise,
   type Dispatcher,
+  exhaust,
   type IncomingMessage,
-  isStream,
+  isStreamOfValues,
   isThenable,
-  type Logger,
-  NO_HANDLER,
-  readFailure,
-  ValidationError
-} from '@elysia-microservices/transport'
+  OptionError,
+  PatternNotFoundError,
+  type Route,
+  routeOf
+} from '@elysia-microservices/transport/kit'
+import type { CompiledHandler } from '../hooks/pipeline.ts'
+import type { HandlerPattern, PatternParams } from '../router/handler-pattern.ts'
+import { type Match, PatternRouter } from '../router/pattern-router.ts'
 import { answerByEventHandlers } from './event-answer.ts'
-import type { CompiledHandler } from './hooks/pipeline.ts'
-import type { HandlerPattern, PatternParams } from './router/handler-pattern.ts'
-import { type Match, PatternRouter } from './router/pattern-router.ts'
 
 /** A handler with its patterns. */
 export interface RegisteredHandler {
@@ -35,21 +36,22 @@ type Bound = (message: IncomingMessage) => unknown
 export class HandlerRegistry implements Dispatcher {
   #messages = new PatternRouter<CompiledHandler>()
   #events = new PatternRouter<EventHandler[]>()
+  #routes: Route[] = []
   #size = 0
-  readonly #logger: Logger
 
-  constructor(logger: Logger) {
-    this.#logger = logger
+  routes(): readonly Route[] {
+    return this.#routes
   }
 
   /**
    * Adds a handler: the one of its message patterns, or one more of its event patterns.
-   * @throws {ValidationError} a pattern cannot be one, or is a message pattern that has a handler already
+   * @throws {OptionError} a pattern cannot be one, or is a message pattern that has a handler already
    */
   add({ kind, patterns, handler }: RegisteredHandler): void {
     for (const pattern of patterns) {
       if (kind === 'message') this.#addMessage(pattern, handler)
       else this.#events.getOrAdd(pattern, () => []).push({ order: this.#size++, handler })
+      this.#routes.push({ kind, route: pattern instanceof RegExp ? undefined : routeOf(pattern) })
     }
   }
 
@@ -57,6 +59,7 @@ export class HandlerRegistry implements Dispatcher {
   replaceAll(handlers: readonly RegisteredHandler[]): void {
     this.#messages = new PatternRouter()
     this.#events = new PatternRouter()
+    this.#routes = []
     for (const handler of handlers) this.add(handler)
   }
 
@@ -67,14 +70,12 @@ export class HandlerRegistry implements Dispatcher {
 
   event(message: IncomingMessage): void | Promise<void> {
     const exact = this.#events.onlyExact ? this.#events.exact(message.route) : undefined
-    if (exact?.length === 1) return this.#run((exact[0] as EventHandler).handler, message)
+    if (exact?.length === 1) return run((exact[0] as EventHandler).handler, message)
     const handlers = this.#eventHandlers(message)
-    if (handlers !== undefined) return settleAll(handlers.map((handler) => this.#run(handler, message)))
+    if (handlers !== undefined) return runAll(handlers, message)
     const handler = this.#messages.exact(message.route) ?? bind(this.#messages.inexact(message.route))
-    if (handler !== undefined) return this.#run(handler, message)
-    this.#logger.error(
-      `There is no matching event handler defined in the remote service. Event pattern: ${message.pattern}`
-    )
+    if (handler === undefined) throw PatternNotFoundError.of(message.pattern)
+    return run(handler, message)
   }
 
   #addMessage(pattern: HandlerPattern, handler: CompiledHandler): void {
@@ -85,15 +86,19 @@ export class HandlerRegistry implements Dispatcher {
     })
     if (isNew) return
     const shown =
-      typeof pattern === 'object' && !(pattern instanceof RegExp) ? JSON.stringify(pattern) : pattern
-    throw new ValidationError('pattern', 'a message pattern without a handler yet', String(shown))
+      typeof pattern === 'object' && !(pattern instanceof RegExp) ? JSON.stringify(pattern) : String(pattern)
+    throw new OptionError(
+      'pattern',
+      `The message pattern '${shown}' has a handler already; a request has one answer (events may have several handlers)`
+    )
   }
 
   #requestInexact(message: IncomingMessage): unknown {
     const match = this.#messages.inexact(message.route)
     if (match !== undefined) return match.value(message, match.params)
     const eventHandlers = this.#eventHandlers(message)
-    return eventHandlers === undefined ? NO_HANDLER : answerByEventHandlers(eventHandlers, message)
+    if (eventHandlers === undefined) throw PatternNotFoundError.of(message.pattern)
+    return answerByEventHandlers(eventHandlers, message)
   }
 
   /** All handlers of an event, in the order of their registration. */
@@ -107,56 +112,44 @@ export class HandlerRegistry implements Dispatcher {
       .sort((a, b) => a.order - b.order)
       .map(({ handler, params }) => bind({ value: handler, params }) as Bound)
   }
+}
 
-  /** Calls one handler. A promise settles when its work has ended, well or not; it never rejects. */
-  #run(handler: Bound, message: IncomingMessage): Promise<void> | undefined {
-    let result: unknown
+/** Hands an event to one handler; settles with its outcome when its work has ended. */
+function run(handler: Bound, message: IncomingMessage): void | Promise<void> {
+  const result = handler(message)
+  if (typeof result !== 'object' || result === null) return
+  if (isThenable(result)) return asPromise(result).then(ended)
+  return ended(result)
+}
+
+/** A stream is taken to its end, for what the making of its values does. */
+function ended(result: unknown): void | Promise<void> {
+  return isStreamOfValues(result) ? exhaust(result).then(() => {}) : undefined
+}
+
+/** Hands an event to several handlers. One that fails stops no other. */
+function runAll(handlers: readonly Bound[], message: IncomingMessage): void | Promise<void> {
+  const failures: unknown[] = []
+  const pending: Promise<void>[] = []
+  for (const handler of handlers) {
     try {
-      result = handler(message)
+      const running = run(handler, message)
+      if (running !== undefined) pending.push(running.catch((error: unknown) => void failures.push(error)))
     } catch (error) {
-      this.#report(error, message)
-      return undefined
+      failures.push(error)
     }
-    if (typeof result !== 'object' || result === null) return undefined
-    if (isThenable(result)) {
-      return Promise.resolve(result).then(
-        (value) => this.#drain(value, message),
-        (error: unknown) => this.#report(error, message)
-      )
-    }
-    return this.#drain(result, message)
   }
+  if (pending.length === 0) return fail(failures)
+  return Promise.all(pending).then(() => fail(failures))
+}
 
-  /** Takes the values of a stream, for what its making does; nobody waits for them. */
-  #drain(result: unknown, message: IncomingMessage): Promise<void> | undefined {
-    if (typeof result !== 'object' || result === null || !isStream(result)) return undefined
-    return new Promise((resolve) => {
-      const failed = (error: unknown) => {
-        this.#report(error, message)
-        resolve()
-      }
-      try {
-        consume(result, { next() {}, complete: resolve, error: failed })
-      } catch (error) {
-        failed(error)
-      }
-    })
-  }
-
-  #report(error: unknown, message: IncomingMessage): void {
-    const failure = readFailure(error)
-    if (!('answer' in failure) && !failure.logged) return
-    this.#logger.error(`A handler of the event '${message.pattern}' failed`, error)
-  }
+function fail(failures: readonly unknown[]): void {
+  if (failures.length === 1) throw failures[0]
+  if (failures.length > 1) throw new AggregateError(failures, `${failures.length} handlers of the event failed`)
 }
 
 function bind(match: Match<CompiledHandler> | undefined): Bound | undefined {
   if (match === undefined) return undefined
   const { value, params }: { value: CompiledHandler; params: PatternParams } = match
   return (message) => value(message, params)
-}
-
-function settleAll(running: (Promise<void> | undefined)[]): Promise<void> | undefined {
-  const pending = running.filter((work) => work !== undefined)
-  return pending.length === 0 ? undefined : Promise.all(pending).then(() => {})
 }

@@ -8,9 +8,9 @@ import {
   routeOf
 } from '@elysia-microservices/transport'
 import { of, Subject } from 'rxjs'
-import type { CompiledHandler } from './hooks/pipeline.ts'
+import type { CompiledHandler } from '../hooks/pipeline.ts'
 import { HandlerRegistry } from './registry.ts'
-import { type Patterns, patternList } from './router/handler-pattern.ts'
+import { type Patterns, patternList } from '../router/handler-pattern.ts'
 
 const connection: Connection = { remoteAddress: undefined, remotePort: undefined, onClose: () => () => {} }
 

@@ -1,7 +1,7 @@
 /** Ties a service to an Elysia app: it starts when the app listens and stops when the app stops. */
-import { ValidationError } from '@elysia-microservices/transport'
+import { OptionError } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
-import type { Role } from './workers/role.ts'
+import type { Role } from '../workers/role.ts'
 
 /** What is started and stopped. All may be called more than once. */
 export interface Startable {
@@ -57,8 +57,10 @@ function supervise(app: AnyElysia, service: Startable): void {
   // The app is used in another one, whose `listen` this one has not seen.
   app.onStart((started) => {
     if (!isApp(started)) {
-      const expected = 'used in the app that listens: on Node, this one keeps its HTTP port from the workers'
-      throw new ValidationError('service', expected, 'an app used in another')
+      throw new OptionError(
+        'options.workers',
+        'A service with workers must be used in the app that listens, not in an app used in it: on Node, that app keeps its HTTP port from the workers'
+      )
     }
     void started.server?.stop(true)
     startOnly(started, service)

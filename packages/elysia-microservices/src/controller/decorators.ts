@@ -3,9 +3,9 @@
  * `@nestjs/microservices` writes, so that one reader understands both.
  */
 import 'reflect-metadata'
-import { type Pattern, ValidationError } from '@elysia-microservices/transport'
-import type { Given, Pipe } from './controller/enhancer.ts'
-import { HANDLER_TYPE, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './controller/metadata.ts'
+import { type Pattern, OptionError } from '@elysia-microservices/transport/kit'
+import type { Given, Pipe } from './enhancer.ts'
+import { HANDLER_TYPE, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './metadata.ts'
 
 /** Answers requests of a pattern, or of each of several patterns. */
 export function MessagePattern(pattern: Pattern | readonly Pattern[]): MethodDecorator {
@@ -36,7 +36,7 @@ function handlerDecorator(type: number, pattern: Pattern | readonly Pattern[]): 
     const method: unknown = descriptor?.value
     if (typeof method !== 'function') {
       const where = `@MessagePattern or @EventPattern on ${typeof name === 'object' ? 'a method' : String(name)}`
-      throw new ValidationError(
+      throw OptionError.expected(
         where,
         'a method, decorated the legacy way ("experimentalDecorators" and "emitDecoratorMetadata" in tsconfig.json)',
         method
@@ -54,7 +54,7 @@ function parameterDecorator(
 ): ParameterDecorator {
   return (target, name, index) => {
     if (name === undefined) {
-      throw new ValidationError('@Payload or @Ctx', 'a parameter of a method', 'a parameter of a constructor')
+      throw new OptionError('@Payload or @Ctx', '@Payload() and @Ctx() are for parameters of methods, not of constructors')
     }
     const known = Reflect.getMetadata(METADATA.parameters, target.constructor, name) as
       | ParameterMetadata

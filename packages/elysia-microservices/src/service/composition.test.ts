@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Elysia, t } from 'elysia'
-import { connect } from './client/index.ts'
-import { RpcError } from './index.ts'
-import { listening, newService } from './testing/service.ts'
+import { connect } from '../client/index.ts'
+import { RpcError } from '../index.ts'
+import { listening, newService } from '../testing/service.ts'
 
 describe('services that use services', () => {
   const seen: string[] = []
@@ -81,7 +81,7 @@ describe('services that use services', () => {
         newService()
           .message('whoami', () => 1)
           .use(auth),
-      { name: 'ValidationError' }
+      { name: 'OptionError' }
     )
   })
 })

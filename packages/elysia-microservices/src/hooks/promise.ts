@@ -1,5 +1,5 @@
 /** Tells promises from values, of any kind. */
-import { isThenable } from '@elysia-microservices/transport'
+import { isThenable } from '@elysia-microservices/transport/kit'
 
 /** Whether a value is a promise, or another thenable. */
 export function isPromise(value: unknown): value is PromiseLike<unknown> {

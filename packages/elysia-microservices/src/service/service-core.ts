@@ -2,16 +2,23 @@
  * What a service consists of, whatever its type: handlers with their hooks and schemas, in the order in which
  * they were registered. Hooks and guards concern what is registered after them, as in Elysia, and controllers.
  */
-import { type Logger, ValidationError } from '@elysia-microservices/transport'
-import type { Controllers } from './controller/controllers.ts'
-import { Environment, type Host } from './hooks/environment.ts'
-import { type Hook, type HookOptions, type HookScope, liftHooks, mergeHooks } from './hooks/hook.ts'
-import { type Macro, readOptions } from './hooks/macro.ts'
-import { compile, type Plan } from './hooks/pipeline.ts'
+import {
+  type Around,
+  aroundDispatcher,
+  composeArounds,
+  type Dispatcher,
+  OptionError,
+  type ReceivedMessage
+} from '@elysia-microservices/transport/kit'
+import type { Controllers } from '../controller/controllers.ts'
+import { Environment, type Host } from '../hooks/environment.ts'
+import { type Hook, type HookOptions, type HookScope, liftHooks, mergeHooks } from '../hooks/hook.ts'
+import { type Macro, readOptions } from '../hooks/macro.ts'
+import { type CompiledHandler, compile, type Plan } from '../hooks/pipeline.ts'
 import { HandlerRegistry } from './registry.ts'
-import { type HandlerPattern, type Patterns, parsePattern, patternList } from './router/handler-pattern.ts'
-import { prefixPattern } from './router/prefix.ts'
-import type { MessageSchema, SchemaOptions } from './schema/message-schema.ts'
+import { type HandlerPattern, type Patterns, parsePattern, patternList } from '../router/handler-pattern.ts'
+import { prefixPattern } from '../router/prefix.ts'
+import type { MessageSchema, SchemaOptions } from '../schema/message-schema.ts'
 
 /** Options of a handler: schemas, hooks and macros. */
 export type HandlerOptions = SchemaOptions & HookOptions & Readonly<Record<string, unknown>>
@@ -21,6 +28,8 @@ interface Registration {
   readonly patterns: readonly HandlerPattern[]
   /** Asked whenever it is compiled: a controller's has the hooks that its service has by then. */
   readonly plan: () => Plan
+  /** What stands around the messages of the services that the handler comes from, the first outermost. */
+  readonly arounds: () => readonly Around<ReceivedMessage>[]
 }
 
 /** Schemas for the handlers that have none of their own. */
@@ -32,25 +41,32 @@ interface Guard {
 /** The changing part of a service. */
 export class ServiceCore {
   readonly environment = new Environment()
-  readonly registry: HandlerRegistry
+  readonly #registry = new HandlerRegistry()
   readonly #registrations: Registration[] = []
-  readonly #logger: Logger
   readonly #macros = new Map<string, Macro>()
   readonly #controllers = new Set<Controllers>()
   #hooks: Hook[] = []
   #guards: Guard[] = []
 
-  constructor(logger: Logger) {
-    this.#logger = logger
-    this.registry = new HandlerRegistry(logger)
+  /** What stands around all messages of the service, the first outermost. */
+  readonly #arounds: Around<ReceivedMessage>[] = []
+
+  /** Who answers: the handlers, and what stands around them. */
+  dispatcher(): Dispatcher {
+    return aroundDispatcher(this.#registry, this.#arounds)
+  }
+
+  /** Stands around all messages of the service, those that have no handler too. */
+  addAround(around: Around<ReceivedMessage>): void {
+    this.#arounds.push(around)
   }
 
   /**
    * Registers a handler under the hooks, guards and macros that are there now.
-   * @throws {ValidationError} handler, pattern, schema or an option is not what it must be
+   * @throws {OptionError} handler, pattern, schema or an option is not what it must be
    */
   add(kind: 'message' | 'event', patterns: Patterns, handler: unknown, options: HandlerOptions = {}): void {
-    if (typeof handler !== 'function') throw new ValidationError('handler', 'a function', handler)
+    if (typeof handler !== 'function') throw OptionError.expected('handler', 'a function', handler)
     const list = patternList(patterns)
     const own = readOptions(options, this.#macros)
     const plan = {
@@ -59,13 +75,13 @@ export class ServiceCore {
       schema: { ...this.#guardSchema(), ...own.schema },
       hasParams: hasParams(list)
     }
-    this.#register({ kind, patterns: list, plan: () => plan })
+    this.#register({ kind, patterns: list, plan: () => plan, arounds: () => [] })
   }
 
   /**
    * Registers the handlers of controllers, which are there only when the service starts. They have no place in the
    * chain, so all hooks and guards of the service concern them.
-   * @throws {ValidationError} two of them answer the same pattern
+   * @throws {OptionError} two of them answer the same pattern
    */
   addControllers(controllers: Controllers): void {
     this.#controllers.add(controllers)
@@ -73,7 +89,7 @@ export class ServiceCore {
       const patterns = patternList(given)
       const own = { handler, hasParams: hasParams(patterns) }
       const plan = () => ({ ...own, hooks: this.#hooks, schema: this.#guardSchema() })
-      this.#register({ kind, patterns, plan })
+      this.#register({ kind, patterns, plan, arounds: () => [] })
     }
   }
 
@@ -127,7 +143,7 @@ export class ServiceCore {
 
   /**
    * Takes over all handlers of a group, their patterns behind a prefix; nothing else of it reaches further.
-   * @throws {ValidationError} a pattern is no text
+   * @throws {OptionError} a pattern is no text
    */
   includeGroup(group: ServiceCore, prefix?: string): void {
     this.#adopt(
@@ -138,7 +154,7 @@ export class ServiceCore {
 
   /** A service for a group: it knows the macros, and gets the hooks when its handlers are taken over. */
   newGroup(): ServiceCore {
-    const group = new ServiceCore(this.#logger)
+    const group = new ServiceCore()
     for (const [name, macro] of this.#macros) group.#macros.set(name, macro)
     return group
   }
@@ -151,7 +167,7 @@ export class ServiceCore {
 
   /** Compiles all handlers anew: with the decorators, store and errors there are now. */
   compileAll(): void {
-    this.registry.replaceAll(this.#registrations.map((registration) => this.#compiled(registration)))
+    this.#registry.replaceAll(this.#registrations.map((registration) => this.#compiled(registration)))
   }
 
   #adopt(other: ServiceCore, rename: (pattern: HandlerPattern) => HandlerPattern): void {
@@ -159,28 +175,37 @@ export class ServiceCore {
     for (const controllers of other.#controllers) this.#controllers.add(controllers)
     for (const [name, macro] of other.#macros) if (!this.#macros.has(name)) this.#macros.set(name, macro)
     const before = { hooks: this.#hooks, schema: this.#guardSchema() }
-    for (const { kind, patterns, plan } of other.#registrations) {
+    for (const { kind, patterns, plan, arounds } of other.#registrations) {
       const behind = () => {
         const own = plan()
         const hooks = mergeHooks(before.hooks, own.hooks)
         return { ...own, hooks, schema: { ...before.schema, ...own.schema } }
       }
-      this.#register({ kind, patterns: patterns.map(rename), plan: behind })
+      this.#register({ kind, patterns: patterns.map(rename), plan: behind, arounds: () => [...other.#arounds, ...arounds()] })
     }
   }
 
   #register(registration: Registration): void {
-    this.registry.add(this.#compiled(registration))
+    this.#registry.add(this.#compiled(registration))
     this.#registrations.push(registration)
   }
 
-  #compiled({ kind, patterns, plan }: Registration) {
-    return { kind, patterns, handler: compile(plan(), this.environment) }
+  #compiled({ kind, patterns, plan, arounds }: Registration) {
+    return { kind, patterns, handler: surrounded(compile(plan(), this.environment), arounds()) }
   }
 
   #guardSchema(): MessageSchema {
     return Object.assign({}, ...this.#guards.map(({ schema }) => schema))
   }
+}
+
+function surrounded(handler: CompiledHandler, arounds: readonly Around<ReceivedMessage>[]): CompiledHandler {
+  if (arounds.length === 0) return handler
+  const exact = composeArounds(arounds, (message: ReceivedMessage) => handler(message))
+  return (message, params) =>
+    params === undefined
+      ? exact(message)
+      : composeArounds(arounds, (inner: ReceivedMessage) => handler(inner, params))(message)
 }
 
 function hasParams(patterns: readonly HandlerPattern[]): boolean {

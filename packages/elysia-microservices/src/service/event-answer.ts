@@ -2,7 +2,7 @@
  * The answer to a request whose pattern has event handlers only. Nest answers it: with the result of the one
  * handler, or with the results of all, each nested in the one before.
  */
-import { consume, type IncomingMessage, isStream, isThenable } from '@elysia-microservices/transport'
+import { exhaust, type IncomingMessage, isStreamOfValues } from '@elysia-microservices/transport/kit'
 
 type EventHandler = (message: IncomingMessage) => unknown
 
@@ -27,15 +27,7 @@ async function nested(results: readonly Promise<unknown>[]): Promise<unknown> {
 /** The value, or the last of several. */
 async function lastOf(call: () => unknown): Promise<unknown> {
   const result = await call()
-  if (typeof result !== 'object' || result === null || isThenable(result) || !isStream(result)) return result
-  return new Promise((resolve, reject) => {
-    let last: unknown = NOTHING
-    consume(result, {
-      next: (value) => {
-        last = value
-      },
-      complete: () => resolve(last),
-      error: reject
-    })
-  })
+  if (!isStreamOfValues(result)) return result
+  const last = await exhaust(result)
+  return last === undefined ? NOTHING : last.value
 }

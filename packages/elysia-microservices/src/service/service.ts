@@ -2,11 +2,12 @@
  * The type of a service: what each call of the chain makes of it. What handlers get is written out, because editors
  * would show the name of an alias instead, with all that it was made of.
  */
+import type { Around, ReceivedMessage } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
-import type { HookScope } from './hooks/hook.ts'
-import type { ErrorClass } from './hooks/known-errors.ts'
-import type { Patterns } from './router/handler-pattern.ts'
-import type { AnySchema } from './schema/schema-types.ts'
+import type { HookScope } from '../hooks/hook.ts'
+import type { ErrorClass } from '../hooks/known-errors.ts'
+import type { Patterns } from '../router/handler-pattern.ts'
+import type { AnySchema } from '../schema/schema-types.ts'
 import type {
   Added,
   Addition,
@@ -16,11 +17,11 @@ import type {
   EventOptions,
   HandlerOptions,
   HookContext
-} from './types/hooks.ts'
-import type { Macros, MacroTypes } from './types/macro.ts'
-import type { Message } from './types/message.ts'
-import type { NameOf, Prefixed } from './types/pattern.ts'
-import type { Running } from './types/running.ts'
+} from '../types/hooks.ts'
+import type { Macros, MacroTypes } from '../types/macro.ts'
+import type { Message } from '../types/message.ts'
+import type { NameOf, Prefixed } from '../types/pattern.ts'
+import type { Running } from '../types/running.ts'
 import type {
   ContextOf,
   Empty,
@@ -30,7 +31,7 @@ import type {
   Widened,
   With,
   WithService
-} from './types/scope.ts'
+} from '../types/scope.ts'
 import type {
   Answers,
   AnswersOf,
@@ -45,8 +46,8 @@ import type {
   ScopeOf,
   StreamOf,
   Typed
-} from './types/service.ts'
-import type { Guarded, SchemasWith } from './types/used-macros.ts'
+} from '../types/service.ts'
+import type { Guarded, SchemasWith } from '../types/used-macros.ts'
 
 /**
  * A service: handlers of message and event patterns. It is an Elysia plugin (`app.use(service)`), and its
@@ -61,7 +62,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   /**
    * Answers requests of a pattern with what the handler returns: a value, or a promise, Observable or
    * (async) iterator of values.
-   * @throws {ValidationError} the pattern has a handler already, or it or an option is not what it must be
+   * @throws {OptionError} the pattern has a handler already, or it or an option is not what it must be
    */
   message<
     const Given extends Patterns,
@@ -106,7 +107,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
 
   /**
    * Takes events of a pattern. All handlers whose pattern matches run; one that fails stops no other.
-   * @throws {ValidationError} the pattern or an option is not what it must be
+   * @throws {OptionError} the pattern or an option is not what it must be
    */
   event<
     const Given extends Patterns,
@@ -144,7 +145,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
 
   /**
    * Takes over the handlers of another service, and hooks as their scope says. Of an app: decorators, store.
-   * @throws {ValidationError} both answer the same message pattern
+   * @throws {OptionError} both answer the same message pattern
    */
   use<Service extends Typed & { readonly message: unknown }>(
     service: Service
@@ -154,11 +155,16 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     WithService<Scope, ScopeOf<Service>>
   >
   use<App extends AnyElysia>(app: App): Microservice<Messages, Events, With<Scope, 'context', ContextOf<App>>>
+  /**
+   * Stands around all messages of the service, wherever in the chain it is: for counting, tracing, storage that lives
+   * as long as a message. In a service that uses this one, around the handlers that come from here.
+   */
+  use(around: Around<ReceivedMessage>): Microservice<Messages, Events, Scope>
 
   /**
    * Handlers whose patterns stand behind a prefix: `create` in the group `orders` is `orders.create`. Hooks of
    * the group concern only the group.
-   * @throws {ValidationError} the prefix has wildcards, or a pattern is no text
+   * @throws {OptionError} the prefix has wildcards, or a pattern is no text
    */
   group<const Prefix extends string, Group extends Typed>(
     prefix: Prefix,
@@ -197,7 +203,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
 
   /**
    * Adds values to what handlers get.
-   * @throws {ValidationError} a message has a field of that name
+   * @throws {OptionError} a message has a field of that name
    */
   decorate<const Name extends string, Value>(
     name: Name,

@@ -4,8 +4,8 @@ import { describe, it } from 'node:test'
 import { t } from 'elysia'
 import { from } from 'rxjs'
 import { z } from 'zod'
-import { ResponseValidationError, RpcError } from './index.ts'
-import { listening, logged, newService } from './testing/service.ts'
+import { ResponseValidationError, RpcError } from '../index.ts'
+import { listening, logged, newService } from '../testing/service.ts'
 
 /** Everything a stream gives. */
 async function valuesOf(stream: AsyncIterable<unknown>): Promise<unknown[]> {
@@ -150,7 +150,7 @@ describe('a definition that is wrong is refused at once', () => {
   }
   for (const [name, [define, path]] of Object.entries(cases)) {
     it(name, () => {
-      assert.throws(() => define(newService()), { name: 'ValidationError', path })
+      assert.throws(() => define(newService()), { name: 'OptionError', path })
     })
   }
 })

@@ -1,0 +1,28 @@
+/** From a stream that is pulled to an rxjs Observable, which cannot ask for values. */
+import { consume } from '@elysia-microservices/transport/kit'
+import type { Subscriber } from 'rxjs'
+
+/** Values after which other work gets its turn. */
+const VALUES_A_TURN = 256
+
+/** Gives the values of a stream to a subscriber. Returns the function that cancels it. */
+export function feedSubscriber(stream: object, subscriber: Subscriber<unknown>): () => void {
+  let count = 0
+  const source = consume(stream, {
+    next(value) {
+      subscriber.next(value)
+      if (subscriber.closed) return false
+      if (++count % VALUES_A_TURN > 0) return true
+      // Values that are all there would never let anything else have its turn.
+      setImmediate(() => source.resume())
+      return false
+    },
+    complete: () => subscriber.complete(),
+    error: (error) => subscriber.error(error),
+    teardownFailed: (error) => {
+      throw error
+    }
+  })
+  source.resume()
+  return () => source.cancel()
+}

@@ -1,0 +1,70 @@
+/** `microservice()`: a service that an Elysia app uses as a plugin, or that listens by itself. */
+import { type Address, consoleLogger, type ServerTransport } from '@elysia-microservices/transport/kit'
+import type { AnyElysia } from 'elysia'
+import { Chaos } from '../chaos/chaos.ts'
+import { Controllers } from '../controller/controllers.ts'
+import { settingsOf } from '../controller/nest-app.ts'
+import type { ContextOf, Empty, EmptyScope, With } from '../types/scope.ts'
+import type { NoAnswers } from '../types/service.ts'
+import { checkWorkers } from '../workers/option.ts'
+import { addChain } from './chain.ts'
+import { DISPATCHER } from './dispatcher-of.ts'
+import { follow } from './lifecycle.ts'
+import { type MicroserviceOptions, readOptions } from './options.ts'
+import { type RunnerSettings, ServiceRunner } from './runner.ts'
+import type { Microservice } from './service.ts'
+import { ServiceCore } from './service-core.ts'
+
+const DEFAULT_DRAIN = 10_000
+
+/**
+ * Makes a service. `microservice<typeof app>()` says which app will use it: handlers see its decorators and
+ * its store then.
+ * @throws {OptionError} an option or a controller is not what it must be
+ */
+export function microservice(options: MicroserviceOptions): Microservice
+export function microservice<App extends AnyElysia>(
+  options: MicroserviceOptions
+): Microservice<NoAnswers, Empty, With<EmptyScope, 'context', ContextOf<App>>>
+export function microservice(options: MicroserviceOptions): Microservice {
+  const { service, transports } = readOptions(options)
+  const { name, version, controllers = [], nest, chaos, drain = DEFAULT_DRAIN, workers } = service
+  const { logger = consoleLogger } = service
+  checkWorkers(workers)
+  const core = new ServiceCore()
+  if (controllers.length > 0)
+    core.addControllers(new Controllers({ controllers, logger, ...settingsOf(nest) }))
+  if (chaos !== undefined) core.addAround(new Chaos(chaos, logger).around)
+  const servers = transports.map((transport) => transport.server({ name, version, logger }))
+  return newService(core, { servers, drain, logger, workers })
+}
+
+function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
+  const runner = new ServiceRunner(core, settings)
+  const service = ((app: AnyElysia) => {
+    follow(app, {
+      role: runner.role,
+      join: (host) => core.join(host),
+      listen: () => runner.listen(),
+      stop: () => runner.stop(),
+      follows: (stopApp) => runner.follows(stopApp)
+    })
+    return app
+  }) as Microservice
+
+  const groupSettings = { ...settings, servers: [] as readonly ServerTransport[], workers: undefined }
+  addChain(service, core, () => newService(core.newGroup(), groupSettings))
+  Object.assign(service, {
+    role: runner.role,
+    async listen() {
+      await runner.listen()
+      return service
+    },
+    restartWorkers: () => runner.restartWorkers(),
+    workers: () => runner.workers(),
+    stats: () => runner.stats(),
+    stop: () => runner.stop(),
+    [DISPATCHER]: () => core.dispatcher()
+  })
+  return Object.defineProperty(service, 'address', { get: (): Address | undefined => runner.address })
+}

@@ -1,0 +1,104 @@
+/** What a service is configured with. */
+import {
+  type Logger,
+  nearest,
+  OptionError,
+  type Transport
+} from '@elysia-microservices/transport/kit'
+import type { ChaosOptions } from '../chaos/options.ts'
+import type { Controller } from '../controller/entry.ts'
+import type { NestOptions } from '../controller/nest-app.ts'
+import { type ShortServerOptions, shortForm } from '../tcp.ts'
+
+/** Options of every service, whatever carries its messages. */
+export interface ServiceOptions {
+  /** The name of the service: in traces, in descriptions, and where brokers share its work. Default: none. */
+  readonly name?: string | undefined
+  /** The version of the service, such as `'1.2.0'`. Default: none. */
+  readonly version?: string | undefined
+  /**
+   * Classes with `@MessagePattern` and `@EventPattern` methods, instances of such, or
+   * `{ controller, resolve }` for a class with a container of its own.
+   */
+  readonly controllers?: readonly Controller[] | undefined
+  /** How controllers are made, and what a Nest application sets for all of them. */
+  readonly nest?: NestOptions | undefined
+  /**
+   * Answer with several processes, each of them running this program again: so many, or `'auto'` for one per processor
+   * this process may use. This process supervises them then, and answers nothing itself. Limits are per worker.
+   * Refused with a Unix socket, and, beyond 1, under Bun where it is not Linux. Default: this process answers.
+   */
+  readonly workers?: number | 'auto' | undefined
+  /** Milliseconds that work in flight may take when the service stops. Default: 10,000. */
+  readonly drain?: number | undefined
+  /** Where to report what no caller can be told. Default: the console. */
+  readonly logger?: Logger | undefined
+  /**
+   * Faults to inject into this service's messages, for tests and staging. Refused where `NODE_ENV` is
+   * `'production'`, unless it says `allowInProduction`. Default: none.
+   */
+  readonly chaos?: ChaosOptions | undefined
+}
+
+/** Options of a service over any transports: `transport: tcp({ port: 4000 })`, or a list of such. */
+export interface TransportServiceOptions extends ServiceOptions {
+  /** What carries messages: one transport, or several. Each value is for one service. */
+  readonly transport: Transport | readonly Transport[]
+}
+
+/** Options of a service over TCP in the short form: `transport: 'tcp', port: 4000`. */
+export interface TcpServiceOptions extends ServiceOptions, ShortServerOptions {}
+
+/** Options of `microservice()`. */
+export type MicroserviceOptions = TcpServiceOptions | TransportServiceOptions
+
+const NAMES = [
+  'name',
+  'version',
+  'controllers',
+  'nest',
+  'workers',
+  'drain',
+  'logger',
+  'chaos',
+  'transport'
+] as const satisfies readonly (keyof TransportServiceOptions)[]
+
+/** The options of the service itself, and its transports. @throws {OptionError} an option is not what it must be */
+export function readOptions(options: MicroserviceOptions): {
+  readonly service: ServiceOptions
+  readonly transports: readonly Transport[]
+} {
+  if (typeof options !== 'object' || options === null)
+    throw OptionError.expected('options', 'an object with a transport', options)
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined)
+  const isOwn = ([name]: [string, unknown]) => (NAMES as readonly string[]).includes(name)
+  const service = Object.fromEntries(entries.filter(isOwn)) as ServiceOptions
+  const others = entries.filter((entry) => !isOwn(entry))
+  checkName('name', service.name)
+  checkName('version', service.version)
+  const { transport } = options
+  if (transport === 'tcp') return { service, transports: [shortForm(Object.fromEntries(others))] }
+  const transports = [transport as Transport | readonly Transport[]].flat()
+  if (transports.length === 0 || !transports.every(isTransport))
+    throw OptionError.expected('options.transport', "'tcp', or a transport such as tcp({ port: 4000 })", transport)
+  const [unknown] = others
+  if (unknown !== undefined) throw notHere(unknown[0])
+  return { service, transports }
+}
+
+function checkName(option: 'name' | 'version', value: unknown): void {
+  if (value !== undefined && (typeof value !== 'string' || value === ''))
+    throw OptionError.expected(`options.${option}`, 'a text', value)
+}
+
+function isTransport(value: unknown): value is Transport {
+  const { server, client } = Object(value) as Partial<Transport>
+  return typeof server === 'function' && typeof client === 'function'
+}
+
+function notHere(name: string): OptionError {
+  const near = nearest(name, NAMES)
+  const hint = near === undefined ? 'options of a transport are given to it, as in tcp({ port: 4000 })' : `did you mean options.${near}?`
+  return new OptionError(`options.${name}`, `options.${name} is not an option of a service; ${hint}`)
+}

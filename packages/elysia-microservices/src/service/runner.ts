@@ -1,0 +1,157 @@
+/** A service at run time, by its role: it listens itself, listens as a worker, or lets workers listen. */
+import {
+  type Address,
+  type Logger,
+  OptionError,
+  type ServerTransport,
+  type TransportStats
+} from '@elysia-microservices/transport/kit'
+import { schemasCompiled } from '../schema/typebox.ts'
+import { checkWorkers, type Workers } from '../workers/option.ts'
+import { placeOfWorker, type Role } from '../workers/role.ts'
+import type { WorkerFigures } from '../workers/supervisor.ts'
+import type { WorkerGroup } from '../workers/worker-group.ts'
+import type { ServiceCore } from './service-core.ts'
+
+/** What a service runs with. */
+export interface RunnerSettings {
+  /** What carries its messages. */
+  readonly servers: readonly ServerTransport[]
+  /** Milliseconds that work in flight may take when it stops. */
+  readonly drain: number
+  readonly logger: Logger
+  readonly workers: Workers | undefined
+}
+
+/** Starts and stops a service, and says how it is. */
+export class ServiceRunner {
+  readonly role: Role
+  readonly #core: ServiceCore
+  readonly #settings: RunnerSettings
+  #group: WorkerGroup | undefined
+  #listening: Promise<void> | undefined
+  #stopping: Promise<void> | undefined
+  #stopApp: (() => Promise<unknown>) | undefined
+
+  constructor(core: ServiceCore, settings: RunnerSettings) {
+    this.#core = core
+    this.#settings = settings
+    this.role = roleOf(settings.workers)
+  }
+
+  /** Where the first of its transports listens that has an address. */
+  get address(): Address | undefined {
+    return this.#settings.servers.find(({ address }) => address !== undefined)?.address
+  }
+
+  stats(): readonly TransportStats[] {
+    return this.#settings.servers.map((server) => server.stats())
+  }
+
+  async listen(): Promise<void> {
+    this.#listening ??= this.#start()
+    try {
+      await this.#listening
+    } catch (error) {
+      this.#listening = undefined
+      throw error
+    }
+  }
+
+  /** An app has started the service, and this is how the app is stopped, HTTP and all. */
+  follows(stopApp: () => Promise<unknown>): void {
+    this.#stopApp = stopApp
+  }
+
+  async restartWorkers(): Promise<void> {
+    if (this.role === 'alone')
+      throw new OptionError('options.workers', 'restartWorkers() needs options.workers: this service has none')
+    await this.#group?.restart()
+  }
+
+  async workers(): Promise<readonly WorkerFigures[]> {
+    return (await this.#group?.figures()) ?? []
+  }
+
+  stop(): Promise<void> {
+    const started = this.#listening
+    this.#listening = undefined
+    // A start that failed has told its caller; there is nothing to stop then.
+    if (started !== undefined)
+      this.#stopping = started.then(
+        () => this.#stop(),
+        () => {}
+      )
+    return this.#stopping ?? Promise.resolve()
+  }
+
+  async #start(): Promise<void> {
+    const place = placeOfWorker()
+    if (this.role === 'supervisor') await this.#startWorkers()
+    else if (this.role === 'alone' || place === undefined) await this.#startServers()
+    else {
+      const { servers } = this.#settings
+      for (const [index, { sharing }] of servers.entries()) sharing?.join(place.shared[index])
+      const { followSupervisor } = await import('../workers/worker.ts')
+      await followSupervisor({
+        start: () => this.#startServers(),
+        stats: () => this.stats(),
+        answer: async (index, question) => servers[index]?.sharing?.answer(question),
+        stop: () => this.#stopApp?.() ?? this.stop()
+      })
+    }
+  }
+
+  /** Starts all servers or none. */
+  async #startServers(): Promise<void> {
+    const { servers } = this.#settings
+    const core = this.#core
+    await schemasCompiled()
+    await core.startControllers()
+    const started: ServerTransport[] = []
+    try {
+      // Whatever the chain added after a handler is there for it as well.
+      core.compileAll()
+      const dispatcher = core.dispatcher()
+      for (const server of servers) {
+        await server.start(dispatcher)
+        started.push(server)
+      }
+    } catch (error) {
+      await Promise.all(started.map((server) => server.stop({ drain: 0 })))
+      await core.stopControllers()
+      throw error
+    }
+  }
+
+  async #startWorkers(): Promise<void> {
+    const { servers, drain, logger, workers } = this.#settings
+    checkWorkers(workers)
+    await this.#stopping
+    const { WorkerGroup } = await import('../workers/worker-group.ts')
+    this.#group = await WorkerGroup.start({
+      servers,
+      workers: workers as Workers,
+      drain,
+      logger,
+      stop: () => this.stop()
+    })
+  }
+
+  async #stop(): Promise<void> {
+    if (this.#group !== undefined) {
+      await this.#group.stop()
+      this.#group = undefined
+      return
+    }
+    const { servers, drain } = this.#settings
+    await Promise.all(servers.map((server) => server.stop({ drain }))).finally(() =>
+      this.#core.stopControllers()
+    )
+  }
+}
+
+function roleOf(workers: Workers | undefined): Role {
+  if (workers === undefined) return 'alone'
+  return placeOfWorker() === undefined ? 'supervisor' : 'worker'
+}

@@ -1,0 +1,63 @@
+/**
+ * The types that the types of services are made of. The compiler names them in the declarations of a service that is
+ * exported; nobody else needs them.
+ */
+export type {
+  Filter,
+  Given,
+  Guard,
+  Interceptor,
+  Pipe,
+  PipeMetadata,
+  PreRequestHook
+} from '../controller/enhancer.ts'
+export type { AnyClass, RpcExecutionContext } from '../controller/execution-context.ts'
+export type { RpcExceptionClass } from '../controller/filters.ts'
+export type { Resolve } from '../controller/instances.ts'
+export type { NestApp } from '../controller/nest-app.ts'
+export type { HookScope } from '../hooks/hook.ts'
+export type { ErrorClass } from '../hooks/known-errors.ts'
+export type { HandlerPattern, PatternParams, Patterns } from '../router/handler-pattern.ts'
+export type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
+export type { StandardSchema } from '../schema/standard-schema.ts'
+export type { Role } from '../workers/role.ts'
+export type { Added, ErrorsOf, Schemas } from './hooks.ts'
+export type { MacroDefinition, Macros, MacroTypes } from './macro.ts'
+export type { NameOf, ObjectName, Prefixed } from './pattern.ts'
+export type {
+  ContextOf,
+  Empty,
+  EmptyScope,
+  NoSchemas,
+  Or,
+  SchemaTypes,
+  ScopeTypes,
+  Widened,
+  With,
+  WithService
+} from './scope.ts'
+export type {
+  Answers,
+  AnswersOf,
+  AnyStream,
+  EventsOf,
+  EventType,
+  EventTypeOf,
+  MessagesOf,
+  MessageType,
+  MessageTypeOf,
+  NoAnswers,
+  PrefixedAnswers,
+  ScopeOf,
+  StreamOf,
+  Typed,
+  ValueOf
+} from './service.ts'
+export type {
+  Guarded,
+  GuardSchemas,
+  MacroFields,
+  MacroType,
+  MacroValues,
+  SchemasWith
+} from './used-macros.ts'
