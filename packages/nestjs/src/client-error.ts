@@ -1,13 +1,13 @@
 /** What the subscriber of `send()` gets of an error: what Nest's TCP client gives, as far as Nest knows it. */
 import {
   ConnectionError,
+  INTERNAL_ERROR,
   NO_MESSAGE_HANDLER,
   PatternNotFoundError,
   RejectedError,
-  RpcError
-} from '@elysia-microservices/transport'
-
-const INTERNAL_ERROR = { status: 'error', message: 'Internal server error' }
+  RpcError,
+  UnauthenticatedError
+} from '@elysia-microservices/transport/kit'
 
 /**
  * An answer of a handler as the bare value it sent (`{ status, message }`, or what its `RpcException` carried),
@@ -16,7 +16,8 @@ const INTERNAL_ERROR = { status: 'error', message: 'Internal server error' }
  */
 export function nestErrorOf(error: Error): unknown {
   if (error instanceof PatternNotFoundError) return NO_MESSAGE_HANDLER
-  if (!(error instanceof RpcError) || error instanceof RejectedError) return error
+  if (!(error instanceof RpcError) || error instanceof RejectedError || error instanceof UnauthenticatedError)
+    return error
   // What RSocket peers that are not Nest say for it has another shape.
   if (error.code === 'INTERNAL' && error.message === INTERNAL_ERROR.message) return { ...INTERNAL_ERROR }
   // Nest's client takes a falsy error for none; then the error itself must do.

@@ -76,6 +76,7 @@ for (const protocol of PROTOCOLS) {
       await service.log.failed('one fails')
       await client.close()
       await service.app.close()
+      assert.equal(service.log.errors.length, 1)
     })
 
     it('stand beside a message handler of their pattern, and a message handler takes events alone', async () => {

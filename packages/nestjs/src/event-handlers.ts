@@ -1,7 +1,8 @@
 /** The event handlers of a Nest application, by pattern. */
+
+import { isStreamOfValues } from '@elysia-microservices/transport/kit'
 import type { MessageHandler } from '@nestjs/microservices'
 import { forkJoin, from, isObservable, mergeMap, type Observable, of } from 'rxjs'
-import { isStreamOfValues } from './handler-stream.ts'
 import type { MicroserviceContext } from './microservice-context.ts'
 
 /**

@@ -1,8 +1,7 @@
 /** Calls Nest's handlers and gives what the transport takes, inside the processing hooks where there are any. */
-import { ErrorAnswer, isThenable } from '@elysia-microservices/transport'
-import type { LoggerService } from '@nestjs/common'
+import { exhaust, isStreamOfValues, isThenable } from '@elysia-microservices/transport/kit'
 import type { MessageHandler } from '@nestjs/microservices'
-import { answerOfUnfiltered, HandlerStream, isStreamOfValues } from './handler-stream.ts'
+import { answerOfUnfiltered, HandlerStream } from './handler-stream.ts'
 import type { MicroserviceContext } from './microservice-context.ts'
 
 /** Runs work between Nest's processing hooks; `end` runs the end hook, once. */
@@ -49,54 +48,42 @@ export function answerInHooks(
   })
 }
 
-/** Hands an event to its handlers. Settles when the work of all has ended; never rejects. */
+/** Hands an event to its handlers; one that fails stops no other. Settles with the outcome when all have ended. */
 export async function runEventHandlers(
   handlers: readonly MessageHandler[],
   data: unknown,
-  context: MicroserviceContext,
-  logger: LoggerService
+  context: MicroserviceContext
 ): Promise<void> {
-  await Promise.all(handlers.map((handler) => runEventHandler(handler, data, context, logger)))
+  const running = handlers.map((handler) => runEventHandler(handler, data, context))
+  const failures = (await Promise.allSettled(running)).flatMap((end) =>
+    end.status === 'rejected' ? [end.reason as unknown] : []
+  )
+  if (failures.length === 1) throw failures[0]
+  if (failures.length > 1)
+    throw new AggregateError(failures, `${failures.length} handlers of the event failed`)
 }
 
 /** The same between hooks. */
-export function runEventInHooks(
-  inHooks: InHooks,
-  run: () => Promise<void>,
-  logger: LoggerService
-): Promise<void> {
+export function runEventInHooks(inHooks: InHooks, run: () => Promise<void>): Promise<void> {
   return new Promise<void>((resolve, reject) => {
     const started = inHooks(async (end) => {
-      await run()
+      await run().then(resolve, reject)
       end()
-      resolve()
     })
     Promise.resolve(started).catch(reject)
-  }).catch((error: unknown) => logger.error(error))
+  })
 }
 
 function streamOrValue(result: unknown): unknown {
   return isStreamOfValues(result) ? new HandlerStream(result, answerOfUnfiltered) : result
 }
 
+/** What a filter of Nest has let through is an `ErrorAnswer`: it was reported there. */
 async function runEventHandler(
   handler: MessageHandler,
   data: unknown,
-  context: MicroserviceContext,
-  logger: LoggerService
+  context: MicroserviceContext
 ): Promise<void> {
-  const report = (error: unknown) => {
-    logger.error(error)
-    return new ErrorAnswer(undefined)
-  }
-  try {
-    const result: unknown = await handler(data, context)
-    if (!isStreamOfValues(result)) return
-    await new Promise<void>((resolve) => {
-      // An error that comes here was reported by a filter of Nest, or by `report`.
-      new HandlerStream(result, report).subscribe({ next() {}, complete: resolve, error: () => resolve() })
-    })
-  } catch (error) {
-    report(error)
-  }
+  const result: unknown = await handler(data, context)
+  if (isStreamOfValues(result)) await exhaust(new HandlerStream(result, (error) => error))
 }

@@ -3,10 +3,18 @@
  * into what the caller gets, so they cross the wire as they are.
  */
 import { AsyncResource } from 'node:async_hooks'
-import { consume, ErrorAnswer, isStream, type ResultSink } from '@elysia-microservices/transport'
+import {
+  consume,
+  ErrorAnswer,
+  FEED,
+  type Feed,
+  isStreamOfValues,
+  type StreamSink,
+  type StreamSource
+} from '@elysia-microservices/transport/kit'
 import { type ArgumentsHost, Logger } from '@nestjs/common'
 import { BaseRpcExceptionFilter } from '@nestjs/microservices'
-import { catchError, concatMap, finalize, isObservable, Observable, of, throwError } from 'rxjs'
+import { catchError, concatMap, isObservable, Observable, of, throwError } from 'rxjs'
 
 const filter = new BaseRpcExceptionFilter()
 /** By the name under which Nest reports what its filters cannot tell the caller. */
@@ -35,17 +43,10 @@ function answerOfFiltered(error: unknown): ErrorAnswer {
   return new ErrorAnswer(error)
 }
 
-/** Whether a result is many values: an Observable, a generator, another (async) iterator. */
-export function isStreamOfValues(result: unknown): result is object {
-  return typeof result === 'object' && result !== null && isStream(result)
-}
-
-/** The stream a handler gave, as the transport can subscribe to it. */
-export class HandlerStream {
-  /** Says that this is subscribable, to those who do not know rxjs. */
-  readonly '@@observable' = true
+/** The stream a handler gave, as the transport takes it. */
+export class HandlerStream implements Feed {
   readonly #stream: object
-  readonly #unfiltered: (error: unknown) => ErrorAnswer
+  readonly #unfiltered: (error: unknown) => unknown
   readonly #ended: (() => void) | undefined
   /** Handlers behind interceptors first run when they are subscribed to: in the async context of the hooks. */
   readonly #scope: AsyncResource | undefined
@@ -54,39 +55,81 @@ export class HandlerStream {
    * @param unfiltered what becomes of an error that Nest's filters have not seen
    * @param ended is called when the stream is over, however it ended; the stream runs in the async context of now
    */
-  constructor(stream: object, unfiltered: (error: unknown) => ErrorAnswer, ended?: () => void) {
+  constructor(stream: object, unfiltered: (error: unknown) => unknown, ended?: () => void) {
     this.#stream = stream
     this.#unfiltered = unfiltered
     this.#ended = ended
     if (ended !== undefined) this.#scope = new AsyncResource('MicroserviceMessage')
   }
 
-  subscribe(sink: ResultSink): { unsubscribe(): void } {
-    const values = this.#values(sink)
+  [FEED](sink: StreamSink): StreamSource {
+    const scope = this.#scope
+    const run = <Result>(work: () => Result): Result =>
+      scope === undefined ? work() : scope.runInAsyncScope(work)
+    const source = run(() => this.#consume(this.#withEnd(sink)))
+    return {
+      resume: () => run(() => source.resume()),
+      cancel: () => {
+        run(() => source.cancel())
+        this.#ended?.()
+      }
+    }
+  }
+
+  /** The same sink, and the end of the hooks when the stream has ended. */
+  #withEnd(sink: StreamSink): StreamSink {
     const ended = this.#ended
-    if (this.#scope === undefined || ended === undefined) return values.subscribe(sink)
-    return this.#scope.runInAsyncScope(() => values.pipe(finalize(ended)).subscribe(sink))
+    if (ended === undefined) return sink
+    return {
+      next: (value) => sink.next(value),
+      complete() {
+        ended()
+        sink.complete()
+      },
+      error(error) {
+        ended()
+        sink.error(error)
+      },
+      teardownFailed: (error) => sink.teardownFailed(error)
+    }
   }
 
-  #values(sink: ResultSink): Observable<unknown> {
+  #consume(sink: StreamSink): StreamSource {
     const stream = this.#stream
-    if (!isObservable(stream)) return this.#pulled(stream, sink)
-    return stream.pipe(
+    const unfiltered = { ...bound(sink), error: (error: unknown) => sink.error(this.#unfiltered(error)) }
+    if (!isObservable(stream)) return consume(stream, unfiltered)
+    // Interceptors get a generator as one value of their Observable: it is pulled as the caller takes its values.
+    let pulled: StreamSource | undefined
+    const values = stream.pipe(
       catchError((error) => throwError(() => answerOfFiltered(error))),
-      // Interceptors get a generator as one value of their Observable.
-      concatMap((value) => (isStreamOfValues(value) ? this.#pulled(value, sink) : of(value)))
+      concatMap((value) =>
+        isStreamOfValues(value)
+          ? new Observable((subscriber) => {
+              const inner = consume(value, {
+                ...bound(sink),
+                complete: () => subscriber.complete(),
+                error: (error) => subscriber.error(this.#unfiltered(error))
+              })
+              pulled = inner
+              inner.resume()
+              return () => inner.cancel()
+            })
+          : of(value)
+      )
     )
+    const subscribed = consume(values, sink)
+    return {
+      resume: () => pulled?.resume(),
+      cancel: () => subscribed.cancel()
+    }
   }
+}
 
-  /** A generator's values, each asked for when the caller takes it: an Observable cannot be slowed, this can. */
-  #pulled(stream: object, sink: ResultSink): Observable<unknown> {
-    return new Observable((subscriber) =>
-      consume(stream, {
-        next: (value) => subscriber.next(value),
-        complete: () => subscriber.complete(),
-        error: (error) => subscriber.error(this.#unfiltered(error)),
-        ready: () => sink.ready?.()
-      })
-    )
+function bound(sink: StreamSink): StreamSink {
+  return {
+    next: (value) => sink.next(value),
+    complete: () => sink.complete(),
+    error: (error) => sink.error(error),
+    teardownFailed: (error) => sink.teardownFailed(error)
   }
 }

@@ -2,15 +2,16 @@
 export {
   CanceledError,
   ConnectionError,
-  type Credentials,
   ListenError,
+  LocalError,
   MicroserviceError,
+  OptionError,
+  OverloadedError,
   PayloadTooLargeError,
   ProtocolError,
   RejectedError,
   TimeoutError,
-  TransportError,
-  ValidationError
+  UnauthenticatedError
 } from '@elysia-microservices/transport'
 export { MicroserviceClient } from './microservice-client.ts'
 export { MicroserviceContext } from './microservice-context.ts'

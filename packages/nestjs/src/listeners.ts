@@ -1,5 +1,5 @@
 /** Callbacks of `on(event, callback)`, by event. */
-import { ValidationError } from '@elysia-microservices/transport'
+import { OptionError } from '@elysia-microservices/transport'
 
 type Callback = (...args: never[]) => void
 
@@ -17,12 +17,12 @@ export class Listeners<Events extends Record<keyof Events, Callback>> {
     this.#failed = failed
   }
 
-  /** @throws {ValidationError} there is no such event, so the callback would never be called */
+  /** @throws {OptionError} there is no such event, so the callback would never be called */
   add(event: keyof Events, callback: Callback): void {
     const callbacks = this.#callbacks.get(event)
     if (callbacks === undefined) {
       const known = [...this.#callbacks.keys()].map((name) => `'${String(name)}'`).join(', ')
-      throw new ValidationError('event', `one of ${known}`, event)
+      throw OptionError.expected('event', `one of ${known}`, event)
     }
     callbacks.push(callback)
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { TcpClient } from '@elysia-microservices/transport'
+import { TcpClient } from '@elysia-microservices/tcp/kit'
 import { Controller, Logger } from '@nestjs/common'
 import { ClientProxy, Ctx, EventPattern, MessagePattern, type ReadPacket } from '@nestjs/microservices'
 import { EmptyError, firstValueFrom, lastValueFrom } from 'rxjs'
@@ -218,20 +218,20 @@ for (const protocol of PROTOCOLS) {
 
 describe('a MicroserviceClient', () => {
   const REFUSED: [Record<string, unknown>, RegExp][] = [
-    [{ serializer: {} }, /options\.serializer: .*pipes and interceptors/],
+    [{ serializer: {} }, /options\.serializer .*pipes and interceptors/],
     [{ deserializer: {} }, /options\.deserializer/],
     [{ socketClass: class {} }, /options\.socketClass/],
     [{ tlsOptions: { pfx: 'x' } }, /options\.tls\.pfx/],
-    [{ tlsOptions: {}, tls: {} }, /options\.tlsOptions: .*beside tls/],
-    [{ options: {} }, /options\.options: .*beside each other/],
+    [{ tlsOptions: {}, tls: {} }, /options\.tlsOptions is the same as options\.tls/],
+    [{ options: {} }, /options\.options .*beside each other/],
     [{ protocol: 'http' }, /options\.protocol/],
-    [{ codec: 'xml' }, /options\.codec/],
+    [{ rsocket: { codec: 'xml' } }, /options\.rsocket\.codec/],
     [{ timeout: -1 }, /options\.timeout/]
   ]
   for (const [options, message] of REFUSED) {
     it(`refuses ${JSON.stringify(options)}, saying why`, () => {
       assert.throws(() => new MicroserviceClient(options as MicroserviceClientOptions), {
-        name: 'ValidationError',
+        name: 'OptionError',
         message
       })
     })

@@ -1,19 +1,14 @@
-/** The `ClientProxy`: our TCP client under Nest's `send()` and `emit()`. */
+/** The `ClientProxy`: our clients under Nest's `send()` and `emit()`. */
 import { inspect } from 'node:util'
-import {
-  ConnectionError,
-  nativeSockets,
-  TcpClient,
-  type TcpClientOptions
-} from '@elysia-microservices/transport'
+import { type ClientEvent, type ClientTransport, ConnectionError } from '@elysia-microservices/transport/kit'
 import { Logger } from '@nestjs/common'
 import { ClientProxy, type ReadPacket, type WritePacket } from '@nestjs/microservices'
 import { Observable } from 'rxjs'
 import { connectErrorOf, nestErrorOf } from './client-error.ts'
 import { Listeners } from './listeners.ts'
 import { nestLogger } from './nest-logger.ts'
-import { observeSockets } from './observed-sockets.ts'
 import {
+  type CheckedClientOptions,
   clientOptions,
   type MicroserviceClientEvents,
   type MicroserviceClientOptions,
@@ -22,26 +17,26 @@ import {
 
 /** One transport, from its first connection to `close()`, and the callbacks registered for it. */
 interface Opened {
-  readonly transport: TcpClient
+  readonly transport: ClientTransport
   readonly listeners: Listeners<MicroserviceClientEvents>
 }
 
 /**
- * Calls services over our transport: RSocket by default, Nest's TCP wire with `protocol: 'nest'`. Give it as
+ * Calls services over our transports; without one, over TCP: RSocket by default, Nest's wire with `protocol: 'nest'`. Give it as
  * `customClass` to `ClientsModule` or `ClientProxyFactory`.
  */
 export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   protected readonly logger = new Logger(MicroserviceClient.name)
   readonly #log = nestLogger(this.logger)
-  readonly #options: TcpClientOptions
+  readonly #options: CheckedClientOptions
   #opened: Opened | undefined
-  /** Sockets that are connected: one, or two while a server that stops hands over to the next. */
+  /** Connections there are. */
   #connected = 0
 
-  /** @throws {ValidationError} an option is not what it must be, or is one of Nest's that has no effect here */
+  /** @throws {OptionError} an option is not what it must be, or is one of Nest's that has no effect here */
   constructor(options: MicroserviceClientOptions = {}) {
     super()
-    this.#options = { ...clientOptions(options), logger: options.logger ?? this.#log }
+    this.#options = clientOptions(options)
     this.#open()
   }
 
@@ -67,12 +62,17 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   async close(): Promise<void> {
     const opened = this.#opened
     this.#opened = undefined
-    await opened?.transport.close()
+    if (opened === undefined) return
+    await opened.transport.close()
+    if (this.#connected === 0) return
+    this.#connected = 0
+    this._status$.next('disconnected')
+    opened.listeners.emit('close')
   }
 
   /**
    * Registers a callback, for all connections until `close()`.
-   * @throws {ValidationError} there is no such event
+   * @throws {OptionError} there is no such event
    */
   override on<
     EventKey extends keyof MicroserviceClientEvents = keyof MicroserviceClientEvents,
@@ -82,10 +82,10 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   }
 
   /**
-   * The `TcpClient` of the transport.
+   * The client of the transport.
    * @throws {Error} it is not connected
    */
-  unwrap<T = TcpClient>(): T {
+  unwrap<T = ClientTransport>(): T {
     if (this.#opened === undefined || this.#connected === 0)
       throw new Error('Not initialized. Please call the "connect" method first.')
     return this.#opened.transport as T
@@ -144,30 +144,26 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   #newTransport(): Opened {
     const failed = (error: unknown) => this.logger.error(error)
     const listeners = new Listeners<MicroserviceClientEvents>(['connect', 'close', 'error'], failed)
-    const sockets = observeSockets(this.#options.sockets ?? nativeSockets, {
-      connected: () => {
-        this.#connected++
-        this._status$.next('connected')
-        listeners.emit('connect')
-      },
-      closed: (error) => {
-        this.#connected--
-        this.#tellDisconnected()
-        if (error !== undefined) listeners.emit('error', error)
-        listeners.emit('close')
-      },
-      failed: (error) => {
-        this.#tellDisconnected()
-        listeners.emit('error', error)
-      }
-    })
-    // As Nest's own client: connected to when somebody calls, and what fails has failed, unless asked otherwise.
-    const { reconnect = false, retry = false } = this.#options
-    return { transport: new TcpClient({ ...this.#options, reconnect, retry, sockets }), listeners }
+    const { transport, timeout, tellTimeout, logger = this.#log } = this.#options
+    const client = transport.client({ logger, timeout, tellTimeout, dispatcher: undefined })
+    client.onEvent((event) => this.#tell(event, listeners))
+    return { transport: client, listeners }
   }
 
-  #tellDisconnected(): void {
-    if (this.#connected === 0) this._status$.next('disconnected')
+  #tell(event: ClientEvent, listeners: Listeners<MicroserviceClientEvents>): void {
+    if (event.type === 'connected') {
+      this.#connected++
+      this._status$.next('connected')
+      listeners.emit('connect')
+    } else if (event.type === 'disconnected') {
+      this.#connected--
+      if (this.#connected === 0) this._status$.next('disconnected')
+      if (event.error !== undefined) listeners.emit('error', event.error)
+      listeners.emit('close')
+    } else if (event.type === 'connect-failed') {
+      if (this.#connected === 0) this._status$.next('disconnected')
+      if (event.error !== undefined) listeners.emit('error', event.error)
+    }
   }
 }
 

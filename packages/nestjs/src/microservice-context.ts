@@ -1,12 +1,12 @@
 /** What `@Ctx()` gives, and `switchToRpc().getContext()`. */
-import type { Connection, Headers, IncomingMessage } from '@elysia-microservices/transport'
+import type { Headers, IncomingMessage, Peer } from '@elysia-microservices/transport/kit'
 import { type BaseRpcContext, type PacketMetadata, TcpContext } from '@nestjs/microservices'
 
-type ContextArgs = [connection: Connection, pattern: string, metadata: PacketMetadata | undefined]
+type ContextArgs = [peer: Peer | undefined, pattern: string, metadata: PacketMetadata | undefined]
 
 /**
  * Nest's class of contexts without its socket. Extending it keeps `instanceof TcpContext` true, which guards and
- * libraries ask; our connection is no `TcpSocket`, so its type is left out.
+ * libraries ask; our peer is no `TcpSocket`, so its type is left out.
  */
 const ContextWithoutSocket = TcpContext as unknown as new (
   args: ContextArgs
@@ -20,13 +20,13 @@ export class MicroserviceContext extends ContextWithoutSocket {
   readonly #message: IncomingMessage
 
   constructor(message: IncomingMessage) {
-    super([message.connection, message.pattern, message.metadata as PacketMetadata | undefined])
+    super([message.peer, message.pattern, message.metadata as PacketMetadata | undefined])
     this.#message = message
   }
 
-  /** The connection the message came on: its `remoteAddress` and `remotePort`. Not a socket, as in Nest. */
-  getSocketRef(): Connection {
-    return this.#message.connection
+  /** The other end of the connection the message came on; `undefined` where there is none. Not a socket, as in Nest. */
+  getSocketRef(): Peer | undefined {
+    return this.#message.peer
   }
 
   /** What `setOnDispatchHook` of the caller attached, or its `headers`; empty if nothing. */
@@ -43,11 +43,11 @@ export class MicroserviceContext extends ContextWithoutSocket {
   }
 
   /** Milliseconds the caller said it would wait, counted from its sending; `undefined` if it did not say. */
-  get deadline(): number | undefined {
-    return this.#message.deadline
+  get timeout(): number | undefined {
+    return this.#message.timeout
   }
 
-  /** Milliseconds that are left of the deadline, 0 if it has passed; `undefined` if the caller did not say. */
+  /** Milliseconds that are left of `timeout`, 0 if it has passed; `undefined` if the caller did not say. */
   get remaining(): number | undefined {
     return this.#message.remaining
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ListenError, TcpServer } from '@elysia-microservices/transport'
+import { TcpServer } from '@elysia-microservices/tcp/kit'
+import { ListenError, memory } from '@elysia-microservices/transport'
 import { Controller } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { EventPattern, MessagePattern, type MicroserviceOptions, Transport } from '@nestjs/microservices'
@@ -48,7 +49,7 @@ describe('a MicroserviceServer', () => {
     })
     await app.listen()
     assert.ok(app.unwrap<TcpServer>() instanceof TcpServer)
-    assert.notEqual(server.unwrap().address?.port, 0)
+    assert.notEqual(server.unwrap<TcpServer>().address?.port, 0)
     await Promise.all([app.close(), server.close()])
     assert.equal(server.address, undefined)
     assert.deepEqual(said, ['connected', 'listening', 'disconnected', 'close'])
@@ -96,24 +97,27 @@ describe('a MicroserviceServer', () => {
   })
 
   const REFUSED: [Record<string, unknown>, RegExp][] = [
-    [{ serializer: {} }, /options\.serializer: .*pipes and interceptors/],
+    [{ serializer: {} }, /options\.serializer .*pipes and interceptors/],
     [{ deserializer: {} }, /options\.deserializer/],
     [{ socketClass: class {} }, /options\.socketClass/],
     [{ tlsOptions: { pfx: 'x' } }, /options\.tls\.pfx/],
-    [{ tlsOptions: {}, tls: {} }, /options\.tlsOptions: .*beside tls/],
+    [{ tlsOptions: {}, tls: {} }, /options\.tlsOptions is the same as options\.tls/],
     [{ retryAttempts: 3 }, /options\.retryAttempts/],
     [{ retryDelay: 3 }, /options\.retryDelay/],
-    [{ transport: Transport.TCP, options: {} }, /options\.transport: .*beside each other/],
+    [{ transport: Transport.TCP, options: {} }, /options\.options .*beside each other/],
+    [{ transport: Transport.TCP }, /options\.transport .*beside each other/],
+    [{ transport: [] }, /options\.transport must be .*a transport/],
+    [{ transport: memory(), port: 1 }, /options\.port has no effect beside options\.transport/],
     [{ options: { port: 1 } }, /options\.options/],
-    [{ codec: 'json' }, /options\.codec: .*the client chooses/],
-    [{ protocol: 'nest' }, /options\.protocol/],
+    [{ rsocket: { codec: 'json' } }, /options\.rsocket\.codec/],
+    [{ protocol: 'nest' }, /options\.protocol .*the client chooses/],
     [{ port: 70_000 }, /options\.port/],
     [{ drain: -1 }, /options\.drain/]
   ]
   for (const [options, message] of REFUSED) {
     it(`refuses ${Object.keys(options).join(', ')}, saying why`, () => {
       assert.throws(() => new MicroserviceServer(options as MicroserviceServerOptions), {
-        name: 'ValidationError',
+        name: 'OptionError',
         message
       })
     })
@@ -228,7 +232,7 @@ for (const protocol of PROTOCOLS) {
       const error = errorOf(client, 'slow', {})
       await begun.promise
       await service.app.close()
-      assert.match(String(await error), /Connection closed/)
+      assert.match(String(await error), /^ConnectionError: The connection to tcp:\S+ was closed$/)
       await client.close()
     })
   })

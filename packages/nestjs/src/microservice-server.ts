@@ -1,12 +1,13 @@
-/** The strategy: our TCP server in the place of Nest's, under Nest's handlers. */
+/** The strategy: our servers in the place of Nest's, under Nest's handlers. */
 import {
+  type Address,
   type Dispatcher,
   type IncomingMessage,
-  NO_HANDLER,
-  type SocketAddress,
-  TcpServer,
-  ValidationError
-} from '@elysia-microservices/transport'
+  OptionError,
+  PatternNotFoundError,
+  type Route,
+  type ServerTransport
+} from '@elysia-microservices/transport/kit'
 import { Logger } from '@nestjs/common'
 import {
   type CustomTransportStrategy,
@@ -24,21 +25,31 @@ import {
   type MicroserviceServerEvents,
   type MicroserviceServerOptions,
   type MicroserviceStatus,
-  splitServerOptions
+  serverOptions
 } from './options.ts'
 
+/** Nest's transports by the names of ours: handlers may be bound to one in their decorators. */
+const NEST_TRANSPORTS: Readonly<Record<string, Transport>> = {
+  tcp: Transport.TCP,
+  nats: Transport.NATS,
+  redis: Transport.REDIS,
+  kafka: Transport.KAFKA,
+  rabbitmq: Transport.RMQ,
+  mqtt: Transport.MQTT
+}
+
 /**
- * Answers a Nest application's patterns over our transport: Nest's TCP wire and RSocket on one port. Give it as
+ * Answers a Nest application's patterns over our transports; without one, over TCP. Give it as
  * `strategy` to `createMicroservice` or `connectMicroservice`.
  */
 export class MicroserviceServer
   extends Server<MicroserviceServerEvents, MicroserviceStatus>
   implements CustomTransportStrategy
 {
-  /** Nest's TCP, so that handlers bound to `Transport.TCP` are bound to this server. */
-  override transportId: Transport | symbol = Transport.TCP
+  /** Handlers that are bound to Nest's transport of this name are bound to this server. */
+  override transportId: Transport | symbol
   protected override readonly logger = new Logger(MicroserviceServer.name)
-  readonly #transport: TcpServer
+  readonly #servers: readonly ServerTransport[]
   readonly #drain: number
   readonly #events = new EventHandlers()
   readonly #listeners = new Listeners<MicroserviceServerEvents>(['listening', 'close', 'error'], (error) =>
@@ -46,29 +57,32 @@ export class MicroserviceServer
   )
   readonly #noStartHook = this.onProcessingStartHook
   #starting: Promise<void> | undefined
+  #isListening = false
   #closing: Promise<void> | undefined
 
-  /** @throws {ValidationError} an option is not what it must be, or is one of Nest's that has no effect here */
+  /** @throws {OptionError} an option is not what it must be, or is one of Nest's that has no effect here */
   constructor(options: MicroserviceServerOptions = {}) {
     super()
-    const { transport, drain } = splitServerOptions(options)
-    this.#transport = new TcpServer({ ...transport, logger: transport.logger ?? nestLogger(this.logger) })
+    const { transports, name, drain, logger = nestLogger(this.logger) } = serverOptions(options)
+    this.#servers = transports.map((transport) => transport.server({ name, version: undefined, logger }))
+    this.transportId = NEST_TRANSPORTS[this.#servers[0]?.name ?? 'tcp'] ?? Transport.TCP
     this.#drain = drain
   }
 
-  /** Where it listens, with the real port; `undefined` while it does not. */
-  get address(): SocketAddress | undefined {
-    return this.#transport.address
+  /** Where the first of its transports listens that has an address; `undefined` while none does. */
+  get address(): Address | undefined {
+    return this.#servers.find(({ address }) => address !== undefined)?.address
   }
 
   /** Called by Nest: listens, then calls back, with a `ListenError` if it cannot. */
   listen(callback: (error?: unknown) => void): void {
     this.#closing = undefined
     const dispatcher: Dispatcher = {
+      routes: () => this.#routes(),
       request: (message) => this.#request(message),
       event: (message) => this.#event(message)
     }
-    this.#starting = this.#transport.start(dispatcher)
+    this.#starting = this.#start(dispatcher)
     this.#starting.then(
       () => {
         this._status$.next('connected')
@@ -91,7 +105,7 @@ export class MicroserviceServer
 
   /**
    * Registers a callback.
-   * @throws {ValidationError} there is no such event
+   * @throws {OptionError} there is no such event
    */
   on<
     EventKey extends keyof MicroserviceServerEvents = keyof MicroserviceServerEvents,
@@ -101,20 +115,20 @@ export class MicroserviceServer
   }
 
   /**
-   * The `TcpServer` of the transport.
+   * The server of the first transport.
    * @throws {Error} it does not listen
    */
-  unwrap<T = TcpServer>(): T {
-    if (this.address === undefined)
+  unwrap<T = ServerTransport>(): T {
+    if (!this.#isListening)
       throw new Error(
         'Not initialized. Please call the "listen"/"startAllMicroservices" method before accessing the server.'
       )
-    return this.#transport as T
+    return this.#servers[0] as T
   }
 
   /**
    * Called by Nest for each handler.
-   * @throws {ValidationError} the pattern is a RegExp, which only Kafka knows
+   * @throws {OptionError} the pattern is a RegExp, which only Kafka knows
    */
   override addHandler(
     pattern: unknown,
@@ -123,8 +137,10 @@ export class MicroserviceServer
     extras: Record<string, unknown> = {}
   ): void {
     if (pattern instanceof RegExp) {
-      const expected = 'no RegExp (bind the handler to Transport.KAFKA in its decorator)'
-      throw new ValidationError(`pattern ${pattern}`, expected, pattern)
+      throw new OptionError(
+        'pattern',
+        `The pattern ${pattern} is a RegExp, which only Kafka knows: bind its handler to Transport.KAFKA in its decorator`
+      )
     }
     const route = this.normalizePattern(pattern as MsPattern)
     callback.isEventHandler = isEventHandler
@@ -143,14 +159,37 @@ export class MicroserviceServer
     )
     // A start that failed has told its caller; there is nothing to stop then.
     if (started !== true) return
-    await this.#transport.stop({ drain: this.#drain })
+    this.#isListening = false
+    await Promise.all(this.#servers.map((server) => server.stop({ drain: this.#drain })))
     this._status$.next('disconnected')
     this.#listeners.emit('close')
   }
 
+  /** Starts all transports or none. */
+  async #start(dispatcher: Dispatcher): Promise<void> {
+    const started: ServerTransport[] = []
+    try {
+      for (const server of this.#servers) {
+        await server.start(dispatcher)
+        started.push(server)
+      }
+      this.#isListening = true
+    } catch (error) {
+      await Promise.all(started.map((server) => server.stop({ drain: 0 })))
+      throw error
+    }
+  }
+
+  #routes(): readonly Route[] {
+    return [...this.messageHandlers].map(([route, { isEventHandler }]) => ({
+      kind: isEventHandler ? 'event' : 'message',
+      route
+    }))
+  }
+
   #request(message: IncomingMessage): unknown {
     const handler = this.#handlerOf(message)
-    if (handler === undefined) return NO_HANDLER
+    if (handler === undefined) throw PatternNotFoundError.of(message.pattern)
     const context = new MicroserviceContext(message)
     const { data } = message
     const call = (): unknown =>
@@ -162,15 +201,10 @@ export class MicroserviceServer
 
   #event(message: IncomingMessage): void | Promise<void> {
     const handlers = this.#eventHandlersOf(message)
-    if (handlers === undefined) {
-      this.logger.error(
-        `There is no matching event handler defined in the remote service. Event pattern: ${message.pattern}`
-      )
-      return
-    }
+    if (handlers === undefined) throw PatternNotFoundError.of(message.pattern)
     const context = new MicroserviceContext(message)
-    const run = () => runEventHandlers(handlers, message.data, context, this.logger)
-    return this.#isHooked ? runEventInHooks(this.#hooksOf(context), run, this.logger) : run()
+    const run = () => runEventHandlers(handlers, message.data, context)
+    return this.#isHooked ? runEventInHooks(this.#hooksOf(context), run) : run()
   }
 
   /** The transport's routes are Nest's. What they do not find is looked up Nest's way, which may be overridden. */

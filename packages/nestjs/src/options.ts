@@ -1,28 +1,51 @@
 /** What server and client are configured with, and what of Nest's own options they refuse. */
-import {
-  type TcpClientOptions,
-  type TcpServerOptions,
-  type TlsClientOptions,
-  type TlsServerOptions,
-  ValidationError
-} from '@elysia-microservices/transport'
+import { atLeast, type Logger, OptionError, type Transport } from '@elysia-microservices/transport/kit'
+import { type ShortClientOptions, type ShortServerOptions, shortForm } from './tcp.ts'
 
-/** Options of `MicroserviceServer`. A key that is `undefined` has its default. */
-export interface MicroserviceServerOptions extends TcpServerOptions {
+/** Options of every server, whatever carries its messages. */
+interface ServerOptions {
+  /** The name of the service: where brokers share its work. Default: none. */
+  readonly name?: string | undefined
   /** Milliseconds that work in flight may take when the application closes. Default: 10,000. */
   readonly drain?: number | undefined
-  /** Nest's name of `tls`. */
-  readonly tlsOptions?: TlsServerOptions | undefined
+  /** Where to report what no caller can be told. Default: Nest's logger. */
+  readonly logger?: Logger | undefined
 }
 
-/**
- * Options of `MicroserviceClient`. A key that is `undefined` has its default, which is that of the transport's
- * client, but for `reconnect` and `retry`: false, as in Nest.
- */
-export interface MicroserviceClientOptions extends TcpClientOptions {
-  /** Nest's name of `tls`. */
-  readonly tlsOptions?: TlsClientOptions | undefined
+/** Options of every client, whatever carries its calls. */
+interface ClientOptions {
+  /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
+  readonly timeout?: number | undefined
+  /** Where to report what no caller can be told. Default: Nest's logger. */
+  readonly logger?: Logger | undefined
 }
+
+/** Options of `MicroserviceServer`: TCP's beside its own, or a transport. A key that is `undefined` has its default. */
+export type MicroserviceServerOptions =
+  | (ServerOptions &
+      ShortServerOptions & {
+        /** Nest's name of `tls`. */
+        readonly tlsOptions?: ShortServerOptions['tls']
+      })
+  | (ServerOptions & {
+      /** What carries messages: one transport, or several. Each value is for one server. */
+      readonly transport: Transport | readonly Transport[]
+    })
+
+/**
+ * Options of `MicroserviceClient`: TCP's beside its own, or a transport. A key that is `undefined` has its default, but
+ * in the short form `reconnect` and `retry`: false, as in Nest.
+ */
+export type MicroserviceClientOptions =
+  | (ClientOptions &
+      ShortClientOptions & {
+        /** Nest's name of `tls`. */
+        readonly tlsOptions?: ShortClientOptions['tls']
+      })
+  | (ClientOptions & {
+      /** What carries the calls. */
+      readonly transport: Transport
+    })
 
 /** What `status` of server and client tells. */
 export type MicroserviceStatus = 'connected' | 'disconnected'
@@ -48,14 +71,13 @@ export type MicroserviceClientEvents = {
 }
 
 const NO_PACKETS =
-  'left out: packets are written by the transport; change data in pipes and interceptors, its encoding by the codec of the client'
-const NO_SOCKET_CLASS = "left out: the sockets are the runtime's own; `sockets` takes others"
-const NO_RETRY = 'left out: a server that cannot listen says so at once; listen again when that is over'
-const NOT_NESTED = 'left out: options stand beside each other, as in { host, port }'
-const NOT_OF_SERVERS = 'left out: a server understands both protocols and all codecs; the client chooses'
+  'packets are written by the transport; change data in pipes and interceptors, its encoding by rsocket.codec of the client'
+const NO_SOCKET_CLASS = "the sockets are the runtime's own"
+const NO_RETRY = 'a server that cannot listen says so at once; listen again when that is over'
+const NOT_NESTED = 'options stand beside each other, as in { host, port }'
+const NOT_OF_SERVERS = 'a server understands both protocols and all codecs; the client chooses'
 
 const REFUSED_BY_BOTH = {
-  transport: NOT_NESTED,
   options: NOT_NESTED,
   serializer: NO_PACKETS,
   deserializer: NO_PACKETS,
@@ -65,51 +87,99 @@ const REFUSED_BY_SERVER = {
   ...REFUSED_BY_BOTH,
   retryAttempts: NO_RETRY,
   retryDelay: NO_RETRY,
-  protocol: NOT_OF_SERVERS,
-  codec: NOT_OF_SERVERS
+  protocol: NOT_OF_SERVERS
 }
 
 const DEFAULT_DRAIN = 10_000
+const DEFAULT_TIMEOUT = 30_000
 
-/**
- * Options of the server, apart by who takes them.
- * @throws {ValidationError} an option that Nest's TCP transport has and this one has not
- */
-export function splitServerOptions(options: MicroserviceServerOptions): {
-  readonly transport: TcpServerOptions
+/** Options of a server, with its transports. */
+export interface CheckedServerOptions {
+  readonly transports: readonly Transport[]
+  readonly name: string | undefined
   readonly drain: number
-} {
-  refuse(REFUSED_BY_SERVER, options)
-  const { drain = DEFAULT_DRAIN, ...transport } = withTls(options)
-  if (!(drain >= 0)) throw new ValidationError('options.drain', 'a number, 0 or more', drain)
-  return { transport, drain }
+  readonly logger: Logger | undefined
 }
 
-/**
- * Options of the client.
- * @throws {ValidationError} an option that Nest's TCP transport has and this one has not
- */
-export function clientOptions(options: MicroserviceClientOptions): TcpClientOptions {
+/** Options of a client, with what makes its transport. */
+export interface CheckedClientOptions {
+  readonly transport: Transport
+  readonly timeout: number
+  /** Whether somebody has chosen it. */
+  readonly tellTimeout: boolean
+  readonly logger: Logger | undefined
+}
+
+/** @throws {OptionError} an option is not what it must be, or is one of Nest's that has no effect here */
+export function serverOptions(options: MicroserviceServerOptions): CheckedServerOptions {
+  refuse(REFUSED_BY_SERVER, options)
+  const { transport, name, drain = DEFAULT_DRAIN, logger, ...others } = options
+  atLeast(0, 'options.drain', drain)
+  const transports = isShort(transport) ? [shortForm(withTls(others))] : given(transport, others)
+  return { transports, name, drain, logger }
+}
+
+/** @throws {OptionError} an option is not what it must be, or is one of Nest's that has no effect here */
+export function clientOptions(options: MicroserviceClientOptions): CheckedClientOptions {
   refuse(REFUSED_BY_BOTH, options)
-  return withTls(options)
+  const { transport, timeout, logger, ...others } = options
+  atLeast(0, 'options.timeout', timeout ?? DEFAULT_TIMEOUT)
+  // As Nest's own client: connected to when somebody calls, and a call that has failed is not made again.
+  const [only] = isShort(transport)
+    ? [shortForm({ reconnect: false, retry: false, ...withTls(others) })]
+    : given(transport, others)
+  return {
+    transport: only as Transport,
+    timeout: timeout ?? DEFAULT_TIMEOUT,
+    tellTimeout: timeout !== undefined,
+    logger
+  }
+}
+
+function isShort(transport: unknown): transport is 'tcp' | undefined {
+  return transport === undefined || transport === 'tcp'
+}
+
+function given(transport: unknown, others: object): readonly Transport[] {
+  const all = [transport].flat() as Transport[]
+  if (all.length === 0 || all.some((one) => typeof Object(one).server !== 'function'))
+    throw OptionError.expected(
+      'options.transport',
+      "'tcp', or a transport such as tcp({ port: 4000 })",
+      transport
+    )
+  const [unknown] = Object.entries(others).filter(([, value]) => value !== undefined)
+  if (unknown !== undefined)
+    throw new OptionError(
+      `options.${unknown[0]}`,
+      `options.${unknown[0]} has no effect beside options.transport; options of a transport are given to it, as in tcp({ port: 4000 })`
+    )
+  return all
 }
 
 /** Nest's name of an option becomes ours. */
-function withTls<Options extends { readonly tls?: unknown; readonly tlsOptions?: Options['tls'] }>(
-  options: Options
-): Omit<Options, 'tlsOptions'> {
+function withTls(options: { readonly tls?: unknown; readonly tlsOptions?: unknown }): object {
   const { tlsOptions, ...others } = options
   if (tlsOptions === undefined) return others
   if (options.tls !== undefined)
-    throw new ValidationError('options.tlsOptions', 'left out beside tls, which is the same', tlsOptions)
+    throw new OptionError(
+      'options.tlsOptions',
+      'options.tlsOptions is the same as options.tls: give one of them'
+    )
   return { ...others, tls: tlsOptions }
 }
 
 /** Options come untyped through `ClientsModule`: what has no effect here must not look as if it had. */
 function refuse(refused: Readonly<Record<string, string>>, options: object): void {
   for (const [key, value] of Object.entries(options)) {
-    const expected = Object.hasOwn(refused, key) ? refused[key] : undefined
-    if (expected !== undefined && value !== undefined)
-      throw new ValidationError(`options.${key}`, expected, value)
+    const why = Object.hasOwn(refused, key) ? refused[key] : undefined
+    if (why !== undefined && value !== undefined)
+      throw new OptionError(`options.${key}`, `options.${key} has no effect here: ${why}`)
   }
+  const { transport } = options as { transport?: unknown }
+  if (typeof transport === 'number')
+    throw new OptionError(
+      'options.transport',
+      `options.transport is not Nest's Transport here; ${NOT_NESTED}`
+    )
 }

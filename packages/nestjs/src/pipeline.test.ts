@@ -197,8 +197,8 @@ class PipelineController {
       metadata: context.getMetadata(),
       headers: context.headers,
       kind: context.kind,
-      deadline: context.deadline,
-      address: context.getSocketRef().remoteAddress,
+      timeout: context.timeout,
+      address: context.getSocketRef()?.address,
       args: context.getArgs().slice(1)
     }
   }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, it } from 'node:test'
-import { NO_HANDLER, TcpServer } from '@elysia-microservices/transport'
+import { tcp } from '@elysia-microservices/tcp'
 import { lastValueFrom } from 'rxjs'
 import { MicroserviceClient } from './microservice-client.ts'
 import { MicroserviceServer } from './microservice-server.ts'
@@ -32,8 +32,9 @@ describe('tlsOptions', () => {
   }
 
   it('of a client do not trust a server without TLS', async () => {
-    const server = new TcpServer({ host: '127.0.0.1', port: 0, logger: { error() {}, warn() {} } })
-    await server.start({ request: () => NO_HANDLER, event() {} })
+    const logger = { error() {}, warn() {} }
+    const server = tcp({ host: '127.0.0.1', port: 0 }).server({ name: undefined, version: undefined, logger })
+    await server.start({ routes: () => [], request() {}, event() {} })
     const client = new MicroserviceClient({ host: '127.0.0.1', port: server.address!.port, tlsOptions: {} })
     await assert.rejects(client.connect(), { code: 'TLS_NOT_SPOKEN' })
     await client.close()

@@ -67,11 +67,13 @@ export function moduleOf(metadata: ModuleMetadata): Type {
   return Root
 }
 
+/** Options of TCP beside those of the strategy. */
+export type TcpOptions = Exclude<MicroserviceServerOptions, { readonly transport: object }>
+/** Options of TCP beside those of the client. */
+export type TcpClientOptions = Exclude<MicroserviceClientOptions, { readonly transport: object }>
+
 /** Starts a Nest microservice on our transport. */
-export async function startService(
-  metadata: ModuleMetadata,
-  options: MicroserviceServerOptions = {}
-): Promise<OurService> {
+export async function startService(metadata: ModuleMetadata, options: TcpOptions = {}): Promise<OurService> {
   const server = new MicroserviceServer({ host: '127.0.0.1', port: 0, ...options })
   const log = new Log()
   const app = await NestFactory.createMicroservice<MicroserviceOptions>(moduleOf(metadata), {
@@ -105,7 +107,7 @@ export type Protocol = (typeof PROTOCOLS)[number]
 export function clientOf(
   { port }: { readonly port: number },
   protocol: Protocol,
-  options: MicroserviceClientOptions = {}
+  options: TcpClientOptions = {}
 ): MicroserviceClient {
   return new MicroserviceClient({ host: '127.0.0.1', port, protocol, ...options })
 }
