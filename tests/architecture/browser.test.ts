@@ -1,0 +1,77 @@
+/** The contract in a browser: it bundles without a polyfill, and its codecs work where there is no `Buffer`. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, describe, it } from 'node:test'
+import { bun, rootFolder } from '../workspace.ts'
+
+const folder = mkdtempSync(path.join(tmpdir(), 'browser-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** A program that is run where nothing of Node is left but the console. */
+const PROGRAM = `
+import { jsonCodec, openCodec, ByteWriter, memory } from '@elysia-microservices/transport/kit'
+
+const values = [
+  undefined, null, true, 0, -1.5, 1e21, '', 'é€😀', 'a'.repeat(5000), [1, [2, { a: null }]],
+  { text: 'ü', list: [1, 2, 3], nested: { deep: { er: true } } }
+]
+for (const mimeType of ['application/json', 'application/x-msgpack']) {
+  const codec = openCodec(mimeType)
+  for (const value of values) {
+    const out = new ByteWriter()
+    codec.encode(value, out)
+    const bytes = out.copyFrom(0)
+    const read = codec.decode(bytes, 0, bytes.length)
+    if (JSON.stringify(read) !== JSON.stringify(value)) throw new Error(mimeType + ' changed ' + JSON.stringify(value))
+  }
+}
+const context = { name: 'test', version: undefined, logger: console, timeout: 1000, tellTimeout: false, dispatcher: undefined }
+const transport = memory()
+const server = transport.server(context)
+await server.start({
+  routes: () => [],
+  request: ({ route, data }) => (route === 'count' ? count(data) : data),
+  event() {}
+})
+async function* count(to) {
+  for (let n = 0; n < to; n++) yield n
+}
+const client = transport.client(context)
+if ((await client.request('echo', 'é')) !== 'é') throw new Error('echo')
+const seen = await new Promise((resolve, reject) => {
+  const values = []
+  client.stream('count', 1000, { next: (value) => void values.push(value), complete: () => resolve(values), error: reject })
+})
+if (seen.length !== 1000) throw new Error('count')
+await client.close()
+await server.stop()
+console.log('all carried')
+`
+
+/** Takes away what browsers do not have, and runs the bundle. */
+const RUNNER = `
+for (const name of ['Buffer', 'setImmediate', 'clearImmediate', 'global', 'require']) delete globalThis[name]
+if (typeof Buffer !== 'undefined') throw new Error('Buffer is still there')
+await import('./bundle.js')
+`
+
+describe('the contract in a browser', () => {
+  it('bundles without a polyfill and carries values where there is no Buffer', () => {
+    const program = path.join(rootFolder, 'tests', `.browser-${process.pid}.js`)
+    writeFileSync(program, PROGRAM)
+    try {
+      execFileSync(bun, ['build', program, '--target=browser', '--format=esm', `--outfile=${folder}/bundle.js`])
+    } finally {
+      rmSync(program, { force: true })
+    }
+    const bundle = execFileSync('cat', [`${folder}/bundle.js`], { encoding: 'utf8' })
+    assert.doesNotMatch(bundle, /from ?"node:|require\("node:|node-fetch|__toESM\(require_buffer/)
+    writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}')
+    writeFileSync(path.join(folder, 'run.js'), RUNNER)
+    const said = execFileSync('node', ['run.js'], { cwd: folder, encoding: 'utf8' })
+    assert.equal(said.trim(), 'all carried')
+  })
+})

@@ -1,0 +1,49 @@
+/** The imports of source files, read as text: whatever the compiler makes of them, types too. */
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+
+/** One file and what it imports: files of its package as paths, everything else as written. */
+export interface SourceFile {
+  /** Relative to the package's `src`. */
+  readonly file: string
+  readonly text: string
+  readonly imports: readonly string[]
+}
+
+const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g
+
+/** All source files below a folder, without tests and their helpers. */
+export function sourcesOf(folder: string): SourceFile[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((file) => file.split(path.sep).join('/'))
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !/^testing\//.test(file))
+    .sort()
+    .map((file) => {
+      const text = readFileSync(path.join(folder, file), 'utf8')
+      const imports = [...text.matchAll(IMPORT)].map(([, given = '']) =>
+        given.startsWith('.') ? path.posix.normalize(path.posix.join(path.posix.dirname(file), given)) : given
+      )
+      return { file, text, imports: [...new Set(imports)] }
+    })
+}
+
+/** The circles among files: each as the files on it, in order; none if there are none. */
+export function circlesIn(files: readonly SourceFile[]): string[][] {
+  const byName = new Map(files.map((each) => [each.file, each]))
+  const done = new Set<string>()
+  const circles: string[][] = []
+  const visit = (file: string, way: readonly string[]) => {
+    const at = way.indexOf(file)
+    if (at !== -1) circles.push([...way.slice(at), file])
+    if (at !== -1 || done.has(file)) return
+    for (const next of byName.get(file)?.imports ?? []) if (byName.has(next)) visit(next, [...way, file])
+    done.add(file)
+  }
+  for (const { file } of files) visit(file, [])
+  return circles
+}
+
+/** The room of a file: its first folder, or itself. */
+export function roomOf(file: string): string {
+  return file.includes('/') ? file.slice(0, file.indexOf('/')) : file
+}
