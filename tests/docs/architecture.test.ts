@@ -1,0 +1,36 @@
+/** docs/architecture.md names files: they exist, and every folder of the packages is on the page. */
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { describe, it } from 'node:test'
+import { rootFolder } from '../workspace.ts'
+
+const PAGE = readFileSync(join(rootFolder, 'docs', 'architecture.md'), 'utf8')
+const SOURCES = readdirSync(join(rootFolder, 'packages'))
+  .map((name) => join(rootFolder, 'packages', name, 'src'))
+  .filter((folder) => existsSync(folder))
+
+describe('docs/architecture.md', () => {
+  it('names only files that exist', () => {
+    const known = new Set<string>()
+    for (const folder of SOURCES)
+      for (const file of readdirSync(folder, { recursive: true }) as string[]) {
+        known.add(file)
+        known.add(basename(file))
+      }
+    const named = [...PAGE.matchAll(/([\w/-]+\.ts)\b/g)].map(([, name]) => name as string)
+    assert.ok(named.length > 20)
+    assert.deepEqual(
+      named.filter((name) => !known.has(name)),
+      []
+    )
+  })
+
+  it('knows every folder', () => {
+    const folders = SOURCES.flatMap((source) =>
+      readdirSync(source).filter((name) => statSync(join(source, name)).isDirectory() && name !== 'testing')
+    )
+    const missing = folders.filter((name) => !PAGE.includes(`${name}/`))
+    assert.deepEqual(missing, [])
+  })
+})
