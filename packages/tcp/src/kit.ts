@@ -1,5 +1,4 @@
 /** For those who stand on TCP's parts: sockets of other kinds, measuring, tests. */
-export { backoffDelay } from './balance/backoff.ts'
 export { TcpClient } from './client/client.ts'
 export { TcpServer } from './server/server.ts'
 export { bunSockets } from './socket/bun.ts'

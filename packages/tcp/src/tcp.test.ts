@@ -166,7 +166,12 @@ for (const [socketsName, sockets] of SOCKETS) {
         unused.close()
         await once(unused, 'close')
         const lonely = connectTo(port)
-        await assert.rejects(lonely.connect(), { name: 'ConnectionError', mayHaveRun: false })
+        await assert.rejects(lonely.connect(), {
+          name: 'ConnectionError',
+          message: `Cannot connect to tcp://127.0.0.1:${port}: connection refused`,
+          reason: 'ECONNREFUSED',
+          mayHaveRun: false
+        })
         await assert.rejects(lonely.request('echo', 1), { name: 'ConnectionError', mayHaveRun: false })
         await assert.rejects(lonely.emit('echo', 1), { name: 'ConnectionError', mayHaveRun: false })
       })
@@ -241,6 +246,13 @@ for (const [socketsName, sockets] of SOCKETS) {
           limit: 1_000
         })
         assert.equal(await strict.request('echo', 'short'), 'short')
+        const calls = Array.from({ length: 4 }, () => strict.request('echo', 'x'.repeat(400)))
+        const refused = (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected')
+        assert.ok(refused.length > 0)
+        for (const { reason } of refused as PromiseRejectedResult[]) {
+          assert.deepEqual([reason.name, reason.mayHaveRun], ['OverloadedError', false])
+          assert.match(reason.message, /limits\.sendBuffer allows \(1000\)/)
+        }
         const free = connectTo(server.address!.port, { limits: { sendBuffer: 0 } })
         const long = 'x'.repeat(2_000)
         assert.equal(await free.request('echo', long), long)

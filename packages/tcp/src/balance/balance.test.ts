@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { addressName, parseAddress } from './address.ts'
-import { backoffCeiling, backoffDelay } from './backoff.ts'
 import { Balancer } from './balancer.ts'
 import { EndpointHealth } from './endpoint-health.ts'
 import { rendezvousScore, weightedScore } from './rendezvous.ts'
@@ -56,26 +55,6 @@ function setUp(count: number, seed = 1, ranks: readonly Rank[] = []) {
   balancer.use(endpoints)
   return { endpoints, balancer, log }
 }
-
-describe('the back-off', () => {
-  it('stays between nothing and its bounds, and its ceiling never falls', () => {
-    fc.assert(
-      fc.property(
-        fc.nat(10_000),
-        fc.nat(100_000),
-        fc.nat(10_000),
-        random01,
-        (minDelay, more, attempt, random) => {
-          const options = { minDelay, maxDelay: minDelay + more }
-          const delay = backoffDelay(options, attempt, random)
-          assert.ok(delay >= 0 && delay <= options.maxDelay)
-          assert.ok(backoffCeiling(options, attempt) <= backoffCeiling(options, attempt + 1))
-          assert.ok(backoffCeiling(options, 0) === minDelay)
-        }
-      )
-    )
-  })
-})
 
 describe('the retry budget', () => {
   it('never gives more than its capacity, a share of the calls and the free ones', () => {

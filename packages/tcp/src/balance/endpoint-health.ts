@@ -3,7 +3,7 @@
  * Only failures are reported, successes are what was picked and did not fail, so a good call costs nothing
  * here. Pure: clock and randomness are given.
  */
-import { type BackoffOptions, backoffCeiling } from './backoff.ts'
+import { type BackoffOptions, backoffCeiling } from '@elysia-microservices/transport/kit'
 
 /** When an endpoint is ejected, and for how long. */
 export interface HealthOptions extends BackoffOptions {

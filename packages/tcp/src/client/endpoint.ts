@@ -1,8 +1,7 @@
 /** One connection of a client to one of its servers, and the attempts to have it back. */
 
-import type { Logger } from '@elysia-microservices/transport/kit'
+import { type BackoffOptions, backoffDelay, type Logger } from '@elysia-microservices/transport/kit'
 import type { Address } from '../balance/address.ts'
-import { type BackoffOptions, backoffDelay } from '../balance/backoff.ts'
 import type { Candidate } from '../balance/balancer.ts'
 import { cannotConnect } from '../connection/connection-errors.ts'
 import type { ClientProtocol } from '../connection/protocol.ts'

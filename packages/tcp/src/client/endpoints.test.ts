@@ -163,6 +163,21 @@ describe('a client with several endpoints', () => {
     assert.equal(await client.request('echo', 2), 2)
   })
 
+  it('makes a call elsewhere that one connection has no room for, and blames nobody for it', async () => {
+    const client = connectTo({ limits: { sendBuffer: 1_000 } })
+    await client.connect()
+    await connectedTo(client, 3)
+    const value = 'x'.repeat(400)
+    // All of them belong to one endpoint, whose connection takes three in a turn.
+    const calls = Array.from({ length: 6 }, () => client.request('echo', value, { key: 'user' }))
+    assert.deepEqual(await Promise.all(calls), Array(6).fill(value))
+    assert.equal(replicas.filter(({ dispatcher }) => dispatcher.asked.length === 3).length, 2)
+    assert.deepEqual(
+      events.filter(({ type }) => type === 'ejected'),
+      []
+    )
+  })
+
   it('ejects an endpoint that does not answer, and makes its calls no slower for it', async () => {
     const deaf = replicas[0]!.dispatcher
     deaf.request = () => new Promise(() => {})

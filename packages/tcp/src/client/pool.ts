@@ -6,6 +6,7 @@
 import {
   type ClientContext,
   ConnectionError,
+  OverloadedError,
   type PendingCall,
   type Recover,
   UnauthenticatedError
@@ -173,12 +174,16 @@ export class Pool implements EndpointOwner {
 
   /** A call has failed at an endpoint. True if it goes on. */
   #recover(endpoint: Endpoint | undefined, call: PendingCall, error: Error): boolean {
-    if (this.#closed || !isEndpointFailure(error)) return false
+    if (this.#closed) return false
+    const elsewhere = this.#endpoints.current.some(({ name, usable }) => name !== endpoint?.name && usable)
+    const isFailure = isEndpointFailure(error)
+    // A call that was refused here, because this connection has too much to send, may still go to another.
+    if (!isFailure && !(elsewhere && error instanceof OverloadedError)) return false
     const now = performance.now()
     // One without a connection gets no calls anyway, and one that is going away is not to blame.
-    if (endpoint?.usable && this.#endpoints.names.length > 1) this.#balancer.failed(endpoint, now)
+    if (isFailure && endpoint?.usable && this.#endpoints.names.length > 1)
+      this.#balancer.failed(endpoint, now)
     if (error instanceof ConnectionError && error.mayHaveRun) call.mayHaveRun = true
-    const elsewhere = this.#endpoints.current.some(({ name, usable }) => name !== endpoint?.name && usable)
     const delay = this.#retries.pause(call, error, elsewhere, now, this.#endpoints.started)
     if (delay === undefined) return false
     call.retries++

@@ -1,12 +1,13 @@
 /** Which calls are made again, and when. */
 
 import {
+  backoffDelay,
   ConnectionError,
+  OverloadedError,
   type PendingCall,
   RejectedError,
   TimeoutError
 } from '@elysia-microservices/transport/kit'
-import { backoffDelay } from '../balance/backoff.ts'
 import { RetryBudget } from '../balance/retry-budget.ts'
 import type { CheckedRetry } from '../options/resilience-options.ts'
 
@@ -45,6 +46,6 @@ export class RetryPolicy {
 function isSafe(call: PendingCall, error: Error): boolean {
   // The input of a channel has been read, and cannot be read again; values cannot be taken back.
   if (call.isAnswered || call.input !== undefined) return false
-  if (error instanceof RejectedError) return true
+  if (error instanceof RejectedError || error instanceof OverloadedError) return true
   return error instanceof ConnectionError && (!error.mayHaveRun || call.options?.idempotent === true)
 }

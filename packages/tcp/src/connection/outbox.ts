@@ -22,8 +22,8 @@ export class Outbox {
   /** What streams have sent in this turn. */
   #streamed = 0
   #isBlocked = false
-  /** Streams that wait until the peer reads, or for the next turn. */
-  #waiting: WaitingStream[] | undefined
+  /** Streams that wait until the peer reads, or for the next turn; each once, though an Observable asks for each value. */
+  #waiting: Set<WaitingStream> | undefined
 
   constructor(socket: Socket) {
     this.#socket = socket
@@ -99,10 +99,10 @@ export class Outbox {
   hasRoomFor(stream: WaitingStream): boolean {
     if (!this.#isBlocked && this.#streamed < STREAM_SIZE) return true
     if (this.#waiting === undefined) {
-      this.#waiting = [stream]
+      this.#waiting = new Set([stream])
       // A stream whose values are all there would never let sockets and timers have their turn.
       if (!this.#isBlocked) setImmediate(() => this.resumeStreams())
-    } else this.#waiting.push(stream)
+    } else this.#waiting.add(stream)
     return false
   }
 

@@ -1,5 +1,11 @@
 /** Reads reply packets as Nest's client does, and turns wire errors into the error family. */
-import { errorOf, INTERNAL_ERROR, NO_MESSAGE_HANDLER, PatternNotFoundError, RpcError } from '@elysia-microservices/transport/kit'
+import {
+  errorOf,
+  INTERNAL_ERROR,
+  NO_MESSAGE_HANDLER,
+  PatternNotFoundError,
+  RpcError
+} from '@elysia-microservices/transport/kit'
 import type { NestPacket } from './packet.ts'
 
 /** Whether a packet is of another system: it has a key Nest does not write. All of it is the value then. */

@@ -6,8 +6,8 @@
 import {
   answerWith,
   type Dispatcher,
-  IncomingMessage,
   INTERNAL_ERROR,
+  IncomingMessage,
   isStream,
   isThenable,
   type Logger,

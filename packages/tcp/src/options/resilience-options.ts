@@ -1,7 +1,12 @@
 /** The options of what a client does about servers that fail, with their defaults in one table. */
 
-import { atLeast, type ClientListener, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
-import type { BackoffOptions } from '../balance/backoff.ts'
+import {
+  atLeast,
+  type BackoffOptions,
+  type ClientListener,
+  OptionError,
+  withDefaults
+} from '@elysia-microservices/transport/kit'
 import type { HealthOptions } from '../balance/endpoint-health.ts'
 import type { RetryBudgetOptions } from '../balance/retry-budget.ts'
 

@@ -192,6 +192,45 @@ describe('an RSocket client', () => {
     assert.deepEqual(sent(), [])
   })
 
+  it('refuses calls while too many bytes wait to be sent, and says that they have not run', async () => {
+    output.unsent = 10_001
+    const call = caller.request('a', 1)
+    const refused = { name: 'OverloadedError', code: 'OVERLOADED', mayHaveRun: false, retryable: true }
+    await assert.rejects(call, {
+      ...refused,
+      message: /^10001 bytes .* limits\.sendBuffer allows \(10000\)$/
+    })
+    await assert.rejects(caller.emit('a', 1), refused)
+    assert.deepEqual(sent(), [])
+    output.unsent = 10_000
+    void caller.request('a', 1)
+    assert.deepEqual(sent(), ['REQUEST_RESPONSE 1 M'])
+  })
+
+  it('refuses a call that is longer than may wait at all', async () => {
+    await assert.rejects(caller.request('a', 'x'.repeat(10_000)), {
+      name: 'PayloadTooLargeError',
+      option: 'limits.sendBuffer',
+      limit: 10_000
+    })
+    assert.deepEqual(sent(), [])
+  })
+
+  it('lets no more than 65,536 calls wait for a lease', async () => {
+    const leased = make({ lease: true })
+    leased.connection.open(output)
+    output.sent()
+    const calls = Array.from({ length: 65_536 }, () => leased.caller.request('a', 1))
+    await assert.rejects(leased.caller.request('a', 1), {
+      name: 'OverloadedError',
+      message: /65536 calls wait/
+    })
+    assert.equal(leased.connection.inFlight, 65_536)
+    leased.connection.close()
+    const outcomes = await Promise.allSettled(calls)
+    assert.ok(outcomes.every((one) => one.status === 'rejected' && one.reason.mayHaveRun === false))
+  })
+
   it('ignores SETUP, and refuses requests of the server where it has no handlers', () => {
     connection.receive(frame(0, 'SETUP', 0, Buffer.alloc(30)))
     connection.receive(frame(2, 'REQUEST_RESPONSE', 0, '1'))

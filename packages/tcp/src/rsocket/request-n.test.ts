@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { CallReceiver } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
+import { Subject } from 'rxjs'
 import { cancel, channel, error, payload, request, requestN, stream } from '../testing/rsocket-frames.ts'
 import { outcomeOf, RecordingReceiver, rsocketClient, rsocketServer, turn } from '../testing/rsocket-peer.ts'
 
@@ -58,6 +59,23 @@ describe('REQUEST_N, responder', () => {
     const frames = await server.later()
     assert.equal(frames.at(-1), 'PAYLOAD 1 C')
     assert.equal(frames.length, 501)
+  })
+
+  it('ends an Observable that is too many bytes ahead of its reader with ERROR[APPLICATION_ERROR]', async () => {
+    const subject = new Subject<string>()
+    const server = rsocketServer({ texts: () => subject }, { maxUnsent: 1_000 })
+    server.on(stream(1, 'texts', 1, ''))
+    for (let n = 0; n < 10; n++) subject.next('x'.repeat(100))
+    assert.equal(server.on().length, 1)
+    subject.next('x'.repeat(100))
+    const [answer = ''] = server.on()
+    assert.match(
+      answer,
+      /^ERROR 1 0x201 \{"code":"STREAM_OVERFLOW","message":".*limits\.sendBuffer allows \(1000\)/
+    )
+    assert.equal(subject.observed, false)
+    assert.equal(server.connection.inFlight, 0)
+    assert.deepEqual(server.on(requestN(1, 9), request(3, 'echo', '1')), ['PAYLOAD 3 CN 1'])
   })
 
   for (const n of [0, 2 ** 31]) {
@@ -174,6 +192,19 @@ describe('REQUEST_CHANNEL, requester', () => {
     assert.deepEqual(await client.later(), ['PAYLOAD 1 N 2', 'PAYLOAD 1 N 3'])
     client.on(requestN(1, 9))
     assert.deepEqual(await client.later(), ['PAYLOAD 1 N 4', 'PAYLOAD 1 N 5', 'PAYLOAD 1 C'])
+  })
+
+  it('fails when its source is an Observable that is too many bytes ahead of the responder', async () => {
+    const subject = new Subject<string>()
+    const client = rsocketClient({ maxUnsent: 1_000 })
+    const call = client.caller.request('sum', subject)
+    for (let n = 0; n < 10; n++) subject.next('x'.repeat(100))
+    assert.equal(client.on().length, 1)
+    subject.next('x'.repeat(100))
+    assert.match(client.on()[0] ?? '', /^ERROR 1 0x201 \{"code":"INTERNAL"/)
+    assert.equal(subject.observed, false)
+    await assert.rejects(call, { name: 'OverloadedError', message: /limits\.sendBuffer allows \(1000\)/ })
+    assert.equal(client.connection.inFlight, 0)
   })
 
   it('sends nothing after COMPLETE [MUST]', async () => {

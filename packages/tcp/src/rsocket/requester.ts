@@ -175,7 +175,7 @@ export class RSocketRequester implements CallHolder {
       },
       next: (value) => wire.payload(call.streamId, FrameType.PAYLOAD, Flag.NEXT, -1, undefined, codec, value),
       hold: (value) => wire.hold(call.streamId, undefined, codec, value),
-      sendHeld: (bytes) => wire.frames(bytes),
+      sendHeld: (bytes) => wire.held(bytes, codec),
       complete: () => wire.complete(call.streamId),
       fail: (error) => {
         const { code, data } = toWireError(error, this.#logger)

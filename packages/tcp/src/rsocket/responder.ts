@@ -225,8 +225,13 @@ export class RSocketResponder {
 
   #event(data: unknown, metadata: RequestMetadata): void {
     const { logger, settled } = this.#init
+    const message = this.#message(data, metadata, 'event')
+    const dispatcher =
+      metadata.credentials === undefined
+        ? this.#dispatcher
+        : { event: () => this.#authenticated(message, metadata) as Promise<void> }
     this.#events++
-    reportEvent(this.#dispatcher, this.#message(data, metadata, 'event'), logger, () => {
+    reportEvent(dispatcher, message, logger, () => {
       this.#events--
       settled()
     })
@@ -305,13 +310,13 @@ export class RSocketResponder {
     this.#init.settled()
   }
 
-  /** Asks the hook about the credentials of a request before its handler. */
+  /** Asks the hook about the credentials of a request or an event before its handler. */
   async #authenticated(message: IncomingMessage, { credentials, route }: RequestMetadata): Promise<unknown> {
     const { authenticate, peer } = this.#init
     const verdict = await authenticate?.({ credentials, route, peer })
     if (authenticate !== undefined && !isAccepted(verdict))
       throw new UnauthenticatedError('The credentials are not accepted')
-    return this.#dispatcher.request(message)
+    return message.kind === 'event' ? this.#dispatcher.event(message) : this.#dispatcher.request(message)
   }
 
   /** Answers with one value; false if with an error instead. */

@@ -97,7 +97,7 @@ export class RunningRequest extends OutgoingValues {
   }
 
   protected sendHeld(bytes: Uint8Array): void {
-    this.#wire.frames(bytes)
+    this.#wire.held(bytes, this.#codec)
   }
 
   protected sendEnd(): void {

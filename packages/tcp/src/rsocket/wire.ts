@@ -2,7 +2,7 @@
  * The sending half of an RSocket connection: frames are written straight into the buffer they leave from, cut into
  * fragments if they are too long, and kept if the connection can be resumed.
  */
-import { ByteWriter, type Codec, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
+import { ByteWriter, type Codec, openCodec, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
 import type { Output, WaitingStream } from '../connection/protocol.ts'
 import { ErrorCode, Flag, FrameType, HEADER_LENGTH, MAX_FRAME_LENGTH } from './frame-type.ts'
 import {
@@ -133,19 +133,23 @@ export class Wire {
     this.#commit(this.#write(streamId, type, flags, initialN, metadata, codec, value))
   }
 
-  /** A PAYLOAD to be sent later, by `frames`. Throws as `payload`. */
+  /** A PAYLOAD to be sent later, by `held`, or never. Throws as `payload`. */
   hold(streamId: number, metadata: Uint8Array | undefined, codec: Codec, value: unknown): Uint8Array {
-    const start = this.#write(streamId, FrameType.PAYLOAD, Flag.NEXT, -1, metadata, codec, value)
+    // Of a codec that remembers, it must not count on what is said before it leaves, nor the other way round.
+    const own = codec.stateful ? (openCodec(codec.mimeType) as Codec) : codec
+    const start = this.#write(streamId, FrameType.PAYLOAD, Flag.NEXT, -1, metadata, own, value)
     const held = this.bytes.copyFrom(start)
     this.bytes.rewind(start)
     return held
   }
 
-  /** Sends frames that were written before. */
-  frames(frames: Uint8Array): void {
+  /** Sends what `hold` has written. */
+  held(frames: Uint8Array, codec: Codec): void {
     const start = this.bytes.length
     this.bytes.bytes(frames)
     this.#commit(start)
+    // It has said keys by numbers of its own.
+    codec.takenBack?.()
   }
 
   complete(streamId: number): void {

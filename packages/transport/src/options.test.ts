@@ -1,0 +1,130 @@
+/** Options: names that are not known, defaults, keys that are `undefined`. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { OptionError } from './errors/index.ts'
+import { atLeast, checkNames, nearest, withDefaults } from './options.ts'
+
+const DEFAULTS = { host: 'localhost', port: 4000, path: undefined, connectTimeout: 10_000 }
+interface Options {
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+  readonly path?: string | undefined
+  readonly connectTimeout?: number | undefined
+}
+
+const read = (given: unknown) => withDefaults('options', given as Options | undefined, DEFAULTS)
+
+describe('options with defaults', () => {
+  it('are the defaults where nothing is given', () => {
+    for (const given of [undefined, {}]) assert.deepEqual(read(given), DEFAULTS)
+  })
+
+  it('have what is given, and the defaults besides', () => {
+    assert.deepEqual(read({ port: 1, path: '/a' }), { ...DEFAULTS, port: 1, path: '/a' })
+    assert.deepEqual(read({ port: 0, host: '' }), { ...DEFAULTS, port: 0, host: '' })
+    assert.deepEqual(read({ port: null }), { ...DEFAULTS, port: null })
+  })
+
+  it('have the default for a key that is undefined, and its table and what is given stay as they are', () => {
+    const given = Object.freeze({ port: undefined, host: 'a' })
+    assert.deepEqual(read(given), { ...DEFAULTS, host: 'a' })
+    assert.deepEqual(DEFAULTS, { host: 'localhost', port: 4000, path: undefined, connectTimeout: 10_000 })
+  })
+
+  it('are not what an object inherits', () => {
+    assert.deepEqual(read(Object.create({ port: 1, nonsense: 2 })), DEFAULTS)
+    assert.equal(Object.hasOwn(read(JSON.parse('{"port":1}')), '__proto__'), false)
+  })
+
+  it('must be an object', () => {
+    for (const given of [null, 7, 'text', [], () => {}, true])
+      assert.throws(() => read(given), {
+        name: 'OptionError',
+        code: 'OPTION',
+        path: 'options',
+        message: /^options must be an object of options, but is /
+      })
+  })
+})
+
+describe('an option that there is not', () => {
+  for (const [name, message] of [
+    ['prot', 'options.prot is not an option; did you mean options.port?'],
+    ['Port', 'options.Port is not an option; did you mean options.port?'],
+    ['hosts', 'options.hosts is not an option; did you mean options.host?'],
+    ['connectionTimeout', 'options.connectionTimeout is not an option; did you mean options.connectTimeout?'],
+    ['CONNECT_TIMEOUT', 'options.CONNECT_TIMEOUT is not an option; did you mean options.connectTimeout?'],
+    ['nonsense', 'options.nonsense is not an option; there are host, port, path, connectTimeout'],
+    ['toString', 'options.toString is not an option; there are host, port, path, connectTimeout']
+  ] as const) {
+    it(`is refused with the nearest that there is: ${name}`, () => {
+      assert.throws(() => read({ host: 'a', [name]: 1 }), {
+        name: 'OptionError',
+        path: `options.${name}`,
+        message
+      })
+    })
+  }
+
+  it('is refused also if it is __proto__ or null, but not if it is undefined', () => {
+    assert.throws(() => read(JSON.parse('{"__proto__":1}')), { path: 'options.__proto__' })
+    assert.throws(() => read({ nonsense: null }), { path: 'options.nonsense' })
+    assert.deepEqual(read({ nonsense: undefined, port: 7 }), { ...DEFAULTS, port: 7 })
+  })
+
+  it('is looked for by checkNames alone, too', () => {
+    checkNames('options.tls', { cert: 1 }, ['cert', 'key'])
+    assert.throws(() => checkNames('options.tls', { cret: 1 }, ['cert', 'key']), {
+      path: 'options.tls.cret',
+      message: 'options.tls.cret is not an option; did you mean options.tls.cert?'
+    })
+  })
+})
+
+describe('a number', () => {
+  it('must be one, and not less than it may be', () => {
+    for (const value of [1, 1.5, Number.POSITIVE_INFINITY]) atLeast(1, 'options.n', value)
+    for (const value of [0.5, -1, Number.NaN, '5', null, undefined, 1n])
+      assert.throws(
+        () => atLeast(1, 'options.n', value),
+        (error) =>
+          error instanceof OptionError &&
+          error.path === 'options.n' &&
+          error.message.startsWith('options.n must be a number, 1 or more, but is ')
+      )
+  })
+})
+
+describe('the nearest name', () => {
+  it('is none where there is none', () => {
+    assert.equal(nearest('port', []), undefined)
+  })
+
+  it('is the name itself where that is known, whatever its case [property]', () => {
+    const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1, maxLength: 8 })
+    fc.assert(
+      fc.property(names, fc.nat(), (known, index) => {
+        const name = known[index % known.length] as string
+        assert.equal(nearest(name, known), name)
+        assert.equal(nearest(name.toUpperCase(), known), name)
+      })
+    )
+  })
+
+  it('is found in spite of one letter that is left out, put in or replaced [property]', () => {
+    fc.assert(
+      fc.property(
+        fc.stringMatching(/^[a-z]{5,12}$/),
+        fc.nat(),
+        fc.constantFrom('left out', 'put in', 'replaced'),
+        (name, place, how) => {
+          const at = place % name.length
+          const kept = how === 'put in' ? at : at + 1
+          const wrong = name.slice(0, at) + (how === 'left out' ? '' : '_') + name.slice(kept)
+          assert.equal(nearest(wrong, ['0123456789', name]), name)
+        }
+      )
+    )
+  })
+})
