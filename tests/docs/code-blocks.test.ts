@@ -1,30 +1,16 @@
 /** Every code block of the documentation: TypeScript compiles, blocks marked `ts run` run, commands exist. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { bun, rootFolder, testsFolder, tsc } from '../workspace.ts'
-import { type CodeBlock, codeBlocks } from './markdown.ts'
+import { type CodeBlock, codeBlocks, DOCUMENTS } from './markdown.ts'
 
 const run = promisify(execFile)
 
-const FILES = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  ...readdirSync(join(rootFolder, 'docs'))
-    .filter((name) => name.endsWith('.md'))
-    .map((name) => join('docs', name)),
-  'packages/transport/README.md',
-  'packages/elysia-microservices/README.md',
-  'packages/nestjs/README.md',
-  'examples/bench/README.md',
-  'examples/dependency-injection/README.md',
-  'examples/migrate-from-nest/README.md'
-]
-const blocks = FILES.flatMap((file) => codeBlocks(join(rootFolder, file)))
+const blocks = DOCUMENTS.flatMap((file) => codeBlocks(join(rootFolder, file)))
 const nameOf = ({ file, line }: CodeBlock) => `${relative(rootFolder, file)}:${line}`
 
 /** In the tests' package, so that packages resolve as they do for users; git ignores it. */

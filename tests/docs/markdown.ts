@@ -1,5 +1,24 @@
-/** Code blocks of Markdown files. */
-import { readFileSync } from 'node:fs'
+/** The Markdown files of the documentation: which there are, their code blocks and their headings. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { rootFolder } from '../workspace.ts'
+
+/** All pages, from the root. */
+export const DOCUMENTS: readonly string[] = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  ...readdirSync(join(rootFolder, 'docs'))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
+  'packages/transport/README.md',
+  'packages/tcp/README.md',
+  'packages/elysia-microservices/README.md',
+  'packages/nestjs/README.md',
+  'examples/bench/README.md',
+  'examples/dependency-injection/README.md',
+  'examples/migrate-from-nest/README.md'
+]
 
 /** One fenced block. */
 export interface CodeBlock {
@@ -20,4 +39,17 @@ export function codeBlocks(file: string): CodeBlock[] {
     info: (match[1] as string).trim(),
     code: match[2] as string
   }))
+}
+
+/** The names by which headings are linked to, as GitHub makes them. */
+export function anchorsOf(file: string): ReadonlySet<string> {
+  const text = readFileSync(file, 'utf8').replace(/^```[\s\S]*?^```$/gm, '')
+  return new Set(
+    [...text.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+      title
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-')
+    )
+  )
 }

@@ -5,6 +5,7 @@ import net from 'node:net'
 import { describe, it } from 'node:test'
 import { type Message, microservice, RpcError } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
+import type { TcpServerOptions } from 'elysia-microservices/tcp'
 import { of } from 'rxjs'
 import { readVectors, type Vector } from './vectors.ts'
 
@@ -12,7 +13,7 @@ const vectors = readVectors()
 const silent = { error() {}, warn() {} }
 
 /** The service that the vectors talk to; docs/protocol.md shows it. */
-function start(options: Partial<Parameters<typeof microservice>[0]>) {
+function start(options: TcpServerOptions) {
   const orders: unknown[] = []
   let canceled = 0
   return microservice({ ...options, transport: 'tcp', host: '127.0.0.1', port: 0, logger: silent })
@@ -31,7 +32,7 @@ function start(options: Partial<Parameters<typeof microservice>[0]>) {
       orders.push(data)
     })
     .message('orders', () => orders)
-    .message('headers', ({ headers, deadline }) => ({ ...headers, deadline }))
+    .message('headers', ({ headers, timeout }) => ({ ...headers, timeout }))
     .message('never', ({ signal }) => {
       signal.addEventListener('abort', () => canceled++)
       return new Promise(() => {})
@@ -42,13 +43,15 @@ function start(options: Partial<Parameters<typeof microservice>[0]>) {
     })
 }
 
-const SERVER_OPTIONS: Readonly<Record<string, Partial<Parameters<typeof microservice>[0]>>> = {
+const SERVER_OPTIONS: Readonly<Record<string, TcpServerOptions>> = {
   nest: {},
   authenticate: {
-    authenticate: ({ credentials }) => credentials?.type === 'bearer' && credentials.token === 'secret'
+    rsocket: {
+      authenticate: ({ credentials }) => credentials?.type === 'bearer' && credentials.token === 'secret'
+    }
   },
-  'maxInFlight=2': { maxInFlight: 2 },
-  resume: { resume: true }
+  'inFlightPerConnection=2': { limits: { inFlightPerConnection: 2 } },
+  resume: { rsocket: { resume: true } }
 }
 
 /** What the client vectors call. */

@@ -1,0 +1,49 @@
+/** docs/operations.md names every limit of TCP with its default, and no other. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import { rootFolder } from '../workspace.ts'
+
+/** A row of the table. */
+interface Row {
+  readonly name: string
+  /** Whose limit it is, in words. */
+  readonly of: string
+  readonly byDefault: number
+}
+
+type Limits = Readonly<Record<string, number>>
+
+/** The tables of defaults, as they are built: no entry of the package has them, because users need none of it. */
+async function defaults(): Promise<{ readonly server: Limits; readonly client: Limits }> {
+  const file = join(rootFolder, 'packages/tcp/dist/options/limits.js')
+  const built = (await import(pathToFileURL(file).href)) as Record<string, Limits>
+  return { server: built['SERVER_LIMITS'] as Limits, client: built['CONNECTION_LIMITS'] as Limits }
+}
+
+/** The rows of the section "Limits" whose first cell is an option of `limits`. */
+function rows(): Row[] {
+  const page = readFileSync(join(rootFolder, 'docs/operations.md'), 'utf8')
+  const section = /\n## Limits\n([\s\S]*?)\n## /.exec(page)?.[1] ?? ''
+  return [...section.matchAll(/^\| `limits\.(\w+)` \| ([^|]+) \| ([\d,]+)[^|]*\|/gm)].map(
+    ([, name = '', of = '', figure = '']) => ({ name, of, byDefault: Number(figure.replaceAll(',', '')) })
+  )
+}
+
+describe('the table of limits in docs/operations.md', () => {
+  it('has each limit once, with its default', async () => {
+    const { server } = await defaults()
+    const table = rows()
+    assert.deepEqual(Object.fromEntries(table.map(({ name, byDefault }) => [name, byDefault])), server)
+    assert.equal(table.length, Object.keys(server).length)
+  })
+
+  it('says which of them a client has too', async () => {
+    const { client } = await defaults()
+    const clients = rows().filter(({ of }) => of === 'service, client')
+    assert.deepEqual(Object.fromEntries(clients.map(({ name, byDefault }) => [name, byDefault])), client)
+    assert.ok(rows().every(({ of }) => of === 'service' || of === 'service, client'))
+  })
+})
