@@ -2,7 +2,9 @@
 export {
   type Address,
   type Around,
+  type AroundAny,
   type AroundMessage,
+  type Caller,
   CanceledError,
   ConnectionError,
   type Delivery,
@@ -20,6 +22,7 @@ export {
   PatternNotFoundError,
   PayloadTooLargeError,
   type Peer,
+  type PeerCertificate,
   ProtocolError,
   type ReceivedMessage,
   RejectedError,
@@ -44,6 +47,7 @@ export { ResponseValidationError } from './schema/message-schema.ts'
 export { microservice } from './service/microservice.ts'
 export type { MicroserviceOptions, ServiceOptions } from './service/options.ts'
 export type { Microservice } from './service/service.ts'
+// By this file the compiler knows of all that it names in the declarations of a service, also if nobody imports it.
+export type { EventHandler, MessageHandler } from './types/index.ts'
 export type { Message } from './types/message.ts'
-export type { EventHandler, MessageHandler } from './types/service.ts'
 export type { WorkerFigures } from './workers/supervisor.ts'

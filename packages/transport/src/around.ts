@@ -37,10 +37,12 @@ export interface SentMessage extends AroundMessage {
  * event nothing or a promise of its end. On the calling end it gives a promise, of a `stream` a stream. `tap` watches
  * either.
  */
-export type Handle<Message extends AroundMessage = AroundMessage> = (message: Message) => unknown
+export type Handle<Message extends AroundMessage> = (message: Message) => unknown
 
-/** Stands around messages. */
-export type Around<Message extends AroundMessage = AroundMessage> = (next: Handle<Message>) => Handle<Message>
+/** Stands around messages: those that a service receives, or those that a client sends. */
+export type Around<Message extends AroundMessage> = (next: Handle<Message>) => Handle<Message>
+/** Stands around messages on either end: it knows of a message what both ends know. */
+export type AroundAny = <Message extends AroundMessage>(next: Handle<Message>) => Handle<Message>
 
 /** A dispatcher with what stands around it, the first outermost; itself if nothing does. */
 export function aroundDispatcher(

@@ -11,7 +11,6 @@ import {
   consoleLogger,
   type EmitOptions,
   type Logger,
-  nearest,
   OptionError,
   type Pattern,
   type SentMessage,
@@ -19,7 +18,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { Observable } from 'rxjs'
 import { dispatcherOf } from '../service/dispatcher-of.ts'
-import { type ShortClientOptions, shortForm } from '../tcp.ts'
+import { type ShortClientOptions, shortForm, strayOption } from '../tcp.ts'
 import type { ClientOf, UntypedClient } from './client-types.ts'
 import { StreamValues } from './stream-values.ts'
 
@@ -44,7 +43,7 @@ export interface TransportClientOptions extends ClientOptions {
 }
 
 /** Options of a client over TCP in the short form: `port: 4000`. */
-export interface TcpConnectOptions extends ClientOptions, Omit<ShortClientOptions, 'onEvent'> {}
+export interface TcpConnectOptions extends ClientOptions, ShortClientOptions {}
 
 /** Options of `connect()`. */
 export type ConnectOptions = TcpConnectOptions | TransportClientOptions
@@ -85,17 +84,16 @@ function readOptions(options: ConnectOptions): { own: ClientOptions; transport: 
   const own = Object.fromEntries(entries.filter(isOwn)) as ClientOptions
   const others = entries.filter((entry) => !isOwn(entry))
   const { transport = 'tcp' } = options
-  if (transport === 'tcp') return { own, transport: shortForm(Object.fromEntries(others)) }
+  if (transport === 'tcp') return { own, transport: shortForm(Object.fromEntries(others), NAMES) }
   if (typeof Object(transport).client !== 'function')
-    throw OptionError.expected('options.transport', "'tcp', or a transport such as tcp({ port: 4000 })", transport)
+    throw OptionError.expected(
+      'options.transport',
+      "'tcp', or a transport such as tcp({ port: 4000 })",
+      transport
+    )
   const [unknown] = others
   if (unknown === undefined) return { own, transport }
-  const near = nearest(unknown[0], NAMES)
-  const hint =
-    near === undefined
-      ? 'options of a transport are given to it, as in tcp({ port: 4000 })'
-      : `did you mean options.${near}?`
-  throw new OptionError(`options.${unknown[0]}`, `options.${unknown[0]} is not an option of a client; ${hint}`)
+  throw strayOption(unknown[0], 'a client', NAMES)
 }
 
 class TransportClient implements UntypedClient {

@@ -1,6 +1,7 @@
 /** The public interface of the client. What is not listed here does not exist for users. */
 export {
   type Around,
+  type AroundAny,
   type CallOptions,
   CanceledError,
   type ClientEvent,

@@ -4,13 +4,13 @@ import {
   type ClientListener,
   type ClientStatus,
   type ClientTransport,
+  Notices,
   PendingCaller
 } from '@elysia-microservices/transport/kit'
 import { newTimer } from '../connection/timer.ts'
 import { NestRequester } from '../nest/requester.ts'
 import type { CheckedClientOptions } from '../options/client-options.ts'
 import { ClientConnection } from '../rsocket/client-connection.ts'
-import { Notices } from './notices.ts'
 import { type NewProtocol, Pool } from './pool.ts'
 
 /** Calls servers over TCP. */
@@ -23,7 +23,6 @@ export class TcpClient extends PendingCaller implements ClientTransport {
   constructor(options: CheckedClientOptions, context: ClientContext) {
     super((call) => this.#pool.call(call), context.timeout)
     this.#notices = new Notices(context.logger)
-    if (options.onEvent !== undefined) this.#notices.listen(options.onEvent)
     this.#pool = new Pool(options, context, this.#notices, newProtocol(options, context))
   }
 

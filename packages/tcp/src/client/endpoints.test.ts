@@ -72,10 +72,10 @@ describe('a client with several endpoints', () => {
     const all = {
       endpoints: endpoints(),
       reconnect: { minDelay: 5, maxDelay: 50 },
-      onEvent: (event: ClientEvent) => events.push(event),
       ...options
     }
     const client = newClient(all, logger)
+    client.onEvent((event) => events.push(event))
     cleanups.push(() => client.close())
     return client
   }

@@ -6,6 +6,7 @@
 import {
   type ClientContext,
   ConnectionError,
+  type Notices,
   OverloadedError,
   type PendingCall,
   type Recover,
@@ -21,9 +22,8 @@ import { Endpoint, type EndpointOwner } from './endpoint.ts'
 import { EndpointSet } from './endpoint-set.ts'
 import { EndpointSource } from './endpoint-source.ts'
 import type { Link } from './link.ts'
-import type { Notices } from './notices.ts'
 import { isEndpointFailure, RetryPolicy } from './retry-policy.ts'
-import { closedError, UNTIL_CONNECTED, WaitingCalls } from './waiting-calls.ts'
+import { UNTIL_CONNECTED, WaitingCalls } from './waiting-calls.ts'
 
 /** Makes the protocol of a connection. @param where the server, in messages */
 export type NewProtocol = (where: string, goingAway: () => void, recover: Recover) => ClientProtocol
@@ -41,6 +41,8 @@ export class Pool implements EndpointOwner {
   readonly #retries: RetryPolicy
   readonly #endpoints: EndpointSet
   #everConnected = false
+  /** The servers do not accept the credentials. */
+  #refusal: UnauthenticatedError | undefined
   /** Until it is known which of the endpoints to be used first can be reached, calls wait. */
   #starting = true
   #closed = false
@@ -80,7 +82,7 @@ export class Pool implements EndpointOwner {
 
   /** Connects now, to whichever endpoint is there first. Rejects with a `ConnectionError` if none is. */
   async connect(): Promise<void> {
-    if (this.#closed) throw closedError()
+    if (this.#closed) throw ConnectionError.closed()
     if (this.#source.fixed === undefined) await this.#source.start()
     if (this.#endpoints.usable) return
     const attempts = this.#endpoints.current.map((endpoint) => this.#connect(endpoint))
@@ -98,9 +100,11 @@ export class Pool implements EndpointOwner {
 
   /** Makes a call: at once, or when there is a connection for it. */
   call(call: PendingCall): void {
-    if (this.#closed) return call.fail(closedError())
+    if (this.#closed) return call.fail(ConnectionError.closed())
     const link = this.#linkFor(call)
     if (link !== undefined) return link.protocol.start(call)
+    // To wait would not change the credentials; connections are still tried, because the server's view of them may.
+    if (this.#refusal !== undefined) return call.fail(this.#refusal)
     this.#waiting.add(call, UNTIL_CONNECTED)
     if (!this.#reconnects) this.#connectAll()
   }
@@ -121,6 +125,7 @@ export class Pool implements EndpointOwner {
   opened(endpoint: Endpoint): void {
     this.#everConnected = true
     this.#waiting.reason = undefined
+    this.#refusal = undefined
     this.#notices.tell({ type: 'connected', endpoint: endpoint.name })
     this.#update()
     this.#release()
@@ -136,6 +141,10 @@ export class Pool implements EndpointOwner {
     if (this.#reconnects) endpoint.reconnect()
     this.#update()
     this.#release()
+    if (error instanceof UnauthenticatedError && !this.#endpoints.usable) {
+      if (this.#reconnects) this.#refusal = error
+      return this.#failWaiting(error)
+    }
     if (this.#reconnects || this.#endpoints.connecting) return
     if (!open) this.#failWaiting(error)
   }
@@ -256,7 +265,7 @@ export class Pool implements EndpointOwner {
   async #end(): Promise<void> {
     this.#source.stop()
     this.#update()
-    this.#waiting.close(closedError)
+    this.#waiting.close(() => ConnectionError.closed())
     await this.#endpoints.end()
   }
 }

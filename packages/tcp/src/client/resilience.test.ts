@@ -36,10 +36,10 @@ for (const protocol of ['nest', 'rsocket'] as const) {
         port,
         protocol,
         reconnect: RECONNECT,
-        onEvent: (event: ClientEvent) => events.push(event),
         ...options
       }
       const made = newClient(all, new RecordingLogger())
+      made.onEvent((event) => events.push(event))
       cleanups.push(() => made.close())
       return made
     }

@@ -92,8 +92,3 @@ export class WaitingCalls implements CallHolder {
     call.fail(error)
   }
 }
-
-/** The error of calls after `close()`. */
-export function closedError(): ConnectionError {
-  return new ConnectionError('The client is closed; make a new one with connect()', false)
-}

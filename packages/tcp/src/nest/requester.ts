@@ -89,9 +89,7 @@ export class NestRequester implements ClientProtocol {
         this.#queuedSize += frame.length
         this.#queued.set(call, frame)
       } else {
-        output.send(frame)
-        // Nobody answers an event: it is done when it is with the connected socket.
-        if (call.kind === 'event') this.#complete(call)
+        this.#send(output, call, frame)
       }
     } catch (error) {
       this.#fail(call, error as Error)
@@ -170,10 +168,14 @@ export class NestRequester implements ClientProtocol {
     this.#output = output
     const queued = this.#queued
     this.#queued = new Map()
-    for (const [call, frame] of queued) {
-      output.send(frame)
-      if (call.kind === 'event') this.#complete(call)
-    }
+    for (const [call, frame] of queued) this.#send(output, call, frame)
+  }
+
+  #send(output: Output, call: PendingCall, frame: string): void {
+    output.send(frame)
+    call.mayHaveRun = true
+    // Nobody answers an event: it is done when it is with the connected socket.
+    if (call.kind === 'event') this.#complete(call)
   }
 
   /** Gives up the calls whose time has passed. */

@@ -1,7 +1,6 @@
 /** The options of a TCP client, with their defaults in one table. */
 import {
   atLeast,
-  type ClientListener,
   type Filled,
   hasCodec,
   knownMimeTypes,
@@ -64,7 +63,6 @@ export type CheckedClientOptions = Omit<
   /** The MIME type of the codec. */
   readonly dataMimeType: string
   readonly resilience: CheckedResilience
-  readonly onEvent: ClientListener | undefined
 }
 
 /**
@@ -72,7 +70,7 @@ export type CheckedClientOptions = Omit<
  * @throws {OptionError} an option is not what it must be, or there is none of that name
  */
 export function clientOptions(given: TcpClientOptions | undefined): CheckedClientOptions {
-  const { endpoints, connections, resolveInterval, reconnect, retry, eject, onEvent, ...all } = withDefaults(
+  const { endpoints, connections, resolveInterval, reconnect, retry, eject, ...all } = withDefaults(
     'options',
     given as Given | undefined,
     DEFAULTS
@@ -83,8 +81,6 @@ export function clientOptions(given: TcpClientOptions | undefined): CheckedClien
     throw OptionError.expected('options.protocol', "'rsocket' or 'nest'", protocol)
   atLeast(1, 'options.connectTimeout', all.connectTimeout)
   checkClientTls(all.tls)
-  if (onEvent !== undefined && typeof onEvent !== 'function')
-    throw OptionError.expected('options.onEvent', 'a function', onEvent)
   const rsocket = rsocketClientOptions(all.rsocket)
   const dataMimeType = mimeTypeOfCodec(rsocket.codec)
   if (!hasCodec(dataMimeType))
@@ -94,5 +90,5 @@ export function clientOptions(given: TcpClientOptions | undefined): CheckedClien
       rsocket.codec
     )
   const resilience = resilienceOptions({ endpoints, connections, resolveInterval, reconnect, retry, eject })
-  return { ...all, limits: connectionLimits(all.limits), rsocket, dataMimeType, resilience, onEvent }
+  return { ...all, limits: connectionLimits(all.limits), rsocket, dataMimeType, resilience }
 }

@@ -1,12 +1,6 @@
 /** The options of what a client does about servers that fail, with their defaults in one table. */
 
-import {
-  atLeast,
-  type BackoffOptions,
-  type ClientListener,
-  OptionError,
-  withDefaults
-} from '@elysia-microservices/transport/kit'
+import { atLeast, type BackoffOptions, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import type { HealthOptions } from '../balance/endpoint-health.ts'
 import type { RetryBudgetOptions } from '../balance/retry-budget.ts'
 
@@ -80,8 +74,6 @@ export interface ResilienceOptions {
   readonly retry?: boolean | RetryOptions | undefined
   /** Give no calls for a while to an endpoint that fails, where there are several. Default: true. */
   readonly eject?: boolean | EjectOptions | undefined
-  /** Is told of connections, attempts, ejections and retries. */
-  readonly onEvent?: ClientListener | undefined
 }
 
 /** Options of resilience as they are used; `undefined` is off. */
@@ -113,8 +105,7 @@ export const RESILIENCE_DEFAULTS = {
   resolveInterval: 30_000,
   reconnect: true as NonNullable<ResilienceOptions['reconnect']>,
   retry: true as NonNullable<ResilienceOptions['retry']>,
-  eject: true as NonNullable<ResilienceOptions['eject']>,
-  onEvent: undefined
+  eject: true as NonNullable<ResilienceOptions['eject']>
 }
 
 /** @throws {OptionError} an option is not what it must be */

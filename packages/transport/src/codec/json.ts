@@ -88,7 +88,7 @@ function judge(value: unknown): Verdict {
     case 'undefined':
       return CARRIED
     case 'number':
-      return Number.isFinite(value) ? CARRIED : { wrong: 'not a finite number' }
+      return Number.isFinite(value) ? CARRIED : { wrong: 'is not a finite number' }
     case 'object':
       return value === null ? CARRIED : judgeObject(value)
     default:

@@ -115,7 +115,11 @@ export class UnauthenticatedError extends RpcError {
   }
 }
 
-/** The error a caller gets for an answer that has a code: of the class that the other side threw. */
+/**
+ * The error a caller gets for an answer that has a code: of the class that the other side threw. `REJECTED` is not
+ * among them: a handler may mean something of its own by the word, and whoever reads it as "not started" would make
+ * the call again. Transports have a sign for it that no handler can send.
+ */
 export function errorOf(code: string, message: string, details: unknown, answer: unknown): RpcError {
   switch (code) {
     case 'PATTERN_NOT_FOUND':

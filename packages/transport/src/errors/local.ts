@@ -75,19 +75,26 @@ export class ConnectionError extends LocalError {
   override name = 'ConnectionError'
   /** False: the request never left this process. True: it may have reached the other side. */
   readonly mayHaveRun: boolean
-  readonly retryable = true
+  readonly retryable: boolean
   /**
    * Why, as the code of the cause: the system's, such as `ECONNREFUSED`, or of TLS, such as `TLS_WRONG_HOST` (see
    * `TlsFailureCode`); `undefined` if the cause has none.
    */
   readonly reason: string | undefined
 
-  constructor(message: string, mayHaveRun: boolean, cause?: unknown) {
+  constructor(message: string, mayHaveRun: boolean, cause?: unknown, retryable = true) {
     super('CONNECTION', message, cause === undefined ? undefined : { cause })
     this.mayHaveRun = mayHaveRun
+    this.retryable = retryable
     const { code } = Object(cause) as { code?: unknown }
     if (cause instanceof ConnectionError) this.reason = cause.reason
     else this.reason = typeof code === 'string' ? code : undefined
+  }
+
+  /** The error of a call whose client was closed. */
+  static closed(mayHaveRun = false): ConnectionError {
+    const message = 'The client is closed; make a new one with connect()'
+    return new ConnectionError(message, mayHaveRun, undefined, false)
   }
 }
 

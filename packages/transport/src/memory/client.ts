@@ -5,10 +5,11 @@ import type { CallHolder, PendingCall } from '../calls/pending-call.ts'
 import { PendingCaller } from '../calls/pending-caller.ts'
 import type { ClientListener, ClientStatus } from '../client-event.ts'
 import { ConnectionError, errorOf, PatternNotFoundError, RejectedError } from '../errors/index.ts'
+import { Notices } from '../notices.ts'
 import { routeOf } from '../pattern.ts'
 import { isStreamOfValues } from '../stream.ts'
 import type { ClientContext, ClientTransport } from '../transport.ts'
-import { readErrorText } from '../wire-error.ts'
+import { errorToText, readErrorText } from '../wire-error.ts'
 import {
   decode,
   encode,
@@ -28,26 +29,26 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   readonly #timer = new DeadlineTimer((now) => this.#expire(now))
   /** Calls on their way, with the request that answers them as soon as it runs. */
   readonly #calls = new Map<PendingCall, MemoryRequest | undefined>()
-  readonly #listeners = new Set<ClientListener>()
+  readonly #notices: Notices
   #isClosed = false
 
   constructor(hub: MemoryHub, context: ClientContext) {
     super((call) => this.#start(call), context.timeout)
     this.#hub = hub
     this.#context = context
+    this.#notices = new Notices(context.logger, 'connected')
   }
 
   get status(): ClientStatus {
-    return this.#isClosed ? 'closed' : 'connected'
+    return this.#notices.status
   }
 
   onEvent(listener: ClientListener): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
+    return this.#notices.listen(listener)
   }
 
   async connect(): Promise<void> {
-    if (this.#isClosed) throw closed()
+    if (this.#isClosed) throw ConnectionError.closed()
     if (this.#hub.isEmpty) throw nobody()
   }
 
@@ -57,9 +58,9 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     this.#timer.stop()
     for (const call of [...this.#calls.keys()]) {
       this.#calls.get(call)?.cancel()
-      this.#fail(call, closed(true))
+      this.#fail(call, ConnectionError.closed(true))
     }
-    for (const listener of this.#listeners) listener({ type: 'status', status: 'closed' })
+    this.#notices.status = 'closed'
   }
 
   cancel(call: PendingCall): void {
@@ -74,7 +75,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   #start(call: PendingCall): void {
     call.holder = this
     try {
-      if (this.#isClosed) throw closed()
+      if (this.#isClosed) throw ConnectionError.closed()
       call.prepare(this.#timer, this.#context.timeout, (given, error) => this.#giveUp(given, error))
       this.#calls.set(call, undefined)
       if (isStreamOfValues(call.data)) this.#startChannel(call, call.data)
@@ -114,6 +115,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     for (const server of this.#hub.inTurn()) {
       try {
         return server.request(message, call.kind === 'request', demand, this.#callerOf(call), (request) => {
+          call.mayHaveRun = true
           this.#calls.set(call, request)
         })
       } catch (error) {
@@ -142,14 +144,8 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       end: () => {
         if (this.#end(call)) call.complete()
       },
-      error: (text) => {
-        const { code = 'UNKNOWN', message, details, received } = readErrorText(text)
-        const error =
-          code === 'REJECTED'
-            ? new RejectedError(message, received)
-            : errorOf(code, message, details, received)
-        this.#fail(call, error)
-      },
+      error: (text, isRejected) => this.#fail(call, errorOfText(text, isRejected)),
+      lost: () => this.#fail(call, new ConnectionError('The service stopped before it had answered', true)),
       inputWanted: (n) => {
         if (n === 0) call.input?.stop()
         else call.input?.requestN(n)
@@ -187,7 +183,8 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       sendHeld: sendBytes,
       complete: () => tell((running) => running.inputEnded()),
       fail: (error) => {
-        tell((running) => running.inputEnded(error))
+        const said = errorOfText(errorToText(error, this.#context.logger), false)
+        tell((running) => running.inputEnded(said))
         this.#giveUp(call, error)
       },
       teardownFailed: (error) => this.#context.logger.error('The clean-up of a stream failed', error)
@@ -239,8 +236,10 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
 /** Values of a channel that may come before the handler has read any. */
 const INPUT_AT_FIRST = 64
 
-function closed(mayHaveRun = false): ConnectionError {
-  return new ConnectionError('The client is closed; make a new one with connect()', mayHaveRun)
+/** The error that the other side is told, in the way it would come over a wire. */
+function errorOfText(text: string, isRejected: boolean): Error {
+  const { code = 'UNKNOWN', message, details, received } = readErrorText(text)
+  return isRejected ? new RejectedError(message, received) : errorOf(code, message, details, received)
 }
 
 function nobody(): ConnectionError {

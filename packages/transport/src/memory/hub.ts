@@ -20,7 +20,10 @@ export interface MemoryMessage {
 export interface MemoryCaller {
   value(bytes: Uint8Array): void
   end(): void
-  error(text: string): void
+  /** @param isRejected the handler says that it is busy and has not started */
+  error(text: string, isRejected: boolean): void
+  /** The server has stopped before the request ended. */
+  lost(): void
   /** The other side takes `n` more values of the channel; 0: no more at all. */
   inputWanted(n: number): void
 }

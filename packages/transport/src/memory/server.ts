@@ -3,7 +3,7 @@ import { answerWith } from '../answer.ts'
 import { InputStream } from '../calls/input-stream.ts'
 import type { Codec } from '../codec/codec.ts'
 import type { Dispatcher } from '../dispatcher.ts'
-import { PatternNotFoundError } from '../errors/index.ts'
+import { PatternNotFoundError, RejectedError } from '../errors/index.ts'
 import { IncomingMessage } from '../message.ts'
 import { OutgoingValues } from '../outgoing-values.ts'
 import { reportEvent } from '../report-event.ts'
@@ -177,7 +177,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
 
   /** The server has stopped, and does not wait any longer. */
   cut(): void {
-    this.abort(() => this.#caller.error(STOPPED))
+    this.abort(() => this.#caller.lost())
   }
 
   input(bytes: Uint8Array): void {
@@ -211,7 +211,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
   }
 
   protected sendError(error: unknown): void {
-    this.#caller.error(errorToText(error, this.#logger))
+    this.#caller.error(errorToText(error, this.#logger), error instanceof RejectedError)
   }
 
   protected sendUnencodable(cause: unknown): void {
@@ -236,5 +236,3 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
     this.#ended()
   }
 }
-
-const STOPPED = JSON.stringify({ code: 'REJECTED', message: 'The service has stopped' })

@@ -1,14 +1,16 @@
 /** The status of a client, and those who want to know of it. */
-import type { ClientEvent, ClientListener, ClientStatus, Logger } from '@elysia-microservices/transport/kit'
+import type { ClientEvent, ClientListener, ClientStatus } from './client-event.ts'
+import type { Logger } from './logger.ts'
 
 /** Tells listeners what happens. */
 export class Notices {
   readonly #listeners = new Set<ClientListener>()
   readonly #logger: Logger
-  #status: ClientStatus = 'disconnected'
+  #status: ClientStatus
 
-  constructor(logger: Logger) {
+  constructor(logger: Logger, status: ClientStatus = 'disconnected') {
     this.#logger = logger
+    this.#status = status
   }
 
   get status(): ClientStatus {
