@@ -28,7 +28,7 @@ const service = await microservice({
   transport: 'tcp',
   port: Number(process.env['PORT'] ?? 4000),
   controllers: [GreetingsController],
-  resolve: (type) => container.build(type)
+  nest: { resolve: (type) => container.build(type) }
 }).listen()
 
 console.log(`listening on port ${service.address?.port}`)

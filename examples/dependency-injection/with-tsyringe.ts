@@ -23,7 +23,7 @@ const service = await microservice({
   transport: 'tcp',
   port: Number(process.env['PORT'] ?? 4000),
   controllers: [GreetingsController],
-  resolve: (type) => container.resolve(type)
+  nest: { resolve: (type) => container.resolve(type) }
 }).listen()
 
 console.log(`listening on port ${service.address?.port}`)

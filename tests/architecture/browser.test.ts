@@ -63,7 +63,13 @@ describe('the contract in a browser', () => {
     const program = path.join(rootFolder, 'tests', `.browser-${process.pid}.js`)
     writeFileSync(program, PROGRAM)
     try {
-      execFileSync(bun, ['build', program, '--target=browser', '--format=esm', `--outfile=${folder}/bundle.js`])
+      execFileSync(bun, [
+        'build',
+        program,
+        '--target=browser',
+        '--format=esm',
+        `--outfile=${folder}/bundle.js`
+      ])
     } finally {
       rmSync(program, { force: true })
     }

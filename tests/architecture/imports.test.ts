@@ -108,7 +108,10 @@ describe('rooms', () => {
         .filter((given) => {
           const [room, other] = [roomOf(file), roomOf(given)]
           const isProtocol = room === 'nest' || room === 'rsocket'
-          return (isProtocol && (other === 'socket' || given.startsWith('node:net'))) || (room === 'nest' && other === 'rsocket')
+          return (
+            (isProtocol && (other === 'socket' || given.startsWith('node:net'))) ||
+            (room === 'nest' && other === 'rsocket')
+          )
         })
         .map((given) => `${file} imports ${given}`)
     )

@@ -1,20 +1,13 @@
 /** Both clients here, under this runtime, against both servers under the other runtime (Bun or Node). */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createInterface } from 'node:readline'
 import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { ClientProxyFactory, Transport } from '@nestjs/microservices'
 import { connect, PatternNotFoundError, RpcError } from 'elysia-microservices/client'
 import { firstValueFrom, lastValueFrom, type Observable, toArray } from 'rxjs'
+import { ServerProcess } from '../support/server-process.ts'
+import { underBun } from '../workspace.ts'
 
-const underBun = process.versions.bun !== undefined
-/** This folder is `conformance` under Bun and `dist/conformance` under Node. */
-const testsFolder = fileURLToPath(new URL(underBun ? '..' : '../..', import.meta.url))
-const OTHER = underBun
-  ? { name: 'Node', command: 'node', file: 'dist/conformance/fixture-server.js' }
-  : { name: 'Bun', command: '../node_modules/.bin/bun', file: 'conformance/fixture-server.ts' }
+const OTHER = underBun ? 'Node' : 'Bun'
 
 interface AnyClient {
   send(pattern: unknown, data: unknown): Observable<unknown>
@@ -36,26 +29,18 @@ const CLIENTS: [string, (port: number) => AnyClient][] = [
 ]
 
 for (const kind of ['nest', 'ours'] as const) {
-  describe(`a server (${kind}) under ${OTHER.name}`, () => {
-    let server: ChildProcess
-    let port: number
-    before(async () => {
-      server = spawn(OTHER.command, [OTHER.file, kind], {
-        cwd: testsFolder,
-        stdio: ['pipe', 'pipe', 'inherit']
-      })
-      const [line] = await once(createInterface({ input: server.stdout! }), 'line')
-      port = (JSON.parse(line as string) as { port: number }).port
+  describe(`a server (${kind}) under ${OTHER}`, () => {
+    const server = new ServerProcess({
+      program: 'conformance/fixture-server',
+      arguments: () => [kind],
+      runtime: 'other'
     })
-    after(async () => {
-      const exited = once(server, 'exit')
-      server.stdin!.end()
-      await exited
-    })
+    before(() => server.start())
+    after(() => server.stop('SIGTERM'))
 
     for (const [name, connectTo] of CLIENTS) {
       it(`answers ${name}: values, streams, unicode, errors, a thousand at once, a mebibyte`, async () => {
-        const client = connectTo(port)
+        const client = connectTo(server.port)
         const ask = (pattern: unknown, data: unknown) => firstValueFrom(client.send(pattern, data))
         const data = { text: '€😀é', list: [1, null, { a: false }] }
         assert.deepEqual(await ask('echo', data), data)

@@ -94,7 +94,7 @@ describe('a server under a flood of broken input', () => {
       port: 0,
       logger,
       drain: 1_000,
-      incompleteMessageTimeout: 2_000
+      limits: { incompleteMessage: 2_000 }
     })
       .message('echo', ({ data }) => data)
       .message('fail', () => {

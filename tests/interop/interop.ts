@@ -4,8 +4,17 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type Microservice, microservice } from 'elysia-microservices'
-import { connect, type UntypedClient } from 'elysia-microservices/client'
+import {
+  type ServiceOptions as AnyServiceOptions,
+  type Microservice,
+  microservice
+} from 'elysia-microservices'
+import {
+  type ClientOptions as AnyClientOptions,
+  connect,
+  type UntypedClient
+} from 'elysia-microservices/client'
+import type { TcpClientOptions, TcpServerOptions } from 'elysia-microservices/tcp'
 import { answersOurClient } from './answers-our-client.ts'
 import { asksOurServer } from './asks-our-server.ts'
 import { Peer, type PeerConnection, type PeerServer } from './peer.ts'
@@ -13,8 +22,13 @@ import type { ConnectOptions, ListenOptions } from './peer-protocol.ts'
 import type { Toolchain } from './toolchains.ts'
 import { Wiretap } from './wiretap.ts'
 
-type ServiceOptions = Omit<Parameters<typeof microservice>[0], 'transport' | 'host' | 'port'>
-type ClientOptions = Omit<Parameters<typeof connect>[0], 'host' | 'port'>
+/** What tests may give beside the options of users: how long frames are that are sent. */
+interface TestOptions {
+  readonly fragmentSize?: number
+}
+
+type ServiceOptions = AnyServiceOptions & Omit<TcpServerOptions, 'host' | 'port'> & TestOptions
+type ClientOptions = AnyClientOptions & Omit<TcpClientOptions, 'host' | 'port' | 'onEvent'> & TestOptions
 
 /** What a case works with. What it makes here is closed after it, the newest first. */
 export class Case {

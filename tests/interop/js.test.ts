@@ -11,7 +11,7 @@ await testInterop({
   // Compiled under both runtimes: rsocket-js is made for Node.
   toolchain: node('dist/interop/peers/js/peer.js'),
   asking: {
-    'pushes metadata': [
+    'pushes metadata, which changes nothing': [
       'pushes no metadata',
       async (given) => {
         const connection = await given.dial(await given.serve())
@@ -49,7 +49,7 @@ await testInterop({
         await failed
       }
     ],
-    'pushes metadata': [
+    'pushes metadata, which changes nothing': [
       'pushes no metadata',
       async (given) => {
         const { connection } = await given.connected()
@@ -59,7 +59,7 @@ await testInterop({
     ],
     'grants leases, and is asked no more than that': refusesSetup(
       'grants no leases, and refuses clients that want them',
-      { lease: true },
+      { rsocket: { lease: true } },
       /REJECTED_SETUP.*Lease has to be disabled/
     )
   }

@@ -9,19 +9,34 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { codeBlocks } from '../docs/markdown.ts'
+import { freePort } from '../support/free-port.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
 const run = promisify(execFile)
-const PACKAGES = ['transport', 'elysia-microservices', 'nestjs']
+const PACKAGES = ['transport', 'tcp', 'elysia-microservices', 'nestjs']
 
 interface PackageJson {
+  readonly name: string
   readonly devDependencies: Record<string, string>
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
+}
+
+function packageJson(folder: string): PackageJson {
+  return JSON.parse(readFileSync(join(rootFolder, folder, 'package.json'), 'utf8')) as PackageJson
+}
+
+/** What users may import of a package, and the files behind each of it. */
+function entriesOf(name: string): { readonly entry: string; readonly files: readonly string[] }[] {
+  const { name: published, exports } = packageJson(`packages/${name}`)
+  return Object.entries(exports).map(([path, target]) => ({
+    entry: published + path.slice(1),
+    files: typeof target === 'string' ? [target] : Object.values(target)
+  }))
 }
 
 function versionOf(name: string): string {
   for (const folder of ['.', 'packages/elysia-microservices', 'packages/nestjs']) {
-    const text = readFileSync(join(rootFolder, folder, 'package.json'), 'utf8')
-    const version = (JSON.parse(text) as PackageJson).devDependencies[name]
+    const version = packageJson(folder).devDependencies[name]
     if (version !== undefined) return version
   }
   return assert.fail(`no version of ${name}`)
@@ -94,6 +109,10 @@ describe('the packages as users install them', () => {
       for (const file of ['dist/index.js', 'dist/index.d.ts', 'package.json', 'LICENSE', 'README.md']) {
         assert.ok(files.includes(`package/${file}`), `${file} is there`)
       }
+      for (const entry of entriesOf(name)) {
+        for (const file of entry.files)
+          assert.ok(files.includes(file.replace('.', 'package')), `${file} of ${entry.entry} is there`)
+      }
       assert.deepEqual(
         files.filter((file) => /\.test\.|tsbuildinfo|testing\/|\.results|\.turbo/.test(file)),
         []
@@ -120,7 +139,7 @@ describe('the packages as users install them', () => {
     ['Node', 'node', '.js']
   ] as const) {
     it(`run the example of the README under ${runtime}`, async () => {
-      const port = await freePort()
+      const port = await freePort('localhost')
       const env = { ...process.env, PORT: String(port) }
       const cwd = extension === '.ts' ? project : join(project, 'out')
       const server = spawn(command, [`math${extension}`], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -137,6 +156,18 @@ describe('the packages as users install them', () => {
       }
     })
 
+    it(`can be imported by each of their entries under ${runtime}`, async () => {
+      const entries = PACKAGES.flatMap(entriesOf).flatMap(({ entry }) =>
+        entry.endsWith('.json') ? [] : [entry]
+      )
+      assert.ok(
+        entries.includes('@elysia-microservices/tcp/kit') && entries.includes('elysia-microservices/types')
+      )
+      const program = entries.map((entry) => `await import('${entry}')`).join('\n')
+      writeFileSync(join(project, 'entries.mjs'), program)
+      await run(command, ['entries.mjs'], { cwd: project, timeout: 20_000 })
+    })
+
     it(`run the example for Nest under ${runtime}`, async () => {
       const cwd = extension === '.ts' ? project : join(project, 'out')
       const { stdout } = await run(command, [`nest${extension}`], { cwd, timeout: 20_000 })
@@ -149,15 +180,6 @@ describe('the packages as users install them', () => {
 async function firstLine(server: ChildProcess): Promise<string> {
   const [chunk] = (await once(server.stdout!, 'data')) as [Buffer]
   return chunk.toString().trim()
-}
-
-async function freePort(): Promise<number> {
-  const server = net.createServer().listen(0, 'localhost')
-  await once(server, 'listening')
-  const { port } = server.address() as net.AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Waits until somebody listens. */

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { testsFolder, underBun } from '../workspace.ts'
+import { bun, programFile, testsFolder, underBun } from '../workspace.ts'
 
 /** What runs in the process. */
 export interface ServerProgram {
@@ -10,6 +10,8 @@ export interface ServerProgram {
   readonly program: string
   /** Its arguments, given the port: 0 for any, later the one it got. */
   arguments(port: number): readonly string[]
+  /** Which runtime it runs on. Default: the one the tests run on. */
+  readonly runtime?: 'other' | undefined
   /** The CPU it runs on, where `taskset` is there. Default: any. */
   readonly cpu?: number | undefined
 }
@@ -27,7 +29,7 @@ export function killServers(): void {
   for (const child of running) child.kill('SIGKILL')
 }
 
-/** A server of the runtime the tests run on. */
+/** A server in a process. */
 export class ServerProcess {
   port = 0
   readonly #program: ServerProgram
@@ -47,9 +49,14 @@ export class ServerProcess {
    * @throws {Error} it has ended instead
    */
   async start(): Promise<void> {
-    const { program, cpu } = this.#program
-    const file = underBun ? `${program}.ts` : `dist/${program}.js`
-    const command = [process.execPath, file, ...this.#program.arguments(this.port)]
+    const { program, runtime, cpu } = this.#program
+    const isOther = runtime === 'other'
+    const other = underBun ? 'node' : bun
+    const command = [
+      isOther ? other : process.execPath,
+      programFile(program, underBun !== isOther),
+      ...this.#program.arguments(this.port)
+    ]
     const [executable, ...rest] = cpu === undefined ? command : ['taskset', '-c', String(cpu), ...command]
     const started = spawn(executable as string, rest, {
       cwd: testsFolder,

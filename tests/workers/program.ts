@@ -2,17 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
-import {
-  type Message,
-  type MicroserviceOptions,
-  microservice,
-  type TlsServerOptions
-} from 'elysia-microservices'
+import { type Message, microservice, type ServiceOptions } from 'elysia-microservices'
+import { type TcpServerOptions, type TlsServerOptions, tcp } from 'elysia-microservices/tcp'
 import { underBun } from '../workspace.ts'
 
 /** What a test may want of the program. */
 export interface ProgramOptions {
-  readonly service?: Partial<MicroserviceOptions>
+  readonly service?: ServiceOptions
+  /** Of its transport. */
+  readonly tcp?: TcpServerOptions
   /** Port for HTTP: the service is used in an app. */
   readonly http?: number
   /** That app is used in another one, which listens. */
@@ -36,6 +34,7 @@ export interface Fact {
 
 const {
   service: options,
+  tcp: tcpOptions,
   http,
   nested,
   second,
@@ -51,14 +50,13 @@ function certificate(name: string): TlsServerOptions {
   return { cert: readFileSync(`${tls}/${name}.pem`), key: readFileSync(`${tls}/${name}.key`) }
 }
 
-const service = microservice({
-  transport: 'tcp',
+const transport = tcp({
   host: '127.0.0.1',
   port: 0,
-  drain: 20_000,
   ...(tls === undefined ? {} : { tls: certificate('service') }),
-  ...options
+  ...tcpOptions
 })
+const service = microservice({ transport, drain: 20_000, ...options })
   .message('echo', ({ data }: Message<unknown>) => data)
   .message('pid', () => process.pid)
   .message('slow', async ({ data }: Message<number>) => {
@@ -75,7 +73,10 @@ if (service.role === 'worker') {
   if (failing === 'after') void service.listen().then(() => process.exit(1))
 }
 if (service.role === 'supervisor') {
-  const told = { SIGHUP: () => service.reload(), SIGWINCH: () => service.reloadTls(certificate('renewed')) }
+  const told = {
+    SIGHUP: () => service.restartWorkers(),
+    SIGWINCH: () => transport.reloadTls(certificate('renewed'))
+  }
   for (const [signal, what] of Object.entries(told))
     process.on(signal, () => void what().then(() => say({ done: signal })))
   process.on('SIGUSR2', async () => say({ pids: (await service.workers()).map(({ pid }) => pid) }))

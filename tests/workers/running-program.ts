@@ -2,11 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { testsFolder, underBun } from '../workspace.ts'
+import { programFile, testsFolder } from '../workspace.ts'
 import type { Fact, ProgramOptions } from './program.ts'
-
-/** This runtime's form of the program. */
-const file = underBun ? 'workers/program.ts' : 'dist/workers/program.js'
 
 /** A supervisor and its workers. */
 export class RunningProgram {
@@ -22,11 +19,15 @@ export class RunningProgram {
 
   /** @param ownGroup its processes are a group, as those of a terminal's command are */
   constructor(options: ProgramOptions, ownGroup = false) {
-    this.#process = spawn(process.execPath, [file, JSON.stringify(options), 'second'], {
-      cwd: testsFolder,
-      detached: ownGroup,
-      stdio: ['ignore', 'pipe', 'pipe']
-    })
+    this.#process = spawn(
+      process.execPath,
+      [programFile('workers/program'), JSON.stringify(options), 'second'],
+      {
+        cwd: testsFolder,
+        detached: ownGroup,
+        stdio: ['ignore', 'pipe', 'pipe']
+      }
+    )
     createInterface({ input: this.#process.stdout! }).on('line', (line) => {
       this.facts.push(JSON.parse(line) as Fact)
       for (const wake of this.#waiting.splice(0)) wake()

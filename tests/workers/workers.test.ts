@@ -6,6 +6,7 @@ import net from 'node:net'
 import { afterEach, describe, it } from 'node:test'
 import { ConnectionError } from 'elysia-microservices'
 import type { UntypedClient } from 'elysia-microservices/client'
+import { freePort } from '../support/free-port.ts'
 import { load } from '../support/load.ts'
 import { testsFolder, underBun } from '../workspace.ts'
 import type { ProgramOptions } from './program.ts'
@@ -26,13 +27,6 @@ async function listening(): Promise<{ readonly port: number; close(): void }> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return { port: (server.address() as net.AddressInfo).port, close: () => server.close() }
-}
-
-/** A port for HTTP. */
-async function freePort(): Promise<number> {
-  const { port, close } = await listening()
-  close()
-  return port
 }
 
 /** Who answers HTTP. */
@@ -106,7 +100,7 @@ describe('a service with workers', () => {
     for (const call of lost)
       await assert.rejects(call, (error: ConnectionError) => {
         assert.ok(error instanceof ConnectionError)
-        return error.sent
+        return error.mayHaveRun
       })
     const next = await client.request('pid', undefined, { idempotent: true })
     assert.notEqual(next, victim)
@@ -168,7 +162,7 @@ describe('a service with workers', () => {
 
   it('starts no process where its port is taken', async () => {
     const other = await listening()
-    const program = run({ service: { port: other.port } })
+    const program = run({ tcp: { port: other.port } })
     const { name, code } = await program.fact('error')
     assert.deepEqual([name, code], ['ListenError', 'EADDRINUSE'])
     assert.equal(await program.ended, 1)
@@ -181,7 +175,7 @@ describe('a service with workers', () => {
 
   it("starts no process on the port of another program's workers", async () => {
     const port = await run().port()
-    const { name, code } = await run({ service: { port } }).fact('error')
+    const { name, code } = await run({ tcp: { port } }).fact('error')
     assert.deepEqual([name, code], ['ListenError', 'EADDRINUSE'])
   })
 
@@ -275,8 +269,8 @@ describe('a service with workers', () => {
   it('is the only one of its process', async () => {
     const program = run({ second: true })
     const { code, message } = await program.fact('error')
-    assert.equal(code, 'VALIDATION')
-    assert.match(message, /options.workers: expected given by one service of a process/)
+    assert.equal(code, 'OPTION')
+    assert.match(message, /A service of this process has workers already/)
   })
 
   it('serves HTTP of its app by the workers, and never by the supervisor', async () => {
@@ -310,6 +304,6 @@ describe('a service with workers', () => {
     it('says that its app must be the one that listens', async () => {
       const program = run({ http: await freePort(), nested: true })
       assert.equal(await program.ended, 1)
-      assert.match(program.log, /service: expected used in the app that listens/)
+      assert.match(program.log, /must be used in the app that listens/)
     })
 })

@@ -10,6 +10,7 @@ import type { Environment } from './schema.ts'
 const PACKAGES = [
   'elysia-microservices',
   '@elysia-microservices/transport',
+  '@elysia-microservices/tcp',
   '@elysia-microservices/nestjs',
   'elysia',
   '@nestjs/microservices',

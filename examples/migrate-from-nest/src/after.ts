@@ -13,10 +13,12 @@ const service = microservice({
   host: '127.0.0.1',
   port,
   controllers: [OrdersController],
-  // `nest: { app }` says the same as the next two lines, and finds APP_GUARD and the like; there are none here.
-  resolve: (type) => app.get(type),
-  lifecycle: false, // Nest calls the hooks of what it has made
-  nest: { pipes: [validation] }
+  nest: {
+    // `app` says the same as the next two lines, and finds APP_GUARD and the like; there are none here.
+    resolve: (type) => app.get(type),
+    lifecycle: false, // Nest calls the hooks of what it has made
+    pipes: [validation]
+  }
 })
 // With HTTP beside it: new Elysia().use(service).listen(3000)
 await service.listen()

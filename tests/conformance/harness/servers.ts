@@ -1,6 +1,5 @@
 /** The servers under test, with the same controller classes: a real NestJS microservice, ours, and ours inside Nest. */
 import 'reflect-metadata'
-import net from 'node:net'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import type {
   CanActivate,
@@ -14,9 +13,11 @@ import type {
 import { Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { type MicroserviceOptions, RpcException, Transport } from '@nestjs/microservices'
-import { type Logger, microservice } from 'elysia-microservices'
+import { microservice } from 'elysia-microservices'
+import { freePort } from '../../support/free-port.ts'
+import { Log } from '../../support/log.ts'
 
-/** Limits, by the names both have. */
+/** Limits, by Nest's names. */
 export interface Limits {
   readonly maxBufferSize?: number
   readonly incompleteMessageTimeout?: number
@@ -50,21 +51,12 @@ export type StartServer = (
   globals?: Globals
 ) => Promise<RunningServer>
 
-class Log {
-  readonly lines: string[] = []
-  #waiting: (() => void)[] = []
-
-  add(...parts: unknown[]): void {
-    this.lines.push(parts.map((part) => (part instanceof Error ? part.message : String(part))).join(' '))
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const resolve of waiting) resolve()
-  }
-
-  async has(text: string): Promise<void> {
-    while (!this.lines.some((line) => line.includes(text))) {
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
-    }
+/** Nest's limits by the names of ours. */
+function ourLimits({ maxBufferSize, incompleteMessageTimeout, maxSendBufferSize }: Limits) {
+  return {
+    receiveBuffer: maxBufferSize,
+    incompleteMessage: incompleteMessageTimeout,
+    sendBuffer: maxSendBufferSize
   }
 }
 
@@ -80,17 +72,23 @@ export const startNest: StartServer = async (controllers, limits = {}, globals =
 
 /** Starts a Nest 12 microservice on our transport. */
 export const startOursInNest: StartServer = async (controllers, limits = {}, globals = {}) => {
-  const strategy = new MicroserviceServer({ host: '127.0.0.1', port: 0, drain: 100, ...limits })
+  const strategy = new MicroserviceServer({
+    host: '127.0.0.1',
+    port: 0,
+    drain: 100,
+    limits: ourLimits(limits)
+  })
   const running = await startInNest({ strategy }, controllers, globals)
   return { name: 'ours', port: strategy.address!.port, ...running }
 }
 
-async function startInNest(
+/** Starts a Nest microservice on whatever carries its messages. */
+export async function startInNest(
   transport: MicroserviceOptions,
   controllers: readonly Type[],
-  { preRequestHooks = [], guards = [], pipes = [], interceptors = [], filters = [] }: Globals
+  { preRequestHooks = [], guards = [], pipes = [], interceptors = [], filters = [] }: Globals,
+  log = new Log()
 ): Promise<Omit<RunningServer, 'name' | 'port'>> {
-  const log = new Log()
   const logger: LoggerService = {
     log() {},
     warn() {},
@@ -115,19 +113,15 @@ async function startInNest(
 /** Starts our service. */
 export const startOurs: StartServer = async (controllers, limits = {}, globals = {}) => {
   const log = new Log()
-  const logger: Logger = {
-    error: (message, cause) => log.add(message, cause ?? ''),
-    warn: (message, cause) => log.add(message, cause ?? '')
-  }
   const service = microservice({
     transport: 'tcp',
     host: '127.0.0.1',
     port: 0,
     controllers,
-    logger,
+    logger: log.logger,
     drain: 100,
     nest: { ...globals, RpcException },
-    ...limits
+    limits: ourLimits(limits)
   })
   await service.listen()
   return {
@@ -137,16 +131,4 @@ export const startOurs: StartServer = async (controllers, limits = {}, globals =
     logged: (text) => log.has(text),
     stop: () => service.stop()
   }
-}
-
-/** A port nobody listens on: Nest does not say which one it got. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }

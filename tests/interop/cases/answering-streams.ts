@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { RpcError } from 'elysia-microservices/client'
 import { lastValueFrom, toArray } from 'rxjs'
+import { Values } from '../../support/values.ts'
 import type { Case, Cases } from '../interop.ts'
 import type { PeerStream } from '../peer.ts'
 import { Code } from './error-codes.ts'
-import { Values } from './values.ts'
 
 /** Sends values as far as they are asked for, like a well-behaved producer. */
 async function produce(answer: PeerStream, count: number): Promise<void> {
@@ -18,21 +18,26 @@ async function produce(answer: PeerStream, count: number): Promise<void> {
 }
 
 export const answeringStreams = {
-  'is asked for as many values as are read': async (given: Case) => {
+  'is asked for values ahead of their reader, and for no more while it has enough': async (given: Case) => {
     const { client, connection, tap } = await given.connected()
     const values = client.stream<number>('count')
     const first = values.next()
     const { answer, kind } = await connection.requested()
     assert.equal(kind, 'stream')
-    assert.equal((await answer.event('request')).n, 64)
-    for (let n = 0; n < 64; n++) answer.next(n)
+    assert.equal((await answer.event('request')).n, 256)
+    for (let n = 0; n < 256; n++) answer.next(n)
+    // When half of them had come: from now on twice as many may be on their way.
+    assert.equal((await answer.event('request')).n, 384)
+    for (let n = 256; n < 640; n++) answer.next(n)
     assert.deepEqual(await first, { value: 0, done: false })
-    await tap.seen({ from: 'server', type: 'PAYLOAD' }, 64)
-    assert.equal(tap.count({ type: 'REQUEST_N' }), 0)
-    for (let n = 1; n < 34; n++) assert.deepEqual(await values.next(), { value: n, done: false })
-    assert.equal((await answer.event('request')).n, 32)
+    await tap.seen({ from: 'server', type: 'PAYLOAD' }, 640)
+    await given.ping(client, connection)
+    assert.equal(tap.count({ type: 'REQUEST_N' }), 1)
+    // The reader goes on: 64 are left to it when more are asked for.
+    for (let n = 1; n < 576; n++) assert.deepEqual(await values.next(), { value: n, done: false })
+    assert.equal((await answer.event('request')).n, 512)
     answer.complete()
-    for (let n = 34; n < 64; n++) assert.deepEqual(await values.next(), { value: n, done: false })
+    for (let n = 576; n < 640; n++) assert.deepEqual(await values.next(), { value: n, done: false })
     assert.equal((await values.next()).done, true)
   },
 

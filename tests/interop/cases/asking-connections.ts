@@ -1,10 +1,10 @@
 /** What a peer's client can do with a connection to our server. */
 import assert from 'node:assert/strict'
 import type { Message } from 'elysia-microservices'
+import { aborted, Values } from '../../support/values.ts'
 import type { Case, Cases } from '../interop.ts'
 import type { PeerConnection } from '../peer.ts'
 import { Code } from './error-codes.ts'
-import { aborted, Values } from './values.ts'
 
 export const askingConnections = {
   'has several connections at once': async (given: Case) => {
@@ -16,7 +16,7 @@ export const askingConnections = {
 
   'is asked by the server, on the connection it has made': async (given: Case) => {
     const port = await given.serve((service) =>
-      service.message('who', ({ connection }) => connection.caller?.request('name', 'please'))
+      service.message('who', ({ peer }) => peer?.caller?.request('name', 'please'))
     )
     const connection = await given.dial(port)
     const who = connection.open('response', 'who')
@@ -29,9 +29,11 @@ export const askingConnections = {
   'says who it is when it connects: simple or bearer': async (given: Case) => {
     const seen: unknown[] = []
     const port = await given.serve(() => {}, {
-      authenticate: ({ credentials }) => {
-        seen.push(credentials)
-        return credentials !== undefined && Object.values(credentials).includes('right')
+      rsocket: {
+        authenticate: ({ credentials }) => {
+          seen.push(credentials)
+          return credentials !== undefined && Object.values(credentials).includes('right')
+        }
       }
     })
     const all = [
@@ -80,14 +82,13 @@ export const askingConnections = {
     await Promise.all([connection.event('closed'), aborted(signal)])
   },
 
-  'pushes metadata': async (given: Case) => {
-    const pushed = new Values<string>()
-    const port = await given.serve(() => {}, {
-      onMetadataPush: (metadata) => pushed.put(Buffer.from(metadata).toString())
-    })
-    const connection = await given.dial(port)
+  'pushes metadata, which changes nothing': async (given: Case) => {
+    const tap = await given.tap(await given.serve())
+    const connection = await given.dial(tap.port)
     connection.push('{"level":"€"}')
-    assert.equal(await pushed.take(), '{"level":"€"}')
+    await tap.seen({ from: 'client', type: 'METADATA_PUSH' })
+    assert.equal(await connection.request('echo', 1), 1)
+    assert.equal(tap.count({ type: 'ERROR' }), 0)
   },
 
   'waits for leases, of which there are as many as the server takes at once': async (given: Case) => {
@@ -98,7 +99,7 @@ export const askingConnections = {
           await new Promise<void>((resolve) => began.put(resolve))
           return data
         }),
-      { maxInFlight: 2 }
+      { limits: { inFlightPerConnection: 2 } }
     )
     const tap = await given.tap(port)
     const connection = await given.dial(tap.port, { lease: true })
@@ -121,7 +122,7 @@ export const askingConnections = {
         service.message('count', async function* ({ data }: Message<number>) {
           for (let n = 0; n < data; n++) yield n
         }),
-      { resume: true }
+      { rsocket: { resume: true } }
     )
     const tap = await given.tap(port)
     const connection = await given.dial(tap.port, { resume: true })

@@ -1,9 +1,9 @@
 /** What a peer's client gets from our server for one request. */
 import assert from 'node:assert/strict'
 import { type Message, RpcError } from 'elysia-microservices'
+import { aborted, Values } from '../../support/values.ts'
 import type { Case, Cases } from '../interop.ts'
 import { Code } from './error-codes.ts'
-import { aborted, Values } from './values.ts'
 
 const MEGABYTE = 'é'.repeat(500_000)
 
@@ -102,7 +102,7 @@ export const askingRequests = {
     const port = await given.serve(
       (service) =>
         service.message('wait', () => new Promise<string>((resolve) => requests.put(() => resolve('done')))),
-      { maxInFlight: 1 }
+      { limits: { inFlightPerConnection: 1 } }
     )
     const connection = await given.dial(port)
     const first = connection.open('response', 'wait')
@@ -118,9 +118,9 @@ export const askingRequests = {
     const port = await given.serve((service) =>
       service
         .message('headers', ({ headers }) => headers)
-        .message('slow', async ({ signal, deadline }) => {
+        .message('slow', async ({ signal, timeout }) => {
           await aborted(signal)
-          over.put(deadline)
+          over.put(timeout)
         })
     )
     const connection = await given.dial(port)
@@ -133,8 +133,10 @@ export const askingRequests = {
 
   'says with a request who it is': async (given: Case) => {
     const port = await given.serve(() => {}, {
-      authenticate: ({ credentials, route }) =>
-        route === undefined || (credentials?.type === 'bearer' && credentials.token === 'right')
+      rsocket: {
+        authenticate: ({ credentials, route }) =>
+          route === undefined || (credentials?.type === 'bearer' && credentials.token === 'right')
+      }
     })
     const connection = await given.dial(port)
     const credentials = (token: string) => ({
@@ -142,10 +144,9 @@ export const askingRequests = {
       credentials: { type: 'bearer', token } as const
     })
     assert.equal(await connection.request(credentials('right'), 1), 1)
-    assert.equal(
-      (await connection.open('response', credentials('wrong'), 2).event('error')).code,
-      Code.REJECTED
-    )
+    const refused = await connection.open('response', credentials('wrong'), 2).event('error')
+    assert.equal(refused.code, Code.APPLICATION_ERROR)
+    assert.equal(JSON.parse(refused.message).code, 'UNAUTHENTICATED')
   },
 
   'sends data of another MIME type than the connection has': async (given: Case) => {

@@ -1,8 +1,8 @@
 /** What a peer's client gets from our server in streams and channels. */
 import assert from 'node:assert/strict'
 import type { Message } from 'elysia-microservices'
+import { aborted, Values } from '../../support/values.ts'
 import type { Case, Cases } from '../interop.ts'
-import { aborted, Values } from './values.ts'
 
 type Input = Message<AsyncIterable<number>>
 

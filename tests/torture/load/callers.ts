@@ -1,7 +1,7 @@
 /** Callers that go on, one request after the other, until they are told to stop. */
-import type { CallOptions, TcpClient } from '@elysia-microservices/transport'
+import type { CallOptions, ClientTransport } from '@elysia-microservices/transport'
+import { pause } from '../../support/within.ts'
 import type { Ledger } from '../support/ledger.ts'
-import { pause } from '../support/within.ts'
 
 /**
  * Starts callers, each with a request in flight at a time and a millisecond between two of them.
@@ -9,7 +9,7 @@ import { pause } from '../support/within.ts'
  */
 export function startCallers(
   ledger: Ledger,
-  client: TcpClient,
+  client: ClientTransport,
   count: number,
   options: CallOptions = {}
 ): () => void {

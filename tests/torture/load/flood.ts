@@ -1,7 +1,8 @@
 /** Ten times what a service can do: it goes on doing what it can, and refuses the rest at once. */
+
+import { pinSelf, separateCores } from '../../support/pinning.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
-import { pinSelf, separateCores } from '../support/pinning.ts'
 import type { ServiceSetup } from '../support/service.ts'
 import { TortureService } from '../support/torture-service.ts'
 import { closedLoop, openLoop, type PhaseResult, type Target } from './phases.ts'
@@ -32,33 +33,33 @@ const database = { connections: 10, milliseconds: 5 }
 const VARIANTS: readonly Variant[] = [
   {
     name: 'flood-cpu',
-    scenario: 'flood, 10 times the capacity: 0.5 ms of CPU, maxTotalInFlight',
+    scenario: 'flood, 10 times the capacity: 0.5 ms of CPU, limits.inFlight',
     pattern: 'burn.async',
-    setup: { burn: 0.5, options: { maxTotalInFlight: 8 } },
+    setup: { burn: 0.5, options: { limits: { inFlight: 8 } } },
     callers: 4,
     lease: false
   },
   {
     name: 'flood-cpu-adaptive',
-    scenario: "flood, 10 times the capacity: 0.5 ms of CPU, answered at once, concurrency: 'adaptive'",
+    scenario: "flood, 10 times the capacity: 0.5 ms of CPU, answered at once, limits.inFlight: 'adaptive'",
     pattern: 'burn',
-    setup: { burn: 0.5, options: { concurrency: 'adaptive' } },
+    setup: { burn: 0.5, options: { limits: { inFlight: 'adaptive' } } },
     callers: 4,
     lease: false
   },
   {
     name: 'flood-database',
-    scenario: 'flood, 10 times the capacity: a database, maxTotalInFlight',
+    scenario: 'flood, 10 times the capacity: a database, limits.inFlight',
     pattern: 'query',
-    setup: { database, options: { maxTotalInFlight: 20 } },
+    setup: { database, options: { limits: { inFlight: 20 } } },
     callers: 15,
     lease: false
   },
   {
     name: 'flood-adaptive',
-    scenario: "flood, 10 times the capacity: a database, concurrency: 'adaptive'",
+    scenario: "flood, 10 times the capacity: a database, limits.inFlight: 'adaptive'",
     pattern: 'query',
-    setup: { database, options: { concurrency: 'adaptive' } },
+    setup: { database, options: { limits: { inFlight: 'adaptive' } } },
     callers: 15,
     lease: false
   },
@@ -66,7 +67,7 @@ const VARIANTS: readonly Variant[] = [
     name: 'flood-leases',
     scenario: 'flood, 10 times the callers: a database, clients honour leases',
     pattern: 'query',
-    setup: { database, options: { maxTotalInFlight: 20 } },
+    setup: { database, options: { limits: { inFlight: 20 } } },
     callers: 15,
     lease: true
   }
@@ -87,7 +88,9 @@ async function flood(variant: Variant, { length, progress }: Circumstances): Pro
   try {
     await service.start()
     // Refusals are to be seen, not made good.
-    const clients = Array.from({ length: CONNECTIONS }, () => service.client({ lease, retry: false }))
+    const clients = Array.from({ length: CONNECTIONS }, () =>
+      service.client({ rsocket: { lease }, retry: false })
+    )
     const target: Target = { ledger, clients, pattern }
     progress('warming up')
     await closedLoop(target, callers, isLong ? 3 : 0.5)

@@ -1,9 +1,9 @@
 /** The only server is killed under load and started again where it was. */
-import type { TcpClientOptions } from '@elysia-microservices/transport'
+
+import { pause, within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
-import { TortureService } from '../support/torture-service.ts'
-import { pause, within } from '../support/within.ts'
+import { type CallerOptions, TortureService } from '../support/torture-service.ts'
 import { startCallers } from './callers.ts'
 
 interface Variant {
@@ -17,7 +17,7 @@ const CALLERS = 16
 /** Milliseconds from the server being back to the next success, at most. */
 const RECOVERY = 1_000
 /** The longest pause is what recovery takes at worst; the default, 10 s, is for servers that stay away. */
-const CLIENT: TcpClientOptions = { reconnect: { minDelay: 20, maxDelay: 250 }, timeout: 20_000 }
+const CLIENT: CallerOptions = { reconnect: { minDelay: 20, maxDelay: 250 }, timeout: 20_000 }
 
 const VARIANTS: readonly Variant[] = [
   { name: 'kill', scenario: 'server killed (SIGKILL) under load', protocol: 'rsocket', idempotent: false },

@@ -1,20 +1,20 @@
 /** A flood of large requests: the server's memory stays below what its limits allow. */
-import type { TcpClient } from '@elysia-microservices/transport'
+import type { ClientTransport } from '@elysia-microservices/transport'
+import { pause } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
 import { residentMb } from '../support/memory.ts'
 import { TortureService } from '../support/torture-service.ts'
-import { pause } from '../support/within.ts'
 
 const MB = 1024 * 1024
 const MESSAGE = MB
 /** Requests that each connection has in flight, or tries to. */
 const EACH = 8
 const LIMITS = {
-  maxConnections: 16,
-  maxBufferSize: 4 * MB,
-  maxSendBufferSize: 4 * MB,
-  maxTotalInFlight: 8
+  connections: 16,
+  receiveBuffer: 4 * MB,
+  sendBuffer: 4 * MB,
+  inFlight: 8
 }
 
 export const largeRequests: readonly Scenario[] = (['rsocket', 'nest'] as const).map((protocol) => ({
@@ -23,17 +23,17 @@ export const largeRequests: readonly Scenario[] = (['rsocket', 'nest'] as const)
 }))
 
 async function flood(protocol: 'rsocket' | 'nest', { length, progress }: Circumstances): Promise<Row> {
-  const service = new TortureService(1, { options: LIMITS })
+  const service = new TortureService(1, { options: { limits: LIMITS } })
   const ledger = new Ledger()
   try {
     await service.start()
     const text = 'x'.repeat(MESSAGE)
     const reconnect = { minDelay: 10, maxDelay: 100 }
-    const clients = Array.from({ length: LIMITS.maxConnections }, () =>
+    const clients = Array.from({ length: LIMITS.connections }, () =>
       service.client({ protocol, retry: false, reconnect })
     )
     // One message, so that all code is loaded.
-    await ask(ledger, clients[0] as TcpClient, text)
+    await ask(ledger, clients[0] as ClientTransport, text)
     const idle = residentMb(service.servers[0]?.pid)
     let running = true
     for (const client of clients) {
@@ -85,12 +85,12 @@ const WITH_GARBAGE = 3
 
 /** Megabytes the limits allow beside those of an idle server. */
 function allowed(): number {
-  const { maxConnections, maxBufferSize, maxSendBufferSize, maxTotalInFlight } = LIMITS
-  const buffers = maxConnections * (maxBufferSize + maxSendBufferSize)
-  return (WITH_GARBAGE * (buffers + maxTotalInFlight * FORMS * MESSAGE)) / MB
+  const { connections, receiveBuffer, sendBuffer, inFlight } = LIMITS
+  const buffers = connections * (receiveBuffer + sendBuffer)
+  return (WITH_GARBAGE * (buffers + inFlight * FORMS * MESSAGE)) / MB
 }
 
-async function ask(ledger: Ledger, client: TcpClient, text: string): Promise<void> {
+async function ask(ledger: Ledger, client: ClientTransport, text: string): Promise<void> {
   const id = ledger.begin()
   try {
     const answer = (await client.request('large', { id, text })) as { id: number; text: string }

@@ -1,8 +1,8 @@
 /** All that a client can do, all the time, with connections that get lost. */
-import type { TcpClient } from '@elysia-microservices/transport'
+import type { ClientTransport } from '@elysia-microservices/transport'
+import { pause } from '../../support/within.ts'
 import type { Ledger, Outcome } from '../support/ledger.ts'
 import type { TortureService } from '../support/torture-service.ts'
-import { pause } from '../support/within.ts'
 
 /** Milliseconds between two requests of one caller. */
 const PACE = 4
@@ -62,7 +62,7 @@ export class MixedLoad {
     return [...this.#surprises].map(([what, count]) => `${count} times ${what}`)
   }
 
-  #callAll(client: TcpClient, allowed: readonly string[]): void {
+  #callAll(client: ClientTransport, allowed: readonly string[]): void {
     const ledger = this.#ledger
     for (const pattern of ['echo', 'work']) {
       this.#repeat(PACE, async () => this.#expect(pattern, await ledger.request(client, pattern), allowed))
@@ -113,7 +113,7 @@ export class MixedLoad {
     }
   }
 
-  #stream(client: TcpClient, allowed: readonly string[]): Promise<void> {
+  #stream(client: ClientTransport, allowed: readonly string[]): Promise<void> {
     const id = this.#ledger.begin()
     const whole = new Promise<boolean>((resolve, reject) => {
       let next = 0
@@ -134,7 +134,7 @@ export class MixedLoad {
   }
 
   /** Leaves a stream in the middle. */
-  #leave(client: TcpClient, allowed: readonly string[]): Promise<void> {
+  #leave(client: ClientTransport, allowed: readonly string[]): Promise<void> {
     const id = this.#ledger.begin()
     const left = new Promise<boolean>((resolve, reject) => {
       const call = client.stream(
@@ -155,7 +155,7 @@ export class MixedLoad {
     return this.#settle('a stream that is left', id, left, allowed)
   }
 
-  #large(client: TcpClient, allowed: readonly string[]): Promise<void> {
+  #large(client: ClientTransport, allowed: readonly string[]): Promise<void> {
     const id = this.#ledger.begin()
     const data = { id, text: this.#text }
     const own = client
@@ -164,7 +164,7 @@ export class MixedLoad {
     return this.#settle('a large request', id, own, allowed)
   }
 
-  #channel(client: TcpClient, allowed: readonly string[]): Promise<void> {
+  #channel(client: ClientTransport, allowed: readonly string[]): Promise<void> {
     const id = this.#ledger.begin()
     const input = async function* () {
       yield id
@@ -178,7 +178,7 @@ export class MixedLoad {
     )
   }
 
-  #event(client: TcpClient): Promise<void> {
+  #event(client: ClientTransport): Promise<void> {
     const id = this.#ledger.begin()
     return this.#settle(
       'an event',
@@ -189,7 +189,7 @@ export class MixedLoad {
   }
 
   /** The server cuts the connection off; the answer to that is lost with it. */
-  async #cut(client: TcpClient): Promise<void> {
+  async #cut(client: ClientTransport): Promise<void> {
     this.faults++
     await client.request('drop', undefined, { timeout: 5_000 }).catch(() => {})
   }

@@ -1,12 +1,12 @@
 /** Load for a time, and how long its requests took. */
-import { type CallOptions, RejectedError, type TcpClient } from '@elysia-microservices/transport'
+import { type CallOptions, type ClientTransport, RejectedError } from '@elysia-microservices/transport'
+import { pause } from '../../support/within.ts'
 import type { Ledger } from '../support/ledger.ts'
-import { pause } from '../support/within.ts'
 
 /** What is asked, of whom. */
 export interface Target {
   readonly ledger: Ledger
-  readonly clients: readonly TcpClient[]
+  readonly clients: readonly ClientTransport[]
   readonly pattern: string
   readonly options?: CallOptions
 }
@@ -34,7 +34,7 @@ class Meter {
   #seconds = 0
 
   async ask({ ledger, clients, pattern, options }: Target): Promise<void> {
-    const client = clients[this.#offered++ % clients.length] as TcpClient
+    const client = clients[this.#offered++ % clients.length] as ClientTransport
     const at = performance.now()
     const { error } = await ledger.request(client, pattern, options)
     const took = performance.now() - at

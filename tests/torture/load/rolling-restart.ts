@@ -1,9 +1,9 @@
 /** Servers are stopped (SIGTERM) and started again one after the other under load. */
-import type { TcpClient } from '@elysia-microservices/transport'
+import type { ClientTransport } from '@elysia-microservices/transport'
+import { within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
 import { TortureService } from '../support/torture-service.ts'
-import { within } from '../support/within.ts'
 import { startCallers } from './callers.ts'
 
 const SERVERS = 3
@@ -21,7 +21,7 @@ export const rollingRestarts: readonly Scenario[] = [
 ]
 
 /** Resolves when that many more connections are made. */
-function connections(client: TcpClient, count: number): Promise<void> {
+function connections(client: ClientTransport, count: number): Promise<void> {
   return new Promise((resolve) => {
     let made = 0
     const stop = client.onEvent(({ type }) => {

@@ -1,10 +1,11 @@
 /** Mixed load for a long time: nothing may leak, neither memory nor anything that is open. */
-import type { ServerStats, TcpClient } from '@elysia-microservices/transport'
+import type { TcpServerStats } from '@elysia-microservices/tcp'
+import type { ClientTransport } from '@elysia-microservices/transport'
+import { pause, until, within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
 import { residentMb, type Sample, slope } from '../support/memory.ts'
 import { TortureService } from '../support/torture-service.ts'
-import { pause, until, within } from '../support/within.ts'
 import { MixedLoad } from './mixed-load.ts'
 
 /** Megabytes per minute that the server may grow by, once it is warm. */
@@ -20,7 +21,7 @@ export const soak: Scenario = {
 
 async function run({ length, progress, soakMinutes = MINUTES[length] }: Circumstances): Promise<Row> {
   // The limit is never reached; with it, handlers count as in flight until they end.
-  const service = new TortureService(1, { options: { maxTotalInFlight: 10_000 } })
+  const service = new TortureService(1, { options: { limits: { inFlight: 10_000 } } })
   const ledger = new Ledger()
   try {
     const [server] = service.servers
@@ -68,7 +69,7 @@ async function run({ length, progress, soakMinutes = MINUTES[length] }: Circumst
 async function leftovers(service: TortureService): Promise<string[]> {
   await service.closeClients()
   const asker = service.client()
-  let last: ServerStats | undefined
+  let last: TcpServerStats | undefined
   const isIdle = async () => {
     last = await ask(asker)
     const { connections, inFlight, streams, unsent, received, waiting } = last
@@ -80,9 +81,9 @@ async function leftovers(service: TortureService): Promise<string[]> {
   )
 }
 
-async function ask(client: TcpClient): Promise<ServerStats> {
+async function ask(client: ClientTransport): Promise<TcpServerStats> {
   return within(
     client.request('stats', undefined, { idempotent: true }),
     'The figures'
-  ) as Promise<ServerStats>
+  ) as Promise<TcpServerStats>
 }

@@ -15,18 +15,12 @@ const ENOUGH = 15_000
 const SHORT = 150
 /** Limits that run out within a jump many times over if they follow the wall clock, and never if they do not. */
 const SERVER = {
-  maxInFlight: 1_000,
-  leaseTimeToLive: 400,
-  idleTimeout: 60_000,
-  incompleteMessageTimeout: 60_000,
-  handshakeTimeout: 60_000
+  limits: { inFlightPerConnection: 1_000, idle: 60_000, incompleteMessage: 60_000, handshake: 60_000 }
 }
 const CLIENT = {
   protocol: 'rsocket',
   host: '127.0.0.1',
-  lease: true,
-  keepaliveInterval: 100,
-  keepaliveLifetime: 60_000,
+  rsocket: { lease: true, keepalive: { interval: 100, lifetime: 60_000 } },
   connectTimeout: 60_000,
   retry: false,
   reconnect: false

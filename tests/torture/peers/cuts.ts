@@ -1,5 +1,6 @@
 /** Connections that end in the middle of a frame, at every byte: the client's, as it sends, and the server's, as it answers. */
-import { type ConnectOptions, connect, RpcError } from 'elysia-microservices/client'
+import { connect, RpcError } from 'elysia-microservices/client'
+import type { TcpClientOptions } from 'elysia-microservices/tcp'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { type FrameInContext, nestFrames, rsocketFrames } from './frames.ts'
 import { type Cut, Link } from './link.ts'
@@ -18,13 +19,16 @@ const FORGETS = 30_000
 /** Milliseconds a connection that was cut may be resumed. */
 const RESUME_WINDOW = 2_000
 
+/** Options of clients, also one that only tests have: how long frames are that are sent. */
+type ConnectOptions = TcpClientOptions & { readonly fragmentSize?: number }
+
 /** Frames of every type, cut at every offset, by bare sockets. */
 async function frames(protocol: 'nest' | 'rsocket', circumstances: Circumstances): Promise<Row> {
   const all = (protocol === 'nest' ? nestFrames() : rsocketFrames()).flatMap((frame) =>
     Array.from({ length: frame.frame.length + 1 }, (_, offset) => ({ frame, offset }))
   )
   const chosen = circumstances.length === 'long' ? all : sample(all, SHORT.frames, randomFrom(SEED))
-  return withServer('ours', { resume: { window: RESUME_WINDOW } }, async (server) => {
+  return withServer('ours', { rsocket: { resume: { window: RESUME_WINDOW } } }, async (server) => {
     const honest = new HonestClient(server.port, protocol)
     await honest.answered(10)
     for (let at = 0; at < chosen.length; at += AT_ONCE) {
@@ -81,7 +85,7 @@ async function conversations(
         }
         const { broken, figures } = await leaks(server, 0)
         // A server that has all of SETUP knows the connection: nothing may be lost when it is resumed.
-        const mustSucceed = options.resume !== undefined && of === 'server'
+        const mustSucceed = options.rsocket?.resume !== undefined && of === 'server'
         const whole = link.cut === 0 ? ['no connection was cut'] : []
         rows.push({
           scenario: `${of} cut as it ${of === 'client' ? 'sends' : 'answers'}, ${name}, at ${chosen.length} of ${all.length} offsets`,
@@ -105,7 +109,7 @@ async function conversations(
 
 async function cutConversation(link: Link, options: ConnectOptions, cut: Cut, tally: Tally): Promise<void> {
   // A client that resumes has its second connection cut too: in the middle of resuming.
-  link.cuts = options.resume === undefined ? [cut] : [cut, { ...cut, after: cut.after % 40 }]
+  link.cuts = options.rsocket?.resume === undefined ? [cut] : [cut, { ...cut, after: cut.after % 40 }]
   await converse({ ...options, port: link.port }, tally, `${cut.of} ${cut.after}`)
   link.cuts = []
 }
@@ -190,13 +194,13 @@ export const cuts: Scenario = {
       ...(await conversing('RSocket', rsocket)),
       ...(await conversing(
         'RSocket in fragments, with leases',
-        { ...rsocket, fragmentSize: 64, lease: true },
-        { fragmentSize: 64, maxInFlight: 100 }
+        { ...rsocket, fragmentSize: 64, rsocket: { lease: true } },
+        { fragmentSize: 64, limits: { inFlightPerConnection: 100 } }
       )),
       ...(await conversing(
         'RSocket, resumed',
-        { ...rsocket, resume: { window: RESUME_WINDOW } },
-        { resume: { window: RESUME_WINDOW } }
+        { ...rsocket, rsocket: { resume: { window: RESUME_WINDOW } } },
+        { rsocket: { resume: { window: RESUME_WINDOW } } }
       ))
     ]
   }

@@ -3,6 +3,7 @@
  * the seed. Prints a line of JSON; a crash or a hang is seen by whoever started it.
  */
 import { connect } from 'elysia-microservices/client'
+import type { TcpServerStats } from 'elysia-microservices/tcp'
 import { MemoryPort } from './in-memory.ts'
 import { memory } from './memory.ts'
 import './strict.ts'
@@ -32,11 +33,14 @@ const random = randomFrom(seed)
 async function server(): Promise<FuzzResult['server']> {
   const mutator = new Mutator(await record(), random)
   const port = new MemoryPort()
-  const service = fuzzedService(port, { resume: { window: 50 }, maxBufferSize: 1024 * 1024 })
+  const service = fuzzedService(port, {
+    rsocket: { resume: { window: 50 } },
+    limits: { receiveBuffer: 1024 * 1024 }
+  })
   await service.listen()
   const honest = new Tally()
   const clients = (['nest', 'rsocket'] as const).map((protocol) =>
-    connect({ protocol, sockets: port.clientSockets(), logger: SILENT, retry: false, reconnect: false })
+    connect({ protocol, ...port.clientOptions(), logger: SILENT, retry: false, reconnect: false })
   )
   const count = frames * TO_SERVERS
   let settledMb = 0
@@ -59,7 +63,8 @@ async function server(): Promise<FuzzResult['server']> {
   }
   for (const client of clients) await client.close()
   await new Promise((resolve) => setTimeout(resolve, 200))
-  const { connections, streams, inFlight } = service.stats()
+  const [stats] = service.stats() as readonly [TcpServerStats]
+  const { connections, streams, inFlight } = stats
   await service.stop()
   const left = connections.current + streams + inFlight.current
   return { mutated: mutator.mutated, honest: honest.report(true), settledMb, endMb: memory().rssMb, left }
@@ -68,7 +73,7 @@ async function server(): Promise<FuzzResult['server']> {
 /** Clients whose server is right and whose connection changes what it says. */
 async function client(): Promise<FuzzResult['client']> {
   const port = new MemoryPort()
-  const service = fuzzedService(port, { maxInFlight: 100 })
+  const service = fuzzedService(port, { limits: { inFlightPerConnection: 100 } })
   await service.listen()
   const calls = new Tally()
   const mutator = new Mutator(await record(), random)
@@ -78,10 +83,10 @@ async function client(): Promise<FuzzResult['client']> {
     const change = (bytes: Buffer) => (random() < 0.5 ? bytes : mutator.mutate(protocol, bytes))
     const caller = connect({
       protocol,
-      sockets: port.clientSockets(change),
+      ...port.clientOptions(change),
       logger: SILENT,
       timeout: TIMEOUT,
-      lease: random() < 0.3,
+      rsocket: { lease: random() < 0.3 },
       retry: false,
       reconnect: false
     })

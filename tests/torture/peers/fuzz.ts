@@ -63,47 +63,55 @@ async function direct({ length, progress }: Circumstances): Promise<Row[]> {
 async function overSockets({ length, progress }: Circumstances): Promise<Row> {
   const frames = AMOUNT[length].sockets
   const mutator = new Mutator(await record(), randomFrom(SEED))
-  return withServer('ours', { resume: { window: 100 }, incompleteMessageTimeout: 2_000 }, async (server) => {
-    const honest = [new HonestClient(server.port, 'nest'), new HonestClient(server.port, 'rsocket')]
-    for (const client of honest) await client.answered(100)
-    let conversations = 0
-    const attackUntil = async (count: number) => {
-      while (mutator.mutated < count) {
-        if (conversations++ % 500 === 0) progress(`${mutator.mutated} of ${frames} frames over sockets`)
-        // Each conversation from another of this machine's addresses: their ports rest for a while.
-        const peer = await RawPeer.connect(server.port, `127.0.0.${1 + (conversations % 32)}`)
-        peer.read()
-        for (const bytes of mutator.conversation(MOST).frames) await peer.sent(bytes)
-        peer.close(conversations % 2 === 0 ? 'fin' : 'rst')
+  return withServer(
+    'ours',
+    { rsocket: { resume: { window: 100 } }, limits: { incompleteMessage: 2_000 } },
+    async (server) => {
+      const honest = [new HonestClient(server.port, 'nest'), new HonestClient(server.port, 'rsocket')]
+      for (const client of honest) await client.answered(100)
+      let conversations = 0
+      const attackUntil = async (count: number) => {
+        while (mutator.mutated < count) {
+          if (conversations++ % 500 === 0) progress(`${mutator.mutated} of ${frames} frames over sockets`)
+          // Each conversation from another of this machine's addresses: their ports rest for a while.
+          const peer = await RawPeer.connect(server.port, `127.0.0.${1 + (conversations % 32)}`)
+          peer.read()
+          for (const bytes of mutator.conversation(MOST).frames) await peer.sent(bytes)
+          peer.close(conversations % 2 === 0 ? 'fin' : 'rst')
+        }
+      }
+      const attack = (count: number) =>
+        Promise.all(Array.from({ length: ATTACKERS }, () => attackUntil(count)))
+      await attack(frames / 4)
+      const settled = await server.figures()
+      await attack(frames)
+      const clean = ({ connections, streams, running, inFlight }: typeof settled) =>
+        connections === honest.length &&
+        streams === 0 &&
+        running === 0 &&
+        (inFlight ?? 0) <= 2 * honest.length
+      const after = await server.until(clean, FORGETS)
+      const [tally, second] = [await honest[0]!.stop(), await honest[1]!.stop()]
+      tally.add(second)
+      const rssLimitMb = settled.rssMb + FLAT_MB
+      return {
+        scenario: `mutated frames of recorded conversations, over ${conversations} connections, both protocols`,
+        server: 'ours',
+        faults: mutator.mutated,
+        ...tally.columns,
+        peakRssMb: after.peakRssMb,
+        rssLimitMb,
+        remark: `RSS ${settled.rssMb} MB after a quarter, ${after.rssMb} MB at the end (limit: ${FLAT_MB} MB more); seed ${SEED}`,
+        broken: [
+          ...tally.broken(true),
+          ...(clean(after)
+            ? []
+            : [`${after.connections - honest.length} connections and ${after.streams} streams are left`]),
+          ...(after.rssMb > rssLimitMb ? [`memory grew from ${settled.rssMb} to ${after.rssMb} MB`] : [])
+        ]
       }
     }
-    const attack = (count: number) => Promise.all(Array.from({ length: ATTACKERS }, () => attackUntil(count)))
-    await attack(frames / 4)
-    const settled = await server.figures()
-    await attack(frames)
-    const clean = ({ connections, streams, running, inFlight }: typeof settled) =>
-      connections === honest.length && streams === 0 && running === 0 && (inFlight ?? 0) <= 2 * honest.length
-    const after = await server.until(clean, FORGETS)
-    const [tally, second] = [await honest[0]!.stop(), await honest[1]!.stop()]
-    tally.add(second)
-    const rssLimitMb = settled.rssMb + FLAT_MB
-    return {
-      scenario: `mutated frames of recorded conversations, over ${conversations} connections, both protocols`,
-      server: 'ours',
-      faults: mutator.mutated,
-      ...tally.columns,
-      peakRssMb: after.peakRssMb,
-      rssLimitMb,
-      remark: `RSS ${settled.rssMb} MB after a quarter, ${after.rssMb} MB at the end (limit: ${FLAT_MB} MB more); seed ${SEED}`,
-      broken: [
-        ...tally.broken(true),
-        ...(clean(after)
-          ? []
-          : [`${after.connections - honest.length} connections and ${after.streams} streams are left`]),
-        ...(after.rssMb > rssLimitMb ? [`memory grew from ${settled.rssMb} to ${after.rssMb} MB`] : [])
-      ]
-    }
-  })
+  )
 }
 
 export const fuzz: Scenario = {

@@ -12,7 +12,7 @@ const MB = 1024 * 1024
 const ANSWER = 64 * 1024
 const ROUNDS = 96
 const QUESTIONS_PER_ROUND = 8
-/** An answer that neither the system nor maxSendBufferSize has room for. */
+/** An answer that neither the system nor limits.sendBuffer has room for. */
 const HUGE = 8 * MB
 const HUGE_ROUNDS = 90
 /** Milliseconds the peers may take to read, at last, what there is. */
@@ -22,12 +22,17 @@ const CAP_MB = 500
 /** Bytes of a process that have nothing to do with its peers: garbage that is not collected yet. */
 const SLACK_MB = 150
 
-/** Limits that both servers have, and those only ours has. */
-const COMMON = { maxBufferSize: MB, maxSendBufferSize: MB }
 const TIMES = {
-  short: { incompleteMessageTimeout: 600, handshakeTimeout: 600, idleTimeout: 800 },
-  // The first two are the defaults; there is none of idleTimeout.
-  long: { incompleteMessageTimeout: 30_000, handshakeTimeout: 10_000, idleTimeout: 20_000 }
+  short: { incompleteMessage: 600, handshake: 600, idle: 800 },
+  // The first two are the defaults; there is none of idle.
+  long: { incompleteMessage: 30_000, handshake: 10_000, idle: 20_000 }
+}
+
+/** Limits of ours, and those of them that Nest has too, by its names. */
+function limitsOf(server: 'ours' | 'nest', length: Circumstances['length']): object {
+  const times = TIMES[length]
+  if (server === 'ours') return { limits: { receiveBuffer: MB, sendBuffer: MB, ...times } }
+  return { maxBufferSize: MB, maxSendBufferSize: MB, incompleteMessageTimeout: times.incompleteMessage }
 }
 
 /** What a peer does, and which limit of ours ends it. */
@@ -53,32 +58,32 @@ function kinds(protocol: Protocol, interval: number): Kind[] {
   const many = Array.from({ length: QUESTIONS_PER_ROUND }, (_, n) => n)
   const dripped = protocol === 'nest' ? Buffer.from(`1000000#"${'x'.repeat(64)}`) : open
   return [
-    { name: 'silent', endedBy: 'idleTimeout', act() {} },
+    { name: 'silent', endedBy: 'limits.idle', act() {} },
     {
       name: 'half a message',
-      endedBy: protocol === 'nest' ? 'incompleteMessageTimeout' : 'handshakeTimeout',
+      endedBy: protocol === 'nest' ? 'limits.incompleteMessage' : 'limits.handshake',
       act: first(half)
     },
     {
       name: 'half a request',
-      endedBy: 'incompleteMessageTimeout',
+      endedBy: 'limits.incompleteMessage',
       act: first(Buffer.concat([open, big(1, 0)]).subarray(0, -5))
     },
     {
       name: 'drips',
-      endedBy: protocol === 'nest' ? 'incompleteMessageTimeout' : 'handshakeTimeout',
+      endedBy: protocol === 'nest' ? 'limits.incompleteMessage' : 'limits.handshake',
       act: (peer, round) => round === 0 && peer.drip(dripped, interval)
     },
     {
       name: 'never reads one huge answer',
-      endedBy: 'maxSendBufferSize',
+      endedBy: 'limits.sendBuffer',
       // A few at a time: such an answer is as large as its handler makes it, whatever may wait to be sent.
       act: (peer, round, index) =>
         round === index % HUGE_ROUNDS && peer.send(Buffer.concat([open, big(HUGE, 0)]))
     },
     {
       name: 'never reads, asks on and on',
-      endedBy: 'incompleteMessageTimeout',
+      endedBy: 'limits.incompleteMessage',
       act: (peer, round) => {
         const questions = many.map((n) => big(ANSWER, round * QUESTIONS_PER_ROUND + n))
         peer.send(Buffer.concat([...(round === 0 ? [open] : []), ...questions]))
@@ -86,8 +91,8 @@ function kinds(protocol: Protocol, interval: number): Kind[] {
     },
     {
       name: 'never reads, stops asking',
-      // Or incompleteMessageTimeout, for those whose last questions are not answered any more.
-      endedBy: 'idleTimeout',
+      // Or limits.incompleteMessage, for those whose last questions are not answered any more.
+      endedBy: 'limits.idle',
       act: (peer, round, index) => {
         // The system takes some megabytes: one of them stops when a little more waits in the server.
         const questions = round > 20 + (index % 61) ? [] : [big(ANSWER, round)]
@@ -103,8 +108,7 @@ async function attack(
   { length, progress }: Circumstances
 ): Promise<Row> {
   const count = length === 'long' ? 1_000 : 105
-  const limits = { ...COMMON, ...TIMES[length] }
-  return withServer(server, limits, async (target) => {
+  return withServer(server, limitsOf(server, length), async (target) => {
     const honest = new HonestClient(target.port, protocol)
     await honest.answered(200)
     const before = await target.figures()

@@ -1,5 +1,5 @@
 /** Sockets without a system: what one side writes is handed to the other, or to whoever stands between. */
-import type { AcceptSocket, Socket, SocketListener, SocketRuntime } from '@elysia-microservices/transport'
+import type { AcceptSocket, Socket, SocketListener, SocketRuntime } from '@elysia-microservices/tcp/kit'
 
 /** One end of a connection. */
 export class MemorySocket implements Socket {
@@ -46,8 +46,7 @@ export class MemorySocket implements Socket {
 /** A server that listens nowhere: connections are made by hand. */
 export class MemoryPort {
   #accept: AcceptSocket | undefined
-  /** What `TcpServerOptions.sockets` takes. */
-  readonly sockets: SocketRuntime = {
+  readonly #sockets: SocketRuntime = {
     listen: async (_address, accept) => {
       this.#accept = accept
       return { address: { host: 'memory', port: 1 }, stop: () => {} }
@@ -55,6 +54,11 @@ export class MemoryPort {
     connect: async () => {
       throw new Error('This port only listens')
     }
+  }
+
+  /** Options of a server on this port. `sockets` is for tests: the types of users do not have it. */
+  serverOptions(): object {
+    return { sockets: this.#sockets }
   }
 
   /** Connects; the end of the server, whose `listener` takes what the peer sends. */
@@ -65,14 +69,14 @@ export class MemoryPort {
   }
 
   /**
-   * Sockets for a client of this port.
+   * Options of a client of this port.
    * @param change is given what the server says, chunk by chunk, and says what of it arrives
    */
-  clientSockets(
+  clientOptions(
     change: (bytes: Buffer) => Buffer = (bytes) => bytes,
     seen: (bytes: Buffer) => void = () => {}
-  ): SocketRuntime {
-    return {
+  ): object {
+    const sockets: SocketRuntime = {
       listen: () => Promise.reject(new Error('These sockets only connect')),
       connect: async (_address, accept) => {
         const server = this.connect(
@@ -89,5 +93,6 @@ export class MemoryPort {
         client.listener = accept(client)
       }
     }
+    return { sockets }
   }
 }

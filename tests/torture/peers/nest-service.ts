@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { Controller, type LoggerService, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { EventPattern, MessagePattern, type MicroserviceOptions, Transport } from '@nestjs/microservices'
-import { freePort } from '../../conformance/harness/servers.ts'
+import { freePort } from '../../support/free-port.ts'
 import { memory } from './memory.ts'
 
 @Controller()

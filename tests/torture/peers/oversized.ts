@@ -9,15 +9,21 @@ import { HonestClient } from './tally.ts'
 type Protocol = 'nest' | 'rsocket'
 const MB = 1024 * 1024
 const LIMITS = {
-  maxBufferSize: MB,
-  maxPayloadSize: MB,
-  maxSendBufferSize: 8 * MB,
-  incompleteMessageTimeout: 1_000,
-  handshakeTimeout: 1_000
+  receiveBuffer: MB,
+  messageSize: MB,
+  sendBuffer: 8 * MB,
+  incompleteMessage: 1_000,
+  handshake: 1_000
+}
+/** Those that Nest has too. */
+const OF_NEST = {
+  maxBufferSize: LIMITS.receiveBuffer,
+  maxSendBufferSize: LIMITS.sendBuffer,
+  incompleteMessageTimeout: LIMITS.incompleteMessage
 }
 /** Megabytes that a process may hold beside what its limits allow: garbage that is not collected yet. */
 const SLACK_MB = 150
-/** What the limits allow a connection to hold: a frame of the size of maxBufferSize, twice while it is put together. */
+/** What the limits allow a connection to hold: a frame of the size of limits.receiveBuffer, twice while it is put together. */
 const PER_PEER_MB = 2
 /** Milliseconds within which our server must have closed all of them. */
 const PATIENCE = 30_000
@@ -61,7 +67,7 @@ function rsocketShapes(): Shape[] {
     {
       name: 'request with 100 kB of headers',
       parts: [open, request(route('echo', largeHeaders))],
-      answered: 'maxHeaderSize'
+      answered: 'limits.headerSize'
     },
     {
       name: 'composite metadata that lies about its length',
@@ -107,7 +113,7 @@ async function attack(
 ): Promise<Row> {
   const shapes = protocol === 'nest' ? nestShapes() : rsocketShapes()
   const each = circumstances.length === 'long' ? 100 : 2
-  return withServer(server, LIMITS, async (target) => {
+  return withServer(server, server === 'ours' ? { limits: LIMITS } : OF_NEST, async (target) => {
     const honest = new HonestClient(target.port, protocol)
     await honest.answered(200)
     const before = await target.figures()
@@ -125,7 +131,7 @@ async function attack(
       }
     }
     const mayStay = (shape: Shape) => shape.answered !== undefined
-    const wait = server === 'ours' ? PATIENCE : 3 * LIMITS.incompleteMessageTimeout
+    const wait = server === 'ours' ? PATIENCE : 3 * LIMITS.incompleteMessage
     const began = performance.now()
     const stillOpen = () => peers.filter(({ peer, shape }) => !peer.closed && !mayStay(shape))
     const after = await target.until(() => stillOpen().length === 0, wait)
@@ -153,7 +159,7 @@ async function attack(
       ...tally.columns,
       peakRssMb: after.peakRssMb,
       rssLimitMb,
-      remark: `${sending}${open.length} still connected after ${waited} ms${names === '' ? '' : ` (${names})`}; limit: ${before.rssMb} MB before, ${PER_PEER_MB} MB a connection (maxBufferSize 1 MiB), ${SLACK_MB} MB of garbage`,
+      remark: `${sending}${open.length} still connected after ${waited} ms${names === '' ? '' : ` (${names})`}; limit: ${before.rssMb} MB before, ${PER_PEER_MB} MB a connection (limits.receiveBuffer 1 MiB), ${SLACK_MB} MB of garbage`,
       broken: server === 'nest' ? [] : broken
     }
   })

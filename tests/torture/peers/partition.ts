@@ -20,7 +20,7 @@ export interface PartableLink {
   heal(): Promise<void>
 }
 
-/** Parts the link so many times. @param lifetime keepaliveLifetime of the client, in milliseconds */
+/** Parts the link so many times. @param lifetime rsocket.keepalive.lifetime of the client, in milliseconds */
 export async function partitions(
   server: ServerProcess,
   link: PartableLink,
@@ -35,8 +35,7 @@ export async function partitions(
     host: '127.0.0.1',
     port: link.port,
     logger: SILENT,
-    keepaliveInterval: Math.round(lifetime / 5),
-    keepaliveLifetime: lifetime,
+    rsocket: { keepalive: { interval: Math.round(lifetime / 5), lifetime } },
     // Calls are ended by the partition or not at all, and made once.
     timeout: 0,
     connectTimeout: 1_000,
@@ -73,7 +72,7 @@ export async function partitions(
     faults: times,
     ...tally.columns,
     worstRecoveryMs: longest(recovered),
-    remark: `keepaliveLifetime ${lifetime} ms: calls under way were failed after ${slowest} ms at the latest; without timeouts of their own`,
+    remark: `rsocket.keepalive.lifetime ${lifetime} ms: calls under way were failed after ${slowest} ms at the latest; without timeouts of their own`,
     broken: [
       ...tally.broken(true),
       ...(slowest > lifetime + SLACK ? [`a partition was noticed after ${slowest} ms only`] : []),

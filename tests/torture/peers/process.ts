@@ -2,11 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
-import { testsFolder, underBun } from '../../workspace.ts'
+import { within } from '../../support/within.ts'
+import { programFile, testsFolder } from '../../workspace.ts'
 import type { Memory } from './memory.ts'
-
-/** Milliseconds a process may take for an answer on a busy machine; one that takes longer hangs. */
-const PATIENCE = 60_000
 
 /** What a server says of itself. Nest's says no more than its memory and its connections. */
 export interface Figures extends Memory {
@@ -23,7 +21,7 @@ export interface Figures extends Memory {
 
 /** A program beside this file, under the runtime of this process. */
 export function fileOf(name: string): string {
-  return underBun ? `torture/peers/${name}.ts` : `dist/torture/peers/${name}.js`
+  return programFile(`torture/peers/${name}`)
 }
 
 /** A server in a process of its own. */
@@ -58,12 +56,13 @@ export class ServerProcess {
 
   /** What it does now. Throws if it is dead or hangs. */
   figures(command: { readonly jump?: number } = {}): Promise<Figures> {
-    return within(PATIENCE, 'An answer of the server', async () => {
+    const answer = async () => {
       this.#process.stdin!.write(`${JSON.stringify(command)}\n`)
       const line = await this.#lines.next()
       if (line.done === true) throw new Error('The server has died')
       return JSON.parse(line.value) as Figures
-    })
+    }
+    return within(answer(), 'An answer of the server')
   }
 
   /** Asks for its figures until they are right, or until it has taken too long; the last ones. */
@@ -123,24 +122,4 @@ export async function run<Result>(
   if (code !== 0)
     throw new Error(`${args.join(' ')} ended with ${code ?? signal}: ${complaints.slice(-2000)}`)
   return JSON.parse(printed.trim().split('\n').at(-1) ?? '') as Result
-}
-
-/** What `work` gives; throws if it takes longer. */
-export async function within<Value>(
-  milliseconds: number,
-  what: string,
-  work: () => Promise<Value>
-): Promise<Value> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(
-      () => reject(new Error(`${what} has not come within ${milliseconds} ms`)),
-      milliseconds
-    )
-  })
-  try {
-    return await Promise.race([work(), late])
-  } finally {
-    clearTimeout(timer)
-  }
 }

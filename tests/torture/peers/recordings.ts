@@ -7,7 +7,7 @@ import { SILENT } from './tally.ts'
 
 /** What the service of the fuzzing answers. Nothing of it makes large answers, whatever it is asked. */
 export function fuzzedService(port: MemoryPort, options: object = {}) {
-  return microservice({ transport: 'tcp', sockets: port.sockets, logger: SILENT, ...options })
+  return microservice({ transport: 'tcp', ...port.serverOptions(), logger: SILENT, ...options })
     .message('echo', ({ data }: Message<unknown>) => data)
     .message('later', async ({ data }: Message<unknown>) => {
       await new Promise((resolve) => setImmediate(resolve))
@@ -61,18 +61,21 @@ async function collect(stream: AsyncIterable<unknown>): Promise<unknown[]> {
 /** What clients say to a server: plain, in fragments, with leases, with a token to resume. */
 export async function record(): Promise<Recording[]> {
   const port = new MemoryPort()
-  const service = fuzzedService(port, { resume: true, maxInFlight: 100 })
+  const service = fuzzedService(port, {
+    rsocket: { resume: true },
+    limits: { inFlightPerConnection: 100 }
+  })
   await service.listen()
   const recordings: Recording[] = []
   for (const [protocol, options] of [
     ['nest', {}],
     ['rsocket', {}],
     ['rsocket', { fragmentSize: 64 }],
-    ['rsocket', { lease: true, resume: true, credentials: { type: 'bearer', token: 't' } }]
+    ['rsocket', { rsocket: { lease: true, resume: true, credentials: { type: 'bearer', token: 't' } } }]
   ] as const) {
     const said: Buffer[] = []
-    const sockets = port.clientSockets(undefined, (bytes) => said.push(bytes))
-    const client = connect({ protocol, sockets, logger: SILENT, ...options })
+    const sockets = port.clientOptions(undefined, (bytes) => said.push(bytes))
+    const client = connect({ protocol, ...sockets, logger: SILENT, ...options })
     await converse(client, protocol, (call) => call())
     await client.close()
     recordings.push({ protocol, frames: split(protocol, Buffer.concat(said)) })

@@ -1,9 +1,10 @@
 /**
- * A service in a process of its own, for hostile peers. Argument: its options as JSON. Each line of its input is
+ * A service in a process of its own, for hostile peers. Argument: options of TCP as JSON. Each line of its input is
  * a command, answered by a line of JSON; it ends with its input.
  */
 import { createInterface } from 'node:readline'
 import { type Message, microservice, RpcError } from 'elysia-microservices'
+import { tcp } from 'elysia-microservices/tcp'
 import { memory } from './memory.ts'
 import './strict.ts'
 
@@ -21,14 +22,9 @@ async function* endless(signal: AbortSignal): AsyncGenerator<number> {
   }
 }
 
-const service = microservice({
-  transport: 'tcp',
-  host: '127.0.0.1',
-  port: 0,
-  // Broken input is logged, each time; nobody reads it here.
-  logger: { error() {}, warn() {} },
-  ...JSON.parse(process.argv[2] ?? '{}')
-})
+const transport = tcp({ host: '127.0.0.1', port: 0, ...JSON.parse(process.argv[2] ?? '{}') })
+// Broken input is logged, each time; nobody reads it here.
+const service = microservice({ transport, logger: { error() {}, warn() {} } })
   .message('echo', ({ data }: Message<unknown>) => data)
   .message('big', ({ data }: Message<number>) => 'x'.repeat(data))
   .message('once', ({ data }: Message<unknown>) => {
@@ -75,7 +71,7 @@ const realNow = Date.now
 for await (const line of createInterface({ input: process.stdin })) {
   const command = JSON.parse(line) as { jump?: number }
   if (command.jump !== undefined) Date.now = () => realNow() + command.jump!
-  const { connections, inFlight, streams, received, unsent } = service.stats()
+  const { connections, inFlight, streams, received, unsent } = transport.stats()
   console.log(
     JSON.stringify({
       ...memory(),

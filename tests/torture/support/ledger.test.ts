@@ -63,7 +63,7 @@ describe('a ledger', () => {
     assert.deepEqual(ledger.untruths(runs(lost, answered)), [])
     assert.deepEqual(ledger.untruths(runs(unsent)), [
       '1 requests were answered though their handler never ran',
-      '1 requests ran though their error said they were never sent'
+      '1 requests ran though their error said they cannot have'
     ])
   })
 })

@@ -1,12 +1,7 @@
 /** The account of requests: each has an id of its own, which is its answer, and has to settle exactly once. */
-import {
-  type CallOptions,
-  ConnectionError,
-  MicroserviceError,
-  type TcpClient
-} from '@elysia-microservices/transport'
+import { type CallOptions, type ClientTransport, MicroserviceError } from '@elysia-microservices/transport'
+import { PATIENCE, pause } from '../../support/within.ts'
 import type { Row } from '../scenario.ts'
-import { PATIENCE, pause } from './within.ts'
 
 /** The figures of a row that a ledger knows. */
 export type Account = Pick<Row, 'requests' | 'succeeded' | 'failed' | 'lost' | 'doubled' | 'hung'>
@@ -18,8 +13,8 @@ export type Outcome = { readonly error: MicroserviceError } | { readonly error: 
 export class Ledger {
   readonly #open = new Set<number>()
   readonly #succeeded = new Set<number>()
-  /** Said never to have left this process. */
-  readonly #unsent = new Set<number>()
+  /** Of which the error says that they cannot have run. */
+  readonly #notRun = new Set<number>()
   readonly #errors = new Map<string, number>()
   #next = 1
   #requests = 0
@@ -75,11 +70,11 @@ export class Ledger {
       return this.#lose(`request ${id} failed with something that is none of our errors: ${error}`)
     this.#failed++
     this.#errors.set(error.code, (this.#errors.get(error.code) ?? 0) + 1)
-    if (error instanceof ConnectionError && !error.sent) this.#unsent.add(id)
+    if (!error.mayHaveRun) this.#notRun.add(id)
   }
 
   /** Makes a request whose answer is its id. Resolves when it has settled. */
-  async request(client: TcpClient, pattern: string, options?: CallOptions): Promise<Outcome> {
+  async request(client: ClientTransport, pattern: string, options?: CallOptions): Promise<Outcome> {
     const id = this.begin()
     try {
       const answer = await client.request(pattern, id, options)
@@ -92,7 +87,7 @@ export class Ledger {
   }
 
   /** The same as a stream of one value: a receiver sees it when a call settles twice, a promise would hide it. */
-  stream(client: TcpClient, pattern: string, options?: CallOptions): Promise<Outcome> {
+  stream(client: ClientTransport, pattern: string, options?: CallOptions): Promise<Outcome> {
     const id = this.begin()
     return new Promise((resolve) => {
       const values: unknown[] = []
@@ -143,10 +138,10 @@ export class Ledger {
   /** Sentences about requests of which the caller was told something that is not true. */
   untruths(runs: ReadonlyMap<number, number>): string[] {
     const never = [...this.#succeeded].filter((id) => !runs.has(id)).length
-    const unsent = [...this.#unsent].filter((id) => runs.has(id)).length
+    const untrue = [...this.#notRun].filter((id) => runs.has(id)).length
     const sentences: string[] = [...this.losses]
     if (never > 0) sentences.push(`${never} requests were answered though their handler never ran`)
-    if (unsent > 0) sentences.push(`${unsent} requests ran though their error said they were never sent`)
+    if (untrue > 0) sentences.push(`${untrue} requests ran though their error said they cannot have`)
     return sentences
   }
 

@@ -3,11 +3,11 @@
  * stdin does, so that it does not outlive whoever started it. After SIGTERM nothing ends it but that there is
  * nothing left to do: a timer or a connection that leaked would keep it alive.
  */
-import type { Logger, ServerStats, TcpServerOptions } from '@elysia-microservices/transport'
-import { type Message, microservice } from 'elysia-microservices'
+import { type TcpServerOptions, type TcpServerStats, tcp } from '@elysia-microservices/tcp'
+import { type Logger, type Message, microservice } from 'elysia-microservices'
+import { pause } from '../../support/within.ts'
 import { Database } from './database.ts'
 import { RunRecorder } from './record.ts'
-import { pause } from './within.ts'
 
 /** What the service is started with. */
 export interface ServiceSetup {
@@ -16,15 +16,7 @@ export interface ServiceSetup {
   /** The file in which handlers write that they ran. */
   readonly record: string
   /** Limits and the like. */
-  readonly options?: Pick<
-    TcpServerOptions,
-    | 'maxInFlight'
-    | 'maxTotalInFlight'
-    | 'maxBufferSize'
-    | 'maxSendBufferSize'
-    | 'maxPayloadSize'
-    | 'maxConnections'
-  > & { readonly concurrency?: 'adaptive' | undefined }
+  readonly options?: Pick<TcpServerOptions, 'limits'>
   /** Milliseconds of the processor that `burn` and `burn.async` take. */
   readonly burn?: number
   /** What `query` asks. */
@@ -50,13 +42,8 @@ function run(id: number): number {
 /** What is refused or cut off is in the table. */
 const logger: Logger = { error() {}, warn() {} }
 
-const service = microservice({
-  transport: 'tcp',
-  host: '127.0.0.1',
-  logger,
-  ...setup.options,
-  port: setup.port
-})
+const transport = tcp({ host: '127.0.0.1', ...setup.options, port: setup.port })
+const service = microservice({ transport, logger })
   .message('echo', ({ data }: Message<number>) => run(data))
   .message('work', async ({ data }: Message<number>) => {
     run(data)
@@ -106,10 +93,10 @@ const service = microservice({
       signal.addEventListener('abort', leave, { once: true })
     })
   })
-  .message('drop', ({ connection }: Message) => {
-    connection.destroy?.()
+  .message('drop', ({ peer }: Message) => {
+    peer?.disconnect()
   })
-  .message('stats', (): ServerStats => service.stats())
+  .message('stats', (): TcpServerStats => transport.stats())
   .event('seen', ({ data }: Message<number>) => void run(data))
 
 await service.listen()

@@ -1,19 +1,28 @@
 /** The service under torture as its scenarios see it: processes, clients, and the record of what ran. */
-import { type Logger, TcpClient, type TcpClientOptions } from '@elysia-microservices/transport'
+import { type TcpClientOptions, tcp } from '@elysia-microservices/tcp'
+import type { ClientTransport, Logger } from '@elysia-microservices/transport'
 import { type Ended, ServerProcess } from '../../support/server-process.ts'
+import { within } from '../../support/within.ts'
 import { highest, peakMb } from './memory.ts'
 import { RunRecord } from './record.ts'
 import type { ServiceSetup } from './service.ts'
-import { within } from './within.ts'
 
 /** Says nothing: faults are what the scenario is for. */
 const SILENT: Logger = { error() {}, warn() {} }
+
+/** How a client calls. */
+export interface CallerOptions extends TcpClientOptions {
+  /** Milliseconds for a call that says nothing else. */
+  readonly timeout?: number
+}
+
+const TIMEOUT = 30_000
 
 /** Servers of one scenario, and whoever calls them. */
 export class TortureService {
   readonly record = new RunRecord()
   readonly servers: readonly ServerProcess[]
-  readonly #clients: TcpClient[] = []
+  readonly #clients: ClientTransport[] = []
   #peakMb: number | undefined
 
   constructor(count: number, setup: Omit<ServiceSetup, 'port' | 'record'> = {}, cpu?: number) {
@@ -42,20 +51,25 @@ export class TortureService {
   }
 
   /** A client of all servers, which is closed with the rest. */
-  client(options: TcpClientOptions = {}): TcpClient {
+  client(options: CallerOptions = {}): ClientTransport {
     const client = this.visitor(options)
     this.#clients.push(client)
     return client
   }
 
   /** A client of all servers, to be closed by whoever made it. */
-  visitor(options: TcpClientOptions = {}): TcpClient {
+  visitor({ timeout, ...options }: CallerOptions = {}): ClientTransport {
     const [first] = this.servers
     const where =
       this.servers.length === 1
         ? { host: '127.0.0.1', port: first?.port }
         : { endpoints: this.servers.map(({ port }) => `127.0.0.1:${port}`) }
-    return new TcpClient({ ...where, logger: SILENT, ...options })
+    return tcp({ ...where, ...options }).client({
+      logger: SILENT,
+      timeout: timeout ?? TIMEOUT,
+      tellTimeout: timeout !== undefined,
+      dispatcher: undefined
+    })
   }
 
   async closeClients(): Promise<void> {

@@ -8,7 +8,8 @@ const silent = { error: () => {}, warn: () => {} }
 
 export const openEchoClient: OpenEchoClient = async (host, port, plan) => {
   const { method, protocol, codec, pattern, headers, tls } = plan
-  const client = connect({ transport: 'tcp', protocol, codec, host, port, tls, logger: silent })
+  const rsocket = { codec }
+  const client = connect({ transport: 'tcp', protocol, rsocket, host, port, tls, logger: silent })
   await client.connect()
   const options = headers === undefined ? undefined : { headers }
   return {

@@ -4,7 +4,13 @@ import { DeadlineTimer } from '../calls/deadline-timer.ts'
 import type { CallHolder, PendingCall } from '../calls/pending-call.ts'
 import { PendingCaller } from '../calls/pending-caller.ts'
 import type { ClientListener, ClientStatus } from '../client-event.ts'
-import { ConnectionError, errorOf, PatternNotFoundError, RejectedError } from '../errors/index.ts'
+import {
+  ConnectionError,
+  errorOf,
+  PatternNotFoundError,
+  ProtocolError,
+  RejectedError
+} from '../errors/index.ts'
 import { Notices } from '../notices.ts'
 import { routeOf } from '../pattern.ts'
 import { isStreamOfValues } from '../stream.ts'
@@ -183,8 +189,8 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       sendHeld: sendBytes,
       complete: () => tell((running) => running.inputEnded()),
       fail: (error) => {
-        const said = errorOfText(errorToText(error, this.#context.logger), false)
-        tell((running) => running.inputEnded(said))
+        const said = errorToText(error, this.#context.logger)
+        tell((running) => running.inputEnded(new ProtocolError(`The caller's input failed: ${said}`)))
         this.#giveUp(call, error)
       },
       teardownFailed: (error) => this.#context.logger.error('The clean-up of a stream failed', error)

@@ -8,7 +8,7 @@ import { IncomingMessage } from '../message.ts'
 import { OutgoingValues } from '../outgoing-values.ts'
 import { reportEvent } from '../report-event.ts'
 import type { ServerContext, ServerTransport, StopOptions, TransportStats } from '../transport.ts'
-import { errorToText } from '../wire-error.ts'
+import { errorToText, INTERNAL_ERROR_TEXT } from '../wire-error.ts'
 import {
   decode,
   encode,
@@ -211,7 +211,9 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
   }
 
   protected sendError(error: unknown): void {
-    this.#caller.error(errorToText(error, this.#logger), error instanceof RejectedError)
+    const text = errorToText(error, this.#logger)
+    // An error that is answered as `INTERNAL` keeps its class to itself.
+    this.#caller.error(text, error instanceof RejectedError && text !== INTERNAL_ERROR_TEXT)
   }
 
   protected sendUnencodable(cause: unknown): void {

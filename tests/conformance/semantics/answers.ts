@@ -1,0 +1,206 @@
+/** Single calls, and what comes of them. */
+import type { AnswerCase, Difference, ErrorLook, Outcome, TransportName } from './case.ts'
+
+const NEST: TransportName = "Nest's wire"
+const INTERNAL: ErrorLook = { name: 'RpcError', code: 'INTERNAL', message: 'Internal server error' }
+const UNEXPECTED: Outcome = { values: [], error: INTERNAL }
+
+/** What a codec would have to change, or to leave out. */
+const UNCARRIED: Outcome = { ...UNEXPECTED, logs: 'A message handler failed' }
+const AS_JSON = "Nest's wire carries what JSON.stringify makes of a result"
+const READS_JSON = 'Nest reads texts that are JSON'
+const NEST_WORDS = 'There is no matching message handler defined in the remote service.'
+
+function values(...all: readonly unknown[]): Outcome {
+  return { values: all }
+}
+
+/** An `RpcError` that the handler has answered with. */
+function rpc(message: string, code = 'UNKNOWN', details?: unknown): Outcome {
+  const error = { name: 'RpcError', code, message, ...(details === undefined ? {} : { details }) }
+  return { values: [], error }
+}
+
+/** Something else on Nest's wire. */
+function onNest(because: string, instead: Outcome): Difference<Outcome> {
+  return { on: [NEST], because, instead }
+}
+
+/** Where Nest looks patterns up: a text that is JSON stands for its value. */
+function readingJson(instead: Outcome): readonly Difference<Outcome>[] {
+  return [onNest(READS_JSON, instead), { of: ['a Nest application'], because: READS_JSON, instead }]
+}
+
+/** Nobody handles a pattern. @param text how the service has it */
+function missed(text: string): Outcome {
+  const message = `There is no handler of the pattern '${text}'`
+  return { values: [], error: { name: 'PatternNotFoundError', code: 'PATTERN_NOT_FOUND', message } }
+}
+
+const missedOnNest = onNest("it has Nest's words", {
+  values: [],
+  error: { name: 'PatternNotFoundError', code: 'PATTERN_NOT_FOUND', message: NEST_WORDS }
+})
+
+/** What a handler returns, by its pattern. */
+const RESULTS: readonly (readonly [
+  pattern: string,
+  outcome: Outcome,
+  ...differs: readonly Difference<Outcome>[]
+])[] = [
+  ['undefined', values(undefined), onNest('a last packet without a response has no value', values())],
+  ['function', UNCARRIED, onNest(AS_JSON, values())],
+  ['symbol', UNCARRIED, onNest(AS_JSON, values())],
+  [
+    'date',
+    UNCARRIED,
+    onNest(
+      AS_JSON,
+      values({
+        date: '1970-01-01T00:00:00.000Z',
+        map: {},
+        buffer: { type: 'Buffer', data: [1, 2] },
+        nan: null
+      })
+    )
+  ],
+  ['of', values(1)],
+  ['empty', values()],
+  ['from', values(1, 2, 3)],
+  ['promise of from', values(1, 2, 3)],
+  ['from with undefined', values(1, undefined, 3)],
+  ['later end', values(1)],
+  ['timer', values(0, 1, 2)],
+  ['generator', values(1, 2)],
+  ['async generator', values(1, 2)],
+  ['values, then error', { ...rpc('late'), values: [1, 2] }],
+  ['promise of failing', rpc('late')],
+  ['rpc exception of an error', rpc('{}')],
+  [
+    'rpc exception of undefined',
+    rpc('{}'),
+    onNest('errors say on it that they are', rpc('{"status":"error"}')),
+    {
+      of: ['a Nest application'],
+      because: "callers get what Nest's filters make",
+      instead: rpc('{"status":"error"}')
+    }
+  ],
+  ['error', { ...UNEXPECTED, logs: 'secret' }],
+  ['rejection', { ...UNEXPECTED, logs: 'secret' }],
+  ['http exception', UNEXPECTED],
+  ['bigint', UNCARRIED],
+  ['circular', UNCARRIED],
+  ['from with bigint', { ...UNCARRIED, values: [1] }],
+  // Events that are asked for an answer, as in Nest.
+  ['one answer', values('r1')],
+  ['three answers', values({ current: 'r1', next: { current: 'r2', next: 'r3' } })],
+  ['failing event', { ...UNEXPECTED, logs: 'event failed' }],
+  ['shared', { ...UNEXPECTED, logs: 'b failed' }]
+]
+
+function asks(name: string, call: Omit<AnswerCase, 'name' | 'outcome' | 'differs'>) {
+  return (outcome: Outcome, ...differs: readonly Difference<Outcome>[]): AnswerCase => ({
+    name,
+    ...call,
+    outcome,
+    differs
+  })
+}
+
+const ECHOED = [0, -1.5, '', false, null, 'text', '€😀é', 'a"\\\n\u0000', [1, 2], { a: [1, { b: null }] }]
+
+export const answers: readonly AnswerCase[] = [
+  ...ECHOED.map((data) => asks(`echoes ${JSON.stringify(data)}`, { pattern: 'echo', data })(values(data))),
+  asks('echoes a promise', { pattern: 'promise', data: { a: 1 } })(values({ a: 1 })),
+  asks('hands no data on as undefined', { pattern: 'no decorators' })(values([null])),
+  ...RESULTS.map(([pattern, outcome, ...differs]) =>
+    asks(`asks for '${pattern}'`, { pattern })(outcome, ...differs)
+  ),
+
+  // What RpcException carries.
+  ...(
+    [
+      ['text', rpc('text')],
+      ['', rpc('')],
+      [{ code: 'E1', message: 'm', details: { a: 1 } }, rpc('m', 'E1', { a: 1 })],
+      [{ message: 'no code' }, rpc('no code')],
+      [{ a: 1 }, rpc('{"a":1}')],
+      [[1, 2], rpc('[1,2]')]
+    ] as const
+  ).map(([data, outcome]) =>
+    asks(`gets the content of an RpcException: ${JSON.stringify(data)}`, { pattern: 'rpc exception', data })(
+      outcome
+    )
+  ),
+
+  // Errors of this library.
+  ...(
+    [
+      [
+        { code: 'OUT_OF_STOCK', message: 'No tea', details: { left: 0 } },
+        rpc('No tea', 'OUT_OF_STOCK', { left: 0 })
+      ],
+      [{ code: 'E', message: '' }, rpc('', 'E')],
+      ['only a text', rpc('only a text')]
+    ] as const
+  ).map(([data, outcome]) =>
+    asks(`gets an RpcError: ${JSON.stringify(data)}`, { pattern: 'rpc error', data })(outcome, {
+      of: ['a Nest application'],
+      because: "Nest's exception filter tells callers of RpcException only",
+      instead: UNEXPECTED
+    })
+  ),
+
+  // What is thrown and is no error is not told.
+  ...['text', 5, null, { plain: 'object' }].map((data) =>
+    asks(`is told nothing of what is thrown: ${JSON.stringify(data)}`, { pattern: 'throws', data })(
+      UNEXPECTED
+    )
+  ),
+
+  // Patterns.
+  asks('reaches a number', { pattern: 5 })(values('five')),
+  asks('reaches a number by its text', { pattern: '5' })(values('five')),
+  asks('reaches a number by another text of it', { pattern: '5.0' })(
+    missed('5.0'),
+    ...readingJson(values('five'))
+  ),
+  asks('reaches an object', { pattern: { a: 3 } })(values('canonical')),
+  asks('reaches an object by its canonical text', { pattern: '{"a":3}' })(values('canonical')),
+  asks('reaches an object with its keys in any order', { pattern: { a: 2, b: { d: 1, c: 'q"' } } })(
+    values('{"a":2,"b":{"d":1,"c":"q\\""}}'),
+    {
+      on: ['RSocket'],
+      because: 'what travels is the route, whose keys are sorted',
+      instead: values('{"a":2,"b":{"c":"q\\"","d":1}}')
+    }
+  ),
+  asks('reaches an object by a text that is not canonical', { pattern: '{"b":{"d":1,"c":"q\\""},"a":2}' })(
+    missed('{"b":{"d":1,"c":"q\\""},"a":2}'),
+    ...readingJson(values('{"b":{"d":1,"c":"q\\""},"a":2}'))
+  ),
+  asks('reaches one of several patterns', { pattern: 'several' })(values('several')),
+  asks('reaches one of several patterns by its object', { pattern: { e: 'one of several' } })(
+    values('several')
+  ),
+  asks('reaches a text like a number', { pattern: '007' })(values('seven')),
+  asks('reaches the empty pattern', { pattern: '' })(values('empty')),
+  ...['unknown', 'Echo', ' echo', { a: 2, b: 1, c: 3 }, 6, {}].map((pattern) =>
+    asks(`reaches nothing by ${JSON.stringify(pattern)}`, { pattern })(
+      missed(typeof pattern === 'object' ? JSON.stringify(pattern) : String(pattern)),
+      missedOnNest
+    )
+  ),
+
+  // What travels beside the data.
+  asks('passes a property of the data, the pattern and no headers', {
+    pattern: 'context',
+    data: { a: 'A', b: 'B' }
+  })(values(['A', 'context', null])),
+  asks('passes headers', {
+    pattern: 'context',
+    data: { a: 1 },
+    options: { headers: { trace: '1', greeting: 'Grüß Gott' } }
+  })(values([1, 'context', { trace: '1', greeting: 'Grüß Gott' }]))
+]

@@ -1,0 +1,161 @@
+/** What handlers are told while they run: how long their caller waits, that it has left, what it sends and takes. */
+import { Controller } from '@nestjs/common'
+import { Ctx, EventPattern, MessagePattern, Payload } from '@nestjs/microservices'
+import { RpcError } from 'elysia-microservices'
+import { Observable } from 'rxjs'
+import { Values } from '../../support/values.ts'
+
+/** What both kinds of contexts have: that of our controllers, and that of our transport in Nest. */
+export interface LiveContext {
+  readonly signal: AbortSignal
+  readonly timeout: number | undefined
+  readonly headers: Readonly<Record<string, string>>
+  readonly kind: 'request' | 'event'
+  getSocketRef(): { readonly address: string | undefined } | undefined
+}
+
+/** What handlers say of themselves, in order. Shared, because containers make the instances. */
+export const said = { values: new Values<unknown>() }
+
+/** Values that `count` and `burst` have made. */
+export const made = { count: 0 }
+
+/** The answer to `who`. */
+export function who({ kind, headers, timeout, getSocketRef }: LiveContext, context: object): unknown {
+  return { kind, headers, timeout: timeout ?? null, address: getSocketRef.call(context)?.address ?? null }
+}
+
+/** The answer to `wait`: none. */
+export function wait(signal: AbortSignal): Promise<never> {
+  signal.addEventListener('abort', () => said.values.put('aborted'), { once: true })
+  said.values.put('begun')
+  return new Promise(() => {})
+}
+
+/** The answer to `count`. */
+export async function* count(to: number): AsyncGenerator<number> {
+  try {
+    for (let n = 0; n < to; n++) {
+      made.count++
+      yield n
+    }
+  } finally {
+    said.values.put('returned')
+  }
+}
+
+/** The answer to `subscription`. */
+export function subscription(): Observable<number> {
+  return new Observable((subscriber) => {
+    subscriber.next(1)
+    return () => said.values.put('unsubscribed')
+  })
+}
+
+/** The answer to `sum`. */
+export async function sum(values: AsyncIterable<number>): Promise<number> {
+  let total = 0
+  for await (const value of values) total += value
+  return total
+}
+
+/** The answer to `running sum`. */
+export async function* runningSum(values: AsyncIterable<number>): AsyncGenerator<number> {
+  let total = 0
+  try {
+    for await (const value of values) {
+      total += value
+      yield total
+    }
+  } catch (error) {
+    said.values.put(error)
+  }
+}
+
+/** The answer to `first of a channel`. */
+export async function first(values: AsyncIterable<number>): Promise<number | undefined> {
+  for await (const value of values) return value
+  return undefined
+}
+
+/** The answer to `rpc error`. */
+export function fail(data: unknown): never {
+  throw new RpcError(data as ConstructorParameters<typeof RpcError>[0])
+}
+
+@Controller()
+export class LiveController {
+  @MessagePattern('who')
+  who(@Ctx() context: LiveContext): unknown {
+    return who(context, context)
+  }
+
+  @MessagePattern('wait')
+  wait(@Ctx() { signal }: LiveContext): unknown {
+    return wait(signal)
+  }
+
+  @MessagePattern('count')
+  count(@Payload() to: number): unknown {
+    return count(to)
+  }
+
+  @MessagePattern('subscription')
+  subscription(): unknown {
+    return subscription()
+  }
+
+  @MessagePattern('sum')
+  sum(@Payload() values: AsyncIterable<number>): unknown {
+    return sum(values)
+  }
+
+  @MessagePattern('running sum')
+  runningSum(@Payload() values: AsyncIterable<number>): unknown {
+    return runningSum(values)
+  }
+
+  @MessagePattern('first of a channel')
+  first(@Payload() values: AsyncIterable<number>): unknown {
+    return first(values)
+  }
+
+  @MessagePattern('rpc error')
+  fail(@Payload() data: unknown): unknown {
+    return fail(data)
+  }
+
+  @EventPattern('told')
+  told(@Payload() data: unknown, @Ctx() context: unknown): void {
+    const { kind, headers } = context as LiveContext
+    said.values.put({ data, kind, headers })
+  }
+}
+
+@Controller()
+export class WildcardController {
+  @MessagePattern('orders.*.items')
+  items(@Ctx() context: { getPattern(): string }): unknown {
+    return `items by ${context.getPattern()}`
+  }
+
+  @MessagePattern('orders.>')
+  rest(@Ctx() context: { getPattern(): string }): unknown {
+    return `rest by ${context.getPattern()}`
+  }
+
+  @MessagePattern('orders.new.items')
+  exact(): unknown {
+    return 'exact'
+  }
+
+  @EventPattern('audit.*')
+  audit(@Payload() data: unknown): void {
+    said.values.put(['one', data])
+  }
+
+  @EventPattern('audit.>')
+  auditAll(@Payload() data: unknown): void {
+    said.values.put(['all', data])
+  }
+}

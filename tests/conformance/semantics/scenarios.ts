@@ -1,0 +1,385 @@
+/** What takes more than one call: events, headers, callers that leave or wait no longer, slow readers, channels. */
+import assert from 'node:assert/strict'
+import {
+  CanceledError,
+  ConnectionError,
+  OptionError,
+  ProtocolError,
+  RpcError,
+  TimeoutError,
+  type UntypedClient
+} from 'elysia-microservices/client'
+import { firstValueFrom, from, interval, lastValueFrom, type Observable, take, toArray } from 'rxjs'
+import { Values } from '../../support/values.ts'
+import { seen } from '../controller.ts'
+import type { Given, Scenario, ServiceName } from './case.ts'
+import { made, said } from './live-controller.ts'
+
+const WITH_WILDCARDS: readonly ServiceName[] = ['handlers', 'controllers']
+
+/** A handler is told that nobody waits, as soon as the transport can tell it. */
+async function isTold({ traits }: Given, client: UntypedClient, word: string): Promise<void> {
+  if (traits.cancels === 'with the connection') {
+    await client.request('echo', 1)
+    said.values.put('not told')
+    await client.close()
+    assert.equal(await said.values.take(), 'not told')
+  }
+  assert.equal(await said.values.take(), word)
+}
+
+async function* numbers(to: number): AsyncGenerator<number> {
+  for (let n = 1; n <= to; n++) yield n
+}
+
+async function collected<Value>(stream: AsyncIterable<Value>): Promise<Value[]> {
+  const values: Value[] = []
+  for await (const value of stream) values.push(value)
+  return values
+}
+
+/** What a call that sends a stream comes to: where streams cannot be sent, the caller is told before anything is. */
+async function sends(given: Given, call: () => Promise<unknown>, expected: unknown): Promise<void> {
+  if (given.traits.hasChannels) assert.deepEqual(await call(), expected)
+  else
+    await assert.rejects(call(), (error: OptionError) => {
+      assert.ok(error instanceof OptionError)
+      assert.match(error.message, /cannot carry a stream/)
+      assert.equal(error.mayHaveRun, false)
+      return true
+    })
+}
+
+export const scenarios: readonly Scenario[] = [
+  {
+    name: 'answers a thousand calls at once, before the client is connected',
+    async run(given) {
+      const client = given.connect()
+      const all = [...Array(1_000).keys()]
+      assert.deepEqual(await Promise.all(all.map((n) => client.request('promise', n))), all)
+    }
+  },
+  {
+    name: 'carries a mebibyte',
+    async run({ client }) {
+      const data = 'é'.repeat(512 * 1024)
+      assert.equal(await client.request('echo', data), data)
+    }
+  },
+  {
+    name: 'asks anew for each subscription',
+    async run({ client }) {
+      const cold = client.send('echo', 1)
+      assert.deepEqual([await lastValueFrom(cold), await lastValueFrom(cold)], [1, 1])
+    }
+  },
+  {
+    name: 'refuses data that cannot be carried, and sends nothing',
+    async run({ client }) {
+      await assert.rejects(client.request('echo', { value: 1n }), { name: 'OptionError', mayHaveRun: false })
+      await assert.rejects(client.emit('note', 1n), { name: 'OptionError', mayHaveRun: false })
+      assert.equal(await client.request('echo', 1), 1)
+      assert.deepEqual(seen, [])
+    }
+  },
+  {
+    name: 'refuses options of a call that are not what they must be',
+    async run({ client }) {
+      await assert.rejects(client.request('echo', 1, { timeout: -1 }), { name: 'OptionError' })
+      const headers = { count: 1 } as unknown as Record<string, string>
+      await assert.rejects(client.request('echo', 1, { headers }), { name: 'OptionError' })
+    }
+  },
+
+  // ── events ─────────────────────────────────────────────────────────────────────────────────────────
+  {
+    name: 'hands events on in the order of sending',
+    async run({ client }) {
+      for (let index = 0; index < 50; index++) void client.emit('note', index)
+      await client.request('echo', 'end')
+      assert.deepEqual(await client.request('seen'), [...Array(50).keys()])
+    }
+  },
+  {
+    name: 'does not wait for one event before the next',
+    async run({ client }) {
+      void client.emit('slow note', 1)
+      void client.emit('slow note', 2)
+      await client.request('promise', 'end')
+      assert.deepEqual(seen, [
+        ['begin', 1],
+        ['begin', 2],
+        ['end', 1],
+        ['end', 2]
+      ])
+    }
+  },
+  {
+    name: 'hands an event to all its handlers, although one fails, and says so in the log',
+    async run({ client, logged }) {
+      await client.emit('shared', 1)
+      await logged('b failed')
+      await client.request('echo', 'end')
+      assert.deepEqual(seen, [
+        ['a', 1],
+        ['c', 1]
+      ])
+    }
+  },
+  {
+    name: 'logs the failure of an event, subscribes to an Observable of another, and misses a third',
+    async run({ client, logged }) {
+      await client.emit('failing event', 1)
+      await logged('event failed')
+      await client.emit('observable', 2)
+      await client.emit({ type: 'unknown' }, 3)
+      await logged(
+        'There is no matching event handler defined in the remote service. Event pattern: {"type":"unknown"}'
+      )
+      await client.request('echo', 'end')
+      assert.deepEqual(seen, [['subscribed', 2]])
+    }
+  },
+  {
+    name: 'tells the handler of an event what travels beside it',
+    async run({ client }) {
+      await client.emit('told', { a: 1 }, { headers: { trace: '1' } })
+      assert.deepEqual(await said.values.take(), { data: { a: 1 }, kind: 'event', headers: { trace: '1' } })
+    }
+  },
+
+  // ── what handlers know ─────────────────────────────────────────────────────────────────────────────
+  {
+    name: 'tells handlers of headers, of the time their caller waits, and who it is',
+    async run({ client, connect, traits }) {
+      const { peerAddress: address = null, tellsTimeout } = traits
+      const known = { kind: 'request', headers: {}, timeout: null, address }
+      assert.deepEqual(await client.request('who'), known)
+      const headers = { tenant: 'a' }
+      const own = await client.request('who', 0, { headers, timeout: 5_000 })
+      assert.deepEqual(own, { ...known, headers, timeout: tellsTimeout ? 5_000 : null })
+      const usual = await connect({ timeout: 7_000 }).request('who')
+      assert.deepEqual(usual, { ...known, timeout: tellsTimeout ? 7_000 : null })
+    }
+  },
+  {
+    name: 'reaches handlers by wildcards, the most specific one, and events all of them',
+    of: WITH_WILDCARDS,
+    async run({ client }) {
+      assert.equal(await client.request('orders.new.items'), 'exact')
+      assert.equal(await client.request('orders.7.items'), 'items by orders.7.items')
+      assert.equal(await client.request('orders.7'), 'rest by orders.7')
+      await assert.rejects(client.request('orders'), { code: 'PATTERN_NOT_FOUND' })
+      await client.emit('audit.login', 'Ada')
+      assert.deepEqual(
+        [await said.values.take(), await said.values.take()],
+        [
+          ['one', 'Ada'],
+          ['all', 'Ada']
+        ]
+      )
+    }
+  },
+
+  // ── callers that leave, or wait no longer ──────────────────────────────────────────────────────────
+  {
+    name: 'gives a call up when its signal aborts, and tells the handler',
+    async run(given) {
+      const client = given.connect()
+      const controller = new AbortController()
+      const call = client.request('wait', 0, { signal: controller.signal })
+      assert.equal(await said.values.take(), 'begun')
+      controller.abort()
+      await assert.rejects(call, (error: CanceledError) => {
+        assert.ok(error instanceof CanceledError)
+        assert.equal(error.mayHaveRun, true)
+        return true
+      })
+      await isTold(given, client, 'aborted')
+    }
+  },
+  {
+    name: 'makes no call whose signal has aborted before',
+    async run({ client }) {
+      await assert.rejects(client.request('wait', 0, { signal: AbortSignal.abort() }), {
+        name: 'CanceledError',
+        mayHaveRun: false
+      })
+      assert.equal(await client.request('echo', 1), 1)
+      said.values.put('nothing')
+      assert.equal(await said.values.take(), 'nothing')
+    }
+  },
+  {
+    name: 'gives a call up when its time has passed, and tells the handler',
+    async run(given) {
+      const client = given.connect()
+      const call = client.request('wait', 0, { timeout: 200 })
+      assert.equal(await said.values.take(), 'begun')
+      await assert.rejects(call, (error: TimeoutError) => {
+        assert.ok(error instanceof TimeoutError)
+        assert.equal(error.timeout, 200)
+        assert.equal(error.mayHaveRun, true)
+        return true
+      })
+      await isTold(given, client, 'aborted')
+    }
+  },
+  {
+    name: 'unsubscribes from a stream whose subscriber has left',
+    async run(given) {
+      const client = given.connect()
+      assert.equal(await firstValueFrom(client.send('subscription')), 1)
+      await isTold(given, client, 'unsubscribed')
+    }
+  },
+  {
+    name: 'unsubscribes from a stream whose loop is left, and goes on',
+    async run(given) {
+      const client = given.connect()
+      for await (const value of client.stream('subscription')) {
+        assert.equal(value, 1)
+        break
+      }
+      assert.equal(await client.request('echo', 2), 2)
+      await isTold(given, client, 'unsubscribed')
+    }
+  },
+  {
+    name: 'asks a stream for its first value only, where that is all that is wanted',
+    async run({ client, traits }) {
+      assert.equal(await client.request('count', 1_000), 0)
+      assert.equal(await said.values.take(), 'returned')
+      assert.equal(made.count, traits.hasDemand ? 1 : 1_000)
+    }
+  },
+  {
+    name: 'fails what is pending when the client closes, and all that is asked later',
+    async run(given) {
+      const client = given.connect()
+      const failed = assert.rejects(client.request('wait'), { name: 'ConnectionError', mayHaveRun: true })
+      assert.equal(await said.values.take(), 'begun')
+      await client.close()
+      await failed
+      assert.equal(await said.values.take(), 'aborted')
+      const late = { name: 'ConnectionError', mayHaveRun: false }
+      await assert.rejects(client.request('echo', 1), late)
+      await assert.rejects(client.emit('note', 1), late)
+      await assert.rejects(collected(client.stream('from')), late)
+      await assert.rejects(client.connect(), ConnectionError)
+      assert.equal(client.status, 'closed')
+    }
+  },
+
+  // ── slow readers ───────────────────────────────────────────────────────────────────────────────────
+  {
+    name: 'makes few values more than a slow reader takes, and loses none',
+    async run({ client, traits }) {
+      const values = client.stream<number>('count', 5_000)
+      assert.deepEqual(await values.next(), { value: 0, done: false })
+      if (!traits.hasDemand) assert.equal(await said.values.take(), 'returned')
+      // Turns in which an eager generator would go on.
+      for (let turn = 0; turn < 20; turn++) await client.request('echo', turn)
+      if (traits.hasDemand) assert.ok(made.count <= 1_000, `${made.count} values were made`)
+      assert.deepEqual(
+        await collected(values),
+        Array.from({ length: 4_999 }, (_, index) => index + 1)
+      )
+      assert.equal(made.count, 5_000)
+      if (traits.hasDemand) assert.equal(await said.values.take(), 'returned')
+    }
+  },
+  {
+    name: 'returns a generator whose reader leaves',
+    async run(given) {
+      const client = given.connect()
+      for await (const value of client.stream('count', 50_000)) if (value === 5) break
+      if (given.traits.hasDemand) {
+        assert.equal(await said.values.take(), 'returned')
+        assert.ok(made.count < 50_000, `${made.count} values were made`)
+      } else {
+        // It goes on to its end, or to that of the connection.
+        await client.close()
+        assert.equal(await said.values.take(), 'returned')
+      }
+    }
+  },
+  {
+    name: 'runs several streams side by side',
+    async run({ client }) {
+      const streams = Array.from({ length: 20 }, () => collected(client.stream<number>('count', 500)))
+      for (const values of await Promise.all(streams)) assert.deepEqual(values, [...Array(500).keys()])
+      for (let n = 0; n < 20; n++) assert.equal(await said.values.take(), 'returned')
+    }
+  },
+
+  // ── channels ───────────────────────────────────────────────────────────────────────────────────────
+  {
+    name: 'sends a generator, and an Observable, as data',
+    async run(given) {
+      const { client } = given
+      await sends(given, () => client.request('sum', numbers(1_000)), 500_500)
+      await sends(given, () => client.request('sum', from([1, 2, 3])), 6)
+      await sends(given, () => client.request('sum', interval(1).pipe(take(4))), 6)
+      await sends(given, () => client.request('sum', numbers(0)), 0)
+    }
+  },
+  {
+    name: 'has values both ways',
+    async run(given) {
+      const { client } = given
+      const sums = [1, 3, 6, 10]
+      await sends(given, () => collected(client.stream('running sum', numbers(4))), sums)
+      const all: Observable<unknown[]> = client.send('running sum', numbers(4)).pipe(toArray())
+      await sends(given, () => lastValueFrom(all), sums)
+    }
+  },
+  {
+    name: 'gives a source up of which enough is read',
+    async run(given) {
+      const { client } = given
+      let isReturned = false
+      let taken = 0
+      async function* endless() {
+        try {
+          for (;;) yield ++taken
+        } finally {
+          isReturned = true
+        }
+      }
+      await sends(given, () => client.request('first of a channel', endless()), 1)
+      await client.request('echo', 1)
+      if (given.traits.hasChannels) assert.ok(isReturned, 'the generator was returned')
+      assert.ok(taken < 1_000, `${taken} values were taken`)
+    }
+  },
+  {
+    name: 'tells both ends of a source that fails',
+    async run(given) {
+      const { client, traits } = given
+      if (!traits.hasChannels) return sends(given, () => client.request('running sum', numbers(1)), undefined)
+      for (const [failure, text] of [
+        [
+          new RpcError({ code: 'PAPER', message: 'no more paper' }),
+          '{"code":"PAPER","message":"no more paper"}'
+        ],
+        [new Error('secret'), '{"code":"INTERNAL","message":"Internal server error"}']
+      ] as const) {
+        const answered = new Values<unknown>()
+        async function* failing() {
+          yield 1
+          await answered.take()
+          throw failure
+        }
+        const reading = (async () => {
+          for await (const value of client.stream('running sum', failing())) answered.put(value)
+        })()
+        await assert.rejects(reading, (error) => error === failure)
+        const told = await said.values.take()
+        assert.ok(told instanceof ProtocolError)
+        assert.match(told.message, /^The caller's input failed/)
+        assert.ok(told.message.endsWith(`: ${text}`), told.message)
+      }
+    }
+  }
+]

@@ -1,0 +1,102 @@
+/** What callers get is the same whatever carries their calls: every transport, with every kind of handlers. */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { connect, RpcError, type UntypedClient } from 'elysia-microservices/client'
+import { Log } from '../support/log.ts'
+import { Values } from '../support/values.ts'
+import { seen } from './controller.ts'
+import { answers } from './semantics/answers.ts'
+import { type AnswerCase, type ErrorLook, expectedOn, type Given, type Outcome } from './semantics/case.ts'
+import { made, said } from './semantics/live-controller.ts'
+import { scenarios } from './semantics/scenarios.ts'
+import { type Ends, type RunningService, SERVICES, TRANSPORTS } from './semantics/services.ts'
+
+/** How an error looks; what is no answer is thrown on. */
+function lookOf(error: unknown): ErrorLook {
+  assert.ok(error instanceof RpcError, String(error))
+  const { name, code, message, details } = error
+  return { name, code, message, ...(details === undefined ? {} : { details }) }
+}
+
+/** Values until the end, and the error if that is one. */
+async function outcomeOf(take: (next: (value: unknown) => void) => Promise<void>): Promise<Outcome> {
+  const values: unknown[] = []
+  try {
+    await take((value) => void values.push(value))
+    return { values }
+  } catch (error) {
+    return { values, error: lookOf(error) }
+  }
+}
+
+async function check(client: UntypedClient, { pattern, data, options }: AnswerCase, outcome: Outcome) {
+  const { logs: _, ...expected } = outcome
+  const streamed = await outcomeOf(async (next) => {
+    for await (const value of client.stream(pattern, data, options)) next(value)
+  })
+  assert.deepEqual(streamed, expected, 'by stream()')
+  const sent = await outcomeOf((next) => client.send(pattern, data, options).forEach(next))
+  assert.deepEqual(sent, expected, 'by send()')
+  const asked = await outcomeOf(async (next) => next(await client.request(pattern, data, options)))
+  const first = expected.values.length > 0 || expected.error === undefined
+  assert.deepEqual(asked, first ? { values: [expected.values[0]] } : expected, 'by request()')
+}
+
+for (const transport of TRANSPORTS) {
+  for (const service of SERVICES) {
+    describe(`${service.name} on ${transport.name}`, () => {
+      let ends: Ends
+      let running: RunningService
+      const log = new Log()
+      let client: UntypedClient
+      const others: UntypedClient[] = []
+      const newClient = (options: { readonly timeout?: number } = {}) =>
+        connect({ transport: ends.client(), logger: { error() {}, warn() {} }, ...options })
+      before(async () => {
+        ends = transport.open()
+        running = await service.start(ends.server, log)
+        client = newClient()
+      })
+      after(async () => {
+        await client.close()
+        await running.stop()
+      })
+      beforeEach(() => {
+        log.clear()
+        seen.length = 0
+        made.count = 0
+        said.values = new Values()
+      })
+      afterEach(async () => {
+        for (const other of others.splice(0)) await other.close()
+      })
+
+      for (const answer of answers) {
+        const { what, because } = expectedOn(transport.name, service.name, answer.outcome, answer.differs)
+        it(because === undefined ? answer.name : `${answer.name} (as documented: ${because})`, async () => {
+          await check(client, answer, what)
+          if (what.logs !== undefined) await log.has(what.logs)
+        })
+      }
+
+      for (const { name, of, run } of scenarios) {
+        if (of !== undefined && !of.includes(service.name)) continue
+        it(name, async () => {
+          const given: Given = {
+            transport: transport.name,
+            service: service.name,
+            traits: transport.traits,
+            client,
+            connect(options) {
+              const other = newClient(options)
+              others.push(other)
+              return other
+            },
+            logged: (text) => log.has(text)
+          }
+          await run(given)
+        })
+      }
+    })
+  }
+}
