@@ -110,6 +110,24 @@ describe('chaos', () => {
     assert.ok(first.includes(true) && first.includes(false))
   })
 
+  it('is of the service that listens: one that it uses brings none', async () => {
+    const used = microservice({
+      transport: 'tcp',
+      chaos: { seed: 1, rules: [{ probability: 1, error: true }] }
+    })
+    used.message('used', () => 'used').message('used.*', () => 'used')
+    const { service, warnings } = await start('rsocket', { pattern: 'count', probability: 1, error: true })
+    await service.stop()
+    await service.use(used).listen()
+    const client = connect({ host: '127.0.0.1', port: service.address!.port })
+    cleanups.push(() => client.close())
+    assert.equal(await client.request('echo', 1), 1)
+    assert.equal(await client.request('used'), 'used')
+    assert.equal(await client.request('used.too'), 'used')
+    await assert.rejects(client.request('count'), { code: 'CHAOS' })
+    assert.equal(warnings.length, 2)
+  })
+
   it('is said at the start, with its seed and its rules', async () => {
     const { warnings } = await start(
       'rsocket',

@@ -1,5 +1,5 @@
 /** What faults a service injects into its own messages, as its user says it and as it is used. */
-import { type RpcErrorInit, OptionError } from '@elysia-microservices/transport/kit'
+import { OptionError, type RpcErrorInit } from '@elysia-microservices/transport/kit'
 import { type Patterns, parsePattern, patternList } from '../router/handler-pattern.ts'
 
 /** One kind of fault. It must have at least one of `latency`, `error` and `drop`; they may stand together. */

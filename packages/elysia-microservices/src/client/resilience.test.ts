@@ -15,28 +15,38 @@ afterEach(async () => {
 const echo = () => newService().message('echo', ({ data }: Message<number>) => data)
 
 describe('the status of a client', () => {
-  it('is told to each subscriber: that of now, then every change, to its end', async () => {
+  it('is that of now, and listeners are told of every change, to its end', async () => {
     const service = echo()
     await service.listen()
     const { port } = service.address!
-    const client = connect<typeof service>({ host: '127.0.0.1', port, reconnect: { minDelay: 5 } })
-    const seen: ClientStatus[] = []
-    const ended = new Promise<void>((resolve) => {
-      client.status.subscribe({ next: (status) => seen.push(status), complete: resolve })
+    const lost = happening()
+    const told: ClientStatus[] = []
+    const client = connect<typeof service>({
+      ...{ host: '127.0.0.1', port, reconnect: { minDelay: 5 } },
+      onEvent: (event) => void (event.type === 'status' && told.push(event.status))
+    })
+    const seen: ClientStatus[] = [client.status]
+    client.onEvent((event) => {
+      if (event.type !== 'status') return
+      seen.push(event.status)
+      assert.equal(client.status, event.status)
+      if (event.status === 'reconnecting') lost.happen()
     })
     await client.request('echo', 1)
-    assert.equal(await firstValueFrom(client.status), 'connected')
-    const lost = firstValueFrom(client.status.pipe(filter((status) => status === 'reconnecting')))
+    assert.equal(client.status, 'connected')
     await service.stop()
-    await lost
-    const again = echo()
-    await again.listen({ host: '127.0.0.1', port })
+    await lost.happened
+    const again = microservice({ transport: 'tcp', host: '127.0.0.1', port }).message(
+      'echo',
+      ({ data }) => data
+    )
+    await again.listen()
     cleanups.push(() => again.stop())
     assert.equal(await client.request('echo', 2), 2)
     await client.close()
-    await ended
+    assert.equal(client.status, 'closed')
     assert.deepEqual(seen, ['disconnected', 'connecting', 'connected', 'reconnecting', 'connected', 'closed'])
-    assert.equal(await firstValueFrom(client.status), 'closed')
+    assert.deepEqual(told, seen.slice(1))
   })
 
   it('comes with events, until the listener is taken away', async () => {

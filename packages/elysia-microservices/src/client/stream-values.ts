@@ -45,8 +45,14 @@ export class StreamValues<Value> extends ValueQueue<Value> {
   #take(value: Value): boolean {
     if (this.size < MAX_UNREAD) return this.push(value)
     this.#call?.cancel()
-    const error = new PayloadTooLargeError('the reader of a stream', MAX_UNREAD, this.size + 1, 'unread values')
-    this.end({ error })
+    const error = new PayloadTooLargeError(
+      'the reader of a stream',
+      MAX_UNREAD,
+      this.size + 1,
+      'unread values'
+    )
+    // Unlike what is too large to be sent, this has run.
+    this.end({ error: Object.assign(error, { mayHaveRun: true }) })
     return false
   }
 }

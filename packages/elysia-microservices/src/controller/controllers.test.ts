@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Catch, UseFilters, UseGuards } from '@nestjs/common'
-import { Ctx, MessagePattern, Payload } from './decorators.ts'
 import { microservice } from '../service/microservice.ts'
 import type { MicroserviceOptions } from '../service/options.ts'
 import { asking } from '../testing/service.ts'
 import type { RpcContext } from './context.ts'
+import { Ctx, MessagePattern, Payload } from './decorators.ts'
 import type { RpcExecutionContext } from './execution-context.ts'
 
 const silent = { error() {}, warn() {} }
@@ -121,7 +121,7 @@ describe('controllers', () => {
   it('refuses a second handler of a message pattern', () => {
     assert.throws(
       () => microservice({ transport: 'tcp', controllers: [Counter, new Counter()] }),
-      /a message pattern without a handler yet/
+      /^OptionError: The message pattern 'count' has a handler already/
     )
   })
 })

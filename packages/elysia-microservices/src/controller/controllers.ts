@@ -2,7 +2,7 @@
  * The controllers of a service. Their patterns are known at once; their instances, and with them what is called,
  * when the service starts: a container may need time.
  */
-import { type Logger, type Pattern, OptionError } from '@elysia-microservices/transport/kit'
+import { type Logger, OptionError, type Pattern } from '@elysia-microservices/transport/kit'
 import { bind } from './bind.ts'
 import type { Enhancers, Pipe } from './enhancer.ts'
 import { type Controller, type Entry, entryOf, type LateHandler } from './entry.ts'

@@ -3,7 +3,7 @@
  * `@nestjs/microservices` writes, so that one reader understands both.
  */
 import 'reflect-metadata'
-import { type Pattern, OptionError } from '@elysia-microservices/transport/kit'
+import { OptionError, type Pattern } from '@elysia-microservices/transport/kit'
 import type { Given, Pipe } from './enhancer.ts'
 import { HANDLER_TYPE, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './metadata.ts'
 
@@ -54,7 +54,10 @@ function parameterDecorator(
 ): ParameterDecorator {
   return (target, name, index) => {
     if (name === undefined) {
-      throw new OptionError('@Payload or @Ctx', '@Payload() and @Ctx() are for parameters of methods, not of constructors')
+      throw new OptionError(
+        '@Payload or @Ctx',
+        '@Payload() and @Ctx() are for parameters of methods, not of constructors'
+      )
     }
     const known = Reflect.getMetadata(METADATA.parameters, target.constructor, name) as
       | ParameterMetadata

@@ -4,10 +4,10 @@ import { describe, it } from 'node:test'
 import { Catch, UseFilters, UseGuards, UseInterceptors, UsePipes } from '@nestjs/common'
 import { t } from 'elysia'
 import { type Observable, tap, throwError } from 'rxjs'
-import { Ctx, EventPattern, MessagePattern, Payload } from './decorators.ts'
 import { microservice, RpcError } from '../index.ts'
 import { asking, happening } from '../testing/service.ts'
 import type { RpcContext } from './context.ts'
+import { Ctx, EventPattern, MessagePattern, Payload } from './decorators.ts'
 import type { RpcExecutionContext } from './execution-context.ts'
 
 let steps: string[] = []

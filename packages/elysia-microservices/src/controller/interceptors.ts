@@ -2,9 +2,9 @@
 import { AsyncResource } from 'node:async_hooks'
 import { isStream } from '@elysia-microservices/transport/kit'
 import { defer, mergeAll, Observable, type ObservableInput } from 'rxjs'
-import { feedSubscriber } from './feed-subscriber.ts'
 import type { Interceptor } from './enhancer.ts'
 import type { RpcExecutionContext } from './execution-context.ts'
+import { feedSubscriber } from './feed-subscriber.ts'
 
 /** Runs interceptors; the innermost `handle()` calls. What comes of it are the values for the caller. */
 export function intercept(

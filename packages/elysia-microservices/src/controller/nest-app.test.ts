@@ -144,7 +144,7 @@ describe('a Nest application context', () => {
 
   it('is refused when it is none, or when what is global is of request scope', async () => {
     const make = (app: never) => microservice({ transport: 'tcp', controllers: [Greeter], nest: { app } })
-    assert.throws(() => make({ get() {} } as never), /options\.nest\.app: expected what NestFactory/)
+    assert.throws(() => make({ get() {} } as never), /options\.nest\.app must be what NestFactory/)
 
     @Injectable({ scope: Scope.REQUEST })
     class Pipe {
@@ -155,7 +155,7 @@ describe('a Nest application context', () => {
     @Module({ providers: [{ provide: APP_PIPE, useClass: Pipe, scope: Scope.REQUEST }] })
     class WithRequestScope {}
     const app = await NestFactory.createApplicationContext(WithRequestScope, { logger: false })
-    assert.throws(() => make(app as never), /APP_PIPE to be of singleton scope/)
+    assert.throws(() => make(app as never), /APP_PIPE in a scope of its own; it must be of singleton scope/)
     await app.close()
   })
 })

@@ -148,6 +148,9 @@ describe('readController', () => {
       @MessagePattern('x')
       x() {}
     }
-    assert.throws(() => readController(WithClient), /WithClient\.other: expected no @Client\(\) property/)
+    assert.throws(
+      () => readController(WithClient),
+      /WithClient\.other is a @Client\(\) property, which is not supported/
+    )
   })
 })

@@ -1,6 +1,6 @@
 /** Reads the handlers of a decorated class. What it finds and cannot honour is an error, never left out. */
 import 'reflect-metadata'
-import { type Pattern, OptionError } from '@elysia-microservices/transport/kit'
+import { OptionError, type Pattern } from '@elysia-microservices/transport/kit'
 import type { AnyClass } from './execution-context.ts'
 import { ENHANCERS, type EnhancerKind, HANDLER_TYPE, METADATA, TRANSPORT_TCP } from './metadata.ts'
 import { type Method, type Parameter, parametersOf } from './parameters.ts'

@@ -2,8 +2,8 @@
 import {
   type CallOptions,
   type HandledMessage,
-  RpcError,
-  OptionError
+  OptionError,
+  RpcError
 } from '@elysia-microservices/transport/kit'
 
 /** What of a request is needed; the context of an Elysia handler has it. */

@@ -68,9 +68,7 @@ describe('a client as a decorator', () => {
 
   it('lets its calls follow the request', async () => {
     const headers = { 'x-request-id': 'r1', authorization: 'secret', 'x-request-timeout': '700' }
-    const { headers: passed, timeout } = (await (
-      await fetch(`${http.url}/context`, { headers })
-    ).json()) as {
+    const { headers: passed, timeout } = (await (await fetch(`${http.url}/context`, { headers })).json()) as {
       headers: object
       timeout: number
     }

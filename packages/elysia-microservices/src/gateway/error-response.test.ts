@@ -3,11 +3,13 @@ import { describe, it } from 'node:test'
 import {
   CanceledError,
   ConnectionError,
+  OverloadedError,
   PayloadTooLargeError,
   ProtocolError,
   RejectedError,
   RpcError,
-  TimeoutError
+  TimeoutError,
+  UnauthenticatedError
 } from '@elysia-microservices/transport'
 import { ErrorAnswers } from './error-response.ts'
 
@@ -23,24 +25,41 @@ describe('the answer to an error', () => {
     [new ConnectionError('10.0.0.1:4000 is gone', false), 503, 'CONNECTION'],
     [new ConnectionError('10.0.0.1:4000 is gone', true), 502, 'CONNECTION'],
     [new RejectedError('draining', {}), 503, 'REJECTED'],
-    [new PayloadTooLargeError('maxFrameLength', 1, 2, 'bytes'), 413, 'PAYLOAD_TOO_LARGE'],
+    [new OverloadedError('limits.sendBuffer allows 5'), 503, 'OVERLOADED'],
+    [new PayloadTooLargeError('limits.sendBuffer', 1, 2, 'bytes'), 413, 'PAYLOAD_TOO_LARGE'],
     [new ProtocolError('users.get'), 502, 'PROTOCOL']
   ] as const) {
     it(`${error.name} (${error.message}) is ${status} and tells nothing of the inside`, () => {
       const answer = defaults.of(error, 'GET /')
       assert.deepEqual([answer.status, answer.body.code], [status, code])
-      assert.doesNotMatch(JSON.stringify(answer.body), /users\.get|10\.0\.0\.1|draining|maxFrameLength/)
+      assert.doesNotMatch(JSON.stringify(answer.body), /users\.get|10\.0\.0\.1|draining|sendBuffer/)
     })
   }
 
   it('has Retry-After only where trying again is safe', () => {
     const retryAfter = (error: unknown) => defaults.of(error, 'GET /').headers['retry-after']
     assert.equal(retryAfter(new RejectedError('draining')), '1')
+    assert.equal(retryAfter(new OverloadedError('full')), '1')
     assert.equal(retryAfter(new ConnectionError('gone', false)), '1')
     assert.equal(retryAfter(new ConnectionError('gone', true)), undefined)
     assert.equal(retryAfter(new TimeoutError('x', 1)), undefined)
     assert.equal(retryAfter(new RpcError({ code: 'SERVICE_UNAVAILABLE' })), undefined)
     assert.equal(answers.of(new RejectedError('draining'), '').headers['retry-after'], '1')
+  })
+
+  it('is that of the service where it does not accept who asks', () => {
+    const message = 'The token has expired'
+    for (const error of [new UnauthenticatedError(message, { message }), new UnauthenticatedError(message)]) {
+      const { status, body } = defaults.of(error, 'GET /')
+      assert.deepEqual([status, body], [401, { code: 'UNAUTHENTICATED', message }])
+    }
+  })
+
+  it('is that of a service out of reach where it does not accept the gateway', () => {
+    const received = { code: 'UNAUTHENTICATED', message: 'The credentials are not accepted' }
+    const error = new UnauthenticatedError(`tcp://10.0.0.1:4000: ${received.message}`, received)
+    const { status, body } = defaults.of(error, 'GET /')
+    assert.deepEqual([status, body], [503, { code: 'CONNECTION', message: 'The service cannot be reached' }])
   })
 
   it('has the status the application gives to a code of ours', () => {

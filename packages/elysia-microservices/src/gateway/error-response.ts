@@ -2,10 +2,11 @@
 import {
   ConnectionError,
   consoleLogger,
+  LocalError,
   type Logger,
   MicroserviceError,
-  LocalError,
-  OptionError
+  OptionError,
+  UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
 import { nameOf, numericStatus, type Statuses, statusOf, statusTable } from './error-status.ts'
 
@@ -43,6 +44,7 @@ const PUBLIC_MESSAGES: Readonly<Record<string, string>> = {
   CANCELED: 'The request was canceled',
   CONNECTION: 'The service cannot be reached',
   INTERNAL: INTERNAL.message,
+  OVERLOADED: 'The service takes no more requests at the moment',
   PATTERN_NOT_FOUND: 'The service does not offer this',
   PAYLOAD_TOO_LARGE: 'The request is too large',
   PROTOCOL: 'The service gave no valid answer',
@@ -71,6 +73,7 @@ export class ErrorAnswers {
    * @param what the request, for the log
    */
   of(error: unknown, what: string): ErrorAnswer {
+    if (isRefused(error)) return this.#ofOurs(new ConnectionError(error.message, false, error), what)
     if (error instanceof MicroserviceError) return this.#ofOurs(error, what)
     const status = numericStatus(error)
     if (status !== undefined && status < 500) {
@@ -83,7 +86,8 @@ export class ErrorAnswers {
   #ofOurs(error: MicroserviceError, what: string): ErrorAnswer {
     const { code, status } = statusOf(error, this.#statuses)
     const headers: Record<string, string> = {}
-    if (code === 'REJECTED' || (error instanceof ConnectionError && !error.mayHaveRun)) {
+    const isTooMuch = code === 'REJECTED' || code === 'OVERLOADED'
+    if (isTooMuch || (error instanceof ConnectionError && !error.mayHaveRun)) {
       headers['retry-after'] = this.#retryAfter
     }
     const hidden = PUBLIC_MESSAGES[code] ?? (error instanceof LocalError ? INTERNAL.message : undefined)
@@ -95,6 +99,12 @@ export class ErrorAnswers {
     const { message, details } = error as MicroserviceError & { details?: unknown }
     return { status, headers, body: details === undefined ? { code, message } : { code, message, details } }
   }
+}
+
+/** The service refuses the gateway, not the request: the error says more than the service did, namely where it is. */
+function isRefused(error: unknown): error is UnauthenticatedError {
+  if (!(error instanceof UnauthenticatedError) || error.received === undefined) return false
+  return (Object(error.received) as { message?: unknown }).message !== error.message
 }
 
 /** An answer as a response. */

@@ -31,6 +31,7 @@ export const DEFAULT_STATUSES: Readonly<Record<string, number>> = {
   PROTOCOL: 502,
   SERVICE_UNAVAILABLE: 503,
   REJECTED: 503,
+  OVERLOADED: 503,
   CONNECTION: 503,
   TIMEOUT: 504
 }

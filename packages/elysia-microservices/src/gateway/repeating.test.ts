@@ -93,8 +93,7 @@ describe('a key', () => {
   before(async () => {
     for (const service of services) await service.listen()
     client = connect({ endpoints: services.map(({ address }) => `127.0.0.1:${address!.port}`) })
-    const key = ({ headers }: { headers: Readonly<Record<string, string | undefined>> }) =>
-      headers['x-user']
+    const key = ({ headers }: { headers: Readonly<Record<string, string | undefined>> }) => headers['x-user']
     const routes = gateway(
       client,
       { 'GET /name': 'name', 'GET /fixed': { pattern: 'name', key: 'always the same' } },

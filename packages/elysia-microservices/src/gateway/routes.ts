@@ -1,5 +1,5 @@
 /** Reads the routes of a gateway into what is done for each. */
-import { routeOf, OptionError } from '@elysia-microservices/transport/kit'
+import { OptionError, routeOf } from '@elysia-microservices/transport/kit'
 import type { DocumentDecoration, TSchema } from 'elysia'
 import { assertForwardOptions, type ForwardOptions } from './call-options.ts'
 import { documentRoutes } from './documentation.ts'
@@ -67,11 +67,17 @@ function readRoute(key: string, given: unknown, options: GatewayOptions) {
   const route: GivenRoute = isPattern ? { pattern: given } : (given as GivenRoute)
   const unknown = Object.keys(route).find((name) => !KNOWN.includes(name))
   if (unknown !== undefined)
-    throw new OptionError(`${path}.${unknown}`, `${path}.${unknown} is not an option of a route; there are ${KNOWN.join(', ')}`)
+    throw new OptionError(
+      `${path}.${unknown}`,
+      `${path}.${unknown} is not an option of a route; there are ${KNOWN.join(', ')}`
+    )
   const named = (['pattern', 'stream', 'emit'] as const).filter((name) => route[name] !== undefined)
   const [name] = named
   if (name === undefined || named.length > 1) {
-    throw new OptionError(path, `${path} must have one of pattern, stream and emit, but has ${named.join(' and ') || 'none'}`)
+    throw new OptionError(
+      path,
+      `${path} must have one of pattern, stream and emit, but has ${named.join(' and ') || 'none'}`
+    )
   }
   const forward = forwardOptions(route, options)
   assertForwardOptions(forward)
@@ -96,7 +102,10 @@ function readRoute(key: string, given: unknown, options: GatewayOptions) {
 function refuseOfEvents(path: string, route: GivenRoute): void {
   for (const name of ['idempotent', 'within'] as const) {
     if (route[name] !== undefined)
-      throw new OptionError(`${path}.${name}`, `${path}.${name} has no meaning, because nobody answers an event`)
+      throw new OptionError(
+        `${path}.${name}`,
+        `${path}.${name} has no meaning, because nobody answers an event`
+      )
   }
 }
 
@@ -115,7 +124,8 @@ function successStatus(path: string, status: number | undefined, kind: Route['ki
   if (status === undefined) return kind === 'event' ? 202 : 200
   // A stream may still fail after its status is sent.
   if (kind !== 'stream' && Number.isInteger(status) && status >= 200 && status <= 299) return status
-  if (kind === 'stream') throw new OptionError(`${path}.status`, `${path}.status has no meaning for a stream, whose status is 200`)
+  if (kind === 'stream')
+    throw new OptionError(`${path}.status`, `${path}.status has no meaning for a stream, whose status is 200`)
   throw OptionError.expected(`${path}.status`, 'a status from 200 to 299', status)
 }
 

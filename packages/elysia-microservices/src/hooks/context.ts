@@ -98,7 +98,10 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set([
 export function assertFree(names: Iterable<string>): void {
   for (const name of names) {
     if (!RESERVED_NAMES.has(name)) continue
-    throw new OptionError(name, `A message has a field '${name}' itself; choose another name for what is added to it`)
+    throw new OptionError(
+      name,
+      `A message has a field '${name}' itself; choose another name for what is added to it`
+    )
   }
 }
 

@@ -25,7 +25,11 @@ export function readOptions(
     if (SCHEMAS.has(name) || HOOKS.has(name)) continue
     const macro = macros.get(name)
     // A misspelt `beforeHandle` would be a guard that never stands there.
-    if (macro === undefined) throw new OptionError(`options.${name}`, `options.${name} is neither an option of a handler nor a macro of the service`)
+    if (macro === undefined)
+      throw new OptionError(
+        `options.${name}`,
+        `options.${name} is neither an option of a handler nor a macro of the service`
+      )
     const made = typeof macro === 'function' ? macro(value as never) : value === true ? macro : undefined
     if (made !== undefined) parts.push(made)
   }

@@ -4,7 +4,6 @@
  * handler makes one.
  */
 import { ErrorAnswer, type IncomingMessage, isStream } from '@elysia-microservices/transport/kit'
-import { isPromise } from './promise.ts'
 import type { PatternParams } from '../router/handler-pattern.ts'
 import type { Check } from '../schema/check.ts'
 import { mapStream } from '../schema/mapped-stream.ts'
@@ -13,6 +12,7 @@ import type { MessageContext } from './context.ts'
 import type { Environment } from './environment.ts'
 import type { Hook, HookFunction, HookType } from './hook.ts'
 import { codeOf, toAnswer } from './known-errors.ts'
+import { isPromise } from './promise.ts'
 
 /** A function that takes a message: a user's handler, or what it was compiled to. */
 export type CompiledHandler = (message: IncomingMessage, params?: PatternParams) => unknown

@@ -1,5 +1,5 @@
 /** What a handler may be registered for, and how each form is told from the others. */
-import { type Pattern, routeOf, OptionError } from '@elysia-microservices/transport/kit'
+import { OptionError, type Pattern, routeOf } from '@elysia-microservices/transport/kit'
 
 /** A pattern of a handler: exact (text, number, object), text with wildcards, a RegExp, or `'>'` for all. */
 export type HandlerPattern = Pattern | RegExp
@@ -40,7 +40,10 @@ export function parsePattern(pattern: HandlerPattern): ParsedPattern {
   if (pattern === THE_REST) return { kind: 'all', route }
   const segments = pattern.split('.')
   if (segments.slice(0, -1).includes(THE_REST)) {
-    throw new OptionError('pattern', `The pattern '${pattern}' has '${THE_REST}' before its end; it may only be the last segment`)
+    throw new OptionError(
+      'pattern',
+      `The pattern '${pattern}' has '${THE_REST}' before its end; it may only be the last segment`
+    )
   }
   const hasWildcard = segments.includes(ONE_SEGMENT) || segments.at(-1) === THE_REST
   return hasWildcard ? { kind: 'wildcard', route, segments } : { kind: 'exact', route }

@@ -8,7 +8,10 @@ import { type HandlerPattern, ONE_SEGMENT, THE_REST } from './handler-pattern.ts
  */
 export function prefixPattern(prefix: string, pattern: HandlerPattern): string {
   if (typeof pattern === 'string' || typeof pattern === 'number') return `${prefix}.${pattern}`
-  throw new OptionError('pattern', `A pattern in the group '${prefix}' must be a text or a number, but is ${describe(pattern)}`)
+  throw new OptionError(
+    'pattern',
+    `A pattern in the group '${prefix}' must be a text or a number, but is ${describe(pattern)}`
+  )
 }
 
 /**

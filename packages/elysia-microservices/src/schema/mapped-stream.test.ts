@@ -132,6 +132,29 @@ describe('mapStream', () => {
     assert.equal(asked, 1)
   })
 
+  it('gives each reader that does not wait for the one before a value of its own, in order', async () => {
+    const mapped = mapStream(generator([1, 2, 3]), doubleLater) as AsyncIterator<unknown>
+    const steps = [mapped.next(), mapped.next(), mapped.next(), mapped.next()]
+    const values = (await Promise.all(steps)).map(({ value }) => value)
+    assert.deepEqual(values, [2, 4, 6, undefined])
+  })
+
+  it('ends a source that nobody has read from', async () => {
+    let returned = false
+    const source: AsyncIterator<number> & AsyncIterable<number> = {
+      next: () => assert.fail('was asked'),
+      return: async () => {
+        returned = true
+        return { done: true, value: undefined }
+      },
+      [Symbol.asyncIterator]: () => source
+    }
+    const mapped = mapStream(source, double) as AsyncIterator<unknown>
+    await mapped.return?.()
+    assert.ok(returned)
+    assert.deepEqual(await mapped.next(), { done: true, value: undefined })
+  })
+
   it('gives the values of an Observable that does not end', () => {
     const seen: unknown[] = []
     const subscription = (mapStream(concat(of(1), NEVER), double) as Observable<unknown>).subscribe((value) =>

@@ -18,7 +18,7 @@ type MapFailure = (error: unknown) => unknown
 export function mapStream(stream: object, onValue: MapValue, onFailure?: MapFailure): object {
   return 'subscribe' in stream
     ? new MappedObservable(stream, onValue, onFailure)
-    : new MappedIterable(stream, onValue, onFailure)
+    : new MappedIterator(stream, onValue, onFailure)
 }
 
 /** What transports consume, whatever the stream is to others. */
@@ -45,8 +45,8 @@ class MappedObservable extends MappedFeed {
   readonly '@@observable' = () => this
 
   subscribe(observer: Partial<StreamSink> | ((value: unknown) => void)): { unsubscribe(): void } {
-    const given: Partial<StreamSink> =
-      typeof observer === 'function' ? { next: (value) => (observer(value), true) } : observer
+    const given: { next?(value: unknown): unknown } & Omit<Partial<StreamSink>, 'next'> =
+      typeof observer === 'function' ? { next: observer } : observer
     const source = this[FEED]({
       next(value) {
         given.next?.(value)
@@ -61,35 +61,48 @@ class MappedObservable extends MappedFeed {
   }
 }
 
-/** An async iterable, for hooks that loop over results. */
-class MappedIterable extends MappedFeed implements AsyncIterable<unknown> {
-  [Symbol.asyncIterator](): AsyncIterator<unknown> {
-    let source: StreamSource | undefined
-    const queue: ValueQueue<unknown> = new ValueQueue({
-      resume: () => source?.resume(),
-      cancel: () => source?.cancel()
-    })
-    const begin = () => {
-      source = this[FEED]({
-        // One at a time: the next value is made when it is asked for.
-        next: (value) => {
-          queue.push(value)
-          return false
-        },
-        complete: () => queue.end(),
-        error: (error) => queue.end({ error }),
-        teardownFailed() {}
-      })
-    }
-    return {
-      next() {
-        if (source === undefined) begin()
-        const step = queue.next()
-        if (queue.size === 0) source?.resume()
-        return step
+/** An async iterator, for hooks and handlers that read values themselves. */
+class MappedIterator extends MappedFeed implements AsyncIterableIterator<unknown> {
+  readonly #queue: ValueQueue<unknown> = new ValueQueue({
+    resume() {},
+    cancel: () => this.#source?.cancel()
+  })
+  #source: StreamSource | undefined
+  /** Values that were asked for and have not come. */
+  #wanted = 0
+
+  next(): Promise<IteratorResult<unknown>> {
+    const isThere = this.#queue.size > 0
+    const step = this.#queue.next()
+    if (isThere) return step
+    this.#wanted++
+    this.#begin().resume()
+    return step
+  }
+
+  return(): Promise<IteratorReturnResult<undefined>> {
+    // One that nobody has read from is told to end as well.
+    this.#begin()
+    return this.#queue.return()
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  #begin(): StreamSource {
+    this.#source ??= this[FEED]({
+      // As many as were asked for: the next value is made when somebody wants it.
+      next: (value) => {
+        this.#wanted = Math.max(0, this.#wanted - 1)
+        this.#queue.push(value)
+        return this.#wanted > 0
       },
-      return: () => queue.return()
-    }
+      complete: () => this.#queue.end(),
+      error: (error) => this.#queue.end({ error }),
+      teardownFailed() {}
+    })
+    return this.#source
   }
 }
 

@@ -224,7 +224,7 @@ describe("a schema of Elysia's t for the response", () => {
 describe('compileSchemas', () => {
   it('refuses what is no schema', () => {
     assert.throws(() => compileSchemas({ data: { type: 'string' } as never }), {
-      name: 'ValidationError',
+      name: 'OptionError',
       path: 'options.data'
     })
   })

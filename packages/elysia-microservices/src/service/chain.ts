@@ -18,7 +18,8 @@ type Plugin = object
 export function addChain(service: object, core: ServiceCore, newGroup: () => object): void {
   cores.set(service, core)
   const group = (define: unknown, prefix?: string) => {
-    if (typeof define !== 'function') throw OptionError.expected('What group() is given', 'a function', define)
+    if (typeof define !== 'function')
+      throw OptionError.expected('What group() is given', 'a function', define)
     const empty = newGroup()
     define(empty)
     core.includeGroup(cores.get(empty) as ServiceCore, prefix)

@@ -34,7 +34,7 @@ export function microservice(options: MicroserviceOptions): Microservice {
   const core = new ServiceCore()
   if (controllers.length > 0)
     core.addControllers(new Controllers({ controllers, logger, ...settingsOf(nest) }))
-  if (chaos !== undefined) core.addAround(new Chaos(chaos, logger).around)
+  if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).around)
   const servers = transports.map((transport) => transport.server({ name, version, logger }))
   return newService(core, { servers, drain, logger, workers })
 }

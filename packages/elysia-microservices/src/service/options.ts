@@ -1,14 +1,9 @@
 /** What a service is configured with. */
-import {
-  type Logger,
-  nearest,
-  OptionError,
-  type Transport
-} from '@elysia-microservices/transport/kit'
+import { type Logger, OptionError, type Transport } from '@elysia-microservices/transport/kit'
 import type { ChaosOptions } from '../chaos/options.ts'
 import type { Controller } from '../controller/entry.ts'
 import type { NestOptions } from '../controller/nest-app.ts'
-import { type ShortServerOptions, shortForm } from '../tcp.ts'
+import { type ShortServerOptions, shortForm, strayOption } from '../tcp.ts'
 
 /** Options of every service, whatever carries its messages. */
 export interface ServiceOptions {
@@ -78,12 +73,16 @@ export function readOptions(options: MicroserviceOptions): {
   checkName('name', service.name)
   checkName('version', service.version)
   const { transport } = options
-  if (transport === 'tcp') return { service, transports: [shortForm(Object.fromEntries(others))] }
+  if (transport === 'tcp') return { service, transports: [shortForm(Object.fromEntries(others), NAMES)] }
   const transports = [transport as Transport | readonly Transport[]].flat()
   if (transports.length === 0 || !transports.every(isTransport))
-    throw OptionError.expected('options.transport', "'tcp', or a transport such as tcp({ port: 4000 })", transport)
+    throw OptionError.expected(
+      'options.transport',
+      "'tcp', or a transport such as tcp({ port: 4000 })",
+      transport
+    )
   const [unknown] = others
-  if (unknown !== undefined) throw notHere(unknown[0])
+  if (unknown !== undefined) throw strayOption(unknown[0], 'a service', NAMES)
   return { service, transports }
 }
 
@@ -95,10 +94,4 @@ function checkName(option: 'name' | 'version', value: unknown): void {
 function isTransport(value: unknown): value is Transport {
   const { server, client } = Object(value) as Partial<Transport>
   return typeof server === 'function' && typeof client === 'function'
-}
-
-function notHere(name: string): OptionError {
-  const near = nearest(name, NAMES)
-  const hint = near === undefined ? 'options of a transport are given to it, as in tcp({ port: 4000 })' : `did you mean options.${near}?`
-  return new OptionError(`options.${name}`, `options.${name} is not an option of a service; ${hint}`)
 }

@@ -1,32 +1,25 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import {
-  type Connection,
   IncomingMessage,
   isThenable,
-  NO_HANDLER,
+  PatternNotFoundError,
   routeOf
-} from '@elysia-microservices/transport'
+} from '@elysia-microservices/transport/kit'
 import { of, Subject } from 'rxjs'
 import type { CompiledHandler } from '../hooks/pipeline.ts'
-import { HandlerRegistry } from './registry.ts'
 import { type Patterns, patternList } from '../router/handler-pattern.ts'
-
-const connection: Connection = { remoteAddress: undefined, remotePort: undefined, onClose: () => () => {} }
+import { HandlerRegistry } from './registry.ts'
 
 function message(pattern: string, data?: unknown, kind: 'request' | 'event' = 'request'): IncomingMessage {
-  return new IncomingMessage(pattern, pattern, data, undefined, connection, kind)
+  return new IncomingMessage({ transport: 'tcp', kind, pattern, route: pattern, data })
 }
 
 function registry() {
-  const errors: [string, unknown][] = []
-  const handlers = new HandlerRegistry({
-    error: (text, cause) => void errors.push([text, cause]),
-    warn() {}
-  })
+  const handlers = new HandlerRegistry()
   const add = (kind: 'message' | 'event') => (patterns: Patterns, handler: CompiledHandler) =>
     handlers.add({ kind, patterns: patternList(patterns), handler })
-  return { handlers, errors, addMessage: add('message'), addEvent: add('event') }
+  return { handlers, addMessage: add('message'), addEvent: add('event') }
 }
 
 describe('HandlerRegistry', () => {
@@ -37,7 +30,11 @@ describe('HandlerRegistry', () => {
   })
 
   it('says that nobody handles a request', () => {
-    assert.equal(registry().handlers.request(message('sum')), NO_HANDLER)
+    assert.throws(() => registry().handlers.request(message('sum')), {
+      name: 'PatternNotFoundError',
+      message: "There is no handler of the pattern 'sum'",
+      received: undefined
+    })
   })
 
   it('finds patterns by their route, whatever their form', () => {
@@ -52,10 +49,11 @@ describe('HandlerRegistry', () => {
     const { addMessage } = registry()
     addMessage({ cmd: 'a' }, () => 1)
     assert.throws(() => addMessage({ cmd: 'a' }, () => 2), {
-      name: 'ValidationError',
-      message: /a message pattern without a handler yet, received '\{"cmd":"a"\}'/
+      name: 'OptionError',
+      path: 'pattern',
+      message: /^The message pattern '\{"cmd":"a"\}' has a handler already/
     })
-    assert.throws(() => addMessage(true as unknown as string, () => 1), { name: 'ValidationError' })
+    assert.throws(() => addMessage(true as unknown as string, () => 1), { name: 'OptionError' })
   })
 
   it('keeps messages and events of one name apart', () => {
@@ -68,8 +66,8 @@ describe('HandlerRegistry', () => {
     assert.deepEqual(seen, ['message', 'event'])
   })
 
-  it('runs all handlers of an event, and reports those that fail in any way', async () => {
-    const { handlers, errors, addEvent } = registry()
+  it('runs all handlers of an event, and fails with what failed in any way', async () => {
+    const { handlers, addEvent } = registry()
     const seen: string[] = []
     const failure = new Error('no')
     addEvent('x', () => {
@@ -81,13 +79,33 @@ describe('HandlerRegistry', () => {
       throw failure
     })
     addEvent('x', () => void seen.push('last'))
-    await handlers.event(message('x', undefined, 'event'))
+    const running = handlers.event(message('x', undefined, 'event'))
     assert.deepEqual(seen, ['last'])
-    assert.deepEqual(
-      errors.map(([, cause]) => cause),
-      [failure, failure, failure]
-    )
-    assert.match(errors[0]![0], /event 'x'/)
+    await assert.rejects(async () => running, {
+      name: 'AggregateError',
+      message: '3 handlers of the event failed',
+      errors: [failure, failure, failure]
+    })
+  })
+
+  it('fails with the error of the one handler that fails, at once or later', async () => {
+    const failure = new Error('no')
+    for (const fail of [
+      () => {
+        throw failure
+      },
+      () => Promise.reject(failure),
+      async function* () {
+        yield 1
+        throw failure
+      }
+    ]) {
+      const { handlers, addEvent } = registry()
+      addEvent('x', fail)
+      await assert.rejects(async () => handlers.event(message('x', undefined, 'event')), failure)
+      addEvent('x', () => 'fine')
+      await assert.rejects(async () => handlers.event(message('x', undefined, 'event')), failure)
+    }
   })
 
   it('subscribes to what an event handler returns, and is done when it completes', async () => {
@@ -107,10 +125,27 @@ describe('HandlerRegistry', () => {
     assert.equal(handlers.event(message('x', undefined, 'event')), undefined)
   })
 
-  it('reports an event nobody handles', () => {
-    const { handlers, errors } = registry()
-    handlers.event(message('x', undefined, 'event'))
-    assert.match(errors[0]![0], /no matching event handler .* Event pattern: x/)
+  it('says that nobody handles an event', () => {
+    const { handlers } = registry()
+    assert.throws(
+      () => handlers.event(message('x', undefined, 'event')),
+      (error) => error instanceof PatternNotFoundError && error.received === undefined
+    )
+  })
+
+  it('tells all patterns, for brokers: in their canonical form, and no text of a RegExp', () => {
+    const { handlers, addMessage, addEvent } = registry()
+    assert.deepEqual(handlers.routes(), [])
+    addMessage(['sum', { b: 1, a: 'x' }, /^y/], () => 1)
+    addEvent('orders.*', () => {})
+    assert.deepEqual(handlers.routes(), [
+      { kind: 'message', route: 'sum' },
+      { kind: 'message', route: '{"a":"x","b":1}' },
+      { kind: 'message', route: undefined },
+      { kind: 'event', route: 'orders.*' }
+    ])
+    handlers.replaceAll([])
+    assert.deepEqual(handlers.routes(), [])
   })
 
   it('answers a request of an event pattern with the results of its handlers, nested', async () => {

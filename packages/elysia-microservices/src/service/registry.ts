@@ -145,7 +145,8 @@ function runAll(handlers: readonly Bound[], message: IncomingMessage): void | Pr
 
 function fail(failures: readonly unknown[]): void {
   if (failures.length === 1) throw failures[0]
-  if (failures.length > 1) throw new AggregateError(failures, `${failures.length} handlers of the event failed`)
+  if (failures.length > 1)
+    throw new AggregateError(failures, `${failures.length} handlers of the event failed`)
 }
 
 function bind(match: Match<CompiledHandler> | undefined): Bound | undefined {

@@ -65,7 +65,10 @@ export class ServiceRunner {
 
   async restartWorkers(): Promise<void> {
     if (this.role === 'alone')
-      throw new OptionError('options.workers', 'restartWorkers() needs options.workers: this service has none')
+      throw new OptionError(
+        'options.workers',
+        'restartWorkers() needs options.workers: this service has none'
+      )
     await this.#group?.restart()
   }
 

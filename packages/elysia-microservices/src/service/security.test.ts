@@ -9,7 +9,7 @@ import { microservice } from '../index.ts'
 import { tcp } from '../tcp.ts'
 
 const read = (file: string) =>
-  readFileSync(new URL(`../../../tests/fixtures/tls/${file}`, import.meta.url), 'utf8')
+  readFileSync(new URL(`../../../../tests/fixtures/tls/${file}`, import.meta.url), 'utf8')
 const pair = (name: string) => ({ cert: read(`${name}.pem`), key: read(`${name}.key`) })
 const ca = read('authority.pem')
 
@@ -72,12 +72,15 @@ describe('a service on a Unix socket', () => {
     const folder = mkdtempSync(join(tmpdir(), 'service-'))
     const path = join(folder, 'service.sock')
     const service = microservice({ transport: 'tcp', path }).message('hello', () => 'hello')
-    await service.listen()
-    const client = connect({ path })
-    assert.equal(await client.request('hello'), 'hello')
-    await client.close()
-    await service.stop()
-    assert.ok(!existsSync(path))
+    for (let round = 0; round < 2; round++) {
+      await service.listen()
+      assert.equal(service.address?.path, path)
+      const client = connect({ path })
+      assert.equal(await client.request('hello'), 'hello')
+      await client.close()
+      await service.stop()
+      assert.ok(!existsSync(path))
+    }
     rmSync(folder, { recursive: true })
   })
 })

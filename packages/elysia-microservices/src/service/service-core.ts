@@ -15,10 +15,16 @@ import { Environment, type Host } from '../hooks/environment.ts'
 import { type Hook, type HookOptions, type HookScope, liftHooks, mergeHooks } from '../hooks/hook.ts'
 import { type Macro, readOptions } from '../hooks/macro.ts'
 import { type CompiledHandler, compile, type Plan } from '../hooks/pipeline.ts'
-import { HandlerRegistry } from './registry.ts'
-import { type HandlerPattern, type Patterns, parsePattern, patternList } from '../router/handler-pattern.ts'
+import {
+  type HandlerPattern,
+  type PatternParams,
+  type Patterns,
+  parsePattern,
+  patternList
+} from '../router/handler-pattern.ts'
 import { prefixPattern } from '../router/prefix.ts'
 import type { MessageSchema, SchemaOptions } from '../schema/message-schema.ts'
+import { HandlerRegistry } from './registry.ts'
 
 /** Options of a handler: schemas, hooks and macros. */
 export type HandlerOptions = SchemaOptions & HookOptions & Readonly<Record<string, unknown>>
@@ -50,10 +56,17 @@ export class ServiceCore {
 
   /** What stands around all messages of the service, the first outermost. */
   readonly #arounds: Around<ReceivedMessage>[] = []
+  /** What stands around all that, and stays behind when another service uses this one. */
+  readonly #outermost: Around<ReceivedMessage>[] = []
 
   /** Who answers: the handlers, and what stands around them. */
   dispatcher(): Dispatcher {
-    return aroundDispatcher(this.#registry, this.#arounds)
+    return aroundDispatcher(this.#registry, [...this.#outermost, ...this.#arounds])
+  }
+
+  /** Stands around all messages that come to the service itself, not around its handlers in a service that uses it. */
+  addOutermost(around: Around<ReceivedMessage>): void {
+    this.#outermost.push(around)
   }
 
   /** Stands around all messages of the service, those that have no handler too. */
@@ -181,7 +194,12 @@ export class ServiceCore {
         const hooks = mergeHooks(before.hooks, own.hooks)
         return { ...own, hooks, schema: { ...before.schema, ...own.schema } }
       }
-      this.#register({ kind, patterns: patterns.map(rename), plan: behind, arounds: () => [...other.#arounds, ...arounds()] })
+      this.#register({
+        kind,
+        patterns: patterns.map(rename),
+        plan: behind,
+        arounds: () => [...other.#arounds, ...arounds()]
+      })
     }
   }
 
@@ -191,7 +209,9 @@ export class ServiceCore {
   }
 
   #compiled({ kind, patterns, plan, arounds }: Registration) {
-    return { kind, patterns, handler: surrounded(compile(plan(), this.environment), arounds()) }
+    const own = plan()
+    const handler = surrounded(compile(own, this.environment), arounds(), own.hasParams)
+    return { kind, patterns, handler }
   }
 
   #guardSchema(): MessageSchema {
@@ -199,13 +219,22 @@ export class ServiceCore {
   }
 }
 
-function surrounded(handler: CompiledHandler, arounds: readonly Around<ReceivedMessage>[]): CompiledHandler {
+function surrounded(
+  handler: CompiledHandler,
+  arounds: readonly Around<ReceivedMessage>[],
+  hasParams: boolean
+): CompiledHandler {
   if (arounds.length === 0) return handler
-  const exact = composeArounds(arounds, (message: ReceivedMessage) => handler(message))
-  return (message, params) =>
-    params === undefined
-      ? exact(message)
-      : composeArounds(arounds, (inner: ReceivedMessage) => handler(inner, params))(message)
+  if (!hasParams) return composeArounds(arounds, (message: ReceivedMessage) => handler(message))
+  // Put together once, because an around may keep something: what the wildcards stand for takes another way.
+  const wildcards = new WeakMap<object, PatternParams | undefined>()
+  const handle = composeArounds(arounds, (message: ReceivedMessage) =>
+    handler(message, wildcards.get(message))
+  )
+  return (message, params) => {
+    wildcards.set(message, params)
+    return handle(message)
+  }
 }
 
 function hasParams(patterns: readonly HandlerPattern[]): boolean {

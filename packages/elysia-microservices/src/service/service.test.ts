@@ -5,7 +5,8 @@ import { t } from 'elysia'
 import { from } from 'rxjs'
 import { z } from 'zod'
 import { ResponseValidationError, RpcError } from '../index.ts'
-import { listening, logged, newService } from '../testing/service.ts'
+import { asking, happening, listening, logged, newService } from '../testing/service.ts'
+import { microservice } from './microservice.ts'
 
 /** Everything a stream gives. */
 async function valuesOf(stream: AsyncIterable<unknown>): Promise<unknown[]> {
@@ -125,6 +126,50 @@ for (const protocol of ['rsocket', 'nest'] as const) {
       await client().emit('checked', 'right')
       assert.deepEqual(await client().request('events'), ['any 7', 'seven', 'regexp', 'right'])
     })
+
+    it('logs each handler of an event that fails, and an event that nobody handles', async () => {
+      const lines: unknown[][] = []
+      const done = happening()
+      const logger = {
+        error(...all: unknown[]) {
+          lines.push(all)
+          if (lines.length === 4) done.happen()
+        },
+        warn() {}
+      }
+      const failure = new Error('no')
+      const failing = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, logger })
+        .event('fails', () => {
+          throw failure
+        })
+        .event('fails', () => Promise.reject(failure))
+        .event('fails', async function* () {
+          yield 1
+          throw failure
+        })
+        .event('fails', () => void lines.length)
+      await asking(
+        failing,
+        async (client) => {
+          await client.emit('fails')
+          await client.emit('nobody')
+          await done.happened
+        },
+        protocol
+      )
+      const reported = ["A handler of the event 'fails' failed", failure]
+      const unknown = [
+        'There is no matching event handler defined in the remote service. Event pattern: nobody'
+      ]
+      assert.deepEqual(
+        lines.filter(([, error]) => error !== undefined),
+        [reported, reported, reported]
+      )
+      assert.deepEqual(
+        lines.filter(([, error]) => error === undefined),
+        [unknown]
+      )
+    })
   })
 }
 
@@ -138,15 +183,15 @@ describe('a definition that is wrong is refused at once', () => {
     'a schema that is none': [(s) => call(s, 'message', 'x', () => 1, { data: {} }), 'options.data'],
     'a hook that is no function': [(s) => call(s, 'onError', 'x'), 'error'],
     'a scope that is none': [(s) => call(s, 'derive', { as: 'everywhere' }, () => ({})), 'options.as'],
-    'a scope that narrows': [(s) => call(s, 'as', 'local'), 'scope'],
-    'a decorator of a name that is taken': [(s) => call(s, 'decorate', 'data', 1), 'decorator'],
+    'a scope that narrows': [(s) => call(s, 'as', 'local'), 'What as() is given'],
+    'a decorator of a name that is taken': [(s) => call(s, 'decorate', 'data', 1), 'data'],
     'a prefix with wildcards': [(s) => call(s, 'group', 'a.*', () => s), 'prefix'],
     'no prefix': [(s) => call(s, 'group', '', () => s), 'prefix'],
     'an object in a group': [
       (s) => call(s, 'group', 'a', (g: object) => call(g, 'message', { cmd: 'x' }, () => 1)),
-      "pattern in group 'a'"
+      'pattern'
     ],
-    'a plugin that is none': [(s) => call(s, 'use', {}), 'plugin']
+    'a plugin that is none': [(s) => call(s, 'use', {}), 'What use() is given']
   }
   for (const [name, [define, path]] of Object.entries(cases)) {
     it(name, () => {

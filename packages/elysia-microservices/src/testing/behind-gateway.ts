@@ -1,9 +1,9 @@
 /** A service behind HTTP, for the tests of one file. */
 import { after, before } from 'node:test'
 import type { AnyElysia } from 'elysia'
+import type { TcpConnectOptions } from '../client/connect.ts'
 import { type ClientOf, connect } from '../client/index.ts'
 import { type Listening, listen, newApp } from './http-app.ts'
-import type { TcpConnectOptions } from '../client/connect.ts'
 import type { newService } from './service.ts'
 
 /** Where the app listens, and the client that it uses, once the tests run. */

@@ -1,6 +1,11 @@
 /** One connection of a client to one of its servers, and the attempts to have it back. */
 
-import { type BackoffOptions, backoffDelay, type Logger } from '@elysia-microservices/transport/kit'
+import {
+  type BackoffOptions,
+  backoffDelay,
+  type Logger,
+  UnauthenticatedError
+} from '@elysia-microservices/transport/kit'
 import type { Address } from '../balance/address.ts'
 import type { Candidate } from '../balance/balancer.ts'
 import { cannotConnect } from '../connection/connection-errors.ts'
@@ -185,6 +190,7 @@ export class Endpoint implements Candidate {
     const { connectTimeout } = this.#options
     const timer = setTimeout(() => link.end(), connectTimeout)
     const ended = link.closed.then((cause) => {
+      if (cause instanceof UnauthenticatedError) throw cause
       throw cannotConnect(link.where, cause ?? new Error('it closed the connection before it answered'))
     })
     await Promise.race([sign, ended]).finally(() => clearTimeout(timer))

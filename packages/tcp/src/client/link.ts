@@ -145,7 +145,7 @@ export class Link {
   #lost(error: Error | undefined): void {
     this.#session = undefined
     const { resume } = this.#options.rsocket
-    const reason = this.#refusal ?? error
+    const reason = this.#refusal ?? this.protocol.reason ?? error
     const isHopeless =
       reason instanceof UnauthenticatedError || (reason instanceof TlsFailure && reason.code !== 'TLS_CLOSED')
     if (this.#isEnding || isHopeless || resume === undefined || this.protocol.lost?.() !== true)

@@ -141,11 +141,12 @@ export class Pool implements EndpointOwner {
     if (this.#reconnects) endpoint.reconnect()
     this.#update()
     this.#release()
-    if (error instanceof UnauthenticatedError && !this.#endpoints.usable) {
+    const { usable, connecting } = this.#endpoints
+    if (error instanceof UnauthenticatedError && !usable && !connecting) {
       if (this.#reconnects) this.#refusal = error
       return this.#failWaiting(error)
     }
-    if (this.#reconnects || this.#endpoints.connecting) return
+    if (this.#reconnects || connecting) return
     if (!open) this.#failWaiting(error)
   }
 

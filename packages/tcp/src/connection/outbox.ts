@@ -1,6 +1,7 @@
 /** What one connection has to send: collected, written in few writes, and held back while the peer does not read. */
 import { type ByteWriter, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
 import type { Socket } from '../socket/socket.ts'
+import { outside } from './outside.ts'
 import type { WaitingStream } from './protocol.ts'
 
 /**
@@ -101,7 +102,7 @@ export class Outbox {
     if (this.#waiting === undefined) {
       this.#waiting = new Set([stream])
       // A stream whose values are all there would never let sockets and timers have their turn.
-      if (!this.#isBlocked) setImmediate(() => this.resumeStreams())
+      if (!this.#isBlocked) setImmediate(outside(() => this.resumeStreams()))
     } else this.#waiting.add(stream)
     return false
   }

@@ -55,6 +55,8 @@ export interface ClientProtocol extends ProtocolConnection, CallHolder {
    * protocol has none.
    */
   confirm?(): Promise<void>
+  /** Why the server has ended the connection, once it has said so. */
+  readonly reason?: Error | undefined
   /** The socket is lost. True if the connection waits for another, which is given to `open`. */
   lost?(): boolean
 }

@@ -4,6 +4,7 @@
  * ended, also when its caller has given up: a slot that a timeout frees would be filled while the handler
  * still runs, and callers that ask again would add work without bound.
  */
+import { outside } from '../connection/outside.ts'
 import type { AdaptiveConcurrency } from './adaptive-concurrency.ts'
 import type { WorkCounter } from './counting.ts'
 import { TurnLimit } from './turn-limit.ts'
@@ -102,7 +103,7 @@ export class Admission implements WorkCounter {
   #askWake(): void {
     if (this.#wakeAsked || this.#waiting.length === 0) return
     this.#wakeAsked = true
-    queueMicrotask(() => this.#wake())
+    queueMicrotask(outside(() => this.#wake()))
   }
 
   #wake(): void {

@@ -223,6 +223,10 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     return false
   }
 
+  get reason(): Error | undefined {
+    return this.#reason
+  }
+
   leave(): void {
     this.#isLeaving = false
     const wire = this.#wire

@@ -1,0 +1,48 @@
+/** The ways to a service that tests go: both wires of TCP, and inside the process. */
+import { memory, type Transport } from '@elysia-microservices/transport'
+import type { ConnectOptions, TcpConnectOptions } from '../client/connect.ts'
+import { tcp } from '../tcp.ts'
+
+/** All of them. */
+export const WAYS = ['rsocket', 'nest', 'memory'] as const
+
+/** One of them. */
+export type Way = (typeof WAYS)[number]
+
+/** What a service is given, and what its clients are, once it listens. */
+export interface Ends {
+  readonly transport: Transport
+  /** @param options of TCP and of every client; `memory()` gets those of every client only */
+  client(options?: TcpConnectOptions): ConnectOptions
+}
+
+/** A new way to a service. */
+export function newWay(way: Way): Ends {
+  if (way === 'memory') {
+    const transport = memory()
+    return {
+      transport,
+      client: ({ use, timeout, onEvent }: TcpConnectOptions = {}) => ({ transport, use, timeout, onEvent })
+    }
+  }
+  const transport = tcp({ host: '127.0.0.1', port: 0 })
+  return {
+    transport,
+    client: (options) => ({ host: '127.0.0.1', port: transport.address!.port, protocol: way, ...options })
+  }
+}
+
+/** What a test has to end, newest first. */
+export class Cleanups {
+  readonly #all: (() => Promise<unknown>)[] = []
+
+  /** Stops or closes it at the end. */
+  add<Item extends { stop(): Promise<void> } | { close(): Promise<void> }>(item: Item): Item {
+    this.#all.push(() => ('stop' in item ? item.stop() : item.close()))
+    return item
+  }
+
+  async run(): Promise<void> {
+    for (const cleanup of this.#all.splice(0).reverse()) await cleanup()
+  }
+}
