@@ -24,6 +24,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
 /** The rooms of packages that have floors, from the lowest; rooms of one floor do not know each other. */
 const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   tcp: [
+    ['outside.ts'],
     ['socket', 'balance', 'limits'],
     ['connection'],
     ['nest', 'rsocket'],

@@ -4,7 +4,7 @@
  * ended, also when its caller has given up: a slot that a timeout frees would be filled while the handler
  * still runs, and callers that ask again would add work without bound.
  */
-import { outside } from '../connection/outside.ts'
+import { outside } from '../outside.ts'
 import type { AdaptiveConcurrency } from './adaptive-concurrency.ts'
 import type { WorkCounter } from './counting.ts'
 import { TurnLimit } from './turn-limit.ts'
