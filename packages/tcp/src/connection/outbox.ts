@@ -1,7 +1,7 @@
 /** What one connection has to send: collected, written in few writes, and held back while the peer does not read. */
 import { type ByteWriter, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
-import type { Socket } from '../socket/socket.ts'
 import { outside } from '../outside.ts'
+import type { Socket } from '../socket/socket.ts'
 import type { WaitingStream } from './protocol.ts'
 
 /**
