@@ -17,7 +17,7 @@ export const jsonCodec: Codec = {
   encode(value: unknown, out: ByteWriter): void {
     if (value === undefined) return
     const text = stringify(value)
-    if (mayHaveLost(text) && maySilentlyLose(value)) checkWhole(value)
+    if (typeof value !== 'string' && mayHaveLost(text) && maySilentlyLose(value)) checkWhole(value)
     out.utf8(text)
   },
 
