@@ -19,7 +19,7 @@ export {
   type Recover
 } from './calls/pending-call.ts'
 export { PendingCaller } from './calls/pending-caller.ts'
-export { StreamTable } from './calls/stream-table.ts'
+export { SlotTable, StreamTable, type TableEntry } from './calls/stream-table.ts'
 export type { Timer } from './calls/timer.ts'
 
 export type { Codec } from './codec/codec.ts'

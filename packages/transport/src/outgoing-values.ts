@@ -13,10 +13,13 @@ export const UNLIMITED = 2 ** 31 - 1
 /** Answers one request. A transport says how values leave. */
 export abstract class OutgoingValues implements Answer, StreamSink {
   /** Only the first value is wanted. */
-  readonly #isSingle: boolean
+  readonly isSingle: boolean
   #demand: number
-  /** Values that wait for demand, as the transport has encoded them: those of an Observable, which cannot be slowed. */
-  #held: Uint8Array[] = []
+  /**
+   * Values that wait for demand, as the transport has encoded them: those of an Observable, which cannot be slowed.
+   * Made for the first of them.
+   */
+  #held: Uint8Array[] | undefined
   #heldSize = 0
   /** The stream has no more values, and some are held. */
   #isComplete = false
@@ -26,7 +29,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   /** @param demand values that may be sent before `requestN` */
   constructor(demand: number, isSingle: boolean) {
     this.#demand = isSingle ? UNLIMITED : demand
-    this.#isSingle = isSingle
+    this.isSingle = isSingle
   }
 
   // ── how the transport sends ──────────────────────────────────────────────────────────────────────────
@@ -75,8 +78,8 @@ export abstract class OutgoingValues implements Answer, StreamSink {
 
   next(value: unknown): boolean {
     if (this.#isDone) return false
-    if (this.#isSingle) this.#sendLast(value)
-    else if (this.#demand > 0 && this.#held.length === 0) {
+    if (this.isSingle) this.#sendLast(value)
+    else if (this.#demand > 0 && !this.#held?.length) {
       this.#useDemand()
       this.#send(value)
     } else this.#hold(value)
@@ -86,11 +89,14 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   complete(): void {
     if (this.#isDone) return
     this.#isComplete = true
-    if (this.#held.length === 0) this.#end(() => this.sendEnd())
+    if (!this.#held?.length) this.#sendEnd()
   }
 
   error(error: unknown): void {
-    this.#end(() => this.sendError(error))
+    if (this.#isDone) return
+    const source = this.#done()
+    this.sendError(error)
+    this.#stop(source)
   }
 
   // ── what the caller and the connection say ───────────────────────────────────────────────────────────
@@ -99,17 +105,21 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   requestN(n: number): void {
     // Credits add up; more than the field can hold is as good as unlimited.
     this.#demand = Math.min(this.#demand + n, UNLIMITED)
+    if (this.#held !== undefined) this.#sendHeldValues(this.#held)
+    if (this.#isDone) return
+    if (this.#isComplete && !this.#held?.length) this.#sendEnd()
+    else this.resume()
+  }
+
+  #sendHeldValues(held: Uint8Array[]): void {
     let sent = 0
-    while (!this.#isDone && this.#demand > 0 && sent < this.#held.length) {
-      const bytes = this.#held[sent++] as Uint8Array
+    while (!this.#isDone && this.#demand > 0 && sent < held.length) {
+      const bytes = held[sent++] as Uint8Array
       this.#heldSize -= bytes.length
       this.#useDemand()
       this.sendHeld(bytes)
     }
-    if (sent > 0) this.#held.splice(0, sent)
-    if (this.#isDone) return
-    if (this.#isComplete && this.#held.length === 0) this.#end(() => this.sendEnd())
-    else this.resume()
+    if (sent > 0) held.splice(0, sent)
   }
 
   /** The connection takes more again. */
@@ -118,8 +128,11 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   }
 
   /** Nobody waits any more: stops the work. @param say tells the caller why; default: nothing is said */
-  abort(say: () => void = () => {}): void {
-    this.#end(say, true)
+  abort(say?: () => void): void {
+    if (this.#isDone) return
+    const source = this.#done()
+    say?.()
+    this.#stop(source, true)
   }
 
   #useDemand(): void {
@@ -130,18 +143,31 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     try {
       this.send(value, false)
     } catch (error) {
-      this.#end(() => this.sendUnencodable(error))
+      this.#failUnencodable(error)
     }
   }
 
   #sendLast(value: unknown): void {
-    this.#end(() => {
-      try {
-        this.send(value, true)
-      } catch (error) {
-        this.sendUnencodable(error)
-      }
-    })
+    const source = this.#done()
+    try {
+      this.send(value, true)
+    } catch (error) {
+      this.sendUnencodable(error)
+    }
+    this.#stop(source)
+  }
+
+  #sendEnd(): void {
+    const source = this.#done()
+    this.sendEnd()
+    this.#stop(source)
+  }
+
+  #failUnencodable(error: unknown): void {
+    if (this.#isDone) return
+    const source = this.#done()
+    this.sendUnencodable(error)
+    this.#stop(source)
   }
 
   /** Keeps a value; false if it cannot be kept, which ends the stream. */
@@ -150,25 +176,30 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     try {
       bytes = this.hold(value)
     } catch (error) {
-      this.#end(() => this.sendUnencodable(error))
+      this.#failUnencodable(error)
       return false
     }
+    this.#held ??= []
     this.#held.push(bytes)
     this.#heldSize += bytes.length
     if (this.#heldSize <= this.maxHeldSize) return true
     const message = `The stream is ${this.#heldSize} bytes ahead of its reader, more than limits.sendBuffer allows (${this.maxHeldSize}); an Observable cannot be slowed, a generator can`
-    this.#end(() => this.sendError(new RpcError({ code: 'STREAM_OVERFLOW', message })))
+    this.error(new RpcError({ code: 'STREAM_OVERFLOW', message }))
     return false
   }
 
-  /** The one place where a request ends: says so, and stops the source. */
-  #end(say: () => void, isAborted = false): void {
-    if (this.#isDone) return
+  // ── the end: `#done`, then what the caller is told, then `#stop` ─────────────────────────────────────
+
+  /** Nothing more is sent but the end itself. Gives the source, which is to be stopped. */
+  #done(): StreamSource | undefined {
     this.#isDone = true
+    this.#held = undefined
     const source = this.#source
     this.#source = undefined
-    this.#held = []
-    say()
+    return source
+  }
+
+  #stop(source: StreamSource | undefined, isAborted = false): void {
     source?.cancel()
     this.over(isAborted)
   }

@@ -4,6 +4,9 @@
  * cheaper than a tick, too: one request per connection on 100 connections gets 3 % more done under Bun.
  */
 
+// Taken now: tests that replace timers would keep what is to be written.
+const immediately = setImmediate
+
 /** What can write what it has collected. */
 export interface Flushable {
   flush(): void
@@ -41,5 +44,6 @@ export class FlushQueue {
   }
 }
 
-/** The queue shared by all connections of this process. */
+/** The queues shared by all connections of this process: behind the microtasks that wait, and at the end of the turn. */
 export const flushQueue = new FlushQueue(queueMicrotask)
+export const turnQueue = new FlushQueue((task) => void immediately(task))

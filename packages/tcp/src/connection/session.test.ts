@@ -87,6 +87,44 @@ describe('the writes of a session', () => {
     assert.deepEqual(socket.frames(), [3, 3])
     await client.close()
   })
+
+  it('come together at the end of a turn in which they would follow each other, once this is seen', async () => {
+    const { socket, client, ask } = await connected()
+    const writes: number[] = []
+    for (let round = 0; round < 20; round++) {
+      // Requests of one turn, each made when the one before has left.
+      for (let request = 0; request < 8; request++) {
+        ask(1)
+        await null
+        await null
+      }
+      await new Promise((resolve) => setImmediate(resolve))
+      const frames = socket.frames()
+      assert.equal(
+        frames.reduce((sum, count) => sum + count, 0),
+        8
+      )
+      writes.push(frames.length)
+    }
+    assert.equal(writes[0], 8)
+    assert.ok(
+      writes.slice(5).every((count) => count <= 2),
+      `${writes}`
+    )
+    await client.close()
+  })
+
+  it('do not wait where one request follows the answer to another', async () => {
+    const { socket, client, ask } = await connected()
+    for (let request = 0; request < 50; request++) {
+      ask(1)
+      await null
+      await null
+      assert.deepEqual(socket.frames(), [1])
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    await client.close()
+  })
 })
 
 /** The answer `data` to the first request of a client: PAYLOAD with NEXT and COMPLETE on stream 1. */

@@ -7,11 +7,12 @@
 import { type ByteWriter, type Logger, ProtocolError } from '@elysia-microservices/transport/kit'
 import type { Socket, SocketListener } from '../socket/socket.ts'
 import { Closing } from './closing.ts'
-import { flushQueue } from './flush-queue.ts'
+import { flushQueue, turnQueue } from './flush-queue.ts'
 import { Outbox } from './outbox.ts'
 import { PROGRESS, ProgressWatch } from './progress-watch.ts'
 import type { Output, ProtocolConnection, WaitingStream } from './protocol.ts'
 import { readQueue } from './read-queue.ts'
+import { TurnWrites } from './turn-writes.ts'
 
 /** Limits of one connection. */
 export interface SessionOptions {
@@ -35,6 +36,10 @@ export class Session implements SocketListener, Output {
   /** The protocol is handling what was read: what it sends leaves at the end. */
   #isReading = false
   #isFlushAsked = false
+  /** What follows in this turn is collected until it ends. */
+  #isCollecting = false
+  /** Made when something was first written while more was under way. */
+  #turns: TurnWrites | undefined
   /** FIN is sent, or the socket destroyed: nothing more is handled or sent. */
   #isEnding = false
   #isClosed = false
@@ -78,7 +83,7 @@ export class Session implements SocketListener, Output {
 
   committed(): void {
     if (this.#isEnding) this.#outbox.clear()
-    else if (this.#outbox.isFull) this.flush()
+    else if (this.#outbox.isFull) this.#write()
     else if (!this.#isReading) this.#askFlush()
   }
 
@@ -110,7 +115,7 @@ export class Session implements SocketListener, Output {
   eof(): void {
     if (this.#isEnding) return
     readQueue.settle()
-    this.flush()
+    this.#leave()
   }
 
   /** Handles a chunk: called by the read queue. */
@@ -168,7 +173,7 @@ export class Session implements SocketListener, Output {
     const closing = this.#close()
     closing.isDraining = true
     closing.peerCloses = this.#protocol?.drain?.(reason) === true
-    this.flush()
+    this.#leave()
     await closing.closed
   }
 
@@ -176,14 +181,14 @@ export class Session implements SocketListener, Output {
     readQueue.settle()
     if (this.#isEnding) return
     if (reason !== undefined) this.#log(reason)
-    this.flush()
+    this.#write()
     this.#finish()
   }
 
   destroy(reason?: Error): void {
     if (reason !== undefined && !this.#isEnding) {
       this.#log(reason)
-      this.flush()
+      this.#write()
     }
     this.#isEnding = true
     this.socket.destroy()
@@ -231,28 +236,52 @@ export class Session implements SocketListener, Output {
   #endTurn(arrived: number): void {
     this.#isReading = false
     this.#isActive = true
-    if (!readQueue.isHandling) this.flush()
-    else if (this.#closing !== undefined || !this.#outbox.isEmpty) this.#askFlush()
+    if (readQueue.isHandling || this.#isCollecting) {
+      if (this.#closing !== undefined || !this.#outbox.isEmpty) this.#askFlush()
+    } else this.#leave()
     this.#watchIncomplete(arrived)
   }
 
   #askFlush(): void {
     if (this.#isFlushAsked) return
+    if (this.#isCollecting) return this.#turns?.collected()
     this.#isFlushAsked = true
     flushQueue.add(this)
   }
 
-  /** Writes what was collected. Called at the end of a turn. */
+  /** Called by the queue, once what was asked for together is there. */
   flush(): void {
     this.#isFlushAsked = false
-    if (this.#isEnding) return
-    if (!this.#outbox.isEmpty) {
-      this.#isActive = true
-      const tooMuch = this.#outbox.write(this.#options.maxUnsent)
-      if (tooMuch !== undefined) return this.destroy(tooMuch)
-    }
+    this.#leave()
+  }
+
+  /** Writes what was collected, and leaves if it was the last of a connection that drains. */
+  #leave(): void {
+    if (this.#write() && !this.#isCollecting && (this.#protocol?.inFlight ?? 0) > 1) this.#collect()
     const closing = this.#closing
-    if (closing?.isDraining && this.#isIdle) closing.leave(() => this.#finish())
+    if (closing?.isDraining && !this.#isEnding && this.#isIdle) closing.leave(() => this.#finish())
+  }
+
+  /** Writes what was collected; whether there was something. */
+  #write(): boolean {
+    if (this.#isEnding || this.#outbox.isEmpty) return false
+    this.#isActive = true
+    const tooMuch = this.#outbox.write(this.#options.maxUnsent)
+    if (tooMuch !== undefined) this.destroy(tooMuch)
+    return true
+  }
+
+  /** More may follow in this turn: it leaves together, if that has been worth it. */
+  #collect(): void {
+    this.#turns ??= new TurnWrites(() => this.#flushTurn())
+    if (!this.#turns.written()) return
+    this.#isCollecting = true
+    turnQueue.add(this.#turns)
+  }
+
+  #flushTurn(): void {
+    this.#isCollecting = false
+    this.#leave()
   }
 
   get #isIdle(): boolean {

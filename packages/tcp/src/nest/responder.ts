@@ -15,7 +15,8 @@ import {
   type Peer,
   RejectedError,
   readFailure,
-  reportEvent
+  reportEvent,
+  StreamTable
 } from '@elysia-microservices/transport/kit'
 import type { Output, ProtocolConnection } from '../connection/protocol.ts'
 import type { Admission } from '../limits/admission.ts'
@@ -58,7 +59,7 @@ export class NestResponder implements ProtocolConnection {
   /** `undefined` if nothing limits the work of the server. */
   readonly #admission: Admission | undefined
   /** Requests that take more than a turn. */
-  readonly #running = new Set<RunningReply>()
+  readonly #running = new StreamTable<RunningReply>()
   /** Streams with a value that waits for the end of the turn. */
   #unfinished: RunningReply[] = []
   #streams = 0
@@ -135,7 +136,7 @@ export class NestResponder implements ProtocolConnection {
   close(): void {
     this.#isClosed = true
     this.#unfinished = []
-    for (const reply of [...this.#running]) reply.abort()
+    for (const reply of this.#running.all()) reply.abort()
   }
 
   // ── a packet, from its pattern to its answer ─────────────────────────────────────────────────────────

@@ -8,7 +8,8 @@ import {
   type IncomingMessage,
   type RejectedError,
   type StreamSink,
-  type StreamSource
+  type StreamSource,
+  type TableEntry
 } from '@elysia-microservices/transport/kit'
 import { lastValuePacket, toJson, valuePacket } from './packet.ts'
 
@@ -31,7 +32,9 @@ export interface Replies {
 }
 
 /** Answers one request. */
-export class RunningReply implements Answer, StreamSink {
+export class RunningReply implements Answer, StreamSink, TableEntry {
+  /** Given by the table of the connection. */
+  sequence = 0
   readonly #replies: Replies
   readonly #id: string
   readonly #message: IncomingMessage

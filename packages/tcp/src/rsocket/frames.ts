@@ -21,6 +21,11 @@ import {
 
 const LENGTH_FIELD = 3
 
+/** The number of a stream in the table of its side. Unsigned: 2^31-1 is a stream id too. */
+export function sequenceOf(streamId: number): number {
+  return (streamId + 1) >>> 1
+}
+
 /** Begins a frame whose length is not known yet. Returns its position, for `endFrame`. */
 export function beginFrame(out: ByteWriter, streamId: number, type: number, flags: number): number {
   const start = out.length

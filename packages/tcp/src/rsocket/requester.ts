@@ -21,6 +21,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { fromWireError, toWireError } from './failure-codes.ts'
 import { ErrorCode, Flag, FrameType } from './frame-type.ts'
+import { sequenceOf } from './frames.ts'
 import type { HeldLease } from './lease.ts'
 import { dataOf, type Payload } from './payload.ts'
 import { dataMimeTypeOf, metadataWriter } from './request-metadata.ts'
@@ -377,9 +378,4 @@ export class RSocketRequester implements CallHolder {
     if (this.inFlight === 0) this.#idle()
     return true
   }
-}
-
-/** The number of a stream in its table. Unsigned: 2^31-1 is a stream id too. */
-function sequenceOf(streamId: number): number {
-  return (streamId + 1) >>> 1
 }

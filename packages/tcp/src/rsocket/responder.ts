@@ -17,6 +17,7 @@ import {
   type Peer,
   ProtocolError,
   reportEvent,
+  SlotTable,
   type Timer,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
@@ -24,6 +25,7 @@ import type { SharedLimits } from '../limits/server-limits.ts'
 import { type Authenticate, isAccepted } from './authenticate.ts'
 import { sendFailure, sendUnencodable } from './failure-codes.ts'
 import { ErrorCode, Flag, FrameType } from './frame-type.ts'
+import { sequenceOf } from './frames.ts'
 import { dataOf, type Payload } from './payload.ts'
 import {
   dataMimeTypeMetadata,
@@ -31,7 +33,12 @@ import {
   NO_METADATA,
   type RequestMetadata
 } from './request-metadata.ts'
-import { type RequestFrame, RunningRequest, type RunningRequestInit } from './running-request.ts'
+import {
+  type RequestFrame,
+  RunningRequest,
+  type RunningRequestInit,
+  type RunningRequestOwner
+} from './running-request.ts'
 import type { Wire } from './wire.ts'
 
 /** Says whether a request may start. */
@@ -61,24 +68,26 @@ export interface ResponderInit {
 }
 
 /** Answers the requests of one connection. */
-export class RSocketResponder {
-  readonly #wire: Wire
+export class RSocketResponder implements RunningRequestOwner {
+  readonly wire: Wire
+  readonly logger: Logger
   readonly #init: ResponderInit
   readonly #dispatcher: Dispatcher
   readonly #codec: Codec
   readonly #maxHeaderSize: number
   /** Requests that take more than a turn, by stream id. */
-  readonly #running = new Map<number, RunningRequest>()
+  readonly #running = new SlotTable<RunningRequest>()
   /** How many of them are more than one value. */
   #streams = 0
   #events = 0
 
   constructor(init: ResponderInit) {
     this.#init = init
-    this.#wire = init.wire
+    this.wire = init.wire
     this.#dispatcher = init.dispatcher
     this.#codec = init.codec
     this.#maxHeaderSize = init.limits.maxHeaderSize
+    this.logger = init.logger
   }
 
   /** Requests and events that have not ended. */
@@ -97,7 +106,7 @@ export class RSocketResponder {
   request(frame: RequestFrame, payload: Payload): void {
     const { streamId, type } = frame
     // "Receiving a Request frame on a Stream ID that is already in use MUST be ignored."
-    if (this.#running.has(streamId)) return
+    if (this.#running.get(sequenceOf(streamId)) !== undefined) return
     const headerSize = payload.metadataEnd - payload.metadataStart
     if (headerSize > this.#maxHeaderSize) return this.#refuseHeaders(frame, headerSize)
     const metadata = this.#readMetadata(payload)
@@ -114,7 +123,7 @@ export class RSocketResponder {
     }
     const refusal = this.#init.gate?.refuse(this.inFlight) ?? this.#refuseStream(type)
     if (refusal !== undefined) {
-      if (type !== FrameType.REQUEST_FNF) this.#wire.error(streamId, ErrorCode.REJECTED, refusal)
+      if (type !== FrameType.REQUEST_FNF) this.wire.error(streamId, ErrorCode.REJECTED, refusal)
       return
     }
     if (type === FrameType.REQUEST_FNF) this.#event(data, metadata)
@@ -124,7 +133,7 @@ export class RSocketResponder {
 
   /** A PAYLOAD of a channel's requester. */
   payload(streamId: number, flags: number, payload: Payload): void {
-    const request = this.#running.get(streamId)
+    const request = this.#running.get(sequenceOf(streamId))
     const input = request?.input
     if (request === undefined || input === undefined) return
     if (flags & Flag.NEXT) {
@@ -132,12 +141,12 @@ export class RSocketResponder {
       try {
         value = dataOf(payload, request.inputCodec)
       } catch (error) {
-        this.#wire.error(streamId, ErrorCode.INVALID, (error as Error).message)
+        this.wire.error(streamId, ErrorCode.INVALID, (error as Error).message)
         return this.cancel(streamId, error as Error)
       }
       if (!input.push(value)) {
         const reason = 'More values of a channel came than were asked for'
-        this.#wire.error(streamId, ErrorCode.INVALID, reason)
+        this.wire.error(streamId, ErrorCode.INVALID, reason)
         return this.cancel(streamId, new ProtocolError(reason))
       }
     }
@@ -145,12 +154,12 @@ export class RSocketResponder {
   }
 
   requestN(streamId: number, n: number): void {
-    this.#running.get(streamId)?.requestN(n)
+    this.#running.get(sequenceOf(streamId))?.requestN(n)
   }
 
   /** The caller has given up, or (`failure`) its side of a channel has failed. */
   cancel(streamId: number, failure?: Error): void {
-    const request = this.#running.get(streamId)
+    const request = this.#running.get(sequenceOf(streamId))
     if (request === undefined) return
     request.input?.end(failure === undefined ? undefined : { error: failure })
     request.abort()
@@ -161,11 +170,13 @@ export class RSocketResponder {
   /** Stops the work on requests whose caller waits no longer. A stream that has begun has no deadline any more. */
   expire(now: number): void {
     let next = Number.POSITIVE_INFINITY
-    for (const [streamId, request] of [...this.#running]) {
-      if (request.deadline > now) next = Math.min(next, request.deadline)
+    for (const request of this.#running.all()) {
+      const { deadline } = request
+      if (deadline === undefined) continue
+      if (deadline > now) next = Math.min(next, deadline)
       else {
-        this.#wire.error(streamId, ErrorCode.CANCELED, 'The deadline of the request has passed')
-        this.cancel(streamId)
+        this.wire.error(request.streamId, ErrorCode.CANCELED, 'The deadline of the request has passed')
+        this.cancel(request.streamId)
       }
     }
     if (next < Number.POSITIVE_INFINITY) this.#init.timer.wakeAt(next)
@@ -173,7 +184,7 @@ export class RSocketResponder {
 
   /** The connection is gone: stops everything. */
   close(): void {
-    for (const streamId of [...this.#running.keys()]) this.cancel(streamId)
+    for (const { streamId } of this.#running.all()) this.cancel(streamId)
   }
 
   // ── a request, from its refusal to its answer ────────────────────────────────────────────────────────
@@ -197,7 +208,7 @@ export class RSocketResponder {
 
   /** Trying again would not help. */
   #refuseInvalid({ streamId, type }: RequestFrame, reason: string): void {
-    if (type !== FrameType.REQUEST_FNF) this.#wire.error(streamId, ErrorCode.INVALID, reason)
+    if (type !== FrameType.REQUEST_FNF) this.wire.error(streamId, ErrorCode.INVALID, reason)
     // It has used up the caller's lease all the same.
     this.#init.gate?.refuse(this.inFlight)
     this.#init.settled()
@@ -240,16 +251,16 @@ export class RSocketResponder {
   #channel(frame: RequestFrame, codec: Codec, first: unknown, metadata: RequestMetadata): void {
     const { streamId, complete } = frame
     const input = new InputStream(
-      (n) => this.#wire.requestN(streamId, n),
+      (n) => this.wire.requestN(streamId, n),
       () => {
-        if (this.#running.has(streamId)) this.#wire.cancel(streamId)
+        if (this.#running.get(sequenceOf(streamId)) !== undefined) this.wire.cancel(streamId)
       }
     )
     // A channel that is complete at once, with no data, is one without values.
     if (first !== undefined || !complete) input.push(first)
     if (complete) input.end()
     // "A Responder MUST respond to an initial REQUEST_CHANNEL frame with a REQUEST_N frame."
-    this.#wire.requestN(streamId, INPUT_WINDOW)
+    this.wire.requestN(streamId, INPUT_WINDOW)
     this.#answer(frame, codec, input, metadata, input)
   }
 
@@ -280,21 +291,20 @@ export class RSocketResponder {
           input
         })
     } catch (error) {
-      sendFailure(this.#wire, streamId, error, this.#init.logger)
+      sendFailure(this.wire, streamId, error, this.#init.logger)
       input?.close()
       return this.#init.settled()
     }
     const isAnswered = this.#sendValue(streamId, codec, announced, result)
     // The answer does not close the caller's side of a channel.
-    if (input?.close() === true && isAnswered) this.#wire.cancel(streamId)
+    if (input?.close() === true && isAnswered) this.wire.cancel(streamId)
     this.#init.settled()
   }
 
   /** The answer takes more than this turn. */
-  #run(result: object, init: Omit<RunningRequestInit, 'wire' | 'logger' | 'ended'>): void {
-    const { wire, logger } = this.#init
-    const request = new RunningRequest({ ...init, wire, logger, ended: this.#ended })
-    this.#running.set(request.streamId, request)
+  #run(result: object, init: RunningRequestInit): void {
+    const request = new RunningRequest(this, init)
+    this.#running.put(request)
     if (!request.isSingle) this.#streams++
     const { timeout } = request.message
     if (timeout !== undefined) {
@@ -304,9 +314,9 @@ export class RSocketResponder {
     answerWith(result, request)
   }
 
-  readonly #ended = ({ streamId, isSingle }: RunningRequest): void => {
-    if (!this.#running.delete(streamId)) return
-    if (!isSingle) this.#streams--
+  ended(request: RunningRequest): void {
+    if (!this.#running.delete(request)) return
+    if (!request.isSingle) this.#streams--
     this.#init.settled()
   }
 
@@ -322,10 +332,10 @@ export class RSocketResponder {
   /** Answers with one value; false if with an error instead. */
   #sendValue(streamId: number, codec: Codec, metadata: Uint8Array | undefined, value: unknown): boolean {
     try {
-      this.#wire.payload(streamId, FrameType.PAYLOAD, Flag.NEXT | Flag.COMPLETE, -1, metadata, codec, value)
+      this.wire.payload(streamId, FrameType.PAYLOAD, Flag.NEXT | Flag.COMPLETE, -1, metadata, codec, value)
       return true
     } catch (error) {
-      sendUnencodable(this.#wire, streamId, error, this.#init.logger)
+      sendUnencodable(this.wire, streamId, error, this.#init.logger)
       return false
     }
   }

@@ -4,10 +4,12 @@ import {
   type IncomingMessage,
   type InputStream,
   type Logger,
-  OutgoingValues
+  OutgoingValues,
+  type TableEntry
 } from '@elysia-microservices/transport/kit'
 import { sendFailure, sendUnencodable } from './failure-codes.ts'
 import { Flag, FrameType } from './frame-type.ts'
+import { sequenceOf } from './frames.ts'
 import type { Wire } from './wire.ts'
 
 /** The first frame of a request, without its payload. */
@@ -20,10 +22,16 @@ export interface RequestFrame {
   readonly complete: boolean
 }
 
-/** What a request is answered with. */
-export interface RunningRequestInit {
+/** What all requests of a connection have in common. */
+export interface RunningRequestOwner {
   readonly wire: Wire
   readonly logger: Logger
+  /** Is called once for each request, when it is over. */
+  ended(request: RunningRequest): void
+}
+
+/** What a request is answered with. */
+export interface RunningRequestInit {
   readonly frame: RequestFrame
   /** The codec of the answer. */
   readonly codec: Codec
@@ -34,90 +42,89 @@ export interface RunningRequestInit {
   readonly metadata: Uint8Array | undefined
   /** What the caller sends in a channel. */
   readonly input: InputStream | undefined
-  /** Is called once, when the request is over. */
-  ended(request: RunningRequest): void
 }
 
 /** Answers it. */
-export class RunningRequest extends OutgoingValues {
-  readonly streamId: number
-  /** Only the first value is wanted: REQUEST_RESPONSE. */
-  readonly isSingle: boolean
-  readonly message: IncomingMessage
-  readonly input: InputStream | undefined
-  readonly inputCodec: Codec
-  /** When the caller waits no longer; `Infinity` for never, and once a value has been sent. */
-  deadline = Number.POSITIVE_INFINITY
-  readonly #wire: Wire
-  readonly #logger: Logger
-  readonly #codec: Codec
-  readonly #metadata: Uint8Array | undefined
-  readonly #ended: (request: RunningRequest) => void
+export class RunningRequest extends OutgoingValues implements TableEntry {
+  readonly sequence: number
+  /** When the caller waits no longer; `undefined` for never, and once a value has been sent. */
+  deadline: number | undefined
+  readonly #owner: RunningRequestOwner
+  readonly #init: RunningRequestInit
   /** The answer was an ERROR, which ends both directions. */
   #hasFailed = false
 
-  constructor(init: RunningRequestInit) {
-    const { type, streamId, initialN } = init.frame
-    const isSingle = type === FrameType.REQUEST_RESPONSE
-    super(initialN, isSingle)
-    this.streamId = streamId
-    this.isSingle = isSingle
-    this.message = init.message
-    this.input = init.input
-    this.inputCodec = init.inputCodec
-    this.#wire = init.wire
-    this.#logger = init.logger
-    this.#codec = init.codec
-    this.#metadata = init.metadata
-    this.#ended = init.ended
+  constructor(owner: RunningRequestOwner, init: RunningRequestInit) {
+    super(init.frame.initialN, init.frame.type === FrameType.REQUEST_RESPONSE)
+    this.#owner = owner
+    this.#init = init
+    this.sequence = sequenceOf(init.frame.streamId)
+  }
+
+  get streamId(): number {
+    return this.#init.frame.streamId
+  }
+
+  get message(): IncomingMessage {
+    return this.#init.message
+  }
+
+  /** What the caller sends in a channel. */
+  get input(): InputStream | undefined {
+    return this.#init.input
+  }
+
+  get inputCodec(): Codec {
+    return this.#init.inputCodec
   }
 
   teardownFailed(error: unknown): void {
-    this.#logger.error('The clean-up of a stream failed', error)
+    this.#owner.logger.error('The clean-up of a stream failed', error)
   }
 
   protected get maxHeldSize(): number {
-    return this.#wire.maxUnsent
+    return this.#owner.wire.maxUnsent
   }
 
   protected hasRoom(): boolean {
-    return this.#wire.hasRoomFor(this)
+    return this.#owner.wire.hasRoomFor(this)
   }
 
   protected send(value: unknown, isLast: boolean): void {
     const flags = isLast ? Flag.NEXT | Flag.COMPLETE : Flag.NEXT
-    this.#wire.payload(this.streamId, FrameType.PAYLOAD, flags, -1, this.#metadata, this.#codec, value)
+    const { frame, metadata, codec } = this.#init
+    this.#owner.wire.payload(frame.streamId, FrameType.PAYLOAD, flags, -1, metadata, codec, value)
     // The timeout is for the first answer; a stream may pause between values as long as it likes.
-    this.deadline = Number.POSITIVE_INFINITY
+    this.deadline = undefined
   }
 
   protected hold(value: unknown): Uint8Array {
-    this.deadline = Number.POSITIVE_INFINITY
-    return this.#wire.hold(this.streamId, this.#metadata, this.#codec, value)
+    this.deadline = undefined
+    return this.#owner.wire.hold(this.streamId, this.#init.metadata, this.#init.codec, value)
   }
 
   protected sendHeld(bytes: Uint8Array): void {
-    this.#wire.held(bytes, this.#codec)
+    this.#owner.wire.held(bytes, this.#init.codec)
   }
 
   protected sendEnd(): void {
-    this.#wire.complete(this.streamId)
+    this.#owner.wire.complete(this.streamId)
   }
 
   protected sendError(error: unknown): void {
     this.#hasFailed = true
-    sendFailure(this.#wire, this.streamId, error, this.#logger)
+    sendFailure(this.#owner.wire, this.streamId, error, this.#owner.logger)
   }
 
   protected sendUnencodable(error: unknown): void {
     this.#hasFailed = true
-    sendUnencodable(this.#wire, this.streamId, error, this.#logger)
+    sendUnencodable(this.#owner.wire, this.streamId, error, this.#owner.logger)
   }
 
   protected over(isAborted: boolean): void {
     // The answer does not close the caller's side of a channel.
-    if (this.input?.close() === true && !this.#hasFailed) this.#wire.cancel(this.streamId)
+    if (this.input?.close() === true && !this.#hasFailed) this.#owner.wire.cancel(this.streamId)
     if (isAborted) this.message.abort()
-    this.#ended(this)
+    this.#owner.ended(this)
   }
 }

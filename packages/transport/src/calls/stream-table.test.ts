@@ -1,11 +1,47 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { StreamTable } from './stream-table.ts'
+import { SlotTable, StreamTable } from './stream-table.ts'
 
 class Entry {
   sequence = 0
 }
+
+describe('SlotTable', () => {
+  it('behaves as a Map of numbers that others choose, however these lie', () => {
+    const number = fc.oneof(
+      fc.nat({ max: 40 }),
+      fc.integer({ min: 1, max: 2 ** 30 }),
+      fc.nat(30).map((n) => n * 1_024)
+    )
+    const operation = fc.record({ isDelete: fc.boolean(), number })
+    fc.assert(
+      fc.property(fc.array(operation, { maxLength: 400 }), (operations) => {
+        const table = new SlotTable<Entry>()
+        const model = new Map<number, Entry>()
+        for (const { isDelete, number } of operations) {
+          const entry = model.get(number)
+          assert.equal(table.get(number), entry)
+          if (entry === undefined && !isDelete) {
+            const added = { sequence: number }
+            table.put(added)
+            model.set(number, added)
+          } else if (entry !== undefined && isDelete) {
+            assert.equal(table.delete(entry), true)
+            assert.equal(table.delete(entry), false)
+            model.delete(number)
+          }
+          assert.equal(table.size, model.size)
+        }
+        assert.deepEqual(
+          table.all(),
+          [...model.values()].sort((a, b) => a.sequence - b.sequence)
+        )
+        for (const [number, entry] of model) assert.equal(table.get(number), entry)
+      })
+    )
+  })
+})
 
 describe('StreamTable', () => {
   it('behaves as a Map of numbers that are given in turn', () => {

@@ -133,7 +133,6 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
 
 /** One request that is being answered. */
 class RunningRequest extends OutgoingValues implements MemoryRequest {
-  readonly isSingle: boolean
   protected readonly maxHeldSize = MAX_HELD_SIZE
   readonly #codec: Codec
   readonly #caller: MemoryCaller
@@ -153,7 +152,6 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
     ended: () => void
   ) {
     super(demand, isSingle)
-    this.isSingle = isSingle
     this.#codec = codec
     this.#caller = caller
     this.#logger = logger

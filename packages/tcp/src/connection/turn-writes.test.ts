@@ -1,0 +1,51 @@
+/** When the end of a turn is waited for. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { TurnWrites } from './turn-writes.ts'
+
+/** Writes until the end of a turn is waited for; gives how many it took. */
+function writesUntilWaiting(turns: TurnWrites): number {
+  for (let writes = 1; writes <= 100; writes++) if (turns.written()) return writes
+  return assert.fail('it never waits')
+}
+
+describe('the writes of a turn', () => {
+  it('are looked at now and then, and wait for the end of no other turn while nothing follows', () => {
+    let ended = 0
+    const turns = new TurnWrites(() => ended++)
+    for (let look = 1; look <= 10; look++) {
+      assert.equal(writesUntilWaiting(turns), 16)
+      turns.flush()
+      assert.equal(ended, look)
+    }
+  })
+
+  it('wait for the end of each turn once something has followed', () => {
+    const turns = new TurnWrites(() => {})
+    writesUntilWaiting(turns)
+    for (let turn = 0; turn < 10; turn++) {
+      turns.collected()
+      turns.flush()
+      assert.equal(turns.written(), true)
+    }
+  })
+
+  it('forgive a few turns in which nothing follows', () => {
+    const turns = new TurnWrites(() => {})
+    writesUntilWaiting(turns)
+    turns.collected()
+    turns.flush()
+    for (let turn = 0; turn < 3; turn++) {
+      assert.equal(turns.written(), true)
+      turns.flush()
+    }
+    assert.equal(turns.written(), true)
+    turns.collected()
+    turns.flush()
+    for (let turn = 0; turn < 4; turn++) {
+      assert.equal(turns.written(), true)
+      turns.flush()
+    }
+    assert.equal(writesUntilWaiting(turns), 16)
+  })
+})
