@@ -38,7 +38,9 @@ export class Session implements SocketListener, Output {
   #isFlushAsked = false
   /** What follows in this turn is collected until it ends. */
   #isCollecting = false
-  /** Made when something was first written while more was under way. */
+  /** Something has been read since the last write. */
+  #hasRead = false
+  /** Made for the first write that was not for what was read. */
   #turns: TurnWrites | undefined
   /** FIN is sent, or the socket destroyed: nothing more is handled or sent. */
   #isEnding = false
@@ -235,6 +237,7 @@ export class Session implements SocketListener, Output {
    */
   #endTurn(arrived: number): void {
     this.#isReading = false
+    this.#hasRead = true
     this.#isActive = true
     if (readQueue.isHandling || this.#isCollecting) {
       if (this.#closing !== undefined || !this.#outbox.isEmpty) this.#askFlush()
@@ -257,7 +260,7 @@ export class Session implements SocketListener, Output {
 
   /** Writes what was collected, and leaves if it was the last of a connection that drains. */
   #leave(): void {
-    if (this.#write() && !this.#isCollecting && (this.#protocol?.inFlight ?? 0) > 1) this.#collect()
+    if (this.#write() && !this.#isCollecting) this.#collect()
     const closing = this.#closing
     if (closing?.isDraining && !this.#isEnding && this.#isIdle) closing.leave(() => this.#finish())
   }
@@ -271,10 +274,14 @@ export class Session implements SocketListener, Output {
     return true
   }
 
-  /** More may follow in this turn: it leaves together, if that has been worth it. */
+  /** If more is likely to follow in this turn, it leaves together at its end. */
   #collect(): void {
+    const hasRead = this.#hasRead
+    this.#hasRead = false
+    // Most connections write once for what was read.
+    if (hasRead && this.#turns === undefined) return
     this.#turns ??= new TurnWrites(() => this.#flushTurn())
-    if (!this.#turns.written()) return
+    if (!this.#turns.written(hasRead)) return
     this.#isCollecting = true
     turnQueue.add(this.#turns)
   }

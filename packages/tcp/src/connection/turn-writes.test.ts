@@ -5,7 +5,7 @@ import { TurnWrites } from './turn-writes.ts'
 
 /** Writes until the end of a turn is waited for; gives how many it took. */
 function writesUntilWaiting(turns: TurnWrites): number {
-  for (let writes = 1; writes <= 100; writes++) if (turns.written()) return writes
+  for (let writes = 1; writes <= 100; writes++) if (turns.written(false)) return writes
   return assert.fail('it never waits')
 }
 
@@ -20,13 +20,18 @@ describe('the writes of a turn', () => {
     }
   })
 
+  it('never wait where each is for what was read', () => {
+    const turns = new TurnWrites(() => {})
+    for (let writes = 0; writes < 100; writes++) assert.equal(turns.written(true), false)
+  })
+
   it('wait for the end of each turn once something has followed', () => {
     const turns = new TurnWrites(() => {})
     writesUntilWaiting(turns)
     for (let turn = 0; turn < 10; turn++) {
       turns.collected()
       turns.flush()
-      assert.equal(turns.written(), true)
+      assert.equal(turns.written(false), true)
     }
   })
 
@@ -36,14 +41,14 @@ describe('the writes of a turn', () => {
     turns.collected()
     turns.flush()
     for (let turn = 0; turn < 3; turn++) {
-      assert.equal(turns.written(), true)
+      assert.equal(turns.written(false), true)
       turns.flush()
     }
-    assert.equal(turns.written(), true)
+    assert.equal(turns.written(false), true)
     turns.collected()
     turns.flush()
     for (let turn = 0; turn < 4; turn++) {
-      assert.equal(turns.written(), true)
+      assert.equal(turns.written(false), true)
       turns.flush()
     }
     assert.equal(writesUntilWaiting(turns), 16)

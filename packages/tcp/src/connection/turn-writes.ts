@@ -1,8 +1,9 @@
 /**
  * Answers of one connection that are ready at different moments of a turn, such as those of handlers that wait for a
- * timer or a database: each would be a write of its own. The first leaves at once; if others keep following in the
- * same turn, they are collected until it ends. Where none follow, nothing waits: the end of a turn costs a pass of the
- * event loop, so it is asked for only now and then, to see whether it has become worth it.
+ * timer or a database, and the values of a stream: each would be a write of its own. The first leaves at once; if
+ * others keep following in the same turn, they are collected until it ends. A connection that writes once for what was
+ * read never waits. Where others write more often, the end of a turn is asked for now and then, to see whether anything
+ * follows before it: it costs a pass of the event loop.
  */
 import type { Flushable } from './flush-queue.ts'
 
@@ -24,10 +25,13 @@ export class TurnWrites implements Flushable {
     this.#ended = ended
   }
 
-  /** Something was written, and more is under way. True: what follows is to be collected until the turn ends. */
-  written(): boolean {
+  /**
+   * Something was written. True: what follows is to be collected until the turn ends.
+   * @param hasRead something was read before it, since the last write
+   */
+  written(hasRead: boolean): boolean {
     if (this.#isWorthIt) return true
-    this.#untilLook--
+    if (!hasRead) this.#untilLook--
     return this.#untilLook <= 0
   }
 
