@@ -1,35 +1,40 @@
 /** The other end of a connection as handlers see it. */
 import type { Caller, Peer, PeerCertificate } from '@elysia-microservices/transport/kit'
-import type { Session } from './session.ts'
+import type { Output } from './protocol.ts'
+
+/** A connection that has a peer. */
+export interface PeerSide {
+  /** The way to the peer; `undefined` while the connection waits to be resumed, over another socket. */
+  readonly output: Output | undefined
+  /** Asks the peer; `undefined` where the protocol cannot, or the connection is not set up yet. */
+  readonly caller?: Caller | undefined
+}
 
 /** The peer of one connection. */
-export class SessionPeer implements Peer {
-  readonly #session: Session
-  readonly #caller: (() => Caller) | undefined
+export class ConnectionPeer implements Peer {
+  readonly #side: PeerSide
 
-  /** @param caller `undefined` where the protocol cannot call the other side */
-  constructor(session: Session, caller?: () => Caller) {
-    this.#session = session
-    this.#caller = caller
+  constructor(side: PeerSide) {
+    this.#side = side
   }
 
   get address(): string | undefined {
-    return this.#session.socket.remoteAddress
+    return this.#side.output?.remote.remoteAddress
   }
 
   get port(): number | undefined {
-    return this.#session.socket.remotePort
+    return this.#side.output?.remote.remotePort
   }
 
   get certificate(): PeerCertificate | undefined {
-    return this.#session.socket.certificate
+    return this.#side.output?.remote.certificate
   }
 
   get caller(): Caller | undefined {
-    return this.#caller?.()
+    return this.#side.caller
   }
 
   disconnect(): void {
-    this.#session.destroy()
+    this.#side.output?.destroy()
   }
 }

@@ -3,6 +3,7 @@
  * chunks and return text or bytes through `Output`; sockets, timers and turns of the event loop belong to the session.
  */
 import type { ByteWriter, CallHolder, PendingCall } from '@elysia-microservices/transport/kit'
+import type { Socket } from '../socket/socket.ts'
 
 /** One connection as its protocol sees it: chunks in, calls out. */
 export interface ProtocolConnection {
@@ -68,6 +69,8 @@ export interface WaitingStream {
 
 /** The way out of a protocol: its session collects and writes. */
 export interface Output {
+  /** Who is at the other end. */
+  readonly remote: Pick<Socket, 'remoteAddress' | 'remotePort' | 'certificate'>
   /** Queues text for the peer. Everything queued in one turn leaves in one write. */
   send(text: string): void
   /** Makes `bytes` the place where a binary protocol queues: what stands there leaves, and it is reset. */

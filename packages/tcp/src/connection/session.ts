@@ -59,6 +59,10 @@ export class Session implements SocketListener, Output {
     this.#protocol = protocol
   }
 
+  get remote(): Socket {
+    return this.socket
+  }
+
   /** What it speaks; `undefined` until its peer has said something. */
   get protocol(): ProtocolConnection | undefined {
     return this.#protocol

@@ -18,6 +18,7 @@ import {
   reportEvent,
   StreamTable
 } from '@elysia-microservices/transport/kit'
+import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
 import type { Output, ProtocolConnection } from '../connection/protocol.ts'
 import type { Admission } from '../limits/admission.ts'
 import type { SharedLimits } from '../limits/server-limits.ts'
@@ -39,7 +40,6 @@ export interface NestResponderOptions {
   readonly dispatcher: Dispatcher
   readonly logger: Logger
   readonly output: Output
-  readonly peer: Peer
   /** UTF-16 units that may wait to be handled. */
   readonly maxBufferSize: number
   /** Shared by the connections of a server. */
@@ -48,10 +48,10 @@ export interface NestResponderOptions {
 }
 
 /** Answers one connection. */
-export class NestResponder implements ProtocolConnection {
+export class NestResponder implements ProtocolConnection, PeerSide {
   readonly #dispatcher: Dispatcher
   readonly #logger: Logger
-  readonly #output: Output
+  readonly output: Output
   readonly #peer: Peer
   readonly #patterns: PatternReader
   readonly #frames: NestFrameDecoder
@@ -71,8 +71,8 @@ export class NestResponder implements ProtocolConnection {
   constructor(options: NestResponderOptions) {
     this.#dispatcher = options.dispatcher
     this.#logger = options.logger
-    this.#output = options.output
-    this.#peer = options.peer
+    this.output = options.output
+    this.#peer = new ConnectionPeer(this)
     this.#patterns = options.patterns
     this.#frames = new NestFrameDecoder(options.maxBufferSize)
     this.#limits = options.limits
@@ -108,7 +108,7 @@ export class NestResponder implements ProtocolConnection {
     // While the peer does not read its answers, requests wait here, bounded by limits.receiveBuffer, and reading
     // goes on: Nest's client reads nothing while its own writes are blocked, so pausing would freeze both.
     // It is the same while the server has no room: this wire cannot refuse, and order must be kept.
-    while (!this.#output.isBlocked && !this.#isClosed) {
+    while (!this.output.isBlocked && !this.#isClosed) {
       if (this.#admission !== undefined && this.#admission.room === 0) {
         this.#wait(this.#admission)
         break
@@ -125,7 +125,7 @@ export class NestResponder implements ProtocolConnection {
     this.#isWaiting = true
     admission.whenFree(() => {
       this.#isWaiting = false
-      if (!this.#isClosed) this.#output.goOn()
+      if (!this.#isClosed) this.output.goOn()
     })
   }
 
@@ -193,7 +193,7 @@ export class NestResponder implements ProtocolConnection {
     this.#events++
     reportEvent(this.#dispatcher, message, this.#logger, () => {
       this.#events--
-      this.#output.settled()
+      this.output.settled()
     })
   }
 
@@ -228,7 +228,7 @@ export class NestResponder implements ProtocolConnection {
   }
 
   sendPacket(json: string): void {
-    if (!this.#isClosed) this.#output.send(encodeFrame(json))
+    if (!this.#isClosed) this.output.send(encodeFrame(json))
   }
 
   /** Whether the connection may have one more stream; if not, why. What the handler returned has not begun. */
@@ -244,12 +244,12 @@ export class NestResponder implements ProtocolConnection {
   }
 
   hasRoomFor(reply: RunningReply): boolean {
-    return this.#output.hasRoomFor(reply)
+    return this.output.hasRoomFor(reply)
   }
 
   /** Calls `turnEnded` of the reply once the current turn is over. */
   atTurnEnd(reply: RunningReply): void {
-    if (this.#unfinished.length === 0) this.#output.defer(this.#endTurn)
+    if (this.#unfinished.length === 0) this.output.defer(this.#endTurn)
     this.#unfinished.push(reply)
   }
 
@@ -260,7 +260,7 @@ export class NestResponder implements ProtocolConnection {
   ended(reply: RunningReply): void {
     if (!this.#running.delete(reply)) return
     if (reply.isStream) this.#streams--
-    this.#output.settled()
+    this.output.settled()
   }
 
   readonly #endTurn = (): void => {

@@ -1,5 +1,5 @@
 /** What an RSocket connection is made with. */
-import type { Caller, Dispatcher, Logger, Peer, Recover, Timer } from '@elysia-microservices/transport/kit'
+import type { Dispatcher, Logger, Recover, Timer } from '@elysia-microservices/transport/kit'
 import type { SharedLimits } from '../limits/server-limits.ts'
 import type { Authenticate } from './authenticate.ts'
 import type { Credentials } from './composite-metadata.ts'
@@ -59,6 +59,3 @@ export interface ServerConnectionOptions extends ConnectionOptions {
   /** The connections that may be resumed; `undefined` if none may. */
   readonly resumable: ResumableConnections | undefined
 }
-
-/** Makes the peer of a connection, given what calls it. */
-export type NewPeer = (caller: () => Caller) => Peer

@@ -296,6 +296,20 @@ describe('Resuming Operation', () => {
     assert.deepEqual(next.on(), ['PAYLOAD 3 CN 3'])
   })
 
+  it('names the socket in use as the peer of its messages', async () => {
+    const { connections } = resumableConnections()
+    const whoAmI: Handlers = { port: ({ peer }) => peer?.port ?? 'nobody' }
+    const server = newRsocketServer({ resumable: connections }, whoAmI)
+    server.output.remote = { remoteAddress: '::1', remotePort: 1_001 }
+    server.on(setup({ token: 'token' }))
+    assert.deepEqual(server.on(request(1, 'port', '1')), ['PAYLOAD 1 CN 1001'])
+    const next = newRsocketServer({ resumable: connections })
+    next.output.remote = { remoteAddress: '::1', remotePort: 1_002 }
+    next.on(resumeFrame('token', 0, 0))
+    next.connection.receive(request(3, 'port', '1'))
+    assert.deepEqual(next.on(), ['PAYLOAD 3 CN 1002'])
+  })
+
   it('takes the place of a socket over which the server is not heard any more', () => {
     const client = rsocketClient({ resume: RESUME, keepaliveInterval: 100, keepaliveLifetime: 200 })
     const call = outcomeOf(client.caller.request('a', 1))

@@ -1,6 +1,7 @@
 /** One connection of a server that is set up: answers requests, notices a dead client, drains, can be resumed. */
 import { type Caller, type Codec, PendingCaller, type Timer } from '@elysia-microservices/transport/kit'
 import { connectionClosed } from '../connection/connection-errors.ts'
+import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
 import type { Output, ProtocolConnection } from '../connection/protocol.ts'
 import { type ConnectionRole, handleFrame } from './connection-frames.ts'
 import type { FrameHandler, FrameInput } from './frame-input.ts'
@@ -8,7 +9,7 @@ import { ErrorCode } from './frame-type.ts'
 import { type ResumeRequest, writeResumeOk } from './frames.ts'
 import { understandsGoingAway } from './going-away.ts'
 import { HeldLease } from './lease.ts'
-import type { NewPeer, ServerConnectionOptions } from './options.ts'
+import type { ServerConnectionOptions } from './options.ts'
 import { RSocketRequester } from './requester.ts'
 import { RSocketResponder } from './responder.ts'
 import { ResumeState } from './resume.ts'
@@ -21,7 +22,7 @@ import type { Wire } from './wire.ts'
 const SERVER_CALL_TIMEOUT = 30_000
 
 /** An open connection. */
-export class ServerConnection implements ProtocolConnection, FrameHandler, ConnectionRole {
+export class ServerConnection implements ProtocolConnection, FrameHandler, ConnectionRole, PeerSide {
   readonly #options: ServerConnectionOptions
   readonly #timer: Timer
   readonly #wire: Wire
@@ -39,14 +40,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   #isHeard = false
   #hasEnded = false
 
-  constructor(
-    options: ServerConnectionOptions,
-    setup: Setup,
-    codec: Codec,
-    wire: Wire,
-    input: FrameInput,
-    newPeer: NewPeer
-  ) {
+  constructor(options: ServerConnectionOptions, setup: Setup, codec: Codec, wire: Wire, input: FrameInput) {
     const { limits, logger, dispatcher, resumable, maxMessageSize } = options
     const timer = options.newTimer((now) => this.wake(now))
     this.#options = options
@@ -66,7 +60,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
       wire,
       dispatcher,
       logger,
-      peer: newPeer(() => this.#caller),
+      peer: new ConnectionPeer(this),
       codec,
       metadata: options.metadataReader(setup.metadataMimeType),
       authenticate: options.authenticate,
@@ -253,8 +247,12 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     this.#wire.output?.settled()
   }
 
+  get output(): Output | undefined {
+    return this.#wire.output
+  }
+
   /** Asks the client. Made when it is first used: most servers only answer. */
-  get #caller(): Caller {
+  get caller(): Caller {
     this.#streams.requester ??= new RSocketRequester({
       role: 'server',
       wire: this.#wire,

@@ -3,29 +3,28 @@
  * in. It ends in a `ServerConnection` that takes its place, with everything set.
  */
 import {
-  type Caller,
   type Codec,
   openCodec,
   readUint16,
   readUint31,
   type Timer
 } from '@elysia-microservices/transport/kit'
+import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
 import type { Output, ProtocolConnection } from '../connection/protocol.ts'
 import { FrameInput } from './frame-input.ts'
 import { ErrorCode, FrameType } from './frame-type.ts'
 import { readResume } from './frames.ts'
-import type { NewPeer, ServerConnectionOptions } from './options.ts'
+import type { ServerConnectionOptions } from './options.ts'
 import { ServerConnection } from './server-connection.ts'
 import { readSetup, type Setup } from './setup.ts'
 import { acceptsCredentials, setupRefusal } from './setup-check.ts'
 import { Wire } from './wire.ts'
 
 /** One connection that is not set up yet. */
-export class ServerHandshake implements ProtocolConnection {
+export class ServerHandshake implements ProtocolConnection, PeerSide {
   readonly inFlight = 0
   readonly #options: ServerConnectionOptions
-  readonly #output: Output
-  readonly #newPeer: NewPeer
+  readonly output: Output
   readonly #timer: Timer
   readonly #wire: Wire
   readonly #input: FrameInput
@@ -33,11 +32,10 @@ export class ServerHandshake implements ProtocolConnection {
   readonly #deadline: number
   #state: 'awaiting setup' | 'authenticating' | 'over' = 'awaiting setup'
 
-  constructor(options: ServerConnectionOptions, output: Output, newPeer: NewPeer) {
+  constructor(options: ServerConnectionOptions, output: Output) {
     const { maxUnsent, maxBufferSize, handshakeTimeout } = options
     this.#options = options
-    this.#output = output
-    this.#newPeer = newPeer
+    this.output = output
     this.#timer = options.newTimer((now) => this.wake(now))
     this.#wire = new Wire(maxUnsent, options.maxFrameLength)
     this.#wire.open(output)
@@ -109,13 +107,13 @@ export class ServerHandshake implements ProtocolConnection {
     const refusal = setupRefusal(setup, this.#options)
     if (refusal !== undefined) return this.#reject(refusal.code, refusal.message)
     // Who it is, is known by the certificate too; nothing can be asked of it yet.
-    const accepted = acceptsCredentials(setup, this.#options, this.#newPeer(noCaller))
+    const accepted = acceptsCredentials(setup, this.#options, new ConnectionPeer(this))
     if (typeof accepted === 'boolean') return this.#decide(setup, accepted)
     this.#state = 'authenticating'
     void accepted.then((verdict) => {
       if (this.#state !== 'authenticating') return
       this.#decide(setup, verdict)
-      this.#output.goOn()
+      this.output.goOn()
     })
   }
 
@@ -130,16 +128,9 @@ export class ServerHandshake implements ProtocolConnection {
     }
     this.#over()
     const codec = openCodec(setup.dataMimeType) as Codec
-    const connection = new ServerConnection(
-      this.#options,
-      setup,
-      codec,
-      this.#wire,
-      this.#input,
-      this.#newPeer
-    )
+    const connection = new ServerConnection(this.#options, setup, codec, this.#wire, this.#input)
     this.#input.handler = connection
-    this.#output.adopt(connection)
+    this.output.adopt(connection)
   }
 
   /** Gives the socket to the connection that is to be resumed. */
@@ -149,7 +140,7 @@ export class ServerHandshake implements ProtocolConnection {
     if (connection === undefined)
       return this.#reject(ErrorCode.REJECTED_RESUME, 'There is no connection of this token to resume')
     this.#over()
-    connection.goOn(this.#output, request)
+    connection.goOn(this.output, request)
   }
 
   /** @param text what the peer is told, where that is not just the message */
@@ -157,8 +148,4 @@ export class ServerHandshake implements ProtocolConnection {
     this.#over()
     this.#wire.fail(new Error(message), code, text)
   }
-}
-
-function noCaller(): Caller {
-  throw new Error('The connection is not set up yet: its peer cannot be asked anything')
 }

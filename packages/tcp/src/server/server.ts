@@ -9,7 +9,6 @@ import {
   type StopOptions
 } from '@elysia-microservices/transport/kit'
 import { detectProtocol } from '../connection/detect.ts'
-import { SessionPeer } from '../connection/peer.ts'
 import type { ProtocolConnection } from '../connection/protocol.ts'
 import { Session, type SessionOptions } from '../connection/session.ts'
 import { newTimer } from '../connection/timer.ts'
@@ -153,13 +152,12 @@ export class TcpServer implements ServerTransport {
           dispatcher,
           logger: this.#logger,
           output: session,
-          peer: new SessionPeer(session),
           maxBufferSize: this.#options.limits.receiveBuffer,
           patterns: this.#patterns,
           limits: this.#limits
         })
       case 'rsocket':
-        return new ServerHandshake(rsocket, session, (caller) => new SessionPeer(session, caller))
+        return new ServerHandshake(rsocket, session)
       case undefined:
         throw new ProtocolError(notOurs(firstByte))
     }

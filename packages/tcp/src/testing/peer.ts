@@ -4,6 +4,7 @@ import type { Output, ProtocolConnection } from '../connection/protocol.ts'
 
 /** Takes the place of a session. */
 export class FakeOutput implements Output {
+  remote: Output['remote'] = { remoteAddress: undefined, remotePort: undefined }
   isBlocked = false
   unsent = 0
   text = ''

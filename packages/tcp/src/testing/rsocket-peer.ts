@@ -4,7 +4,6 @@ import {
   type Dispatcher,
   type IncomingMessage,
   PatternNotFoundError,
-  type Peer,
   PendingCaller,
   type Route
 } from '@elysia-microservices/transport/kit'
@@ -13,6 +12,7 @@ import { NO_LIMITS } from '../limits/server-limits.ts'
 import { ClientConnection } from '../rsocket/client-connection.ts'
 import type { ClientConnectionOptions, ServerConnectionOptions } from '../rsocket/options.ts'
 import { MetadataReader } from '../rsocket/request-metadata.ts'
+import type { ServerConnection } from '../rsocket/server-connection.ts'
 import { ServerHandshake } from '../rsocket/server-handshake.ts'
 import { describeFrames } from './describe-frames.ts'
 import { FakeClock, FakeOutput } from './peer.ts'
@@ -125,19 +125,6 @@ export function newRsocketServer(
 ): ServerUnderTest {
   const parts = makeParts(handlers)
   const { dispatcher, output, clock, logger } = parts
-  let callClient: (() => Caller) | undefined
-  const newPeer = (caller: () => Caller): Peer => {
-    callClient = caller
-    return {
-      address: undefined,
-      port: undefined,
-      certificate: undefined,
-      get caller() {
-        return caller()
-      },
-      disconnect() {}
-    }
-  }
   const handshake = new ServerHandshake(
     {
       ...LIMITS,
@@ -151,10 +138,9 @@ export function newRsocketServer(
       limits: NO_LIMITS,
       ...options
     },
-    output,
-    newPeer
+    output
   )
-  const theCaller = () => (callClient as () => Caller)()
+  const theCaller = () => (output.adopted as ServerConnection).caller
   return new ConnectionUnderTest<ProtocolConnection>(handshake, parts, {
     request: (...args) => theCaller().request(...args),
     stream: (...args) => theCaller().stream(...args),
