@@ -5,7 +5,8 @@ import type { Pattern } from './pattern.ts'
 /** What a single call may say beside pattern and data. */
 export interface CallOptions {
   /**
-   * Milliseconds until the (first) answer must be here, connecting included; 0 for no limit.
+   * Milliseconds until the (first) answer must be here, or an event must have left, connecting included; 0 for no
+   * limit.
    * Default: the client's `timeout`.
    */
   readonly timeout?: number | undefined
@@ -36,7 +37,7 @@ export interface HandledMessage {
 }
 
 /** What an event may say beside pattern and data. */
-export type EmitOptions = Pick<CallOptions, 'headers' | 'key'>
+export type EmitOptions = Pick<CallOptions, 'timeout' | 'signal' | 'headers' | 'key' | 'within'>
 
 /** What a stream may say beside pattern and data. */
 export interface StreamOptions extends CallOptions {
@@ -74,6 +75,9 @@ export interface Caller {
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown>
   /** All values of the answer. */
   stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall
-  /** Sends an event, which nobody answers. Resolves once it is handed to the connected socket, or to the broker. */
+  /**
+   * Sends an event, which nobody answers. Resolves once a socket, or the connection to a broker, has it and is not
+   * behind with what it has: who awaits each `emit` sends as fast as the other side reads.
+   */
   emit(pattern: Pattern, data: unknown, options?: EmitOptions): Promise<void>
 }

@@ -130,7 +130,9 @@ export class Link {
     const options: SessionOptions = {
       logger: this.#logger,
       incompleteMessageTimeout: incompleteMessage,
-      maxUnsent: sendBuffer,
+      // Calls are refused beyond `sendBuffer`. What belongs to those already sent (the next values of a channel, demand,
+      // cancellation) must still fit: otherwise a busy connection would be cut off by its own end.
+      maxUnsent: 2 * sendBuffer,
       protocol: () => first,
       closed: (_session, _protocol, error) => this.#lost(error)
     }

@@ -1,5 +1,5 @@
 /** The errors of connections, in sentences that say where and why. */
-import { ConnectionError } from '@elysia-microservices/transport/kit'
+import { ConnectionError, OverloadedError } from '@elysia-microservices/transport/kit'
 
 const IN_WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
@@ -23,6 +23,13 @@ export function reasonOf(cause: Error & { code?: unknown }): string {
 export function cannotConnect(where: string, cause: Error | undefined, mayHaveRun = false): ConnectionError {
   const why = cause === undefined ? 'the connection was closed before it was set up' : reasonOf(cause)
   return new ConnectionError(`Cannot connect to ${where}: ${why}`, mayHaveRun, cause)
+}
+
+/** The error of a call for which the send buffer has no room: with its `size`, more than `limit` would wait. */
+export function sendBufferFull(unsent: number, size: number, limit: number): OverloadedError {
+  return new OverloadedError(
+    `${unsent} bytes of calls wait to be sent; with ${size} more, there would be more than limits.sendBuffer allows (${limit})`
+  )
 }
 
 /** The error of a connection that is lost. @param where such as `tcp://localhost:4000` */

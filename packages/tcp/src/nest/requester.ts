@@ -5,7 +5,6 @@
 import {
   isStream,
   OptionError,
-  OverloadedError,
   type Pattern,
   PayloadTooLargeError,
   type PendingCall,
@@ -14,7 +13,7 @@ import {
   StreamTable,
   type Timer
 } from '@elysia-microservices/transport/kit'
-import { cannotConnect, connectionClosed } from '../connection/connection-errors.ts'
+import { cannotConnect, connectionClosed, sendBufferFull } from '../connection/connection-errors.ts'
 import type { ClientProtocol, Output } from '../connection/protocol.ts'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
 import { eventPacket, parsePacket, requestHead, requestPacket, toJson } from './packet.ts'
@@ -50,6 +49,8 @@ export class NestRequester implements ClientProtocol {
   /** Frames that wait for the connection to be made, by their calls. */
   #queued = new Map<PendingCall, string>()
   #queuedSize = 0
+  /** Events that the socket has not taken yet: their callers wait. */
+  readonly #events = new Set<PendingCall>()
   #isClosed = false
 
   constructor(options: NestRequesterOptions) {
@@ -71,7 +72,7 @@ export class NestRequester implements ClientProtocol {
   }
 
   get inFlight(): number {
-    return this.#calls.size
+    return this.#calls.size + this.#events.size
   }
 
   // ── calls ────────────────────────────────────────────────────────────────────────────────────────────
@@ -116,9 +117,7 @@ export class NestRequester implements ClientProtocol {
     if (unsent + length <= maxUnsent) return
     if (length > maxUnsent)
       throw new PayloadTooLargeError('limits.sendBuffer', maxUnsent, length, 'characters')
-    throw new OverloadedError(
-      `${unsent} bytes of calls wait to be sent; with ${length} more, there would be more than limits.sendBuffer allows (${maxUnsent})`
-    )
+    throw sendBufferFull(unsent, length, maxUnsent)
   }
 
   #head(pattern: Pattern): string {
@@ -139,6 +138,7 @@ export class NestRequester implements ClientProtocol {
   }
 
   resume(): void {
+    this.#eventsTaken()
     for (let json = this.#frames.next(); json !== undefined; json = this.#frames.next()) this.#handle(json)
   }
 
@@ -174,14 +174,27 @@ export class NestRequester implements ClientProtocol {
   #send(output: Output, call: PendingCall, frame: string): void {
     output.send(frame)
     call.mayHaveRun = true
-    // Nobody answers an event: it is done when it is with the connected socket.
-    if (call.kind === 'event') this.#complete(call)
+    if (call.kind !== 'event') return
+    // Nobody answers an event: it is done when a socket that is not behind has it.
+    if (output.isBlocked) this.#events.add(call)
+    else this.#complete(call)
+  }
+
+  /** The socket has caught up: callers that have waited for their events to leave go on. */
+  #eventsTaken(): void {
+    if (this.#events.size === 0 || this.#output?.isBlocked !== false) return
+    for (const call of [...this.#events]) this.#complete(call)
+  }
+
+  /** Every call that has not ended. */
+  #pending(): Set<PendingCall> {
+    return new Set([...this.#calls.all(), ...this.#queued.keys(), ...this.#events])
   }
 
   /** Gives up the calls whose time has passed. */
   wake(now: number): void {
     let next = Number.POSITIVE_INFINITY
-    for (const call of new Set([...this.#calls.all(), ...this.#queued.keys()])) {
+    for (const call of this.#pending()) {
       if (call.deadline > now) next = Math.min(next, call.deadline)
       else this.#fail(call, call.timedOut(this.#output !== undefined))
     }
@@ -193,7 +206,7 @@ export class NestRequester implements ClientProtocol {
     this.#timer.stop()
     const { where } = this.#options
     const wasConnected = this.#output !== undefined
-    for (const call of new Set([...this.#calls.all(), ...this.#queued.keys()]))
+    for (const call of this.#pending())
       this.#fail(call, wasConnected ? connectionClosed(where, reason, true) : cannotConnect(where, reason))
   }
 
@@ -214,6 +227,7 @@ export class NestRequester implements ClientProtocol {
     call.isSettled = true
     this.#calls.delete(call)
     this.#queued.delete(call)
+    this.#events.delete(call)
     call.release()
     return true
   }

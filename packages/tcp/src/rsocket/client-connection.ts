@@ -158,7 +158,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       })
     }
     wire.open(output)
-    if (!wire.isDetached) this.#requester.connected()
+    if (!wire.isDetached) this.#requester.taken()
     this.#lastHeard = this.#timer.now()
     this.#nextKeepalive = this.#lastHeard + this.#options.keepaliveInterval
     this.#timer.wakeAt(this.#nextKeepalive)
@@ -170,6 +170,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   }
 
   resume(): void {
+    this.#requester.taken()
     this.#input.resume()
   }
 
@@ -307,7 +308,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
         new Error(`The server has received up to ${position}; the frames behind are not kept any more`)
       )
     wire.reattach(resumption, position)
-    this.#requester.connected()
+    this.#requester.taken()
   }
 
   /** Comes twice where the server has something in flight. */

@@ -89,7 +89,7 @@ export class RSocketRequester implements CallHolder {
    * nothing yet. Made for the first of them.
    */
   #waiting: Map<PendingCall, Outgoing | undefined> | undefined
-  /** Events that stand in the buffer of a connection that is not there yet. Made for the first of them. */
+  /** Events that no socket has taken yet: their callers wait. Made for the first of them. */
   #events: Set<PendingCall> | undefined
 
   constructor(init: RequesterInit) {
@@ -108,7 +108,7 @@ export class RSocketRequester implements CallHolder {
 
   /** Calls that have no answer yet. */
   get inFlight(): number {
-    return this.#calls.size + (this.#waiting?.size ?? 0)
+    return this.#calls.size + (this.#waiting?.size ?? 0) + (this.#events?.size ?? 0)
   }
 
   /** Calls made so far. */
@@ -167,6 +167,7 @@ export class RSocketRequester implements CallHolder {
     const codec = this.#codec
     call.input = new ChannelFeed({
       maxHeldSize: wire.maxUnsent,
+      hasRoomFor: (feed) => wire.hasRoomFor(feed),
       open: (data, isOnly) => {
         const flags = isOnly ? Flag.COMPLETE : 0
         const outgoing = { type: FrameType.REQUEST_CHANNEL, flags, initialN, metadata, data }
@@ -227,15 +228,11 @@ export class RSocketRequester implements CallHolder {
     data: unknown
   ): void {
     const wire = this.#wire
-    if (wire.unsent > wire.maxUnsent)
-      throw new OverloadedError(
-        `${wire.unsent} bytes of calls wait to be sent, more than limits.sendBuffer allows (${wire.maxUnsent})`
-      )
     this.#calls.add(call)
     const streamId = call.sequence * 2 - this.#offset
     try {
       const demand = initialN < 0 ? -1 : initialN + call.extraDemand
-      wire.payload(streamId, type, flags, demand, metadata, this.#codec, data)
+      wire.request(streamId, type, flags, demand, metadata, this.#codec, data)
     } catch (error) {
       // Stream ids leave no gaps.
       this.#calls.takeBack(call)
@@ -245,9 +242,9 @@ export class RSocketRequester implements CallHolder {
       call.streamId = streamId
       return
     }
-    // Nobody answers an event: it is done when it is with the connected socket.
+    // Nobody answers an event: it is done when a socket that is not behind has it.
     this.#calls.delete(call)
-    if (wire.isConnected) {
+    if (wire.takesMore) {
       if (this.#finish(call)) call.complete()
     } else {
       this.#events ??= new Set()
@@ -316,9 +313,10 @@ export class RSocketRequester implements CallHolder {
 
   // ── what the connection says ─────────────────────────────────────────────────────────────────────────
 
-  /** The connection is there: events that have waited for it are on their way. */
-  connected(): void {
-    for (const call of [...(this.#events ?? [])]) if (this.#finish(call)) call.complete()
+  /** The connection is there, or its socket has caught up: callers that have waited for their events to leave go on. */
+  taken(): void {
+    if (this.#events === undefined || !this.#wire.takesMore) return
+    for (const call of [...this.#events]) if (this.#finish(call)) call.complete()
   }
 
   /** A lease has come: sends what has waited for one. */
@@ -334,9 +332,9 @@ export class RSocketRequester implements CallHolder {
   /** Gives up the calls whose time has passed. */
   expire(now: number): void {
     let next = Number.POSITIVE_INFINITY
-    for (const call of [...this.#calls.all(), ...(this.#waiting?.keys() ?? [])]) {
+    for (const call of [...this.#calls.all(), ...(this.#waiting?.keys() ?? []), ...(this.#events ?? [])]) {
       if (call.deadline > now) next = Math.min(next, call.deadline)
-      else this.#abandon(call, call.timedOut(call.streamId !== 0))
+      else this.#abandon(call, call.timedOut(call.streamId !== 0 || this.#events?.has(call) === true))
     }
     if (next !== Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
   }
@@ -344,9 +342,8 @@ export class RSocketRequester implements CallHolder {
   /** The connection is gone for good. @param error the reason; `sent`: frames may have reached the other side */
   close(error: (mayHaveRun: boolean) => Error, sent: boolean): void {
     this.#isClosed = true
-    for (const call of this.#calls.all()) this.#fail(call, error(sent))
-    for (const call of [...(this.#waiting?.keys() ?? []), ...(this.#events ?? [])])
-      this.#fail(call, error(false))
+    for (const call of [...this.#calls.all(), ...(this.#events ?? [])]) this.#fail(call, error(sent))
+    for (const call of this.#waiting?.keys() ?? []) this.#fail(call, error(false))
   }
 
   // ── the end of a call ────────────────────────────────────────────────────────────────────────────────

@@ -111,6 +111,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   }
 
   resume(): void {
+    this.#streams.requester?.taken()
     this.#input.resume()
   }
 
@@ -214,7 +215,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     writeResumeOk(wire.bytes, resumption.received)
     wire.flush()
     wire.reattach(resumption, position)
-    this.#streams.requester?.connected()
+    this.#streams.requester?.taken()
     // "LEASE semantics MUST be restarted upon a new connection by sending a LEASE frame from the server."
     this.#gate.restartLeases()
   }

@@ -3,6 +3,7 @@
  * fragments if they are too long, and kept if the connection can be resumed.
  */
 import { ByteWriter, type Codec, openCodec, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
+import { sendBufferFull } from '../connection/connection-errors.ts'
 import type { Output, WaitingStream } from '../connection/protocol.ts'
 import { ErrorCode, Flag, FrameType, HEADER_LENGTH, MAX_FRAME_LENGTH } from './frame-type.ts'
 import {
@@ -57,6 +58,11 @@ export class Wire {
   /** Bytes that wait to be sent. */
   get unsent(): number {
     return this.#output?.unsent ?? this.bytes.length
+  }
+
+  /** Whether what is sent reaches a socket that is not behind with what it has already. */
+  get takesMore(): boolean {
+    return this.isConnected && this.#output?.isBlocked === false
   }
 
   /** Whether a stream may send at the moment. If not, its `resume` is called when it may. */
@@ -131,6 +137,30 @@ export class Wire {
     value: unknown
   ): void {
     this.#commit(this.#write(streamId, type, flags, initialN, metadata, codec, value))
+  }
+
+  /**
+   * Sends a request, if what waits to be sent leaves room for it. Throws as `payload`, and
+   * @throws {OverloadedError} there is no room; nothing is sent then
+   */
+  request(
+    streamId: number,
+    type: number,
+    flags: number,
+    initialN: number,
+    metadata: Uint8Array,
+    codec: Codec,
+    value: unknown
+  ): void {
+    const start = this.#write(streamId, type, flags, initialN, metadata, codec, value)
+    const { unsent } = this
+    if (unsent > this.maxUnsent) {
+      const size = this.bytes.length - start
+      this.bytes.rewind(start)
+      codec.takenBack?.()
+      throw sendBufferFull(unsent - size, size, this.maxUnsent)
+    }
+    this.#commit(start)
   }
 
   /** A PAYLOAD to be sent later, by `held`, or never. Throws as `payload`. */

@@ -10,6 +10,8 @@ import type { ChannelInput } from './pending-call.ts'
 export interface ChannelOutput {
   /** Bytes of values that may wait for demand. */
   readonly maxHeldSize: number
+  /** Whether a value may be sent at the moment. If not, `resume` of the feed is called when it may. */
+  hasRoomFor(feed: { resume(): void }): boolean
   /** Sends the request with the first value; `isOnly`: there are no others. */
   open(value: unknown, isOnly: boolean): void
   next(value: unknown): void
@@ -57,7 +59,12 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     } catch (error) {
       this.error(error)
     }
-    return this.#demand > 0
+    return this.#maySend
+  }
+
+  /** What was sent has left: goes on. */
+  resume(): void {
+    this.requestN(0)
   }
 
   complete(): void {
@@ -82,7 +89,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
   requestN(n: number): void {
     this.#demand += n
     let sent = 0
-    while (this.#demand > 0 && sent < this.#held.length) {
+    while (sent < this.#held.length && this.#maySend) {
       const bytes = this.#held[sent++] as Uint8Array
       this.#demand--
       this.#heldSize -= bytes.length
@@ -90,7 +97,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     }
     if (sent > 0) this.#held.splice(0, sent)
     this.#finishIfEmpty()
-    if (this.#demand > 0) this.#source?.resume()
+    if (!this.#isStopped && this.#maySend) this.#source?.resume()
   }
 
   stop(): void {
@@ -100,12 +107,16 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     this.#source?.cancel()
   }
 
+  get #maySend(): boolean {
+    return this.#demand > 0 && this.#output.hasRoomFor(this)
+  }
+
   #take(value: unknown): void {
     if (!this.#isOpened) {
       this.#isOpened = true
       return this.#output.open(value, false)
     }
-    if (this.#demand > 0 && this.#held.length === 0) {
+    if (this.#held.length === 0 && this.#maySend) {
       this.#demand--
       return this.#output.next(value)
     }

@@ -106,7 +106,9 @@ export abstract class PendingCall implements TableEntry {
 
   /** The error of a call whose time is over. @param mayHaveRun it is with the other side */
   timedOut(mayHaveRun: boolean): TimeoutError {
-    return new TimeoutError(this.name, this.timeout, mayHaveRun || this.mayHaveRun)
+    const late =
+      this.kind === 'event' ? `The event '${this.name}' has not left within ${this.timeout} ms` : undefined
+    return new TimeoutError(this.name, this.timeout, mayHaveRun || this.mayHaveRun, late)
   }
 
   #canceled(signal: AbortSignal): CanceledError {

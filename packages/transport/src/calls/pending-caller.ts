@@ -42,7 +42,8 @@ export class PendingCaller implements Caller {
 
   emit(pattern: Pattern, data: unknown, options?: EmitOptions): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#start(new PendingRequest(pattern, 'event', data, options, () => resolve(), reject))
+      const own = options?.within ? inheritedOptions(pattern, options, this.#timeout) : options
+      this.#start(new PendingRequest(pattern, 'event', data, own, () => resolve(), reject))
     })
   }
 }

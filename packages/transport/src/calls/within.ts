@@ -16,7 +16,10 @@ export function inheritedOptions<Options extends CallOptions>(
   if (within === undefined) return options as Options
   const own = options.timeout ?? timeout
   const { remaining } = within
-  if (remaining !== undefined && remaining <= 0) throw new TimeoutError(routeOf(pattern), 0, false)
+  if (remaining !== undefined && remaining <= 0) {
+    const name = routeOf(pattern)
+    throw new TimeoutError(name, 0, false, `'${name}' was not called: the message's own time is over`)
+  }
   // The signal of an event never aborts.
   const outer = within.kind === 'event' ? undefined : within.signal
   const signals = [options.signal, outer].filter((signal) => signal !== undefined && signal !== null)

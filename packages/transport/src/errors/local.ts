@@ -51,8 +51,13 @@ export class TimeoutError extends LocalError {
   /** Time allowed, in milliseconds. */
   readonly timeout: number
 
-  constructor(pattern: string, timeout: number, mayHaveRun = true) {
-    super('TIMEOUT', `No answer to '${pattern}' within ${timeout} ms`)
+  constructor(
+    pattern: string,
+    timeout: number,
+    mayHaveRun = true,
+    message = `No answer to '${pattern}' within ${timeout} ms`
+  ) {
+    super('TIMEOUT', message)
     this.timeout = timeout
     this.mayHaveRun = mayHaveRun
   }

@@ -172,6 +172,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     const sendBytes = (bytes: Uint8Array) => tell((running) => running.input(bytes))
     call.input = new ChannelFeed({
       maxHeldSize: MAX_HELD_SIZE,
+      hasRoomFor: () => true,
       open: (value, isOnly) => {
         const first = isOnly && value === undefined ? undefined : encode(codec, value)
         this.#send(call, this.#messageOf(call, undefined))
