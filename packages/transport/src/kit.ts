@@ -24,6 +24,7 @@ export type { Timer } from './calls/timer.ts'
 
 export type { Codec } from './codec/codec.ts'
 export { CODEC_NAMES, hasCodec, knownMimeTypes, mimeTypeOfCodec, openCodec } from './codec/codecs.ts'
+export { checkDepth, isTooDeep, MAX_DEPTH } from './codec/depth.ts'
 export { jsonCodec } from './codec/json.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
 export { describe, errorOf } from './errors/index.ts'

@@ -2,7 +2,7 @@
  * Packets of Nest's TCP wire: the JSON inside the frames, its keys in the order in which Nest writes them.
  * Replies are put together as text: one `JSON.stringify` for the value, none for the packet around it.
  */
-import { NO_MESSAGE_HANDLER, ProtocolError } from '@elysia-microservices/transport/kit'
+import { checkDepth, NO_MESSAGE_HANDLER, ProtocolError } from '@elysia-microservices/transport/kit'
 
 /** A packet as it came: any JSON object. Every field may be missing or of any type. */
 export interface NestPacket {
@@ -19,7 +19,7 @@ export interface NestPacket {
 
 /**
  * Reads the JSON text of a frame. What is not an object is a packet without fields.
- * @throws {ProtocolError} it is not JSON
+ * @throws {ProtocolError} it is not JSON, or nested too deeply
  */
 export function parsePacket(json: string): NestPacket {
   let packet: unknown
@@ -28,6 +28,8 @@ export function parsePacket(json: string): NestPacket {
   } catch (cause) {
     throw new ProtocolError('Could not parse JSON of a received frame', cause)
   }
+  // Each level is opened and closed.
+  checkDepth(packet, json.length / 2)
   return typeof packet === 'object' && packet !== null ? packet : {}
 }
 

@@ -3,6 +3,7 @@ import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { text as utf8 } from '../bytes/text.ts'
 import { ProtocolError } from '../errors/index.ts'
 import type { Codec } from './codec.ts'
+import { checkDepth } from './depth.ts'
 import { cannotCarry, describeClass, findUncarriable, type Rules, type Verdict } from './uncarriable.ts'
 
 /**
@@ -23,11 +24,15 @@ export const jsonCodec: Codec = {
 
   decode(buffer: Uint8Array, start: number, end: number): unknown {
     if (start === end) return undefined
+    let value: unknown
     try {
-      return JSON.parse(utf8.read(buffer, start, end))
+      value = JSON.parse(utf8.read(buffer, start, end))
     } catch (cause) {
       throw new ProtocolError('Data of type application/json is not JSON', cause)
     }
+    // Each level is opened and closed.
+    checkDepth(value, (end - start) / 2)
+    return value
   }
 }
 

@@ -3,6 +3,7 @@ import type { Packr } from 'msgpackr/pack'
 import type { Unpackr } from 'msgpackr/unpack'
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import { ProtocolError } from '../../errors/index.ts'
+import { checkDepth } from '../depth.ts'
 import { cannotCarry, describeClass, type Rules, type Verdict } from '../uncarriable.ts'
 
 /** Options of msgpackr for both. */
@@ -67,11 +68,14 @@ export function unpack(
   if (start === end) return undefined
   range.start = start
   range.end = end
+  let value: unknown
   try {
-    return unpackr.unpack(buffer, range)
+    value = unpackr.unpack(buffer, range)
   } catch (cause) {
     throw new ProtocolError(`Data of type ${type} is not MessagePack`, cause)
   }
+  checkDepth(value, end - start)
+  return value
 }
 
 const OPAQUE = new Set(
