@@ -120,7 +120,10 @@ for (const [socketsName, sockets] of SOCKETS) {
         while (server.stats().unsent === 0) await turn()
         while (server.stats().connections.current > 0) await turn()
         assert.equal(server.stats().closedIdle, 1)
-        assert.match(logger.lines.join(), /for limits\.idle \(40 ms\): its peer does not read the \d+ bytes sent to it/)
+        assert.match(
+          logger.lines.join(),
+          /for limits\.idle \(40 ms\): its peer does not read the \d+ bytes sent to it/
+        )
       })
 
       it(`streams refuses streams beyond it and lets requests pass, ${protocol}`, async () => {
