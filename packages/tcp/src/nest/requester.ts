@@ -117,7 +117,7 @@ export class NestRequester implements ClientProtocol {
     if (length > maxUnsent)
       throw new PayloadTooLargeError('limits.sendBuffer', maxUnsent, length, 'characters')
     throw new OverloadedError(
-      `${unsent} bytes of calls wait to be sent; ${length} more would exceed limits.sendBuffer (${maxUnsent})`
+      `${unsent} bytes of calls wait to be sent; ${length} more would exceed what limits.sendBuffer allows (${maxUnsent})`
     )
   }
 

@@ -223,7 +223,7 @@ describe('an RSocket client', () => {
     const calls = Array.from({ length: 65_536 }, () => leased.caller.request('a', 1))
     await assert.rejects(leased.caller.request('a', 1), {
       name: 'OverloadedError',
-      message: /65536 calls wait/
+      message: /65536 calls already wait/
     })
     assert.equal(leased.connection.inFlight, 65_536)
     leased.connection.close()
