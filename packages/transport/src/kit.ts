@@ -1,4 +1,4 @@
-/** For those who write a transport, or stand on one: everything of `index.ts`, and what it is made of. */
+/** The exports for writing a transport or building on one: everything in `index.ts`, and its parts. */
 export { type Answer, answerWith } from './answer.ts'
 export { aroundCaller, aroundDispatcher, composeArounds } from './around.ts'
 export { type BackoffOptions, backoffCeiling, backoffDelay } from './backoff.ts'

@@ -33,7 +33,7 @@ function readingJson(instead: Outcome): readonly Difference<Outcome>[] {
 
 /** Nobody handles a pattern. @param text how the service has it */
 function missed(text: string): Outcome {
-  const message = `There is no handler of the pattern '${text}'`
+  const message = `There is no handler for the pattern '${text}'`
   return { values: [], error: { name: 'PatternNotFoundError', code: 'PATTERN_NOT_FOUND', message } }
 }
 
