@@ -67,7 +67,10 @@ export class TcpServer implements ServerTransport {
       (task) => void setImmediate(task)
     )
     this.#idle = new IdleConnections(this.#sessions, limits.idle, (session) => this.#closeIdle(session))
-    if (rsocket.resume !== undefined) this.#resumable = new ResumableConnections(rsocket.resume, later)
+    if (rsocket.resume !== undefined) {
+      const givenUp = (why: string) => this.#limits.refused('waiting', why)
+      this.#resumable = new ResumableConnections(rsocket.resume, later, givenUp)
+    }
   }
 
   /** Where it listens, with the real port; `undefined` while it does not listen. */
@@ -77,7 +80,7 @@ export class TcpServer implements ServerTransport {
 
   /** What it does at the moment, next to its limits. Looks at every connection. */
   stats(): TcpServerStats {
-    return serverStats(this.address, this.#sessions, this.#options.limits, this.#limits)
+    return serverStats(this.address, this.#sessions, this.#options, this.#limits, this.#resumable)
   }
 
   async start(answering: Dispatcher): Promise<void> {
