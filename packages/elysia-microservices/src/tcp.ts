@@ -1,11 +1,25 @@
 /** TCP, the transport that comes with this package. The only file of it that knows TCP. */
-import { type TcpClientOptions, type TcpServerOptions, tcp } from '@elysia-microservices/tcp'
-import { nearest, OptionError, type Transport } from '@elysia-microservices/transport/kit'
+import {
+  type TcpClientOptions,
+  type TcpServerOptions,
+  type TcpServerStats,
+  tcp
+} from '@elysia-microservices/tcp'
+import { checkTcpNames } from '@elysia-microservices/tcp/kit'
+import {
+  nearest,
+  OptionError,
+  type Transport,
+  type TransportStats
+} from '@elysia-microservices/transport/kit'
 
 export * from '@elysia-microservices/tcp'
 
 /** What stands for TCP where a transport is given: `'tcp'`, with its options beside it. */
 export type TcpName = 'tcp'
+
+/** The figures of a transport, whichever it is. Those that only TCP has are `undefined` of others. */
+export type AnyTransportStats = TransportStats & Partial<TcpServerStats>
 
 /** Options of a service on TCP in the short form. */
 export interface ShortServerOptions extends TcpServerOptions {
@@ -22,20 +36,15 @@ export interface ShortClientOptions extends TcpClientOptions {
 /**
  * The transport that the short form stands for.
  * @param beside the names of the options that stand beside TCP's
- * @throws {OptionError} there is no option of that name
+ * @throws {OptionError} there is no option of a name
  */
 export function shortForm(
   options: TcpServerOptions | TcpClientOptions,
+  end: 'server' | 'client',
   beside: readonly string[]
 ): Transport {
-  try {
-    return tcp(options)
-  } catch (error) {
-    const { path } = error as OptionError
-    const near = nearest(path.slice('options.'.length), beside)
-    if (near === undefined) throw error
-    throw new OptionError(path, `${path} is not an option; did you mean options.${near}?`)
-  }
+  checkTcpNames(options, end, beside)
+  return tcp(options)
 }
 
 /** The error for an option that stands beside the value of a transport, and is none of those that may. */
@@ -54,7 +63,7 @@ export function strayOption(
 
 function isOfTcp(name: string): boolean {
   try {
-    tcp({ [name]: true })
+    checkTcpNames({ [name]: true })
     return true
   } catch {
     return false

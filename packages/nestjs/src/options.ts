@@ -1,5 +1,11 @@
 /** What server and client are configured with, and what of Nest's own options they refuse. */
-import { atLeast, type Logger, OptionError, type Transport } from '@elysia-microservices/transport/kit'
+import {
+  atLeast,
+  checkLogger,
+  type Logger,
+  OptionError,
+  type Transport
+} from '@elysia-microservices/transport/kit'
 import { type ShortClientOptions, type ShortServerOptions, shortForm } from './tcp.ts'
 
 /** Options of every server, whatever carries its messages. */
@@ -90,6 +96,8 @@ const REFUSED_BY_SERVER = {
   protocol: NOT_OF_SERVERS
 }
 
+const SERVER_NAMES = ['transport', 'name', 'drain', 'logger', 'tlsOptions']
+const CLIENT_NAMES = ['transport', 'timeout', 'logger', 'tlsOptions']
 const DEFAULT_DRAIN = 10_000
 const DEFAULT_TIMEOUT = 30_000
 
@@ -115,7 +123,10 @@ export function serverOptions(options: MicroserviceServerOptions): CheckedServer
   refuse(REFUSED_BY_SERVER, options)
   const { transport, name, drain = DEFAULT_DRAIN, logger, ...others } = options
   atLeast(0, 'options.drain', drain)
-  const transports = isShort(transport) ? [shortForm(withTls(others))] : given(transport, others)
+  if (logger !== undefined) checkLogger('options.logger', logger)
+  const transports = isShort(transport)
+    ? [shortForm(withTls(others), 'server', SERVER_NAMES)]
+    : given(transport, others)
   return { transports, name, drain, logger }
 }
 
@@ -124,9 +135,10 @@ export function clientOptions(options: MicroserviceClientOptions): CheckedClient
   refuse(REFUSED_BY_BOTH, options)
   const { transport, timeout, logger, ...others } = options
   atLeast(0, 'options.timeout', timeout ?? DEFAULT_TIMEOUT)
+  if (logger !== undefined) checkLogger('options.logger', logger)
   // As Nest's own client: connected to when somebody calls, and a call that has failed is not made again.
   const [only] = isShort(transport)
-    ? [shortForm({ reconnect: false, retry: false, ...withTls(others) })]
+    ? [shortForm({ reconnect: false, retry: false, ...withTls(others) }, 'client', CLIENT_NAMES)]
     : given(transport, others)
   return {
     transport: only as Transport,

@@ -1,5 +1,6 @@
 /** TCP, the transport that comes with this package. The only file of it that knows TCP. */
 import { type TcpClientOptions, type TcpServerOptions, tcp } from '@elysia-microservices/tcp'
+import { checkTcpNames } from '@elysia-microservices/tcp/kit'
 import type { Transport } from '@elysia-microservices/transport'
 
 /** Options of a server on TCP in the short form. */
@@ -14,7 +15,16 @@ export interface ShortClientOptions extends TcpClientOptions {
   readonly transport?: 'tcp' | undefined
 }
 
-/** The transport that the short form stands for. @throws {OptionError} there is no option of that name */
-export function shortForm(options: TcpServerOptions | TcpClientOptions): Transport {
+/**
+ * The transport that the short form stands for.
+ * @param beside the names of the options that stand beside TCP's
+ * @throws {OptionError} there is no option of a name
+ */
+export function shortForm(
+  options: TcpServerOptions | TcpClientOptions,
+  end: 'server' | 'client',
+  beside: readonly string[]
+): Transport {
+  checkTcpNames(options, end, beside)
   return tcp(options)
 }

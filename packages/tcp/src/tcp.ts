@@ -3,7 +3,6 @@ import {
   type Address,
   type ClientContext,
   type ClientTransport,
-  nearest,
   OptionError,
   type ServerContext,
   type ServerTransport,
@@ -11,6 +10,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { TcpClient } from './client/client.ts'
 import { CLIENT_OPTION_NAMES, clientOptions, type TcpClientOptions } from './options/client-options.ts'
+import { checkOptionNames } from './options/option-names.ts'
 import type { Source } from './options/security-options.ts'
 import { SERVER_OPTION_NAMES, serverOptions, type TcpServerOptions } from './options/server-options.ts'
 import { TcpServer } from './server/server.ts'
@@ -41,7 +41,7 @@ export interface TcpTransport extends Transport {
  * @throws {OptionError} there is no option of that name
  */
 export function tcp(options: TcpServerOptions | TcpClientOptions = {}): TcpTransport {
-  checkNames(options)
+  checkTcpNames(options)
   return new Tcp(options)
 }
 
@@ -86,13 +86,13 @@ class Tcp implements TcpTransport {
   }
 }
 
-/** Which names there are depends on what the value is given to; what is an option of neither is noticed at once. */
-function checkNames(options: object): void {
-  const known = [...new Set([...SERVER_OPTION_NAMES, ...CLIENT_OPTION_NAMES])]
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || known.includes(name)) continue
-    const near = nearest(name, known)
-    const hint = near === undefined ? '' : `; did you mean ${near}?`
-    throw new OptionError(`options.${name}`, `tcp() has no option ${name}${hint}`)
-  }
+/**
+ * Checks the names of options before it is known, or said, which end the transport is for.
+ * @param end the end that they are for; default: either
+ * @param beside names of options that stand beside TCP's and are taken out already: only hints know them
+ * @throws {OptionError} there is no option of a name
+ */
+export function checkTcpNames(options: object, end?: 'server' | 'client', beside?: readonly string[]): void {
+  const names = { server: SERVER_OPTION_NAMES, client: CLIENT_OPTION_NAMES }
+  checkOptionNames(options, end === undefined ? Object.values(names) : [names[end]], beside)
 }

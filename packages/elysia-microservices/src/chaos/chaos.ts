@@ -17,6 +17,7 @@ export class Chaos {
   readonly #seed: number
   readonly #rules: readonly Rule[]
   readonly #logger: Logger
+  #hasSaidNoDrop = false
 
   /** @throws {OptionError} an option is not what it must be, or this is production */
   constructor(options: ChaosOptions, logger: Logger) {
@@ -41,11 +42,18 @@ export class Chaos {
   }
 
   #hit(message: ReceivedMessage, { drop, error }: Fault, next: Handle<ReceivedMessage>): unknown {
-    if (drop) message.peer?.disconnect()
+    if (drop) this.#drop(message)
     if (error === undefined) return next(message)
     if (message.kind === 'request') throw new RpcError(error)
     this.#logger.warn(`CHAOS: no handler of the event '${message.pattern}' is called`)
     return undefined
+  }
+
+  #drop({ peer, transport }: ReceivedMessage): void {
+    if (peer !== undefined) return peer.disconnect()
+    if (this.#hasSaidNoDrop) return
+    this.#hasSaidNoDrop = true
+    this.#logger.warn(`CHAOS: drop has no effect over ${transport}, which has no connections`)
   }
 }
 

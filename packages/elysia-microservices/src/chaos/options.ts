@@ -1,5 +1,5 @@
 /** What faults a service injects into its own messages, as its user says it and as it is used. */
-import { OptionError, type RpcErrorInit } from '@elysia-microservices/transport/kit'
+import { checkNames, OptionError, type RpcErrorInit } from '@elysia-microservices/transport/kit'
 import { type Patterns, parsePattern, patternList } from '../router/handler-pattern.ts'
 
 /** One kind of fault. It must have at least one of `latency`, `error` and `drop`; they may stand together. */
@@ -32,6 +32,14 @@ export interface ChaosOptions {
   readonly allowInProduction?: boolean | undefined
 }
 
+const NAMES = ['seed', 'rules', 'allowInProduction'] as const satisfies readonly (keyof ChaosOptions)[]
+const RULE_NAMES = [
+  'pattern',
+  'probability',
+  'latency',
+  'error',
+  'drop'
+] as const satisfies readonly (keyof ChaosRule)[]
 const DEFAULT_ERROR = { code: 'CHAOS', message: 'An error that the option chaos has injected' }
 
 /** A rule with everything filled in. */
@@ -48,6 +56,7 @@ export function checkChaos(options: ChaosOptions): {
   readonly seed: number
   readonly rules: readonly Rule[]
 } {
+  checkNames('options.chaos', options, NAMES)
   if (process.env['NODE_ENV'] === 'production' && options.allowInProduction !== true) {
     throw new OptionError(
       'options.chaos',
@@ -64,6 +73,7 @@ export function checkChaos(options: ChaosOptions): {
 }
 
 function checkRule(rule: ChaosRule, path: string): Rule {
+  checkNames(path, rule, RULE_NAMES)
   const { pattern, probability, drop = false } = rule
   if (!(probability >= 0 && probability <= 1))
     throw OptionError.expected(`${path}.probability`, 'a number from 0 to 1', probability)

@@ -8,6 +8,7 @@ import {
   type ClientListener,
   type ClientStatus,
   type ClientTransport,
+  checkLogger,
   consoleLogger,
   type EmitOptions,
   type Logger,
@@ -61,6 +62,7 @@ export function connect<Service>(options?: ConnectOptions): ClientOf<Service>
 export function connect(options: ConnectOptions = {}): UntypedClient {
   const { own, transport } = readOptions(options)
   const { timeout, use = [], answers, onEvent, logger = consoleLogger } = own
+  checkLogger('options.logger', logger)
   if (timeout !== undefined) atLeast(0, 'options.timeout', timeout)
   if (!Array.isArray(use) || use.some((around) => typeof around !== 'function'))
     throw OptionError.expected('options.use', 'a list of functions', use)
@@ -84,7 +86,7 @@ function readOptions(options: ConnectOptions): { own: ClientOptions; transport: 
   const own = Object.fromEntries(entries.filter(isOwn)) as ClientOptions
   const others = entries.filter((entry) => !isOwn(entry))
   const { transport = 'tcp' } = options
-  if (transport === 'tcp') return { own, transport: shortForm(Object.fromEntries(others), NAMES) }
+  if (transport === 'tcp') return { own, transport: shortForm(Object.fromEntries(others), 'client', NAMES) }
   if (typeof Object(transport).client !== 'function')
     throw OptionError.expected(
       'options.transport',

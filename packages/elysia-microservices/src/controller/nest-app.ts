@@ -1,5 +1,5 @@
 /** A Nest application context as the container of a service, and what its modules set for all controllers. */
-import { OptionError } from '@elysia-microservices/transport/kit'
+import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
 import type { Filter, Given, Guard, Interceptor, Pipe, PreRequestHook } from './enhancer.ts'
 import type { RpcExceptionClass } from './filters.ts'
 import type { Resolve } from './instances.ts'
@@ -51,13 +51,26 @@ export interface Settings {
 /** The part of Nest's `ApplicationConfig` that is read. Nest does not publish it, so what is missing is an error. */
 type Config = Readonly<Record<string, (() => unknown) | undefined>>
 
+const NAMES = [
+  'app',
+  'resolve',
+  'lifecycle',
+  'guards',
+  'pipes',
+  'interceptors',
+  'filters',
+  'preRequestHooks',
+  'RpcException'
+] as const satisfies readonly (keyof NestOptions)[]
+
 const PRE_REQUEST = 'getGlobalPreRequestHooks'
 
 /**
  * Settles options: what an application context stands for is put in its place.
- * @throws {OptionError} it is none, or its modules provide what is not supported
+ * @throws {OptionError} there is no option of a name, or the application is none or provides what is not supported
  */
 export function settingsOf(nest: NestOptions = {}): Settings {
+  checkNames('options.nest', nest, NAMES)
   const { app, resolve, lifecycle } = nest
   if (app === undefined) return { resolve, lifecycle: lifecycle ?? true, nest }
   const globals = globalsOf(app)

@@ -73,7 +73,8 @@ export function readOptions(options: MicroserviceOptions): {
   checkName('name', service.name)
   checkName('version', service.version)
   const { transport } = options
-  if (transport === 'tcp') return { service, transports: [shortForm(Object.fromEntries(others), NAMES)] }
+  if (transport === 'tcp')
+    return { service, transports: [shortForm(Object.fromEntries(others), 'server', NAMES)] }
   const transports = [transport as Transport | readonly Transport[]].flat()
   if (transports.length === 0 || !transports.every(isTransport))
     throw OptionError.expected(

@@ -1,5 +1,6 @@
 /** What a service can do besides having handlers: listen, stop, tell how it is. */
-import type { Address, TransportStats } from '@elysia-microservices/transport'
+import type { Address } from '@elysia-microservices/transport'
+import type { AnyTransportStats } from '../tcp.ts'
 import type { Role } from '../workers/role.ts'
 import type { WorkerFigures } from '../workers/supervisor.ts'
 
@@ -23,7 +24,7 @@ export interface Running {
    * What each transport of this process does at the moment. Costs something only when it is asked. A supervisor answers
    * nothing: see `workers()`. `tcp().stats()` has the figures of TCP with their types.
    */
-  stats(): readonly TransportStats[]
+  stats(): readonly AnyTransportStats[]
 
   /** What this process is: with `workers` the supervisor or one of the workers, else `'alone'`. */
   readonly role: Role

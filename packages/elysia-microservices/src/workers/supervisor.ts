@@ -1,5 +1,6 @@
 /** The supervisor: starts the workers of a service, starts another where one has ended, and stops them all. */
-import type { Logger, TransportStats } from '@elysia-microservices/transport/kit'
+import type { Logger } from '@elysia-microservices/transport/kit'
+import type { AnyTransportStats } from '../tcp.ts'
 import { type Launch, launcher } from './launch.ts'
 import type { Question } from './messages.ts'
 import { Restarts } from './restarts.ts'
@@ -31,7 +32,7 @@ export interface WorkerFigures {
   readonly worker: number
   readonly pid: number
   /** What its transports do; see `service.stats()`. */
-  readonly stats: readonly TransportStats[]
+  readonly stats: readonly AnyTransportStats[]
 }
 
 /** One of the workers, whatever process it is at the moment. */
@@ -84,7 +85,7 @@ export class Supervisor {
     const asked = this.#ready.map(async (process) => ({
       worker: process.worker,
       pid: process.pid as number,
-      stats: (await process.ask({ about: 'stats' })) as readonly TransportStats[]
+      stats: (await process.ask({ about: 'stats' })) as readonly AnyTransportStats[]
     }))
     // One that ends while it is asked is no worker any more.
     const answers = await Promise.allSettled(asked)

@@ -23,12 +23,15 @@ export interface WireError {
 /** Bytes of data an ERROR frame may have: it cannot be cut into fragments. */
 const MAX_DATA_LENGTH = MAX_FRAME_LENGTH - HEADER_LENGTH - 4
 
-/** What a caller is told of a handler's error; what it may not be told is logged. */
-export function toWireError(error: unknown, logger: Logger): WireError {
-  const data = errorToText(error, logger)
+/**
+ * What the other side is told of an error; what it may not be told is logged.
+ * @param failed says in the log what has failed; default: a message handler
+ */
+export function toWireError(error: unknown, logger: Logger, failed?: string): WireError {
+  const data = errorToText(error, logger, failed)
   const length = text.length(data)
   if (length <= MAX_DATA_LENGTH) return { code: codeOf(error, data), data }
-  logger.error(`The error of a handler has ${length} bytes; a frame has at most ${MAX_FRAME_LENGTH}`)
+  logger.error(`An error has ${length} bytes as text; a frame has at most ${MAX_FRAME_LENGTH}`, error)
   return { code: ErrorCode.APPLICATION_ERROR, data: INTERNAL_ERROR_TEXT }
 }
 
