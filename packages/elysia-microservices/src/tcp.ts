@@ -5,49 +5,30 @@ import {
   type TcpServerStats,
   tcp
 } from '@elysia-microservices/tcp'
-import { checkTcpNames } from '@elysia-microservices/tcp/kit'
-import {
-  nearest,
-  OptionError,
-  type Transport,
-  type TransportStats
-} from '@elysia-microservices/transport/kit'
+import { nearest, OptionError, type TransportStats } from '@elysia-microservices/transport/kit'
 
 export * from '@elysia-microservices/tcp'
+export { shortForm } from '@elysia-microservices/tcp/kit'
 
-/** What stands for TCP where a transport is given: `'tcp'`, with its options beside it. */
+/** The name of TCP as the option `transport`; TCP's options then stand beside it. */
 export type TcpName = 'tcp'
 
-/** The figures of a transport, whichever it is. Those that only TCP has are `undefined` of others. */
+/** The figures of any transport. Figures that only TCP has are `undefined` for others. */
 export type AnyTransportStats = TransportStats & Partial<TcpServerStats>
 
 /** Options of a service on TCP in the short form. */
 export interface ShortServerOptions extends TcpServerOptions {
-  /** How messages come: `'tcp'`, with the options of TCP beside it. */
+  /** What carries messages: `'tcp'`. The options of TCP stand beside it. */
   readonly transport: TcpName
 }
 
 /** Options of a client over TCP in the short form. */
 export interface ShortClientOptions extends TcpClientOptions {
-  /** How messages travel. Default: `'tcp'`, with the options of TCP beside it. */
+  /** What carries the calls: `'tcp'`. The options of TCP stand beside it. Default: `'tcp'`. */
   readonly transport?: TcpName | undefined
 }
 
-/**
- * The transport that the short form stands for.
- * @param beside the names of the options that stand beside TCP's
- * @throws {OptionError} there is no option of a name
- */
-export function shortForm(
-  options: TcpServerOptions | TcpClientOptions,
-  end: 'server' | 'client',
-  beside: readonly string[]
-): Transport {
-  checkTcpNames(options, end, beside)
-  return tcp(options)
-}
-
-/** The error for an option that stands beside the value of a transport, and is none of those that may. */
+/** The error for an unknown option beside a transport that is given as a value. */
 export function strayOption(
   name: string,
   whose: 'a service' | 'a client',
@@ -63,7 +44,7 @@ export function strayOption(
 
 function isOfTcp(name: string): boolean {
   try {
-    checkTcpNames({ [name]: true })
+    tcp({ [name]: true })
     return true
   } catch {
     return false

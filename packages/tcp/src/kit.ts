@@ -13,4 +13,4 @@ export type {
   SocketListener,
   SocketRuntime
 } from './socket/socket.ts'
-export { checkTcpNames } from './tcp.ts'
+export { shortForm } from './tcp.ts'

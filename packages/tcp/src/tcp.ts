@@ -41,7 +41,7 @@ export interface TcpTransport extends Transport {
  * @throws {OptionError} there is no option of that name
  */
 export function tcp(options: TcpServerOptions | TcpClientOptions = {}): TcpTransport {
-  checkTcpNames(options)
+  checkOptionNames(options, [SERVER_OPTION_NAMES, CLIENT_OPTION_NAMES])
   return new Tcp(options)
 }
 
@@ -87,12 +87,16 @@ class Tcp implements TcpTransport {
 }
 
 /**
- * Checks the names of options before it is known, or said, which end the transport is for.
- * @param end the end that they are for; default: either
- * @param beside names of options that stand beside TCP's and are taken out already: only hints know them
+ * The transport that stands for `transport: 'tcp'` with options beside it, of a service or of a client.
+ * @param end what it is for
+ * @param beside names of the options that are not TCP's, for hints
  * @throws {OptionError} there is no option of a name
  */
-export function checkTcpNames(options: object, end?: 'server' | 'client', beside?: readonly string[]): void {
-  const names = { server: SERVER_OPTION_NAMES, client: CLIENT_OPTION_NAMES }
-  checkOptionNames(options, end === undefined ? Object.values(names) : [names[end]], beside)
+export function shortForm(
+  options: TcpServerOptions | TcpClientOptions,
+  end: 'server' | 'client',
+  beside: readonly string[]
+): TcpTransport {
+  checkOptionNames(options, [end === 'server' ? SERVER_OPTION_NAMES : CLIENT_OPTION_NAMES], beside)
+  return tcp(options)
 }

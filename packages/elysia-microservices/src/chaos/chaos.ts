@@ -1,6 +1,5 @@
 /**
- * Fault injection: stands between the transport and the handlers of a service that asks for it, and hits some
- * of the messages. A service without it has nothing there.
+ * Fault injection: an around that hits some of the messages of a service. A service without `chaos` does not have it.
  */
 import {
   type Around,
@@ -27,7 +26,7 @@ export class Chaos {
     this.#logger = logger
   }
 
-  /** Injects faults from here on, and says so. */
+  /** Injects faults, and logs at the start that it does. */
   readonly around: Around<ReceivedMessage> = (next) => {
     const seed = `seed ${this.#seed}`
     const rules = this.#rules.map((rule) => `\n  ${describeRule(rule)}`).join('')

@@ -27,13 +27,13 @@ import { StreamValues } from './stream-values.ts'
 export interface ClientOptions {
   /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
-  /** What stands around all calls, the first outermost: for counting, tracing, headers. Default: nothing. */
+  /** Arounds of all calls, the first outermost: for counting, tracing, headers. Default: none. */
   readonly use?: readonly Around<SentMessage>[] | undefined
-  /** A service that answers what the server asks its clients; RSocket has it. Default: nothing answers. */
+  /** A service that answers calls from the server (RSocket only). Default: none. */
   readonly answers?: object | undefined
-  /** Is told of connections, attempts, ejections and retries. */
+  /** Is called with each connection, attempt, ejection and retry. */
   readonly onEvent?: ClientListener | undefined
-  /** Where to report what no caller can be told. Default: the console. */
+  /** Where failures are reported that no caller can be told of. Default: the console. */
   readonly logger?: Logger | undefined
 }
 
@@ -100,7 +100,7 @@ function readOptions(options: ConnectOptions): { own: ClientOptions; transport: 
 
 class TransportClient implements UntypedClient {
   readonly #transport: ClientTransport
-  /** The transport, behind what stands around calls. */
+  /** The transport, behind the arounds. */
   readonly #caller: Caller
 
   constructor(transport: ClientTransport, caller: Caller) {

@@ -24,8 +24,8 @@ import { ServiceCore } from './service-core.ts'
 const DEFAULT_DRAIN = 10_000
 
 /**
- * Makes a service. `microservice<typeof app>()` says which app will use it: handlers see its decorators and
- * its store then.
+ * Makes a service. `microservice<typeof app>()` says which app will use the service: then handlers see the app's
+ * decorators and store.
  * @throws {OptionError} an option or a controller is not what it must be
  */
 export function microservice(options: MicroserviceOptions): Microservice
