@@ -20,7 +20,7 @@ export class StreamValues<Value> extends ValueQueue<Value> {
 
   /** @param start makes the call */
   constructor(start: (receiver: CallReceiver) => StreamCall) {
-    // Without a call, it has not begun, or has ended while it was made.
+    // There is no call before the first `next`, nor if the call ended while it was made.
     super({ resume: () => this.#call?.resume(), cancel: () => this.#call?.cancel() })
     this.#start = start
   }

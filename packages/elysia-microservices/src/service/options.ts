@@ -12,8 +12,8 @@ export interface ServiceOptions {
   /** The version of the service, such as `'1.2.0'`. Default: none. */
   readonly version?: string | undefined
   /**
-   * Classes with `@MessagePattern` and `@EventPattern` methods, instances of such classes, or `{ controller, resolve
-   * }` for a class with a container of its own.
+   * Classes with `@MessagePattern` and `@EventPattern` methods, instances of such classes, or
+   * `{ controller, resolve }` for a class with a container of its own.
    */
   readonly controllers?: readonly Controller[] | undefined
   /** How controllers are made, and what a Nest application sets for all of them. */

@@ -5,7 +5,7 @@ const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 /**
  * Calls `stop` when a signal tells the process to end, and then ends the process. A program that listens to the
  * signal itself may have more to do, so it has to end the process itself.
- * @returns the function that takes it back
+ * @returns the function that stops listening to signals
  */
 export function stopOnSignals(stop: () => Promise<unknown>): () => void {
   const leave = async (signal: NodeJS.Signals) => {
