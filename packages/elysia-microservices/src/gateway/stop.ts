@@ -3,10 +3,10 @@ import type { Elysia } from 'elysia'
 import type { UntypedClient } from '../client/client-types.ts'
 import { isApp } from '../service/lifecycle.ts'
 
-/** Any client, typed or not, as far as all are alike. */
+/** Any client, typed or not: what all have in common. */
 export type AnyClient = Pick<UntypedClient, 'connect' | 'close'>
 
-/** What is done when the app stops; both may be called more than once. */
+/** The steps when the app stops; both may be called more than once. */
 export interface Stoppable {
   /** Ends what would keep the HTTP server from stopping. */
   before?(): void
@@ -14,7 +14,7 @@ export interface Stoppable {
   after(): Promise<unknown>
 }
 
-/** Lets `await app.stop()` do both, of the app that uses the plugin. Elysia's adapter for Node has no stop. */
+/** Lets `await app.stop()` of the app that uses the plugin do both steps. Elysia's adapter for Node has no stop. */
 export function stopWith(plugin: Elysia, { before, after }: Stoppable): void {
   plugin.onStart((host) => {
     if (!isApp(host)) return

@@ -3,15 +3,15 @@ import { OptionError } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import type { Role } from '../workers/role.ts'
 
-/** What is started and stopped. All may be called more than once. */
+/** A service as its app starts and stops it. Each method may be called more than once. */
 export interface Startable {
-  /** Gives decorators and store of the app that it follows. */
+  /** Takes the decorators and the store of the app. */
   join(app: AnyElysia): void
   listen(): Promise<unknown>
   stop(): Promise<void>
-  /** What this process is. */
+  /** The part that this process plays. */
   readonly role: Role
-  /** Is told how to stop the app that has started it. */
+  /** Takes the function that stops the app which has started the service. */
   follows(stopApp: () => Promise<unknown>): void
 }
 
@@ -21,7 +21,7 @@ export function follow(app: AnyElysia, service: Startable): void {
   if (service.role === 'supervisor') return supervise(app, service)
   app.onStart((started) => {
     const host = isApp(started) ? started : app
-    // What the app, or the app that it is used in, has by now is all there will be.
+    // By now the app, or the app it is used in, has all its decorators.
     service.join(host)
     start(host, service)
   })
@@ -30,7 +30,7 @@ export function follow(app: AnyElysia, service: Startable): void {
   if (app.server) start(app, service)
 }
 
-/** Whether a start hook was handed an app: Elysia's adapter for Node hands over itself, which has a `stop` too. */
+/** Whether a start hook was given an app. Elysia's adapter for Node gives itself instead, which has a `stop` too. */
 export function isApp(host: unknown): host is AnyElysia {
   return typeof host === 'object' && host !== null && 'decorator' in host && 'store' in host
 }
@@ -51,7 +51,9 @@ function start(host: AnyElysia, service: Startable): void {
   if (host.server) service.follows(() => host.stop())
 }
 
-/** In a supervisor the app serves no HTTP: it would take connections that are the workers', on Node their port. */
+/**
+ * In a supervisor the app serves no HTTP: it would take connections meant for the workers, and on Node their port.
+ */
 function supervise(app: AnyElysia, service: Startable): void {
   app.listen = () => startOnly(app, service)
   // The app is used in another one, whose `listen` this one has not seen.
@@ -59,7 +61,7 @@ function supervise(app: AnyElysia, service: Startable): void {
     if (!isApp(started)) {
       throw new OptionError(
         'options.workers',
-        'A service with workers must be used in the app that listens, not in an app used in it: on Node, that app keeps its HTTP port from the workers'
+        'A service with workers must be used in the app that listens, not in an app that this one uses: on Node, the app that listens would keep the HTTP port from the workers'
       )
     }
     void started.server?.stop(true)
