@@ -1,8 +1,7 @@
 /** The limits that all connections of a server share, and the number of refusals. */
-import type { Logger } from '@elysia-microservices/transport/kit'
+import { type Logger, QuietLog } from '@elysia-microservices/transport/kit'
 import { AdaptiveConcurrency, type ConcurrencyBounds } from './adaptive-concurrency.ts'
 import { Admission } from './admission.ts'
-import { QuietLog } from './quiet-log.ts'
 
 /** The kinds of refusal because of a limit. */
 export type Refused = 'connections' | 'requests' | 'streams' | 'headers' | 'idleConnections' | 'waiting'

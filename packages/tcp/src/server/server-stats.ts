@@ -48,7 +48,7 @@ export interface TcpServerStats extends TransportStats {
     /** Lost connections given up: `rsocket.resume.waiting`, `rsocket.resume.waitingSize` */
     readonly waiting: number
   }
-  /** Connections closed because of `limits.idle`, since the server was made. */
+  /** Connections closed because of `limits.idle` or `limits.silence`, since the server was made. */
   readonly closedIdle: number
 }
 
