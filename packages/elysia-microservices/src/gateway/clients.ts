@@ -4,7 +4,7 @@ import { Elysia } from 'elysia'
 import type { Empty } from '../types/scope.ts'
 import { ErrorAnswers, type ErrorOptions, errorResponse } from './error-response.ts'
 import { describeRequest } from './http-error.ts'
-import { type AnyClient, stopWith } from './stop.ts'
+import { type AnyClient, endWithApp } from './stop.ts'
 
 /** Clients by the names that handlers see; a function makes one for the app to own and to close. */
 export type GivenClients = Readonly<Record<string, AnyClient | (() => AnyClient)>>
@@ -45,6 +45,6 @@ export function clients<const Given extends GivenClients>(
         ? errorResponse(answers.of(error, describeRequest(request)))
         : undefined
     )
-  stopWith(plugin as never, { after: () => Promise.all(owned.map((client) => client.close())) })
+  endWithApp(plugin as never, { after: () => Promise.all(owned.map((client) => client.close())) })
   return plugin as never
 }

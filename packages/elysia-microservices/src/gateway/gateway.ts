@@ -9,7 +9,7 @@ import { answersErrors, describeRequest } from './http-error.ts'
 import type { GatewayOptions } from './options.ts'
 import type { At, GivenClient, ParamsAt, PatternAt, QueryAt, RouteContext, RouteOf } from './route-types.ts'
 import { type Route, readRoutes } from './routes.ts'
-import { stopWith } from './stop.ts'
+import { endWithApp } from './stop.ts'
 
 /** What Elysia hands to a handler, as far as it is used here. */
 interface HttpContext extends RouteContext {
@@ -67,7 +67,7 @@ export function gateway<Values, Streams, All, Events, const Patterns, const Para
       } as object
     )
   }
-  stopWith(plugin, {
+  endWithApp(plugin, {
     before: () => {
       for (const stream of streams) stream.close()
     },

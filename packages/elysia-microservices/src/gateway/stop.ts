@@ -1,7 +1,8 @@
 /** What must end with the app: event streams before its HTTP server stops, clients after. */
-import type { Elysia } from 'elysia'
+import type { AnyElysia } from 'elysia'
+import { follow } from '../app/follow.ts'
+import { stopWith } from '../app/stopping.ts'
 import type { UntypedClient } from '../client/client-types.ts'
-import { isApp } from '../service/lifecycle.ts'
 
 /** Any client, typed or not, as far as all are alike. */
 export type AnyClient = Pick<UntypedClient, 'connect' | 'close'>
@@ -15,17 +16,10 @@ export interface Stoppable {
 }
 
 /** Lets `await app.stop()` do both, of the app that uses the plugin. Elysia's adapter for Node has no stop. */
-export function stopWith(plugin: Elysia, { before, after }: Stoppable): void {
-  plugin.onStart((host) => {
-    if (!isApp(host)) return
-    const { stop } = host
-    // Elysia awaits no stop hook, and calls them after the server has stopped.
-    host.stop = async (closeActiveConnections) => {
-      before?.()
-      const stopped = await stop(closeActiveConnections)
-      await after()
-      return stopped
-    }
-  })
-  plugin.onStop(() => void after())
+export function endWithApp(plugin: AnyElysia, stoppable: Stoppable): void {
+  follow(
+    plugin,
+    { started: (host) => stopWith(host, stoppable), stopped: () => void stoppable.after() },
+    'The gateway'
+  )
 }

@@ -15,6 +15,7 @@ import type { ServiceCore } from './service-core.ts'
 
 /** What a service runs with. */
 export interface RunnerSettings {
+  readonly name?: string | undefined
   /** What carries its messages. */
   readonly servers: readonly ServerTransport[]
   /** Milliseconds that work in flight may take when it stops. */
@@ -26,6 +27,8 @@ export interface RunnerSettings {
 /** Starts and stops a service, and says how it is. */
 export class ServiceRunner {
   readonly role: Role
+  /** The apps that have started the service and not stopped. */
+  readonly hosts = new Set<object>()
   readonly #core: ServiceCore
   readonly #settings: RunnerSettings
   #group: WorkerGroup | undefined
@@ -46,6 +49,17 @@ export class ServiceRunner {
 
   stats(): readonly TransportStats[] {
     return this.#settings.servers.map((server) => server.stats())
+  }
+
+  /** The service in words, for logs and errors. */
+  get title(): string {
+    const { name } = this.#settings
+    return name === undefined ? 'A service' : `The service '${name}'`
+  }
+
+  /** Whether it listens, or tries to. */
+  get isStarted(): boolean {
+    return this.#listening !== undefined
   }
 
   async listen(): Promise<void> {
@@ -77,6 +91,7 @@ export class ServiceRunner {
   }
 
   stop(): Promise<void> {
+    this.hosts.clear()
     const started = this.#listening
     this.#listening = undefined
     // A start that failed has told its caller; there is nothing to stop then.
