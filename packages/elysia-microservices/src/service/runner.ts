@@ -11,6 +11,7 @@ import { checkWorkers, type Workers } from '../workers/option.ts'
 import { placeOfWorker, type Role } from '../workers/role.ts'
 import type { WorkerFigures } from '../workers/supervisor.ts'
 import type { WorkerGroup } from '../workers/worker-group.ts'
+import { clearEarlier, remember } from './hot.ts'
 import type { ServiceCore } from './service-core.ts'
 
 /** What a service runs with. */
@@ -35,6 +36,7 @@ export class ServiceRunner {
   #listening: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #stopApp: (() => Promise<unknown>) | undefined
+  #forget = () => {}
 
   constructor(core: ServiceCore, settings: RunnerSettings) {
     this.#core = core
@@ -63,11 +65,15 @@ export class ServiceRunner {
   }
 
   async listen(): Promise<void> {
-    this.#listening ??= this.#start()
+    if (this.#listening === undefined) {
+      this.#forget = remember(() => this.#giveWay())
+      this.#listening = this.#start()
+    }
     try {
       await this.#listening
     } catch (error) {
       this.#listening = undefined
+      this.#forget()
       throw error
     }
   }
@@ -94,6 +100,7 @@ export class ServiceRunner {
     this.hosts.clear()
     const started = this.#listening
     this.#listening = undefined
+    this.#forget()
     // A start that failed has told its caller; there is nothing to stop then.
     if (started !== undefined)
       this.#stopping = started.then(
@@ -103,7 +110,18 @@ export class ServiceRunner {
     return this.#stopping ?? Promise.resolve()
   }
 
+  /** Stops; resolves when its ports are free, or all workers have ended. */
+  async #giveWay(): Promise<void> {
+    const started = this.#listening
+    const stopped = this.stop().catch((error: unknown) =>
+      this.#settings.logger.error(`${this.title} could not stop`, error)
+    )
+    await started?.catch(() => {})
+    if (this.#group !== undefined) await stopped
+  }
+
   async #start(): Promise<void> {
+    await clearEarlier()
     const place = placeOfWorker()
     if (this.role === 'supervisor') await this.#startWorkers()
     else if (this.role === 'alone' || place === undefined) await this.#startServers()
