@@ -52,10 +52,8 @@ for (const bootstrap of ['before', 'after']) {
     })
 
     it('refuses who the guard refuses', async () => {
-      assert.deepEqual(await failure({ cmd: 'place-order' }, { ...order, customer: 'Mallory' }), {
-        status: 'error',
-        message: 'Forbidden resource'
-      })
+      const refused = await failure({ cmd: 'place-order' }, { ...order, customer: 'Mallory' })
+      assert.equal((refused as { message: string }).message, 'Forbidden resource')
     })
 
     it('asks the other service what is in stock', async () => {

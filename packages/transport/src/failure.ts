@@ -1,8 +1,10 @@
 /**
  * What a caller may learn of a handler's failure. Handlers say it by throwing an `RpcError` (or Nest's
- * `RpcException`); anything else is a bug or an outage, and leaves the process as an internal error only.
+ * `RpcException` or `HttpException`); anything else is a bug or an outage, and leaves the process as an internal error
+ * only.
  */
 import { RpcError } from './errors/index.ts'
+import { httpAnswerOf } from './http-exception.ts'
 
 /**
  * An error whose answer is settled: the caller gets `value` as it is. A dispatcher throws it that has rules of
@@ -46,15 +48,11 @@ function readObject(error: object): Failure {
         typeof content === 'object' && content !== null ? content : { status: 'error', message: content }
     }
   }
-  return { logged: !isNestHttpException(error) }
+  const answer = httpAnswerOf(error)
+  return answer === undefined ? UNEXPECTED : { answer }
 }
 
 /** Known by its method, because the class is the user's own copy of Nest. */
 function isNestRpcException(error: object): error is { getError(): unknown } {
   return 'getError' in error && typeof error.getError === 'function'
-}
-
-/** Nest logs no HttpException: it is how pipes and guards say no. */
-function isNestHttpException(error: object): boolean {
-  return 'getStatus' in error && typeof error.getStatus === 'function' && 'getResponse' in error
 }
