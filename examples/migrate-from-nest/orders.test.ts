@@ -69,8 +69,8 @@ for (const bootstrap of ['before', 'after']) {
         code: 'NO_SUCH_ORDER',
         message: 'There is no order 7'
       })
-      const internal = { status: 'error', message: 'Internal server error' }
-      assert.deepEqual(await failure('orders.find', { id: 'seven' }), internal)
+      const refused = await failure('orders.find', { id: 'seven' })
+      assert.equal((refused as { status: string }).status, 'error')
       assert.equal(
         await failure('orders.cancel', {}),
         'There is no matching message handler defined in the remote service.'

@@ -106,7 +106,14 @@ describe('the packages as users install them', () => {
     it(`${name} has its code, types, licence and README, and no tests`, async () => {
       const { stdout } = await run('tar', ['-tzf', tarballs[index]!])
       const files = stdout.trim().split('\n')
-      for (const file of ['dist/index.js', 'dist/index.d.ts', 'package.json', 'LICENSE', 'README.md']) {
+      for (const file of [
+        'lib/index.js',
+        'lib/index.js.map',
+        'dist/index.d.ts',
+        'package.json',
+        'LICENSE',
+        'README.md'
+      ]) {
         assert.ok(files.includes(`package/${file}`), `${file} is there`)
       }
       for (const entry of entriesOf(name)) {
@@ -123,7 +130,7 @@ describe('the packages as users install them', () => {
       const { stdout } = await run(bun, ['pm', 'pack', '--dry-run'], {
         cwd: join(rootFolder, 'packages', name)
       })
-      assert.match(stdout, /dist\/index\.js/)
+      assert.match(stdout, /lib\/index\.js/)
       assert.doesNotMatch(stdout, /\.test\./)
     })
   }

@@ -1,6 +1,6 @@
 /**
- * One shape for everything that stands around messages, on both ends: counting, faults on purpose, tracing. It gets
- * what comes next as a function, and gives the function that is called in its place.
+ * One shape for everything that stands around messages, on both ends: counting, faults on purpose, tracing. An around
+ * gets the next function and returns the function that is called in its place.
  */
 import type { Caller, CallOptions, CallReceiver, StreamCall } from './call.ts'
 import type { Dispatcher } from './dispatcher.ts'
@@ -9,16 +9,16 @@ import type { IncomingMessage } from './message.ts'
 import type { Pattern } from './pattern.ts'
 import { consume, FEED, type Feed, type StreamSink, type StreamSource } from './stream.ts'
 
-/** What an `Around` sees of a message, on either end. */
+/** The part of a message that an `Around` sees on both ends. */
 export interface AroundMessage {
   /** The name of the transport, such as `'tcp'`. */
   readonly transport: string
-  /** `stream`: on the calling end, a request whose values are all wanted. */
+  /** `stream` occurs on the calling end only: a request whose caller takes all values. */
   readonly kind: 'request' | 'stream' | 'event'
   readonly pattern: string
   readonly data: unknown
   readonly headers: Headers
-  /** Milliseconds the caller waits; `undefined` if it does not say. */
+  /** Milliseconds the caller waits; `undefined` if the caller sets no limit. */
   readonly timeout: number | undefined
 }
 
@@ -26,25 +26,25 @@ export interface AroundMessage {
 export type ReceivedMessage = IncomingMessage
 /** A message on the calling end, before it is sent. */
 export interface SentMessage extends AroundMessage {
-  /** What the call was made with. */
+  /** The options of the call. */
   readonly options: CallOptions | undefined
-  /** The same message with other headers: give it to `next` in place of this one. */
+  /** A copy of this message with other headers, to be given to `next`. */
   withHeaders(headers: Headers): SentMessage
 }
 
 /**
- * Takes a message on. On the answering end it gives what the handlers give: a value, a promise or a stream, of an
- * event nothing or a promise of its end. On the calling end it gives a promise, of a `stream` a stream. `tap` watches
- * either.
+ * Passes a message on and returns its result. On the answering end this is the handler's result (a value, a promise or
+ * a stream); for an event, nothing or a promise that settles when the event is handled. On the calling end it is a
+ * promise, or a stream if `kind` is `stream`. Watch either with `tap`.
  */
 export type Handle<Message extends AroundMessage> = (message: Message) => unknown
 
-/** Stands around messages: those that a service receives, or those that a client sends. */
+/** Stands around the messages that a service receives, or that a client sends. */
 export type Around<Message extends AroundMessage> = (next: Handle<Message>) => Handle<Message>
-/** Stands around messages on either end: it knows of a message what both ends know. */
+/** Stands around messages on either end: it uses only the part of a message that both ends have. */
 export type AroundAny = <Message extends AroundMessage>(next: Handle<Message>) => Handle<Message>
 
-/** A dispatcher with what stands around it, the first outermost; itself if nothing does. */
+/** Puts arounds on a dispatcher, the first outermost. Without arounds it returns the dispatcher itself. */
 export function aroundDispatcher(
   dispatcher: Dispatcher,
   arounds: readonly Around<ReceivedMessage>[]
@@ -60,7 +60,7 @@ export function aroundDispatcher(
   }
 }
 
-/** A caller with what stands around it, the first outermost; itself if nothing does. */
+/** Puts arounds on a caller, the first outermost. Without arounds it returns the caller itself. */
 export function aroundCaller(
   caller: Caller,
   arounds: readonly Around<SentMessage>[],
@@ -86,7 +86,7 @@ export function aroundCaller(
   }
 }
 
-/** The function that is called in the place of `innermost`: the first around it is outermost. */
+/** Puts arounds on `innermost`, the first outermost, and returns the function to call in its place. */
 export function composeArounds<Message extends AroundMessage>(
   arounds: readonly Around<Message>[],
   innermost: Handle<Message>
@@ -142,7 +142,7 @@ class OutgoingMessage implements SentMessage {
   }
 }
 
-/** The values of a call as a stream: the call is made when somebody takes them. */
+/** The values of a call as a stream. The call is made when a reader begins to take them. */
 class CalledStream implements Feed {
   readonly #caller: Caller
   readonly #pattern: Pattern
@@ -163,13 +163,13 @@ class CalledStream implements Feed {
 
 const NO_CALL: StreamCall = { cancel() {}, resume() {}, request() {} }
 
-/** Gives the values of a stream to the receiver of a call. */
+/** Passes the values of a stream to the receiver of a call. */
 function take(stream: object, receiver: CallReceiver): StreamCall {
   const source = consume(stream, {
     next: (value) => receiver.next(value) !== false,
     complete: () => receiver.complete(),
     error: (error) => receiver.error(error as Error),
-    // What a call does to be given up does not fail.
+    // Giving up a call never fails, so there is no clean-up to report.
     teardownFailed() {}
   })
   source.resume()

@@ -1,4 +1,4 @@
-/** For those who write a transport, or stand on one: everything of `index.ts`, and what it is made of. */
+/** The exports for writing a transport or building on one: everything in `index.ts`, and its parts. */
 export { type Answer, answerWith } from './answer.ts'
 export { aroundCaller, aroundDispatcher, composeArounds } from './around.ts'
 export { type BackoffOptions, backoffCeiling, backoffDelay } from './backoff.ts'
@@ -24,6 +24,7 @@ export type { Timer } from './calls/timer.ts'
 
 export type { Codec } from './codec/codec.ts'
 export { CODEC_NAMES, hasCodec, knownMimeTypes, mimeTypeOfCodec, openCodec } from './codec/codecs.ts'
+export { checkDepth, isTooDeep, MAX_DEPTH } from './codec/depth.ts'
 export { jsonCodec } from './codec/json.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
 export { describe, errorOf } from './errors/index.ts'

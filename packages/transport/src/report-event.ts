@@ -1,4 +1,4 @@
-/** Events on transports that do not store them: what became of one is for the log only. */
+/** Handles events for transports that do not store them: a failure is only logged. */
 import type { Dispatcher } from './dispatcher.ts'
 import { PatternNotFoundError } from './errors/index.ts'
 import { ErrorAnswer, readFailure } from './failure.ts'
@@ -8,9 +8,9 @@ import { NO_EVENT_HANDLER } from './nest-words.ts'
 import { isThenable, whenSettled } from './stream.ts'
 
 /**
- * Hands an event to a dispatcher and logs what fails. Never throws.
- * @param ended is called once, when all its handlers have ended
- * @returns whether they have ended already
+ * Gives an event to a dispatcher and logs failures. Never throws.
+ * @param ended is called once, when all handlers of the event have ended
+ * @returns whether they ended in this turn
  */
 export function reportEvent(
   dispatcher: Pick<Dispatcher, 'event'>,
@@ -36,7 +36,7 @@ export function reportEvent(
 }
 
 function report(error: unknown, message: IncomingMessage, logger: Logger): void {
-  // A dispatcher with rules of its own for errors has reported it.
+  // The dispatcher has its own rules for errors and has already reported this one.
   if (error instanceof ErrorAnswer) return
   if (error instanceof AggregateError) {
     for (const one of error.errors) report(one, message, logger)

@@ -1,25 +1,25 @@
 /**
- * The error family as text, for transports that have no form of their own for it: a JSON object with code, message
- * and details. Only answers made on purpose become text; everything else is `INTERNAL`.
+ * Errors as text, for transports whose wire has no form of its own for them: a JSON object with code, message and
+ * details. Only answers made on purpose keep their content; all other errors become `INTERNAL`.
  */
 import { ErrorAnswer, readFailure } from './failure.ts'
 import type { Logger } from './logger.ts'
 
 const INTERNAL_MESSAGE = 'Internal server error'
 
-/** What a caller is told of an unexpected failure. */
+/** The text that a caller gets for an unexpected failure. */
 export const INTERNAL_ERROR_TEXT = JSON.stringify({ code: 'INTERNAL', message: INTERNAL_MESSAGE })
 
-/** What the text of an error says: `code` and `message` where it says them. */
+/** The content of an error's text. */
 export interface ErrorContent {
   readonly code: string | undefined
   readonly message: string
   readonly details: unknown
-  /** The text as JSON, or itself if it is none. */
+  /** The text parsed as JSON, or the text itself if it is not JSON. */
   readonly received: unknown
 }
 
-/** What a caller is told of a handler's error; what it may not be told is logged. */
+/** The text that a caller gets for a handler's error. An unexpected error is logged and becomes `INTERNAL`. */
 export function errorToText(error: unknown, logger: Logger): string {
   const failure = readFailure(error)
   if (!('answer' in failure)) {
@@ -29,20 +29,20 @@ export function errorToText(error: unknown, logger: Logger): string {
   try {
     const text = JSON.stringify(error instanceof ErrorAnswer ? failure.answer : withoutStatus(failure.answer))
     if (text !== undefined) return text
-    logger.error('The error of a handler has no form in JSON', error)
+    logger.error('The error of a handler cannot be written as JSON', error)
   } catch (cause) {
     logger.error('The error of a handler cannot be written as JSON', cause)
   }
   return INTERNAL_ERROR_TEXT
 }
 
-/** Ours and Nest's errors say that they are errors, which the transport says already. */
+/** Drops `status: 'error'` from our and Nest's errors, because the transport already marks them as errors. */
 function withoutStatus(answer: unknown): object {
   const { status, ...content } = Object(answer) as Record<string, unknown>
   return status === 'error' ? content : Object(answer)
 }
 
-/** Reads the text of an error: JSON from our side, any text from others. Nest's handlers fail without a code. */
+/** Reads the text of an error: JSON from our ends, any text from others. Nest's errors may have no code. */
 export function readErrorText(text: string): ErrorContent {
   let received: unknown = text
   try {

@@ -2,7 +2,7 @@
 import { Elysia } from 'elysia'
 import type { UntypedClient } from '../client/client-types.ts'
 import { callOptions } from './call-options.ts'
-import { defaultData } from './data.ts'
+import { checkBody, defaultData } from './data.ts'
 import { ErrorAnswers } from './error-response.ts'
 import { type EventStream, openEventStream } from './event-stream.ts'
 import { answersErrors, describeRequest } from './http-error.ts'
@@ -125,6 +125,7 @@ async function answerStream(scope: Scope, context: HttpContext): Promise<Respons
 }
 
 function dataOf({ key, data, schemas }: Route, context: HttpContext): unknown {
+  checkBody(context.body)
   return data === undefined ? defaultData(key.method, context, schemas.query !== undefined) : data(context)
 }
 

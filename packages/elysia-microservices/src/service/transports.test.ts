@@ -206,10 +206,10 @@ describe('what a service tells of its transports', () => {
   it('is nothing of a tcp() that no service was given', () => {
     const nobodys = tcp()
     assert.equal(nobodys.address, undefined)
-    assert.throws(() => nobodys.stats(), { name: 'OptionError', message: /stats\(\) is of a service/ })
+    assert.throws(() => nobodys.stats(), { name: 'OptionError', message: /stats\(\) needs a service/ })
     assert.throws(() => nobodys.reloadTls(), {
       name: 'OptionError',
-      message: /reloadTls\(\) is of a service/
+      message: /reloadTls\(\) needs a service/
     })
   })
 })

@@ -1,4 +1,4 @@
-/** Reads reply packets as Nest's client does, and turns wire errors into the error family. */
+/** Reads reply packets as Nest's client does, and turns their errors into ours. */
 import {
   errorOf,
   fieldsOfError,
@@ -9,7 +9,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { NestPacket } from './packet.ts'
 
-/** Whether a packet is of another system: it has a key Nest does not write. All of it is the value then. */
+/** Whether a packet comes from another system, because it has a key that Nest never writes. Then all of it is the value. */
 export function isForeign(packet: NestPacket): boolean {
   for (const key in packet) {
     if (key !== 'response' && key !== 'isDisposed' && key !== 'id' && key !== 'err' && key !== 'status')
@@ -19,9 +19,9 @@ export function isForeign(packet: NestPacket): boolean {
 }
 
 /**
- * The error for what came as `err`: usually `{ status, message }`, ours with `code` and `details`, but a
- * Nest handler may send any value. It is kept whole in `received`. Code `INTERNAL`: the handler failed and may not
- * say how; `UNKNOWN`: the error has no code.
+ * Makes an error from `err` of a packet: usually `{ status, message }`, from our ends also `code` and `details`, but a
+ * Nest handler may send any value. The error keeps it in `received`. Its code is `INTERNAL` if the handler failed
+ * unexpectedly, and `UNKNOWN` if `err` has no code.
  */
 export function readRemoteError(err: unknown): RpcError {
   if (err === NO_MESSAGE_HANDLER) return new PatternNotFoundError(NO_MESSAGE_HANDLER, err)

@@ -1,7 +1,7 @@
 /**
- * The answering side of Nest's TCP wire: frames in, handlers called, reply packets out. One instance for
- * each connection. Hot path of every server: a request whose handler returns a plain value takes one parse,
- * one look-up, one call and one stringify, and makes no promise and no closure.
+ * The answering side of Nest's TCP wire: reads frames, calls handlers, sends reply packets. Each connection has its own.
+ * Hot path of every server: a request whose handler returns a plain value takes one parse, one look-up, one call and
+ * one stringify, and makes no promise and no closure.
  */
 import {
   answerWith,
@@ -35,19 +35,19 @@ import {
 import { isPlainRoute, type PatternReader } from './route.ts'
 import { RunningReply } from './running-reply.ts'
 
-/** What a responder needs beside the bytes. */
+/** Options of a responder. */
 export interface NestResponderOptions {
   readonly dispatcher: Dispatcher
   readonly logger: Logger
   readonly output: Output
-  /** UTF-16 units that may wait to be handled. */
+  /** Most UTF-16 units that may wait to be handled. */
   readonly maxBufferSize: number
-  /** Shared by the connections of a server. */
+  /** Shared by all connections of a server. */
   readonly patterns: PatternReader
   readonly limits: SharedLimits
 }
 
-/** Answers one connection. */
+/** Answers the requests of one connection. */
 export class NestResponder implements ProtocolConnection, PeerSide {
   readonly #dispatcher: Dispatcher
   readonly #logger: Logger
@@ -56,16 +56,16 @@ export class NestResponder implements ProtocolConnection, PeerSide {
   readonly #patterns: PatternReader
   readonly #frames: NestFrameDecoder
   readonly #limits: SharedLimits
-  /** `undefined` if nothing limits the work of the server. */
+  /** `undefined` if the server's work is not limited. */
   readonly #admission: Admission | undefined
   /** Requests that take more than a turn. */
   readonly #running = new StreamTable<RunningReply>()
-  /** Streams with a value that waits for the end of the turn. */
+  /** Streams that hold a value back until the end of the turn. */
   #unfinished: RunningReply[] = []
   #streams = 0
   #events = 0
   #isClosed = false
-  /** Waits for the server to have room. */
+  /** Whether frames wait for the server to have room. */
   #isWaiting = false
 
   constructor(options: NestResponderOptions) {
@@ -105,9 +105,9 @@ export class NestResponder implements ProtocolConnection, PeerSide {
   }
 
   resume(): void {
-    // While the peer does not read its answers, requests wait here, bounded by limits.receiveBuffer, and reading
-    // goes on: Nest's client reads nothing while its own writes are blocked, so pausing would freeze both.
-    // It is the same while the server has no room: this wire cannot refuse, and order must be kept.
+    // While the peer does not read its answers, requests wait here, limited by limits.receiveBuffer, and reading goes on:
+    // Nest's client reads nothing while its own writes are blocked, so pausing would freeze both ends. Requests also wait
+    // while the server has no room, because Nest's wire cannot refuse them, and order must be kept.
     while (!this.output.isBlocked && !this.#isClosed) {
       if (this.#admission !== undefined && this.#admission.room === 0) {
         this.#wait(this.#admission)
@@ -143,7 +143,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   #handle(packet: NestPacket): void {
     const { pattern, data, metadata } = packet
-    // What has neither pattern nor data is no packet of Nest's: an event of no pattern, its id is not answered.
+    // Without pattern and data it is no packet of Nest's: it counts as an event without pattern, and gets no answer.
     const id = pattern === undefined && data === undefined ? undefined : packet.id
     let text: string
     let route: string | undefined
@@ -182,7 +182,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     this.#reply(idJson, result)
   }
 
-  /** The answer takes more than this turn. */
+  /** Runs a request whose answer takes more than this turn. */
   #run(result: object, idJson: string, message: IncomingMessage): void {
     const reply = new RunningReply(this, idJson, message)
     this.#running.add(reply)
@@ -207,9 +207,9 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     this.sendPacket(lastValuePacket(json, idJson))
   }
 
-  // ── what running replies need ────────────────────────────────────────────────────────────────────────
+  // ── calls from running replies ────────────────────────────────────────────────────────────────────────
 
-  /** Answers with the error of a handler; what its caller may not be told is logged. */
+  /** Answers with the error of a handler. An unexpected error is logged, and the caller gets an internal error. */
   fail(idJson: string, error: unknown): void {
     if (error instanceof PatternNotFoundError && error.received === undefined)
       return this.sendPacket(noHandlerPacket(idJson))
@@ -231,7 +231,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     if (!this.#isClosed) this.output.send(encodeFrame(json))
   }
 
-  /** Whether the connection may have one more stream; if not, why. What the handler returned has not begun. */
+  /** Counts one more stream. Returns why it is refused if the connection may not have it. */
   openStream(): RejectedError | undefined {
     const { maxStreams } = this.#limits
     if (this.#streams < maxStreams) {
@@ -247,7 +247,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     return this.output.hasRoomFor(reply)
   }
 
-  /** Calls `turnEnded` of the reply once the current turn is over. */
+  /** Calls `turnEnded` of the reply when the current turn is over. */
   atTurnEnd(reply: RunningReply): void {
     if (this.#unfinished.length === 0) this.output.defer(this.#endTurn)
     this.#unfinished.push(reply)

@@ -22,18 +22,17 @@ import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions }
 
 /** Options of a TCP client. A key that is `undefined` has its default. */
 export interface TcpClientOptions extends PlaceOptions, ResilienceOptions {
-  /** What to speak: `'rsocket'`, or `'nest'`, the wire of NestJS 12. Default: `'rsocket'`. */
+  /** The protocol: `'rsocket'`, or `'nest'` for the wire of NestJS 12. Default: `'rsocket'`. */
   readonly protocol?: 'rsocket' | 'nest' | undefined
   /**
-   * Speak TLS; `true`: with the authorities that the runtime trusts. A function is called for each connection.
-   * Default: no TLS.
+   * Use TLS. `true` trusts the runtime's authorities; a function is called for each connection. Default: no TLS.
    */
   readonly tls?: boolean | Source<TlsClientOptions> | undefined
-  /** Milliseconds until a connection must be made, TLS handshake included. Default: 10,000. */
+  /** Milliseconds in which a connection must be made, TLS handshake included. Default: 10,000. */
   readonly connectTimeout?: number | undefined
-  /** How much a connection holds. */
+  /** Limits of each connection. */
   readonly limits?: ConnectionLimits | undefined
-  /** Options of RSocket alone. */
+  /** Options for RSocket only. */
   readonly rsocket?: RSocketClientOptions | undefined
 }
 
@@ -66,8 +65,8 @@ export type CheckedClientOptions = Omit<
 }
 
 /**
- * Options with every default filled in.
- * @throws {OptionError} an option is not what it must be, or there is none of that name
+ * Checks the options and fills in the defaults.
+ * @throws {OptionError} an option has a wrong value or an unknown name
  */
 export function clientOptions(given: TcpClientOptions | undefined): CheckedClientOptions {
   const { endpoints, connections, resolveInterval, reconnect, retry, eject, ...all } = withDefaults(

@@ -1,45 +1,45 @@
-/** The options of RSocket alone: grouped, because Nest's wire knows nothing of them. */
+/** The options for RSocket only, in a group of their own because Nest's wire has none of them. */
 import { atLeast, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import type { Authenticate } from '../rsocket/authenticate.ts'
 import type { Credentials } from '../rsocket/composite-metadata.ts'
 import { RESUME_DEFAULTS, type ResumeOptions } from '../rsocket/resume.ts'
 
-/** RSocket on a server. */
+/** Options for RSocket on a server. */
 export interface RSocketServerOptions {
   /**
-   * Is asked about each connection, and about each request that carries credentials. Only `true` lets in. Default:
-   * everybody is welcome.
+   * Is asked about each connection, and about each request with credentials. Only `true` accepts. Default: all are
+   * accepted.
    */
   readonly authenticate?: Authenticate | undefined
   /** Let clients resume lost connections. `true`: with the defaults. Default: false. */
   readonly resume?: boolean | ResumeOptions | undefined
 }
 
-/** RSocket on a client. */
+/** Options for RSocket on a client. */
 export interface RSocketClientOptions {
   /**
    * How data is encoded: `'json'`, `'msgpack'`, `'msgpack-records'` (both ends are this library), `'bytes'`, or a MIME
    * type. Default: `'json'`.
    */
   readonly codec?: string | undefined
-  /** Who the client is, sent when it connects. */
+  /** The client's credentials, sent when it connects. */
   readonly credentials?: Credentials | undefined
   /** Wait for the server's leases before each request. Default: false. */
   readonly lease?: boolean | undefined
   /**
-   * Resume a lost connection, with nothing lost or doubled, if the server allows it. `true`: with the defaults.
+   * Resume a lost connection without losing or repeating anything, if the server allows it. `true`: with the defaults.
    * Default: false.
    */
   readonly resume?: boolean | ResumeOptions | undefined
-  /** How a dead server is noticed. */
+  /** How the client notices a dead server. */
   readonly keepalive?: KeepaliveOptions | undefined
 }
 
-/** How a dead server is noticed. */
+/** How a client notices a dead server. */
 export interface KeepaliveOptions {
   /** Milliseconds between KEEPALIVE frames. Default: 20,000. */
   readonly interval?: number | undefined
-  /** Milliseconds without any frame after which the server is taken for dead. Default: 90,000. */
+  /** Milliseconds without any frame after which the server counts as dead. Default: 90,000. */
   readonly lifetime?: number | undefined
 }
 
@@ -53,7 +53,7 @@ const CLIENT_DEFAULTS = {
 }
 const KEEPALIVE_DEFAULTS = { interval: 20_000, lifetime: 90_000 }
 
-/** @throws {OptionError} an option is not what it must be */
+/** @throws {OptionError} an option has a wrong value or an unknown name */
 export function rsocketServerOptions(given: RSocketServerOptions | undefined) {
   const { authenticate, resume } = withDefaults('options.rsocket', given, SERVER_DEFAULTS)
   if (authenticate !== undefined && typeof authenticate !== 'function')
@@ -61,7 +61,7 @@ export function rsocketServerOptions(given: RSocketServerOptions | undefined) {
   return { authenticate, resume: resumeOptions(resume) }
 }
 
-/** @throws {OptionError} an option is not what it must be */
+/** @throws {OptionError} an option has a wrong value or an unknown name */
 export function rsocketClientOptions(given: RSocketClientOptions | undefined) {
   const all = withDefaults('options.rsocket', given, CLIENT_DEFAULTS)
   const keepalive = withDefaults('options.rsocket.keepalive', all.keepalive, KEEPALIVE_DEFAULTS)

@@ -9,24 +9,23 @@ import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions }
 /** Options of a TCP server. A key that is `undefined` has its default. */
 export interface TcpServerOptions extends PlaceOptions {
   /**
-   * Other processes may listen on the port too, if all of them say so: the system spreads connections over them
-   * (`SO_REUSEPORT`, which does that on Linux only; under Bun, and on Node from 22.12). Default: false, the port is
-   * taken.
+   * Let other processes listen on the same port, if all of them set this option: the system spreads connections over
+   * them (`SO_REUSEPORT`, on Linux only; under Bun, and on Node from 22.12). Default: false.
    */
   readonly reusePort?: boolean | undefined
   /**
-   * Speak TLS, and nothing else. A function is called when the server starts and by `reloadTls()`, so that it can
-   * read files again. Default: no TLS.
+   * Accept TLS only. A function is called when the server starts and by `reloadTls()`, so that it can read files again.
+   * Default: no TLS.
    */
   readonly tls?: Source<TlsServerOptions> | undefined
   /**
-   * Addresses and networks that may connect, such as `['10.0.0.0/8', '::1']`; others are closed at once. Default:
-   * all may.
+   * Addresses and networks that may connect, such as `['10.0.0.0/8', '::1']`; other connections are closed at once.
+   * Default: all may.
    */
   readonly allow?: readonly string[] | undefined
-  /** How much the server takes. */
+  /** Limits of the server and of its connections. */
   readonly limits?: ServerLimitOptions | undefined
-  /** Options of RSocket alone. */
+  /** Options for RSocket only. */
   readonly rsocket?: RSocketServerOptions | undefined
 }
 
@@ -52,8 +51,8 @@ export type CheckedServerOptions = Omit<Filled<Given, typeof DEFAULTS>, 'limits'
 }
 
 /**
- * Options with every default filled in.
- * @throws {OptionError} an option is not what it must be, or there is none of that name
+ * Checks the options and fills in the defaults.
+ * @throws {OptionError} an option has a wrong value or an unknown name
  */
 export function serverOptions(given: TcpServerOptions | undefined): CheckedServerOptions {
   const all = withDefaults('options', given as Given | undefined, DEFAULTS)

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { describeFrames } from '../testing/describe-frames.ts'
 import type { FakeClock, FakeOutput } from '../testing/peer.ts'
 import { frame, uint32 } from '../testing/rsocket-frames.ts'
-import { type ClientUnderTest, newRsocketClient } from '../testing/rsocket-peer.ts'
+import { type ClientUnderTest, newRsocketClient, RecordingReceiver } from '../testing/rsocket-peer.ts'
 import type { ClientConnection } from './client-connection.ts'
 import type { ClientConnectionOptions } from './options.ts'
 
@@ -193,18 +193,54 @@ describe('an RSocket client', () => {
   })
 
   it('refuses calls while too many bytes wait to be sent, and says that they have not run', async () => {
-    output.unsent = 10_001
+    output.left = 9_990
     const call = caller.request('a', 1)
     const refused = { name: 'OverloadedError', code: 'OVERLOADED', mayHaveRun: false, retryable: true }
     await assert.rejects(call, {
       ...refused,
-      message: /^10001 bytes .* limits\.sendBuffer allows \(10000\)$/
+      message: /^9990 bytes .* \d+ more would .* limits\.sendBuffer allows \(10000\)$/
     })
     await assert.rejects(caller.emit('a', 1), refused)
     assert.deepEqual(sent(), [])
-    output.unsent = 10_000
+    output.left = 9_950
     void caller.request('a', 1)
     assert.deepEqual(sent(), ['REQUEST_RESPONSE 1 M'])
+  })
+
+  it('lets callers of events wait while the socket is behind, and until it has caught up', async () => {
+    output.isBlocked = true
+    const seen = outcome(caller.emit('a', 1))
+    assert.deepEqual(sent(), ['REQUEST_FNF 1 M'])
+    await settle()
+    assert.deepEqual([seen, connection.inFlight], [[], 1])
+    output.isBlocked = false
+    connection.resume()
+    await settle()
+    assert.deepEqual([seen, connection.inFlight], [['value undefined'], 0])
+  })
+
+  it('says of an event that has waited for a socket which is lost that it may have run', async () => {
+    output.isBlocked = true
+    const lost = caller.emit('a', 1)
+    const late = caller.emit('a', 1, { timeout: 100 })
+    clock.pass(100)
+    await assert.rejects(late, { name: 'TimeoutError', mayHaveRun: true })
+    connection.close()
+    await assert.rejects(lost, { name: 'ConnectionError', mayHaveRun: true })
+  })
+
+  it('takes values of a channel as the socket does', () => {
+    function* source() {
+      for (let n = 0; n < 4; n++) yield n
+    }
+    caller.stream('a', source(), new RecordingReceiver())
+    sent()
+    output.hasRoom = false
+    connection.receive(frame(1, 'REQUEST_N', 0, uint32(100)))
+    assert.deepEqual(sent(), [])
+    output.hasRoom = true
+    for (const stream of output.waiting.splice(0)) stream.resume()
+    assert.deepEqual(sent(), ['PAYLOAD 1 N', 'PAYLOAD 1 N', 'PAYLOAD 1 N', 'PAYLOAD 1 C'])
   })
 
   it('refuses a call that is longer than may wait at all', async () => {
@@ -223,7 +259,7 @@ describe('an RSocket client', () => {
     const calls = Array.from({ length: 65_536 }, () => leased.caller.request('a', 1))
     await assert.rejects(leased.caller.request('a', 1), {
       name: 'OverloadedError',
-      message: /65536 calls wait/
+      message: /65536 calls already wait/
     })
     assert.equal(leased.connection.inFlight, 65_536)
     leased.connection.close()

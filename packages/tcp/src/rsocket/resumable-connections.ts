@@ -1,4 +1,4 @@
-/** The connections of a server that can be resumed, by token; those without a socket wait for a while. */
+/** The connections of a server that can be resumed, by token. A connection without a socket waits for a limited time. */
 import type { Output } from '../connection/protocol.ts'
 import type { ResumeRequest } from './frames.ts'
 import type { ResumeOptions } from './resume.ts'
@@ -11,18 +11,18 @@ export interface Resumable {
   end(reason?: Error): void
 }
 
-/** Calls `task` after so many milliseconds. Returns the function that prevents it. */
+/** Calls `task` after `delay` milliseconds. Returns a function that prevents it. */
 export type Later = (task: () => void, delay: number) => () => void
 
 interface Entry {
   readonly connection: Resumable
-  /** Prevents its end, while it waits. */
+  /** Prevents the end of a waiting connection. */
   spare: (() => void) | undefined
 }
 
 /** Finds connections by their resume token. */
 export class ResumableConnections {
-  /** Bytes of sent frames each of them keeps. */
+  /** Bytes of sent frames that each connection keeps. */
   readonly bufferSize: number
   readonly #window: number
   readonly #later: Later
@@ -42,14 +42,14 @@ export class ResumableConnections {
     this.#entries.set(keyOf(token), { connection, spare: undefined })
   }
 
-  /** The socket of a connection is lost: it may be resumed until the window closes. */
+  /** The socket of a connection is lost: the connection waits until the window closes. */
   wait(token: Uint8Array, connection: Resumable): void {
     const reason = new Error(`not resumed within ${this.#window} ms`)
     const spare = this.#later(() => connection.end(reason), this.#window)
     this.#entries.set(keyOf(token), { connection, spare })
   }
 
-  /** The connection of a token, to be resumed now; `undefined` if there is none. It may still have its old socket. */
+  /** The connection to resume now; `undefined` if the token has none. It may still have its old socket. */
   take(token: Uint8Array): Resumable | undefined {
     const entry = this.#entries.get(keyOf(token))
     if (entry === undefined) return undefined
@@ -64,7 +64,7 @@ export class ResumableConnections {
     this.#entries.delete(keyOf(token))
   }
 
-  /** The server stops: ends the connections that wait. */
+  /** Ends all waiting connections, because the server stops. */
   endWaiting(): void {
     for (const { connection, spare } of [...this.#entries.values()]) {
       if (spare !== undefined) connection.end(new Error('the server has stopped'))

@@ -98,7 +98,7 @@ describe('an RSocket server', () => {
     assert.deepEqual(on(request(1, 'fail', '1'), request(3, 'bug', '1'), request(5, 'no', '1')), [
       'ERROR 1 0x201 {"code":"E","message":"m","details":{"d":1}}',
       'ERROR 3 0x201 {"code":"INTERNAL","message":"Internal server error"}',
-      `ERROR 5 0x201 {"code":"PATTERN_NOT_FOUND","message":"There is no handler of the pattern 'no'"}`
+      `ERROR 5 0x201 {"code":"PATTERN_NOT_FOUND","message":"There is no handler for the pattern 'no'"}`
     ])
   })
 

@@ -1,4 +1,4 @@
-/** Whether a server takes a SETUP: what it asks for, and who its sender is. Protocol.md, "SETUP Frame". */
+/** Decides whether a server accepts a SETUP and its sender. Protocol.md, "SETUP Frame". */
 import { hasCodec, isThenable, knownMimeTypes, type Peer } from '@elysia-microservices/transport/kit'
 import { isAccepted } from './authenticate.ts'
 import type { Credentials } from './composite-metadata.ts'
@@ -14,7 +14,7 @@ export interface SetupRefusal {
   readonly message: string
 }
 
-/** Why a server cannot do what a SETUP asks for; `undefined` if it can. */
+/** Why a server cannot do what a SETUP demands; `undefined` if it can. */
 export function setupRefusal(
   setup: Setup,
   { limits, resumable }: Pick<ServerConnectionOptions, 'limits' | 'resumable'>
@@ -51,8 +51,8 @@ export function setupRefusal(
 }
 
 /**
- * Whether `authenticate` takes the sender of a SETUP for who it says it is; a promise if it takes its time. Why not
- * is for the log.
+ * Whether `authenticate` accepts the sender of a SETUP; a promise if it answers later. An error that it throws refuses
+ * the sender and is logged.
  */
 export function acceptsCredentials(
   setup: Setup,
@@ -75,7 +75,7 @@ export function acceptsCredentials(
 
 /**
  * The credentials in a SETUP; `undefined` if there are none.
- * @throws {ProtocolError} its metadata is not the composite metadata it says it is
+ * @throws {ProtocolError} the metadata is not valid composite metadata
  */
 function setupCredentials(setup: Setup): Credentials | undefined {
   if (setup.metadata === undefined || setup.metadataMimeType !== MimeType.COMPOSITE_METADATA) return undefined

@@ -1,7 +1,7 @@
-/** Closes connections over which nothing has gone for a while. One timer for all, none for each message. */
+/** Closes idle connections, with one timer for all of them. */
 import type { Session } from '../connection/session.ts'
 
-/** Checks per timeout; a connection may outlive its timeout by a quarter. */
+/** Checks per timeout, so a connection may stay up to a quarter of the timeout longer. */
 const LOOKS = 4
 
 /** Watches the connections of a server. */
@@ -9,13 +9,13 @@ export class IdleConnections {
   readonly #sessions: ReadonlySet<Session>
   readonly #timeout: number
   readonly #close: (session: Session) => void
-  /** When a connection was last seen to be active. */
+  /** Time at which each connection was last seen active. */
   readonly #activeAt = new WeakMap<Session, number>()
   #timer: ReturnType<typeof setInterval> | undefined
 
   /**
-   * @param timeout milliseconds; 0 to watch nothing
-   * @param close is called once for a connection that was idle for so long
+   * @param timeout milliseconds; 0 to close nothing
+   * @param close is called once for a connection that was idle for the timeout
    */
   constructor(sessions: ReadonlySet<Session>, timeout: number, close: (session: Session) => void) {
     this.#sessions = sessions
@@ -33,13 +33,13 @@ export class IdleConnections {
     this.#timer = undefined
   }
 
-  /** Looks at all connections. @param now milliseconds, of a clock that never goes back */
+  /** Checks all connections. @param now milliseconds of a clock that never goes back */
   look(now: number): void {
     for (const session of this.#sessions) {
       const activeAt = this.#activeAt.get(session)
       if (session.takeActivity() || activeAt === undefined) this.#activeAt.set(session, now)
       else if (now - activeAt >= this.#timeout) {
-        // Not again, while the peer takes its time to close.
+        // Not called again while the connection is closing.
         this.#activeAt.set(session, Number.POSITIVE_INFINITY)
         this.#close(session)
       }

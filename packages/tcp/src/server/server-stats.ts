@@ -1,4 +1,4 @@
-/** What a server does at the moment, next to its limits. Counted when somebody asks, and not before. */
+/** What a server does at the moment, next to its limits. Counted only when asked for. */
 import type { Address, Gauge, TransportStats } from '@elysia-microservices/transport/kit'
 import type { Session } from '../connection/session.ts'
 import type { ServerLimits } from '../limits/server-limits.ts'
@@ -9,19 +9,19 @@ export interface TcpServerStats extends TransportStats {
   /** Open connections, and `limits.connections`. */
   readonly connections: Gauge
   /**
-   * Requests, events and streams in flight on all connections, and `limits.inFlight`. With that limit, also those
-   * whose callers have given up or gone while their handlers still run.
+   * Requests, events and streams in flight on all connections, and `limits.inFlight`. With that limit set, they count
+   * until their handlers end, even if their callers have given up or gone.
    */
   readonly inFlight: Gauge
-  /** Streams that all connections have open. */
+  /** Open streams of all connections. */
   readonly streams: number
-  /** Connections that wait for room in `limits.inFlight`: Nest's, and those with leases. */
+  /** Connections (Nest's, and RSocket's with leases) that wait for room in `limits.inFlight`. */
   readonly waiting: number
   /** Bytes (RSocket) or UTF-16 units (Nest) received by all connections and not yet handled. */
   readonly received: number
   /** Bytes written by all connections and not yet sent. */
   readonly unsent: number
-  /** For each limit of a single connection, how near to it the nearest connection is. */
+  /** For each limit of a single connection, the highest value of any connection. */
   readonly perConnection: {
     /** `limits.inFlightPerConnection` */
     readonly inFlight: Gauge
@@ -32,7 +32,7 @@ export interface TcpServerStats extends TransportStats {
     /** `limits.sendBuffer` */
     readonly unsent: Gauge
   }
-  /** Refused because of a limit, since the server was made. */
+  /** Number of refusals because of each limit, since the server was made. */
   readonly refused: {
     /** `limits.connections` */
     readonly connections: number
@@ -47,7 +47,7 @@ export interface TcpServerStats extends TransportStats {
   readonly closedIdle: number
 }
 
-/** Counts. */
+/** Counts the figures of all connections. */
 export function serverStats(
   address: Address | undefined,
   sessions: ReadonlySet<Session>,
@@ -88,7 +88,7 @@ export function serverStats(
   }
 }
 
-/** Where `Infinity` stands for no limit inside, users see 0, as in their options; JSON has no infinity. */
+/** A figure and its limit. `Infinity` (no limit) becomes 0, as in the options; JSON has no infinity. */
 function gauge(current: number, limit: number): Gauge {
   return { current, limit: Number.isFinite(limit) ? limit : 0 }
 }

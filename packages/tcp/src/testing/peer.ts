@@ -1,12 +1,16 @@
 /** A connection of a protocol without sockets: what it sends is collected, its time is set by hand. */
 import type { ByteWriter, Timer } from '@elysia-microservices/transport/kit'
-import type { Output, ProtocolConnection } from '../connection/protocol.ts'
+import type { Output, ProtocolConnection, WaitingStream } from '../connection/protocol.ts'
 
 /** Takes the place of a session. */
 export class FakeOutput implements Output {
   remote: Output['remote'] = { remoteAddress: undefined, remotePort: undefined }
   isBlocked = false
-  unsent = 0
+  hasRoom = true
+  /** Streams that were told that there is no room. */
+  readonly waiting: WaitingStream[] = []
+  /** Bytes that the kernel has not taken. */
+  left = 0
   text = ''
   /** Why the connection was ended; `undefined` while it is not. */
   ended: Error | 'without reason' | undefined
@@ -15,6 +19,10 @@ export class FakeOutput implements Output {
   adopted: ProtocolConnection | undefined
   #bytes: ByteWriter | undefined
   #chunks: Uint8Array[] = []
+
+  get unsent(): number {
+    return this.left + (this.#bytes?.length ?? 0)
+  }
 
   send(text: string): void {
     this.text += text
@@ -46,8 +54,9 @@ export class FakeOutput implements Output {
     queueMicrotask(task)
   }
 
-  hasRoomFor(): boolean {
-    return true
+  hasRoomFor(stream: WaitingStream): boolean {
+    if (!this.hasRoom) this.waiting.push(stream)
+    return this.hasRoom
   }
 
   settled(): void {}

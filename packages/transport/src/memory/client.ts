@@ -33,7 +33,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   readonly #hub: MemoryHub
   readonly #context: ClientContext
   readonly #timer = new DeadlineTimer((now) => this.#expire(now))
-  /** Calls on their way, with the request that answers them as soon as it runs. */
+  /** Calls in flight, each with its request once that runs. */
   readonly #calls = new Map<PendingCall, MemoryRequest | undefined>()
   readonly #notices: Notices
   #isClosed = false
@@ -92,7 +92,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     }
   }
 
-  /** In a turn of its own, as over a wire. */
+  /** Sends a message in a turn of its own, as over a wire. */
   #send(call: PendingCall, message: MemoryMessage): void {
     queueMicrotask(() => {
       if (!this.#calls.has(call)) return
@@ -162,7 +162,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   #startChannel(call: PendingCall, source: object): void {
     const codec = this.#hub.openCodec()
     const request = () => this.#calls.get(call)
-    // What comes before the request runs waits for it.
+    // Whatever is said before the request runs waits here.
     const early: ((request: MemoryRequest) => void)[] = []
     const tell = (say: (request: MemoryRequest) => void) => {
       const running = request()
@@ -172,6 +172,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     const sendBytes = (bytes: Uint8Array) => tell((running) => running.input(bytes))
     call.input = new ChannelFeed({
       maxHeldSize: MAX_HELD_SIZE,
+      hasRoomFor: () => true,
       open: (value, isOnly) => {
         const first = isOnly && value === undefined ? undefined : encode(codec, value)
         this.#send(call, this.#messageOf(call, undefined))
@@ -219,7 +220,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     if (next < Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
   }
 
-  /** Gives a call up, tells the other side, and its owner why. */
+  /** Gives up a call: cancels it at the other side and fails it. */
   #giveUp(call: PendingCall, error: Error): void {
     const request = this.#calls.get(call)
     if (!this.#end(call)) return
@@ -231,7 +232,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     if (this.#end(call)) call.fail(error)
   }
 
-  /** The one place where a call ends; false if it has ended before. */
+  /** The one place where a call ends. Returns false if it had already ended. */
   #end(call: PendingCall): boolean {
     if (!this.#calls.delete(call)) return false
     call.release()
@@ -239,10 +240,10 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   }
 }
 
-/** Values of a channel that may come before the handler has read any. */
+/** Values of a channel that may be sent before the handler has read any. */
 const INPUT_AT_FIRST = 64
 
-/** The error that the other side is told, in the way it would come over a wire. */
+/** The error of an answer, made from its text as if it had come over a wire. */
 function errorOfText(text: string, isRejected: boolean): Error {
   const { code = 'UNKNOWN', message, details, received } = readErrorText(text)
   return isRejected ? new RejectedError(message, received) : errorOf(code, message, details, received)

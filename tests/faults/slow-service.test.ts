@@ -1,0 +1,51 @@
+/** Events for a service that is slower than its caller: who awaits is slowed, who does not is told; nothing is lost. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { OverloadedError } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import { ServerProcess } from '../support/server-process.ts'
+
+const KB = 1024
+const EVENT = 'x'.repeat(20 * KB)
+const COUNT = 4_000
+/** A twentieth of what is sent: it does not fit, unless the caller is slowed. */
+const SEND_BUFFER = 4 * KB * KB
+
+for (const protocol of ['rsocket', 'nest'] as const) {
+  describe(`emit to a slow service, protocol ${protocol}`, () => {
+    const server = new ServerProcess({
+      program: 'faults/slow-service',
+      arguments: (port) => [String(port), '0.2']
+    })
+    before(() => server.start())
+    after(() => server.stop('SIGTERM'))
+
+    const open = () =>
+      connect({ transport: 'tcp', port: server.port, protocol, limits: { sendBuffer: SEND_BUFFER } })
+    /** Events handled, once nothing is on its way any more: what one connection carries is handled in its order. */
+    const handled = (client: ReturnType<typeof open>) =>
+      client.request<number>('events', null, { timeout: 0 })
+
+    it('loses none whose caller awaits them one by one', async () => {
+      const client = open()
+      const before = await handled(client)
+      for (let n = 0; n < COUNT; n++) await client.emit('slow', EVENT)
+      assert.equal((await handled(client)) - before, COUNT)
+      assert.equal(client.status, 'connected')
+      await client.close()
+    })
+
+    it('refuses what is too much of those nobody awaits, before it harms the connection', async () => {
+      const client = open()
+      const before = await handled(client)
+      const events = Array.from({ length: COUNT }, () => client.emit('slow', EVENT))
+      const outcomes = await Promise.allSettled(events)
+      const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason] : []))
+      assert.ok(failures.length > 0)
+      for (const failure of failures)
+        assert.ok(failure instanceof OverloadedError && !failure.mayHaveRun, String(failure))
+      assert.equal((await handled(client)) - before, COUNT - failures.length)
+      await client.close()
+    })
+  })
+}
