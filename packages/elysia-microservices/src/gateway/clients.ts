@@ -2,7 +2,7 @@
 import { MicroserviceError } from '@elysia-microservices/transport/kit'
 import { Elysia } from 'elysia'
 import type { Empty } from '../types/scope.ts'
-import { ErrorAnswers, type ErrorOptions, errorResponse } from './error-response.ts'
+import { ErrorAnswers, type ErrorOptions, errorResponse, type HttpContext } from './error-response.ts'
 import { describeRequest } from './http-error.ts'
 import { type AnyClient, endWithApp } from './stop.ts'
 
@@ -40,9 +40,9 @@ export function clients<const Given extends GivenClients>(
   })
   const plugin = new Elysia()
     .decorate(Object.fromEntries(all) as Record<string, unknown>)
-    .onError({ as: 'scoped' }, ({ error, request }) =>
+    .onError({ as: 'scoped' }, ({ error, ...context }) =>
       error instanceof MicroserviceError
-        ? errorResponse(answers.of(error, describeRequest(request)))
+        ? errorResponse(answers.of(error, describeRequest(context as HttpContext)), context as HttpContext)
         : undefined
     )
   endWithApp(plugin as never, { after: () => Promise.all(owned.map((client) => client.close())) })

@@ -94,7 +94,8 @@ export class ErrorAnswers {
     const hidden = PUBLIC_MESSAGES.get(code) ?? (error instanceof LocalError ? INTERNAL.message : undefined)
     if (hidden !== undefined) {
       // Nobody is there to be told of a canceled one, and it is nobody's fault.
-      if (code !== 'CANCELED') this.#logger.warn(`${what} is answered with ${status}: ${error.message}`)
+      if (code !== 'CANCELED')
+        this.#logger.warn(`${what} is answered with ${status} ${code}: ${error.message}`)
       return { status, headers, body: { code, message: hidden } }
     }
     const { message, details } = error as MicroserviceError & { details?: unknown }
@@ -108,7 +109,17 @@ function isRefused(error: unknown): error is UnauthenticatedError {
   return (Object(error.received) as { message?: unknown }).message !== error.message
 }
 
-/** An answer as a response. */
-export function errorResponse({ status, headers, body }: ErrorAnswer): Response {
+/** What of the context of Elysia's hooks is needed to answer. */
+export interface HttpContext {
+  readonly request: Request
+  readonly set: {
+    status?: number | string | undefined
+    readonly headers: Record<string, string | number | undefined>
+  }
+}
+
+/** An answer as a response. The status stands in `set`, too, for hooks of the app that look there, as access logs do. */
+export function errorResponse({ status, headers, body }: ErrorAnswer, { set }: HttpContext): Response {
+  set.status = status
   return Response.json(body, { status, headers })
 }

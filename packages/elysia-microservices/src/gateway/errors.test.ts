@@ -180,7 +180,8 @@ describe('an error of the gateway itself', () => {
     assert.deepEqual([status, body], [500, { code: 'INTERNAL', message: 'Internal server error' }])
     assert.equal(logged.length, 1)
     const [level, message, error] = logged[0] as [string, string, Error]
-    assert.deepEqual([level, message], ['error', 'GET /mistake failed'])
+    assert.equal(level, 'error')
+    assert.match(message, /^GET \/mistake \(checked, request \S+\) failed$/)
     assert.equal(error.message, 'the password is 1234')
   })
 
@@ -209,7 +210,7 @@ describe('a service that is not there', () => {
         [503, { code: 'CONNECTION', message: 'The service cannot be reached' }]
       )
       assert.equal(headers.get('retry-after'), '5')
-      assert.match(String(logged[0]?.[1]), /is answered with 503: ./)
+      assert.match(String(logged[0]?.[1]), /\(x, request \S+\) is answered with 503 CONNECTION: ./)
     })
   }
 })
