@@ -17,13 +17,16 @@ interface Listening {
   stop(): Promise<unknown>
 }
 
-/** Lets an app listen. Elysia's adapter for Node has no `app.stop()`, so that the services are stopped there. */
-async function listen(app: AnyElysia, ...services: Held[]): Promise<Listening> {
+/**
+ * Lets an app listen.
+ * @param late services that the app gets when it listens already: on Node nothing tells them that it stops
+ */
+async function listen(app: AnyElysia, ...late: Held[]): Promise<Listening> {
   const server = await new Promise<{ stop(): unknown }>((resolve) => app.listen(0, resolve as never))
-  if (underBun) return { stop: () => app.stop(true) }
+  if (underBun || late.length === 0) return { stop: () => app.stop(true) }
   return {
     async stop() {
-      await Promise.all(services.map((service) => service.stop()))
+      await Promise.all(late.map((service) => service.stop()))
       await server.stop()
     }
   }
@@ -85,7 +88,7 @@ describe('a service held by an app', () => {
       const app = hold(service)
       assert.equal(service.address, undefined)
       for (let round = 0; round < 2; round++) {
-        const listening = await listen(app, service)
+        const listening = await listen(app, ...(/async|promise/.test(way) ? [service] : []))
         await isUp(service)
         assert.equal(await ask(service, way), way)
         await listening.stop()
@@ -110,7 +113,7 @@ describe('a service held by an app', () => {
     const app = newApp().use(later(new Elysia().use(service)))
     await app.modules
     assert.equal(service.address, undefined)
-    const listening = await listen(app, service)
+    const listening = await listen(app)
     await isUp(service)
     await listening.stop()
     assert.equal(service.address, undefined)
@@ -121,7 +124,7 @@ describe('a service held by an app', () => {
     const app = newApp()
       .use(a)
       .group('/v1', (group) => group.use(b))
-    const listening = await listen(app, a, b)
+    const listening = await listen(app)
     await Promise.all([isUp(a), isUp(b)])
     assert.deepEqual(await Promise.all([ask(a, 1), ask(b, 2)]), [1, 2])
     await listening.stop()
@@ -134,21 +137,17 @@ describe('a service held by an app', () => {
     const second = newApp().group('/v1', (group) => group.use(service))
     const listening = [await listen(first), await listen(second)]
     await isUp(service)
-    if (underBun) {
-      await listening[0]!.stop()
-      assert.equal(await ask(service, 'still here'), 'still here')
-      await listening[1]!.stop()
-      assert.equal(service.address, undefined)
-    }
-    await service.stop()
+    await listening[0]!.stop()
+    assert.equal(await ask(service, 'still here'), 'still here')
+    await listening[1]!.stop()
     assert.equal(service.address, undefined)
-    for (const { stop } of underBun ? [] : listening) await stop()
   })
 
   it('that is mounted says that nothing starts it', async () => {
     const log = new Log()
     const service = newService(log.logger)
-    const listening = await listen(newApp().mount('/v1', new Elysia().use(service)))
+    const app = newApp().mount('/v1', new Elysia().use(service))
+    const listening = await listen(app, service)
     await within(log.has("The service 'held' does not listen"), 'The warning')
     assert.equal(service.address, undefined)
     await listening.stop()

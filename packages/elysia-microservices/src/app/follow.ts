@@ -4,7 +4,8 @@
  */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
-import { isApp, isListening, onTakenIn, outermost } from './outermost.ts'
+import { isApp, isListening, isOnNode, onTakenIn, outermost } from './outermost.ts'
+import { stopOnNode } from './stopping.ts'
 
 /** What follows an app. */
 export interface Follower {
@@ -27,6 +28,7 @@ export function follow(app: AnyElysia, follower: Follower, what: string): void {
     const hostOf = (given: unknown) => (isApp(given) ? given : (outermost(host) ?? host))
     if (!seen.has(host)) {
       seen.add(host)
+      if (isOnNode(host) && !isListening(host)) stopOnNode(host)
       host.onStart((started) => follower.started(hostOf(started)))
       host.onStop((stopped) => follower.stopped(hostOf(stopped)))
       onTakenIn(host, () => followOutermost(host))

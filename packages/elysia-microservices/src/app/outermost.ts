@@ -8,6 +8,7 @@ import type { AnyElysia } from 'elysia'
 /** What is used here of an app: private to its class, and without it an app is taken for the outermost itself. */
 interface Linked {
   getServer: () => unknown
+  getParent?: () => AnyElysia | null
 }
 
 /** Elysia's adapter for Node; with it, `app.server` is never set. */
@@ -34,14 +35,22 @@ export function outermost(app: AnyElysia): AnyElysia | undefined {
   } finally {
     prototype.getServer = getServer
   }
-  return last
+  if (last !== undefined) return last
+  // The next one outside may be of another copy of Elysia, with a class of its own.
+  const parent = linked(app).getParent?.() ?? undefined
+  return parent === undefined ? undefined : outermost(parent)
 }
 
 /** Whether an app listens already. */
 export function isListening(app: AnyElysia): boolean {
   if (app.server) return true
   // On Node, listening is the first to ask for `fetch`, which is a field of the app from then on.
-  return app['~adapter'].name === NODE_ADAPTER && Object.hasOwn(app, 'fetch')
+  return isOnNode(app) && Object.hasOwn(app, 'fetch')
+}
+
+/** Whether an app listens by Elysia's adapter for Node. */
+export function isOnNode(app: AnyElysia): boolean {
+  return app['~adapter'].name === NODE_ADAPTER
 }
 
 /** Who wants to know, by app. */

@@ -4,7 +4,7 @@ import { Elysia } from 'elysia'
 import type { Empty } from '../types/scope.ts'
 import { ErrorAnswers, type ErrorOptions, errorResponse, type HttpContext } from './error-response.ts'
 import { describeRequest } from './http-error.ts'
-import { type AnyClient, endWithApp } from './stop.ts'
+import { type AnyClient, Clients, type ClosingOptions } from './stop.ts'
 
 /** Clients by the names that handlers see; a function makes one for the app to own and to close. */
 export type GivenClients = Readonly<Record<string, AnyClient | (() => AnyClient)>>
@@ -28,16 +28,11 @@ export type Decorated<Decorators extends Record<string, unknown>> = Elysia<
  */
 export function clients<const Given extends GivenClients>(
   given: Given,
-  options: ErrorOptions = {}
+  options: ErrorOptions & ClosingOptions = {}
 ): Decorated<ClientsOf<Given>> {
   const answers = new ErrorAnswers(options)
-  const owned: AnyClient[] = []
-  const all = Object.entries(given).map(([name, client]) => {
-    if (typeof client !== 'function') return [name, client]
-    const made = client()
-    owned.push(made)
-    return [name, made]
-  })
+  const owned = new Clients(options)
+  const all = Object.entries(given).map(([name, client]) => [name, owned.take(client)])
   const plugin = new Elysia()
     .decorate(Object.fromEntries(all) as Record<string, unknown>)
     .onError({ as: 'scoped' }, ({ error, ...context }) =>
@@ -45,6 +40,6 @@ export function clients<const Given extends GivenClients>(
         ? errorResponse(answers.of(error, describeRequest(context as HttpContext)), context as HttpContext)
         : undefined
     )
-  endWithApp(plugin as never, { after: () => Promise.all(owned.map((client) => client.close())) })
+  owned.endWith(plugin as never)
   return plugin as never
 }

@@ -11,7 +11,7 @@ import type { GatewayOptions } from './options.ts'
 import { requestIdOf } from './request-id.ts'
 import type { At, GivenClient, ParamsAt, PatternAt, QueryAt, RouteContext, RouteOf } from './route-types.ts'
 import { type Route, readRoutes } from './routes.ts'
-import { endWithApp } from './stop.ts'
+import { Clients } from './stop.ts'
 
 /** What Elysia hands to a handler, as far as it is used here. */
 interface GatewayContext extends RouteContext, HttpContext {
@@ -53,7 +53,8 @@ export function gateway<Values, Streams, All, Events, const Patterns, const Para
   const answers = new ErrorAnswers(options)
   const streams = new Set<EventStream>()
   const read = readRoutes(routes, options)
-  const caller = (typeof client === 'function' ? client() : client) as UntypedClient
+  const owned = new Clients(options)
+  const caller = owned.take(client as UntypedClient | (() => UntypedClient))
 
   for (const route of read) {
     const answer = { message: answerValue, event: answerEvent, stream: answerStream }[route.kind]
@@ -76,13 +77,8 @@ export function gateway<Values, Streams, All, Events, const Patterns, const Para
       } as object
     )
   }
-  endWithApp(plugin, {
-    before: () => {
-      for (const stream of streams) stream.close()
-    },
-    after: async () => {
-      if (typeof client === 'function') await caller.close()
-    }
+  owned.endWith(plugin, () => {
+    for (const stream of streams) stream.close()
   })
   return plugin
 }
