@@ -34,7 +34,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['index.ts', 'kit.ts']
   ],
   'elysia-microservices': [
-    ['short-form.ts', 'router'],
+    ['short-form.ts', 'router', 'app'],
     ['schema', 'hooks', 'types', 'chaos', 'controller', 'workers'],
     ['service'],
     ['client'],

@@ -1,8 +1,10 @@
 /**
  * Decides what a caller learns about a handler's failure. A handler tells its caller something by throwing an
- * `RpcError` (or Nest's `RpcException`). Any other error is a bug or an outage: the caller gets an internal error only.
+ * `RpcError` (or Nest's `RpcException` or `HttpException`). Any other error is a bug or an outage: the caller gets an
+ * internal error only.
  */
 import { RpcError } from './errors/index.ts'
+import { httpAnswerOf } from './http-exception.ts'
 
 /**
  * An error with its final answer: the caller gets `value` unchanged. Dispatchers with their own rules for errors, such
@@ -46,15 +48,11 @@ function readObject(error: object): Failure {
         typeof content === 'object' && content !== null ? content : { status: 'error', message: content }
     }
   }
-  return { logged: !isNestHttpException(error) }
+  const answer = httpAnswerOf(error)
+  return answer === undefined ? UNEXPECTED : { answer }
 }
 
 /** Recognised by its method, because the class comes from the user's own copy of Nest. */
 function isNestRpcException(error: object): error is { getError(): unknown } {
   return 'getError' in error && typeof error.getError === 'function'
-}
-
-/** Nest does not log an HttpException, because pipes and guards refuse requests with it. */
-function isNestHttpException(error: object): boolean {
-  return 'getStatus' in error && typeof error.getStatus === 'function' && 'getResponse' in error
 }

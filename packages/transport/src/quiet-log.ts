@@ -33,14 +33,21 @@ export class QuietLog {
    * @param kind there must be few kinds, and peers must not choose them
    */
   warn(kind: string, message: string, cause?: unknown, most = 1): void {
-    const omitted = this.#admit(kind, most)
-    if (omitted !== undefined) this.#logger.warn(message + omitted, cause)
+    this.#write('warn', kind, message, cause, most)
   }
 
   /** Reports an error, limited like `warn`. */
   error(kind: string, message: string, cause?: unknown, most = 1): void {
+    this.#write('error', kind, message, cause, most)
+  }
+
+  #write(level: 'warn' | 'error', kind: string, message: string, cause: unknown, most: number): void {
     const omitted = this.#admit(kind, most)
-    if (omitted !== undefined) this.#logger.error(message + omitted, cause)
+    if (omitted === undefined) return
+    const line = message + omitted
+    // Many loggers print each argument they get.
+    if (cause === undefined) this.#logger[level](line)
+    else this.#logger[level](line, cause)
   }
 
   /** What to say of omitted lines; `undefined` if this one is omitted too. */

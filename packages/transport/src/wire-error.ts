@@ -51,12 +51,35 @@ export function readErrorText(text: string): ErrorContent {
   try {
     received = JSON.parse(text)
   } catch {}
-  const { code, message, details } = Object(received) as {
-    code?: unknown
-    message?: unknown
-    details?: unknown
-  }
-  const said = [message, received, text].find((part) => typeof part === 'string') as string
+  const { code, message, details } = fieldsOfError(received)
+  const said = [message, received, code, text].find((part) => typeof part === 'string') as string
   const unnamed = said === INTERNAL_MESSAGE ? 'INTERNAL' : undefined
-  return { code: typeof code === 'string' ? code : unnamed, message: said, details, received }
+  return { code: code ?? unnamed, message: said, details, received }
+}
+
+/**
+ * What an error says that came as an object: of ours and of Nest's. Fields that neither knows, such as those of
+ * `new RpcException({ code, fields })`, are its details.
+ */
+export function fieldsOfError(received: unknown): {
+  readonly code: string | undefined
+  readonly message: unknown
+  readonly details: unknown
+} {
+  if (typeof received !== 'object' || received === null || Array.isArray(received))
+    return { code: undefined, message: undefined, details: undefined }
+  const { code, message, details, status: _, statusCode: _status, ...rest } = received as ErrorFields
+  return {
+    code: typeof code === 'string' ? code : undefined,
+    message,
+    details: details === undefined && Object.keys(rest).length > 0 ? rest : details
+  }
+}
+
+interface ErrorFields {
+  readonly code?: unknown
+  readonly message?: unknown
+  readonly details?: unknown
+  readonly status?: unknown
+  readonly statusCode?: unknown
 }

@@ -125,7 +125,16 @@ export const responses: readonly Case[] = [
       expected: { frames: [INTERNAL] }
     })
   ),
-  { name: 'throws an HttpException', send: [request('http exception', 0)], expected: { frames: [INTERNAL] } },
+  {
+    name: 'throws an HttpException',
+    send: [request('http exception', 0)],
+    expected: { frames: [INTERNAL] },
+    ours: {
+      frames: [failure('{"status":"error","code":"BAD_REQUEST","message":"bad","statusCode":400}')],
+      because: 'a status is a code that callers and gateways understand',
+      alone: true
+    }
+  },
   { name: 'has no handler', send: [request('unknown', 0)], expected: { frames: [noHandler()] } },
   {
     name: 'returns a bigint',

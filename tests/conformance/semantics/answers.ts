@@ -88,7 +88,11 @@ const RESULTS: readonly (readonly [
   ],
   ['error', { ...UNEXPECTED, logs: 'secret' }],
   ['rejection', { ...UNEXPECTED, logs: 'secret' }],
-  ['http exception', UNEXPECTED],
+  [
+    'http exception',
+    rpc('bad', 'BAD_REQUEST'),
+    { of: ['a Nest application'], because: "callers get what Nest's filters make", instead: UNEXPECTED }
+  ],
   ['bigint', UNCARRIED],
   ['circular', UNCARRIED],
   ['from with bigint', { ...UNCARRIED, values: [1] }],
@@ -125,7 +129,8 @@ export const answers: readonly AnswerCase[] = [
       ['', rpc('')],
       [{ code: 'E1', message: 'm', details: { a: 1 } }, rpc('m', 'E1', { a: 1 })],
       [{ message: 'no code' }, rpc('no code')],
-      [{ a: 1 }, rpc('{"a":1}')],
+      [{ a: 1 }, rpc('{"a":1}', 'UNKNOWN', { a: 1 })],
+      [{ code: 'INVALID', fields: ['a'] }, rpc('INVALID', 'INVALID', { fields: ['a'] })],
       [[1, 2], rpc('[1,2]')]
     ] as const
   ).map(([data, outcome]) =>

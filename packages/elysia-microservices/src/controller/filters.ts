@@ -14,17 +14,17 @@ export type Fail = (error: unknown, data: unknown, context: RpcContext) => unkno
 
 const FORBIDDEN = 'Forbidden resource'
 
-/**
- * The error of a guard that refuses, where no filter can see it. Callers get the same answer as for Nest's
- * `RpcException`.
- */
+/** The error of a guard that refuses, where no filter answers it: like Nest's `RpcException`, with a code. */
 class ForbiddenError extends Error {
   override readonly name = 'ForbiddenError'
 
-  getError(): string {
-    return this.message
+  getError(): object {
+    return { status: 'error', code: 'FORBIDDEN', message: this.message }
   }
 }
+
+/** Refusals of the user's own class, for filters. */
+const refusals = new WeakSet<object>()
 
 /** The function that runs the filters, from the last to the first as in Nest; `undefined` without filters. */
 export function failureBy(filters: readonly Filter[]): Fail | undefined {
@@ -32,7 +32,7 @@ export function failureBy(filters: readonly Filter[]): Fail | undefined {
   const lastFirst = [...filters].reverse().map((filter) => ({ filter, types: caughtBy(filter) }))
   return (error, data, context) => {
     const found = lastFirst.find(({ types }) => catches(types, error))
-    if (found === undefined) throw error
+    if (found === undefined) throw refusals.has(Object(error)) ? new ForbiddenError(FORBIDDEN) : error
     return asAnswer(found.filter.catch(error, new RpcExecutionContext([data, context]) as never))
   }
 }
@@ -47,7 +47,14 @@ export function refusalFor(
   filters: readonly Filter[],
   known: RpcExceptionClass | undefined
 ): () => Error {
-  if (known !== undefined) return () => new known(FORBIDDEN)
+  if (filters.length === 0) return () => new ForbiddenError(FORBIDDEN)
+  if (known !== undefined) {
+    return () => {
+      const refusal = new known(FORBIDDEN)
+      refusals.add(refusal)
+      return refusal
+    }
+  }
   const refused = new ForbiddenError(FORBIDDEN)
   const seeing = filters.find((filter) => catches(caughtBy(filter), refused))
   if (seeing !== undefined) {

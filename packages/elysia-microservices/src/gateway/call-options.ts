@@ -5,11 +5,10 @@ import {
   OptionError,
   RpcError
 } from '@elysia-microservices/transport/kit'
+import { type Identifiable, isRequestId, requestIdOf } from './request-id.ts'
 
 /** The part of a context that is needed; the context of an Elysia handler has it. */
-export interface RequestContext {
-  readonly request: Request
-}
+export type RequestContext = Identifiable
 
 /** Headers of the request that reach the service: names, or a function that makes headers of the request. */
 export type HeaderRule<Context = RequestContext> =
@@ -141,7 +140,7 @@ function forwarded<Context extends RequestContext>(
 ): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const name of typeof rule === 'function' ? DEFAULTS.headers : rule) {
-    const value = context.request.headers.get(name)
+    const value = isRequestId(name) ? requestIdOf(context) : context.request.headers.get(name)
     if (value !== null) headers[name.toLowerCase()] = value
   }
   if (typeof rule !== 'function') return headers

@@ -2,9 +2,9 @@
 import { MicroserviceError } from '@elysia-microservices/transport/kit'
 import { Elysia } from 'elysia'
 import type { Empty } from '../types/scope.ts'
-import { ErrorAnswers, type ErrorOptions, errorResponse } from './error-response.ts'
+import { ErrorAnswers, type ErrorOptions, errorResponse, type HttpContext } from './error-response.ts'
 import { describeRequest } from './http-error.ts'
-import { type AnyClient, stopWith } from './stop.ts'
+import { type AnyClient, Clients, type ClosingOptions } from './stop.ts'
 
 /** Clients by the names that handlers see; a function makes a client that the app owns and closes. */
 export type GivenClients = Readonly<Record<string, AnyClient | (() => AnyClient)>>
@@ -28,23 +28,18 @@ export type Decorated<Decorators extends Record<string, unknown>> = Elysia<
  */
 export function clients<const Given extends GivenClients>(
   given: Given,
-  options: ErrorOptions = {}
+  options: ErrorOptions & ClosingOptions = {}
 ): Decorated<ClientsOf<Given>> {
   const answers = new ErrorAnswers(options)
-  const owned: AnyClient[] = []
-  const all = Object.entries(given).map(([name, client]) => {
-    if (typeof client !== 'function') return [name, client]
-    const made = client()
-    owned.push(made)
-    return [name, made]
-  })
+  const owned = new Clients(options)
+  const all = Object.entries(given).map(([name, client]) => [name, owned.take(client)])
   const plugin = new Elysia()
     .decorate(Object.fromEntries(all) as Record<string, unknown>)
-    .onError({ as: 'scoped' }, ({ error, request }) =>
+    .onError({ as: 'scoped' }, ({ error, ...context }) =>
       error instanceof MicroserviceError
-        ? errorResponse(answers.of(error, describeRequest(request)))
+        ? errorResponse(answers.of(error, describeRequest(context as HttpContext)), context as HttpContext)
         : undefined
     )
-  stopWith(plugin as never, { after: () => Promise.all(owned.map((client) => client.close())) })
+  owned.endWith(plugin as never)
   return plugin as never
 }

@@ -1,6 +1,7 @@
 /** Errors as HTTP answers. Only what a service has said to its callers is sent; the rest is logged. */
 import {
   ConnectionError,
+  codeOfStatus,
   consoleLogger,
   LocalError,
   type Logger,
@@ -8,7 +9,7 @@ import {
   OptionError,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
-import { nameOf, numericStatus, type Statuses, statusOf, statusTable } from './error-status.ts'
+import { numericStatus, type Statuses, statusOf, statusTable } from './error-status.ts'
 
 /** The body of every error. */
 export interface ErrorBody {
@@ -40,17 +41,17 @@ export interface ErrorAnswer {
 const INTERNAL: ErrorBody = { code: 'INTERNAL', message: 'Internal server error' }
 
 /** Messages in place of our own, which name hosts, ports, patterns and limits. */
-const PUBLIC_MESSAGES: Readonly<Record<string, string>> = {
-  CANCELED: 'The request was canceled',
-  CONNECTION: 'The service cannot be reached',
-  INTERNAL: INTERNAL.message,
-  OVERLOADED: 'The service takes no more requests at the moment',
-  PATTERN_NOT_FOUND: 'The service does not offer this',
-  PAYLOAD_TOO_LARGE: 'The request is too large',
-  PROTOCOL: 'The service gave no valid answer',
-  REJECTED: 'The service takes no more requests at the moment',
-  TIMEOUT: 'The service did not answer in time'
-}
+const PUBLIC_MESSAGES: ReadonlyMap<string, string> = new Map([
+  ['CANCELED', 'The request was canceled'],
+  ['CONNECTION', 'The service cannot be reached'],
+  ['INTERNAL', INTERNAL.message],
+  ['OVERLOADED', 'The service takes no more requests at the moment'],
+  ['PATTERN_NOT_FOUND', 'The service does not offer this'],
+  ['PAYLOAD_TOO_LARGE', 'The request is too large'],
+  ['PROTOCOL', 'The service gave no valid answer'],
+  ['REJECTED', 'The service takes no more requests at the moment'],
+  ['TIMEOUT', 'The service did not answer in time']
+])
 
 /** Turns errors into answers, and logs what the answers leave out. */
 export class ErrorAnswers {
@@ -77,7 +78,7 @@ export class ErrorAnswers {
     if (error instanceof MicroserviceError) return this.#ofOurs(error, what)
     const status = numericStatus(error)
     if (status !== undefined && status < 500) {
-      return { status, headers: {}, body: { code: nameOf(status), message: (error as Error).message } }
+      return { status, headers: {}, body: { code: codeOfStatus(status), message: (error as Error).message } }
     }
     this.#logger.error(`${what} failed`, error)
     return { status: status ?? 500, headers: {}, body: INTERNAL }
@@ -90,10 +91,11 @@ export class ErrorAnswers {
     if (isTooMuch || (error instanceof ConnectionError && !error.mayHaveRun)) {
       headers['retry-after'] = this.#retryAfter
     }
-    const hidden = PUBLIC_MESSAGES[code] ?? (error instanceof LocalError ? INTERNAL.message : undefined)
+    const hidden = PUBLIC_MESSAGES.get(code) ?? (error instanceof LocalError ? INTERNAL.message : undefined)
     if (hidden !== undefined) {
       // A canceled request is nobody's fault, so it is not logged.
-      if (code !== 'CANCELED') this.#logger.warn(`${what} is answered with ${status}: ${error.message}`)
+      if (code !== 'CANCELED')
+        this.#logger.warn(`${what} is answered with ${status} ${code}: ${error.message}`)
       return { status, headers, body: { code, message: hidden } }
     }
     const { message, details } = error as MicroserviceError & { details?: unknown }
@@ -110,7 +112,17 @@ function isRefused(error: unknown): error is UnauthenticatedError {
   return (Object(error.received) as { message?: unknown }).message !== error.message
 }
 
-/** An answer as a response. */
-export function errorResponse({ status, headers, body }: ErrorAnswer): Response {
+/** What of the context of Elysia's hooks is needed to answer. */
+export interface HttpContext {
+  readonly request: Request
+  readonly set: {
+    status?: number | string | undefined
+    readonly headers: Record<string, string | number | undefined>
+  }
+}
+
+/** An answer as a response. The status stands in `set`, too, for hooks of the app that look there, as access logs do. */
+export function errorResponse({ status, headers, body }: ErrorAnswer, { set }: HttpContext): Response {
+  set.status = status
   return Response.json(body, { status, headers })
 }

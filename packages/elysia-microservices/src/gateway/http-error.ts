@@ -4,7 +4,8 @@ import { Kind } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { ElysiaCustomStatusResponse, ParseError, ValidationError as SchemaError, type TSchema } from 'elysia'
 import { pathPart } from '../schema/check.ts'
-import { type ErrorAnswers, errorResponse } from './error-response.ts'
+import { type ErrorAnswers, errorResponse, type HttpContext } from './error-response.ts'
+import { type Identifiable, requestIdOf } from './request-id.ts'
 
 /** Schemas of a route by the part of the request that they are for. */
 type SchemasByPart = Readonly<Record<string, unknown>>
@@ -43,15 +44,20 @@ function isTypeBox(schema: unknown): schema is TSchema {
   return typeof schema === 'object' && schema !== null && Kind in schema
 }
 
-/** The error hook of a route: answers all errors that hooks of the app have not answered. */
-export function answersErrors(answers: ErrorAnswers, schemas: SchemasByPart) {
-  return ({ error, request }: { error: unknown; request: Request }): Response | undefined => {
+/**
+ * The error hook of a route: answers all errors that hooks of the app have not answered.
+ * @param pattern what the route calls, for the log
+ */
+export function answersErrors(answers: ErrorAnswers, schemas: SchemasByPart, pattern: string) {
+  return ({ error, ...context }: HttpContext & { error: unknown }): Response | undefined => {
     if (error instanceof ElysiaCustomStatusResponse) return undefined
-    return errorResponse(answers.of(fromElysia(error, schemas), describeRequest(request)))
+    return errorResponse(answers.of(fromElysia(error, schemas), describeRequest(context, pattern)), context)
   }
 }
 
 /** A request in the log: without its query, which may hold secrets. */
-export function describeRequest(request: Request): string {
-  return `${request.method} ${new URL(request.url).pathname}`
+export function describeRequest(context: Identifiable, pattern?: string): string {
+  const { request } = context
+  const named = [...(pattern === undefined ? [] : [pattern]), `request ${requestIdOf(context)}`]
+  return `${request.method} ${new URL(request.url).pathname} (${named.join(', ')})`
 }

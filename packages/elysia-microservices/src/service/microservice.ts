@@ -15,7 +15,7 @@ import type { NoAnswers } from '../types/service.ts'
 import { checkWorkers } from '../workers/option.ts'
 import { addChain } from './chain.ts'
 import { DISPATCHER } from './dispatcher-of.ts'
-import { follow } from './lifecycle.ts'
+import { followApp } from './lifecycle.ts'
 import { type MicroserviceOptions, readOptions } from './options.ts'
 import { type RunnerSettings, ServiceRunner } from './runner.ts'
 import type { Microservice } from './service.ts'
@@ -44,14 +44,20 @@ export function microservice(options: MicroserviceOptions): Microservice {
   if (controllers.length > 0) core.addControllers(new Controllers({ controllers, logger, ...settings }))
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).around)
   const servers = transports.map((transport) => transport.server({ name, version, logger }))
-  return newService(core, { servers, drain, logger, workers })
+  return newService(core, { name, servers, drain, logger, workers })
 }
 
 function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
   const runner = new ServiceRunner(core, settings)
   const service = ((app: AnyElysia) => {
-    follow(app, {
+    followApp(app, {
+      title: runner.title,
+      logger: settings.logger,
       role: runner.role,
+      hosts: runner.hosts,
+      get isStarted() {
+        return runner.isStarted
+      },
       join: (host) => core.join(host),
       listen: () => runner.listen(),
       stop: () => runner.stop(),

@@ -1,6 +1,7 @@
 /** Reads reply packets as Nest's client does, and turns their errors into ours. */
 import {
   errorOf,
+  fieldsOfError,
   INTERNAL_ERROR,
   NO_MESSAGE_HANDLER,
   PatternNotFoundError,
@@ -25,12 +26,12 @@ export function isForeign(packet: NestPacket): boolean {
 export function readRemoteError(err: unknown): RpcError {
   if (err === NO_MESSAGE_HANDLER) return new PatternNotFoundError(NO_MESSAGE_HANDLER, err)
   if (typeof err !== 'object' || err === null) return new RpcError({ message: String(err) }, err)
-  const { code, message, details } = err as { code?: unknown; message?: unknown; details?: unknown }
+  const { code, message, details } = fieldsOfError(err)
   if (code === undefined && message === INTERNAL_ERROR.message) {
     return new RpcError({ code: 'INTERNAL', message, details }, err)
   }
-  const text = typeof message === 'string' ? message : JSON.stringify(message ?? err)
-  return typeof code === 'string'
-    ? errorOf(code, text, details, err)
+  const text = typeof message === 'string' ? message : JSON.stringify(message ?? code ?? err)
+  return code !== undefined
+    ? errorOf(code, message === undefined ? code : text, details, err)
     : new RpcError({ message: text, details }, err)
 }
