@@ -56,7 +56,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
       limits,
       wantsLeases: setup.lease,
       understandsGoingAway: understandsGoingAway(setup),
-      inFlight: () => this.inFlight
+      connection: this
     })
     this.#responder = new RSocketResponder({
       wire,
