@@ -77,7 +77,40 @@ export function rsocketClientOptions(given: RSocketClientOptions | undefined) {
   const keepalive = withDefaults('options.rsocket.keepalive', all.keepalive, KEEPALIVE_DEFAULTS)
   atLeast(1, 'options.rsocket.keepalive.interval', keepalive.interval)
   atLeast(1, 'options.rsocket.keepalive.lifetime', keepalive.lifetime)
+  if (all.credentials !== undefined) checkCredentials(all.credentials)
   return { ...all, keepalive, resume: resumeOptions(all.resume, RESUME_DEFAULTS) }
+}
+
+const TEXTS_OF_CREDENTIALS: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ['simple', ['username', 'password']],
+  ['bearer', ['token']],
+  ['other', ['name']]
+])
+
+/** @throws {OptionError} the credentials are of no known kind, or incomplete; what they are is not told */
+function checkCredentials(given: Credentials): void {
+  const { type } = Object(given) as Credentials
+  const texts = TEXTS_OF_CREDENTIALS.get(type)
+  if (texts === undefined)
+    throw new OptionError(
+      'options.rsocket.credentials',
+      "options.rsocket.credentials must be { type: 'bearer', token }, { type: 'simple', username, password } or { type: 'other', name, payload }"
+    )
+  for (const name of texts) {
+    if (typeof Reflect.get(given, name) !== 'string')
+      throw new OptionError(
+        `options.rsocket.credentials.${name}`,
+        `options.rsocket.credentials.${name} must be a string`
+      )
+  }
+  if (given.type !== 'other') return
+  if (!/^[\x21-\x7e]{1,127}$/.test(given.name))
+    throw OptionError.expected('options.rsocket.credentials.name', '1 to 127 ASCII characters', given.name)
+  if (!(given.payload instanceof Uint8Array))
+    throw new OptionError(
+      'options.rsocket.credentials.payload',
+      'options.rsocket.credentials.payload must be a Uint8Array'
+    )
 }
 
 function resumeOptions<Options extends ServerResumeOptions>(
