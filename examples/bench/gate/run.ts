@@ -53,7 +53,7 @@ type Measured = Awaited<ReturnType<MeasureSide>>
 function pairsOf(figure: Figure, rounds: readonly Record<Side, Measured>[]): Pair[] {
   return rounds.flatMap(({ head, base }) => {
     const [ours, theirs] = [head[figure], base[figure]]
-    return ours === null || theirs === null || ours <= 0 || theirs <= 0 ? [] : [{ head: ours, base: theirs }]
+    return ours == null || theirs == null || ours <= 0 || theirs <= 0 ? [] : [{ head: ours, base: theirs }]
   })
 }
 

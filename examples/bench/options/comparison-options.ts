@@ -5,6 +5,7 @@ import { type Codec, type Method, methods, type Protocol, protocols } from '../p
 import { isOurs, type TargetName, targetNames } from '../peers/targets.ts'
 import { type Runtime, runtimes } from '../process/runtime.ts'
 import { type ContestClient, contestClients, type Layout, layouts } from '../report/contest.ts'
+import { ECHO, type Mode, type Task } from '../task/task.ts'
 import { customFlags, nameOfPattern, readCustom } from './custom-options.ts'
 import {
   choice,
@@ -23,6 +24,7 @@ import {
 import { type FullOptions, readFull } from './full-options.ts'
 import { checkLoad, type LoadOptions, loadFlags, readLoad } from './load-options.ts'
 import { type PayloadOptions, payloadFlags, readCodec, readPayload } from './payload-options.ts'
+import { callersOf, readTask, rejectBeside, taskFlags } from './task-options.ts'
 
 /** What is sent: a payload of the bench, or the user's own. */
 export type ComparedPayload = Omit<PayloadOptions, 'shape'> & { readonly shape: PayloadShape }
@@ -37,6 +39,8 @@ export interface ComparisonOptions extends LoadOptions {
   /** In the order in which they take turns. */
   readonly targets: readonly TargetName[]
   readonly runs: number
+  /** What is asked of all of them. */
+  readonly task: Task
   readonly clients: readonly ContestClient[]
   readonly layouts: readonly Layout[]
   readonly concurrency: readonly number[]
@@ -66,8 +70,10 @@ const flags = {
   targets: choices(targetNames, 'who is compared; ratios are to nest, or to the first; default elysia,nest'),
   runs: integer(1, 1_000, 'how often each is measured; default 3'),
   clients: choices(contestClients, 'who asks; default own'),
-  shapes: choices(layouts, 'shapes of the connections; default per-client,shared'),
+  shapes: choices(layouts, 'shapes of the connections; default per-client,shared, or shared for one caller'),
   concurrency: integers(1, 10_000, 'requests outstanding at any moment; default 100'),
+  ...taskFlags,
+  streams: integers(1, 10_000, 'with --mode=stream: streams read at a time; default 1'),
   payloads: several(
     `one or more of ${shapeNames.join(', ')}, with a size as in flat:1024, separated by commas`,
     'what is echoed; default flat',
@@ -130,9 +136,10 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
   const clients = given.clients ?? ['own']
   const protocol = given.protocol ?? 'rsocket'
   const custom = readService(targets, given)
-  const payloads = custom === null ? readPayloads(given) : [custom.payload]
+  const task = readCompared(given)
+  const payloads = custom === null ? readPayloads(task.mode, given) : [custom.payload]
   rejectBoth('runtime', given.runtime, given.runtimes)
-  const concurrency = given.concurrency ?? [100]
+  const concurrency = given.concurrency ?? given.streams ?? [callersOf(task.mode)]
   const load = readLoad(given)
   for (const client of clients) {
     checkLoad(client === 'own' ? 'elysia' : client, load, { concurrency: Math.min(...concurrency) })
@@ -145,7 +152,9 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
     targets,
     runs: given.runs ?? 3,
     clients,
-    layouts: given.shapes ?? layouts,
+    task,
+    layouts:
+      given.shapes ?? (concurrency.every((callers) => callers === 1) && task !== ECHO ? ['shared'] : layouts),
     concurrency,
     payloads,
     custom,
@@ -164,13 +173,23 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
   }
 }
 
+/** What is asked; a plain echo is `ECHO` itself, which contests do not name. */
+function readCompared(
+  given: Omit<Parameters<typeof readTask>[0], 'streams'> & { readonly streams: unknown }
+) {
+  const task = readTask({ ...given, streams: given.streams === undefined ? undefined : 1 })
+  rejectBeside(task.mode, given)
+  return task.mode === 'request' && task.handler === ECHO.handler ? ECHO : task
+}
+
 interface GivenPayloads {
   readonly payloads: readonly PayloadOptions[] | undefined
   readonly shape: PayloadOptions['shape'] | undefined
   readonly payload: number | undefined
 }
 
-function readPayloads({ payloads, shape, payload }: GivenPayloads): readonly PayloadOptions[] {
+function readPayloads(mode: Mode, { payloads, shape, payload }: GivenPayloads): readonly PayloadOptions[] {
+  if (mode === 'stream') return [readPayload('record', undefined)]
   if (payloads !== undefined && payload !== undefined) {
     throw new UsageError(`--payload: got '${payload}' with --payloads, expected --payloads=flat:${payload}`)
   }

@@ -1,7 +1,7 @@
 /** A comparison as Markdown. */
 import { describeConditions } from './conditions.ts'
 import { titleOf } from './contest.ts'
-import { header, medianRows, rangeRows, ratioRows, remarksOn } from './rows.ts'
+import { headerOf, medianRows, rangeRows, ratioRows, remarksOn } from './rows.ts'
 import type { Comparison, ContestResult } from './schema.ts'
 
 export const renderMarkdown = (comparison: Comparison): string =>
@@ -25,19 +25,20 @@ const partTitle = ({ part }: ContestResult, before: ContestResult | undefined): 
 
 function renderContest(contest: ContestResult): string[] {
   const ratios = ratioRows(contest)
+  const header = headerOf(contest)
   return [
     `${contest.part === undefined ? '##' : '###'} ${escaped(titleOf(contest))}`,
     remarksOn(contest)
       .map((line) => `- ${escaped(line)}`)
       .join('\n'),
-    table(medianRows(contest)),
-    ...(ratios.length === 0 ? [] : [table(ratios)]),
+    table(header, medianRows(contest)),
+    ...(ratios.length === 0 ? [] : [table(header, ratios)]),
     'Lowest and highest of all runs:',
-    table(rangeRows(contest))
+    table(header, rangeRows(contest))
   ]
 }
 
-function table(rows: readonly (readonly string[])[]): string {
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => escaped(cell.trim())).join(' | ')} |`
   return [line(header), `| --- |${' ---: |'.repeat(header.length - 1)}`, ...rows.map(line)].join('\n')
 }

@@ -1,7 +1,7 @@
 /** A comparison as text for a terminal. */
 import { describeConditions } from './conditions.ts'
 import { titleOf } from './contest.ts'
-import { header, medianRows, ratioRows, remarksOn } from './rows.ts'
+import { headerOf, medianRows, ratioRows, remarksOn } from './rows.ts'
 import type { Comparison, ContestResult } from './schema.ts'
 
 export function renderComparison(comparison: Comparison): string {
@@ -14,7 +14,7 @@ export function renderComparison(comparison: Comparison): string {
 
 const renderContest = (contest: ContestResult): string[] => [
   titleOf(contest),
-  ...alignColumns([header, ...medianRows(contest), ...ratioRows(contest)]),
+  ...alignColumns([headerOf(contest), ...medianRows(contest), ...ratioRows(contest)]),
   ...remarksOn(contest)
 ]
 

@@ -3,14 +3,15 @@ import { createServer } from 'node:net'
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
 import { currentRuntime } from '../../process/runtime.ts'
+import type { Listen } from '../run-server.ts'
 
 /** Adds to an app what is measured beside it. */
 export type Extend = (app: Elysia) => unknown
 
 /** Listens; resolves with what `runServer` wants. */
-export async function startHttp(host: string, port: number, extend: Extend = () => {}) {
+export async function startHttp({ host, port, work }: Listen, extend: Extend = () => {}) {
   const app = new Elysia(currentRuntime === 'node' ? { adapter: node() } : {})
-  app.post('/echo', ({ body }) => body)
+  app.post('/echo', ({ body }) => work.answer(body))
   extend(app)
   const chosen = port === 0 ? await freePort(host) : port
   app.listen({ hostname: host, port: chosen })

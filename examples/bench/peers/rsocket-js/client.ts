@@ -1,6 +1,10 @@
 /** The client of rsocket-js, RSocket's implementation in JavaScript. */
 import type { OpenEchoClient } from '../echo-client.ts'
-import { makeClient, type RSocket } from './library.ts'
+import { makeClient, type RSocket, type Subscription } from './library.ts'
+
+/** Values asked for at first, and again whenever as many as the second have come. */
+const FIRST = 256
+const MORE = 128
 
 export const openEchoClient: OpenEchoClient = async (host, port, { payload: { shape } }) => {
   const client = makeClient(host, port, shape)
@@ -14,6 +18,34 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload: { sh
         onError: failed
       })
     },
+    stream: (values, reader) => {
+      const stream = socket.requestStream({ data: values })
+      let subscription: Subscription | undefined
+      stream.subscribe({
+        onSubscribe: (made) => {
+          subscription = made
+          made.request(FIRST)
+        },
+        // So many more when as many have come: what its users write, who have to ask by themselves.
+        onNext: ({ data }) => {
+          const taken = reader.value(data)
+          if (taken === undefined) ask()
+          else void taken.then(ask)
+        },
+        onComplete: () => reader.ended(),
+        onError: reader.failed
+      })
+      let taken = 0
+      const ask = () => {
+        if (++taken % MORE === 0) subscription?.request(MORE)
+      }
+      return () => {
+        subscription?.cancel()
+        reader.ended()
+      }
+    },
+    // It does not say when an event is sent.
+    emit: async (data) => socket.fireAndForget({ data }),
     close: async () => client.close()
   }
 }
