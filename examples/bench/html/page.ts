@@ -6,6 +6,7 @@ import { familyOf, layoutOf, layouts, loadOf, settingOf, titleOf } from '../repo
 import { type Figure, figuresOf, format, times, titleOfFigure } from '../report/figures.ts'
 import { headerOf, medianRows, rangeRows, ratioRows, remarksOn } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
+import { SIZES_REMARK, sizeRows, sizesHeader } from '../report/sizes.ts'
 import { drawChart } from './chart.ts'
 import { type Chart, concurrencyChart } from './charts.ts'
 import { chartsOf } from './gallery.ts'
@@ -48,6 +49,7 @@ export async function renderHtml(comparison: Comparison): Promise<string> {
 ${summaryTable(contests)}
 ${curves.length === 0 ? '' : `<h2>Throughput against concurrency</h2><div class="charts">${curves.join('')}</div>`}
 ${parts.join('\n')}
+${sizesOf(comparison)}
 <footer>Above 1 is better for req/s, below 1 for everything else. Whiskers and bands go from the lowest to the highest run. All figures of all runs are in the JSON beside this file.</footer>
 </main>
 </html>
@@ -143,6 +145,11 @@ ${isOpen ? gallery : `<details><summary>Charts</summary>${gallery}</details>`}
 ${ratios.length === 0 ? '' : `<details${ratios.length > 3 ? '' : ' open'}><summary>Ratios</summary><div class="table">${table(header, ratios)}</div></details>`}
 <details><summary>Every run</summary><div class="table">${table(header, [...rangeRows(contest), ...runRows(contest)])}</div></details>
 </section>`
+}
+
+function sizesOf({ sizes }: Comparison): string {
+  if (sizes === undefined) return ''
+  return `<h2 class="part">Installed size</h2><p>${escaped(SIZES_REMARK)}</p><div class="table">${table(sizesHeader, sizeRows(sizes))}</div>`
 }
 
 const runRows = (contest: ContestResult): string[][] =>

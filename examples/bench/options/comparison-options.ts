@@ -1,6 +1,6 @@
 /** The options of a comparison: flags of `run-comparison.ts` and their defaults. */
 import { UsageError } from '../errors.ts'
-import { customPayload, customShape, type PayloadShape, shapeNames, shapes } from '../payload/payload.ts'
+import { customPayload, customShape, type PayloadShape, shapeNames } from '../payload/payload.ts'
 import { type Codec, type Method, methods, type Protocol, protocols } from '../peers/echo-client.ts'
 import { isOurs, type TargetName, targetNames } from '../peers/targets.ts'
 import { type Runtime, runtimes } from '../process/runtime.ts'
@@ -23,7 +23,7 @@ import {
 } from './flags.ts'
 import { type FullOptions, readFull } from './full-options.ts'
 import { checkLoad, type LoadOptions, loadFlags, readLoad } from './load-options.ts'
-import { type PayloadOptions, payloadFlags, readCodec, readPayload } from './payload-options.ts'
+import { type PayloadOptions, payloadFlags, payloadsFlag, readCodec, readPayload } from './payload-options.ts'
 import { callersOf, readTask, rejectBeside, taskFlags } from './task-options.ts'
 
 /** What is sent: a payload of the bench, or the user's own. */
@@ -74,11 +74,7 @@ const flags = {
   concurrency: integers(1, 10_000, 'requests outstanding at any moment; default 100'),
   ...taskFlags,
   streams: integers(1, 10_000, 'with --mode=stream: streams read at a time; default 1'),
-  payloads: several(
-    `one or more of ${shapeNames.join(', ')}, with a size as in flat:1024, separated by commas`,
-    'what is echoed; default flat',
-    readPayloadPart
-  ),
+  payloads: payloadsFlag('what is echoed; default flat'),
   ...payloadFlags,
   shape: choice(shapeNames, 'one of --payloads; --payload is then its size'),
   ...loadFlags,
@@ -102,7 +98,7 @@ const flags = {
   within: minutes(0.1, 1_440, 'after so long nothing more is begun, and the rest is reported as missing'),
   full: {
     ...toggle(
-      'measures everything for the published report, in at most 20 minutes; --runs, --duration and --warmup shorten it'
+      'measures everything for the published report, in at most 35 minutes; --runs, --duration and --warmup shorten it'
     ),
     negatable: false
   },
@@ -233,18 +229,6 @@ function readService(targets: readonly TargetName[], given: GivenService) {
 function rejectBoth(name: string, one: unknown, more: unknown): void {
   if (one === undefined || more === undefined) return
   throw new UsageError(`--${name}: given beside its plural, expected one of them`)
-}
-
-/** `object` or `flat:1024` */
-function readPayloadPart(part: string): PayloadOptions | undefined {
-  const [name, size, ...rest] = part.split(':')
-  const shape = shapeNames.find((known) => known === name)
-  if (shape === undefined || rest.length > 0) return undefined
-  if (size === undefined) return readPayload(shape, undefined)
-  const bytes = payloadFlags.payload.read(size)
-  return bytes === undefined || shapes[shape].defaultBytes === undefined
-    ? undefined
-    : readPayload(shape, bytes)
 }
 
 /** `--from a.json b.json` is what one types; a flag has one value. */

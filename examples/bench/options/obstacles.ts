@@ -28,7 +28,9 @@ const NAMES: Readonly<Record<Source, string>> = {
 function obstacleIn(target: TargetName, task: Task): string | undefined {
   const { does, server } = targets[target]
   if (task.mode === 'request' && !does.handlers.includes(task.handler)) {
-    return `what a handler of ${target} does is not the bench's to say`
+    return server === null
+      ? `what the handlers of ${target} do is not the bench's to say`
+      : `${target} has no handlers that could wait`
   }
   if (task.mode === 'stream' && !does.streams.includes(task.generator)) {
     return does.streams.length === 0

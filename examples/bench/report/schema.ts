@@ -200,6 +200,16 @@ const contestResultSchema = Type.Composite([
   })
 ])
 
+const installationSchema = Type.Object({
+  target: Type.String(),
+  packages: Type.Number(),
+  files: Type.Number(),
+  bytes: Type.Number(describe('of all files on the disk')),
+  packedBytes: Type.Number(
+    describe('of the packages of this project among them, compressed; 0 where there are none')
+  )
+})
+
 const sourceSchema = Type.Object({
   label: Type.String(),
   startedAt: Type.String(),
@@ -231,6 +241,7 @@ export const comparisonSchema = Type.Object(
     base: Type.String(describe('what the others are compared with')),
     environment: nullable(environmentSchema, 'null where nothing could be measured'),
     contests: Type.Array(contestResultSchema),
+    sizes: Type.Optional(Type.Array(installationSchema, describe('what an installation of each peer is'))),
     sources: Type.Array(sourceSchema, describe('the stored reports it was put together from; else empty'))
   },
   { $id: `${SCHEMA}/${VERSION}`, title: 'A comparison of the benchmark' }
@@ -246,6 +257,7 @@ export type Contest = Read<Static<typeof contestSchema>>
 export type TargetResult = Read<Static<typeof resultSchema>>
 export type Verdict = Read<Static<typeof verdictSchema>>
 export type ContestResult = Read<Static<typeof contestResultSchema>>
+export type Installation = Read<Static<typeof installationSchema>>
 export type Source = Read<Static<typeof sourceSchema>>
 export type Comparison = Read<Static<typeof comparisonSchema>>
 export type FigureSpreads = TargetResult['figures']
