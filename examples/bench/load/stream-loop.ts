@@ -100,8 +100,9 @@ class Reading implements StreamReader {
   readonly failed = (reason: unknown): void => {
     if (this.isOver) return
     this.#loop.options.meter.failed(reason)
-    this.#loop.leaving.get(this)?.()
+    const leave = this.#loop.leaving.get(this)
     this.#end()
+    leave?.()
     setTimeout(() => this.#loop.read(this.#client), ERROR_PAUSE)
   }
 

@@ -64,7 +64,7 @@ function overall(
   isBetter: IsBetter
 ): Pick<Verdict, 'winner' | 'reason'> {
   const failed = contenders.filter(({ errors }) => errors > 0).map(({ name }) => name)
-  const aside = failed.length === 0 ? '' : ` ${failed.join(', ')} had errors and cannot win.`
+  const aside = failed.length === 0 ? '' : ` ${failed.join(', ')} had errors or losses and cannot win.`
   const none = (reason: string) => ({
     winner: null,
     reason: `No clear winner in ${title}: ${reason}.${aside}`

@@ -2,11 +2,12 @@
 import type { OpenEchoClient } from '../echo-client.ts'
 import { makeClient, type RSocket, type Subscription } from './library.ts'
 
-/** Values asked for at first, and again whenever as many as the second have come. */
-const FIRST = 256
-const MORE = 128
+/** Values asked for at first, and again whenever as many as the second have come; of a reader that waits, each. */
+const FAST = { first: 256, more: 128 }
+const SLOW = { first: 1, more: 1 }
 
-export const openEchoClient: OpenEchoClient = async (host, port, { payload: { shape } }) => {
+export const openEchoClient: OpenEchoClient = async (host, port, { payload: { shape }, task }) => {
+  const { first, more } = task.mode === 'stream' && task.pause > 0 ? SLOW : FAST
   const client = makeClient(host, port, shape)
   const socket = await new Promise<RSocket>((resolve, reject) => {
     client.connect().subscribe({ onComplete: resolve, onError: reject })
@@ -24,7 +25,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload: { sh
       stream.subscribe({
         onSubscribe: (made) => {
           subscription = made
-          made.request(FIRST)
+          made.request(first)
         },
         // So many more when as many have come: what its users write, who have to ask by themselves.
         onNext: ({ data }) => {
@@ -37,7 +38,7 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload: { sh
       })
       let taken = 0
       const ask = () => {
-        if (++taken % MORE === 0) subscription?.request(MORE)
+        if (++taken % more === 0) subscription?.request(more)
       }
       return () => {
         subscription?.cancel()
