@@ -1,6 +1,7 @@
-/** What became of the events of a load: how many the server has handled, by its own count and clock. */
+/** What became of the events of a load: how many the server has handled, as it says when all is over. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { EventCount, ServerProcess } from '../process/server-process.ts'
+import { systemTime } from '../process/system-time.ts'
 
 /** Milliseconds between two looks at the server, and without anything new until nothing more is on its way. */
 const INTERVAL = 100
@@ -10,19 +11,15 @@ const PATIENCE = 15_000
 
 type Counts = Pick<ServerProcess, 'countEvents'>
 
-export interface Handled {
-  /** In the measured time, which took so many seconds by the server's clock. */
-  readonly measured: number
+export interface Handled extends EventCount {
+  /** How long was measured. */
   readonly seconds: number
-  /** In all, warm-up included. */
-  readonly total: number
 }
 
 export class EventTally {
   readonly #server: Counts
-  // A busy server answers late, and says when it counted: nobody waits here.
-  #first: Promise<EventCount | undefined> | undefined
-  #last: Promise<EventCount | undefined> | undefined
+  #from = 0
+  #to = 0
 
   constructor(server: Counts) {
     this.#server = server
@@ -30,11 +27,11 @@ export class EventTally {
 
   /** The measured time begins, and ends. */
   measure(): void {
-    this.#first = this.#server.countEvents()
+    this.#from = systemTime()
   }
 
   stop(): void {
-    this.#last = this.#server.countEvents()
+    this.#to = systemTime()
   }
 
   /**
@@ -43,23 +40,17 @@ export class EventTally {
    * @param sent how many events are to come in all
    */
   async settle(sent: number): Promise<Handled> {
-    const [first, last] = await Promise.all([this.#first, this.#last])
-    let total = last?.count ?? 0
+    let handled: EventCount = { total: 0, measured: 0 }
     const began = performance.now()
     let changedAt = began
-    for (let now = began; total < sent; now = performance.now()) {
-      if (now - changedAt > SILENCE || now - began > PATIENCE) break
-      await wait(INTERVAL)
-      const counted = await this.#server.countEvents()
+    for (let now = began; now - changedAt <= SILENCE && now - began <= PATIENCE; now = performance.now()) {
+      const counted = await this.#server.countEvents(this.#from, this.#to)
       if (counted === undefined) break
-      if (counted.count > total) changedAt = performance.now()
-      total = counted.count
+      if (counted.total > handled.total) changedAt = performance.now()
+      handled = counted
+      if (handled.total >= sent) break
+      await wait(INTERVAL)
     }
-    const known = first !== undefined && last !== undefined
-    return {
-      measured: known ? last.count - first.count : 0,
-      seconds: known ? (last.at - first.at) / 1000 : 0,
-      total
-    }
+    return { ...handled, seconds: (this.#to - this.#from) / 1000 }
   }
 }

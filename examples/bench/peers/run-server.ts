@@ -73,14 +73,16 @@ function oneOf<T extends string>(names: readonly T[], flag: string, given: strin
 
 /**
  * Ends when stdin does: a bench that was killed hard leaves no server behind. The line `gc` collects garbage and is
- * answered with `collected` on stdout, or `not collected`; `events 7` with `events 7`, how many it has handled, and
- * the milliseconds of its own clock: it may be too busy to answer at once.
+ * answered with `collected` on stdout, or `not collected`; `events 7 1000 2000` with `events 7`, how many it has
+ * handled, and how many of them in that time: it may be too busy to be asked when it matters.
  */
 function obeyParent(events: EventCounter): void {
   const lines = createInterface({ input: process.stdin })
   lines.on('line', async (line) => {
     if (line === 'gc') console.log((await collectGarbage()) ? 'collected' : 'not collected')
-    else if (line.startsWith('events ')) console.log(`${line} ${events.count} ${performance.now()}`)
+    const [asked, id, from, to] = line.split(' ')
+    if (asked === 'events')
+      console.log(`events ${id} ${events.count} ${events.between(Number(from), Number(to))}`)
   })
   lines.once('close', () => process.exit(0))
 }

@@ -1,6 +1,7 @@
 /** What the servers of the bench do for a message: the same work for every peer, whatever carries it. */
 import type { Observable } from 'rxjs'
 import { makeRecord, type SmallRecord } from '../payload/samples.ts'
+import { systemTime } from '../process/system-time.ts'
 import type { Handler, Source } from '../task/task.ts'
 
 /** What a handler may answer with that streams. */
@@ -33,10 +34,15 @@ export async function* recordsLater(count: number): AsyncGenerator<SmallRecord, 
   for (let id = 0; id < count; id++) yield makeRecord(id)
 }
 
+/** Of so many events one is noted with its time: enough for a rate, and not worth the time of an event. */
+const NOTED = 16
+
 /** Takes events: counts them, and is busy with each for a while, as a handler that computes is. */
 export class EventCounter {
   count = 0
   readonly #busy: number
+  /** When each sixteenth came, in milliseconds of the system's clock. */
+  readonly #times: number[] = []
 
   /** @param busy milliseconds for each event */
   constructor(busy: number) {
@@ -48,6 +54,11 @@ export class EventCounter {
       const until = performance.now() + this.#busy
       while (performance.now() < until);
     }
-    this.count++
+    if (this.count++ % NOTED === 0) this.#times.push(systemTime())
+  }
+
+  /** How many came in that time, to the nearest noted ones. */
+  between(from: number, to: number): number {
+    return NOTED * this.#times.filter((time) => time >= from && time < to).length
   }
 }

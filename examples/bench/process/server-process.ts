@@ -28,10 +28,10 @@ export interface ServerOptions {
   readonly task?: Task
 }
 
-/** How many events a server has handled, and when that was, in milliseconds of its own clock. */
+/** How many events a server has handled, in all and in the time that was asked for. */
 export interface EventCount {
-  readonly count: number
-  readonly at: number
+  readonly total: number
+  readonly measured: number
 }
 
 /** Every process started here that has not ended, also one that does not listen yet. */
@@ -120,13 +120,13 @@ export class ServerProcess {
     return (await answer)?.[0] === 'collected'
   }
 
-  /** How many events it has handled. `undefined`: it is gone. */
-  async countEvents(): Promise<EventCount | undefined> {
-    const question = `events ${this.#asked++}`
-    const answer = this.#hear(new RegExp(`^${question} (\\d+) ([\\d.e-]+)$`), PATIENCE.count)
-    this.#child.stdin.write(`${question}\n`)
+  /** How many events it has handled, and how many between two moments of `systemTime`. `undefined`: it is gone. */
+  async countEvents(from: number, to: number): Promise<EventCount | undefined> {
+    const id = this.#asked++
+    const answer = this.#hear(new RegExp(`^events ${id} (\\d+) (\\d+)$`), PATIENCE.count)
+    this.#child.stdin.write(`events ${id} ${from} ${to}\n`)
     const said = await answer
-    return said === undefined ? undefined : { count: Number(said[1]), at: Number(said[2]) }
+    return said === undefined ? undefined : { total: Number(said[1]), measured: Number(said[2]) }
   }
 
   /** Resolves once the process is gone: SIGTERM, and SIGKILL if that is not enough. */
