@@ -112,9 +112,12 @@ export function conditionsOf(
   const runs = runsOf('elysia', contest.rounds).replace(' × ', ' interleaved runs of ')
   const caveat = options.duration < SECONDS_TO_TRUST ? '**Preliminary, from a short run.** ' : ''
   return (
-    `${caveat}A text of 200 B, an object of 244 B as JSON, a handler that answers in a later turn, small records; 100 requests at a time, under Bun ${bun} and Node ${node} on a machine with ${plural(cpuCount, 'core')} (${cpu}, ` +
+    `${caveat}100 callers (one stream: one) ask for a text of 200 B, an object of 244 B, the text from a handler that ` +
+    'answers in a later turn, and streams of small records, ' +
+    `under Bun ${bun} and Node ${node} on a machine with ${plural(cpuCount, 'core')} (${cpu}, ` +
     `${kernel}; server on one, client on another), against NestJS ${packages['@nestjs/microservices']}'s TCP ` +
-    `transport, each asked by its own client; medians of ${runs} (of the echo of a text; the others are in the report), and the median of the ratios run by run. ` +
+    `transport, each by its own client; medians of ${runs} for the text and fewer for the rest, and the median of ` +
+    'the ratios run by run. ' +
     `Measured on ${startedAt.slice(0, 10)}; [the whole report](${REPORT}) has every figure.`
   )
 }
