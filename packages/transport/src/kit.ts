@@ -30,7 +30,22 @@ export { describe, errorOf } from './errors/index.ts'
 export { ErrorAnswer, type Failure, readFailure } from './failure.ts'
 export * from './index.ts'
 export { IncomingMessage, type IncomingMessageInit } from './message.ts'
-export { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './nest-words.ts'
+export {
+  errorPacket,
+  eventPacket,
+  idToJson,
+  lastValuePacket,
+  type NestPacket,
+  noHandlerPacket,
+  parsePacket,
+  requestHead,
+  requestPacket,
+  toJson,
+  valuePacket
+} from './nest/packet.ts'
+export { isForeign, readRemoteError } from './nest/reply.ts'
+export { type Replies, RunningReply } from './nest/running-reply.ts'
+export { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './nest/words.ts'
 export { Notices } from './notices.ts'
 export { atLeast, checkNames, type Filled, nearest, withDefaults } from './options.ts'
 export { OutgoingValues, UNLIMITED } from './outgoing-values.ts'

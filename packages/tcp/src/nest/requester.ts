@@ -3,22 +3,27 @@
  * each connection, from the moment it is being made. Calls made before it is open wait here.
  */
 import {
+  eventPacket,
+  isForeign,
   isStream,
   OptionError,
   OverloadedError,
   type Pattern,
   PayloadTooLargeError,
   type PendingCall,
+  parsePacket,
   type Recover,
+  readRemoteError,
+  requestHead,
+  requestPacket,
   routeOf,
   StreamTable,
-  type Timer
+  type Timer,
+  toJson
 } from '@elysia-microservices/transport/kit'
 import { cannotConnect, connectionClosed } from '../connection/connection-errors.ts'
 import type { ClientProtocol, Output } from '../connection/protocol.ts'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
-import { eventPacket, parsePacket, requestHead, requestPacket, toJson } from './packet.ts'
-import { isForeign, readRemoteError } from './reply.ts'
 
 /** What a requester needs beside the bytes. */
 export interface NestRequesterOptions {

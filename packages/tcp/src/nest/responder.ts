@@ -6,34 +6,32 @@
 import {
   answerWith,
   type Dispatcher,
+  errorPacket,
   INTERNAL_ERROR,
   IncomingMessage,
+  idToJson,
   isStream,
   isThenable,
   type Logger,
+  lastValuePacket,
+  type NestPacket,
+  noHandlerPacket,
   PatternNotFoundError,
   type Peer,
+  parsePacket,
   RejectedError,
+  RunningReply,
   readFailure,
   reportEvent,
-  StreamTable
+  StreamTable,
+  toJson
 } from '@elysia-microservices/transport/kit'
 import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
 import type { Output, ProtocolConnection } from '../connection/protocol.ts'
 import type { Admission } from '../limits/admission.ts'
 import type { SharedLimits } from '../limits/server-limits.ts'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
-import {
-  errorPacket,
-  idToJson,
-  lastValuePacket,
-  type NestPacket,
-  noHandlerPacket,
-  parsePacket,
-  toJson
-} from './packet.ts'
 import { isPlainRoute, type PatternReader } from './route.ts'
-import { RunningReply } from './running-reply.ts'
 
 /** What a responder needs beside the bytes. */
 export interface NestResponderOptions {

@@ -1,12 +1,7 @@
 /** Reads reply packets as Nest's client does, and turns wire errors into the error family. */
-import {
-  errorOf,
-  INTERNAL_ERROR,
-  NO_MESSAGE_HANDLER,
-  PatternNotFoundError,
-  RpcError
-} from '@elysia-microservices/transport/kit'
+import { errorOf, PatternNotFoundError, RpcError } from '../errors/index.ts'
 import type { NestPacket } from './packet.ts'
+import { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './words.ts'
 
 /** Whether a packet is of another system: it has a key Nest does not write. All of it is the value then. */
 export function isForeign(packet: NestPacket): boolean {

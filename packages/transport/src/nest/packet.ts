@@ -1,8 +1,9 @@
 /**
- * Packets of Nest's TCP wire: the JSON inside the frames, its keys in the order in which Nest writes them.
+ * Packets of Nest's wires, whatever carries them: JSON, its keys in the order in which Nest writes them.
  * Replies are put together as text: one `JSON.stringify` for the value, none for the packet around it.
  */
-import { NO_MESSAGE_HANDLER, ProtocolError } from '@elysia-microservices/transport/kit'
+import { ProtocolError } from '../errors/index.ts'
+import { NO_MESSAGE_HANDLER } from './words.ts'
 
 /** A packet as it came: any JSON object. Every field may be missing or of any type. */
 export interface NestPacket {
@@ -18,7 +19,7 @@ export interface NestPacket {
 }
 
 /**
- * Reads the JSON text of a frame. What is not an object is a packet without fields.
+ * Reads the JSON text of a packet. What is not an object is a packet without fields.
  * @throws {ProtocolError} it is not JSON
  */
 export function parsePacket(json: string): NestPacket {
@@ -26,7 +27,7 @@ export function parsePacket(json: string): NestPacket {
   try {
     packet = JSON.parse(json)
   } catch (cause) {
-    throw new ProtocolError('Could not parse JSON of a received frame', cause)
+    throw new ProtocolError('Could not parse JSON of a received packet', cause)
   }
   return typeof packet === 'object' && packet !== null ? packet : {}
 }
