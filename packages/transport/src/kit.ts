@@ -30,6 +30,7 @@ export { describe, errorOf } from './errors/index.ts'
 export { ErrorAnswer, type Failure, readFailure } from './failure.ts'
 export * from './index.ts'
 export { IncomingMessage, type IncomingMessageInit } from './message.ts'
+export { failurePacket } from './nest/failure-packet.ts'
 export {
   errorPacket,
   eventPacket,

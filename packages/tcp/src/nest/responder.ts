@@ -6,8 +6,7 @@
 import {
   answerWith,
   type Dispatcher,
-  errorPacket,
-  INTERNAL_ERROR,
+  failurePacket,
   IncomingMessage,
   idToJson,
   isStream,
@@ -15,13 +14,10 @@ import {
   type Logger,
   lastValuePacket,
   type NestPacket,
-  noHandlerPacket,
-  PatternNotFoundError,
   type Peer,
   parsePacket,
   RejectedError,
   RunningReply,
-  readFailure,
   reportEvent,
   StreamTable,
   toJson
@@ -209,20 +205,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   /** Answers with the error of a handler; what its caller may not be told is logged. */
   fail(idJson: string, error: unknown): void {
-    if (error instanceof PatternNotFoundError && error.received === undefined)
-      return this.sendPacket(noHandlerPacket(idJson))
-    const failure = readFailure(error)
-    let json: string | undefined
-    if ('answer' in failure) {
-      try {
-        json = toJson(failure.answer)
-      } catch (cause) {
-        this.#logger.error('The error of a handler cannot be written as JSON', cause)
-      }
-    } else if (failure.logged) {
-      this.#logger.error('A message handler failed', error)
-    }
-    this.sendPacket(errorPacket(json ?? JSON.stringify(INTERNAL_ERROR), idJson))
+    this.sendPacket(failurePacket(error, idJson, this.#logger))
   }
 
   sendPacket(json: string): void {
