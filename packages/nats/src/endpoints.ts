@@ -1,6 +1,7 @@
 /**
- * What a service subscribes to. NATS delivers a message to every subscription that matches, so a service with `a.*` and
- * `a.>` gets it twice, perhaps in two of its processes; one of them is chosen here, the same one in all.
+ * What a service subscribes to. NATS delivers a message once to every queue group, whichever of the group's
+ * subscriptions match, and to every matching subscription without a group. So a service may get a message several times,
+ * perhaps in several of its processes; here is decided, in the same way in all, which time counts.
  */
 import type { Route } from '@elysia-microservices/transport/kit'
 import { bySpecificity, hasWildcards, matches, subjectOfHandler } from './subjects.ts'
@@ -57,17 +58,18 @@ export class Endpoints {
       subjects.size === this.all.length && !this.all.some(({ subject }) => hasWildcards(subject))
   }
 
-  /** Whether a message that came for an endpoint is to be handled there: of all that match, it is the chosen one. */
-  isFor(endpoint: Endpoint, subject: string, kind: Route['kind']): boolean {
-    if (this.#isPlain) return true
+  /** The endpoint of a message that has come for one; `undefined`: it comes for another, too, and is handled there. */
+  of(received: Endpoint, subject: string, kind: Route['kind']): Endpoint | undefined {
+    if (this.#isPlain) return received
     const key = `${kind} ${subject}`
     let chosen = this.#chosen.get(key)
     if (chosen === undefined) {
       if (this.#chosen.size >= MAX_REMEMBERED) this.#chosen.clear()
-      chosen = this.#choose(subject, kind)
-      this.#chosen.set(key, chosen ?? endpoint)
+      chosen = this.#choose(subject, kind) ?? received
+      this.#chosen.set(key, chosen)
     }
-    return chosen === undefined || chosen === endpoint
+    const isOnce = received.queue === undefined ? received === chosen : received.queue === chosen.queue
+    return isOnce ? chosen : undefined
   }
 
   /** A request goes to message handlers before event handlers, an event the other way round, as in the dispatcher. */

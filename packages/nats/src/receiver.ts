@@ -77,10 +77,12 @@ export class Receiver {
     this.#running.clear()
   }
 
-  receive(opened: Opened, endpoint: Endpoint, message: Msg): void {
+  /** A message has come for an endpoint. */
+  receive(opened: Opened, received: Endpoint, message: Msg): void {
     const { subject, reply: replyTo = '', data } = message
-    if (isOfSystem(subject, endpoint) || (data.length === 0 && message.headers?.code === 503)) return
-    if (!opened.endpoints.isFor(endpoint, subject, replyTo === '' ? 'event' : 'message')) return
+    if (isOfSystem(subject, received)) return
+    const endpoint = opened.endpoints.of(received, subject, replyTo === '' ? 'event' : 'message')
+    if (endpoint === undefined) return
     if (replyTo === '') return this.#receiveEvent(endpoint, message)
     const own = readReply(replyTo)
     const origin = { endpoint, subject, replyTo, own, headers: message.headers, startedAt: performance.now() }
