@@ -13,6 +13,9 @@ export const targetNames = [
   'connect',
   'trpc',
   'rsocket-js',
+  'elysia-nats',
+  'nest-nats',
+  'nats',
   'http',
   'http-hybrid',
   'custom'
@@ -31,6 +34,9 @@ export const clientNames = [
   'connect',
   'trpc',
   'rsocket-js',
+  'elysia-nats',
+  'nest-nats',
+  'nats',
   'http'
 ] as const
 export type ClientName = (typeof clientNames)[number]
@@ -80,6 +86,20 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     package: '@connectrpc/connect-node'
   },
   trpc: { port: 7013, server: 'peers/trpc/server', client: 'trpc', package: '@trpc/server' },
+  // Over NATS, each with a server of its own.
+  'elysia-nats': {
+    port: 7014,
+    server: 'peers/nats/server-elysia',
+    client: 'elysia-nats',
+    package: '@elysia-microservices/nats'
+  },
+  'nest-nats': {
+    port: 7015,
+    server: 'peers/nats/server-nest',
+    client: 'nest-nats',
+    package: '@nestjs/microservices'
+  },
+  nats: { port: 7016, server: 'peers/nats/server-bare', client: 'nats', package: '@nats-io/transport-node' },
   // A service of the user's own, which is running already.
   custom: { port: 0, server: null, client: 'elysia' }
 }
@@ -164,6 +184,21 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     asks: ['rsocket-js'],
     choices: [],
     load: async () => (await import('./rsocket-js/client.ts')).openEchoClient
+  },
+  'elysia-nats': {
+    asks: ['elysia-nats', 'nest-nats'],
+    choices: ['method'],
+    load: async () => (await import('./nats/client-elysia.ts')).openEchoClient
+  },
+  'nest-nats': {
+    asks: ['nest-nats', 'elysia-nats'],
+    choices: ['method'],
+    load: async () => (await import('./nats/client-nest.ts')).openEchoClient
+  },
+  nats: {
+    asks: ['nats'],
+    choices: ['method'],
+    load: async () => (await import('./nats/client-bare.ts')).openEchoClient
   },
   http: {
     asks: ['http', 'http-hybrid'],
