@@ -319,29 +319,46 @@ export class ClientLink {
   }
 
   #said(call: PendingCall, message: Msg, data: Uint8Array): void {
-    const conversation = this.#conversations.get(call) ?? this.#converse(call, message.subject)
     const word = String.fromCharCode(data[1] as number)
-    const isNumbered =
-      word === Said.values || word === Said.part || word === Said.lastPart || word === Said.rejected
-    conversation.heard(message.reply ?? '', isNumbered)
+    let conversation = this.#conversations.get(call)
+    // Most answers are a value, at once: nothing has to be known of them.
+    if (conversation !== undefined || (word !== Said.last && word !== Said.end)) {
+      conversation ??= this.#converse(call, message.subject)
+      conversation.heard(message.reply ?? '', NUMBERED.has(word))
+      conversation.read(data.length)
+    }
+    this.#obey(call, message, word, data, conversation)
+  }
+
+  #obey(
+    call: PendingCall,
+    message: Msg,
+    word: string,
+    data: Uint8Array,
+    conversation: Conversation | undefined
+  ): void {
     switch (word) {
+      case Said.last:
+        this.#value(call, bodyOf(data, 2), data.length)
+        return this.#owner.settled(call)
+      case Said.end:
+        return this.#owner.settled(call)
       case Said.values: {
-        const values = JSON.parse(textOf(data, 2)) as unknown[]
-        conversation.read(data.length)
+        const values = bodyOf(data, 2) as unknown[]
         for (const value of values) this.#value(call, value, data.length / values.length)
         return
       }
       case Said.part:
       case Said.lastPart: {
-        const whole = conversation.part(data.subarray(2), word === Said.lastPart)
-        conversation.read(data.length)
-        if (whole !== undefined) this.#packet(call, message, whole)
-        return
+        const whole = conversation?.part(data.subarray(2), word === Said.lastPart)
+        if (whole === undefined) return
+        if (whole[0] !== SAID) return this.#packet(call, message, whole)
+        return this.#obey(call, message, String.fromCharCode(whole[1] as number), whole, undefined)
       }
       case Said.received:
-        return conversation.sendParts(numberAt(textOf(data, 2), 0))
+        return conversation?.sendParts(numberAt(textOf(data, 2), 0))
       case Said.inputGranted: {
-        const more = conversation.inputGranted(numberAt(textOf(data, 2), 0))
+        const more = conversation?.inputGranted(numberAt(textOf(data, 2), 0)) ?? 0
         if (more > 0) call.input?.requestN(more)
         return
       }
@@ -381,11 +398,20 @@ export class ClientLink {
 }
 
 const GONE = Said.gone.charCodeAt(0)
+/** Words that count: those whose loss would be one of the answer. */
+const NUMBERED: ReadonlySet<string> = new Set([
+  Said.last,
+  Said.end,
+  Said.values,
+  Said.part,
+  Said.lastPart,
+  Said.rejected
+])
 
 /** @throws {ProtocolError} it is not JSON */
-function bodyOf(data: Uint8Array): unknown {
+function bodyOf(data: Uint8Array, start = 0): unknown {
   try {
-    return JSON.parse(textOf(data))
+    return JSON.parse(textOf(data, start))
   } catch (cause) {
     throw new ProtocolError('The body of an answer is not JSON', cause)
   }

@@ -11,6 +11,8 @@ export class Endpoint {
   readonly subject: string
   /** The queue group; `undefined`: every process gets every message. */
   readonly queue: string | undefined
+  /** It has no wildcards: all that comes is for its subject. */
+  readonly isExact: boolean
   requests = 0
   errors = 0
   /** Milliseconds between requests and the ends of their answers, together. */
@@ -20,6 +22,7 @@ export class Endpoint {
   constructor(subject: string, queue: string | undefined) {
     this.subject = subject
     this.queue = queue
+    this.isExact = !hasWildcards(subject)
   }
 }
 
@@ -54,8 +57,7 @@ export class Endpoints {
       [...endpoints].sort((a, b) => bySpecificity(a.subject, b.subject))
     this.#byKind = { message: sorted(byKind.message), event: sorted(byKind.event) }
     const subjects = new Set(this.all.map(({ subject }) => subject))
-    this.#isPlain =
-      subjects.size === this.all.length && !this.all.some(({ subject }) => hasWildcards(subject))
+    this.#isPlain = subjects.size === this.all.length && this.all.every(({ isExact }) => isExact)
   }
 
   /** The endpoint of a message that has come for one; `undefined`: it comes for another, too, and is handled there. */

@@ -9,6 +9,7 @@ import {
   type NodeConnectionOptions,
   type Subscription
 } from '@nats-io/transport-node'
+import { bytesOf } from './wire.ts'
 
 /** Who is told of a connection. */
 export interface LinkListener {
@@ -81,10 +82,11 @@ export class Link {
   publish(subject: string, payload: string | Uint8Array, reply?: string, headers?: MsgHdrs): void {
     if (!this.#isConnected) return this.#hold({ subject, payload, reply, headers })
     try {
-      this.#connection.publish(subject, payload, {
-        ...(reply === undefined ? {} : { reply }),
-        ...(headers === undefined ? {} : { headers })
-      })
+      const bytes = typeof payload === 'string' ? bytesOf(payload) : payload
+      if (headers !== undefined)
+        this.#connection.publish(subject, bytes, reply === undefined ? { headers } : { reply, headers })
+      else if (reply !== undefined) this.#connection.publish(subject, bytes, { reply })
+      else this.#connection.publish(subject, bytes)
     } catch (error) {
       this.#logger.error(`A message to '${subject}' could not be published`, error)
     }

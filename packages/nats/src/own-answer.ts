@@ -8,7 +8,6 @@ import {
   type IncomingMessage,
   InputStream,
   type Logger,
-  lastValuePacket,
   OutgoingValues,
   ProtocolError,
   RejectedError,
@@ -175,7 +174,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
 
   protected send(value: unknown, isLast: boolean): void {
     const json = toJson(value)
-    if (isLast) this.#publish(lastValuePacket(json, this.#id))
+    if (isLast) this.#publish(lastWords(json))
     else this.#collect(json)
   }
 
@@ -188,7 +187,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   }
 
   protected sendEnd(): void {
-    this.#publish(lastValuePacket(undefined, this.#id))
+    this.#publish(lastWords(undefined))
   }
 
   protected sendError(error: unknown): void {
@@ -284,4 +283,9 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   #say(words: string): void {
     this.#owner.link.publish(this.#replyTo, `+${words}`, this.reply)
   }
+}
+
+/** The only or last value of an answer to a caller of ours; `undefined`: the end without one. */
+export function lastWords(json: string | undefined): string {
+  return json === undefined ? `+${Said.end}` : `+${Said.last}${json}`
 }

@@ -23,7 +23,7 @@ import { isRecord } from './headers.ts'
 import { envelopeOf, incoming, isOfSystem, type Origin } from './incoming.ts'
 import { LargeRequest } from './large-request.ts'
 import { NestAnswer, publishPacket } from './nest-answer.ts'
-import { type AnswerOwner, OwnAnswer } from './own-answer.ts'
+import { type AnswerOwner, lastWords, OwnAnswer } from './own-answer.ts'
 import { OURS_ONLY, type ReplyToken, readReply, textOf } from './wire.ts'
 
 const NOT_JSON = 'The body of the request is not JSON'
@@ -79,7 +79,9 @@ export class Receiver {
 
   /** A message has come for an endpoint. */
   receive(opened: Opened, received: Endpoint, message: Msg): void {
-    const { subject, reply: replyTo = '', data } = message
+    const { reply: replyTo = '', data } = message
+    // Reading a subject is decoding it.
+    const subject = received.isExact ? received.subject : message.subject
     if (isOfSystem(subject, received)) return
     const endpoint = opened.endpoints.of(received, subject, replyTo === '' ? 'event' : 'message')
     if (endpoint === undefined) return
@@ -157,7 +159,8 @@ export class Receiver {
     try {
       result = this.#dispatcher.request(message)
       if (typeof result !== 'object' || result === null || !(isThenable(result) || isStream(result))) {
-        packet = lastValuePacket(toJson(isRecord(result) ? result.data : result), id)
+        const json = toJson(isRecord(result) ? result.data : result)
+        packet = origin.own === undefined ? lastValuePacket(json, id) : lastWords(json)
       }
     } catch (error) {
       if (origin.own !== undefined) return begin().error(error)

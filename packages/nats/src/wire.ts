@@ -18,7 +18,6 @@ export interface ReplyToken {
 }
 
 const LETTERS: Readonly<Record<CallerKind, string>> = { request: 'r', stream: 's' }
-const TOKEN = /^([rs])-(\d{1,10})-(\d{1,12})?(?:-(\d{1,10}))?$/
 
 /** The last segment of a reply subject: `r-17-`, `s-18-5000-256`. */
 export function replyToken(
@@ -34,18 +33,25 @@ export function replyToken(
 /** Reads a reply subject; `undefined`: it is not one of ours. */
 export function readReply(reply: string): ReplyToken | undefined {
   const start = reply.lastIndexOf('.') + 1
+  // Most callers are told by the second character: other inboxes have no dash there.
   if (reply.charCodeAt(start + 1) !== DASH) return undefined
-  const match = TOKEN.exec(reply.slice(start))
-  if (match === null) return undefined
-  const [, letter, , timeout, demand] = match
+  const letter = reply.charCodeAt(start)
+  const second = reply.indexOf('-', start + 2)
+  if ((letter !== REQUEST && letter !== STREAM) || second === -1) return undefined
+  if (letter === REQUEST && second + 1 === reply.length) return PLAIN_REQUEST
+  const third = reply.indexOf('-', second + 1)
+  const timeout = numberAt(reply, second + 1)
   return {
-    kind: letter === 'r' ? 'request' : 'stream',
-    timeout: timeout === undefined ? undefined : Number(timeout),
-    demand: demand === undefined ? 1 : Number(demand)
+    kind: letter === REQUEST ? 'request' : 'stream',
+    timeout: timeout === 0 ? undefined : timeout,
+    demand: third === -1 ? 1 : numberAt(reply, third + 1)
   }
 }
 
 const DASH = 45
+const REQUEST = LETTERS.request.charCodeAt(0)
+const STREAM = LETTERS.stream.charCodeAt(0)
+const PLAIN_REQUEST: ReplyToken = { kind: 'request', timeout: undefined, demand: 1 }
 
 /** The number in a subject that stands between `start` and what is no digit; 0 if there is none. */
 export function numberAt(subject: string, start: number): number {
@@ -70,6 +76,9 @@ export const SAID = 0x2b
 export const Said = {
   /** The request has begun, or goes on: here is its control subject. */
   accepted: 'a',
+  /** The only or last value, as JSON; `e`: the end without one. */
+  last: 'd',
+  end: 'e',
   /** Several values of a stream, as a JSON array. */
   values: 'v',
   /** A part of a large packet, and the last one. */
@@ -115,11 +124,14 @@ export function textOf(bytes: Uint8Array, start = 0): string {
   return utf8.read(bytes, start, bytes.length)
 }
 
-/** The bytes of a text. */
-export function bytesOf(text: string): Uint8Array {
-  const buffer = utf8.allocate(utf8.length(text))
-  utf8.write(buffer, text, 0)
-  return buffer
+const encoder = new TextEncoder()
+/** The bytes of a text. 200 characters take 0.1 us by `TextEncoder` under Bun and 1.6 under Node; written, 1.4 and 0.25. */
+export const bytesOf: (text: string) => Uint8Array =
+  process.versions['bun'] !== undefined ? (text) => encoder.encode(text) : written
+
+function written(text: string): Uint8Array {
+  const buffer = utf8.allocate(text.length * 3)
+  return buffer.subarray(0, utf8.write(buffer, text, 0))
 }
 
 /** Bytes behind a few ASCII characters. */
