@@ -3,8 +3,8 @@
  * subscriptions match, and to every matching subscription without a group. So a service may get a message several times,
  * perhaps in several of its processes; here is decided, in the same way in all, which time counts.
  */
-import type { Route } from '@elysia-microservices/transport/kit'
-import { bySpecificity, hasWildcards, matches, subjectOfHandler } from './subjects.ts'
+import { bySpecificity, hasWildcards, type Route, routeMatches } from '@elysia-microservices/transport/kit'
+import { subjectOfHandler } from './subjects.ts'
 
 /** One subscription of a service, with its figures. */
 export class Endpoint {
@@ -78,6 +78,6 @@ export class Endpoints {
   #choose(subject: string, kind: Route['kind']): Endpoint | undefined {
     const { message, event } = this.#byKind
     const inOrder = kind === 'message' ? [...message, ...event] : [...event, ...message]
-    return inOrder.find((endpoint) => matches(endpoint.subject, subject))
+    return inOrder.find((endpoint) => routeMatches(endpoint.subject, subject))
   }
 }

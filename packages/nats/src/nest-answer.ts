@@ -11,10 +11,12 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Controlled } from './control.ts'
 import type { AnswerOwner } from './own-answer.ts'
-import { bytesOf, HEARTBEAT } from './wire.ts'
+import { bytesOf } from './wire.ts'
 
 /** Bytes of a stream that go to the NATS server before it has said that it has them. */
 const UNFLUSHED = 256 * 1024
+/** Milliseconds of a stream after which it is asked (again) whether anybody listens. */
+const ASKING = 1_000
 
 /** Answers one request that takes more than a turn. */
 export class NestAnswer implements Replies, Controlled {
@@ -55,7 +57,7 @@ export class NestAnswer implements Replies, Controlled {
   sendPacket(json: string): void {
     this.#unflushed += json.length
     const now = performance.now()
-    const isAsking = this.running.isStream && now - this.#askedAt > HEARTBEAT
+    const isAsking = this.running.isStream && now - this.#askedAt > ASKING
     if (isAsking) this.#askedAt = now
     // The server answers on the control subject if nobody subscribes to the reply subject.
     publishPacket(this.#owner, this.#replyTo, json, isAsking ? this.reply : undefined)

@@ -2,12 +2,10 @@
  * Patterns as NATS subjects. A route is its own subject; wildcards mean the same on both sides. What NATS has no
  * subject for is refused here, because a server would drop the connection, or never deliver.
  */
-import { OptionError } from '@elysia-microservices/transport/kit'
+import { hasWildcards, OptionError } from '@elysia-microservices/transport/kit'
 
 /** Longer subjects do not fit into a control line of the server (4 KiB) beside a reply subject. */
 const MAX_LENGTH = 2_048
-const ONE = '*'
-const REST = '>'
 
 /**
  * The subject a call is published to.
@@ -48,36 +46,4 @@ function check(route: string): void {
 
 function refused(route: string, why: string, what: string): OptionError {
   return new OptionError('pattern', `NATS cannot carry the pattern '${route}': ${why}; ${what}`)
-}
-
-/** Whether a subject has a segment that stands for others. */
-export function hasWildcards(subject: string): boolean {
-  return subject.split('.').some((segment) => segment === ONE || segment === REST)
-}
-
-/** Whether a subscription gets what is published to a subject. */
-export function matches(subscribed: string, subject: string): boolean {
-  const wanted = subscribed.split('.')
-  const given = subject.split('.')
-  for (const [index, segment] of wanted.entries()) {
-    if (index >= given.length) return false
-    if (segment === REST) return true
-    if (segment !== ONE && segment !== given[index]) return false
-  }
-  return wanted.length === given.length
-}
-
-/** Puts the more specific of two subjects first: from the left, text comes before `*`, and `*` before `>`. */
-export function bySpecificity(one: string, other: string): number {
-  const left = one.split('.')
-  const right = other.split('.')
-  for (let index = 0; index < Math.min(left.length, right.length); index++) {
-    const difference = rank(left[index] as string) - rank(right[index] as string)
-    if (difference !== 0) return difference
-  }
-  return right.length - left.length
-}
-
-function rank(segment: string): number {
-  return segment === REST ? 2 : segment === ONE ? 1 : 0
 }
