@@ -4,6 +4,7 @@ import {
   type ClientContext,
   ConnectionError,
   errorToText,
+  isForeign,
   type NestPacket,
   PatternNotFoundError,
   PayloadTooLargeError,
@@ -41,10 +42,18 @@ export interface ClientLinkOwner {
   over(error: Error | undefined): void
   /** The service has ended a call. @param error `undefined`: well */
   settled(call: PendingCall, error?: Error): void
+  /** Nobody listens yet: a call that has not run is to be sent again. */
+  again(call: PendingCall): void
   /** A call is to be given up here: its service is told. */
   giveUp(call: PendingCall, error: Error): void
 }
 
+/**
+ * Milliseconds after a lost server is back, or another found, in which services may not have come back yet: what nobody
+ * listens to is sent again, after so many milliseconds each time.
+ */
+const GRACE = 5_000
+const AGAIN_AFTER = 100
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 /** Bytes left for headers and subjects in a message that is as large as the server allows. */
 const PART_MARGIN = 1024
@@ -59,6 +68,9 @@ export class ClientLink {
   readonly #heartbeat: ReturnType<typeof setInterval>
   /** Events whose arrival at the server is not known yet. */
   #events: PendingCall[] = []
+  /** Calls that nobody has listened to, on their way to being sent again. */
+  readonly #again = new Set<PendingCall>()
+  #restoredAt = Number.NEGATIVE_INFINITY
   readonly #link: Link
 
   private constructor(
@@ -98,6 +110,7 @@ export class ClientLink {
         lost: () => owner.lost(),
         restored: () => {
           const now = performance.now()
+          made.#restoredAt = now
           for (const conversation of made.#conversations.values()) conversation.restored(now)
           owner.restored()
         },
@@ -148,7 +161,7 @@ export class ClientLink {
           'bytes of an event'
         )
     }
-    this.#link.publish(subject, packet, undefined, headers)
+    this.#link.publish(subject, packet, this.#isSettling ? this.#replyTo(call) : undefined, headers)
     call.mayHaveRun = true
     this.#events.push(call)
     if (this.#events.length === 1) queueMicrotask(() => void this.#confirmEvents())
@@ -160,7 +173,9 @@ export class ClientLink {
     this.#events = []
     try {
       await this.#link.flush()
-      for (const call of events) this.#owner.settled(call)
+      // A refusal came before the confirmation, and the driver tells of it a little later.
+      await new Promise((resolve) => setImmediate(resolve))
+      for (const call of events) if (!this.#again.has(call)) this.#owner.settled(call)
     } catch (cause) {
       const error = new ConnectionError(
         'The connection to NATS was lost before the server had confirmed the event',
@@ -229,15 +244,19 @@ export class ClientLink {
     const { options } = call
     const tells = (options?.timeout !== undefined || this.#context.tellTimeout) && call.timeout !== 0
     const left = call.isDelayed ? Math.max(1, call.deadline - performance.now()) : call.timeout
-    const kind = call.kind === 'stream' ? 'stream' : 'request'
     const demand = call.initialDemand + call.extraDemand
-    return this.#inbox + replyToken(kind, call.sequence, tells ? left : undefined, demand)
+    return this.#inbox + replyToken(call.kind, call.sequence, tells ? left : undefined, demand)
   }
 
   #converse(call: PendingCall, replyTo: string): Conversation {
     const conversation = new Conversation(this.#link, call, replyTo, call.initialDemand + call.extraDemand)
     this.#conversations.set(call, conversation)
     return conversation
+  }
+
+  /** A server has come back, and services may not have. */
+  get #isSettling(): boolean {
+    return performance.now() - this.#restoredAt < GRACE
   }
 
   /** Tells the service that a call is given up. */
@@ -252,6 +271,7 @@ export class ClientLink {
   /** The call is over. */
   forget(call: PendingCall): void {
     this.#conversations.delete(call)
+    this.#again.delete(call)
   }
 
   // ── answers ──────────────────────────────────────────────────────────────────────────────────────────
@@ -284,7 +304,17 @@ export class ClientLink {
   #nobody(call: PendingCall): void {
     if (this.#conversations.get(call)?.isReached === true) return this.#owner.settled(call, serviceGone())
     call.mayHaveRun = false
-    this.#owner.settled(call, new PatternNotFoundError(PatternNotFoundError.of(call.name).message, call.name))
+    if (this.#isSettling && call.input === undefined) {
+      this.#again.add(call)
+      setTimeout(() => {
+        if (this.#again.delete(call)) this.#owner.again(call)
+      }, AGAIN_AFTER)
+    } else if (call.kind === 'event') this.#owner.settled(call)
+    else
+      this.#owner.settled(
+        call,
+        new PatternNotFoundError(PatternNotFoundError.of(call.name).message, call.name)
+      )
   }
 
   #packet(call: PendingCall, message: Msg, data: Uint8Array): void {
@@ -296,7 +326,7 @@ export class ClientLink {
     }
     const body = bodyOf(data)
     const packet: NestPacket = Object(body)
-    if (isForeign(packet, call)) {
+    if (isForeignTo(call, packet)) {
       this.#value(call, body, data.length)
       return this.#owner.settled(call)
     }
@@ -417,7 +447,9 @@ function bodyOf(data: Uint8Array, start = 0): unknown {
   }
 }
 
-/** Whether a packet is of another system: all of it is the value then. */
-function isForeign({ err, response, isDisposed, id }: NestPacket, { sequence }: PendingCall): boolean {
+/** Whether an answer is of another system, in whole or by a key that Nest does not write: all of it is the value then. */
+function isForeignTo({ sequence }: PendingCall, packet: NestPacket): boolean {
+  if (isForeign(packet)) return true
+  const { err, response, isDisposed, id } = packet
   return err === undefined && response === undefined && isDisposed === undefined && id !== String(sequence)
 }

@@ -100,6 +100,18 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
     }
   }
 
+  /** Sends a call that certainly has not run. */
+  #sendAgain(call: PendingCall): void {
+    try {
+      const outgoing = outgoingCall(call)
+      call.isDelayed = true
+      if (this.#link?.isConnected === true) this.#link.send(call, outgoing)
+      else this.#wait(call, outgoing)
+    } catch (error) {
+      this.#fail(call, error as Error)
+    }
+  }
+
   #wait(call: PendingCall, outgoing: OutgoingCall): void {
     if (this.#waiting.size >= MAX_WAITING)
       throw new OverloadedError(`${MAX_WAITING} calls wait for a connection already`)
@@ -122,6 +134,7 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
           lost: () => this.#lost(link),
           restored: () => this.#restored(link),
           over: (error) => this.#over(link, error),
+          again: (call) => this.#sendAgain(call),
           settled: (call, error) => (error === undefined ? this.#complete(call) : this.#fail(call, error)),
           giveUp: this.#giveUp
         },
@@ -183,11 +196,7 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
           delay: 0,
           error
         })
-        try {
-          this.#wait(call, outgoingCall(call))
-        } catch (cause) {
-          this.#fail(call, cause as Error)
-        }
+        this.#sendAgain(call)
       }
     }
   }

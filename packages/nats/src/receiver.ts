@@ -83,10 +83,12 @@ export class Receiver {
     // Reading a subject is decoding it.
     const subject = received.isExact ? received.subject : message.subject
     if (isOfSystem(subject, received)) return
-    const endpoint = opened.endpoints.of(received, subject, replyTo === '' ? 'event' : 'message')
+    const own = replyTo === '' ? undefined : readReply(replyTo)
+    // Who sends an event may want to know whether anybody listens, and no more.
+    const isEvent = replyTo === '' || own?.kind === 'event'
+    const endpoint = opened.endpoints.of(received, subject, isEvent ? 'event' : 'message')
     if (endpoint === undefined) return
-    if (replyTo === '') return this.#receiveEvent(endpoint, message)
-    const own = readReply(replyTo)
+    if (isEvent) return this.#receiveEvent(endpoint, message)
     const origin = { endpoint, subject, replyTo, own, headers: message.headers, startedAt: performance.now() }
     if (own !== undefined && data[0] === OURS_ONLY) this.#receiveOurs(opened, origin, data)
     else this.#receiveBody(opened, origin, data, 0)

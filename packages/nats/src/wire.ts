@@ -6,7 +6,7 @@
 import { text as utf8 } from '@elysia-microservices/transport/kit'
 
 /** What a caller wants, as its reply subject says it. */
-export type CallerKind = 'request' | 'stream'
+export type CallerKind = 'request' | 'stream' | 'event'
 
 /** What the last segment of a reply subject of ours says. */
 export interface ReplyToken {
@@ -17,7 +17,7 @@ export interface ReplyToken {
   readonly demand: number
 }
 
-const LETTERS: Readonly<Record<CallerKind, string>> = { request: 'r', stream: 's' }
+const LETTERS: Readonly<Record<CallerKind, string>> = { request: 'r', stream: 's', event: 'e' }
 
 /** The last segment of a reply subject: `r-17-`, `s-18-5000-256`. */
 export function replyToken(
@@ -37,12 +37,12 @@ export function readReply(reply: string): ReplyToken | undefined {
   if (reply.charCodeAt(start + 1) !== DASH) return undefined
   const letter = reply.charCodeAt(start)
   const second = reply.indexOf('-', start + 2)
-  if ((letter !== REQUEST && letter !== STREAM) || second === -1) return undefined
+  if ((letter !== REQUEST && letter !== STREAM && letter !== EVENT) || second === -1) return undefined
   if (letter === REQUEST && second + 1 === reply.length) return PLAIN_REQUEST
   const third = reply.indexOf('-', second + 1)
   const timeout = numberAt(reply, second + 1)
   return {
-    kind: letter === REQUEST ? 'request' : 'stream',
+    kind: letter === STREAM ? 'stream' : letter === EVENT ? 'event' : 'request',
     timeout: timeout === 0 ? undefined : timeout,
     demand: third === -1 ? 1 : numberAt(reply, third + 1)
   }
@@ -51,6 +51,7 @@ export function readReply(reply: string): ReplyToken | undefined {
 const DASH = 45
 const REQUEST = LETTERS.request.charCodeAt(0)
 const STREAM = LETTERS.stream.charCodeAt(0)
+const EVENT = LETTERS.event.charCodeAt(0)
 const PLAIN_REQUEST: ReplyToken = { kind: 'request', timeout: undefined, demand: 1 }
 
 /** The number in a subject that stands between `start` and what is no digit; 0 if there is none. */
