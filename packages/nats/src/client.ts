@@ -196,6 +196,9 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
           delay: 0,
           error
         })
+        // With a number of its own: what still answers the first attempt learns that nobody waits for it.
+        this.#calls.delete(call)
+        this.#calls.add(call)
         this.#sendAgain(call)
       }
     }
