@@ -318,12 +318,12 @@ export class ClientLink {
   }
 
   #packet(call: PendingCall, message: Msg, data: Uint8Array): void {
-    if (data.length === 0) return this.#owner.settled(call)
     const code = message.headers?.get('Nats-Service-Error-Code')
     if (code) {
       const text = message.headers?.get('Nats-Service-Error') ?? ''
       return this.#owner.settled(call, new RpcError({ code, message: text }, textOf(data)))
     }
+    if (data.length === 0) return this.#owner.settled(call)
     const body = bodyOf(data)
     const packet: NestPacket = Object(body)
     if (isForeignTo(call, packet)) {
