@@ -17,6 +17,7 @@ const packages = new Map(
 const BELOW: Readonly<Record<string, readonly string[]>> = {
   transport: [],
   tcp: ['transport'],
+  nats: ['transport'],
   'elysia-microservices': ['transport', 'tcp'],
   nestjs: ['transport', 'tcp']
 }

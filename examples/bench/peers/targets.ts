@@ -14,6 +14,9 @@ export const targetNames = [
   'connect',
   'trpc',
   'rsocket-js',
+  'elysia-nats',
+  'nest-nats',
+  'nats',
   'http',
   'http-hybrid',
   'custom'
@@ -32,6 +35,9 @@ export const clientNames = [
   'connect',
   'trpc',
   'rsocket-js',
+  'elysia-nats',
+  'nest-nats',
+  'nats',
   'http'
 ] as const
 export type ClientName = (typeof clientNames)[number]
@@ -60,6 +66,7 @@ export interface Does {
 const EVERYTHING: Does = { handlers, streams: sources, events: true }
 /** Answers requests, in any way. */
 const REQUESTS: Does = { handlers, streams: [], events: false }
+const SYNC: Does = { handlers: ['sync'], streams: [], events: false }
 
 export const targets: Readonly<Record<TargetName, Target>> = {
   elysia: {
@@ -80,7 +87,7 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     port: 7003,
     server: 'peers/raw/server',
     client: 'socket',
-    does: { handlers: ['sync'], streams: [], events: false },
+    does: SYNC,
     isLimit: true
   },
   moleculer: {
@@ -134,12 +141,34 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     does: { ...REQUESTS, streams: ['async'] },
     package: '@trpc/server'
   },
+  // Over NATS, each with a server of its own.
+  'elysia-nats': {
+    port: 7014,
+    server: 'peers/nats/server-elysia',
+    client: 'elysia-nats',
+    does: REQUESTS,
+    package: '@elysia-microservices/nats'
+  },
+  'nest-nats': {
+    port: 7015,
+    server: 'peers/nats/server-nest',
+    client: 'nest-nats',
+    does: REQUESTS,
+    package: '@nestjs/microservices'
+  },
+  nats: {
+    port: 7016,
+    server: 'peers/nats/server-bare',
+    client: 'nats',
+    does: SYNC,
+    package: '@nats-io/transport-node'
+  },
   // A service of the user's own, which is running already: what its handlers do is not the bench's to say.
   custom: {
     port: 0,
     server: null,
     client: 'elysia',
-    does: { handlers: ['sync'], streams: [], events: false }
+    does: SYNC
   }
 }
 
@@ -223,6 +252,21 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     asks: ['rsocket-js'],
     choices: [],
     load: async () => (await import('./rsocket-js/client.ts')).openEchoClient
+  },
+  'elysia-nats': {
+    asks: ['elysia-nats', 'nest-nats'],
+    choices: ['method'],
+    load: async () => (await import('./nats/client-elysia.ts')).openEchoClient
+  },
+  'nest-nats': {
+    asks: ['nest-nats', 'elysia-nats'],
+    choices: ['method'],
+    load: async () => (await import('./nats/client-nest.ts')).openEchoClient
+  },
+  nats: {
+    asks: ['nats'],
+    choices: ['method'],
+    load: async () => (await import('./nats/client-bare.ts')).openEchoClient
   },
   http: {
     asks: ['http', 'http-hybrid'],
