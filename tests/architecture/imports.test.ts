@@ -18,7 +18,8 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   transport: [],
   tcp: ['transport'],
   'elysia-microservices': ['transport', 'tcp'],
-  nestjs: ['transport', 'tcp']
+  nestjs: ['transport', 'tcp'],
+  telemetry: ['transport']
 }
 
 /** The rooms of packages that have floors, from the lowest; rooms of one floor do not know each other. */

@@ -3,11 +3,13 @@
  * what comes next as a function, and gives the function that is called in its place.
  */
 import type { Caller, CallOptions, CallReceiver, StreamCall } from './call.ts'
+import type { ClientListener } from './client-event.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { Headers } from './headers.ts'
 import type { IncomingMessage } from './message.ts'
 import type { Pattern } from './pattern.ts'
 import { consume, FEED, type Feed, type StreamSink, type StreamSource } from './stream.ts'
+import type { TransportStats } from './transport.ts'
 
 /** What an `Around` sees of a message, on either end. */
 export interface AroundMessage {
@@ -40,9 +42,31 @@ export interface SentMessage extends AroundMessage {
 export type Handle<Message extends AroundMessage> = (message: Message) => unknown
 
 /** Stands around messages: those that a service receives, or those that a client sends. */
-export type Around<Message extends AroundMessage> = (next: Handle<Message>) => Handle<Message>
+export interface Around<Message extends AroundMessage> extends Attached {
+  (next: Handle<Message>): Handle<Message>
+}
 /** Stands around messages on either end: it knows of a message what both ends know. */
-export type AroundAny = <Message extends AroundMessage>(next: Handle<Message>) => Handle<Message>
+export interface AroundAny extends Attached {
+  <Message extends AroundMessage>(next: Handle<Message>): Handle<Message>
+}
+
+/** What an around may have beside its call, to see more than messages. */
+interface Attached {
+  /** Is told whose messages it stands around: `use()` and `connect()` call it. */
+  attach?(end: WatchedService | WatchedClient): void
+}
+
+/** A service, as an around sees it. */
+export interface WatchedService {
+  /** What each of its transports does at the moment. */
+  stats(): readonly TransportStats[]
+}
+
+/** A client, as an around sees it. */
+export interface WatchedClient {
+  /** Tells a listener of connections, retries and ejections. Returns the function that ends it. */
+  onEvent(listener: ClientListener): () => void
+}
 
 /** A dispatcher with what stands around it, the first outermost; itself if nothing does. */
 export function aroundDispatcher(

@@ -1,5 +1,7 @@
 /** What a client transport tells of itself: its state, and what it does about failures. */
 
+import type { Headers } from './headers.ts'
+
 /**
  * `disconnected`: not connected, and nobody has called yet (or the client does not reconnect); `connecting`:
  * for the first time; `connected`: to one endpoint at least; `reconnecting`: it was connected and tries again;
@@ -35,6 +37,8 @@ export type ClientEvent =
       readonly attempt: number
       readonly delay: number
       readonly error: Error
+      /** The headers of the call, the very object it was made with; `undefined` if it has none. */
+      readonly headers: Headers | undefined
     }
   /** The endpoints have changed. */
   | { readonly type: 'endpoints'; readonly endpoints: readonly string[] }

@@ -1,5 +1,14 @@
 /** What users of any transport need. What is for those who write a transport is in `kit.ts`. */
-export type { Around, AroundAny, AroundMessage, Handle, ReceivedMessage, SentMessage } from './around.ts'
+export type {
+  Around,
+  AroundAny,
+  AroundMessage,
+  Handle,
+  ReceivedMessage,
+  SentMessage,
+  WatchedClient,
+  WatchedService
+} from './around.ts'
 export type {
   Caller,
   CallOptions,
