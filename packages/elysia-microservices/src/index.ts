@@ -30,6 +30,7 @@ export {
   type ResultWatcher,
   RpcError,
   type RpcErrorInit,
+  type ServiceStatus,
   TimeoutError,
   type Transport,
   type TransportStats,

@@ -60,7 +60,15 @@ interface Attached {
 export interface WatchedService {
   /** What each of its transports does at the moment. */
   stats(): readonly TransportStats[]
+  /** Whether it takes messages at the moment. */
+  readonly status: ServiceStatus
 }
+
+/**
+ * `stopped`: not started, or stopped; `starting`; `listening`: takes messages; `draining`: `stop()` was called, takes no
+ * more and lets work in flight end.
+ */
+export type ServiceStatus = 'stopped' | 'starting' | 'listening' | 'draining'
 
 /** A client, as an around sees it. */
 export interface WatchedClient {

@@ -6,6 +6,7 @@ export type {
   Handle,
   ReceivedMessage,
   SentMessage,
+  ServiceStatus,
   WatchedClient,
   WatchedService
 } from './around.ts'

@@ -1,5 +1,10 @@
 /** `microservice()`: a service that an Elysia app uses as a plugin, or that listens by itself. */
-import { type Address, consoleLogger, type ServerTransport } from '@elysia-microservices/transport/kit'
+import {
+  type Address,
+  consoleLogger,
+  type ServerTransport,
+  type ServiceStatus
+} from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { Chaos } from '../chaos/chaos.ts'
 import { Controllers } from '../controller/controllers.ts'
@@ -66,5 +71,8 @@ function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
     stop: () => runner.stop(),
     [DISPATCHER]: () => core.dispatcher()
   })
-  return Object.defineProperty(service, 'address', { get: (): Address | undefined => runner.address })
+  return Object.defineProperties(service, {
+    address: { get: (): Address | undefined => runner.address },
+    status: { get: (): ServiceStatus => runner.status }
+  })
 }

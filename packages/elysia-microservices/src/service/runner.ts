@@ -4,6 +4,7 @@ import {
   type Logger,
   OptionError,
   type ServerTransport,
+  type ServiceStatus,
   type TransportStats
 } from '@elysia-microservices/transport/kit'
 import { schemasCompiled } from '../schema/typebox.ts'
@@ -30,6 +31,7 @@ export class ServiceRunner {
   readonly #settings: RunnerSettings
   #group: WorkerGroup | undefined
   #listening: Promise<void> | undefined
+  #status: ServiceStatus = 'stopped'
   #stopping: Promise<void> | undefined
   #stopApp: (() => Promise<unknown>) | undefined
 
@@ -44,16 +46,20 @@ export class ServiceRunner {
     return this.#settings.servers.find(({ address }) => address !== undefined)?.address
   }
 
+  get status(): ServiceStatus {
+    return this.#status
+  }
+
   stats(): readonly TransportStats[] {
     return this.#settings.servers.map((server) => server.stats())
   }
 
   async listen(): Promise<void> {
-    this.#listening ??= this.#start()
+    const listening = this.#listening ?? this.#begin()
     try {
-      await this.#listening
+      await listening
     } catch (error) {
-      this.#listening = undefined
+      if (this.#listening === listening) this.#listening = undefined
       throw error
     }
   }
@@ -80,12 +86,35 @@ export class ServiceRunner {
     const started = this.#listening
     this.#listening = undefined
     // A start that failed has told its caller; there is nothing to stop then.
-    if (started !== undefined)
-      this.#stopping = started.then(
-        () => this.#stop(),
-        () => {}
-      )
+    if (started !== undefined) {
+      this.#status = 'draining'
+      this.#stopping = started
+        .then(
+          () => this.#stop(),
+          () => {}
+        )
+        .finally(() => this.#ended('draining'))
+    }
     return this.#stopping ?? Promise.resolve()
+  }
+
+  #begin(): Promise<void> {
+    this.#status = 'starting'
+    this.#listening = this.#start().then(
+      () => {
+        if (this.#status === 'starting') this.#status = 'listening'
+      },
+      (error) => {
+        this.#ended('starting')
+        throw error
+      }
+    )
+    return this.#listening
+  }
+
+  /** It does not run any more, unless something else has begun meanwhile. */
+  #ended(what: ServiceStatus): void {
+    if (this.#status === what) this.#status = 'stopped'
   }
 
   async #start(): Promise<void> {

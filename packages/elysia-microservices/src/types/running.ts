@@ -1,5 +1,5 @@
 /** What a service can do besides having handlers: listen, stop, tell how it is. */
-import type { Address, TransportStats } from '@elysia-microservices/transport'
+import type { Address, ServiceStatus, TransportStats } from '@elysia-microservices/transport'
 import type { Role } from '../workers/role.ts'
 import type { WorkerFigures } from '../workers/supervisor.ts'
 
@@ -24,6 +24,9 @@ export interface Running {
    * nothing: see `workers()`. `tcp().stats()` has the figures of TCP with their types.
    */
   stats(): readonly TransportStats[]
+
+  /** Whether it takes messages: `draining` from the moment in which `stop()` is called. A supervisor's is that of its workers. */
+  readonly status: ServiceStatus
 
   /** What this process is: with `workers` the supervisor or one of the workers, else `'alone'`. */
   readonly role: Role

@@ -1,7 +1,8 @@
 /** Observable instruments of an OpenTelemetry SDK: they read the figures when somebody collects. */
 import { type Meter, metrics, type Observable, type ObservableResult } from '@opentelemetry/api'
 import { SCOPE } from '../traces/attributes.ts'
-import { type NumberMetric, numbers } from './metric.ts'
+import { numbers } from './collect.ts'
+import type { NumberMetric } from './metric.ts'
 
 /** The instruments that there are, by the provider that has made them. */
 const registered = new WeakMap<object, Set<string>>()

@@ -3,7 +3,7 @@ import type { Attributes, HrTime } from '@opentelemetry/api'
 import { figures } from '../figures/figures.ts'
 import { CONVENTIONAL_BOUNDS, type Histogram } from '../figures/histogram.ts'
 import { SCOPE } from '../traces/attributes.ts'
-import { histograms } from './metric.ts'
+import { histograms } from './collect.ts'
 
 /** `DataPointType.HISTOGRAM`, `AggregationTemporality.CUMULATIVE` and `ValueType.DOUBLE` of the SDK. */
 const HISTOGRAM = 0

@@ -1,7 +1,8 @@
 /** The figures in Prometheus' text format, which prom-client writes. */
 import type { Metric, Registry } from 'prom-client'
 import { CONVENTIONAL_BOUNDS } from '../figures/histogram.ts'
-import { type HistogramMetric, histograms, type NumberMetric, numbers } from './metric.ts'
+import { histograms, numbers } from './collect.ts'
+import type { HistogramMetric, NumberMetric } from './metric.ts'
 
 /** What prom-client asks of a metric when it writes it: these are made for one answer. */
 interface Written {
