@@ -36,7 +36,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   'elysia-microservices': [
     ['tcp.ts', 'router'],
-    ['schema', 'hooks', 'types', 'chaos', 'controller', 'workers'],
+    ['schema', 'hooks', 'types', 'chaos', 'controller', 'workers', 'description'],
     ['service'],
     ['client'],
     ['gateway'],

@@ -63,7 +63,8 @@ describe('metrics()', () => {
     assert.equal(server('metrics\\.sum', 'OK'), 1)
     assert.equal(server('metrics\\.fails', 'NO'), 1)
     assert.equal(server('metrics\\.\\*', 'OK'), 20)
-    assert.equal(server('_OTHER', 'PATTERN_NOT_FOUND'), 20)
+    // Other tests of the process may have counted there too.
+    assert.ok(server('_OTHER', 'PATTERN_NOT_FOUND') >= 20)
     assert.doesNotMatch(text, /^rpc_server.*metrics\.7/m)
   })
 

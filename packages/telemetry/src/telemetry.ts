@@ -12,6 +12,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { context } from '@opentelemetry/api'
 import { figures } from './figures/figures.ts'
+import { handlerFigures } from './figures/handler-figures.ts'
 import { watchService } from './figures/services.ts'
 import { registerInstruments } from './metrics/instruments.ts'
 import { Followed, Measured, nameOf, Recorded } from './observation.ts'
@@ -37,6 +38,7 @@ export function telemetry(): AroundAny {
     }
   }
   return Object.assign(around, {
+    figures: handlerFigures,
     attach(end: Parameters<NonNullable<AroundAny['attach']>>[0]) {
       if ('stats' in end) watchService(end)
       else end.onEvent(clientEvent)

@@ -54,6 +54,21 @@ export interface AroundAny extends Attached {
 interface Attached {
   /** Is told whose messages it stands around: `use()` and `connect()` call it. */
   attach?(end: WatchedService | WatchedClient): void
+  /** What it has counted of the messages that this process received: for `service.describe({ figures: true })`. */
+  figures?(): readonly HandlerFigures[]
+}
+
+/** What was counted of one pattern, since the process has begun. */
+export interface HandlerFigures {
+  readonly kind: 'message' | 'event'
+  /** The pattern of the handler, or `_OTHER` for those that are not told apart. */
+  readonly pattern: string
+  /** Messages that have begun and not ended, and take more than the turn they came in. */
+  readonly inFlight: number
+  /** How many ended with each code; `OK` for those that ended well. */
+  readonly outcomes: Readonly<Record<string, number>>
+  /** Durations in buckets: upper bounds in seconds, and one more count than there are bounds. */
+  readonly durations: { readonly bounds: readonly number[]; readonly counts: readonly number[] }
 }
 
 /** A service, as an around sees it. */

@@ -4,6 +4,7 @@ export type {
   AroundAny,
   AroundMessage,
   Handle,
+  HandlerFigures,
   ReceivedMessage,
   SentMessage,
   ServiceStatus,

@@ -9,13 +9,15 @@ import type { AnyElysia } from 'elysia'
 import { Chaos } from '../chaos/chaos.ts'
 import { Controllers } from '../controller/controllers.ts'
 import { settingsOf } from '../controller/nest-app.ts'
+import type { DescribeOptions } from '../description/description.ts'
 import type { ContextOf, Empty, EmptyScope, With } from '../types/scope.ts'
 import type { NoAnswers } from '../types/service.ts'
 import { checkWorkers } from '../workers/option.ts'
 import { addChain } from './chain.ts'
+import { answerDescription, describeService } from './describe.ts'
 import { DISPATCHER } from './dispatcher-of.ts'
 import { follow } from './lifecycle.ts'
-import { type MicroserviceOptions, readOptions } from './options.ts'
+import { type MicroserviceOptions, readOptions, type ServiceOptions } from './options.ts'
 import { type RunnerSettings, ServiceRunner } from './runner.ts'
 import type { Microservice } from './service.ts'
 import { ServiceCore } from './service-core.ts'
@@ -41,10 +43,14 @@ export function microservice(options: MicroserviceOptions): Microservice {
     core.addControllers(new Controllers({ controllers, logger, ...settingsOf(nest) }))
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).around)
   const servers = transports.map((transport) => transport.server({ name, version, logger }))
-  return newService(core, { servers, drain, logger, workers })
+  return newService(core, { servers, drain, logger, workers }, service)
 }
 
-function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
+function newService(
+  core: ServiceCore,
+  settings: RunnerSettings,
+  options: Pick<ServiceOptions, 'name' | 'version' | 'describe'> = {}
+): Microservice {
   const runner = new ServiceRunner(core, settings)
   const service = ((app: AnyElysia) => {
     follow(app, {
@@ -59,7 +65,10 @@ function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
 
   const groupSettings = { ...settings, servers: [] as readonly ServerTransport[], workers: undefined }
   addChain(service, core, () => newService(core.newGroup(), groupSettings))
+  const describe = (asked?: DescribeOptions) => describeService(core, runner, options, asked)
+  answerDescription(core, options.describe, describe)
   Object.assign(service, {
+    describe,
     role: runner.role,
     async listen() {
       await runner.listen()

@@ -1,5 +1,6 @@
 /** What a service can do besides having handlers: listen, stop, tell how it is. */
 import type { Address, ServiceStatus, TransportStats } from '@elysia-microservices/transport'
+import type { DescribeOptions, ServiceDescription } from '../description/description.ts'
 import type { Role } from '../workers/role.ts'
 import type { WorkerFigures } from '../workers/supervisor.ts'
 
@@ -24,6 +25,9 @@ export interface Running {
    * nothing: see `workers()`. `tcp().stats()` has the figures of TCP with their types.
    */
   stats(): readonly TransportStats[]
+
+  /** What the service is: its name, transports, and patterns with their schemas as JSON Schema. */
+  describe(options?: DescribeOptions): ServiceDescription
 
   /** Whether it takes messages: `draining` from the moment in which `stop()` is called. A supervisor's is that of its workers. */
   readonly status: ServiceStatus
