@@ -39,7 +39,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['schema', 'hooks', 'types', 'chaos', 'controller', 'workers', 'description'],
     ['service'],
     ['client'],
-    ['gateway'],
+    ['gateway', 'cli'],
     ['index.ts']
   ]
 }
