@@ -4,4 +4,4 @@ export { type HealthPlugin, type HealthPortOptions, type HealthServer, health } 
 export type { Check, CheckReport, HealthOptions, HealthReport } from './health/report.ts'
 export { type MetricsOptions, metrics } from './metrics/plugin.ts'
 export { type DurationProducer, metricProducer } from './metrics/producer.ts'
-export { telemetry } from './telemetry.ts'
+export { type TelemetryOptions, telemetry } from './telemetry.ts'

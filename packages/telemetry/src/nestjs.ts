@@ -144,7 +144,7 @@ function started(
   const start = performance.now()
   let watcher: Measured
   if (traced === undefined) watcher = new Measured(side, message, start)
-  else watcher = new (traced.span.isRecording() ? Recorded : Followed)(side, message, start, traced)
+  else watcher = new (traced.isRecorded ? Recorded : Followed)(side, message, start, traced)
   watcher.pending()
   return watcher
 }

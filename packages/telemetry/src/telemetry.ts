@@ -6,24 +6,40 @@ import {
   type ClientEvent,
   type Handle,
   IncomingMessage,
+  isStream,
+  isThenable,
+  OptionError,
   type ReceivedMessage,
   type SentMessage,
   tap
 } from '@elysia-microservices/transport/kit'
 import { context } from '@opentelemetry/api'
-import { figures } from './figures/figures.ts'
+import { beginning, endedAtOnce, endsLater } from './figures/clock.ts'
+import { figures, type Side } from './figures/figures.ts'
 import { handlerFigures } from './figures/handler-figures.ts'
 import { watchService } from './figures/services.ts'
 import { registerInstruments } from './metrics/instruments.ts'
-import { Followed, Measured, nameOf, Recorded } from './observation.ts'
-import { startAttempt, startReceived, startSent, tracer } from './traces/tracing.ts'
+import { Followed, Measured, nameOf, type Observed, Recorded } from './observation.ts'
+import { startAttempt, startReceived, startSent, type Traced, tracer } from './traces/tracing.ts'
+
+/** Options of `telemetry()`. */
+export interface TelemetryOptions {
+  /**
+   * The share of the traces beginning here that the SDK is asked about, from 0 to 1. An SDK's own sampler decides too, but
+   * costs more than most messages; let it be one that follows parents. Default: 1.
+   */
+  readonly sample?: number | undefined
+}
 
 /**
  * Counts messages and their durations, and, if an OpenTelemetry SDK is registered, makes spans of them and carries the
  * trace in their headers. For both ends: `service.use(telemetry())`, `connect({ use: [telemetry()] })`. What is counted
  * is of the process: `metrics()` and `metricProducer()` give it.
+ * @throws {OptionError} an option is not what it must be
  */
-export function telemetry(): AroundAny {
+export function telemetry({ sample = 1 }: TelemetryOptions = {}): AroundAny {
+  if (typeof sample !== 'number' || !(sample >= 0 && sample <= 1))
+    throw OptionError.expected('options.sample', 'a number from 0 to 1', sample)
   registerInstruments()
   const around = <Message extends AroundMessage>(next: Handle<Message>): Handle<Message> => {
     let handle: ((message: AroundMessage) => unknown) | undefined
@@ -31,8 +47,8 @@ export function telemetry(): AroundAny {
     return (message) => {
       handle ??= (
         message instanceof IncomingMessage
-          ? received(next as unknown as Handle<ReceivedMessage>)
-          : sent(next as unknown as Handle<SentMessage>)
+          ? receiving(sample)(next as unknown as Handle<ReceivedMessage>)
+          : sending(sample)(next as unknown as Handle<SentMessage>)
       ) as (message: AroundMessage) => unknown
       return handle(message)
     }
@@ -48,45 +64,54 @@ export function telemetry(): AroundAny {
   })
 }
 
-const received: Around<ReceivedMessage> = (next) => (message) => {
-  const start = performance.now()
-  const side = message.kind === 'event' ? 'consumer' : 'server'
-  const sdk = tracer()
-  let watcher: Measured | undefined
-  let result: unknown
-  try {
-    if (sdk === undefined) {
-      result = next(message)
-      if (typeof result !== 'object' || result === null) {
-        figures[side].of(nameOf(message)).ended('OK', performance.now() - start)
-        return result
-      }
-      watcher = new Measured(side, message, start)
-    } else {
-      const traced = startReceived(sdk, side, message)
-      const Watcher = traced.span.isRecording() ? Recorded : Followed
-      watcher = new Watcher(side, message, start, traced)
-      result = context.with(traced.context, next, undefined, message)
+const receiving =
+  (sample: number): Around<ReceivedMessage> =>
+  (next) =>
+  (message) => {
+    const start = beginning(message.peer !== undefined)
+    const side = message.kind === 'event' ? 'consumer' : 'server'
+    const sdk = tracer()
+    const traced = sdk && startReceived(sdk, side, message, sample)
+    let result: unknown
+    let isLater: boolean
+    try {
+      result = traced === undefined ? next(message) : context.with(traced.context, next, undefined, message)
+      isLater = typeof result === 'object' && result !== null && (isThenable(result) || isStream(result))
+    } catch (error) {
+      endsLater()
+      observed(side, message, start, traced).ended({ outcome: 'failed', error })
+      throw error
     }
-  } catch (error) {
-    watcher ??= new Measured(side, message, start)
-    watcher.ended({ outcome: 'failed', error })
-    throw error
+    // Nothing is made for a handler that has answered at once, as most do, unless somebody records it.
+    if (isLater || traced?.isRecorded === true) {
+      endsLater()
+      return tap(result, observed(side, message, start, traced))
+    }
+    figures[side].of(nameOf(message)).ended('OK', endedAtOnce() - start)
+    return result
   }
-  return tap(result, watcher)
-}
 
-const sent: Around<SentMessage> = (next) => (call) => {
-  const start = performance.now()
-  const side = call.kind === 'event' ? 'producer' : 'client'
-  const sdk = tracer()
-  if (sdk === undefined) return tap(next(call), new Measured(side, call, start))
-  const { headers, ...traced } = startSent(sdk, side, call)
-  if (!traced.span.isRecording())
-    return tap(next(call.withHeaders(headers)), new Followed(side, call, start, traced))
-  const watcher = new Recorded(side, call, start, traced)
-  calls.set(headers, watcher)
-  return tap(next(call.withHeaders(headers)), watcher)
+const sending =
+  (sample: number): Around<SentMessage> =>
+  (next) =>
+  (call) => {
+    const start = performance.now()
+    const side = call.kind === 'event' ? 'producer' : 'client'
+    const sdk = tracer()
+    const traced = sdk && startSent(sdk, side, call, sample)
+    const watcher = observed(side, call, start, traced)
+    if (traced !== undefined && watcher instanceof Recorded) calls.set(traced.headers, watcher)
+    try {
+      return tap(next(traced === undefined ? call : call.withHeaders(traced.headers)), watcher)
+    } catch (error) {
+      watcher.ended({ outcome: 'failed', error })
+      throw error
+    }
+  }
+
+function observed(side: Side, message: Observed, start: number, traced: Traced | undefined): Measured {
+  if (traced === undefined) return new Measured(side, message, start)
+  return new (traced.isRecorded ? Recorded : Followed)(side, message, start, traced)
 }
 
 /** Recorded calls by the headers they were made with, which is what a client tells of a call it makes again. */

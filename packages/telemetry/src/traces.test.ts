@@ -303,6 +303,23 @@ describe('traces', () => {
     }
   })
 
+  it('asks the SDK about a share of new traces only, and of all that go on', async () => {
+    const client = await asking(
+      { x: ({ headers }) => headers['traceparent'] },
+      { client: [telemetry({ sample: 0 })], service: [telemetry({ sample: 0 })] }
+    )
+    assert.match((await client.request('x', 1)) as string, /^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)
+    assert.deepEqual(sdk.spans, [])
+    const root = sdk.tracer.startSpan('root')
+    await context.with(trace.setSpan(context.active(), root), () => client.request('x', 1))
+    assert.deepEqual(
+      sdk.spans.map(({ kind }) => kind),
+      [SERVER, CLIENT]
+    )
+    for (const sample of [-1, 2, Number.NaN, '1' as never])
+      assert.throws(() => telemetry({ sample }), { path: 'options.sample' })
+  })
+
   it('carries a trace that nobody records, and makes no spans', async () => {
     await sdk.end()
     sdk = startSdk(new ParentBasedSampler({ root: new AlwaysOffSampler() }))

@@ -10,33 +10,51 @@ import {
   ROOT_CONTEXT,
   type Span,
   SpanStatusCode,
+  TraceFlags,
   type Tracer,
+  type TracerProvider,
   trace
 } from '@opentelemetry/api'
 import { MAX_PATTERNS, type Side } from '../figures/figures.ts'
 import type { Outcome } from '../outcome.ts'
 import { ATTEMPT, ERROR_TYPE, MESSAGING, type Naming, namingOf, RPC, SCOPE, SYSTEM } from './attributes.ts'
 
+/** The tracer that was given last, and the provider that gave it: providers look theirs up by name each time. */
+let last: { readonly provider: TracerProvider; readonly tracer: Tracer } | undefined
+
 /** The tracer of the SDK; `undefined` while none is registered. */
 export function tracer(): Tracer | undefined {
-  const provider = trace.getTracerProvider()
+  const given = trace.getTracerProvider()
   // The provider of the API stands for one that is registered later: what it gives until then does nothing.
-  if (provider instanceof ProxyTracerProvider) return provider.getDelegateTracer(SCOPE)
-  return provider.getTracer(SCOPE)
+  const isStandIn = given instanceof ProxyTracerProvider
+  const provider = isStandIn ? given.getDelegate() : given
+  if (last?.provider === provider) return last.tracer
+  const tracer = isStandIn ? given.getDelegateTracer(SCOPE) : given.getTracer(SCOPE)
+  if (tracer !== undefined) last = { provider, tracer }
+  return tracer
 }
 
 /** Characters kept of a pattern that nobody handles. */
 const MAX_ORIGINAL = 256
 
-/** Names of spans by side, transport and pattern; bounded, because callers choose patterns. */
-const namings = new Map<string, Naming>()
+/** Names of spans by side and transport, then by pattern; bounded, because callers choose patterns. */
+const namings: Readonly<Record<Side, Map<string, Map<string, Naming>>>> = {
+  server: new Map(),
+  client: new Map(),
+  consumer: new Map(),
+  producer: new Map()
+}
 
 function known(side: Side, transport: string, pattern: string): Naming {
-  const key = `${side} ${transport} ${pattern}`
-  let naming = namings.get(key)
+  let ofTransport = namings[side].get(transport)
+  if (ofTransport === undefined) {
+    ofTransport = new Map()
+    namings[side].set(transport, ofTransport)
+  }
+  let naming = ofTransport.get(pattern)
   if (naming === undefined) {
     naming = namingOf(side, transport, pattern)
-    if (namings.size < MAX_PATTERNS) namings.set(key, naming)
+    if (ofTransport.size < MAX_PATTERNS) ofTransport.set(pattern, naming)
   }
   return naming
 }
@@ -55,21 +73,46 @@ type Retry = Extract<ClientEvent, { readonly type: 'retry' }>
 export interface Traced {
   readonly span: Span
   readonly context: Context
+  /** Whether anybody records the span; else only the trace goes on. */
+  readonly isRecorded: boolean
 }
 
-/** Begins the span of a received message, in the trace that its headers tell of. */
+/** The span of all traces that nobody records from their beginning on: cheap, and children learn of the decision. */
+const UNRECORDED_SPAN = trace.wrapSpanContext({
+  traceId: crypto.randomUUID().replaceAll('-', ''),
+  spanId: crypto.randomUUID().replaceAll('-', '').slice(0, 16),
+  traceFlags: TraceFlags.NONE
+})
+const UNRECORDED: Traced = {
+  span: UNRECORDED_SPAN,
+  context: trace.setSpan(ROOT_CONTEXT, UNRECORDED_SPAN),
+  isRecorded: false
+}
+
+/** A trace that would begin here, and that the SDK is not asked about; `undefined` if it is. */
+function unrecorded(parent: Context, sample: number): Traced | undefined {
+  if (sample >= 1 || Math.random() < sample || trace.getSpanContext(parent) !== undefined) return undefined
+  if (parent === ROOT_CONTEXT) return UNRECORDED
+  return { ...UNRECORDED, context: trace.setSpan(parent, UNRECORDED_SPAN) }
+}
+
+/**
+ * Begins the span of a received message, in the trace that its headers tell of.
+ * @param sample the share of new traces that the SDK is asked about
+ */
 export function startReceived(
   tracer: Tracer,
   side: 'server' | 'consumer',
-  message: Carrier & { readonly delivery?: Delivery | undefined }
+  message: Carrier & { readonly delivery?: Delivery | undefined },
+  sample = 1
 ): Traced {
-  const { name, kind, attributes } = known(side, message.transport, message.pattern)
   // Whatever context the socket's callback has by chance is none of this message's.
   const parent = propagation.extract(ROOT_CONTEXT, message.headers)
-  const span = tracer.startSpan(name, { kind, attributes }, parent)
-  const { delivery } = message
-  if (delivery !== undefined) span.setAttribute(MESSAGING.id, delivery.id)
-  return { span, context: trace.setSpan(parent, span) }
+  const ignored = unrecorded(parent, sample)
+  if (ignored !== undefined) return ignored
+  const traced = startedIn(tracer, parent, known(side, message.transport, message.pattern))
+  if (message.delivery !== undefined) traced.span.setAttribute(MESSAGING.id, message.delivery.id)
+  return traced
 }
 
 /**
@@ -79,18 +122,23 @@ export function startReceived(
 export function startSent(
   tracer: Tracer,
   side: 'client' | 'producer',
-  call: Carrier
+  call: Carrier,
+  sample = 1
 ): Traced & { readonly headers: Headers } {
-  const { name, kind, attributes } = known(side, call.transport, call.pattern)
   const current = context.active()
   const active = trace.getSpanContext(current)
   const isInTrace = active !== undefined && isSpanContextValid(active)
   const parent = isInTrace ? current : propagation.extract(current, call.headers)
-  const span = tracer.startSpan(name, { kind, attributes }, parent)
-  const own = trace.setSpan(parent, span)
+  const traced =
+    unrecorded(parent, sample) ?? startedIn(tracer, parent, known(side, call.transport, call.pattern))
   const headers = { ...call.headers }
-  propagation.inject(own, headers)
-  return { span, context: own, headers }
+  propagation.inject(traced.context, headers)
+  return { ...traced, headers }
+}
+
+function startedIn(tracer: Tracer, parent: Context, { name, kind, attributes }: Naming): Traced {
+  const span = tracer.startSpan(name, { kind, attributes }, parent)
+  return { span, context: trace.setSpan(parent, span), isRecorded: span.isRecording() }
 }
 
 /**
