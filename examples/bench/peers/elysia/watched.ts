@@ -36,7 +36,7 @@ export async function runWatched(port: number, share: number | undefined): Promi
   }
   await runServer(port, async ({ host, port }) => {
     const service = microservice({ transport: 'tcp', host, port, controllers: [EchoController] }).use(
-      telemetry()
+      telemetry({ sample: share })
     )
     await service.listen()
     return { port: service.address!.port, stop: () => service.stop() }
