@@ -28,7 +28,7 @@ export function microservice<App extends AnyElysia>(
 ): Microservice<NoAnswers, Empty, With<EmptyScope, 'context', ContextOf<App>>>
 export function microservice(options: MicroserviceOptions): Microservice {
   const { service, transports } = readOptions(options)
-  const { name, version, controllers = [], nest, chaos, drain = DEFAULT_DRAIN, workers } = service
+  const { name, version, controllers = [], nest, chaos, drain = DEFAULT_DRAIN, workers, shutdownOn } = service
   const { logger = consoleLogger } = service
   checkWorkers(workers)
   const core = new ServiceCore()
@@ -36,7 +36,7 @@ export function microservice(options: MicroserviceOptions): Microservice {
     core.addControllers(new Controllers({ controllers, logger, ...settingsOf(nest) }))
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).around)
   const servers = transports.map((transport) => transport.server({ name, version, logger }))
-  return newService(core, { name, servers, drain, logger, workers })
+  return newService(core, { name, servers, drain, logger, workers, shutdownOn })
 }
 
 function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
@@ -58,7 +58,12 @@ function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
     return app
   }) as Microservice
 
-  const groupSettings = { ...settings, servers: [] as readonly ServerTransport[], workers: undefined }
+  const groupSettings = {
+    ...settings,
+    servers: [] as readonly ServerTransport[],
+    workers: undefined,
+    shutdownOn: undefined
+  }
   addChain(service, core, () => newService(core.newGroup(), groupSettings))
   Object.assign(service, {
     role: runner.role,
@@ -72,5 +77,8 @@ function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
     stop: () => runner.stop(),
     [DISPATCHER]: () => core.dispatcher()
   })
-  return Object.defineProperty(service, 'address', { get: (): Address | undefined => runner.address })
+  return Object.defineProperties(service, {
+    address: { get: (): Address | undefined => runner.address },
+    draining: { get: (): AbortSignal => core.draining }
+  })
 }

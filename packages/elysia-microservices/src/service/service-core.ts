@@ -54,10 +54,31 @@ export class ServiceCore {
   #hooks: Hook[] = []
   #guards: Guard[] = []
 
+  /** Services and groups whose handlers are here. */
+  readonly #used = new Set<ServiceCore>()
+  #drain = new AbortController()
+
   /** What stands around all messages of the service, the first outermost. */
   readonly #arounds: Around<ReceivedMessage>[] = []
   /** What stands around all that, and stays behind when another service uses this one. */
   readonly #outermost: Around<ReceivedMessage>[] = []
+
+  /** See `service.draining`. */
+  get draining(): AbortSignal {
+    return this.#drain.signal
+  }
+
+  /** The service begins to stop, and what it uses with it. */
+  beginDrain(): void {
+    this.#drain.abort()
+    for (const used of this.#used) used.beginDrain()
+  }
+
+  /** The service starts, after it has stopped perhaps. */
+  endDrain(): void {
+    if (this.#drain.signal.aborted) this.#drain = new AbortController()
+    for (const used of this.#used) used.endDrain()
+  }
 
   /** Who answers: the handlers, and what stands around them. */
   dispatcher(): Dispatcher {
@@ -184,6 +205,7 @@ export class ServiceCore {
   }
 
   #adopt(other: ServiceCore, rename: (pattern: HandlerPattern) => HandlerPattern): void {
+    this.#used.add(other)
     this.environment.include(other.environment)
     for (const controllers of other.#controllers) this.#controllers.add(controllers)
     for (const [name, macro] of other.#macros) if (!this.#macros.has(name)) this.#macros.set(name, macro)

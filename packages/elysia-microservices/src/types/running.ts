@@ -20,6 +20,12 @@ export interface Running {
   stop(): Promise<void>
 
   /**
+   * Aborts when the service begins to stop, so that handlers of streams without an end can end them: `stop()` waits
+   * for them. A service that another one uses stops with that one. After `listen()` it is a new signal.
+   */
+  readonly draining: AbortSignal
+
+  /**
    * What each transport of this process does at the moment. Costs something only when it is asked. A supervisor answers
    * nothing: see `workers()`. `tcp().stats()` has the figures of TCP with their types.
    */
