@@ -14,6 +14,8 @@ interface Stopping {
 
 const all = new Set<Stopping>()
 let isLeaving = false
+/** A signal has come from outside: a worker that its supervisor tells to stop is sent one by itself. */
+let isTold = false
 
 /**
  * Stops when the process is told to end, and ends it; a second signal ends it at once. Where the program listens to the
@@ -37,9 +39,10 @@ function isWanted(signal: ShutdownSignal): boolean {
   return [...all].some(({ signals }) => signals.includes(signal))
 }
 
-async function leave(name: NodeJS.Signals): Promise<void> {
+async function leave(name: NodeJS.Signals, number?: number): Promise<void> {
   const signal = name as ShutdownSignal
-  if (isLeaving) process.exit(128 + constants.signals[signal])
+  if (isTold && number !== undefined) process.exit(128 + constants.signals[signal])
+  if (number !== undefined) isTold = true
   isLeaving = true
   const isOnlyListener = process.listenerCount(signal) === 1
   const told = [...all].filter(({ signals }) => signals.includes(signal))
