@@ -29,6 +29,11 @@ export class MicroserviceContext extends ContextWithoutSocket {
     return this.#message.peer
   }
 
+  /** The message itself, as controllers find it in services of `elysia-microservices`. */
+  get message(): IncomingMessage {
+    return this.#message
+  }
+
   /** What `setOnDispatchHook` of the caller attached, or its `headers`; empty if nothing. */
   get headers(): Headers {
     return this.#message.headers
