@@ -40,8 +40,8 @@ const NEST_TRANSPORTS: Readonly<Record<string, Transport>> = {
 }
 
 /**
- * Answers a Nest application's patterns over our transports; without one, over TCP. Give it as
- * `strategy` to `createMicroservice` or `connectMicroservice`.
+ * Answers a Nest application's patterns over our transports. Default: TCP. Give it as `strategy` to
+ * `createMicroservice` or `connectMicroservice`.
  */
 export class MicroserviceServer
   extends Server<MicroserviceServerEvents, MicroserviceStatus>
@@ -72,7 +72,7 @@ export class MicroserviceServer
     this.#drain = drain
   }
 
-  /** Where the first of its transports listens that has an address; `undefined` while none does. */
+  /** The address of the first transport that has one; `undefined` while none listens. */
   get address(): Address | undefined {
     return this.#servers.find(({ address }) => address !== undefined)?.address
   }
@@ -210,7 +210,9 @@ export class MicroserviceServer
     return this.#isHooked ? runEventInHooks(this.#hooksOf(context), run) : run()
   }
 
-  /** The transport's routes are Nest's. What they do not find is looked up Nest's way, which may be overridden. */
+  /**
+   * The handler by the transport's route, which is Nest's too; else by Nest's own method, which may be overridden.
+   */
   #handlerOf({ route, pattern }: IncomingMessage): MessageHandler | undefined {
     const handler = this.messageHandlers.get(route as string)
     // A message without pattern has no text either; 'undefined' stands for it.
@@ -225,7 +227,7 @@ export class MicroserviceServer
     return handler === undefined ? undefined : this.#events.ofFirst(handler)
   }
 
-  /** Instrumentation is there: messages without it take the short way. */
+  /** Whether instrumentation has set hooks; messages without hooks take the short way. */
   get #isHooked(): boolean {
     return this.onProcessingStartHook !== this.#noStartHook || this.onProcessingEndHook !== undefined
   }

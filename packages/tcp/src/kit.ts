@@ -13,3 +13,4 @@ export type {
   SocketListener,
   SocketRuntime
 } from './socket/socket.ts'
+export { shortForm } from './tcp.ts'

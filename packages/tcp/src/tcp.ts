@@ -3,7 +3,6 @@ import {
   type Address,
   type ClientContext,
   type ClientTransport,
-  nearest,
   OptionError,
   type ServerContext,
   type ServerTransport,
@@ -11,6 +10,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { TcpClient } from './client/client.ts'
 import { CLIENT_OPTION_NAMES, clientOptions, type TcpClientOptions } from './options/client-options.ts'
+import { checkOptionNames } from './options/option-names.ts'
 import type { Source } from './options/security-options.ts'
 import { SERVER_OPTION_NAMES, serverOptions, type TcpServerOptions } from './options/server-options.ts'
 import { TcpServer } from './server/server.ts'
@@ -41,7 +41,7 @@ export interface TcpTransport extends Transport {
  * @throws {OptionError} an option has an unknown name
  */
 export function tcp(options: TcpServerOptions | TcpClientOptions = {}): TcpTransport {
-  checkNames(options)
+  checkOptionNames(options, [SERVER_OPTION_NAMES, CLIENT_OPTION_NAMES])
   return new Tcp(options)
 }
 
@@ -86,13 +86,17 @@ class Tcp implements TcpTransport {
   }
 }
 
-/** Refuses names that are neither a server's nor a client's option; the rest is checked when the value is used. */
-function checkNames(options: object): void {
-  const known = [...new Set([...SERVER_OPTION_NAMES, ...CLIENT_OPTION_NAMES])]
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || known.includes(name)) continue
-    const near = nearest(name, known)
-    const hint = near === undefined ? '' : `; did you mean ${near}?`
-    throw new OptionError(`options.${name}`, `tcp() has no option ${name}${hint}`)
-  }
+/**
+ * The transport that stands for `transport: 'tcp'` with options beside it, of a service or of a client.
+ * @param end what it is for
+ * @param beside names of the options that are not TCP's, for hints
+ * @throws {OptionError} there is no option of a name
+ */
+export function shortForm(
+  options: TcpServerOptions | TcpClientOptions,
+  end: 'server' | 'client',
+  beside: readonly string[]
+): TcpTransport {
+  checkOptionNames(options, [end === 'server' ? SERVER_OPTION_NAMES : CLIENT_OPTION_NAMES], beside)
+  return tcp(options)
 }

@@ -2,8 +2,10 @@
  * One shape for everything that stands around messages, on both ends: counting, faults on purpose, tracing. An around
  * gets the next function and returns the function that is called in its place.
  */
+import { type Answer, answerWith } from './answer.ts'
 import type { Caller, CallOptions, CallReceiver, StreamCall } from './call.ts'
 import type { Dispatcher } from './dispatcher.ts'
+import { OptionError } from './errors/index.ts'
 import type { Headers } from './headers.ts'
 import type { IncomingMessage } from './message.ts'
 import type { Pattern } from './pattern.ts'
@@ -35,7 +37,7 @@ export interface SentMessage extends AroundMessage {
 /**
  * Passes a message on and returns its result. On the answering end this is the handler's result (a value, a promise or
  * a stream); for an event, nothing or a promise that settles when the event is handled. On the calling end it is a
- * promise, or a stream if `kind` is `stream`. Watch either with `tap`.
+ * promise; if `kind` is `stream`, a stream or a promise of one. Watch either with `tap`.
  */
 export type Handle<Message extends AroundMessage> = (message: Message) => unknown
 
@@ -74,14 +76,16 @@ export function aroundCaller(
     request: async (pattern, data, options) => send('request', pattern, data, options),
     emit: async (pattern, data, options) => void (await send('event', pattern, data, options)),
     stream(pattern, data, receiver, options) {
+      const taken = new TakenStream(receiver)
       let stream: unknown
       try {
         stream = send('stream', pattern, data, options)
       } catch (error) {
-        receiver.error(error as Error)
-        return NO_CALL
+        taken.error(error)
+        return taken
       }
-      return take(stream as object, receiver)
+      answerWith(stream, taken)
+      return taken
     }
   }
 }
@@ -161,21 +165,52 @@ class CalledStream implements Feed {
   }
 }
 
-const NO_CALL: StreamCall = { cancel() {}, resume() {}, request() {} }
+/** A stream on its way to the receiver of a call. It may be promised: what is asked of it meanwhile is kept. */
+class TakenStream implements Answer, StreamCall {
+  readonly #receiver: CallReceiver
+  #source: StreamSource | undefined
+  #isCanceled = false
+  /** Values asked for before there was a stream to ask. */
+  #requested = 0
 
-/** Passes the values of a stream to the receiver of a call. */
-function take(stream: object, receiver: CallReceiver): StreamCall {
-  const source = consume(stream, {
-    next: (value) => receiver.next(value) !== false,
-    complete: () => receiver.complete(),
-    error: (error) => receiver.error(error as Error),
-    // Giving up a call never fails, so there is no clean-up to report.
-    teardownFailed() {}
-  })
-  source.resume()
-  return {
-    cancel: () => source.cancel(),
-    resume: () => source.resume(),
-    request: (n) => source.request?.(n)
+  constructor(receiver: CallReceiver) {
+    this.#receiver = receiver
+  }
+
+  value(value: unknown): void {
+    this.error(OptionError.expected('What an around gives for a stream', 'a stream', value))
+  }
+
+  stream(stream: object): void {
+    // Nobody has begun to take it, so there is nothing to end.
+    if (this.#isCanceled) return
+    const receiver = this.#receiver
+    this.#source = consume(stream, {
+      next: (value) => receiver.next(value) !== false,
+      complete: () => receiver.complete(),
+      error: (error) => receiver.error(error as Error),
+      // What a call does to be given up does not fail.
+      teardownFailed() {}
+    })
+    this.#source.resume()
+    if (this.#requested > 0) this.#source.request?.(this.#requested)
+  }
+
+  error(error: unknown): void {
+    if (!this.#isCanceled) this.#receiver.error(error as Error)
+  }
+
+  cancel(): void {
+    this.#isCanceled = true
+    this.#source?.cancel()
+  }
+
+  resume(): void {
+    this.#source?.resume()
+  }
+
+  request(n: number): void {
+    if (this.#source === undefined) this.#requested += n
+    else this.#source.request?.(n)
   }
 }

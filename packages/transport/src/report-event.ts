@@ -5,7 +5,11 @@ import { ErrorAnswer, readFailure } from './failure.ts'
 import type { Logger } from './logger.ts'
 import type { IncomingMessage } from './message.ts'
 import { NO_EVENT_HANDLER } from './nest-words.ts'
+import { quietLog, shown } from './quiet-log.ts'
 import { isThenable, whenSettled } from './stream.ts'
+
+/** Most lines about events without a handler in 10 s: peers choose how many there are. */
+const MOST_UNKNOWN = 20
 
 /**
  * Gives an event to a dispatcher and logs failures. Never throws.
@@ -41,10 +45,15 @@ function report(error: unknown, message: IncomingMessage, logger: Logger): void 
   if (error instanceof AggregateError) {
     for (const one of error.errors) report(one, message, logger)
   } else if (error instanceof PatternNotFoundError && error.received === undefined)
-    logger.error(`${NO_EVENT_HANDLER} Event pattern: ${message.pattern}`)
+    quietLog(logger).error(
+      NO_EVENT_HANDLER,
+      `${NO_EVENT_HANDLER} Event pattern: ${shown(message.pattern)}`,
+      undefined,
+      MOST_UNKNOWN
+    )
   else {
     const failure = readFailure(error)
     if ('answer' in failure || failure.logged)
-      logger.error(`A handler of the event '${message.pattern}' failed`, error)
+      logger.error(`A handler of the event '${shown(message.pattern)}' failed`, error)
   }
 }

@@ -19,19 +19,22 @@ export interface ErrorContent {
   readonly received: unknown
 }
 
-/** The text that a caller gets for a handler's error. An unexpected error is logged and becomes `INTERNAL`. */
-export function errorToText(error: unknown, logger: Logger): string {
+/**
+ * The text that the other side gets for an error. An unexpected error is logged and becomes `INTERNAL`.
+ * @param failed says in the log what has failed
+ */
+export function errorToText(error: unknown, logger: Logger, failed = 'A message handler failed'): string {
   const failure = readFailure(error)
   if (!('answer' in failure)) {
-    if (failure.logged) logger.error('A message handler failed', error)
+    if (failure.logged) logger.error(failed, error)
     return INTERNAL_ERROR_TEXT
   }
   try {
     const text = JSON.stringify(error instanceof ErrorAnswer ? failure.answer : withoutStatus(failure.answer))
     if (text !== undefined) return text
-    logger.error('The error of a handler cannot be written as JSON', error)
+    logger.error(`${failed}, and its error has no form in JSON`, error)
   } catch (cause) {
-    logger.error('The error of a handler cannot be written as JSON', cause)
+    logger.error(`${failed}, and its error cannot be written as JSON`, cause)
   }
   return INTERNAL_ERROR_TEXT
 }

@@ -9,12 +9,12 @@ import { METADATA } from './metadata.ts'
 /** Nest's class of errors for callers, of the user's copy of Nest. */
 export type RpcExceptionClass = new (error: string) => Error
 
-/** Makes an answer of an error, or throws the error. */
+/** Turns an error into an answer, or throws it. */
 export type Fail = (error: unknown, data: unknown, context: RpcContext) => unknown
 
 const FORBIDDEN = 'Forbidden resource'
 
-/** What a guard's refusal is where no filter has answered it: that of Nest's `RpcException`, with a code. */
+/** The error of a guard that refuses, where no filter answers it: like Nest's `RpcException`, with a code. */
 class ForbiddenError extends Error {
   override readonly name = 'ForbiddenError'
 
@@ -26,7 +26,7 @@ class ForbiddenError extends Error {
 /** Refusals of the user's own class, for filters. */
 const refusals = new WeakSet<object>()
 
-/** What becomes of errors; `undefined` without filters. They are asked last to first, as Nest does. */
+/** The function that runs the filters, from the last to the first as in Nest; `undefined` without filters. */
 export function failureBy(filters: readonly Filter[]): Fail | undefined {
   if (filters.length === 0) return undefined
   const lastFirst = [...filters].reverse().map((filter) => ({ filter, types: caughtBy(filter) }))
@@ -38,9 +38,9 @@ export function failureBy(filters: readonly Filter[]): Fail | undefined {
 }
 
 /**
- * Makes what a guard's refusal throws. Filters tell it by `instanceof RpcException`, so it must be of the
- * user's own class if one of them can see it.
- * @throws {OptionError} one of them can, and the class is not known
+ * Makes the error that a guard's refusal throws. Filters know it by `instanceof RpcException`, so it must be of the
+ * user's own class if a filter can see it.
+ * @throws {OptionError} a filter can see it, and the class is not known
  */
 export function refusalFor(
   where: string,
@@ -60,13 +60,13 @@ export function refusalFor(
   if (seeing !== undefined) {
     throw new OptionError(
       'options.nest.RpcException',
-      `${where} has a filter ${seeing.constructor.name} that sees refusals of guards: set options.nest.RpcException to the class of that name of @nestjs/microservices, which it gets then`
+      `${where} has a filter ${seeing.constructor.name} that sees refusals of guards: set options.nest.RpcException to the class RpcException of @nestjs/microservices, which the filter then gets`
     )
   }
   return () => new ForbiddenError(FORBIDDEN)
 }
 
-/** Nest's `RpcException`, if a filter says that it catches it or a class made of it. */
+/** Nest's `RpcException`, if a filter says that it catches it or a subclass of it. */
 export function rpcExceptionIn(filters: readonly Filter[]): RpcExceptionClass | undefined {
   for (const type of filters.flatMap(caughtBy)) {
     for (let parent: unknown = type; typeof parent === 'function'; parent = Object.getPrototypeOf(parent)) {

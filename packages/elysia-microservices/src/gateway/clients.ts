@@ -6,7 +6,7 @@ import { ErrorAnswers, type ErrorOptions, errorResponse, type HttpContext } from
 import { describeRequest } from './http-error.ts'
 import { type AnyClient, Clients, type ClosingOptions } from './stop.ts'
 
-/** Clients by the names that handlers see; a function makes one for the app to own and to close. */
+/** Clients by the names that handlers see; a function makes a client that the app owns and closes. */
 export type GivenClients = Readonly<Record<string, AnyClient | (() => AnyClient)>>
 
 /** The decorators that {@link clients} makes. */
@@ -21,9 +21,9 @@ export type Decorated<Decorators extends Record<string, unknown>> = Elysia<
 >
 
 /**
- * Makes an Elysia plugin that gives clients to handlers: after `.use(clients({ users }))` they get
- * `({ users })`, with its types. Errors of calls that a handler does not catch are answered as those of
- * {@link gateway}; all other errors are left to Elysia and the app.
+ * Makes an Elysia plugin that gives clients to handlers: after `.use(clients({ users }))` they get `({ users })`,
+ * with its types. Errors of calls that a handler does not catch are answered as {@link gateway} answers them; all
+ * other errors are left to Elysia and the app.
  * @throws {OptionError} an option is not what it must be
  */
 export function clients<const Given extends GivenClients>(

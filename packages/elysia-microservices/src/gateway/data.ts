@@ -1,4 +1,4 @@
-/** What a route sends when it has no `data` function of its own. */
+/** The data that a route sends if it has no `data` function. */
 import { isTooDeep, MAX_DEPTH, RpcError } from '@elysia-microservices/transport/kit'
 import type { Method } from './route-key.ts'
 

@@ -1,4 +1,4 @@
-/** Errors as HTTP answers. Only what a service said to its callers leaves; the rest is for the log. */
+/** Errors as HTTP answers. Only what a service has said to its callers is sent; the rest is logged. */
 import {
   ConnectionError,
   codeOfStatus,
@@ -14,11 +14,11 @@ import { numericStatus, type Statuses, statusOf, statusTable } from './error-sta
 
 /** The body of every error. */
 export interface ErrorBody {
-  /** What to branch on. */
+  /** The kind of the error, for programs. */
   readonly code: string
-  /** One sentence for a human. */
+  /** One sentence, for people. */
   readonly message: string
-  /** What the service added; absent if nothing. */
+  /** What the service has added, if anything. */
   readonly details?: unknown
 }
 
@@ -28,7 +28,7 @@ export interface ErrorOptions {
   readonly errors?: Readonly<Record<string, number>> | undefined
   /** Seconds a caller is told to wait with `Retry-After`, where trying again is safe. Default: 1. */
   readonly retryAfter?: number | undefined
-  /** Gets what callers are not told. Default: the console. */
+  /** Where everything is reported that callers are not told. Default: the console. */
   readonly logger?: Logger | undefined
 }
 
@@ -41,7 +41,7 @@ export interface ErrorAnswer {
 
 const INTERNAL: ErrorBody = { code: 'INTERNAL', message: 'Internal server error' }
 
-/** Sentences instead of those that tell of hosts, ports, patterns and limits. */
+/** Messages in place of our own, which name hosts, ports, patterns and limits. */
 const PUBLIC_MESSAGES: ReadonlyMap<string, string> = new Map([
   ['CANCELED', 'The request was canceled'],
   ['CONNECTION', 'The service cannot be reached'],
@@ -54,7 +54,7 @@ const PUBLIC_MESSAGES: ReadonlyMap<string, string> = new Map([
   ['TIMEOUT', 'The service did not answer in time']
 ])
 
-/** Makes answers of errors, and logs what they do not say. */
+/** Turns errors into answers, and logs what the answers leave out. */
 export class ErrorAnswers {
   readonly #statuses: Statuses
   readonly #retryAfter: string
@@ -94,7 +94,7 @@ export class ErrorAnswers {
     }
     const hidden = PUBLIC_MESSAGES.get(code) ?? (error instanceof LocalError ? INTERNAL.message : undefined)
     if (hidden !== undefined) {
-      // Nobody is there to be told of a canceled one, and it is nobody's fault.
+      // A canceled request is nobody's fault, so it is not logged.
       if (code !== 'CANCELED')
         this.#logger.warn(`${what} is answered with ${status} ${code}: ${error.message}`)
       return { status, headers, body: { code, message: hidden } }
@@ -104,7 +104,10 @@ export class ErrorAnswers {
   }
 }
 
-/** The service refuses the gateway, not the request: the error says more than the service did, namely where it is. */
+/**
+ * Whether the service refuses the gateway itself, and not the request: then the client has added the address to what
+ * the service has said.
+ */
 function isRefused(error: unknown): error is UnauthenticatedError {
   if (!(error instanceof UnauthenticatedError) || error.received === undefined) return false
   return (Object(error.received) as { message?: unknown }).message !== error.message

@@ -29,7 +29,7 @@ export type Statuses = ReadonlyMap<string, number>
 
 /**
  * Puts the codes of an application over the default table.
- * @throws {OptionError} a status is none of an error
+ * @throws {OptionError} a status is not from 400 to 599
  */
 export function statusTable(own: Readonly<Record<string, number>> = {}): Statuses {
   for (const [code, status] of Object.entries(own)) {
@@ -51,7 +51,7 @@ export function statusOf(
     error.mayHaveRun &&
     statuses.get(code) === DEFAULT_STATUSES['CONNECTION']
   ) {
-    // It may have run: not to be tried again like what never left.
+    // It may have run, so it must not look like a call that was never sent.
     return { code, status: 502 }
   }
   const status = statuses.get(code)

@@ -13,7 +13,7 @@ import type { At, GivenClient, ParamsAt, PatternAt, QueryAt, RouteContext, Route
 import { type Route, readRoutes } from './routes.ts'
 import { Clients } from './stop.ts'
 
-/** What Elysia hands to a handler, as far as it is used here. */
+/** The context of an Elysia handler, as far as it is used here. */
 interface GatewayContext extends RouteContext, HttpContext {
   readonly server?: { timeout?(request: Request, seconds: number): void } | null
 }

@@ -5,7 +5,7 @@ import { follow } from '../app/follow.ts'
 import { type Stopping, stopWith } from '../app/stopping.ts'
 import type { UntypedClient } from '../client/client-types.ts'
 
-/** Any client, typed or not, as far as all are alike. */
+/** Any client, typed or not: what all have in common. */
 export type AnyClient = Pick<UntypedClient, 'connect' | 'close' | 'status'>
 
 /** Who closes the clients of an app. */

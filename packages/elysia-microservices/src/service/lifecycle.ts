@@ -96,7 +96,7 @@ function supervise(app: AnyElysia, service: Startable): void {
     if (!isApp(started)) {
       throw new OptionError(
         'options.workers',
-        'A service with workers must be used in the app that listens, not in an app used in it: on Node, that app keeps its HTTP port from the workers'
+        'A service with workers must be used in the app that listens, not in an app that this one uses: on Node, the app that listens would keep the HTTP port from the workers'
       )
     }
     void started.server?.stop(true)

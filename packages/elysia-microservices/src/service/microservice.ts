@@ -1,6 +1,8 @@
 /** `microservice()`: a service that an Elysia app uses as a plugin, or that listens by itself. */
 import {
   type Address,
+  atLeast,
+  checkLogger,
   consoleLogger,
   loggerOf,
   type ServerTransport
@@ -23,8 +25,8 @@ import { ServiceCore } from './service-core.ts'
 const DEFAULT_DRAIN = 10_000
 
 /**
- * Makes a service. `microservice<typeof app>()` says which app will use it: handlers see its decorators and
- * its store then.
+ * Makes a service. `microservice<typeof app>()` says which app will use the service: then handlers see the app's
+ * decorators and store.
  * @throws {OptionError} an option or a controller is not what it must be
  */
 export function microservice(options: MicroserviceOptions): Microservice
@@ -34,11 +36,14 @@ export function microservice<App extends AnyElysia>(
 export function microservice(options: MicroserviceOptions): Microservice {
   const { service, transports } = readOptions(options)
   const { name, version, controllers = [], nest, chaos, drain = DEFAULT_DRAIN, workers, shutdownOn } = service
-  const logger = loggerOf(service.logger ?? consoleLogger)
+  const { logger: given = consoleLogger } = service
+  checkLogger('options.logger', given)
+  const logger = loggerOf(given)
+  atLeast(0, 'options.drain', drain)
   checkWorkers(workers)
   const core = new ServiceCore()
-  if (controllers.length > 0)
-    core.addControllers(new Controllers({ controllers, logger, ...settingsOf(nest) }))
+  const settings = settingsOf(nest)
+  if (controllers.length > 0) core.addControllers(new Controllers({ controllers, logger, ...settings }))
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).around)
   const servers = transports.map((transport) => transport.server({ name, version, logger }))
   return newService(core, { name, servers, drain, logger, workers, shutdownOn })

@@ -27,7 +27,7 @@ export interface RunnerSettings {
   readonly shutdownOn: readonly ShutdownSignal[] | undefined
 }
 
-/** Starts and stops a service, and says how it is. */
+/** Starts and stops a service, and gives its figures. */
 export class ServiceRunner {
   readonly role: Role
   /** The apps that have started the service and not stopped. */
@@ -47,7 +47,7 @@ export class ServiceRunner {
     this.role = roleOf(settings.workers)
   }
 
-  /** Where the first of its transports listens that has an address. */
+  /** The address of the first transport that has one. */
   get address(): Address | undefined {
     return this.#settings.servers.find(({ address }) => address !== undefined)?.address
   }
@@ -81,7 +81,7 @@ export class ServiceRunner {
     }
   }
 
-  /** An app has started the service, and this is how the app is stopped, HTTP and all. */
+  /** Takes the function that stops the app which has started the service, with its HTTP. */
   follows(stopApp: () => Promise<unknown>): void {
     this.#stopApp = stopApp
   }
@@ -153,7 +153,7 @@ export class ServiceRunner {
     await core.startControllers()
     const started: ServerTransport[] = []
     try {
-      // Whatever the chain added after a handler is there for it as well.
+      // A handler also gets what the chain has added after it.
       core.compileAll()
       const dispatcher = core.dispatcher()
       for (const server of servers) {

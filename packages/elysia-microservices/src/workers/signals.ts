@@ -18,9 +18,9 @@ let isLeaving = false
 let isTold = false
 
 /**
- * Stops when the process is told to end, and ends it; a second signal ends it at once. Where the program listens to the
- * signal itself, it may have more to do: then the end is left to it.
- * @returns the function that makes it undone
+ * Calls `stop` when a signal tells the process to end, and then ends the process; a second signal ends it at once. A
+ * program that listens to the signal itself may have more to do, so it has to end the process itself.
+ * @returns the function that stops listening to signals
  */
 export function stopOnSignals(
   stop: (signal: ShutdownSignal) => Promise<unknown>,

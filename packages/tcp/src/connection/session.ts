@@ -4,7 +4,13 @@
  * noticed (`progress-watch.ts`). Methods that judge or end a connection first handle everything that was read
  * (`read-queue.ts`).
  */
-import { type ByteWriter, type Logger, ProtocolError } from '@elysia-microservices/transport/kit'
+import {
+  type ByteWriter,
+  type Logger,
+  ProtocolError,
+  quietLog,
+  shown
+} from '@elysia-microservices/transport/kit'
 import type { Socket, SocketListener } from '../socket/socket.ts'
 import { Closing } from './closing.ts'
 import { flushQueue, turnQueue } from './flush-queue.ts'
@@ -13,6 +19,9 @@ import { PROGRESS, ProgressWatch } from './progress-watch.ts'
 import type { Output, ProtocolConnection, WaitingStream } from './protocol.ts'
 import { readQueue } from './read-queue.ts'
 import { TurnWrites } from './turn-writes.ts'
+
+/** Most lines about closed connections in 10 s: peers choose how many there are. */
+const MOST_CLOSINGS = 20
 
 /** Options of a session. */
 export interface SessionOptions {
@@ -230,7 +239,12 @@ export class Session implements SocketListener, Output {
   #log(reason: Error): void {
     const { remoteAddress, remotePort } = this.socket
     const peer = remoteAddress === undefined ? 'an unnamed peer' : `${remoteAddress}:${remotePort}`
-    this.#options.logger.error(`Closing the connection of ${peer}: ${reason.message}`, reason)
+    quietLog(this.#options.logger).error(
+      'closing',
+      `Closing the connection of ${peer}: ${shown(reason.message)}`,
+      reason,
+      MOST_CLOSINGS
+    )
   }
 
   // ── turns ────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,11 +1,10 @@
 /** The limits that all connections of a server share, and the number of refusals. */
-import type { Logger } from '@elysia-microservices/transport/kit'
+import { type Logger, QuietLog } from '@elysia-microservices/transport/kit'
 import { AdaptiveConcurrency, type ConcurrencyBounds } from './adaptive-concurrency.ts'
 import { Admission } from './admission.ts'
-import { QuietLog } from './quiet-log.ts'
 
 /** The kinds of refusal because of a limit. */
-export type Refused = 'connections' | 'requests' | 'streams' | 'headers' | 'idleConnections'
+export type Refused = 'connections' | 'requests' | 'streams' | 'headers' | 'idleConnections' | 'waiting'
 
 /** The server's limits, as a connection sees them; `Infinity` for no limit. */
 export interface SharedLimits {
@@ -45,7 +44,8 @@ const SUBJECTS: Readonly<Record<Refused, string>> = {
   requests: 'A request was refused',
   streams: 'A stream was refused',
   headers: 'Metadata was refused',
-  idleConnections: 'A connection was closed'
+  idleConnections: 'A connection was closed',
+  waiting: 'A lost connection was given up'
 }
 
 /** The limits of one server. */
@@ -61,7 +61,8 @@ export class ServerLimits implements SharedLimits {
     requests: 0,
     streams: 0,
     headers: 0,
-    idleConnections: 0
+    idleConnections: 0,
+    waiting: 0
   }
 
   /**

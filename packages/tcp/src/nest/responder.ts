@@ -60,8 +60,8 @@ export class NestResponder implements ProtocolConnection, PeerSide {
   readonly #admission: Admission | undefined
   /** Requests that take more than a turn. */
   readonly #running = new StreamTable<RunningReply>()
-  /** Streams that hold a value back until the end of the turn. */
-  #unfinished: RunningReply[] = []
+  /** Streams that hold a value back until the end of the turn; made for the first of them. */
+  #unfinished: RunningReply[] | undefined
   #streams = 0
   #events = 0
   #isClosed = false
@@ -135,7 +135,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   close(): void {
     this.#isClosed = true
-    this.#unfinished = []
+    this.#unfinished = undefined
     for (const reply of this.#running.all()) reply.abort()
   }
 
@@ -249,7 +249,10 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   /** Calls `turnEnded` of the reply when the current turn is over. */
   atTurnEnd(reply: RunningReply): void {
-    if (this.#unfinished.length === 0) this.output.defer(this.#endTurn)
+    if (this.#unfinished === undefined) {
+      this.#unfinished = []
+      this.output.defer(() => this.#endTurn())
+    }
     this.#unfinished.push(reply)
   }
 
@@ -263,9 +266,9 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     this.output.settled()
   }
 
-  readonly #endTurn = (): void => {
-    const unfinished = this.#unfinished
-    this.#unfinished = []
+  #endTurn(): void {
+    const unfinished = this.#unfinished ?? []
+    this.#unfinished = undefined
     for (const reply of unfinished) reply.turnEnded()
   }
 }

@@ -59,6 +59,11 @@ export interface ServerLimitOptions extends ConnectionLimits {
    */
   readonly idle?: number | undefined
   /**
+   * Milliseconds until a connection must have sent its first byte, up to a quarter later. Default: 300,000; a client on
+   * Nest's wire, which may have nothing to say, connects again when it has.
+   */
+  readonly silence?: number | undefined
+  /**
    * RSocket: milliseconds from the first byte of a connection in which it must be set up and authenticated. TLS:
    * milliseconds in which the handshake must begin, and again in which it must end. Default: 10,000.
    */
@@ -84,6 +89,7 @@ export const SERVER_LIMITS = {
   streams: 65_536,
   headerSize: 65_536,
   idle: 0,
+  silence: 300_000,
   handshake: 10_000
 }
 
@@ -103,6 +109,7 @@ export interface CheckedServerLimits extends CheckedConnectionLimits {
   readonly streams: number
   readonly headerSize: number
   readonly idle: number
+  readonly silence: number
   readonly handshake: number
 }
 
@@ -115,7 +122,8 @@ export function connectionLimits(given: ConnectionLimits | undefined): CheckedCo
 /** @throws {OptionError} a limit has a wrong value or an unknown name */
 export function serverLimits(given: ServerLimitOptions | undefined): CheckedServerLimits {
   const all = withDefaults('options.limits', given, SERVER_LIMITS)
-  for (const name of ['idle', 'handshake'] as const) atLeast(0, `options.limits.${name}`, all[name])
+  for (const name of ['idle', 'silence', 'handshake'] as const)
+    atLeast(0, `options.limits.${name}`, all[name])
   return {
     ...checkedConnection(all),
     connections: orNone('connections', all.connections),
@@ -124,6 +132,7 @@ export function serverLimits(given: ServerLimitOptions | undefined): CheckedServ
     streams: orNone('streams', all.streams),
     headerSize: orNone('headerSize', all.headerSize),
     idle: all.idle,
+    silence: all.silence,
     handshake: all.handshake
   }
 }

@@ -2,7 +2,12 @@
 import { atLeast, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import type { Authenticate } from '../rsocket/authenticate.ts'
 import type { Credentials } from '../rsocket/composite-metadata.ts'
-import { RESUME_DEFAULTS, type ResumeOptions } from '../rsocket/resume.ts'
+import {
+  RESUME_DEFAULTS,
+  type ResumeOptions,
+  SERVER_RESUME_DEFAULTS,
+  type ServerResumeOptions
+} from '../rsocket/resume.ts'
 
 /** Options for RSocket on a server. */
 export interface RSocketServerOptions {
@@ -12,7 +17,7 @@ export interface RSocketServerOptions {
    */
   readonly authenticate?: Authenticate | undefined
   /** Let clients resume lost connections. `true`: with the defaults. Default: false. */
-  readonly resume?: boolean | ResumeOptions | undefined
+  readonly resume?: boolean | ServerResumeOptions | undefined
 }
 
 /** Options for RSocket on a client. */
@@ -53,12 +58,17 @@ const CLIENT_DEFAULTS = {
 }
 const KEEPALIVE_DEFAULTS = { interval: 20_000, lifetime: 90_000 }
 
+/** The names of the options of a server's `rsocket`. */
+export const SERVER_RSOCKET_NAMES = Object.keys(SERVER_DEFAULTS)
+/** The names of the options of a client's `rsocket`. */
+export const CLIENT_RSOCKET_NAMES = Object.keys(CLIENT_DEFAULTS)
+
 /** @throws {OptionError} an option has a wrong value or an unknown name */
 export function rsocketServerOptions(given: RSocketServerOptions | undefined) {
   const { authenticate, resume } = withDefaults('options.rsocket', given, SERVER_DEFAULTS)
   if (authenticate !== undefined && typeof authenticate !== 'function')
     throw OptionError.expected('options.rsocket.authenticate', 'a function', authenticate)
-  return { authenticate, resume: resumeOptions(resume) }
+  return { authenticate, resume: resumeOptions(resume, SERVER_RESUME_DEFAULTS) }
 }
 
 /** @throws {OptionError} an option has a wrong value or an unknown name */
@@ -67,13 +77,48 @@ export function rsocketClientOptions(given: RSocketClientOptions | undefined) {
   const keepalive = withDefaults('options.rsocket.keepalive', all.keepalive, KEEPALIVE_DEFAULTS)
   atLeast(1, 'options.rsocket.keepalive.interval', keepalive.interval)
   atLeast(1, 'options.rsocket.keepalive.lifetime', keepalive.lifetime)
-  return { ...all, keepalive, resume: resumeOptions(all.resume) }
+  if (all.credentials !== undefined) checkCredentials(all.credentials)
+  return { ...all, keepalive, resume: resumeOptions(all.resume, RESUME_DEFAULTS) }
 }
 
-function resumeOptions(resume: boolean | ResumeOptions | undefined): Required<ResumeOptions> | undefined {
+const TEXTS_OF_CREDENTIALS: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ['simple', ['username', 'password']],
+  ['bearer', ['token']],
+  ['other', ['name']]
+])
+
+/** @throws {OptionError} the credentials are of no known kind, or incomplete; what they are is not told */
+function checkCredentials(given: Credentials): void {
+  const { type } = Object(given) as Credentials
+  const texts = TEXTS_OF_CREDENTIALS.get(type)
+  if (texts === undefined)
+    throw new OptionError(
+      'options.rsocket.credentials',
+      "options.rsocket.credentials must be { type: 'bearer', token }, { type: 'simple', username, password } or { type: 'other', name, payload }"
+    )
+  for (const name of texts) {
+    if (typeof Reflect.get(given, name) !== 'string')
+      throw new OptionError(
+        `options.rsocket.credentials.${name}`,
+        `options.rsocket.credentials.${name} must be a string`
+      )
+  }
+  if (given.type !== 'other') return
+  if (!/^[\x21-\x7e]{1,127}$/.test(given.name))
+    throw OptionError.expected('options.rsocket.credentials.name', '1 to 127 ASCII characters', given.name)
+  if (!(given.payload instanceof Uint8Array))
+    throw new OptionError(
+      'options.rsocket.credentials.payload',
+      'options.rsocket.credentials.payload must be a Uint8Array'
+    )
+}
+
+function resumeOptions<Options extends ServerResumeOptions>(
+  resume: boolean | Options | undefined,
+  defaults: Required<Options>
+): Required<Options> | undefined {
   if (resume === undefined || resume === false) return undefined
-  const all = withDefaults('options.rsocket.resume', resume === true ? {} : resume, RESUME_DEFAULTS)
-  atLeast(0, 'options.rsocket.resume.window', all.window)
-  atLeast(0, 'options.rsocket.resume.bufferSize', all.bufferSize)
-  return all as Required<ResumeOptions>
+  const all = withDefaults('options.rsocket.resume', resume === true ? {} : resume, defaults)
+  for (const [name, value] of Object.entries(all)) atLeast(0, `options.rsocket.resume.${name}`, value)
+  return all as unknown as Required<Options>
 }

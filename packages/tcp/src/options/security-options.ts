@@ -5,9 +5,11 @@ import type { Pem, TlsClientOptions, TlsOptions, TlsServerOptions } from '../soc
 /** A value, or a function that returns it each time it is needed. */
 export type Source<Value> = Value | (() => Value | Promise<Value>)
 
-const TLS_KEYS = ['cert', 'key', 'passphrase', 'ca', 'crl', 'ciphers', 'minVersion', 'maxVersion']
-const SERVER_KEYS = [...TLS_KEYS, 'requestCert', 'rejectUnauthorized']
-const CLIENT_KEYS = [...TLS_KEYS, 'servername', 'rejectUnauthorized', 'checkServerIdentity']
+const TLS_NAMES = ['cert', 'key', 'passphrase', 'ca', 'crl', 'ciphers', 'minVersion', 'maxVersion']
+/** The names of the options of a server's `tls`. */
+export const SERVER_TLS_NAMES = [...TLS_NAMES, 'requestCert', 'rejectUnauthorized']
+/** The names of the options of a client's `tls`. */
+export const CLIENT_TLS_NAMES = [...TLS_NAMES, 'servername', 'rejectUnauthorized', 'checkServerIdentity']
 const VERSIONS: readonly unknown[] = ['TLSv1.2', 'TLSv1.3', undefined]
 
 /** @throws {OptionError} the list is empty, or the server listens on a Unix socket */
@@ -36,7 +38,7 @@ export async function serverTls(source: Source<TlsServerOptions>): Promise<TlsSe
 export function checkServerTls(tls: Source<TlsServerOptions> | undefined): void {
   // The result of a function is checked when it is called.
   if (tls === undefined || typeof tls === 'function') return
-  checkTls(tls, SERVER_KEYS)
+  checkTls(tls, SERVER_TLS_NAMES)
   if (tls.cert === undefined) throw OptionError.expected('options.tls.cert', 'PEM text or bytes', undefined)
   if (tls.requestCert === true && tls.ca === undefined) {
     // Without `ca`, every client with a certificate of any public authority would be accepted.
@@ -62,7 +64,7 @@ export async function clientTls(
 /** @throws {OptionError} an option has a wrong value or an unknown name */
 export function checkClientTls(tls: boolean | Source<TlsClientOptions> | undefined): void {
   if (tls === undefined || typeof tls === 'boolean' || typeof tls === 'function') return
-  checkTls(tls, CLIENT_KEYS)
+  checkTls(tls, CLIENT_TLS_NAMES)
   const { servername } = tls
   if (servername !== undefined && (typeof servername !== 'string' || servername === ''))
     throw OptionError.expected('options.tls.servername', 'a host name or address', servername)

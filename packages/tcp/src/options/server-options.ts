@@ -1,9 +1,10 @@
 /** The options of a TCP server, with their defaults in one table. */
 import { type Filled, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import type { TlsServerOptions } from '../socket/tls.ts'
-import { type CheckedServerLimits, type ServerLimitOptions, serverLimits } from './limits.ts'
-import { type RSocketServerOptions, rsocketServerOptions } from './rsocket-options.ts'
-import { checkAllow, checkServerTls, type Source } from './security-options.ts'
+import { type CheckedServerLimits, SERVER_LIMITS, type ServerLimitOptions, serverLimits } from './limits.ts'
+import { checkOptionNames, type OptionNames } from './option-names.ts'
+import { type RSocketServerOptions, rsocketServerOptions, SERVER_RSOCKET_NAMES } from './rsocket-options.ts'
+import { checkAllow, checkServerTls, SERVER_TLS_NAMES, type Source } from './security-options.ts'
 import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions } from './shared-options.ts'
 
 /** Options of a TCP server. A key that is `undefined` has its default. */
@@ -31,7 +32,6 @@ export interface TcpServerOptions extends PlaceOptions {
 
 const DEFAULTS = {
   ...PLACE,
-  ...TEST_DEFAULTS,
   reusePort: false,
   tls: undefined,
   allow: undefined,
@@ -39,13 +39,19 @@ const DEFAULTS = {
   rsocket: undefined
 }
 
-/** The names of all options. */
-export const SERVER_OPTION_NAMES: readonly string[] = Object.keys(DEFAULTS)
+const ALL_DEFAULTS = { ...DEFAULTS, ...TEST_DEFAULTS }
+
+/** The names of all options of a server. */
+export const SERVER_OPTION_NAMES: OptionNames = {
+  end: 'a TCP server',
+  own: Object.keys(DEFAULTS),
+  inside: { limits: Object.keys(SERVER_LIMITS), rsocket: SERVER_RSOCKET_NAMES, tls: SERVER_TLS_NAMES }
+}
 
 type Given = TcpServerOptions & TestOptions
 
 /** Options as a server uses them. */
-export type CheckedServerOptions = Omit<Filled<Given, typeof DEFAULTS>, 'limits' | 'rsocket'> & {
+export type CheckedServerOptions = Omit<Filled<Given, typeof ALL_DEFAULTS>, 'limits' | 'rsocket'> & {
   readonly limits: CheckedServerLimits
   readonly rsocket: ReturnType<typeof rsocketServerOptions>
 }
@@ -55,7 +61,8 @@ export type CheckedServerOptions = Omit<Filled<Given, typeof DEFAULTS>, 'limits'
  * @throws {OptionError} an option has a wrong value or an unknown name
  */
 export function serverOptions(given: TcpServerOptions | undefined): CheckedServerOptions {
-  const all = withDefaults('options', given as Given | undefined, DEFAULTS)
+  if (given !== undefined) checkOptionNames(given, [SERVER_OPTION_NAMES])
+  const all = withDefaults('options', given as Given | undefined, ALL_DEFAULTS)
   checkPlace(all)
   const { reusePort, path, tls, allow } = all
   if (typeof reusePort !== 'boolean')

@@ -243,6 +243,14 @@ describe('an RSocket client', () => {
     assert.deepEqual(sent(), ['PAYLOAD 1 N', 'PAYLOAD 1 N', 'PAYLOAD 1 N', 'PAYLOAD 1 C'])
   })
 
+  it('refuses headers whose names are reserved for this library', async () => {
+    await assert.rejects(caller.request('a', 1, { headers: { 'elysia-timeout': '1' } }), {
+      name: 'OptionError',
+      path: 'options.headers["elysia-timeout"]',
+      message: /reserved name/
+    })
+  })
+
   it('refuses a call that is longer than may wait at all', async () => {
     await assert.rejects(caller.request('a', 'x'.repeat(10_000)), {
       name: 'PayloadTooLargeError',

@@ -23,14 +23,16 @@ export interface WireError {
 /** Most bytes of data in an ERROR frame, which cannot be fragmented. */
 const MAX_DATA_LENGTH = MAX_FRAME_LENGTH - HEADER_LENGTH - 4
 
-/** The ERROR for a handler's error. An unexpected error is logged, and the caller gets an internal error. */
-export function toWireError(error: unknown, logger: Logger): WireError {
-  const data = errorToText(error, logger)
+/**
+ * The ERROR for the other side. An unexpected error is logged, and the other side gets an internal error.
+ * @param failed says in the log what has failed. Default: a message handler
+ */
+export function toWireError(error: unknown, logger: Logger, failed?: string): WireError {
+  const data = errorToText(error, logger, failed)
   const length = text.length(data)
   if (length <= MAX_DATA_LENGTH) return { code: codeOf(error, data), data }
-  logger.error(
-    `The error of a handler has ${length} bytes, more than fit into a frame (${MAX_DATA_LENGTH}); send less in details`
-  )
+  const most = `more than fit into a frame (${MAX_DATA_LENGTH})`
+  logger.error(`An error for the other side has ${length} bytes, ${most}; send less in details`, error)
   return { code: ErrorCode.APPLICATION_ERROR, data: INTERNAL_ERROR_TEXT }
 }
 

@@ -8,6 +8,7 @@ import {
   type Headers,
   OptionError,
   ProtocolError,
+  RESERVED_PREFIX,
   text
 } from '@elysia-microservices/transport/kit'
 import {
@@ -48,7 +49,7 @@ export const NO_METADATA: RequestMetadata = {
 }
 
 /** The header with the caller's timeout: remaining milliseconds, as text. */
-const TIMEOUT = 'deadline'
+const TIMEOUT = `${RESERVED_PREFIX}timeout`
 const MAX_REMEMBERED = 1024
 const MAX_REMEMBERED_LENGTH = 512
 const MAX_TAG_LENGTH = 255
@@ -113,9 +114,11 @@ export function parseComposite(metadata: Buffer): RequestMetadata {
   for (const { mimeType, content } of readEntries(metadata)) {
     if (mimeType === MimeType.ROUTING) result.route ??= readTags(content)[0]
     else if (mimeType === MimeType.JSON) {
-      const { [TIMEOUT]: timeout, ...headers } = readHeaders(content)
+      const headers = readHeaders(content)
+      const timeout = headers[TIMEOUT]
+      for (const name in headers) if (name.startsWith(RESERVED_PREFIX)) delete headers[name]
       result.headers = headers
-      if (timeout !== undefined && Number(timeout) >= 0) result.timeout = Number(timeout)
+      if (timeout !== undefined && /^\d{1,15}$/.test(timeout)) result.timeout = Number(timeout)
     } else if (mimeType === MimeType.DATA_MIME_TYPE)
       result.dataMimeType = readMimeType(content, 0).mimeType ?? 'unknown'
     else if (mimeType === MimeType.ACCEPT_MIME_TYPES) result.acceptMimeTypes = readMimeTypes(content)

@@ -180,7 +180,11 @@ export class RSocketRequester implements CallHolder {
       sendHeld: (bytes) => wire.held(bytes, codec),
       complete: () => wire.complete(call.streamId),
       fail: (error) => {
-        const { code, data } = toWireError(error, this.#logger)
+        const { code, data } = toWireError(
+          error,
+          this.#logger,
+          `The input of the channel '${call.name}' failed`
+        )
         if (call.streamId !== 0 && !call.isSettled) wire.error(call.streamId, code, data)
         this.#fail(call, error)
       },

@@ -16,6 +16,7 @@ import {
   openCodec,
   type Peer,
   ProtocolError,
+  quietLog,
   reportEvent,
   SlotTable,
   type Timer,
@@ -118,7 +119,7 @@ export class RSocketResponder implements RunningRequestOwner {
     } catch (error) {
       // The sender of an event gets no answer, so the error is logged.
       if (type === FrameType.REQUEST_FNF)
-        this.#init.logger.error('The data of an event cannot be read', error)
+        quietLog(this.#init.logger).error('unreadable', 'The data of an event cannot be read', error)
       return this.#refuseInvalid(frame, (error as Error).message)
     }
     const refusal = this.#init.gate?.refuse(this.inFlight) ?? this.#refuseStream(type)

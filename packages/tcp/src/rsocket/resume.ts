@@ -13,8 +13,26 @@ export interface ResumeOptions {
   readonly bufferSize?: number
 }
 
+/** The same on a server, which must bound what lost connections cost it. */
+export interface ServerResumeOptions extends ResumeOptions {
+  /**
+   * Most lost connections that wait for their clients; those of one address may be a quarter. Beyond, the connection
+   * that has waited longest is given up. Default: 1,000.
+   */
+  readonly waiting?: number
+  /** Most bytes of sent frames that are kept for them together, likewise. Default: 67,108,864. */
+  readonly waitingSize?: number
+}
+
+const MEBIBYTE = 1024 * 1024
+
 /** The defaults of resumption. */
-export const RESUME_DEFAULTS: Required<ResumeOptions> = { window: 60_000, bufferSize: 8 * 1024 * 1024 }
+export const RESUME_DEFAULTS: Required<ResumeOptions> = { window: 60_000, bufferSize: 8 * MEBIBYTE }
+export const SERVER_RESUME_DEFAULTS: Required<ServerResumeOptions> = {
+  ...RESUME_DEFAULTS,
+  waiting: 1_000,
+  waitingSize: 64 * MEBIBYTE
+}
 
 const LENGTH_FIELD = 3
 
@@ -34,6 +52,8 @@ export class ResumeState {
   #first = 0
   /** Position behind the last stream frame received. */
   received = 0
+  /** Is told how many more bytes are kept. Set while the connection waits. */
+  grown: ((bytes: number) => void) | undefined
 
   constructor(token: Uint8Array, bufferSize: number) {
     this.token = token
@@ -45,6 +65,11 @@ export class ResumeState {
     return this.#first
   }
 
+  /** Bytes of sent frames that are kept. */
+  get kept(): number {
+    return this.#kept
+  }
+
   /** Position behind the last frame sent. */
   get sentPosition(): number {
     return this.#first + this.#kept
@@ -52,6 +77,7 @@ export class ResumeState {
 
   /** Keeps sent frames: one or several, each with its length field. */
   sent(bytes: Uint8Array): void {
+    const before = this.#kept
     for (let at = 0; at < bytes.length; ) {
       const end = at + LENGTH_FIELD + readUint24(bytes, at)
       this.#frames.push(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
@@ -59,6 +85,7 @@ export class ResumeState {
       at = end
     }
     while (this.#kept > this.#bufferSize) this.#dropOldest()
+    this.grown?.(this.#kept - before)
   }
 
   /** The other side has received everything up to this position. */

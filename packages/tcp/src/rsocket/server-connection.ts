@@ -39,6 +39,8 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   /** Something was received since the timer last fired. */
   #isHeard = false
   #hasEnded = false
+  /** The client's address, as long as the connection can be resumed: a lost socket has none any more. */
+  #address = ''
 
   constructor(options: ServerConnectionOptions, setup: Setup, codec: Codec, wire: Wire, input: FrameInput) {
     const { limits, logger, dispatcher, resumable, maxMessageSize } = options
@@ -54,7 +56,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
       limits,
       wantsLeases: setup.lease,
       understandsGoingAway: understandsGoingAway(setup),
-      inFlight: () => this.inFlight
+      connection: this
     })
     this.#responder = new RSocketResponder({
       wire,
@@ -85,6 +87,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     if (setup.resumeToken !== undefined && resumable !== undefined) {
       wire.resumption = new ResumeState(setup.resumeToken, resumable.bufferSize)
       resumable.add(setup.resumeToken, this)
+      this.#address = addressOf(wire.output)
     }
     this.#gate.open()
   }
@@ -145,7 +148,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     const canGoOn = resumption !== undefined && !this.#wire.isEnded && !this.#gate.isDraining
     if (!canGoOn || resumable === undefined) return this.end(reason)
     this.#detach()
-    resumable.wait(resumption.token, this)
+    resumable.wait(resumption, this, this.#address)
   }
 
   // ── frames ───────────────────────────────────────────────────────────────────────────────────────────
@@ -204,6 +207,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     this.#detach()
     output.adopt(this)
     wire.open(output)
+    this.#address = addressOf(output)
     this.#lastHeard = timer.now()
     timer.wakeAt(this.#lastHeard + this.#maxLifetime)
     const { lastReceivedServerPosition: position, firstAvailableClientPosition } = request
@@ -279,4 +283,8 @@ const NOTHING: ProtocolConnection = {
   receive() {},
   resume() {},
   close() {}
+}
+
+function addressOf(output: Output | undefined): string {
+  return output?.remote.remoteAddress ?? 'an unnamed peer'
 }

@@ -22,8 +22,7 @@ export interface ServerGateInit {
   readonly wantsLeases: boolean
   /** Whether the client understands the early announcement of `going-away.ts`. */
   readonly understandsGoingAway: boolean
-  /** Requests and events of the connection in flight. */
-  inFlight(): number
+  readonly connection: { /** Requests and events in flight. */ readonly inFlight: number }
 }
 
 /** Admits or refuses the requests of one connection. */
@@ -75,8 +74,8 @@ export class ServerGate {
   drain(reason: string): boolean {
     if (this.#drainReason !== undefined) return true
     this.#drainReason = reason
-    const { wire, understandsGoingAway, inFlight } = this.#init
-    if (understandsGoingAway && inFlight() > 0) {
+    const { wire, understandsGoingAway, connection } = this.#init
+    if (understandsGoingAway && connection.inFlight > 0) {
       writeMetadataPush(wire.bytes, goingAwayMetadata(reason))
       wire.flush()
     }
@@ -98,8 +97,8 @@ export class ServerGate {
 
   /** Sends CONNECTION_CLOSE when nothing is in flight; some libraries would end open streams at it. */
   #sayGoodbyeWhenIdle(): void {
-    const { wire, inFlight } = this.#init
-    if (this.#drainReason === undefined || this.#hasSaidGoodbye || inFlight() > 0) return
+    const { wire, connection } = this.#init
+    if (this.#drainReason === undefined || this.#hasSaidGoodbye || connection.inFlight > 0) return
     this.#hasSaidGoodbye = true
     writeError(wire.bytes, 0, ErrorCode.CONNECTION_CLOSE, this.#drainReason)
     wire.flush()
@@ -137,9 +136,9 @@ export class ServerGate {
   /** Grants a lease for the present room. */
   #grant(): void {
     if (this.#leases === undefined || this.#drainReason !== undefined || this.#hasEnded) return
-    const { limits, timer, inFlight } = this.#init
+    const { limits, timer, connection } = this.#init
     const room = limits.admission?.share ?? Number.POSITIVE_INFINITY
-    this.#leases.grant(inFlight(), room)
+    this.#leases.grant(connection.inFlight, room)
     if (room === 0) this.#grantWhenFree()
     // A time in the past means that no lease was granted; then the next request that ends, or free room, grants one.
     const { renewAt } = this.#leases

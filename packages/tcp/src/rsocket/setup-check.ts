@@ -1,5 +1,11 @@
 /** Decides whether a server accepts a SETUP and its sender. Protocol.md, "SETUP Frame". */
-import { hasCodec, isThenable, knownMimeTypes, type Peer } from '@elysia-microservices/transport/kit'
+import {
+  hasCodec,
+  isThenable,
+  knownMimeTypes,
+  type Peer,
+  quietLog
+} from '@elysia-microservices/transport/kit'
 import { isAccepted } from './authenticate.ts'
 import type { Credentials } from './composite-metadata.ts'
 import { ErrorCode, MAJOR_VERSION, MINOR_VERSION } from './frame-type.ts'
@@ -7,6 +13,9 @@ import { MimeType } from './mime-type.ts'
 import type { ServerConnectionOptions } from './options.ts'
 import { parseComposite } from './request-metadata.ts'
 import type { Setup } from './setup.ts'
+
+/** Most lines about refused clients in 10 s: peers choose how many there are. */
+const MOST_REFUSED = 20
 
 /** Why a SETUP is refused. */
 export interface SetupRefusal {
@@ -61,7 +70,7 @@ export function acceptsCredentials(
 ): boolean | Promise<boolean> {
   if (authenticate === undefined) return true
   const refuse = (error: unknown) => {
-    logger.warn('A client was refused', error)
+    quietLog(logger).warn('refused client', 'A client was refused', error, MOST_REFUSED)
     return false
   }
   try {

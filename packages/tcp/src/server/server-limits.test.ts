@@ -94,6 +94,19 @@ for (const [socketsName, sockets] of SOCKETS) {
         }
       })
 
+      it(`silence closes a connection that never says anything, and no other, ${protocol}`, async () => {
+        await start({ silence: 40 })
+        const caller = client({ protocol })
+        assert.equal(await caller.request('echo', 1), 1)
+        const peer = net.connect(server.address!.port, '127.0.0.1').resume()
+        cleanups.push(async () => void peer.destroy())
+        await once(peer, 'close')
+        while (server.stats().connections.current > 1) await turn()
+        assert.equal(await caller.request('echo', 2), 2)
+        assert.equal(server.stats().closedIdle, 1)
+        assert.match(logger.lines.join(), /The connection sent nothing for limits\.silence \(40 ms\)/)
+      })
+
       it(`idle spares a connection with a request or a stream in flight, ${protocol}`, async () => {
         await start({ idle: 20 })
         const caller = client({ protocol })

@@ -2,7 +2,8 @@
 import type { Address, Gauge, TransportStats } from '@elysia-microservices/transport/kit'
 import type { Session } from '../connection/session.ts'
 import type { ServerLimits } from '../limits/server-limits.ts'
-import type { CheckedServerLimits } from '../options/limits.ts'
+import type { CheckedServerOptions } from '../options/server-options.ts'
+import type { ResumableConnections } from '../rsocket/resumable-connections.ts'
 
 /** What a TCP server does at the moment. */
 export interface TcpServerStats extends TransportStats {
@@ -17,6 +18,8 @@ export interface TcpServerStats extends TransportStats {
   readonly streams: number
   /** Connections (Nest's, and RSocket's with leases) that wait for room in `limits.inFlight`. */
   readonly waiting: number
+  /** Lost connections that wait to be resumed, the bytes that are kept for them, and the limits of `rsocket.resume`. */
+  readonly resumable: { readonly connections: Gauge; readonly bytes: Gauge }
   /** Bytes (RSocket) or UTF-16 units (Nest) received by all connections and not yet handled. */
   readonly received: number
   /** Bytes written by all connections and not yet sent. */
@@ -42,8 +45,10 @@ export interface TcpServerStats extends TransportStats {
     readonly streams: number
     /** `limits.headerSize` */
     readonly headers: number
+    /** Lost connections given up: `rsocket.resume.waiting`, `rsocket.resume.waitingSize` */
+    readonly waiting: number
   }
-  /** Connections closed because of `limits.idle`, since the server was made. */
+  /** Connections closed because of `limits.idle` or `limits.silence`, since the server was made. */
   readonly closedIdle: number
 }
 
@@ -51,8 +56,9 @@ export interface TcpServerStats extends TransportStats {
 export function serverStats(
   address: Address | undefined,
   sessions: ReadonlySet<Session>,
-  allowed: CheckedServerLimits,
-  limits: ServerLimits
+  { limits: allowed, rsocket: { resume } }: CheckedServerOptions,
+  limits: ServerLimits,
+  resumable: ResumableConnections | undefined
 ): TcpServerStats {
   const total = { inFlight: 0, streams: 0, received: 0, unsent: 0 }
   const highest = { ...total }
@@ -75,6 +81,10 @@ export function serverStats(
     inFlight: gauge(admission?.inFlight ?? total.inFlight, inFlightLimit),
     streams: total.streams,
     waiting: admission?.waiting ?? 0,
+    resumable: {
+      connections: gauge(resumable?.waiting.connections ?? 0, resume?.waiting ?? 0),
+      bytes: gauge(resumable?.waiting.bytes ?? 0, resume?.waitingSize ?? 0)
+    },
     received: total.received,
     unsent: total.unsent,
     perConnection: {

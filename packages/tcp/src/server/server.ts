@@ -66,8 +66,13 @@ export class TcpServer implements ServerTransport {
       () => performance.now(),
       (task) => void setImmediate(task)
     )
-    this.#idle = new IdleConnections(this.#sessions, limits.idle, (session) => this.#closeIdle(session))
-    if (rsocket.resume !== undefined) this.#resumable = new ResumableConnections(rsocket.resume, later)
+    this.#idle = new IdleConnections(this.#sessions, limits.idle, limits.silence, (session, isSilent) =>
+      this.#closeIdle(session, isSilent)
+    )
+    if (rsocket.resume !== undefined) {
+      const givenUp = (why: string) => this.#limits.refused('waiting', why)
+      this.#resumable = new ResumableConnections(rsocket.resume, later, givenUp)
+    }
   }
 
   /** Where it listens, with the real port; `undefined` while it does not listen. */
@@ -77,7 +82,7 @@ export class TcpServer implements ServerTransport {
 
   /** What it does at the moment, next to its limits. Looks at every connection. */
   stats(): TcpServerStats {
-    return serverStats(this.address, this.#sessions, this.#options.limits, this.#limits)
+    return serverStats(this.address, this.#sessions, this.#options, this.#limits, this.#resumable)
   }
 
   async start(answering: Dispatcher): Promise<void> {
@@ -132,8 +137,11 @@ export class TcpServer implements ServerTransport {
     return this.#refused.refuse(socket, reason)
   }
 
-  #closeIdle(session: Session): void {
-    const reason = `The connection was idle for limits.idle (${this.#options.limits.idle} ms)`
+  #closeIdle(session: Session, isSilent: boolean): void {
+    const { idle, silence } = this.#options.limits
+    const reason = isSilent
+      ? `The connection sent nothing for limits.silence (${silence} ms)`
+      : `The connection was idle for limits.idle (${idle} ms)`
     this.#limits.refused('idleConnections', reason)
     if (session.unsent === 0) return void session.drained(reason)
     // The peer does not read, so it cannot be told, and work for it may never end.

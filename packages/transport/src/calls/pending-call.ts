@@ -4,7 +4,7 @@
  */
 import type { CallOptions, CallReceiver, StreamCall } from '../call.ts'
 import { CanceledError, OptionError, TimeoutError } from '../errors/index.ts'
-import type { Headers } from '../headers.ts'
+import { type Headers, RESERVED_PREFIX } from '../headers.ts'
 import type { Pattern } from '../pattern.ts'
 import type { TableEntry } from './stream-table.ts'
 import type { Timer } from './timer.ts'
@@ -274,8 +274,13 @@ function checkHeaders(headers: Headers): void {
   if (typeof headers !== 'object' || headers === null)
     throw OptionError.expected('options.headers', 'an object whose values are strings', headers)
   for (const name in headers) {
-    if (typeof headers[name] !== 'string')
-      throw OptionError.expected(`options.headers[${JSON.stringify(name)}]`, 'a string', headers[name])
+    const path = `options.headers[${JSON.stringify(name)}]`
+    if (typeof headers[name] !== 'string') throw OptionError.expected(path, 'a string', headers[name])
+    if (name.startsWith(RESERVED_PREFIX))
+      throw new OptionError(
+        path,
+        `${path} is a reserved name: ${RESERVED_PREFIX}* are this library's own headers`
+      )
   }
 }
 
