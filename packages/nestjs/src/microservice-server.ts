@@ -1,12 +1,15 @@
 /** The strategy: our servers in the place of Nest's, under Nest's handlers. */
 import {
   type Address,
+  bySpecificity,
   type Dispatcher,
+  hasWildcards,
   type IncomingMessage,
   loggerOf,
   OptionError,
   PatternNotFoundError,
   type Route,
+  routeMatches,
   type ServerTransport
 } from '@elysia-microservices/transport/kit'
 import { Logger } from '@nestjs/common'
@@ -38,6 +41,9 @@ const NEST_TRANSPORTS: Readonly<Record<string, Transport>> = {
   rabbitmq: Transport.RMQ,
   mqtt: Transport.MQTT
 }
+
+/** Transports on which Nest's patterns have wildcards; on the others `*` is a character. */
+const WITH_WILDCARDS: ReadonlySet<string> = new Set(['nats'])
 
 /**
  * Answers a Nest application's patterns over our transports. Default: TCP. Give it as `strategy` to
@@ -211,10 +217,11 @@ export class MicroserviceServer
   }
 
   /**
-   * The handler by the transport's route, which is Nest's too; else by Nest's own method, which may be overridden.
+   * The handler by the transport's route, which is Nest's too; else by the patterns with wildcards of the transport; else
+   * by Nest's own method, which may be overridden.
    */
-  #handlerOf({ route, pattern }: IncomingMessage): MessageHandler | undefined {
-    const handler = this.messageHandlers.get(route as string)
+  #handlerOf({ route, pattern, transport }: IncomingMessage): MessageHandler | undefined {
+    const handler = this.messageHandlers.get(route as string) ?? this.#byWildcards(transport, route)[0]
     // A message without pattern has no text either; 'undefined' stands for it.
     if (handler !== undefined || (route === undefined && pattern === 'undefined')) return handler
     return this.getHandlerByPattern(pattern) ?? undefined
@@ -222,9 +229,22 @@ export class MicroserviceServer
 
   #eventHandlersOf(message: IncomingMessage): readonly MessageHandler[] | undefined {
     const handlers = this.#events.ofRoute(message.route)
+    const others = this.#byWildcards(message.transport, message.route)
+      .filter(({ isEventHandler }) => isEventHandler)
+      .flatMap((first) => this.#events.ofFirst(first))
+    if (others.length > 0) return [...(handlers ?? []), ...others]
     if (handlers !== undefined) return handlers
     const handler = this.#handlerOf(message)
     return handler === undefined ? undefined : this.#events.ofFirst(handler)
+  }
+
+  /** Handlers whose patterns have wildcards that match a route, the most specific first. */
+  #byWildcards(transport: string, route: string | undefined): readonly MessageHandler[] {
+    if (route === undefined || !WITH_WILDCARDS.has(transport)) return []
+    return [...this.messageHandlers]
+      .filter(([pattern]) => pattern !== route && hasWildcards(pattern) && routeMatches(pattern, route))
+      .sort(([one], [other]) => bySpecificity(one, other))
+      .map(([, handler]) => handler)
   }
 
   /** Whether instrumentation has set hooks; messages without hooks take the short way. */

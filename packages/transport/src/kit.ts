@@ -34,7 +34,23 @@ export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'
 export { checkLogger, loggerOf } from './logger.ts'
 export { IncomingMessage, type IncomingMessageInit } from './message.ts'
-export { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './nest-words.ts'
+export { failurePacket } from './nest/failure-packet.ts'
+export {
+  errorPacket,
+  eventPacket,
+  idToJson,
+  lastValuePacket,
+  type NestPacket,
+  noHandlerPacket,
+  parsePacket,
+  requestHead,
+  requestPacket,
+  toJson,
+  valuePacket
+} from './nest/packet.ts'
+export { isForeign, readRemoteError } from './nest/reply.ts'
+export { type Replies, RunningReply } from './nest/running-reply.ts'
+export { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './nest/words.ts'
 export { Notices } from './notices.ts'
 export { atLeast, checkNames, type Filled, nearest, withDefaults } from './options.ts'
 export { OutgoingValues, UNLIMITED } from './outgoing-values.ts'
@@ -55,4 +71,5 @@ export {
 } from './stream.ts'
 export type { ClientContext, ServerContext, Sharing } from './transport.ts'
 export { ValueQueue } from './value-queue.ts'
+export { bySpecificity, hasWildcards, routeMatches } from './wildcards.ts'
 export { errorToText, fieldsOfError, INTERNAL_ERROR_TEXT, readErrorText } from './wire-error.ts'

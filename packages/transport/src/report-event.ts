@@ -4,7 +4,7 @@ import { PatternNotFoundError } from './errors/index.ts'
 import { ErrorAnswer, readFailure } from './failure.ts'
 import type { Logger } from './logger.ts'
 import type { IncomingMessage } from './message.ts'
-import { NO_EVENT_HANDLER } from './nest-words.ts'
+import { NO_EVENT_HANDLER } from './nest/words.ts'
 import { quietLog, shown } from './quiet-log.ts'
 import { isThenable, whenSettled } from './stream.ts'
 

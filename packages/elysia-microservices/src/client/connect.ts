@@ -77,6 +77,7 @@ export function connect(options: ConnectOptions = {}): UntypedClient {
     dispatcher: answers === undefined ? undefined : dispatcherOf(answers)
   })
   if (onEvent !== undefined) client.onEvent(onEvent)
+  for (const around of use) around.attach?.(client)
   return new TransportClient(client, aroundCaller(client, use, client.name))
 }
 

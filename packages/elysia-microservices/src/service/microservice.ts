@@ -5,19 +5,22 @@ import {
   checkLogger,
   consoleLogger,
   loggerOf,
-  type ServerTransport
+  type ServerTransport,
+  type ServiceStatus
 } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { Chaos } from '../chaos/chaos.ts'
 import { Controllers } from '../controller/controllers.ts'
 import { settingsOf } from '../controller/nest-app.ts'
+import type { DescribeOptions } from '../description/description.ts'
 import type { ContextOf, Empty, EmptyScope, With } from '../types/scope.ts'
 import type { NoAnswers } from '../types/service.ts'
 import { checkWorkers } from '../workers/option.ts'
 import { addChain } from './chain.ts'
+import { answerDescription, describeService } from './describe.ts'
 import { DISPATCHER } from './dispatcher-of.ts'
 import { followApp } from './lifecycle.ts'
-import { type MicroserviceOptions, readOptions } from './options.ts'
+import { type MicroserviceOptions, readOptions, type ServiceOptions } from './options.ts'
 import { type RunnerSettings, ServiceRunner } from './runner.ts'
 import type { Microservice } from './service.ts'
 import { ServiceCore } from './service-core.ts'
@@ -46,10 +49,14 @@ export function microservice(options: MicroserviceOptions): Microservice {
   if (controllers.length > 0) core.addControllers(new Controllers({ controllers, logger, ...settings }))
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).around)
   const servers = transports.map((transport) => transport.server({ name, version, logger }))
-  return newService(core, { name, servers, drain, logger, workers, shutdownOn })
+  return newService(core, { name, servers, drain, logger, workers, shutdownOn }, service)
 }
 
-function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
+function newService(
+  core: ServiceCore,
+  settings: RunnerSettings,
+  options: Pick<ServiceOptions, 'name' | 'version' | 'describe'> = {}
+): Microservice {
   const runner = new ServiceRunner(core, settings)
   const service = ((app: AnyElysia) => {
     followApp(app, {
@@ -75,7 +82,10 @@ function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
     shutdownOn: undefined
   }
   addChain(service, core, () => newService(core.newGroup(), groupSettings))
+  const describe = (asked?: DescribeOptions) => describeService(core, runner, options, asked)
+  answerDescription(core, options.describe, describe)
   Object.assign(service, {
+    describe,
     role: runner.role,
     async listen() {
       await runner.listen()
@@ -89,6 +99,7 @@ function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
   })
   return Object.defineProperties(service, {
     address: { get: (): Address | undefined => runner.address },
-    draining: { get: (): AbortSignal => core.draining }
+    draining: { get: (): AbortSignal => core.draining },
+    status: { get: (): ServiceStatus => runner.status }
   })
 }

@@ -5,6 +5,7 @@ import type { Controller } from '../controller/entry.ts'
 import type { NestOptions } from '../controller/nest-app.ts'
 import { type ShortServerOptions, shortForm, strayOption } from '../short-form.ts'
 import { SHUTDOWN_SIGNALS, type ShutdownSignal } from '../workers/signals.ts'
+import type { DescribeTo } from './describe.ts'
 
 /** Options of every service, whatever carries its messages. */
 export interface ServiceOptions {
@@ -40,6 +41,11 @@ export interface ServiceOptions {
    * unless `allowInProduction` is set. Default: none.
    */
   readonly chaos?: ChaosOptions | undefined
+  /**
+   * Who may ask the service over its transports what it is, by the pattern `elysia-microservices.describe`: patterns with
+   * their schemas, addresses, figures. A function is asked with each such message. Default: nobody.
+   */
+  readonly describe?: DescribeTo | undefined
 }
 
 /** Options of a service over any transports: `transport: tcp({ port: 4000 })`, or a list of transports. */
@@ -64,6 +70,7 @@ const NAMES = [
   'shutdownOn',
   'logger',
   'chaos',
+  'describe',
   'transport'
 ] as const satisfies readonly (keyof TransportServiceOptions)[]
 

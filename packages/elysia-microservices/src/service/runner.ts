@@ -4,6 +4,7 @@ import {
   type Logger,
   OptionError,
   type ServerTransport,
+  type ServiceStatus,
   type TransportStats
 } from '@elysia-microservices/transport/kit'
 import { schemasCompiled } from '../schema/typebox.ts'
@@ -36,6 +37,7 @@ export class ServiceRunner {
   readonly #settings: RunnerSettings
   #group: WorkerGroup | undefined
   #listening: Promise<void> | undefined
+  #status: ServiceStatus = 'stopped'
   #stopping: Promise<void> | undefined
   #stopApp: (() => Promise<unknown>) | undefined
   #forget = () => {}
@@ -50,6 +52,10 @@ export class ServiceRunner {
   /** The address of the first transport that has one. */
   get address(): Address | undefined {
     return this.#settings.servers.find(({ address }) => address !== undefined)?.address
+  }
+
+  get status(): ServiceStatus {
+    return this.#status
   }
 
   stats(): readonly TransportStats[] {
@@ -68,15 +74,14 @@ export class ServiceRunner {
   }
 
   async listen(): Promise<void> {
-    if (this.#listening === undefined) {
-      this.#forget = remember(() => this.#giveWay())
-      this.#listening = this.#start()
-    }
+    const listening = this.#listening ?? this.#begin()
     try {
-      await this.#listening
+      await listening
     } catch (error) {
-      this.#listening = undefined
-      this.#forget()
+      if (this.#listening === listening) {
+        this.#listening = undefined
+        this.#forget()
+      }
       throw error
     }
   }
@@ -105,11 +110,15 @@ export class ServiceRunner {
     this.#listening = undefined
     this.#forget()
     // A start that failed has told its caller; there is nothing to stop then.
-    if (started !== undefined)
-      this.#stopping = started.then(
-        () => this.#stop(),
-        () => {}
-      )
+    if (started !== undefined) {
+      this.#status = 'draining'
+      this.#stopping = started
+        .then(
+          () => this.#stop(),
+          () => {}
+        )
+        .finally(() => this.#ended('draining'))
+    }
     return this.#stopping ?? Promise.resolve()
   }
 
@@ -121,6 +130,26 @@ export class ServiceRunner {
     )
     await started?.catch(() => {})
     if (this.#group !== undefined) await stopped
+  }
+
+  #begin(): Promise<void> {
+    this.#status = 'starting'
+    this.#forget = remember(() => this.#giveWay())
+    this.#listening = this.#start().then(
+      () => {
+        if (this.#status === 'starting') this.#status = 'listening'
+      },
+      (error) => {
+        this.#ended('starting')
+        throw error
+      }
+    )
+    return this.#listening
+  }
+
+  /** It does not run any more, unless something else has begun meanwhile. */
+  #ended(what: ServiceStatus): void {
+    if (this.#status === what) this.#status = 'stopped'
   }
 
   async #start(): Promise<void> {

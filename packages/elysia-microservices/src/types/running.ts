@@ -1,5 +1,6 @@
-/** How a service runs: it listens, stops and gives figures. */
-import type { Address } from '@elysia-microservices/transport'
+/** How a service runs: it listens, stops, and tells of itself. */
+import type { Address, ServiceStatus } from '@elysia-microservices/transport'
+import type { DescribeOptions, ServiceDescription } from '../description/description.ts'
 import type { AnyTransportStats } from '../short-form.ts'
 import type { Role } from '../workers/role.ts'
 import type { WorkerFigures } from '../workers/supervisor.ts'
@@ -31,6 +32,12 @@ export interface Running {
    * see `workers()` there.
    */
   stats(): readonly AnyTransportStats[]
+
+  /** What the service is: its name, transports, and patterns with their schemas as JSON Schema. */
+  describe(options?: DescribeOptions): ServiceDescription
+
+  /** Whether it takes messages: `draining` from the moment in which `stop()` is called. A supervisor's is that of its workers. */
+  readonly status: ServiceStatus
 
   /** What this process is: with `workers` the supervisor or one of the workers, else `'alone'`. */
   readonly role: Role

@@ -3,21 +3,26 @@
  * own, which also keeps the calls made before the connection is open.
  */
 import {
+  eventPacket,
+  isForeign,
   isStream,
   OptionError,
   type Pattern,
   PayloadTooLargeError,
   type PendingCall,
+  parsePacket,
   type Recover,
+  readRemoteError,
+  requestHead,
+  requestPacket,
   routeOf,
   StreamTable,
-  type Timer
+  type Timer,
+  toJson
 } from '@elysia-microservices/transport/kit'
 import { cannotConnect, connectionClosed, sendBufferFull } from '../connection/connection-errors.ts'
 import type { ClientProtocol, Output } from '../connection/protocol.ts'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
-import { eventPacket, parsePacket, requestHead, requestPacket, toJson } from './packet.ts'
-import { isForeign, readRemoteError } from './reply.ts'
 
 /** Options of a requester. */
 export interface NestRequesterOptions {

@@ -6,34 +6,28 @@
 import {
   answerWith,
   type Dispatcher,
-  INTERNAL_ERROR,
+  failurePacket,
   IncomingMessage,
+  idToJson,
   isStream,
   isThenable,
   type Logger,
-  PatternNotFoundError,
+  lastValuePacket,
+  type NestPacket,
   type Peer,
+  parsePacket,
   RejectedError,
-  readFailure,
+  RunningReply,
   reportEvent,
-  StreamTable
+  StreamTable,
+  toJson
 } from '@elysia-microservices/transport/kit'
 import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
 import type { Output, ProtocolConnection } from '../connection/protocol.ts'
 import type { Admission } from '../limits/admission.ts'
 import type { SharedLimits } from '../limits/server-limits.ts'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
-import {
-  errorPacket,
-  idToJson,
-  lastValuePacket,
-  type NestPacket,
-  noHandlerPacket,
-  parsePacket,
-  toJson
-} from './packet.ts'
 import { isPlainRoute, type PatternReader } from './route.ts'
-import { RunningReply } from './running-reply.ts'
 
 /** Options of a responder. */
 export interface NestResponderOptions {
@@ -211,20 +205,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   /** Answers with the error of a handler. An unexpected error is logged, and the caller gets an internal error. */
   fail(idJson: string, error: unknown): void {
-    if (error instanceof PatternNotFoundError && error.received === undefined)
-      return this.sendPacket(noHandlerPacket(idJson))
-    const failure = readFailure(error)
-    let json: string | undefined
-    if ('answer' in failure) {
-      try {
-        json = toJson(failure.answer)
-      } catch (cause) {
-        this.#logger.error('The error of a handler cannot be written as JSON', cause)
-      }
-    } else if (failure.logged) {
-      this.#logger.error('A message handler failed', error)
-    }
-    this.sendPacket(errorPacket(json ?? JSON.stringify(INTERNAL_ERROR), idJson))
+    this.sendPacket(failurePacket(error, idJson, this.#logger))
   }
 
   sendPacket(json: string): void {

@@ -1,8 +1,11 @@
 /**
- * Packets of Nest's TCP wire: the JSON inside the frames, with the keys in Nest's order. Replies are built as text, with
+/**
+ * Packets of Nest's wires, whatever carries them: JSON, with the keys in Nest's order. Replies are built as text, with
  * one `JSON.stringify` for the value and none for the packet around it.
  */
-import { checkDepth, NO_MESSAGE_HANDLER, ProtocolError } from '@elysia-microservices/transport/kit'
+import { checkDepth } from '../codec/depth.ts'
+import { ProtocolError } from '../errors/index.ts'
+import { NO_MESSAGE_HANDLER } from './words.ts'
 
 /** A received packet: any JSON object. Every field may be missing or of any type. */
 export interface NestPacket {
@@ -18,7 +21,7 @@ export interface NestPacket {
 }
 
 /**
- * Reads the JSON text of a frame. A value that is not an object counts as a packet without fields.
+ * Reads the JSON text of a packet. A value that is not an object counts as a packet without fields.
  * @throws {ProtocolError} the text is not JSON, or nested too deeply
  */
 export function parsePacket(json: string): NestPacket {
@@ -26,7 +29,7 @@ export function parsePacket(json: string): NestPacket {
   try {
     packet = JSON.parse(json)
   } catch (cause) {
-    throw new ProtocolError('Could not parse JSON of a received frame', cause)
+    throw new ProtocolError('Could not parse JSON of a received packet', cause)
   }
   // Each level is opened and closed.
   checkDepth(packet, json.length / 2)

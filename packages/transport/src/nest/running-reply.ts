@@ -2,15 +2,11 @@
  * One request on Nest's wire that takes more than the turn in which it came. As in Nest, the last value of a turn is
  * held back until the turn ends, so that the end of a stream can travel in the same packet.
  */
-import {
-  type Answer,
-  consume,
-  type IncomingMessage,
-  type RejectedError,
-  type StreamSink,
-  type StreamSource,
-  type TableEntry
-} from '@elysia-microservices/transport/kit'
+import type { Answer } from '../answer.ts'
+import type { TableEntry } from '../calls/stream-table.ts'
+import type { RejectedError } from '../errors/index.ts'
+import type { IncomingMessage } from '../message.ts'
+import { consume, type StreamSink, type StreamSource } from '../stream.ts'
 import { lastValuePacket, toJson, valuePacket } from './packet.ts'
 
 /** The connection, as a reply sees it. */

@@ -1,13 +1,8 @@
 /** Reads reply packets as Nest's client does, and turns their errors into ours. */
-import {
-  errorOf,
-  fieldsOfError,
-  INTERNAL_ERROR,
-  NO_MESSAGE_HANDLER,
-  PatternNotFoundError,
-  RpcError
-} from '@elysia-microservices/transport/kit'
+import { errorOf, PatternNotFoundError, RpcError } from '../errors/index.ts'
+import { fieldsOfError } from '../wire-error.ts'
 import type { NestPacket } from './packet.ts'
+import { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './words.ts'
 
 /** Whether a packet comes from another system, because it has a key that Nest never writes. Then all of it is the value. */
 export function isForeign(packet: NestPacket): boolean {
