@@ -11,7 +11,7 @@ import { readStored } from './report/stored.ts'
 import { type Finished, isRunning, run } from './test-support/command.ts'
 import { inParallel } from './test-support/in-parallel.ts'
 
-const SHORT = ['--port=0', '--duration=0.5', '--warmup=0.1']
+const SHORT = ['--port=0', '--duration=1', '--warmup=0.1']
 /** A few at a time: most of what a short measurement takes is waiting. */
 const WIDTH = 4
 
