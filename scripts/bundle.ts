@@ -4,31 +4,35 @@
  * makes the declarations. What is imported lazily stays in files of its own; other packages are not bundled.
  */
 import { readFileSync, rmSync } from 'node:fs'
+import { build } from 'esbuild'
 
 const FOLDER = 'lib'
 
-interface Exports {
-  readonly [path: string]: string | { readonly types: string; readonly default: string }
+interface Package {
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
+  readonly bin?: Readonly<Record<string, string>>
 }
 
-const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Exports }
-const entrypoints = Object.values(exports).flatMap((target) =>
-  typeof target === 'string' ? [] : [target.default.replace(`./${FOLDER}/`, './src/').replace(/\.js$/, '.ts')]
+const { exports, bin = {} } = JSON.parse(readFileSync('package.json', 'utf8')) as Package
+const bundled = Object.values(exports).flatMap((target) => (typeof target === 'string' ? [] : target.default))
+const entryPoints = [...bundled, ...Object.values(bin)].map((file) =>
+  file.replace(`./${FOLDER}/`, './src/').replace(/\.js$/, '.ts')
 )
 
 rmSync(FOLDER, { recursive: true, force: true })
-const { outputs } = await Bun.build({
-  entrypoints,
-  root: 'src',
+await build({
+  entryPoints,
+  outbase: 'src',
   outdir: FOLDER,
-  target: 'node',
+  platform: 'node',
+  target: 'node20',
   format: 'esm',
+  bundle: true,
   splitting: true,
   packages: 'external',
-  sourcemap: 'linked'
-})
-for (const map of outputs.filter(({ kind }) => kind === 'sourcemap')) {
+  chunkNames: 'chunks/[name]-[hash]',
+  sourcemap: true,
   // The sources are in the repository; in every installation they would be two thirds of what is downloaded.
-  const { sourcesContent: _sources, ...rest } = await map.json()
-  await Bun.write(map.path, JSON.stringify(rest))
-}
+  sourcesContent: false,
+  logLevel: 'warning'
+})

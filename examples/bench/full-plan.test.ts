@@ -10,7 +10,15 @@ import { keyOf } from './report/contest.ts'
 const OVERHEAD = 1.2
 
 /** Of Elysia itself, or a variant of ours that is measured elsewhere. */
-const NO_PEERS = ['elysia-hooks', 'elysia-10000', 'http', 'http-hybrid']
+const NO_PEERS = [
+  'elysia-hooks',
+  'elysia-10000',
+  'elysia-metrics',
+  'elysia-sampled',
+  'elysia-traced',
+  'http',
+  'http-hybrid'
+]
 
 describe('the plan of the published report', () => {
   const plan = fullPlan({ times: {}, runtimes: undefined, patience: undefined, within: undefined })

@@ -15,6 +15,7 @@ export const DOCUMENTS: readonly string[] = [
   'packages/tcp/README.md',
   'packages/elysia-microservices/README.md',
   'packages/nestjs/README.md',
+  'packages/telemetry/README.md',
   'examples/bench/README.md',
   'examples/dependency-injection/README.md',
   'examples/migrate-from-nest/README.md'

@@ -13,7 +13,7 @@ import { freePort } from '../support/free-port.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
 const run = promisify(execFile)
-const PACKAGES = ['transport', 'tcp', 'elysia-microservices', 'nestjs']
+const PACKAGES = ['transport', 'tcp', 'elysia-microservices', 'nestjs', 'telemetry']
 
 interface PackageJson {
   readonly name: string
@@ -35,7 +35,7 @@ function entriesOf(name: string): { readonly entry: string; readonly files: read
 }
 
 function versionOf(name: string): string {
-  for (const folder of ['.', 'packages/elysia-microservices', 'packages/nestjs']) {
+  for (const folder of ['.', 'packages/elysia-microservices', 'packages/nestjs', 'packages/telemetry']) {
     const version = packageJson(folder).devDependencies[name]
     if (version !== undefined) return version
   }
@@ -53,6 +53,7 @@ const OTHERS = [
   '@nestjs/common',
   '@nestjs/core',
   '@nestjs/microservices',
+  '@opentelemetry/api',
   'reflect-metadata',
   'rxjs'
 ]
@@ -202,3 +203,20 @@ async function listening(port: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
+
+describe('the bundled entry points', () => {
+  for (const name of PACKAGES) {
+    it(`of ${name} export what their sources export`, async () => {
+      const { exports } = packageJson(`packages/${name}`)
+      for (const target of Object.values(exports)) {
+        if (typeof target === 'string') continue
+        const [bundled, unbundled] = await Promise.all(
+          [target.default, target.types.replace(/\.d\.ts$/, '.js')].map(
+            (file) => import(join(rootFolder, 'packages', name, file)) as Promise<object>
+          )
+        )
+        assert.deepEqual(Object.keys(bundled!).sort(), Object.keys(unbundled!).sort())
+      }
+    })
+  }
+})

@@ -6,6 +6,9 @@ export const targetNames = [
   'elysia',
   'elysia-hooks',
   'elysia-10000',
+  'elysia-metrics',
+  'elysia-sampled',
+  'elysia-traced',
   'nest',
   'nest-strategy',
   'raw',
@@ -14,6 +17,9 @@ export const targetNames = [
   'connect',
   'trpc',
   'rsocket-js',
+  'elysia-nats',
+  'nest-nats',
+  'nats',
   'http',
   'http-hybrid',
   'custom'
@@ -32,6 +38,9 @@ export const clientNames = [
   'connect',
   'trpc',
   'rsocket-js',
+  'elysia-nats',
+  'nest-nats',
+  'nats',
   'http'
 ] as const
 export type ClientName = (typeof clientNames)[number]
@@ -60,6 +69,7 @@ export interface Does {
 const EVERYTHING: Does = { handlers, streams: sources, events: true }
 /** Answers requests, in any way. */
 const REQUESTS: Does = { handlers, streams: [], events: false }
+const SYNC: Does = { handlers: ['sync'], streams: [], events: false }
 
 export const targets: Readonly<Record<TargetName, Target>> = {
   elysia: {
@@ -80,7 +90,7 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     port: 7003,
     server: 'peers/raw/server',
     client: 'socket',
-    does: { handlers: ['sync'], streams: [], events: false },
+    does: SYNC,
     isLimit: true
   },
   moleculer: {
@@ -109,6 +119,10 @@ export const targets: Readonly<Record<TargetName, Target>> = {
   // What an application adds, and many patterns: what they cost beside the plain one.
   'elysia-hooks': { port: 7007, server: 'peers/elysia/server-hooks', client: 'elysia', does: REQUESTS },
   'elysia-10000': { port: 7008, server: 'peers/elysia/server-10000', client: 'elysia', does: REQUESTS },
+  // What it costs to be watched: counted; one of a hundred messages traced; each traced.
+  'elysia-metrics': { port: 7017, server: 'peers/elysia/server-metrics', client: 'elysia', does: SYNC },
+  'elysia-sampled': { port: 7018, server: 'peers/elysia/server-sampled', client: 'elysia', does: SYNC },
+  'elysia-traced': { port: 7019, server: 'peers/elysia/server-traced', client: 'elysia', does: SYNC },
   // Elysia without and with a service in it: what the plugin costs an HTTP app.
   http: { port: 7009, server: 'peers/http/server', client: 'http', does: REQUESTS, package: 'elysia' },
   'http-hybrid': { port: 7010, server: 'peers/http/server-hybrid', client: 'http', does: REQUESTS },
@@ -134,12 +148,34 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     does: { ...REQUESTS, streams: ['async'] },
     package: '@trpc/server'
   },
+  // Over NATS, each with a server of its own.
+  'elysia-nats': {
+    port: 7014,
+    server: 'peers/nats/server-elysia',
+    client: 'elysia-nats',
+    does: REQUESTS,
+    package: '@elysia-microservices/nats'
+  },
+  'nest-nats': {
+    port: 7015,
+    server: 'peers/nats/server-nest',
+    client: 'nest-nats',
+    does: REQUESTS,
+    package: '@nestjs/microservices'
+  },
+  nats: {
+    port: 7016,
+    server: 'peers/nats/server-bare',
+    client: 'nats',
+    does: SYNC,
+    package: '@nats-io/transport-node'
+  },
   // A service of the user's own, which is running already: what its handlers do is not the bench's to say.
   custom: {
     port: 0,
     server: null,
     client: 'elysia',
-    does: { handlers: ['sync'], streams: [], events: false }
+    does: SYNC
   }
 }
 
@@ -178,7 +214,17 @@ export interface Client {
 
 export const clients: Readonly<Record<ClientName, Client>> = {
   elysia: {
-    asks: ['elysia', 'elysia-hooks', 'elysia-10000', 'nest', 'nest-strategy', 'custom'],
+    asks: [
+      'elysia',
+      'elysia-hooks',
+      'elysia-10000',
+      'elysia-metrics',
+      'elysia-sampled',
+      'elysia-traced',
+      'nest',
+      'nest-strategy',
+      'custom'
+    ],
     choices: ['method', 'protocol', 'codec', 'take'],
     load: async () => (await import('./elysia/client.ts')).openEchoClient
   },
@@ -223,6 +269,21 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     asks: ['rsocket-js'],
     choices: [],
     load: async () => (await import('./rsocket-js/client.ts')).openEchoClient
+  },
+  'elysia-nats': {
+    asks: ['elysia-nats', 'nest-nats'],
+    choices: ['method'],
+    load: async () => (await import('./nats/client-elysia.ts')).openEchoClient
+  },
+  'nest-nats': {
+    asks: ['nest-nats', 'elysia-nats'],
+    choices: ['method'],
+    load: async () => (await import('./nats/client-nest.ts')).openEchoClient
+  },
+  nats: {
+    asks: ['nats'],
+    choices: ['method'],
+    load: async () => (await import('./nats/client-bare.ts')).openEchoClient
   },
   http: {
     asks: ['http', 'http-hybrid'],

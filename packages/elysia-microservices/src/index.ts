@@ -10,6 +10,7 @@ export {
   type Delivery,
   type Gauge,
   type Handle,
+  type HandlerFigures,
   type Headers,
   ListenError,
   LocalError,
@@ -30,6 +31,7 @@ export {
   type ResultWatcher,
   RpcError,
   type RpcErrorInit,
+  type ServiceStatus,
   TimeoutError,
   type Transport,
   type TransportStats,
@@ -43,6 +45,14 @@ export { RpcContext } from './controller/context.ts'
 export { Ctx, EventPattern, MessagePattern, Payload } from './controller/decorators.ts'
 export type { Controller } from './controller/entry.ts'
 export type { NestOptions } from './controller/nest-app.ts'
+export { type AsyncApiDocument, asyncApi } from './description/asyncapi.ts'
+export type {
+  DescribeOptions,
+  HandlerDescription,
+  PatternDescription,
+  ServiceDescription
+} from './description/description.ts'
+export type { JsonSchema } from './description/json-schema.ts'
 export { ResponseValidationError } from './schema/message-schema.ts'
 export { microservice } from './service/microservice.ts'
 export type { MicroserviceOptions, ServiceOptions } from './service/options.ts'

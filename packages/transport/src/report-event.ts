@@ -1,16 +1,20 @@
-/** Events on transports that do not store them: what became of one is for the log only. */
+/** Handles events for transports that do not store them: a failure is only logged. */
 import type { Dispatcher } from './dispatcher.ts'
 import { PatternNotFoundError } from './errors/index.ts'
 import { ErrorAnswer, readFailure } from './failure.ts'
 import type { Logger } from './logger.ts'
 import type { IncomingMessage } from './message.ts'
-import { NO_EVENT_HANDLER } from './nest-words.ts'
+import { NO_EVENT_HANDLER } from './nest/words.ts'
+import { quietLog, shown } from './quiet-log.ts'
 import { isThenable, whenSettled } from './stream.ts'
 
+/** Most lines about events without a handler in 10 s: peers choose how many there are. */
+const MOST_UNKNOWN = 20
+
 /**
- * Hands an event to a dispatcher and logs what fails. Never throws.
- * @param ended is called once, when all its handlers have ended
- * @returns whether they have ended already
+ * Gives an event to a dispatcher and logs failures. Never throws.
+ * @param ended is called once, when all handlers of the event have ended
+ * @returns whether they ended in this turn
  */
 export function reportEvent(
   dispatcher: Pick<Dispatcher, 'event'>,
@@ -36,15 +40,20 @@ export function reportEvent(
 }
 
 function report(error: unknown, message: IncomingMessage, logger: Logger): void {
-  // A dispatcher with rules of its own for errors has reported it.
+  // The dispatcher has its own rules for errors and has already reported this one.
   if (error instanceof ErrorAnswer) return
   if (error instanceof AggregateError) {
     for (const one of error.errors) report(one, message, logger)
   } else if (error instanceof PatternNotFoundError && error.received === undefined)
-    logger.error(`${NO_EVENT_HANDLER} Event pattern: ${message.pattern}`)
+    quietLog(logger).error(
+      NO_EVENT_HANDLER,
+      `${NO_EVENT_HANDLER} Event pattern: ${shown(message.pattern)}`,
+      undefined,
+      MOST_UNKNOWN
+    )
   else {
     const failure = readFailure(error)
     if ('answer' in failure || failure.logged)
-      logger.error(`A handler of the event '${message.pattern}' failed`, error)
+      logger.error(`A handler of the event '${shown(message.pattern)}' failed`, error)
   }
 }

@@ -14,7 +14,15 @@ export interface SchemaOptions {
   readonly response?: AnySchema | undefined
 }
 
-/** Schemas as they are used. Those of data and headers throw a `ValidationError`, which is for the caller. */
+/** The schemas that checks were made of, for those who describe them. */
+const sources = new WeakMap<Check, AnySchema>()
+
+/** The schema that a check was made of. */
+export function sourceOf(check: Check): AnySchema | undefined {
+  return sources.get(check)
+}
+
+/** Schemas as they are used. The checks of data and headers throw a `ValidationError`, which is for the caller. */
 export interface MessageSchema {
   readonly data?: Check
   readonly headers?: Check
@@ -45,15 +53,25 @@ export class ResponseValidationError extends Error {
  */
 export function compileSchemas({ data, headers, response }: SchemaOptions): MessageSchema {
   return {
-    ...(data && { data: dataCheck(data) }),
-    ...(headers && { headers: translated(checkOf(headers, 'headers'), callersFault('headers')) }),
+    ...(data && { data: remembered(data, dataCheck(data)) }),
+    ...(headers && {
+      headers: remembered(headers, translated(checkOf(headers, 'headers'), callersFault('headers')))
+    }),
     ...(response && {
-      response: translated(
-        checkOf(response, 'response'),
-        (violation) => new ResponseValidationError(violation.violation, violation)
+      response: remembered(
+        response,
+        translated(
+          checkOf(response, 'response'),
+          (violation) => new ResponseValidationError(violation.violation, violation)
+        )
       )
     })
   }
+}
+
+function remembered(schema: AnySchema, check: Check): Check {
+  sources.set(check, schema)
+  return check
 }
 
 /** A channel is checked value by value, while it is read. */
@@ -81,7 +99,7 @@ function callersFault(root: string) {
   }
 }
 
-/** The check with its violations in the error of whoever is at fault. */
+/** The check, with each violation turned into the error for whoever is at fault. */
 function translated(check: Check, toError: (violation: SchemaViolation) => Error): Check {
   const rethrow = (error: unknown): never => {
     throw error instanceof SchemaViolation ? toError(error) : error

@@ -1,16 +1,25 @@
 /** `microservice()`: a service that an Elysia app uses as a plugin, or that listens by itself. */
-import { type Address, consoleLogger, type ServerTransport } from '@elysia-microservices/transport/kit'
+import {
+  type Address,
+  atLeast,
+  checkLogger,
+  consoleLogger,
+  type ServerTransport,
+  type ServiceStatus
+} from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { Chaos } from '../chaos/chaos.ts'
 import { Controllers } from '../controller/controllers.ts'
 import { settingsOf } from '../controller/nest-app.ts'
+import type { DescribeOptions } from '../description/description.ts'
 import type { ContextOf, Empty, EmptyScope, With } from '../types/scope.ts'
 import type { NoAnswers } from '../types/service.ts'
 import { checkWorkers } from '../workers/option.ts'
 import { addChain } from './chain.ts'
+import { answerDescription, describeService } from './describe.ts'
 import { DISPATCHER } from './dispatcher-of.ts'
-import { follow } from './lifecycle.ts'
-import { type MicroserviceOptions, readOptions } from './options.ts'
+import { followApp } from './lifecycle.ts'
+import { type MicroserviceOptions, readOptions, type ServiceOptions } from './options.ts'
 import { type RunnerSettings, ServiceRunner } from './runner.ts'
 import type { Microservice } from './service.ts'
 import { ServiceCore } from './service-core.ts'
@@ -18,8 +27,8 @@ import { ServiceCore } from './service-core.ts'
 const DEFAULT_DRAIN = 10_000
 
 /**
- * Makes a service. `microservice<typeof app>()` says which app will use it: handlers see its decorators and
- * its store then.
+ * Makes a service. `microservice<typeof app>()` says which app will use the service: then handlers see the app's
+ * decorators and store.
  * @throws {OptionError} an option or a controller is not what it must be
  */
 export function microservice(options: MicroserviceOptions): Microservice
@@ -30,20 +39,32 @@ export function microservice(options: MicroserviceOptions): Microservice {
   const { service, transports } = readOptions(options)
   const { name, version, controllers = [], nest, chaos, drain = DEFAULT_DRAIN, workers } = service
   const { logger = consoleLogger } = service
+  checkLogger('options.logger', logger)
+  atLeast(0, 'options.drain', drain)
   checkWorkers(workers)
   const core = new ServiceCore()
-  if (controllers.length > 0)
-    core.addControllers(new Controllers({ controllers, logger, ...settingsOf(nest) }))
+  const settings = settingsOf(nest)
+  if (controllers.length > 0) core.addControllers(new Controllers({ controllers, logger, ...settings }))
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).around)
   const servers = transports.map((transport) => transport.server({ name, version, logger }))
-  return newService(core, { servers, drain, logger, workers })
+  return newService(core, { name, servers, drain, logger, workers }, service)
 }
 
-function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
+function newService(
+  core: ServiceCore,
+  settings: RunnerSettings,
+  options: Pick<ServiceOptions, 'name' | 'version' | 'describe'> = {}
+): Microservice {
   const runner = new ServiceRunner(core, settings)
   const service = ((app: AnyElysia) => {
-    follow(app, {
+    followApp(app, {
+      title: runner.title,
+      logger: settings.logger,
       role: runner.role,
+      hosts: runner.hosts,
+      get isStarted() {
+        return runner.isStarted
+      },
       join: (host) => core.join(host),
       listen: () => runner.listen(),
       stop: () => runner.stop(),
@@ -54,7 +75,10 @@ function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
 
   const groupSettings = { ...settings, servers: [] as readonly ServerTransport[], workers: undefined }
   addChain(service, core, () => newService(core.newGroup(), groupSettings))
+  const describe = (asked?: DescribeOptions) => describeService(core, runner, options, asked)
+  answerDescription(core, options.describe, describe)
   Object.assign(service, {
+    describe,
     role: runner.role,
     async listen() {
       await runner.listen()
@@ -66,5 +90,8 @@ function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
     stop: () => runner.stop(),
     [DISPATCHER]: () => core.dispatcher()
   })
-  return Object.defineProperty(service, 'address', { get: (): Address | undefined => runner.address })
+  return Object.defineProperties(service, {
+    address: { get: (): Address | undefined => runner.address },
+    status: { get: (): ServiceStatus => runner.status }
+  })
 }

@@ -1,4 +1,4 @@
-/** The compiled handlers of a service by pattern, and the way a message takes to them. Knows nothing of bytes. */
+/** The compiled handlers of a service by pattern, and how a message finds them. Knows nothing of bytes. */
 import {
   asPromise,
   type Dispatcher,
@@ -12,7 +12,7 @@ import {
   routeOf
 } from '@elysia-microservices/transport/kit'
 import type { CompiledHandler } from '../hooks/pipeline.ts'
-import type { HandlerPattern, PatternParams } from '../router/handler-pattern.ts'
+import { type HandlerPattern, type PatternParams, parsePattern } from '../router/handler-pattern.ts'
 import { type Match, PatternRouter } from '../router/pattern-router.ts'
 import { answerByEventHandlers } from './event-answer.ts'
 
@@ -29,7 +29,7 @@ interface EventHandler {
   readonly handler: CompiledHandler
 }
 
-/** A handler that waits for its message only. */
+/** A handler that needs only its message: what its wildcards stand for is bound to it. */
 type Bound = (message: IncomingMessage) => unknown
 
 /** Answers messages by the handlers registered. */
@@ -44,11 +44,12 @@ export class HandlerRegistry implements Dispatcher {
   }
 
   /**
-   * Adds a handler: the one of its message patterns, or one more of its event patterns.
-   * @throws {OptionError} a pattern cannot be one, or is a message pattern that has a handler already
+   * Adds a handler. A message pattern has one handler, an event pattern any number.
+   * @throws {OptionError} a pattern is not valid, or is a message pattern that has a handler already
    */
-  add({ kind, patterns, handler }: RegisteredHandler): void {
+  add({ kind, patterns, handler: given }: RegisteredHandler): void {
     for (const pattern of patterns) {
+      const handler = named(pattern, given)
       if (kind === 'message') this.#addMessage(pattern, handler)
       else this.#events.getOrAdd(pattern, () => []).push({ order: this.#size++, handler })
       this.#routes.push({ kind, route: pattern instanceof RegExp ? undefined : routeOf(pattern) })
@@ -114,6 +115,16 @@ export class HandlerRegistry implements Dispatcher {
   }
 }
 
+/** A handler that is not found by the route of its message says by which pattern it is: the first one that is asked. */
+function named(pattern: HandlerPattern, handler: CompiledHandler): CompiledHandler {
+  const { kind, route } = parsePattern(pattern)
+  if (kind === 'exact') return handler
+  return (message, params) => {
+    message.matched ??= route
+    return handler(message, params)
+  }
+}
+
 /** Hands an event to one handler; settles with its outcome when its work has ended. */
 function run(handler: Bound, message: IncomingMessage): void | Promise<void> {
   const result = handler(message)
@@ -122,7 +133,7 @@ function run(handler: Bound, message: IncomingMessage): void | Promise<void> {
   return ended(result)
 }
 
-/** A stream is taken to its end, for what the making of its values does. */
+/** Takes a stream to its end: nobody wants its values, but making them is the handler's work. */
 function ended(result: unknown): void | Promise<void> {
   return isStreamOfValues(result) ? exhaust(result).then(() => {}) : undefined
 }

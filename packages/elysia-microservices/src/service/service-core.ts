@@ -1,16 +1,19 @@
 /**
- * What a service consists of, whatever its type: handlers with their hooks and schemas, in the order in which
- * they were registered. Hooks and guards concern what is registered after them, as in Elysia, and controllers.
+ * What a service consists of: handlers with their hooks and schemas, in the order of their registration. Hooks and
+ * guards apply to handlers registered after them, as in Elysia, and to all controllers.
  */
 import {
   type Around,
   aroundDispatcher,
   composeArounds,
   type Dispatcher,
+  type HandlerFigures,
+  type IncomingMessage,
   OptionError,
   type ReceivedMessage
 } from '@elysia-microservices/transport/kit'
 import type { Controllers } from '../controller/controllers.ts'
+import { describeHandler, type HandlerDescription } from '../description/description.ts'
 import { Environment, type Host } from '../hooks/environment.ts'
 import { type Hook, type HookOptions, type HookScope, liftHooks, mergeHooks } from '../hooks/hook.ts'
 import { type Macro, readOptions } from '../hooks/macro.ts'
@@ -32,9 +35,9 @@ export type HandlerOptions = SchemaOptions & HookOptions & Readonly<Record<strin
 interface Registration {
   readonly kind: 'message' | 'event'
   readonly patterns: readonly HandlerPattern[]
-  /** Asked whenever it is compiled: a controller's has the hooks that its service has by then. */
+  /** Called for each compilation: the plan of a controller has all hooks that its service has by then. */
   readonly plan: () => Plan
-  /** What stands around the messages of the services that the handler comes from, the first outermost. */
+  /** The arounds of the services that the handler comes from, the first outermost. */
   readonly arounds: () => readonly Around<ReceivedMessage>[]
 }
 
@@ -42,6 +45,12 @@ interface Registration {
 interface Guard {
   readonly scope: HookScope
   readonly schema: MessageSchema
+}
+
+/** A route of the service itself. */
+interface Reserved {
+  readonly route: string
+  answer(message: IncomingMessage): unknown
 }
 
 /** The changing part of a service. */
@@ -54,22 +63,42 @@ export class ServiceCore {
   #hooks: Hook[] = []
   #guards: Guard[] = []
 
-  /** What stands around all messages of the service, the first outermost. */
+  /** The arounds of the service, the first outermost. */
   readonly #arounds: Around<ReceivedMessage>[] = []
-  /** What stands around all that, and stays behind when another service uses this one. */
+  /** Arounds outside of `#arounds`. A service that uses this one does not take them over. */
   readonly #outermost: Around<ReceivedMessage>[] = []
 
-  /** Who answers: the handlers, and what stands around them. */
+  /** Answers one more route. A service that uses this one does not take it over. */
+  #reserved: Reserved | undefined
+
+  /** The handlers, behind all arounds. */
   dispatcher(): Dispatcher {
-    return aroundDispatcher(this.#registry, [...this.#outermost, ...this.#arounds])
+    const handlers =
+      this.#reserved === undefined ? this.#registry : withReserved(this.#registry, this.#reserved)
+    return aroundDispatcher(handlers, [...this.#outermost, ...this.#arounds])
   }
 
-  /** Stands around all messages that come to the service itself, not around its handlers in a service that uses it. */
+  /** Answers the service's own route, which is no handler's. */
+  reserve(reserved: Reserved): void {
+    this.#reserved = reserved
+  }
+
+  /** What the handlers are. */
+  describe(): HandlerDescription[] {
+    return this.#registrations.map(({ kind, patterns, plan }) => describeHandler(kind, patterns, plan()))
+  }
+
+  /** What is counted of messages; `undefined` if nothing counts. */
+  figures(): readonly HandlerFigures[] | undefined {
+    return this.#arounds.find(({ figures }) => figures !== undefined)?.figures?.()
+  }
+
+  /** Adds an around for messages that come to this service itself, not for its handlers in a service that uses it. */
   addOutermost(around: Around<ReceivedMessage>): void {
     this.#outermost.push(around)
   }
 
-  /** Stands around all messages of the service, those that have no handler too. */
+  /** Adds an around for all messages of the service, also messages without a handler. */
   addAround(around: Around<ReceivedMessage>): void {
     this.#arounds.push(around)
   }
@@ -92,9 +121,9 @@ export class ServiceCore {
   }
 
   /**
-   * Registers the handlers of controllers, which are there only when the service starts. They have no place in the
-   * chain, so all hooks and guards of the service concern them.
-   * @throws {OptionError} two of them answer the same pattern
+   * Registers the handlers of controllers, whose instances are made when the service starts. They have no place in
+   * the chain, so all hooks and guards of the service apply to them.
+   * @throws {OptionError} two handlers answer the same pattern
    */
   addControllers(controllers: Controllers): void {
     this.#controllers.add(controllers)
@@ -111,7 +140,7 @@ export class ServiceCore {
     return this.#controllers.size === 0 ? undefined : startAll([...this.#controllers])
   }
 
-  /** The end of the controllers. */
+  /** Stops the controllers. */
   async stopControllers(): Promise<void> {
     await Promise.all([...this.#controllers].map((controllers) => controllers.stop()))
   }
@@ -131,12 +160,12 @@ export class ServiceCore {
     this.#guards.push({ scope, schema })
   }
 
-  /** Adds macros; one of a name that is taken replaces it. */
+  /** Adds macros; a macro replaces an earlier one of the same name. */
   addMacros(macros: Readonly<Record<string, Macro>>): void {
     for (const [name, macro] of Object.entries(macros)) this.#macros.set(name, macro)
   }
 
-  /** Lets all hooks and guards so far reach further. */
+  /** Widens the scope of all hooks and guards so far. */
   widen(scope: 'scoped' | 'global'): void {
     const wider = <Scoped extends { readonly scope: HookScope }>(item: Scoped): Scoped =>
       item.scope === 'global' ? item : { ...item, scope }
@@ -144,7 +173,7 @@ export class ServiceCore {
     this.#guards = this.#guards.map(wider)
   }
 
-  /** Takes over all handlers of another service, and what of its hooks reaches its user. */
+  /** Takes over all handlers of another service, and the hooks and guards whose scope reaches this one. */
   include(other: ServiceCore): void {
     this.#adopt(other, (pattern) => pattern)
     this.#hooks = mergeHooks(this.#hooks, liftHooks(other.#hooks))
@@ -155,8 +184,8 @@ export class ServiceCore {
   }
 
   /**
-   * Takes over all handlers of a group, their patterns behind a prefix; nothing else of it reaches further.
-   * @throws {OptionError} a pattern is no text
+   * Takes over all handlers of a group, their patterns behind a prefix, and nothing else of the group.
+   * @throws {OptionError} a pattern is neither a text nor a number
    */
   includeGroup(group: ServiceCore, prefix?: string): void {
     this.#adopt(
@@ -165,20 +194,20 @@ export class ServiceCore {
     )
   }
 
-  /** A service for a group: it knows the macros, and gets the hooks when its handlers are taken over. */
+  /** The core of a group: it knows the macros, and gets the hooks when its handlers are taken over. */
   newGroup(): ServiceCore {
     const group = new ServiceCore()
     for (const [name, macro] of this.#macros) group.#macros.set(name, macro)
     return group
   }
 
-  /** Takes decorators and store of the app that the service is used in. */
+  /** Takes the decorators and the store of the app that the service is used in. */
   join(host: Host): void {
     this.environment.join(host)
     this.compileAll()
   }
 
-  /** Compiles all handlers anew: with the decorators, store and errors there are now. */
+  /** Compiles all handlers anew: with the decorators, the store and the errors there are now. */
   compileAll(): void {
     this.#registry.replaceAll(this.#registrations.map((registration) => this.#compiled(registration)))
   }
@@ -219,6 +248,14 @@ export class ServiceCore {
   }
 }
 
+function withReserved(registry: HandlerRegistry, { route, answer }: Reserved): Dispatcher {
+  return {
+    routes: () => [...registry.routes(), { kind: 'message', route }],
+    request: (message) => (message.route === route ? answer(message) : registry.request(message)),
+    event: (message) => registry.event(message)
+  }
+}
+
 function surrounded(
   handler: CompiledHandler,
   arounds: readonly Around<ReceivedMessage>[],
@@ -226,7 +263,8 @@ function surrounded(
 ): CompiledHandler {
   if (arounds.length === 0) return handler
   if (!hasParams) return composeArounds(arounds, (message: ReceivedMessage) => handler(message))
-  // Put together once, because an around may keep something: what the wildcards stand for takes another way.
+  // Put together once, because an around may keep state between messages. So what the wildcards of a message stand
+  // for reaches the handler beside the arounds.
   const wildcards = new WeakMap<object, PatternParams | undefined>()
   const handle = composeArounds(arounds, (message: ReceivedMessage) =>
     handler(message, wildcards.get(message))
@@ -241,7 +279,7 @@ function hasParams(patterns: readonly HandlerPattern[]): boolean {
   return patterns.some((pattern) => ['wildcard', 'regexp'].includes(parsePattern(pattern).kind))
 }
 
-/** Starts all of them or none. */
+/** Starts all controllers or none. */
 async function startAll(all: readonly Controllers[]): Promise<void> {
   const started: Controllers[] = []
   try {

@@ -1,4 +1,4 @@
-/** Makes calls: the one place where a request, a stream or an event becomes a `PendingCall`. */
+/** The one place where a request, a stream or an event becomes a `PendingCall`. */
 import type { Caller, CallOptions, CallReceiver, EmitOptions, StreamCall, StreamOptions } from '../call.ts'
 import type { Pattern } from '../pattern.ts'
 import { type PendingCall, PendingRequest, PendingStream } from './pending-call.ts'
@@ -6,14 +6,14 @@ import { inheritedOptions } from './within.ts'
 
 const NO_CALL: StreamCall = { cancel() {}, resume() {}, request() {} }
 
-/** A caller on top of whoever starts its calls. */
+/** A caller that makes `PendingCall`s and hands them to `start`. */
 export class PendingCaller implements Caller {
   readonly #start: (call: PendingCall) => void
   readonly #timeout: number
 
   /**
-   * @param start takes a call on its way. What is wrong with it, it tells the call: it never throws
-   * @param timeout milliseconds for a call that says nothing else; 0 for no limit
+   * @param start sends a call. It never throws: it fails the call instead
+   * @param timeout milliseconds for a call without its own timeout; 0 for no limit
    */
   constructor(start: (call: PendingCall) => void, timeout: number) {
     this.#start = start

@@ -1,4 +1,4 @@
-/** The error family: answers (what the other side said) and local errors (what happened here). */
+/** All errors: answers (the other side said it) and local errors (it happened here). */
 export {
   errorOf,
   PatternNotFoundError,

@@ -20,11 +20,11 @@ import {
 } from './hub.ts'
 
 const DEFAULT_DRAIN = 10_000
-/** Values of one stream after which other work gets its turn. */
+/** After this many values of one stream other work gets its turn. */
 const VALUES_A_TURN = 1_000
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
-/** Answers the requests of this process's clients. */
+/** Answers the requests of clients in the same process. */
 export class MemoryServer implements ServerTransport, MemoryEnd {
   readonly name = 'memory'
   readonly #hub: MemoryHub
@@ -39,7 +39,7 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     this.#context = context
   }
 
-  /** What servers of one service have in common: each event goes to one of them. */
+  /** The same for all servers of one service: each event goes to one of them. */
   get service(): unknown {
     return this.#context.name ?? this
   }
@@ -74,8 +74,8 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
 
   /**
    * Answers a request.
-   * @param opened is called before its handler is, with what the caller goes on with
-   * @throws {PatternNotFoundError} nobody handles its pattern here
+   * @param opened is called with the running request, before its handler
+   * @throws {PatternNotFoundError} this server has no handler for the pattern
    */
   request(
     message: MemoryMessage,
@@ -158,7 +158,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
     this.#ended = ended
   }
 
-  /** What the caller sends in a channel, for the handler. */
+  /** Makes the stream of values that the caller sends in a channel, for the handler. */
   openInput(): InputStream {
     const stream = new InputStream(
       (n) => this.#caller.inputWanted(n),
@@ -173,7 +173,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
     this.abort()
   }
 
-  /** The server has stopped, and does not wait any longer. */
+  /** The server stops and does not wait any longer. */
   cut(): void {
     this.abort(() => this.#caller.lost())
   }
@@ -210,7 +210,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
 
   protected sendError(error: unknown): void {
     const text = errorToText(error, this.#logger)
-    // An error that is answered as `INTERNAL` keeps its class to itself.
+    // If the answer is `INTERNAL`, the caller must not learn the class of the error.
     this.#caller.error(text, error instanceof RejectedError && text !== INTERNAL_ERROR_TEXT)
   }
 

@@ -1,0 +1,150 @@
+/**
+ * One request on Nest's wire that takes more than the turn in which it came. As in Nest, the last value of a turn is
+ * held back until the turn ends, so that the end of a stream can travel in the same packet.
+ */
+import type { Answer } from '../answer.ts'
+import type { TableEntry } from '../calls/stream-table.ts'
+import type { RejectedError } from '../errors/index.ts'
+import type { IncomingMessage } from '../message.ts'
+import { consume, type StreamSink, type StreamSource } from '../stream.ts'
+import { lastValuePacket, toJson, valuePacket } from './packet.ts'
+
+/** The connection, as a reply sees it. */
+export interface Replies {
+  /** Sends one packet. */
+  sendPacket(json: string): void
+  /** Answers with the error of a handler. */
+  fail(idJson: string, error: unknown): void
+  /** Calls `turnEnded` of the reply when the current turn is over. */
+  atTurnEnd(reply: RunningReply): void
+  /** Counts one more stream. Returns why it is refused, or `undefined` if it is not. */
+  openStream(): RejectedError | undefined
+  /** Whether a stream may send now. If not, its `resume` is called later. */
+  hasRoomFor(reply: RunningReply): boolean
+  /** Logs that the clean-up of a cancelled stream failed. */
+  teardownFailed(error: unknown): void
+  /** The reply has ended or was given up. Called once. */
+  ended(reply: RunningReply): void
+}
+
+/** Answers one request. */
+export class RunningReply implements Answer, StreamSink, TableEntry {
+  /** Set by the table of the connection. */
+  sequence = 0
+  readonly #replies: Replies
+  readonly #id: string
+  readonly #message: IncomingMessage
+  /** Whether the answer is a stream. */
+  isStream = false
+  #source: StreamSource | undefined
+  #isDone = false
+  /** A value waits for the end of the turn. `#held` is its JSON, or `undefined` if the value is `undefined`. */
+  #isHolding = false
+  #held: string | undefined
+  #isTurnEndAsked = false
+
+  constructor(replies: Replies, idJson: string, message: IncomingMessage) {
+    this.#replies = replies
+    this.#id = idJson
+    this.#message = message
+  }
+
+  // ── calls from the handler's result ───────────────────────────────────────────────────────────────────────────
+
+  value(value: unknown): void {
+    let json: string | undefined
+    try {
+      json = toJson(value)
+    } catch (error) {
+      return this.error(error)
+    }
+    this.#end(() => this.#replies.sendPacket(lastValuePacket(json, this.#id)))
+  }
+
+  stream(stream: object): void {
+    if (this.#isDone) return
+    const refusal = this.#replies.openStream()
+    if (refusal !== undefined) return this.error(refusal)
+    this.isStream = true
+    const source = consume(stream, this)
+    // An Observable may have ended, or have failed to be written, before `consume` returned.
+    if (this.#isDone) return source.cancel()
+    this.#source = source
+    this.resume()
+  }
+
+  next(value: unknown): boolean {
+    if (this.#isDone) return false
+    let json: string | undefined
+    try {
+      json = toJson(value)
+    } catch (error) {
+      this.error(error)
+      return false
+    }
+    this.#release()
+    this.#held = json
+    this.#isHolding = true
+    if (!this.#isTurnEndAsked) {
+      this.#isTurnEndAsked = true
+      this.#replies.atTurnEnd(this)
+    }
+    return this.#replies.hasRoomFor(this)
+  }
+
+  complete(): void {
+    this.#end(() => {
+      const last = this.#isHolding ? this.#held : undefined
+      this.#isHolding = false
+      this.#replies.sendPacket(lastValuePacket(last, this.#id))
+    })
+  }
+
+  error(error: unknown): void {
+    this.#end(() => {
+      this.#release()
+      this.#replies.fail(this.#id, error)
+    })
+  }
+
+  teardownFailed(error: unknown): void {
+    this.#replies.teardownFailed(error)
+  }
+
+  // ── calls from the connection ─────────────────────────────────────────────────────────────────────────
+
+  /** The connection takes values again. */
+  resume(): void {
+    if (!this.#isDone && this.#replies.hasRoomFor(this)) this.#source?.resume()
+  }
+
+  /** The turn in which a value came is over. */
+  turnEnded(): void {
+    this.#isTurnEndAsked = false
+    this.#release()
+  }
+
+  /** Stops the work, because the connection is gone. */
+  abort(): void {
+    this.#isHolding = false
+    this.#end(() => this.#message.abort())
+  }
+
+  /** Sends the value that was held back, if any. */
+  #release(): void {
+    if (!this.#isHolding) return
+    this.#isHolding = false
+    this.#replies.sendPacket(valuePacket(this.#held, this.#id))
+  }
+
+  /** The one place where a reply ends: sends the end, and stops the source. */
+  #end(say: () => void): void {
+    if (this.#isDone) return
+    this.#isDone = true
+    const source = this.#source
+    this.#source = undefined
+    say()
+    source?.cancel()
+    this.#replies.ended(this)
+  }
+}
