@@ -1,5 +1,10 @@
 /** How a message has ended, in the words of the semantic conventions: a code, and whether it is to be called an error. */
-import { type MicroserviceError, type ResultEnd, readFailure } from '@elysia-microservices/transport/kit'
+import {
+  type MicroserviceError,
+  NO_MESSAGE_HANDLER,
+  type ResultEnd,
+  readFailure
+} from '@elysia-microservices/transport/kit'
 import type { Side } from './figures/figures.ts'
 
 /** How a message has ended. */
