@@ -1,5 +1,11 @@
 /** What server and client are configured with, and what of Nest's own options they refuse. */
-import { atLeast, type Logger, OptionError, type Transport } from '@elysia-microservices/transport/kit'
+import {
+  atLeast,
+  type Logger,
+  loggerOf,
+  OptionError,
+  type Transport
+} from '@elysia-microservices/transport/kit'
 import { type ShortClientOptions, type ShortServerOptions, shortForm } from './tcp.ts'
 
 /** Options of every server, whatever carries its messages. */
@@ -116,7 +122,7 @@ export function serverOptions(options: MicroserviceServerOptions): CheckedServer
   const { transport, name, drain = DEFAULT_DRAIN, logger, ...others } = options
   atLeast(0, 'options.drain', drain)
   const transports = isShort(transport) ? [shortForm(withTls(others))] : given(transport, others)
-  return { transports, name, drain, logger }
+  return { transports, name, drain, logger: logger && loggerOf(logger) }
 }
 
 /** @throws {OptionError} an option is not what it must be, or is one of Nest's that has no effect here */
@@ -132,7 +138,7 @@ export function clientOptions(options: MicroserviceClientOptions): CheckedClient
     transport: only as Transport,
     timeout: timeout ?? DEFAULT_TIMEOUT,
     tellTimeout: timeout !== undefined,
-    logger
+    logger: logger && loggerOf(logger)
   }
 }
 

@@ -11,6 +11,7 @@ import {
   consoleLogger,
   type EmitOptions,
   type Logger,
+  loggerOf,
   OptionError,
   type Pattern,
   type SentMessage,
@@ -60,7 +61,8 @@ export function connect(options?: ConnectOptions): UntypedClient
 export function connect<Service>(options?: ConnectOptions): ClientOf<Service>
 export function connect(options: ConnectOptions = {}): UntypedClient {
   const { own, transport } = readOptions(options)
-  const { timeout, use = [], answers, onEvent, logger = consoleLogger } = own
+  const { timeout, use = [], answers, onEvent } = own
+  const logger = loggerOf(own.logger ?? consoleLogger)
   if (timeout !== undefined) atLeast(0, 'options.timeout', timeout)
   if (!Array.isArray(use) || use.some((around) => typeof around !== 'function'))
     throw OptionError.expected('options.use', 'a list of functions', use)

@@ -2,6 +2,7 @@
 import {
   type Address,
   consoleLogger,
+  loggerOf,
   type ServerTransport,
   type ServiceStatus
 } from '@elysia-microservices/transport/kit'
@@ -36,7 +37,7 @@ export function microservice<App extends AnyElysia>(
 export function microservice(options: MicroserviceOptions): Microservice {
   const { service, transports } = readOptions(options)
   const { name, version, controllers = [], nest, chaos, drain = DEFAULT_DRAIN, workers } = service
-  const { logger = consoleLogger } = service
+  const logger = loggerOf(service.logger ?? consoleLogger)
   checkWorkers(workers)
   const core = new ServiceCore()
   if (controllers.length > 0)
