@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { MicroserviceClient } from '@elysia-microservices/nestjs'
 import { telemetry } from '@elysia-microservices/telemetry'
 import { nestTelemetry, traceNestClient } from '@elysia-microservices/telemetry/nestjs'
 import { opentelemetry } from '@elysiajs/opentelemetry'
@@ -28,7 +29,7 @@ import { type ConnectOptions, connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'
 import { tcp } from 'elysia-microservices/tcp'
 import { firstValueFrom } from 'rxjs'
-import { startNest } from '../conformance/harness/servers.ts'
+import { startNest, startOursInNest } from '../conformance/harness/servers.ts'
 import { listen, newApp } from '../support/http-app.ts'
 import { underBun } from '../workspace.ts'
 import { type ReceivedSpan, startReceiver } from './otlp-receiver.ts'
@@ -190,6 +191,39 @@ describe('one trace', () => {
       event[incubating.ATTR_MESSAGING_OPERATION_TYPE],
       incubating.MESSAGING_OPERATION_TYPE_VALUE_PROCESS
     )
+  })
+
+  it('through our own ends inside of Nest, over RSocket', async () => {
+    const nest = await startOursInNest([StockController], {}, { preRequestHooks: [nestTelemetry()] })
+    const client = traceNestClient(
+      ClientProxyFactory.create({
+        customClass: MicroserviceClient,
+        options: { host: '127.0.0.1', port: nest.port }
+      })
+    )
+    const root = provider.getTracer('test').startSpan('root')
+    const work = trace.setSpan(context.active(), root)
+    await context.with(work, async () => {
+      assert.equal(await firstValueFrom(client.send('stock.count', 'apple')), 5)
+      await assert.rejects(firstValueFrom(client.send('nobody', 1)))
+    })
+    root.end()
+    await client.close()
+    await nest.stop()
+    await provider.forceFlush()
+    const spans = receiver.spans.filter(({ traceId }) => traceId === root.spanContext().traceId)
+    const told = ({ kind, name, isError }: ReceivedSpan) => `${kind} ${name}${isError ? ' fails' : ''}`
+    assert.deepEqual(spans.map(told).sort(), [
+      'client _OTHER fails',
+      'client stock.count',
+      'internal root',
+      'server stock.count'
+    ])
+    const [sent, received] = ['client', 'server'].map((kind) =>
+      spans.find((span) => span.kind === kind && span.name === 'stock.count')
+    )
+    assert.equal(received?.parentSpanId, sent?.spanId)
+    assert.equal(sent?.parentSpanId, root.spanContext().spanId)
   })
 
   it('a call that is made again has a span for each further attempt', async () => {

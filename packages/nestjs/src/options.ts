@@ -3,6 +3,7 @@ import {
   atLeast,
   checkLogger,
   type Logger,
+  loggerOf,
   OptionError,
   type Transport
 } from '@elysia-microservices/transport/kit'
@@ -127,7 +128,7 @@ export function serverOptions(options: MicroserviceServerOptions): CheckedServer
   const transports = isShort(transport)
     ? [shortForm(withTls(others), 'server', SERVER_NAMES)]
     : given(transport, others)
-  return { transports, name, drain, logger }
+  return { transports, name, drain, logger: logger && loggerOf(logger) }
 }
 
 /** @throws {OptionError} an option is not what it must be, or is one of Nest's that has no effect here */
@@ -144,7 +145,7 @@ export function clientOptions(options: MicroserviceClientOptions): CheckedClient
     transport: only as Transport,
     timeout: timeout ?? DEFAULT_TIMEOUT,
     tellTimeout: timeout !== undefined,
-    logger
+    logger: logger && loggerOf(logger)
   }
 }
 

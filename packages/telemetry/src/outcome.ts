@@ -1,5 +1,10 @@
 /** How a message has ended, in the words of the semantic conventions: a code, and whether it is to be called an error. */
-import { type MicroserviceError, type ResultEnd, readFailure } from '@elysia-microservices/transport/kit'
+import {
+  type MicroserviceError,
+  NO_MESSAGE_HANDLER,
+  type ResultEnd,
+  readFailure
+} from '@elysia-microservices/transport/kit'
 import type { Side } from './figures/figures.ts'
 
 /** How a message has ended. */
@@ -51,8 +56,10 @@ export function clientOutcome(end: ResultEnd): Outcome {
   if (end.outcome === 'canceled') return CANCELED
   const { code, message = end.error } = Object(end.error) as Partial<MicroserviceError>
   if (code === 'CANCELED') return { ...CANCELED, message: String(message) }
-  const known = typeof code === 'string' && code !== '' ? code : 'UNKNOWN'
-  return { code: known, errorType: known, message: String(message), isUnknown: code === UNKNOWN_PATTERN }
+  // Nest says it by these words, without a code.
+  const isUnknown = code === UNKNOWN_PATTERN || message === NO_MESSAGE_HANDLER
+  const known = isUnknown ? UNKNOWN_PATTERN : typeof code === 'string' && code !== '' ? code : 'UNKNOWN'
+  return { code: known, errorType: known, message: String(message), isUnknown }
 }
 
 function codeOf(answer: unknown): string {

@@ -5,7 +5,6 @@ import {
   type AroundMessage,
   type ClientEvent,
   type Handle,
-  IncomingMessage,
   isStream,
   isThenable,
   OptionError,
@@ -46,9 +45,9 @@ export function telemetry({ sample = 1 }: TelemetryOptions = {}): AroundAny {
     // What stands around messages stands at one end, which the first message tells.
     return (message) => {
       handle ??= (
-        message instanceof IncomingMessage
-          ? receiving(sample)(next as unknown as Handle<ReceivedMessage>)
-          : sending(sample)(next as unknown as Handle<SentMessage>)
+        'withHeaders' in message
+          ? sending(sample)(next as unknown as Handle<SentMessage>)
+          : receiving(sample)(next as unknown as Handle<ReceivedMessage>)
       ) as (message: AroundMessage) => unknown
       return handle(message)
     }

@@ -1,30 +1,30 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import pino from 'pino'
 import { loggerOf } from './logger.ts'
 
-/** What of pino counts here: fields first, then the text; what stands behind the text is for its format. */
-function fakePino() {
-  const lines: object[] = []
-  const line = (first: string | object, text?: string) =>
-    void lines.push(typeof first === 'string' ? { msg: first } : { ...first, msg: text })
-  const methods = { error: line, warn: line, bindings() {}, setBindings() {}, child() {} }
-  return { lines, logger: methods as never }
-}
-
-describe('a logger', () => {
-  const cause = new Error('why')
-
-  it('of the order of pino gets the error as the field that it writes', () => {
-    const { lines, logger } = fakePino()
-    const { error, warn } = loggerOf(logger)
-    error('failed', cause)
-    warn('odd', cause)
-    error('bare')
-    assert.deepEqual(lines, [{ err: cause, msg: 'failed' }, { err: cause, msg: 'odd' }, { msg: 'bare' }])
+describe('loggerOf', () => {
+  it('gives pino the cause in the field in which pino writes errors', () => {
+    const lines: { level: number; msg: string; err?: { message: string; stack: string } }[] = []
+    const logger = loggerOf(pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }))
+    logger.error('it failed', new TypeError('x is undefined'))
+    logger.warn('odd')
+    logger.error('it failed with no error', 'text')
+    assert.deepEqual(
+      lines.map(({ level, msg }) => [level, msg]),
+      [
+        [50, 'it failed'],
+        [40, 'odd'],
+        [50, 'it failed with no error']
+      ]
+    )
+    assert.equal(lines[0]?.err?.message, 'x is undefined')
+    assert.match(lines[0]?.err?.stack ?? '', /logger\.test/)
+    assert.equal(lines[1]?.err, undefined)
   })
 
-  it('of the console’s order is used as it is', () => {
-    const given = { error() {}, warn() {} }
-    assert.equal(loggerOf(given), given)
+  it('takes any other logger as it is', () => {
+    const logger = { error() {}, warn() {} }
+    assert.equal(loggerOf(logger), logger)
   })
 })

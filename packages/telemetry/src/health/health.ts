@@ -16,7 +16,7 @@ import { Health, type HealthOptions } from './report.ts'
 export interface HealthPortOptions extends HealthOptions {
   /** The port to answer probes on, for a service without HTTP: `service.use(health({ port: 8081 }))`. 0: any. */
   readonly port: number
-  /** The address to answer on. Default: `'0.0.0.0'`, because probes come from outside. */
+  /** The address to answer on. Default: all of the machine, because probes come from outside. */
   readonly host?: string | undefined
 }
 
@@ -59,7 +59,7 @@ function plugin(state: Health): HealthPlugin {
   }
 }
 
-function serve(state: Health, { port, host = '0.0.0.0' }: HealthPortOptions): HealthServer {
+function serve(state: Health, { port, host }: HealthPortOptions): HealthServer {
   atLeast(0, 'options.port', port)
   const server = createServer(async (request, response) => {
     const path = PATHS.find((each) => each === request.url?.split('?')[0])
@@ -69,7 +69,7 @@ function serve(state: Health, { port, host = '0.0.0.0' }: HealthPortOptions): He
   })
   // As a service that cannot listen: the process ends with the reason, because it must not look healthy.
   server.on('error', (error) => {
-    throw new ListenError(`${host}:${port}`, error)
+    throw new ListenError(`${host ?? 'any address'}, port ${port}`, error)
   })
   const listening = listen(server, port, host)
   const around = <Message extends AroundMessage>(next: Handle<Message>): Handle<Message> => next
@@ -85,7 +85,7 @@ function serve(state: Health, { port, host = '0.0.0.0' }: HealthPortOptions): He
   })
 }
 
-function listen(server: Server, port: number, host: string): Promise<number> {
+function listen(server: Server, port: number, host: string | undefined): Promise<number> {
   return new Promise((resolve) => {
     server.listen(port, host, () => {
       server.unref()

@@ -1,5 +1,11 @@
 /** Observable instruments of an OpenTelemetry SDK: they read the figures when somebody collects. */
-import { type Meter, metrics, type Observable, type ObservableResult } from '@opentelemetry/api'
+import {
+  createNoopMeter,
+  type Meter,
+  metrics,
+  type Observable,
+  type ObservableResult
+} from '@opentelemetry/api'
 import { SCOPE } from '../traces/attributes.ts'
 import { numbers } from './collect.ts'
 import type { NumberMetric } from './metric.ts'
@@ -13,9 +19,10 @@ const registered = new WeakMap<object, Set<string>>()
  */
 export function registerInstruments(): void {
   const provider = metrics.getMeterProvider()
+  const meter = provider.getMeter(SCOPE)
+  if (meter === createNoopMeter()) return
   const known = registered.get(provider) ?? new Set<string>()
   registered.set(provider, known)
-  const meter = provider.getMeter(SCOPE)
   for (const metric of numbers()) {
     if (known.has(metric.name)) continue
     known.add(metric.name)
