@@ -96,9 +96,10 @@ export class NatsServer implements ServerTransport {
           logger.error(
             `NATS does not let this service ${operation === 'publish' ? 'publish' : 'subscribe'} to '${subject}'; give its user the permission`
           ),
+        unpublished: (subject, error) =>
+          logger.error(`A message to '${subject}' could not be published`, error),
         ended: (error) => void this.#listenAgain(dispatcher, receiver, error)
-      },
-      logger
+      }
     )
     const control = new Control(link, createInbox(options.connection.inboxPrefix))
     const listening: Listening = { link, control, logger, endpoints, subscriptions: [] }

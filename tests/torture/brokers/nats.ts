@@ -28,8 +28,7 @@ class Setting {
   }
 
   static async start(nodes: number, services: number): Promise<Setting> {
-    const servers =
-      nodes === 1 ? [await NatsServerProcess.start('-m', '-1')] : await NatsServerProcess.cluster(nodes)
+    const servers = nodes === 1 ? [await NatsServerProcess.start()] : await NatsServerProcess.cluster(nodes)
     const setting = new Setting(servers, services)
     await Promise.all(setting.services.map((service) => service.start()))
     return setting
