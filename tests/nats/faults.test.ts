@@ -150,6 +150,8 @@ if (!isMissing('what fails over NATS', natsMissing())) {
             { user: "all", password: "secret" }
             { user: "little", password: "secret", permissions: {
               publish: { allow: ["echo", "_INBOX.>"] }, subscribe: { allow: ["_INBOX.>", "$SRV.>"] } } }
+            { user: "own", password: "secret", permissions: {
+              publish: { allow: ["echo", "_OWN.>"] }, subscribe: { allow: ["_OWN.>"] } } }
           ] }`
         )
         guarded = await NatsServerProcess.start('-c', file)
@@ -176,6 +178,17 @@ if (!isMissing('what fails over NATS', natsMissing())) {
           name: 'ListenError',
           message: /Permissions Violation/i
         })
+      })
+
+      it('have an inbox is told so when it connects, unless it says which', async () => {
+        await serve('test', { servers: guarded.url, user: 'all', pass: 'secret' })
+        const own = { servers: guarded.url, user: 'own', pass: 'secret' }
+        await assert.rejects(newClient(own).request('echo', 1), {
+          name: 'ConnectionError',
+          message: /does not let this client subscribe to _INBOX.*set inboxPrefix/,
+          mayHaveRun: false
+        })
+        assert.equal(await newClient({ ...own, inboxPrefix: '_OWN' }).request('echo', 1), 1)
       })
 
       it('publish is told so, for that pattern alone', async () => {
@@ -224,6 +237,13 @@ if (!isMissing('what fails over NATS', natsMissing())) {
           message: /did you mean options.servers/
         })
         assert.throws(() => nats({ queue: 'a b' }), { name: 'OptionError' })
+        await serve()
+        const long = { long: 'x'.repeat(1_100_000) }
+        await assert.rejects(client.request('echo', 1, { headers: long }), {
+          name: 'OptionError',
+          path: 'options.headers'
+        })
+        assert.equal(await client.request('echo', 1), 1)
       })
     })
 

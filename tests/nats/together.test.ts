@@ -55,10 +55,11 @@ if (!isMissing('NATS beside other transports', natsMissing())) {
       await service.listen()
       const client = connect<typeof service>({ transport: nats({ servers: server.url }) })
       const app = new Elysia().use(
-        gateway(client, {
-          'POST /total': 'orders.total',
-          'GET /watch': { stream: 'orders.watch' }
-        })
+        gateway(
+          client,
+          { 'POST /total': 'orders.total', 'GET /watch': { stream: 'orders.watch' } },
+          { logger: { error() {}, warn() {} } }
+        )
       )
       const ask = (path: string, init?: RequestInit) =>
         app.handle(new Request(`http://localhost${path}`, init))
