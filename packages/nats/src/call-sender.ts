@@ -6,12 +6,23 @@ import {
   errorToText,
   PatternNotFoundError,
   PayloadTooLargeError,
-  type PendingCall
+  type PendingCall,
+  routeOf
 } from '@elysia-microservices/transport/kit'
 import { Conversation, serviceGone } from './conversation.ts'
 import type { Link } from './link.ts'
 import { dataToJson, type OutgoingCall } from './outgoing-call.ts'
-import { bytesOf, MAX_MESSAGE, prefixed, replyToken, Told, textOf } from './wire.ts'
+import {
+  bytesOf,
+  CALLS,
+  LOST_AFTER,
+  MAX_MESSAGE,
+  prefixed,
+  replyHead,
+  replyToken,
+  Told,
+  textOf
+} from './wire.ts'
 
 /** Whose calls they are. */
 export interface CallOwner {
@@ -46,6 +57,8 @@ export class CallSender {
   /** Calls that nobody has listened to, on their way to being sent again. */
   readonly #again = new Set<PendingCall>()
   #restoredAt = Number.NEGATIVE_INFINITY
+  /** Calls of which nothing is heard: since when, and whether a service has said that it has no such call. */
+  readonly #silent = new Map<PendingCall, { readonly since: number; isAbsent: boolean }>()
 
   /** @param inbox where answers come, with the dot behind it */
   constructor(link: Link, inbox: string, context: ClientContext, owner: CallOwner) {
@@ -177,6 +190,22 @@ export class CallSender {
     return performance.now() - this.#restoredAt < GRACE
   }
 
+  /** Asks about a call of which nothing has been heard since the last time. */
+  ask(call: PendingCall, now: number): void {
+    if (call.kind === 'event' || this.#again.has(call)) return
+    const silent = this.#silent.get(call)
+    if (silent === undefined) return void this.#silent.set(call, { since: now, isAbsent: false })
+    if (silent.isAbsent && now - silent.since > LOST_AFTER) return this.#owner.settled(call, serviceGone())
+    const replyTo = this.#inbox + replyHead(call.kind, call.sequence)
+    this.#link.publish(CALLS, `${routeOf(call.pattern)} ${replyTo}`)
+  }
+
+  /** A service that handles the pattern of a call does not have it. */
+  absent(call: PendingCall): void {
+    const silent = this.#silent.get(call)
+    if (silent !== undefined) silent.isAbsent = true
+  }
+
   /** A server has come back. */
   restored(): void {
     this.#restoredAt = performance.now()
@@ -187,6 +216,7 @@ export class CallSender {
   forget(call: PendingCall): void {
     this.conversations.delete(call)
     this.#again.delete(call)
+    this.#silent.delete(call)
   }
 
   /** Nobody subscribes to what a call was published to: its pattern, or later its control subject. */

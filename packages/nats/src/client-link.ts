@@ -75,6 +75,7 @@ export class ClientLink {
       unpublished: (_subject, cause) => {
         throw new OptionError('options.headers', `The message cannot be published: ${cause.message}`, cause)
       },
+      failed: (error) => context.logger.error('A message of NATS could not be handled', error),
       ended: (error) => owner.over(error)
     })
     const made = new ClientLink(link, options, context, owner, calls)
@@ -191,6 +192,7 @@ export class ClientLink {
   #said(call: PendingCall, message: Msg, data: Uint8Array): void {
     const word = String.fromCharCode(data[1] as number)
     let conversation = this.#sender.conversations.get(call)
+    if (word === Said.absent) return this.#sender.absent(call)
     // Most answers are a value, at once: nothing has to be known of them.
     if (conversation !== undefined || (word !== Said.last && word !== Said.end)) {
       conversation ??= this.#sender.converse(call, message.subject)
@@ -257,11 +259,13 @@ export class ClientLink {
   #beat(): void {
     if (!this.#link.isConnected) return
     const now = performance.now()
-    for (const conversation of [...this.#sender.conversations.values()]) {
+    for (const call of this.#calls.all()) {
       try {
-        conversation.beat(now)
+        const conversation = this.#sender.conversations.get(call)
+        if (conversation?.isReached === true) conversation.beat(now)
+        else this.#sender.ask(call, now)
       } catch (error) {
-        this.#owner.settled(conversation.call, error as Error)
+        this.#owner.settled(call, error as Error)
       }
     }
   }

@@ -21,6 +21,8 @@ export interface LinkListener {
   refused(subject: string, operation: string, error: Error): void
   /** A message could not be published. What it throws, whoever publishes gets. */
   unpublished(subject: string, error: Error): void
+  /** Handling a message has failed. */
+  failed(error: unknown): void
   /** The connection is over, and not because it was closed. */
   ended(error: Error | undefined): void
 }
@@ -99,7 +101,18 @@ export class Link {
     queue: string | undefined,
     callback: (error: Error | null, message: Msg) => void
   ): Subscription {
-    return this.#connection.subscribe(subject, { ...(queue === undefined ? {} : { queue }), callback })
+    const guarded = (error: Error | null, message: Msg) => {
+      try {
+        callback(error, message)
+      } catch (cause) {
+        // The driver would stop reading, and say nothing.
+        this.#listener.failed(cause)
+      }
+    }
+    return this.#connection.subscribe(subject, {
+      ...(queue === undefined ? {} : { queue }),
+      callback: guarded
+    })
   }
 
   /** Resolves when the server has everything that was published. Rejects if it is lost before. */
