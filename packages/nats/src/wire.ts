@@ -26,8 +26,13 @@ export function replyToken(
   timeout: number | undefined,
   demand: number
 ): string {
-  const head = `${LETTERS[kind]}-${call}-${timeout === undefined ? '' : Math.ceil(timeout)}`
+  const head = replyHead(kind, call) + (timeout === undefined ? '' : Math.ceil(timeout))
   return kind === 'stream' ? `${head}-${demand}` : head
+}
+
+/** What of a reply subject's last segment names the call: `r-17-`. */
+export function replyHead(kind: CallerKind, call: number): string {
+  return `${LETTERS[kind]}-${call}-`
 }
 
 /** Reads a reply subject; `undefined`: it is not one of ours. */
@@ -92,9 +97,17 @@ export const Said = {
   received: 'b',
   /** The handler is busy, and has not started. */
   rejected: 'r',
+  /** This process has no such call: the answer to a question on `CALLS`. */
+  absent: 'n',
   /** The service knows of no such request (any more): it has stopped. */
   gone: 'x'
 } as const
+
+/**
+ * Where a caller asks all services of ours about a call of which it has heard nothing: `<subject> <reply subject up to the call's number>`. The
+ * one that has it says where it can be reached; the others that handle the subject say that they do not have it.
+ */
+export const CALLS = '_ELYSIA.CALLS'
 
 /** The first letter of what a caller says to a control subject. */
 export const Told = {
