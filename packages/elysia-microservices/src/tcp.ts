@@ -2,7 +2,9 @@
 import { type TcpClientOptions, type TcpServerOptions, tcp } from '@elysia-microservices/tcp'
 import { nearest, OptionError, type Transport } from '@elysia-microservices/transport/kit'
 
-export * from '@elysia-microservices/tcp'
+// By name: `export *` of another package is lost where entry points are bundled.
+export type * from '@elysia-microservices/tcp'
+export { TlsFailure, tcp } from '@elysia-microservices/tcp'
 
 /** What stands for TCP where a transport is given: `'tcp'`, with its options beside it. */
 export type TcpName = 'tcp'
