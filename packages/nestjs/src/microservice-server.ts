@@ -2,6 +2,7 @@
 import {
   type Address,
   type Dispatcher,
+  guardedLogger,
   type IncomingMessage,
   OptionError,
   PatternNotFoundError,
@@ -64,7 +65,9 @@ export class MicroserviceServer
   constructor(options: MicroserviceServerOptions = {}) {
     super()
     const { transports, name, drain, logger = nestLogger(this.logger) } = serverOptions(options)
-    this.#servers = transports.map((transport) => transport.server({ name, version: undefined, logger }))
+    this.#servers = transports.map((transport) =>
+      transport.server({ name, version: undefined, logger: guardedLogger(logger) })
+    )
     this.transportId = NEST_TRANSPORTS[this.#servers[0]?.name ?? 'tcp'] ?? Transport.TCP
     this.#drain = drain
   }

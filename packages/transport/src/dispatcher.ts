@@ -24,7 +24,7 @@ export interface Dispatcher {
   /**
    * Hands an event to all its handlers, and settles with their outcome when all have ended: a draining server
    * waits for it, a broker acknowledges or delivers again. What it throws or rejects with is the failure; of several
-   * failures an `AggregateError`.
+   * failures an `EventHandlersError`.
    * @throws {PatternNotFoundError} nobody handles the pattern
    */
   event(message: IncomingMessage): void | Promise<void>

@@ -2,7 +2,7 @@
  * What a caller may learn of a handler's failure. Handlers say it by throwing an `RpcError` (or Nest's
  * `RpcException`); anything else is a bug or an outage, and leaves the process as an internal error only.
  */
-import { RpcError } from './errors/index.ts'
+import { PatternNotFoundError, RpcError } from './errors/index.ts'
 
 /**
  * An error whose answer is settled: the caller gets `value` as it is. A dispatcher throws it that has rules of
@@ -14,6 +14,22 @@ export class ErrorAnswer {
 
   constructor(value: unknown) {
     this.value = value
+  }
+}
+
+/** Several handlers of one event have failed, each with an error of its own. */
+export class EventHandlersError extends AggregateError {
+  constructor(failures: readonly unknown[]) {
+    super(failures, `${failures.length} handlers of the event failed`)
+  }
+}
+
+/** Whether an error says that nobody here handles the pattern. What is thrown may be anything: asking never throws. */
+export function isNoHandler(error: unknown): boolean {
+  try {
+    return error instanceof PatternNotFoundError && error.received === undefined
+  } catch {
+    return false
   }
 }
 

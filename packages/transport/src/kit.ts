@@ -27,8 +27,9 @@ export { CODEC_NAMES, hasCodec, knownMimeTypes, mimeTypeOfCodec, openCodec } fro
 export { jsonCodec } from './codec/json.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
 export { describe, errorOf } from './errors/index.ts'
-export { ErrorAnswer, type Failure, readFailure } from './failure.ts'
+export { ErrorAnswer, EventHandlersError, type Failure, isNoHandler, readFailure } from './failure.ts'
 export * from './index.ts'
+export { guardedLogger } from './logger.ts'
 export { IncomingMessage, type IncomingMessageInit } from './message.ts'
 export { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './nest-words.ts'
 export { Notices } from './notices.ts'
@@ -46,7 +47,8 @@ export {
   isStreamOfValues,
   isThenable,
   type StreamSink,
-  type StreamSource
+  type StreamSource,
+  whenSettled
 } from './stream.ts'
 export type { ClientContext, ServerContext, Sharing } from './transport.ts'
 export { ValueQueue } from './value-queue.ts'

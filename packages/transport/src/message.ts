@@ -3,7 +3,9 @@
  * nothing of handlers.
  */
 import type { Caller } from './call.ts'
+import { guardListeners } from './guarded-signal.ts'
 import type { Headers } from './headers.ts'
+import type { Logger } from './logger.ts'
 import type { PeerCertificate } from './peer-certificate.ts'
 
 /** The other end of the connection a message came on. Messages of brokers have none. */
@@ -82,6 +84,7 @@ export class IncomingMessage<Data = unknown> {
   readonly #expires: number
   #aborter: AbortController | undefined
   #isAborted = false
+  #logger: Logger | undefined
 
   constructor(init: IncomingMessageInit<Data>) {
     const { timeout } = init
@@ -115,17 +118,21 @@ export class IncomingMessage<Data = unknown> {
   get signal(): AbortSignal {
     if (this.#aborter === undefined) {
       this.#aborter = new AbortController()
+      guardListeners(this.#aborter.signal, (error) =>
+        this.#logger?.error(`A listener of the signal of '${this.pattern}' failed`, error)
+      )
       if (this.#isAborted) this.#aborter.abort()
     }
     return this.#aborter.signal
   }
 
   /**
-   * For the transport that received the message: nobody waits for its result any more. Listeners of the signal are
-   * the user's code; what they throw is an uncaught exception of theirs, not of this call.
+   * For the transport that received the message: nobody waits for its result any more. Never throws.
+   * @param logger gets what listeners of the signal throw
    */
-  abort(): void {
+  abort(logger: Logger): void {
     this.#isAborted = true
+    this.#logger = logger
     this.#aborter?.abort()
   }
 }

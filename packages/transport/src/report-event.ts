@@ -1,7 +1,6 @@
 /** Events on transports that do not store them: what became of one is for the log only. */
 import type { Dispatcher } from './dispatcher.ts'
-import { PatternNotFoundError } from './errors/index.ts'
-import { ErrorAnswer, readFailure } from './failure.ts'
+import { ErrorAnswer, EventHandlersError, isNoHandler, readFailure } from './failure.ts'
 import type { Logger } from './logger.ts'
 import type { IncomingMessage } from './message.ts'
 import { NO_EVENT_HANDLER } from './nest-words.ts'
@@ -35,16 +34,29 @@ export function reportEvent(
   return true
 }
 
-function report(error: unknown, message: IncomingMessage, logger: Logger): void {
-  // A dispatcher with rules of its own for errors has reported it.
-  if (error instanceof ErrorAnswer) return
-  if (error instanceof AggregateError) {
-    for (const one of error.errors) report(one, message, logger)
-  } else if (error instanceof PatternNotFoundError && error.received === undefined)
-    logger.error(`${NO_EVENT_HANDLER} Event pattern: ${message.pattern}`)
-  else {
-    const failure = readFailure(error)
-    if ('answer' in failure || failure.logged)
-      logger.error(`A handler of the event '${message.pattern}' failed`, error)
+function report(error: unknown, { pattern }: IncomingMessage, logger: Logger): void {
+  if (isNoHandler(error)) return logger.error(`${NO_EVENT_HANDLER} Event pattern: ${pattern}`)
+  for (const one of failuresIn(error)) {
+    const failure = readFailure(one)
+    if ('answer' in failure || failure.logged) logger.error(`A handler of the event '${pattern}' failed`, one)
+  }
+}
+
+/** What is to be reported of an error: a dispatcher with rules of its own for errors has reported its `ErrorAnswer`. */
+function failuresIn(error: unknown): readonly unknown[] {
+  try {
+    const all: readonly unknown[] = error instanceof EventHandlersError ? error.errors : [error]
+    return all.filter((one) => !isReported(one))
+  } catch {
+    // A Proxy that was revoked.
+    return [error]
+  }
+}
+
+function isReported(error: unknown): boolean {
+  try {
+    return error instanceof ErrorAnswer
+  } catch {
+    return false
   }
 }

@@ -10,6 +10,7 @@ import {
   type ClientTransport,
   consoleLogger,
   type EmitOptions,
+  guardedLogger,
   type Logger,
   OptionError,
   type Pattern,
@@ -67,7 +68,7 @@ export function connect(options: ConnectOptions = {}): UntypedClient {
   if (onEvent !== undefined && typeof onEvent !== 'function')
     throw OptionError.expected('options.onEvent', 'a function', onEvent)
   const client = transport.client({
-    logger,
+    logger: guardedLogger(logger),
     timeout: timeout ?? DEFAULT_TIMEOUT,
     tellTimeout: timeout !== undefined,
     dispatcher: answers === undefined ? undefined : dispatcherOf(answers)

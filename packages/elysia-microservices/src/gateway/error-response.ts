@@ -2,6 +2,7 @@
 import {
   ConnectionError,
   consoleLogger,
+  guardedLogger,
   LocalError,
   type Logger,
   MicroserviceError,
@@ -65,7 +66,7 @@ export class ErrorAnswers {
     }
     this.#statuses = statusTable(errors)
     this.#retryAfter = String(retryAfter)
-    this.#logger = logger
+    this.#logger = guardedLogger(logger)
   }
 
   /**

@@ -1,5 +1,10 @@
 /** `microservice()`: a service that an Elysia app uses as a plugin, or that listens by itself. */
-import { type Address, consoleLogger, type ServerTransport } from '@elysia-microservices/transport/kit'
+import {
+  type Address,
+  consoleLogger,
+  guardedLogger,
+  type ServerTransport
+} from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { Chaos } from '../chaos/chaos.ts'
 import { Controllers } from '../controller/controllers.ts'
@@ -29,7 +34,7 @@ export function microservice<App extends AnyElysia>(
 export function microservice(options: MicroserviceOptions): Microservice {
   const { service, transports } = readOptions(options)
   const { name, version, controllers = [], nest, chaos, drain = DEFAULT_DRAIN, workers } = service
-  const { logger = consoleLogger } = service
+  const logger = guardedLogger(service.logger ?? consoleLogger)
   checkWorkers(workers)
   const core = new ServiceCore()
   if (controllers.length > 0)

@@ -8,10 +8,10 @@ import {
   type Dispatcher,
   INTERNAL_ERROR,
   IncomingMessage,
+  isNoHandler,
   isStream,
   isThenable,
   type Logger,
-  PatternNotFoundError,
   type Peer,
   RejectedError,
   readFailure,
@@ -50,7 +50,7 @@ export interface NestResponderOptions {
 /** Answers one connection. */
 export class NestResponder implements ProtocolConnection, PeerSide {
   readonly #dispatcher: Dispatcher
-  readonly #logger: Logger
+  readonly logger: Logger
   readonly output: Output
   readonly #peer: Peer
   readonly #patterns: PatternReader
@@ -70,7 +70,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   constructor(options: NestResponderOptions) {
     this.#dispatcher = options.dispatcher
-    this.#logger = options.logger
+    this.logger = options.logger
     this.output = options.output
     this.#peer = new ConnectionPeer(this)
     this.#patterns = options.patterns
@@ -191,7 +191,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   #handleEvent(message: IncomingMessage): void {
     this.#events++
-    reportEvent(this.#dispatcher, message, this.#logger, () => {
+    reportEvent(this.#dispatcher, message, this.logger, () => {
       this.#events--
       this.output.settled()
     })
@@ -211,18 +211,17 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   /** Answers with the error of a handler; what its caller may not be told is logged. */
   fail(idJson: string, error: unknown): void {
-    if (error instanceof PatternNotFoundError && error.received === undefined)
-      return this.sendPacket(noHandlerPacket(idJson))
+    if (isNoHandler(error)) return this.sendPacket(noHandlerPacket(idJson))
     const failure = readFailure(error)
     let json: string | undefined
     if ('answer' in failure) {
       try {
         json = toJson(failure.answer)
       } catch (cause) {
-        this.#logger.error('The error of a handler cannot be written as JSON', cause)
+        this.logger.error('The error of a handler cannot be written as JSON', cause)
       }
     } else if (failure.logged) {
-      this.#logger.error('A message handler failed', error)
+      this.logger.error('A message handler failed', error)
     }
     this.sendPacket(errorPacket(json ?? JSON.stringify(INTERNAL_ERROR), idJson))
   }
@@ -251,10 +250,6 @@ export class NestResponder implements ProtocolConnection, PeerSide {
   atTurnEnd(reply: RunningReply): void {
     if (this.#unfinished.length === 0) this.output.defer(this.#endTurn)
     this.#unfinished.push(reply)
-  }
-
-  teardownFailed(error: unknown): void {
-    this.#logger.error('The clean-up of a stream failed', error)
   }
 
   ended(reply: RunningReply): void {

@@ -6,6 +6,7 @@ import {
   type Answer,
   consume,
   type IncomingMessage,
+  type Logger,
   type RejectedError,
   type StreamSink,
   type StreamSource,
@@ -15,6 +16,7 @@ import { lastValuePacket, toJson, valuePacket } from './packet.ts'
 
 /** What a reply needs of its connection. */
 export interface Replies {
+  readonly logger: Logger
   /** Sends one packet. */
   sendPacket(json: string): void
   /** Answers with the error of a handler. */
@@ -25,8 +27,6 @@ export interface Replies {
   openStream(): RejectedError | undefined
   /** Whether a stream may send at the moment. If not, its `resume` is called when it may. */
   hasRoomFor(reply: RunningReply): boolean
-  /** The clean-up of a stream that nobody takes any more has failed. */
-  teardownFailed(error: unknown): void
   /** The reply has ended, or was given up. Called once. */
   ended(reply: RunningReply): void
 }
@@ -112,7 +112,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
   }
 
   teardownFailed(error: unknown): void {
-    this.#replies.teardownFailed(error)
+    this.#replies.logger.error('The clean-up of a stream failed', error)
   }
 
   // ── what the connection says ─────────────────────────────────────────────────────────────────────────
@@ -131,7 +131,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
   /** Nobody is there to take the answer. */
   abort(): void {
     this.#isHolding = false
-    this.#end(() => this.#message.abort())
+    this.#end(() => this.#message.abort(this.#replies.logger))
   }
 
   /** Sends the value that was held back, if any. */

@@ -1,5 +1,11 @@
 /** Whether a server takes a SETUP: what it asks for, and who its sender is. Protocol.md, "SETUP Frame". */
-import { hasCodec, isThenable, knownMimeTypes, type Peer } from '@elysia-microservices/transport/kit'
+import {
+  hasCodec,
+  isThenable,
+  knownMimeTypes,
+  type Peer,
+  whenSettled
+} from '@elysia-microservices/transport/kit'
 import { isAccepted } from './authenticate.ts'
 import type { Credentials } from './composite-metadata.ts'
 import { ErrorCode, MAJOR_VERSION, MINOR_VERSION } from './frame-type.ts'
@@ -67,7 +73,7 @@ export function acceptsCredentials(
   try {
     const answer: unknown = authenticate({ credentials: setupCredentials(setup), route: undefined, peer })
     if (typeof answer !== 'object' || answer === null || !isThenable(answer)) return isAccepted(answer)
-    return Promise.resolve(answer).then(isAccepted, refuse)
+    return whenSettled(answer, isAccepted, refuse)
   } catch (error) {
     return refuse(error)
   }

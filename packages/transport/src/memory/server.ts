@@ -3,7 +3,8 @@ import { answerWith } from '../answer.ts'
 import { InputStream } from '../calls/input-stream.ts'
 import type { Codec } from '../codec/codec.ts'
 import type { Dispatcher } from '../dispatcher.ts'
-import { PatternNotFoundError, RejectedError } from '../errors/index.ts'
+import { RejectedError } from '../errors/index.ts'
+import { isNoHandler } from '../failure.ts'
 import { IncomingMessage } from '../message.ts'
 import { OutgoingValues } from '../outgoing-values.ts'
 import { reportEvent } from '../report-event.ts'
@@ -98,7 +99,7 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     try {
       result = (this.#dispatcher as Dispatcher).request(incoming)
     } catch (error) {
-      if (error instanceof PatternNotFoundError && error.received === undefined) throw error
+      if (isNoHandler(error)) throw error
       this.#running.add(request)
       return request.error(error)
     }
@@ -232,7 +233,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
 
   protected over(isAborted: boolean): void {
     if (this.#input?.stream.close() === true) this.#caller.inputWanted(0)
-    if (isAborted) this.message?.abort()
+    if (isAborted) this.message?.abort(this.#logger)
     this.#ended()
   }
 }
