@@ -17,6 +17,7 @@ import {
   type Transport
 } from 'elysia-microservices'
 import { map, type Observable } from 'rxjs'
+import { endlessOf, forever, listen } from './endless.ts'
 import { make, type Recipe } from './recipes.ts'
 
 /** A message that says what is to be made. */
@@ -257,6 +258,27 @@ export function hostileService(transport: Transport, logger: Logger) {
       },
       { response: schemaOf((value) => make(value as Recipe)) }
     )
+    .message('ask back', ({ data: [pattern, recipe], peer }: Message<[string, Recipe]>) =>
+      peer?.caller?.request(pattern, recipe)
+    )
+    .message('endless', ({ data: [kind, teardown] }: Message<[string, Recipe | null]>) =>
+      endlessOf(kind, teardown ?? undefined)
+    )
+    .message('cut me off', ({ peer }) => peer?.disconnect())
+    .message('listen', ({ data, signal }: Order) => listen(signal, data))
+    .message('read all', async ({ data }: Message<AsyncIterable<unknown>>) => {
+      let count = 0
+      for await (const _ of data) count++
+      return count
+    })
+    .message('read some', async function* ({ data }: Message<AsyncIterable<unknown>>) {
+      for await (const _ of data) yield 1
+    })
+    .message('read one', async ({ data }: Message<AsyncIterable<unknown>>) => {
+      for await (const _ of data) return 1
+      return 0
+    })
+    .event('endless event', () => forever())
     .event('an event gives', gives)
     .event('an event throws', throws)
     .event('several events give', gives)

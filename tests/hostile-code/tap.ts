@@ -1,12 +1,15 @@
-/** Stands between a client and a server, passes all bytes on, and keeps the server's. */
+/** Stands between a client and a server, passes all bytes on, and looks for secrets in the server's. */
 import { once } from 'node:events'
 import net from 'node:net'
+import { SECRET } from './recipes.ts'
 
 /** Listens on a port of its own. */
 export class Tap {
   readonly #server: net.Server
   readonly #sockets = new Set<net.Socket>()
-  #seen = ''
+  /** What came last, so that a text in two pieces is found too. */
+  #tail = ''
+  #found: string[] = []
 
   private constructor(target: number) {
     this.#server = net.createServer((client) => {
@@ -18,10 +21,13 @@ export class Tap {
         this.#sockets.add(from)
         from.on('error', () => to.destroy())
         from.on('close', () => to.destroy())
-        from.on('data', (chunk: Buffer) => to.write(chunk))
+        from.pipe(to)
       }
       server.on('data', (chunk: Buffer) => {
-        this.#seen += chunk.toString('latin1')
+        const text = this.#tail + chunk.toString('latin1')
+        const at = text.indexOf(SECRET)
+        if (at >= 0) this.#found.push(text.slice(Math.max(0, at - 100), at + 50))
+        this.#tail = text.slice(-SECRET.length + 1)
       })
     })
   }
@@ -38,11 +44,9 @@ export class Tap {
     return (this.#server.address() as net.AddressInfo).port
   }
 
-  /** What the server has sent since the last time. */
-  taken(): string {
-    const seen = this.#seen
-    this.#seen = ''
-    return seen
+  /** Where the server has sent a secret since the last time. */
+  found(): string[] {
+    return this.#found.splice(0)
   }
 
   close(): void {

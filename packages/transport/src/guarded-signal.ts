@@ -40,6 +40,8 @@ export function guardListeners(signal: AbortSignal, failed: (error: unknown) => 
   }
 
   let onabort: AbortSignal['onabort'] = null
+  // A listener of its own: the same function may be registered beside it.
+  const runOnAbort = (event: Event) => onabort !== null && run(onabort as NonNullable<Listener>, event)
   Object.defineProperties(signal, {
     addEventListener: {
       value: (type: string, listener: Listener, options?: AddEventListenerOptions | boolean) =>
@@ -52,9 +54,9 @@ export function guardListeners(signal: AbortSignal, failed: (error: unknown) => 
     onabort: {
       get: () => onabort,
       set(listener: unknown) {
-        if (onabort !== null) remove('abort', guard(onabort as Listener))
+        remove('abort', runOnAbort)
         onabort = typeof listener === 'function' ? (listener as AbortSignal['onabort']) : null
-        if (onabort !== null) add('abort', guard(onabort as Listener))
+        if (onabort !== null) add('abort', runOnAbort)
       }
     }
   })

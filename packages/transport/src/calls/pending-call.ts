@@ -139,8 +139,13 @@ export abstract class PendingCall implements TableEntry {
   release(): void {
     this.input?.stop()
     if (this.cleanUp === undefined) return
-    this.cleanUp()
+    const { cleanUp } = this
     this.cleanUp = undefined
+    try {
+      cleanUp()
+    } catch {
+      // A signal of the user's own making: the call has ended all the same.
+    }
   }
 }
 
@@ -265,7 +270,10 @@ export class PendingStream extends PendingCall implements StreamCall {
 function checkCallOptions({ timeout, signal, headers }: CallOptions): void {
   if (timeout !== undefined && !(typeof timeout === 'number' && timeout >= 0))
     throw OptionError.expected('options.timeout', 'milliseconds, 0 for no limit', timeout)
-  if (signal && typeof signal.addEventListener !== 'function')
+  if (
+    signal &&
+    !(typeof signal.addEventListener === 'function' && typeof signal.removeEventListener === 'function')
+  )
     throw OptionError.expected('options.signal', 'an AbortSignal', signal)
   if (headers !== undefined) checkHeaders(headers)
 }
@@ -284,6 +292,9 @@ export interface ChannelInput {
   /** Everything is sent, or the other side takes no more. */
   readonly stopped: boolean
   start(source: object): void
+  /** The other side takes `n` more values. */
   requestN(n: number): void
+  /** What was sent has left: goes on. */
+  resume(): void
   stop(): void
 }

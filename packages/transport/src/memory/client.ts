@@ -24,6 +24,7 @@ import {
   type MemoryMessage,
   type MemoryRequest
 } from './hub.ts'
+import { TurnRoom } from './turn-room.ts'
 
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
@@ -169,10 +170,14 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       if (running === undefined) early.push(say)
       else say(running)
     }
-    const sendBytes = (bytes: Uint8Array) => tell((running) => running.input(bytes))
+    const room = new TurnRoom(() => call.input?.resume())
+    const sendBytes = (bytes: Uint8Array) => {
+      room.use()
+      tell((running) => running.input(bytes))
+    }
     call.input = new ChannelFeed({
       maxHeldSize: MAX_HELD_SIZE,
-      hasRoomFor: () => true,
+      hasRoomFor: () => room.isLeft,
       open: (value, isOnly) => {
         const first = isOnly && value === undefined ? undefined : encode(codec, value)
         this.#send(call, this.#messageOf(call, undefined))

@@ -19,10 +19,9 @@ import {
   type MemoryMessage,
   type MemoryRequest
 } from './hub.ts'
+import { TurnRoom } from './turn-room.ts'
 
 const DEFAULT_DRAIN = 10_000
-/** Values of one stream after which other work gets its turn. */
-const VALUES_A_TURN = 1_000
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
 /** Answers the requests of this process's clients. */
@@ -141,8 +140,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
   readonly #ended: () => void
   message: IncomingMessage | undefined
   #input: { readonly stream: InputStream; readonly codec: Codec } | undefined
-  /** Values sent in this turn. */
-  #sent = 0
+  readonly #room = new TurnRoom(() => this.resume())
 
   constructor(
     codec: Codec,
@@ -201,7 +199,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
   }
 
   protected sendHeld(bytes: Uint8Array): void {
-    this.#sent++
+    this.#room.use()
     this.#caller.value(bytes)
   }
 
@@ -212,7 +210,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
   protected sendError(error: unknown): void {
     const text = errorToText(error, this.#logger)
     // An error that is answered as `INTERNAL` keeps its class to itself.
-    this.#caller.error(text, error instanceof RejectedError && text !== INTERNAL_ERROR_TEXT)
+    this.#caller.error(text, text !== INTERNAL_ERROR_TEXT && error instanceof RejectedError)
   }
 
   protected sendUnencodable(cause: unknown): void {
@@ -220,15 +218,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
   }
 
   protected hasRoom(): boolean {
-    if (this.#sent < VALUES_A_TURN) return true
-    if (this.#sent === VALUES_A_TURN) {
-      this.#sent++
-      setTimeout(() => {
-        this.#sent = 0
-        this.resume()
-      }, 0)
-    }
-    return false
+    return this.#room.isLeft
   }
 
   protected over(isAborted: boolean): void {
