@@ -4,6 +4,7 @@
  * makes the declarations. What is imported lazily stays in files of its own; other packages are not bundled.
  */
 import { readFileSync, rmSync } from 'node:fs'
+import { build } from 'esbuild'
 
 const FOLDER = 'lib'
 
@@ -17,18 +18,19 @@ const entrypoints = Object.values(exports).flatMap((target) =>
 )
 
 rmSync(FOLDER, { recursive: true, force: true })
-const { outputs } = await Bun.build({
-  entrypoints,
-  root: 'src',
+await build({
+  entryPoints: entrypoints,
+  outbase: 'src',
   outdir: FOLDER,
-  target: 'node',
+  platform: 'node',
+  target: 'node20',
   format: 'esm',
+  bundle: true,
   splitting: true,
   packages: 'external',
-  sourcemap: 'linked'
-})
-for (const map of outputs.filter(({ kind }) => kind === 'sourcemap')) {
+  chunkNames: 'chunks/[name]-[hash]',
+  sourcemap: true,
   // The sources are in the repository; in every installation they would be two thirds of what is downloaded.
-  const { sourcesContent: _sources, ...rest } = await map.json()
-  await Bun.write(map.path, JSON.stringify(rest))
-}
+  sourcesContent: false,
+  logLevel: 'warning'
+})

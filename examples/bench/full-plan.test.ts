@@ -16,12 +16,12 @@ describe('the plan of the published report', () => {
   const plan = fullPlan({ times: {}, runtimes: undefined, patience: undefined, within: undefined })
   const jobs = jobsOf(plan).filter((job) => obstacleOf(job) === undefined)
 
-  it('takes at most 20 minutes, and nothing is begun shortly before them', () => {
+  it('takes at most 35 minutes, and nothing is begun shortly before them', () => {
     const seconds = jobs
       .map(secondsOf)
       .reduce((sum, { duration, warmup }) => sum + duration + warmup + OVERHEAD, 0)
     assert.ok(seconds < plan.within!, `${Math.round(seconds / 60)} minutes`)
-    assert.ok(plan.within! + plan.patience < 20 * 60)
+    assert.ok(plan.within! + plan.patience < 35 * 60)
   })
 
   it('measures ours and Nest at least 5 times 5 seconds under both runtimes, in both shapes', () => {
@@ -34,6 +34,7 @@ describe('the plan of the published report', () => {
               contest.layout === layout &&
               contest.concurrency === 100 &&
               contest.shape === 'flat' &&
+              contest.task === undefined &&
               contest.client === 'own' &&
               nameOfEntrant(entrant) === name
           )
@@ -66,7 +67,9 @@ describe('the plan of the published report', () => {
 
   it('asks for nothing that a measurement refuses', () => {
     for (const job of jobs) {
-      const flags = Object.entries(flagsOf(job, plan)).map(([name, value]) => `--${name}=${value}`)
+      const flags = Object.entries(flagsOf(job, plan)).map(([name, value]) =>
+        value === true ? `--${name}` : `--${name}=${value}`
+      )
       assert.notEqual(readBenchOptions(flags), 'help')
     }
   })

@@ -1,5 +1,5 @@
 /**
- * The plan of the published report: everything that is compared, in at most 20 minutes. This project and Nest get most
+ * The plan of the published report: everything that is compared, in at most 35 minutes. This project and Nest get most
  * of them, everybody else enough to be placed; every row of the report says how often and how long it was measured.
  */
 import type { FullOptions } from './options/full-options.ts'
@@ -18,12 +18,16 @@ import {
 } from './plan.ts'
 import { type Runtime, runtimes } from './process/runtime.ts'
 import { layouts } from './report/contest.ts'
+import type { Contest } from './report/schema.ts'
+import { ECHO, type Source, type StreamTask, sources } from './task/task.ts'
 
 /** Minutes after which nothing more is begun: what is under way, and drawing the report, fit into the rest. */
-const MINUTES = 19
+const MINUTES = 34
 
 /** The rows that are published first. */
 const LONG = { runs: 5, duration: 5, warmup: 1 }
+/** What users do most, beside the echo. */
+const MEDIUM = { runs: 3, duration: 2, warmup: 0.5 }
 /** All others. */
 const SHORT = { runs: 2, duration: 2, warmup: 0.5 }
 
@@ -45,6 +49,7 @@ const withCodec = (codec: Codec): Entrant => ({ target: 'elysia', label: codec, 
 export function fullPlan(options: FullOptions): Plan {
   const chosen = options.runtimes ?? runtimes
   const long = { ...LONG, ...options.times }
+  const medium = { ...MEDIUM, ...options.times }
   const short = { ...SHORT, ...options.times }
   const part = (title: string, times: typeof LONG, contests: readonly PlannedContest[]): Part => ({
     ...times,
@@ -56,6 +61,19 @@ export function fullPlan(options: FullOptions): Plan {
       long,
       chosen.flatMap((runtime) => allPeers(runtime, short))
     ),
+    part(
+      'Objects, and handlers that wait',
+      medium,
+      chosen.flatMap((runtime) => realWork(runtime, short))
+    ),
+    part(
+      'Streams',
+      medium,
+      chosen.flatMap((runtime) => streams(runtime, short))
+    ),
+    part('A slow reader', short, chosen.filter(isMain).flatMap(slowReader)),
+    part('Events', short, chosen.filter(isMain).flatMap(events)),
+    part('Start', short, chosen.flatMap(starts)),
     part('Other numbers of requests at a time', short, chosen.flatMap(byConcurrency)),
     part('Other payloads, other codecs', short, chosen.flatMap(byPayload)),
     part('The same client asks both servers', short, chosen.filter(isMain).flatMap(sameClient))
@@ -90,6 +108,7 @@ function combinations(differs: Partial<Combined>) {
     custom: null,
     rate: null,
     sloMs: null,
+    task: ECHO,
     ...differs
   })
 }
@@ -103,6 +122,113 @@ function allPeers(runtime: Runtime, short: typeof SHORT): PlannedContest[] {
     ...entrants('nest-strategy', 'moleculer', 'grpc', 'connect', 'trpc', 'rsocket-js')
   ].map((entrant) => ({ ...entrant, ...short }))
   return combinations({ runtimes: [runtime] }).map((contest) => ({ contest, entrants: [...long, ...others] }))
+}
+
+/** A text by handlers that wait, and objects: what services do, beside what is easiest to measure. */
+function realWork(runtime: Runtime, short: typeof SHORT): PlannedContest[] {
+  const others = entrants('moleculer', 'grpc', 'connect', 'trpc', 'rsocket-js')
+  const brief = (all: readonly Entrant[]) => all.map((entrant) => ({ ...entrant, ...short }))
+  const runtimes = [runtime]
+  const echoed = combinations({ runtimes, payloads: [readPayload('object', undefined)] })
+  const waiting = combinations({ runtimes, task: { mode: 'request', handler: 'waits' } })
+  const promised = isMain(runtime)
+    ? combinations({ runtimes, task: { mode: 'request', handler: 'async' } })
+    : []
+  // On a connection per client they are lost in what the system calls cost, and codecs too.
+  const beside = (more: readonly Entrant[]) => (contest: Contest) => ({
+    contest,
+    entrants: [
+      ...entrants('elysia', 'nest'),
+      ...(contest.layout === 'shared' && isMain(runtime) ? brief(more) : [])
+    ]
+  })
+  return [
+    ...echoed.map(beside((CODECS.object ?? []).map(withCodec))),
+    ...waiting.map(beside(others)),
+    ...promised.map(beside([]))
+  ]
+}
+
+/** Who streams what: a peer is asked for what its handlers can give. */
+const STREAMING: Readonly<Record<Source, readonly TargetName[]>> = {
+  sync: ['grpc', 'rsocket-js'],
+  async: ['connect', 'trpc'],
+  observable: []
+}
+
+const LONG_STREAM = { mode: 'stream', take: 'iterate', values: 100_000, pause: 0 } as const
+const RECORD = { payloads: [readPayload('record', undefined)] } as const
+
+function streams(runtime: Runtime, short: typeof SHORT): PlannedContest[] {
+  const one = { ...RECORD, runtimes: [runtime], layouts: ['shared'], concurrency: [1] } as const
+  const main = isMain(runtime)
+  const long = (main ? sources : (['sync'] as const)).flatMap((generator) =>
+    combinations({ ...one, task: { ...LONG_STREAM, generator } })
+  )
+  const sent = (main ? (['sync', 'observable'] as const) : []).flatMap((generator) =>
+    combinations({ ...one, task: { ...LONG_STREAM, generator, take: 'send' } })
+  )
+  const many = combinations({
+    ...RECORD,
+    runtimes: [runtime],
+    task: { ...LONG_STREAM, generator: 'sync', values: 10 }
+  })
+  return [...long, ...sent, ...many].map((contest) => {
+    const task = contest.task as StreamTask
+    const others = main && task.take === 'iterate' ? STREAMING[task.generator] : []
+    const brief = [...(main ? [ON_NESTS_WIRE] : []), ...entrants(...others)]
+    return {
+      contest,
+      entrants: [...entrants('elysia', 'nest'), ...brief.map((entrant) => ({ ...entrant, ...short }))]
+    }
+  })
+}
+
+/** A reader that takes a value a second, of a server that has a million: what both ends hold meanwhile. */
+function slowReader(runtime: Runtime): PlannedContest[] {
+  const task: StreamTask = { ...LONG_STREAM, generator: 'sync', values: 1_000_000, pause: 1_000 }
+  const asked = { ...RECORD, runtimes: [runtime], layouts: ['shared'], concurrency: [1], task } as const
+  return combinations(asked).map((contest) => ({
+    contest,
+    entrants: [...entrants('elysia', 'nest'), ON_NESTS_WIRE, ...entrants(...STREAMING.sync)]
+  }))
+}
+
+/** Events awaited one by one and in batches, to a server that keeps up, and with 20 KB to one that does not. */
+function events(runtime: Runtime): PlannedContest[] {
+  const one = { runtimes: [runtime], layouts: ['shared'], concurrency: [1] } as const
+  const slow = { ...one, payloads: [readPayload('flat', 20_000)] }
+  const contests = [1, 1_000].flatMap((batch) => [
+    ...combinations({ ...one, task: { mode: 'emit', batch, busy: 0 } }),
+    ...combinations({ ...slow, task: { mode: 'emit', batch, busy: 0.5 } })
+  ])
+  return contests.map((contest) => ({
+    contest,
+    // It keeps whatever a slow server does not take: gigabytes a second.
+    entrants: [
+      ...entrants('elysia', 'nest'),
+      ON_NESTS_WIRE,
+      ...(contest.payload > 200 ? [] : entrants('rsocket-js'))
+    ]
+  }))
+}
+
+/** From the start of a server's process to its first answer. */
+function starts(runtime: Runtime): PlannedContest[] {
+  const asked = { runtimes: [runtime], layouts: ['shared'], concurrency: [1] } as const
+  return combinations({ ...asked, task: { mode: 'start' } }).map((contest) => ({
+    contest,
+    entrants: entrants(
+      'elysia',
+      'nest',
+      'nest-strategy',
+      'moleculer',
+      'grpc',
+      'connect',
+      'trpc',
+      'rsocket-js'
+    )
+  }))
 }
 
 function byConcurrency(runtime: Runtime): PlannedContest[] {
@@ -122,8 +248,8 @@ const CODECS: Partial<Readonly<Record<PayloadShape, readonly Codec[]>>> = {
 }
 
 function byPayload(runtime: Runtime): PlannedContest[] {
-  const names = ['object', 'document', 'list', 'binary', 'large'] as const
-  const some = isMain(runtime) ? names : (['object', 'list', 'binary'] as const)
+  const names = ['document', 'list', 'binary', 'large'] as const
+  const some = isMain(runtime) ? names : (['list', 'binary'] as const)
   const asked = combinations({
     runtimes: [runtime],
     payloads: some.map((shape) => readPayload(shape, undefined)),

@@ -2,10 +2,12 @@
 import { connect } from 'node:net'
 import { BenchError } from './errors.ts'
 import { CapacitySearch } from './load/capacity-search.ts'
+import { EventTally } from './load/event-tally.ts'
 import { type LoadRun, LocalRun } from './load/load-run.ts'
 import { Meter } from './load/meter.ts'
 import { openLoad } from './load/open-load.ts'
 import { RemoteRun } from './load/remote-run.ts'
+import { measureStarts } from './measure-starts.ts'
 import type { BenchOptions } from './options/bench-options.ts'
 import { targets } from './peers/targets.ts'
 import { deferred } from './process/deferred.ts'
@@ -29,6 +31,10 @@ const NEVER = new Promise<never>(() => {})
  */
 export async function measure(options: BenchOptions): Promise<Measurement> {
   const plan = planPinning()
+  if (options.task.mode === 'start') {
+    if (plan.client !== null) pinSelf(plan.client)
+    return measureStarts(options, plan)
+  }
   const started = await findServer(options, plan)
   try {
     const pinning = started === undefined ? withoutServer(plan) : plan
@@ -79,6 +85,7 @@ async function measureServer(
   started: ServerProcess | undefined,
   pinning: Pinning
 ): Promise<Measurement> {
+  const tally = tallyOf(options, started)
   const port = started?.port ?? options.port
   const pid = started?.pid ?? null
   const environment = describeEnvironment(pinning)
@@ -96,20 +103,43 @@ async function measureServer(
   run.start()
   await pass(options.warmup, over)
   const serverCpu = pid === null ? null : cpuMicroseconds(pid)
+  tally?.measure()
   run.measure()
   const alive = await pass(options.duration, over)
   run.stop()
+  tally?.stop()
   const used = {
     serverCpuUs: pid === null ? null : difference(cpuMicroseconds(pid), serverCpu),
     serverRssMb: pid === null ? null : residentMegabytes(pid)
   }
   const totals = await run.finish(alive ? PATIENCE.alive : PATIENCE.gone)
+  const handled = await tally?.settle(run.answered)
   const rssPeak = pid === null ? null : peakMegabytes(pid)
   hideProgress()
   await run.close()
   const rssAfter = await idleMegabytes(started)
-  const usage: Usage = { ...used, clientCpuUs: totals.cpuUs, rssIdle, rssPeak, rssAfter }
-  return describeMeasurement(options, { port, pid }, totals, usage, startedAt, environment)
+  const usage: Usage = {
+    ...used,
+    clientCpuUs: totals.cpuUs,
+    rssIdle,
+    rssPeak,
+    rssAfter,
+    clientRssPeak: options.processes === 1 ? peakMegabytes(process.pid) : null,
+    ...(handled !== undefined && { events: { sent: run.answered, arrived: handled.total } })
+  }
+  // What an event is worth is what the server made of it, not what the client said.
+  const counts =
+    handled === undefined ? totals : { ...totals, completed: handled.measured, seconds: handled.seconds }
+  return describeMeasurement(options, { port, pid }, counts, usage, startedAt, environment)
+}
+
+/** @throws BenchError if nobody can be asked what became of the events */
+function tallyOf({ task, host, port }: BenchOptions, started: ServerProcess | undefined) {
+  if (task.mode !== 'emit') return undefined
+  if (started !== undefined) return new EventTally(started)
+  throw new BenchError(
+    `The server that is listening on ${host}:${port} cannot be asked how many events it got. --port=0 starts one.`
+  )
 }
 
 async function openRun(options: BenchOptions, port: number, { loads }: Pinning): Promise<LoadRun> {
@@ -120,14 +150,14 @@ async function openRun(options: BenchOptions, port: number, { loads }: Pinning):
 
 /** Starts the server, unless one is listening. `undefined`: one is. */
 async function findServer(options: BenchOptions, pinning: Pinning): Promise<ServerProcess | undefined> {
-  const { host, port, spawn, target, runtime, shape } = options
+  const { host, port, spawn, target, runtime, shape, task } = options
   const { server: program } = targets[target]
   if (port !== 0 && (await isListening(host, port))) return undefined
   if (!spawn || program === null) {
     const hint = program === null ? '' : ` Start it (\`bun run ${target}\`), or leave --no-spawn out.`
     throw new BenchError(`No server is listening on ${host}:${port}.${hint}`)
   }
-  return ServerProcess.start({ program, runtime, host, port, shape, cpu: pinning.server })
+  return ServerProcess.start({ program, runtime, host, port, shape, cpu: pinning.server, task })
 }
 
 function isListening(host: string, port: number): Promise<boolean> {

@@ -3,11 +3,20 @@ import type { ComparisonOptions } from './options/comparison-options.ts'
 import { obstacleTo } from './options/obstacles.ts'
 import { customShape, shapes } from './payload/payload.ts'
 import type { Codec, Protocol } from './peers/echo-client.ts'
-import { type ClientName, clients, isOurs, LABEL, type TargetName, targets } from './peers/targets.ts'
+import {
+  type Choice,
+  type ClientName,
+  clients,
+  isOurs,
+  LABEL,
+  type TargetName,
+  targets
+} from './peers/targets.ts'
 import type { BenchFlags } from './process/bench-process.ts'
 import type { Runtime } from './process/runtime.ts'
 import { layoutOf, loadOf, settingOf } from './report/contest.ts'
 import type { Comparison, Contest } from './report/schema.ts'
+import { ECHO, flagsOfTask, type Task, taskOf } from './task/task.ts'
 
 /** Who takes part in a contest, and in what it differs from the others there. */
 export interface Entrant {
@@ -66,7 +75,16 @@ export function planOf(options: ComparisonOptions): Plan {
 
 export type Combined = Pick<
   ComparisonOptions,
-  'runtimes' | 'clients' | 'payloads' | 'layouts' | 'concurrency' | 'processes' | 'custom' | 'rate' | 'sloMs'
+  | 'runtimes'
+  | 'clients'
+  | 'payloads'
+  | 'layouts'
+  | 'concurrency'
+  | 'processes'
+  | 'custom'
+  | 'rate'
+  | 'sloMs'
+  | 'task'
 >
 
 /** All combinations; with one request at a time both layouts are the same. */
@@ -80,6 +98,7 @@ export function contestsOf(options: Combined): Contest[] {
             .filter((callers) => callers > 1 || layouts.indexOf(layout) === 0)
             .map((callers) => ({
               client,
+              ...(options.task !== ECHO && { task: options.task }),
               layout,
               // Load processes cannot share a connection: each has its own.
               connections: layout === 'shared' ? options.processes : callers,
@@ -126,7 +145,8 @@ export const range = (length: number): number[] => Array.from({ length }, (_, in
 
 /** Why a job is not meant to be done: no failure of anybody. */
 export function obstacleOf({ part, entrant, contest, run }: Job): string | undefined {
-  const obstacle = obstacleTo(entrant.target, clientOf(entrant, contest), contest.connections)
+  const client = clientOf(entrant, contest)
+  const obstacle = obstacleTo(entrant.target, client, contest.connections, taskOf(contest))
   if (obstacle !== undefined) return obstacle
   const runs = entrant.runs ?? part.runs
   // Spread over all rounds, so that noise hits it as it hits the others.
@@ -167,19 +187,24 @@ export function flagsOf(job: Job, { options, load }: Plan): BenchFlags {
   const { choices } = clients[client]
   const ours = client === 'elysia' && isOurs(target)
   const protocol = entrant.protocol ?? options.protocol
+  const task = taskOf(contest)
+  const { mode } = task
   return {
     target,
     client,
-    connections,
-    concurrency,
+    ...(mode !== 'start' && { connections }),
+    ...countOf(task, concurrency),
     ...secondsOf(job),
-    ...(shape !== customShape && { shape }),
-    processes: options.processes,
+    ...flagsOfTask(askedOf(task, choices)),
+    ...(shape !== customShape && mode !== 'stream' && { shape }),
+    ...(options.processes > 1 && { processes: options.processes }),
+    // The report has all of it.
+    histogram: true,
     ...(load.rate !== null && { rate: load.rate }),
     ...(load.sloMs !== null && { 'find-capacity': true, slo: load.sloMs }),
     ...(shape !== customShape && shapes[shape].defaultBytes !== undefined && { payload }),
     runtime: entrant.runtime ?? contest.runtime,
-    ...(choices.includes('method') && { method: options.method }),
+    ...(choices.includes('method') && mode === 'request' && { method: options.method }),
     ...(ours && { protocol }),
     ...(ours && protocol === 'rsocket' && { codec: entrant.codec ?? options.codec }),
     // Always a server of our own, whatever else runs on this machine.
@@ -187,6 +212,16 @@ export function flagsOf(job: Job, { options, load }: Plan): BenchFlags {
     ...load.custom?.flags
   }
 }
+
+/** How much is asked at a time, as the mode has it. */
+function countOf({ mode }: Task, concurrency: number): Readonly<Record<string, number>> {
+  if (mode === 'stream') return { streams: concurrency }
+  return mode === 'start' ? {} : { concurrency }
+}
+
+/** What is asked of a client that has no choice in how it reads. */
+const askedOf = (task: Task, choices: readonly Choice[]): Task =>
+  task.mode === 'stream' && !choices.includes('take') ? { ...task, take: null } : task
 
 /** Seconds that no measurement takes that is not stuck. A search for a rate has many trials. */
 export function limitOf(job: Job, { load, patience }: Plan): number {

@@ -36,6 +36,8 @@ describe('a measurement', () => {
       .filter((target) => !isOurs(target))
       .map((target): [string, ...string[]] => [target, '--shape=binary']),
     ['grpc', '--shape=list'],
+    ['grpc', '--shape=record'],
+    ['connect', '--shape=record'],
     ...ownTargets.map((target): [string, ...string[]] => [target, '--shape=large']),
     ...onBothRuntimes('elysia', '--rate=300'),
     ['nest', '--rate=300', '--connections=1'],
@@ -60,6 +62,7 @@ describe('a measurement', () => {
       const given = (name: string) => flags.find((flag) => flag.startsWith(`--${name}=`))?.split('=')[1]
       const result = JSON.parse(stdout) as Measurement
       assert.equal(result.target, target)
+      assert.equal(Object.hasOwn(result, 'latencyHistogram'), false)
       const own = targets[target as TargetName].client
       assert.equal(result.client, given('client') ?? own)
       const runtime = given('runtime') ?? 'bun'

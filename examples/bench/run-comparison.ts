@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { relative } from 'node:path'
 import { compare } from './compare.ts'
 import { fullPlan } from './full-plan.ts'
+import { measureInstallations } from './install/installations.ts'
 import {
   type ComparisonOptions,
   comparisonUsage,
@@ -51,13 +52,16 @@ await runCommand(
   }
 )
 
-function measure(options: ComparisonOptions, command: string, file: string): Promise<Comparison> {
+async function measure(options: ComparisonOptions, command: string, file: string): Promise<Comparison> {
   const plan = options.full === null ? planOf(options) : fullPlan(options.full)
-  return compare(plan, command, bench, async (comparison) => {
+  const sizes = options.full === null ? {} : { sizes: await measureInstallations() }
+  const measured = await compare(plan, command, bench, async (soFar) => {
+    const comparison = { ...soFar, ...sizes }
     unfinished = { comparison, file }
     // Even if this process is killed, it is there, and --from makes reports of it.
     await writeJson(comparison, file)
   })
+  return { ...measured, ...sizes }
 }
 
 async function readAll({ from }: ComparisonOptions, command: string) {

@@ -21,10 +21,10 @@ await runCommand(
     }
     const base = await BaseCheckout.create(options.base, say)
     await prepareBench(base, options)
-    const schedule = new Schedule(range(2 * options.runs * options.layouts.length).map(() => options))
-    const result = await runGate(options, (side, layout, run) => {
-      schedule.announce(`${side}, ${layout}`)
-      return measureSide(options, base)(side, layout, run)
+    const schedule = new Schedule(range(2 * options.runs * options.loads.length).map(() => options))
+    const result = await runGate(options, (side, load, run) => {
+      schedule.announce(`${side}, ${load.name}`)
+      return measureSide(options, base)(side, load, run)
     })
     await print(`${describeGate(result).join('\n')}\n`)
     return isPassed(result) ? 0 : 1
@@ -37,8 +37,9 @@ await runCommand(
 
 /** The base is measured by this checkout's bench if that runs there, or else by its own. */
 async function prepareBench(base: BaseCheckout, options: GateOptions): Promise<void> {
+  // The last is what an older bench knows least of.
   const attempt = () =>
-    measureSide({ ...options, duration: 0.1, warmup: 0 }, base)('base', options.layouts[0]!, 0)
+    measureSide({ ...options, duration: 0.1, warmup: 0 }, base)('base', options.loads.at(-1)!, 0)
   await base.takeBench()
   try {
     await attempt()
@@ -54,10 +55,9 @@ async function prepareBench(base: BaseCheckout, options: GateOptions): Promise<v
 
 function measureSide(options: GateOptions, base: BaseCheckout): MeasureSide {
   const { target, concurrency, duration, warmup } = options
-  const connections = { shared: 1, 'per-client': concurrency }
-  return (side, layout) =>
+  return (side, load) =>
     bench.measure(
-      { target, concurrency, connections: connections[layout], duration, warmup, port: 0, runtime: 'bun' },
+      { target, ...load.flags(concurrency), duration, warmup, port: 0, runtime: 'bun' },
       { limit: 60 + duration + warmup, folder: side === 'head' ? BENCH_FOLDER : base.bench }
     )
 }

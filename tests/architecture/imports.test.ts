@@ -17,6 +17,7 @@ const packages = new Map(
 const BELOW: Readonly<Record<string, readonly string[]>> = {
   transport: [],
   tcp: ['transport'],
+  nats: ['transport'],
   'elysia-microservices': ['transport', 'tcp'],
   nestjs: ['transport', 'tcp']
 }
@@ -34,17 +35,17 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['index.ts', 'kit.ts']
   ],
   'elysia-microservices': [
-    ['tcp.ts', 'router'],
+    ['short-form.ts', 'router', 'app'],
     ['schema', 'hooks', 'types', 'chaos', 'controller', 'workers'],
     ['service'],
     ['client'],
     ['gateway'],
-    ['index.ts']
+    ['index.ts', 'tcp.ts']
   ]
 }
 
-/** The one file of a package that may know TCP, and what it is for. */
-const KNOWS_TCP = 'tcp.ts'
+/** The files of a package that may know TCP: the short form, and an entry point that only passes the package on. */
+const KNOWS_TCP = { 'elysia-microservices': ['short-form.ts', 'tcp.ts'], nestjs: ['short-form.ts'] }
 
 function named(name: string): SourceFile[] {
   return packages.get(name) ?? []
@@ -68,14 +69,14 @@ describe('packages', () => {
     })
   }
 
-  for (const name of ['elysia-microservices', 'nestjs']) {
+  for (const [name, allowed] of Object.entries(KNOWS_TCP)) {
     it(`${name} knows TCP in one file, which makes 'tcp' the short form`, () => {
       const knowing = named(name).filter(({ imports }) =>
         imports.some((given) => given.startsWith('@elysia-microservices/tcp'))
       )
       assert.deepEqual(
         knowing.map(({ file }) => file),
-        [KNOWS_TCP]
+        allowed
       )
     })
   }

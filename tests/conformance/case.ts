@@ -18,8 +18,11 @@ export interface Case {
   /** What is written to the connection, one write for each chunk; or for how many frames to wait before going on. */
   readonly send: readonly (string | Uint8Array | { readonly frames: number })[]
   readonly expected: Expected
-  /** A deliberate difference, with its reason (docs/protocol.md, "Where we differ on purpose"). */
-  readonly ours?: Expected & { readonly because: string }
+  /**
+   * A deliberate difference, with its reason (docs/protocol.md, "Where we differ on purpose"); `alone`: not inside Nest,
+   * whose own filters answer there.
+   */
+  readonly ours?: Expected & { readonly because: string; readonly alone?: true }
 }
 
 /** The answer that ends a request with one value. */

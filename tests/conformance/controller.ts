@@ -14,8 +14,9 @@ import { take } from 'rxjs/operators'
 /** What handlers have seen; shared, because Nest makes the instances. */
 export const seen: unknown[] = []
 
+/** What every transport can carry. */
 @Controller()
-export class ConformanceController {
+export class CarriedController {
   @MessagePattern('echo')
   echo(@Payload() data: unknown): unknown {
     return data
@@ -61,17 +62,17 @@ export class ConformanceController {
     return from([1, 2, 3])
   }
 
-  @MessagePattern('promise of from')
+  @MessagePattern('promise-of-from')
   async promiseOfMany(): Promise<unknown> {
     return from([1, 2, 3])
   }
 
-  @MessagePattern('from with undefined')
+  @MessagePattern('from-with-undefined')
   withUndefined(): unknown {
     return from([1, undefined, 3])
   }
 
-  @MessagePattern('later end')
+  @MessagePattern('later-end')
   laterEnd(): unknown {
     return concat(of(1), laterEmpty())
   }
@@ -91,7 +92,7 @@ export class ConformanceController {
     return NEVER
   }
 
-  @MessagePattern('values, then error')
+  @MessagePattern('values-then-error')
   valuesThenError(): unknown {
     return concat(
       of(1, 2),
@@ -99,22 +100,22 @@ export class ConformanceController {
     )
   }
 
-  @MessagePattern('promise of failing')
+  @MessagePattern('promise-of-failing')
   async failing(): Promise<unknown> {
     return throwError(() => new RpcException('late'))
   }
 
-  @MessagePattern('rpc exception')
+  @MessagePattern('rpc-exception')
   rpcException(@Payload() content: string | object): never {
     throw new RpcException(content)
   }
 
-  @MessagePattern('rpc exception of an error')
+  @MessagePattern('rpc-exception-of-an-error')
   rpcExceptionOfError(): never {
     throw new RpcException(new Error('inner'))
   }
 
-  @MessagePattern('rpc exception of undefined')
+  @MessagePattern('rpc-exception-of-undefined')
   rpcExceptionOfUndefined(): never {
     throw new RpcException(undefined as unknown as string)
   }
@@ -134,7 +135,7 @@ export class ConformanceController {
     throw data
   }
 
-  @MessagePattern('http exception')
+  @MessagePattern('http-exception')
   httpException(): never {
     throw new BadRequestException('bad')
   }
@@ -151,7 +152,7 @@ export class ConformanceController {
     return value
   }
 
-  @MessagePattern('from with bigint')
+  @MessagePattern('from-with-bigint')
   fromBigint(): unknown {
     return from([1, 10n, 3])
   }
@@ -162,7 +163,7 @@ export class ConformanceController {
     yield 2
   }
 
-  @MessagePattern('async generator')
+  @MessagePattern('async-generator')
   async *asyncGenerator(): AsyncGenerator<number> {
     yield 1
     yield 2
@@ -184,7 +185,7 @@ export class ConformanceController {
     return [property, context.getPattern(), context.getMetadata() ?? null]
   }
 
-  @MessagePattern('no decorators')
+  @MessagePattern('no-decorators')
   undecorated(...args: unknown[]): unknown {
     return args
   }
@@ -194,7 +195,7 @@ export class ConformanceController {
     return context.getPattern()
   }
 
-  @MessagePattern([['list'], { e: 'one of several' }, 'several'])
+  @MessagePattern([['list'], { e: 'one-of-several' }, 'several'])
   several(): string {
     return 'several'
   }
@@ -229,11 +230,6 @@ export class ConformanceController {
     return 'seven'
   }
 
-  @MessagePattern('')
-  emptyPattern(): string {
-    return 'empty'
-  }
-
   @MessagePattern('seen')
   seen(): unknown {
     return seen.splice(0)
@@ -244,7 +240,7 @@ export class ConformanceController {
     seen.push(data)
   }
 
-  @EventPattern('slow note')
+  @EventPattern('slow-note')
   async slowNote(@Payload() data: unknown): Promise<void> {
     seen.push(['begin', data])
     await Promise.resolve()
@@ -259,27 +255,27 @@ export class ConformanceController {
     })
   }
 
-  @EventPattern('failing event')
+  @EventPattern('failing-event')
   failingEvent(_data: unknown): unknown {
     throw new Error('event failed')
   }
 
-  @EventPattern('one answer')
+  @EventPattern('one-answer')
   oneAnswer(_data: unknown): string {
     return 'r1'
   }
 
-  @EventPattern('three answers')
+  @EventPattern('three-answers')
   first(_data: unknown): string {
     return 'r1'
   }
 
-  @EventPattern('three answers')
+  @EventPattern('three-answers')
   async second(_data: unknown): Promise<string> {
     return 'r2'
   }
 
-  @EventPattern('three answers')
+  @EventPattern('three-answers')
   third(_data: unknown): unknown {
     return of('r3')
   }
@@ -297,6 +293,15 @@ export class ConformanceController {
   @EventPattern('shared')
   sharedC(@Payload() data: unknown): void {
     seen.push(['c', data])
+  }
+}
+
+/** All of it, and the pattern that NATS has no subject for. */
+@Controller()
+export class ConformanceController extends CarriedController {
+  @MessagePattern('')
+  emptyPattern(): string {
+    return 'empty'
   }
 }
 

@@ -48,7 +48,7 @@ for (const kind of ['nest', 'ours'] as const) {
         assert.deepEqual(await lastValueFrom(client.send('from', 0).pipe(toArray())), [1, 2, 3])
         assert.deepEqual(await lastValueFrom(client.send('timer', 0).pipe(toArray())), [0, 1, 2])
         assert.deepEqual(await lastValueFrom(client.send('undefined', 0).pipe(toArray())), [])
-        await assert.rejects(ask('rpc exception', { code: 'E' }), (error) => {
+        await assert.rejects(ask('rpc-exception', { code: 'E' }), (error) => {
           assert.deepEqual(error instanceof RpcError ? error.received : error, { code: 'E' })
           return true
         })

@@ -50,7 +50,7 @@ for (const [name, start] of SERVERS) {
     it('gets the values of a timer', async () => assert.deepEqual(await askAll('timer', 0), [0, 1, 2]))
 
     it('gets the content of an RpcException', async () => {
-      await assert.rejects(ask('rpc exception', { code: 7 }), (error) => {
+      await assert.rejects(ask('rpc-exception', { code: 7 }), (error) => {
         assert.deepEqual(error, { code: 7 })
         return true
       })

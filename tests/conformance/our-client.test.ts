@@ -56,7 +56,7 @@ for (const [name, start] of SERVERS) {
 
     it('gets undefined for undefined', async () => assert.equal(await client.request('undefined'), undefined))
     it('sends nothing for undefined', async () => {
-      assert.deepEqual(await client.request('no decorators'), [null])
+      assert.deepEqual(await client.request('no-decorators'), [null])
     })
     it('requests the first value of a stream', async () => assert.equal(await client.request('from'), 1))
 
@@ -66,7 +66,7 @@ for (const [name, start] of SERVERS) {
       ['of', [1]],
       ['empty', []],
       ['undefined', []],
-      ['from with undefined', [1, undefined, 3]]
+      ['from-with-undefined', [1, undefined, 3]]
     ] as const) {
       it(`gets the values of '${pattern}' by send() and by stream()`, async () => {
         assert.deepEqual(await lastValueFrom(client.send(pattern).pipe(toArray())), values)
@@ -79,7 +79,7 @@ for (const [name, start] of SERVERS) {
     it('gets the values before the error of a stream', async () => {
       const values: unknown[] = []
       const failed = assert.rejects(
-        client.send('values, then error').forEach((value) => {
+        client.send('values-then-error').forEach((value) => {
           values.push(value)
         }),
         (error) => error instanceof RpcError && error.message === 'late'
@@ -96,7 +96,7 @@ for (const [name, start] of SERVERS) {
       [7, 'UNKNOWN', '7']
     ] as const) {
       it(`makes an RpcError of ${JSON.stringify(content)}`, async () => {
-        await assert.rejects(client.request('rpc exception', content), (error) => {
+        await assert.rejects(client.request('rpc-exception', content), (error) => {
           assert.ok(error instanceof RpcError)
           assert.equal(error.code, code)
           assert.equal(error.message, message)

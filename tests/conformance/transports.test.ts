@@ -1,8 +1,9 @@
 /** What callers get is the same whatever carries their calls: every transport, with every kind of handlers. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
-import { connect, RpcError, type UntypedClient } from 'elysia-microservices/client'
+import { connect, OptionError, RpcError, type UntypedClient } from 'elysia-microservices/client'
 import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
 import { Values } from '../support/values.ts'
 import { seen } from './controller.ts'
 import { answers } from './semantics/answers.ts'
@@ -13,6 +14,7 @@ import { type Ends, type RunningService, SERVICES, TRANSPORTS } from './semantic
 
 /** How an error looks; what is no answer is thrown on. */
 function lookOf(error: unknown): ErrorLook {
+  if (error instanceof OptionError) return { name: error.name, code: error.code, message: error.message }
   assert.ok(error instanceof RpcError, String(error))
   const { name, code, message, details } = error
   return { name, code, message, ...(details === undefined ? {} : { details }) }
@@ -43,6 +45,7 @@ async function check(client: UntypedClient, { pattern, data, options }: AnswerCa
 }
 
 for (const transport of TRANSPORTS) {
+  if (isMissing(`what every transport carries, over ${transport.name}`, transport.missing)) continue
   for (const service of SERVICES) {
     describe(`${service.name} on ${transport.name}`, () => {
       let ends: Ends
@@ -53,13 +56,14 @@ for (const transport of TRANSPORTS) {
       const newClient = (options: { readonly timeout?: number } = {}) =>
         connect({ transport: ends.client(), logger: { error() {}, warn() {} }, ...options })
       before(async () => {
-        ends = transport.open()
+        ends = await transport.open()
         running = await service.start(ends.server, log)
         client = newClient()
       })
       after(async () => {
         await client.close()
         await running.stop()
+        await ends.close?.()
       })
       beforeEach(() => {
         log.clear()

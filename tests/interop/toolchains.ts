@@ -86,7 +86,7 @@ export function node(program: string): Toolchain {
  * @param versions what counts beside the sources
  * @param sources files and folders in `folder`
  */
-async function buildOnce(
+export async function buildOnce(
   output: string,
   versions: readonly unknown[],
   sources: readonly string[],

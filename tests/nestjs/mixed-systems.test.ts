@@ -87,7 +87,7 @@ for (const [serverName, start] of SERVERS) {
         }
         assert.deepEqual(await lastValueFrom(client.send('from', 0).pipe(toArray())), [1, 2, 3])
         assert.equal(await ask(5, 0), 'five')
-        await assert.rejects(ask('rpc exception', { code: 7 }), (error) => {
+        await assert.rejects(ask('rpc-exception', { code: 7 }), (error) => {
           assert.deepEqual(sent(error), { code: 7 })
           return true
         })

@@ -202,3 +202,20 @@ async function listening(port: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
+
+describe('the bundled entry points', () => {
+  for (const name of PACKAGES) {
+    it(`of ${name} export what their sources export`, async () => {
+      const { exports } = packageJson(`packages/${name}`)
+      for (const target of Object.values(exports)) {
+        if (typeof target === 'string') continue
+        const [bundled, unbundled] = await Promise.all(
+          [target.default, target.types.replace(/\.d\.ts$/, '.js')].map(
+            (file) => import(join(rootFolder, 'packages', name, file)) as Promise<object>
+          )
+        )
+        assert.deepEqual(Object.keys(bundled!).sort(), Object.keys(unbundled!).sort())
+      }
+    })
+  }
+})

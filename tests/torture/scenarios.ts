@@ -1,4 +1,5 @@
 /** Every scenario of the suite, in the order of the table. The only list there is. */
+import { overNats } from './brokers/nats.ts'
 import { floods } from './load/flood.ts'
 import { killedServers } from './load/killed.ts'
 import { largeRequests } from './load/large-requests.ts'
@@ -13,5 +14,6 @@ export const scenarios: readonly Scenario[] = [
   ...floods,
   ...largeRequests,
   ...hostilePeers,
+  ...overNats,
   soak
 ]

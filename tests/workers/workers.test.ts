@@ -190,7 +190,7 @@ describe('a service with workers', () => {
   it('gives up when all workers end soon after their start, again and again', async () => {
     const program = run({ failing: 'after' })
     assert.equal(await program.ended, 1)
-    assert.match(program.log, /no other is left: giving up/)
+    assert.match(program.log, /no other worker is left: giving up/)
     const starts = program.facts.filter(({ started }) => started !== undefined).length
     assert.ok(starts <= 12, `${starts} processes started`)
   })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { readBenchOptions } from '../options/bench-options.ts'
 import { type GateOptions, readGateOptions } from '../options/gate-options.ts'
 import type { Figure } from '../report/figures.ts'
 import { measurement } from '../test-support/measurement.ts'
@@ -91,13 +92,18 @@ describe('a gate', () => {
 })
 
 describe('the course of a gate', () => {
-  const options = readGateOptions(['--base=x', '--runs=8']) as GateOptions
+  const options = readGateOptions([
+    '--base=x',
+    '--runs=8',
+    '--payloads=flat',
+    '--handlers=sync'
+  ]) as GateOptions
   const measuring = (change: number, errors = 0) => {
     const next = random(7)
     const turns: string[] = []
-    const measure: MeasureSide = async (side, layout, run) => {
-      turns.push(`${run} ${layout} ${side}`)
-      const rps = (layout === 'shared' && side === 'head' ? change : 1) * Math.exp(normal(0.02)(next))
+    const measure: MeasureSide = async (side, load, run) => {
+      turns.push(`${run} ${load.name} ${side}`)
+      const rps = (load.layout === 'shared' && side === 'head' ? change : 1) * Math.exp(normal(0.02)(next))
       return { ...measurement({ rps, serverCpuUsPerRequest: 1 / rps }), errors: side === 'head' ? errors : 0 }
     }
     return { turns, measure }
@@ -108,17 +114,17 @@ describe('the course of a gate', () => {
     const result = await runGate(options, measure)
     assert.equal(turns.length, 2 * 2 * 8)
     assert.deepEqual(turns.slice(0, 6), [
-      '0 per-client head',
-      '0 per-client base',
-      '0 shared head',
-      '0 shared base',
-      '1 per-client base',
-      '1 per-client head'
+      '0 per-client, flat head',
+      '0 per-client, flat base',
+      '0 shared, flat head',
+      '0 shared, flat base',
+      '1 per-client, flat base',
+      '1 per-client, flat head'
     ])
     assert.ok(isPassed(result))
     assert.match(
       describeGate(result)[0]!,
-      /^ok {4}per-client {2}req\/s: [\d.]+x of base \([\d.]+x to [\d.]+x\); chance/
+      /^ok {4}per-client, flat {2}req\/s: [\d.]+x of base \([\d.]+x to [\d.]+x\); chance/
     )
   })
 
@@ -126,13 +132,13 @@ describe('the course of a gate', () => {
     const result = await runGate(options, measuring(0.8).measure)
     assert.ok(!isPassed(result))
     assert.deepEqual(
-      result.findings.filter(({ failed }) => failed).map(({ layout, figure }) => [layout, figure]),
+      result.findings.filter(({ failed }) => failed).map(({ load, figure }) => [load, figure]),
       [
-        ['shared', 'rps'],
-        ['shared', 'serverCpuUsPerRequest']
+        ['shared, flat', 'rps'],
+        ['shared, flat', 'serverCpuUsPerRequest']
       ]
     )
-    assert.match(describeGate(result)[2]!, /^DROP {2}shared {2}req\/s: 0\.8\dx/)
+    assert.match(describeGate(result)[2]!, /^DROP {2}shared, flat {2}req\/s: 0\.8\dx/)
   })
 
   it('does not pass with errors, nor if nothing was measured', async () => {
@@ -146,8 +152,13 @@ describe('the course of a gate', () => {
 
   for (const [flags, message] of [
     [[], /--base: missing, expected a commit/],
-    [['--base=x', '--runs=6'], /--runs: got '6', expected at least 7: with fewer no drop/],
-    [['--base=x', '--runs=5', '--figures=rps', '--shapes=shared'], undefined],
+    [['--base=x', '--runs=7'], /--runs: got '7', expected at least 8: with fewer no drop/],
+    [
+      ['--base=x', '--runs=5', '--figures=rps', '--shapes=shared', '--payloads=flat', '--handlers=sync'],
+      undefined
+    ],
+    [['--base=x', '--payloads=list:5'], /--payloads: got 'list:5'/],
+    [['--base=x', '--handlers=slow'], /--handlers: got 'slow', expected one or more of sync, async, waits/],
     [['--base=x', '--target=custom'], /--target: got 'custom'/]
   ] as const) {
     it(`${message === undefined ? 'takes' : 'refuses'} '${flags.join(' ')}'`, () => {
@@ -155,6 +166,41 @@ describe('the course of a gate', () => {
       else assert.throws(() => readGateOptions(flags), message)
     })
   }
+})
+
+describe('the loads of a gate', () => {
+  const namesOf = (...flags: string[]) =>
+    (readGateOptions(['--base=x', '--shapes=shared', ...flags]) as GateOptions).loads.map(({ name }) => name)
+
+  it('are texts and objects, and handlers that wait', () => {
+    assert.deepEqual(namesOf(), ['shared, flat', 'shared, object', 'shared, flat, handler waits'])
+  })
+
+  it('ask an older bench for nothing that it does not know', () => {
+    const { loads } = readGateOptions(['--base=x']) as GateOptions
+    assert.deepEqual(loads[0]!.flags(100), {
+      concurrency: 100,
+      connections: 100,
+      shape: 'flat',
+      payload: 200
+    })
+  })
+
+  it('are what is asked for, each of them something that a measurement takes', () => {
+    const asked = ['--payloads=list,flat:9', '--handlers=async', '--generators=sync,observable']
+    const names = ['list, handler async', 'flat, handler async', 'one stream, generator sync']
+    assert.deepEqual(
+      namesOf(...asked),
+      [...names, 'one stream, generator observable'].map((name) => `shared, ${name}`)
+    )
+    for (const flags of [[], asked]) {
+      const { loads } = readGateOptions(['--base=x', '--runs=20', ...flags]) as GateOptions
+      for (const load of loads) {
+        const given = Object.entries(load.flags(100)).map(([name, value]) => `--${name}=${value}`)
+        assert.notEqual(readBenchOptions(['--target=elysia', ...given]), 'help')
+      }
+    }
+  })
 })
 
 describe('the signed-rank test', () => {

@@ -1,47 +1,48 @@
 /** Measures two commits in turns and decides on every figure. Knows neither where they are nor how they are measured. */
 import type { GateOptions } from '../options/gate-options.ts'
-import type { Layout } from '../report/contest.ts'
 import { type Figure, figures, times } from '../report/figures.ts'
 import type { Measurement } from '../report/schema.ts'
 import { decide, type Finding, type Pair } from './decide.ts'
+import type { GateLoad } from './loads.ts'
 
 export type Side = 'head' | 'base'
 
 /** Measures a commit once. */
 export type MeasureSide = (
   side: Side,
-  layout: Layout,
+  load: GateLoad,
   run: number
 ) => Promise<Pick<Measurement, Figure | 'errors'>>
 
-export interface LayoutFinding extends Finding {
-  readonly layout: Layout
+export interface LoadFinding extends Finding {
+  /** The name of the load. */
+  readonly load: string
 }
 
 export interface GateResult {
-  readonly findings: readonly LayoutFinding[]
+  readonly findings: readonly LoadFinding[]
   /** Requests that failed: such a commit is not slow but broken, or the machine is. */
   readonly errors: Readonly<Record<Side, number>>
 }
 
 export async function runGate(options: GateOptions, measure: MeasureSide): Promise<GateResult> {
   const errors = { head: 0, base: 0 }
-  const rounds = new Map(options.layouts.map((layout) => [layout, [] as Record<Side, Measured>[]]))
+  const rounds = new Map(options.loads.map((load) => [load, [] as Record<Side, Measured>[]]))
   for (let run = 0; run < options.runs; run++) {
-    for (const layout of options.layouts) {
+    for (const load of options.loads) {
       const round: Partial<Record<Side, Measured>> = {}
       // Who is second finds the machine as the first has left it: that must not always be the same one.
       for (const side of run % 2 === 0 ? (['head', 'base'] as const) : (['base', 'head'] as const)) {
-        round[side] = await measure(side, layout, run)
+        round[side] = await measure(side, load, run)
         errors[side] += round[side].errors
       }
-      rounds.get(layout)!.push(round as Record<Side, Measured>)
+      rounds.get(load)!.push(round as Record<Side, Measured>)
     }
   }
-  const findings = options.layouts.flatMap((layout) =>
+  const findings = options.loads.flatMap((load) =>
     options.figures.flatMap((figure) => {
-      const finding = decide(figure, pairsOf(figure, rounds.get(layout)!), options.rule)
-      return finding === null ? [] : [{ ...finding, layout }]
+      const finding = decide(figure, pairsOf(figure, rounds.get(load)!), options.rule)
+      return finding === null ? [] : [{ ...finding, load: load.name }]
     })
   )
   return { findings, errors }
@@ -53,7 +54,7 @@ type Measured = Awaited<ReturnType<MeasureSide>>
 function pairsOf(figure: Figure, rounds: readonly Record<Side, Measured>[]): Pair[] {
   return rounds.flatMap(({ head, base }) => {
     const [ours, theirs] = [head[figure], base[figure]]
-    return ours === null || theirs === null || ours <= 0 || theirs <= 0 ? [] : [{ head: ours, base: theirs }]
+    return ours == null || theirs == null || ours <= 0 || theirs <= 0 ? [] : [{ head: ours, base: theirs }]
   })
 }
 
@@ -63,10 +64,10 @@ export const isPassed = ({ findings, errors }: GateResult): boolean =>
 /** A line for each finding. */
 export function describeGate({ findings, errors }: GateResult): string[] {
   return [
-    ...findings.map(({ layout, figure, ratio, probability, failed }) => {
+    ...findings.map(({ load, figure, ratio, probability, failed }) => {
       const range = `${times(ratio.median)} of base (${times(ratio.min)} to ${times(ratio.max)})`
       const chance = `chance explains it with p = ${probability.toFixed(4)}`
-      return `${failed ? 'DROP' : 'ok  '}  ${layout}  ${figures[figure].title}: ${range}; ${chance}`
+      return `${failed ? 'DROP' : 'ok  '}  ${load}  ${figures[figure].title}: ${range}; ${chance}`
     }),
     ...(['head', 'base'] as const)
       .filter((side) => errors[side] > 0)

@@ -26,7 +26,7 @@ const series = seriesOf(['elysia', 'nest', 'absent'])
 describe('a chart', () => {
   const charts = {
     bars: barChart(contest!, series, { figure: 'rps', title: 't', caption: 'c' }),
-    latency: latencyChart(contest!, series),
+    latency: latencyChart(contest!, series, { title: 't', caption: 'c' }),
     concurrency: concurrencyChart(report.contests, 't', series),
     memory: memoryChart(contest!, series)
   }
@@ -60,7 +60,7 @@ describe('a chart', () => {
     const unknown = comparison([[{}, [[measurement({ serverCpuUsPerRequest: null })]]]]).contests[0]!
     const of = { figure: 'serverCpuUsPerRequest', title: 't', caption: 'c' } as const
     assert.deepEqual(barChart(unknown, series, of).series, [])
-    assert.deepEqual(latencyChart(unknown, series).series, [])
+    assert.deepEqual(latencyChart(unknown, series, of).series, [])
   })
 })
 

@@ -1,7 +1,7 @@
 /** The charts of a report as data: what is drawn of which figures. Drawing is `chart.ts`'s. */
 import { mergeHistograms, percentileCurve } from '../load/histogram.ts'
 import { isMeasured } from '../report/comparison.ts'
-import { type Figure, figures } from '../report/figures.ts'
+import { type Figure, titleOfFigure } from '../report/figures.ts'
 import type { ContestResult } from '../report/schema.ts'
 import type { Spec } from './chart.ts'
 import { colourScale, dashScale, type Series } from './series.ts'
@@ -29,13 +29,13 @@ export function barChart(
 ): Chart {
   const bars = contest.results.flatMap(({ target, figures: known }) => {
     const range = known[figure]
-    return range === null ? [] : [{ target, ...range }]
+    return range == null ? [] : [{ target, ...range }]
   })
   const series = all.filter(({ name }) => bars.some(({ target }) => target === name))
-  const axis = { title: figures[figure].title, format: '~s', tickCount: 5 }
+  const axis = { title: titleOfFigure(figure, contest), format: '~s', tickCount: 5 }
   const runs = contest.rounds.flat().flatMap((outcome) => {
     const value = isMeasured(outcome) ? outcome[figure] : null
-    return value === null ? [] : [{ target: outcome.target, value }]
+    return value == null ? [] : [{ target: outcome.target, value }]
   })
   return {
     title,
@@ -73,7 +73,11 @@ const PERCENT_LABELS =
   "datum.value == 1 ? '0%' : datum.value == 10 ? '90%' : format(1 - 1 / datum.value, '~%')"
 
 /** The latency of all runs together at every percentile. */
-export function latencyChart(contest: ContestResult, all: readonly Series[]): Chart {
+export function latencyChart(
+  contest: ContestResult,
+  all: readonly Series[],
+  { title, caption }: { readonly title: string; readonly caption: string }
+): Chart {
   const curves = all.map(({ name }) => {
     const runs = contest.rounds.flat().filter((outcome) => isMeasured(outcome) && outcome.target === name)
     const histogram = mergeHistograms(runs.map((run) => (isMeasured(run) ? run.latencyHistogram : null)))
@@ -88,8 +92,8 @@ export function latencyChart(contest: ContestResult, all: readonly Series[]): Ch
   const longest = Math.max(10, ...curves.flat().map(({ oneIn }) => oneIn))
   const decades = Array.from({ length: Math.ceil(Math.log10(longest)) + 1 }, (_, index) => 10 ** index)
   return {
-    title: 'Latency by percentile',
-    caption: 'Milliseconds that so many of all requests stay under, all runs together. Lower is better.',
+    title,
+    caption,
     series,
     lines: true,
     spec: {
@@ -181,7 +185,7 @@ export function memoryChart(contest: ContestResult, all: readonly Series[]): Cha
   const medians = (figure: Figure) =>
     contest.results.flatMap(({ target, figures: known }) => {
       const range = known[figure]
-      return range === null ? [] : [{ target, megabytes: range.median }]
+      return range == null ? [] : [{ target, megabytes: range.median }]
     })
   const loaded = medians('serverRssMb')
   const series = all.filter(({ name }) => loaded.some(({ target }) => target === name))

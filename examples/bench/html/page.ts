@@ -3,11 +3,13 @@ import { isLimit, isOurs, LABEL } from '../peers/targets.ts'
 import { isMeasured } from '../report/comparison.ts'
 import { describeConditions } from '../report/conditions.ts'
 import { familyOf, layoutOf, layouts, loadOf, settingOf, titleOf } from '../report/contest.ts'
-import { figures, format, times } from '../report/figures.ts'
-import { header, medianRows, rangeRows, ratioRows, remarksOn } from '../report/rows.ts'
+import { type Figure, figuresOf, format, times, titleOfFigure } from '../report/figures.ts'
+import { headerOf, medianRows, rangeRows, ratioRows, remarksOn } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
+import { SIZES_REMARK, sizeRows, sizesHeader } from '../report/sizes.ts'
 import { drawChart } from './chart.ts'
-import { barChart, type Chart, concurrencyChart, latencyChart, memoryChart } from './charts.ts'
+import { type Chart, concurrencyChart } from './charts.ts'
+import { chartsOf } from './gallery.ts'
 import { type Series, seriesOf } from './series.ts'
 import { STYLE } from './style.ts'
 
@@ -47,6 +49,7 @@ export async function renderHtml(comparison: Comparison): Promise<string> {
 ${summaryTable(contests)}
 ${curves.length === 0 ? '' : `<h2>Throughput against concurrency</h2><div class="charts">${curves.join('')}</div>`}
 ${parts.join('\n')}
+${sizesOf(comparison)}
 <footer>Above 1 is better for req/s, below 1 for everything else. Whiskers and bands go from the lowest to the highest run. All figures of all runs are in the JSON beside this file.</footer>
 </main>
 </html>
@@ -77,16 +80,21 @@ function summaryRow({ contest, index }: Part['contests'][number]): string {
   const asked = contest.client === 'own' ? '' : `, ${contest.client} client`
   const name = `${layoutOf(contest)}, ${loadOf(contest)}, ${settingOf(contest)}${asked}`
   const ahead =
-    verdict?.winner == null ? 'no clear winner' : `${verdict.winner}, in ${figures[verdict.figure].title}`
-  const ratios = ratiosIn(contest).map(
-    ({ target, ratio, ratioTo }) => `${target} ${times(ratio!.rps!.median)} of ${ratioTo}`
+    verdict?.winner == null
+      ? 'no clear winner'
+      : `${verdict.winner}, in ${titleOfFigure(verdict.figure, contest)}`
+  // At how long something takes, the first figure is no rate.
+  const figure = figuresOf(contest)[0]!
+  const ratios = ratiosIn(contest, figure).map(
+    ({ target, ratio, ratioTo }) =>
+      `${target} ${times(ratio?.[figure]?.median)} of ${ratioTo}${figure === 'rps' ? '' : ` in ${titleOfFigure(figure, contest)}`}`
   )
   return `<tr><th scope="row"><a href="#contest-${index}">${escaped(name)}</a></th><td>${escaped(ahead)}</td><td>${escaped(ratios.join(', '))}</td></tr>`
 }
 
 /** Of many, ours: the ratios of all of them are in the table of the contest. */
-function ratiosIn({ results }: ContestResult): readonly TargetResult[] {
-  const known = results.filter(({ target, ratio }) => ratio?.rps != null && !isLimit(target))
+function ratiosIn({ results }: ContestResult, figure: Figure): readonly TargetResult[] {
+  const known = results.filter(({ target, ratio }) => ratio?.[figure] != null && !isLimit(target))
   const ours = known.filter(({ target }) => isOurs(target))
   return known.length <= 2 || ours.length === 0 ? known : ours.slice(0, 1)
 }
@@ -125,6 +133,7 @@ async function section(
   const drawn = await Promise.all(charts.map(figure))
   const [verdict, ...remarks] = remarksOn(contest)
   const ratios = ratioRows(contest)
+  const header = headerOf(contest)
   const heading = contest.part === undefined ? 'h2' : 'h3'
   const gallery = `<div class="charts">${drawn.join('')}</div>`
   return `<section id="contest-${index}">
@@ -132,43 +141,24 @@ async function section(
 <p class="verdict">${escaped(verdict ?? '')}</p>
 <ul>${[...remarks, ...contest.verdicts.slice(1).map(({ reason }) => reason)].map((line) => `<li>${escaped(line)}</li>`).join('')}</ul>
 ${isOpen ? gallery : `<details><summary>Charts</summary>${gallery}</details>`}
-<div class="table">${table(medianRows(contest))}</div>
-${ratios.length === 0 ? '' : `<details${ratios.length > 3 ? '' : ' open'}><summary>Ratios</summary><div class="table">${table(ratios)}</div></details>`}
-<details><summary>Every run</summary><div class="table">${table([...rangeRows(contest), ...runRows(contest)])}</div></details>
+<div class="table">${table(header, medianRows(contest))}</div>
+${ratios.length === 0 ? '' : `<details${ratios.length > 3 ? '' : ' open'}><summary>Ratios</summary><div class="table">${table(header, ratios)}</div></details>`}
+<details><summary>Every run</summary><div class="table">${table(header, [...rangeRows(contest), ...runRows(contest)])}</div></details>
 </section>`
 }
 
-function chartsOf(contest: ContestResult, series: readonly Series[]): Chart[] {
-  return [
-    barChart(contest, series, {
-      figure: 'rps',
-      title: 'Throughput',
-      caption: 'Right answers per second: the median, every run, and their spread. Higher is better.'
-    }),
-    latencyChart(contest, series),
-    barChart(contest, series, {
-      figure: 'serverCpuUsPerRequest',
-      title: 'CPU of the server per request',
-      caption: 'Microseconds of user and system time. Lower is better.'
-    }),
-    barChart(contest, series, {
-      figure: 'clientCpuUsPerRequest',
-      title: 'CPU of the client per request',
-      caption: 'Microseconds, with what the measuring costs. Lower is better.'
-    }),
-    memoryChart(contest, series)
-  ]
+function sizesOf({ sizes }: Comparison): string {
+  if (sizes === undefined) return ''
+  return `<h2 class="part">Installed size</h2><p>${escaped(SIZES_REMARK)}</p><div class="table">${table(sizesHeader, sizeRows(sizes))}</div>`
 }
 
-const runRows = ({ rounds }: ContestResult): string[][] =>
-  rounds.flatMap((round, run) =>
+const runRows = (contest: ContestResult): string[][] =>
+  contest.rounds.flatMap((round, run) =>
     round
       .filter(isMeasured)
       .map((outcome) => [
         `${outcome.target}, run ${run + 1}`,
-        ...(Object.keys(figures) as (keyof typeof figures)[]).map((name) =>
-          format(name, outcome[name] ?? undefined)
-        ),
+        ...figuresOf(contest).map((name) => format(name, outcome[name])),
         outcome.errors.toLocaleString('en'),
         `${outcome.duration} s`
       ])
@@ -188,7 +178,7 @@ const legend = (series: readonly Series[]): string =>
     )
     .join('')}</ul>`
 
-function table(rows: readonly (readonly string[])[]): string {
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const head = header.map((title) => `<th scope="col">${escaped(title)}</th>`).join('')
   const body = rows.map(
     ([name = '', ...cells]) =>

@@ -47,6 +47,9 @@ export function latenciesOf(histogram: Histogram): Latencies {
   return { p50: at(50), p90: at(90), p99: at(99), max: at(100) }
 }
 
+/** The middle of what was recorded, in milliseconds; `null` where nothing was. */
+export const medianOf = (histogram: Histogram): number | null => latenciesOf(histogram).p50
+
 export interface CurvePoint {
   /** 50, 99, 99.9… */
   readonly percentile: number

@@ -38,6 +38,17 @@ export class Meter {
     this.#histogram.recordValueWithCount(Math.round(latency * 1000), count)
   }
 
+  /** Notes values of streams, which have no latencies of their own. */
+  takes(count: number): void {
+    this.answered += count
+    if (this.#measuring) this.completed += count
+  }
+
+  /** Notes how long the first value of a stream took. */
+  first(latency: number): void {
+    if (this.#measuring) this.#histogram.recordValue(Math.round(latency * 1000))
+  }
+
   /** Notes the right answer to a request that was due then. It counts if it was due while measuring. */
   answerTo(dueAt: number, now: number): void {
     this.answered++

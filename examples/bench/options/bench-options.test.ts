@@ -3,9 +3,11 @@ import { describe, it } from 'node:test'
 import { UsageError } from '../errors.ts'
 import { makePayload } from '../payload/payload.ts'
 import { benchUsage, readBenchOptions } from './bench-options.ts'
+import { taskFlags } from './task-options.ts'
 
 const DEFAULTS = {
   target: 'elysia',
+  task: { mode: 'request', handler: 'sync' },
   host: '127.0.0.1',
   port: 7001,
   concurrency: 100,
@@ -26,8 +28,13 @@ const DEFAULTS = {
   processes: 1,
   label: 'elysia',
   progress: undefined,
-  withParent: false
+  withParent: false,
+  histogram: false
 }
+
+const RECORD = { shape: 'record', payload: makePayload('record').bytes }
+const STREAM = { mode: 'stream', generator: 'sync', take: 'iterate', values: 100_000, pause: 0 }
+const ONE = { concurrency: 1, connections: 1 }
 
 const accepted: [flags: string, differs: object][] = [
   ['', {}],
@@ -60,6 +67,29 @@ const accepted: [flags: string, differs: object][] = [
   ['--codec=msgpack', { codec: 'msgpack' }],
   ['--codec=msgpack-records', { codec: 'msgpack-records' }],
   ['--client=nest --method=send', { client: 'nest', method: 'send' }],
+  ['--histogram', { histogram: true }],
+  ['--shape=record', RECORD],
+  ['--mode=request', {}],
+  ['--handler=waits', { task: { mode: 'request', handler: 'waits' } }],
+  ['--handler=async --connections=1', { task: { mode: 'request', handler: 'async' }, connections: 1 }],
+  ['--mode=stream', { task: STREAM, ...RECORD, ...ONE }],
+  [
+    '--mode=stream --generator=observable --take=send',
+    { task: { ...STREAM, generator: 'observable', take: 'send' }, ...RECORD, ...ONE }
+  ],
+  [
+    '--mode=stream --streams=100 --values=10 --connections=1',
+    { task: { ...STREAM, values: 10 }, ...RECORD, connections: 1 }
+  ],
+  ['--mode=stream --streams=100', { task: STREAM, ...RECORD }],
+  ['--mode=stream --pause=1000', { task: { ...STREAM, pause: 1_000 }, ...RECORD, ...ONE }],
+  ['--mode=stream --client=nest', { task: { ...STREAM, take: null }, client: 'nest', ...RECORD, ...ONE }],
+  ['--mode=emit', { task: { mode: 'emit', batch: 1, busy: 0 }, ...ONE }],
+  [
+    '--mode=emit --batch=9 --busy=0.5 --payload=20000 --concurrency=2',
+    { task: { mode: 'emit', batch: 9, busy: 0.5 }, payload: 20_000, concurrency: 2, connections: 2 }
+  ],
+  ['--mode=start --shape=object', { task: { mode: 'start' }, shape: 'object', payload: 244, ...ONE }],
   ['--rate=50000', { rate: 50_000 }],
   ['--find-capacity', { rate: 1000, sloMs: 5 }],
   ['--find-capacity --rate=7 --slo=0.5', { rate: 7, sloMs: 0.5 }],
@@ -103,7 +133,10 @@ const rejected: [flags: string, message: string][] = [
   ['--target=moleculer --concurrency=501', 'makes at most 500 connections: each is a whole node'],
   ['--target=grpc --client=nest', "--client: got 'nest' with --target=grpc, expected own or grpc"],
   ['--target=raw --client=raw', "--client: got 'raw' with --target=raw, expected own or socket"],
-  ['--shape=round', "--shape: got 'round', expected flat or object or document or list or binary or large"],
+  [
+    '--shape=round',
+    "--shape: got 'round', expected flat or object or document or list or record or binary or large"
+  ],
   ['--shape=object --payload=9', "--payload: got '9' with --shape=object, which has a size of its own"],
   ['--codec=xml', "--codec: got 'xml', expected json or bytes or msgpack or msgpack-records"],
   ['--client=nest --codec=json', "--codec: got 'json' with the nest client"],
@@ -121,6 +154,25 @@ const rejected: [flags: string, message: string][] = [
     '--client=raw --connections=3 --concurrency=100',
     "--concurrency: got '100', expected 99: 3 connections, 33 requests deep each"
   ],
+  ['--handler=slow', "--handler: got 'slow', expected sync or async or waits"],
+  ['--mode=idle', "--mode: got 'idle', expected request or stream or emit or start"],
+  ['--mode=stream --handler=waits', "--handler: got 'waits' with --mode=stream, expected --mode=request"],
+  ['--generator=sync', "--generator: got 'sync' with --mode=request, expected --mode=stream"],
+  ['--streams=5', "--streams: got '5' with --mode=request, expected --mode=stream"],
+  ['--batch=5', "--batch: got '5' with --mode=request, expected --mode=emit"],
+  ['--mode=stream --concurrency=5', "--concurrency: got '5' with --mode=stream, which does not have it"],
+  ['--mode=stream --shape=flat', "--shape: got 'flat' with --mode=stream, which does not have it"],
+  ['--mode=emit --rate=5', "--rate: got '5' with --mode=emit, which does not have it"],
+  ['--mode=stream --processes=2', "--processes: got '2' with --mode=stream, which does not have it"],
+  ['--mode=start --connections=2', "--connections: got '2' with --mode=start, which does not have it"],
+  ['--mode=emit --no-spawn', '--no-spawn: given with --mode=emit, for which the bench starts the server'],
+  ['--mode=stream --client=nest --take=send', "--take: got 'send' with the nest client, which has only one"],
+  ['--mode=stream --client=raw', "--mode: got 'stream', but the raw client only sends requests"],
+  ['--target=grpc --mode=emit', "--mode: got 'emit', but grpc has no events here"],
+  ['--target=moleculer --mode=stream', "--mode: got 'stream', but moleculer has no streams here"],
+  ['--target=trpc --mode=stream', 'but a handler of trpc does not stream a generator'],
+  ['--target=raw --handler=waits', 'but raw has no handlers that could wait'],
+  ['--target=custom --port=1 --pattern=x --mode=start', 'but custom is started by somebody else'],
   ['--slo=3', "--slo: got '3' without --find-capacity"],
   ['--find-capacity --slo=x', "--slo: got 'x', expected milliseconds, a number from 0.001 to 600000"],
   ['--rate=0', "--rate: got '0', expected a whole number from 1 to 10000000"],
@@ -222,10 +274,11 @@ describe('options of one measurement', () => {
 
   it('describes every flag in its help', () => {
     assert.equal(readBenchOptions(['--help']), 'help')
-    const { withParent: _, custom: _custom, sloMs: _slo, ...flags } = DEFAULTS
+    const { withParent: _, custom: _custom, sloMs: _slo, task: _task, ...flags } = DEFAULTS
     for (const flag of [
       ...Object.keys(flags),
       'with-parent',
+      ...Object.keys(taskFlags),
       'find-capacity',
       'slo',
       'pattern',

@@ -12,21 +12,25 @@ import {
   targets
 } from '../peers/targets.ts'
 import { type Runtime, runtimes } from '../process/runtime.ts'
+import type { Mode, Task } from '../task/task.ts'
 import { type Custom, customFlags, readCustom } from './custom-options.ts'
 import { choice, describeFlags, helpFlag, integer, parseFlags, seconds, text, toggle } from './flags.ts'
 import { checkLoad, type LoadOptions, loadFlags, readLoad } from './load-options.ts'
 import { obstacleTo } from './obstacles.ts'
 import { type PayloadOptions, payloadFlags, readCodec, readPayload } from './payload-options.ts'
+import { callersOf, readTask, rejectBeside, taskFlags } from './task-options.ts'
 
 export interface BenchOptions extends Omit<PayloadOptions, 'shape'>, LoadOptions {
   readonly target: TargetName
+  /** What is asked of it, and how its handlers do it. */
+  readonly task: Task
   /** What is asked of a target of the user's own; `null`: an echo. */
   readonly custom: Custom | null
   readonly shape: PayloadShape
   readonly host: string
   /** 0: the system chooses, possible only where the bench starts the server. */
   readonly port: number
-  /** Requests outstanding at any moment, over all connections. */
+  /** Requests outstanding, or streams read, at any moment, over all connections. */
   readonly concurrency: number
   readonly connections: number
   /** Seconds measured, after `warmup` seconds that are not. */
@@ -46,6 +50,8 @@ export interface BenchOptions extends Omit<PayloadOptions, 'shape'>, LoadOptions
   readonly label: string
   /** Ends when its stdin does, so that it never outlives the program that started it. */
   readonly withParent: boolean
+  /** Prints the whole distribution of latencies, too. */
+  readonly histogram: boolean
 }
 
 const flags = {
@@ -60,6 +66,7 @@ const flags = {
   connections: integer(1, 10_000, 'connections they share; default one per request (raw client: 1)'),
   duration: seconds(0.1, 86_400, 'how long to measure; default 30'),
   warmup: seconds(0, 3_600, 'how long to load the server before measuring; default 1'),
+  ...taskFlags,
   ...loadFlags,
   ...payloadFlags,
   ...customFlags,
@@ -76,6 +83,10 @@ const flags = {
     10_000,
     'with --client=raw: requests outstanding per connection; default concurrency ÷ connections'
   ),
+  histogram: {
+    ...toggle('print the whole distribution of latencies, too: 5 KB that only programs read'),
+    negatable: false
+  },
   progress: toggle('show a progress line on stderr; default if that is a terminal'),
   label: text('a text', 'what the progress line calls it; default the target'),
   'with-parent': toggle('end when stdin does: for programs that start this one'),
@@ -109,6 +120,10 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
     )
   }
   rejectChoices(client, given)
+  const asked = readTask(given)
+  const { mode } = asked
+  rejectBeside(mode, given)
+  const task = asked.mode === 'stream' && client !== 'elysia' ? { ...asked, take: null } : asked
   if (client === 'elysia' && target === 'nest' && given.protocol === 'rsocket') {
     throw new UsageError("--protocol: got 'rsocket' with --target=nest, which speaks nest only")
   }
@@ -120,22 +135,28 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
   if (custom?.tls !== undefined && client !== 'elysia') {
     throw new UsageError(`--tls: given with the ${client} client, expected the elysia client`)
   }
-  const payload = custom === null ? readPayload(given.shape, given.payload) : payloadOf(custom, given)
+  const shape = mode === 'stream' ? 'record' : given.shape
+  const payload = custom === null ? readPayload(shape, given.payload) : payloadOf(custom, given)
   const codec = client === 'elysia' ? readCodec(given.codec, protocol, payload.shape) : 'json'
   const port = given.port ?? targets[target].port
   const spawn = custom === null && (given.spawn ?? true)
+  if (!spawn && custom === null) rejectRunning(mode)
   if (port === 0 && !spawn) {
     const given = custom === null ? "got '0' with --no-spawn" : 'missing or 0'
     throw new UsageError(`--port: ${given}, expected the port of the server that is listening`)
   }
   const load = readLoad(given)
-  const counts = layout(client, given.concurrency, given.connections, given.pipeline)
-  const obstacle = obstacleTo(target, client, counts.connections)
-  if (obstacle !== undefined)
-    throw new UsageError(`--connections: got '${counts.connections}', but ${obstacle}`)
+  const callers = given.concurrency ?? given.streams
+  const counts = layout(client, callers, given.connections, given.pipeline, callersOf(mode))
+  const obstacle = obstacleTo(target, client, counts.connections, task)
+  if (obstacle !== undefined) {
+    const given = mode === 'request' ? `--connections: got '${counts.connections}'` : `--mode: got '${mode}'`
+    throw new UsageError(`${given}, but ${obstacle}`)
+  }
   checkLoad(client, load, counts)
   return {
     target,
+    task,
     host: given.host ?? '127.0.0.1',
     port,
     ...counts,
@@ -152,7 +173,8 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
     codec,
     progress: given.progress,
     label: given.label ?? target,
-    withParent: given['with-parent'] ?? false
+    withParent: given['with-parent'] ?? false,
+    histogram: given.histogram ?? false
   }
 }
 
@@ -164,11 +186,18 @@ function payloadOf({ data }: Custom, given: { shape: unknown; payload: unknown }
   return { shape: customShape, payload: customPayload(data).bytes }
 }
 
+/** What a server that runs already cannot be told, or asked. */
+function rejectRunning(mode: Mode): void {
+  if (mode === 'request') return
+  throw new UsageError(`--no-spawn: given with --mode=${mode}, for which the bench starts the server itself`)
+}
+
 /** What a client has only one of cannot be chosen. */
 const ONLY_ONE: Readonly<Record<Choice, string>> = {
   method: 'which has only one way to ask',
   protocol: 'which speaks one only',
-  codec: 'which has one only'
+  codec: 'which has one only',
+  take: 'which has only one way to read a stream'
 }
 
 function rejectChoices(client: ClientName, given: Readonly<Record<Choice, string | undefined>>): void {
@@ -183,13 +212,14 @@ function layout(
   client: ClientName,
   concurrency: number | undefined,
   connections: number | undefined,
-  pipeline: number | undefined
+  pipeline: number | undefined,
+  usual: number
 ) {
   if (client !== 'raw') {
     if (pipeline !== undefined) {
       throw new UsageError(`--pipeline: got '${pipeline}' with the ${client} client, expected --client=raw`)
     }
-    const callers = concurrency ?? Math.max(100, connections ?? 0)
+    const callers = concurrency ?? Math.max(usual, connections ?? 0)
     if (connections !== undefined && connections > callers) {
       throw new UsageError(
         `--connections: got '${connections}', expected at most the ${callers} of --concurrency: the rest would be idle`

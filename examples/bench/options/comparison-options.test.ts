@@ -5,6 +5,7 @@ import { readComparisonOptions } from './comparison-options.ts'
 const DEFAULTS = {
   targets: ['elysia', 'nest'],
   runs: 3,
+  task: { mode: 'request', handler: 'sync' },
   clients: ['own'],
   duration: 6,
   warmup: 1,
@@ -26,6 +27,7 @@ const DEFAULTS = {
   from: []
 }
 
+const RECORD = [{ shape: 'record', payload: 36 }]
 const BINARY = [{ shape: 'binary', payload: 16_384 }]
 
 describe('options of a comparison', () => {
@@ -71,6 +73,29 @@ describe('options of a comparison', () => {
       }
     ],
     [['--shapes=shared'], { layouts: ['shared'] }],
+    [['--handler=waits'], { task: { mode: 'request', handler: 'waits' } }],
+    [
+      ['--mode=stream', '--generator=async'],
+      {
+        task: { mode: 'stream', generator: 'async', take: 'iterate', values: 100_000, pause: 0 },
+        payloads: RECORD,
+        concurrency: [1],
+        layouts: ['shared']
+      }
+    ],
+    [
+      ['--mode=stream', '--streams=1,100', '--values=10'],
+      {
+        task: { mode: 'stream', generator: 'sync', take: 'iterate', values: 10, pause: 0 },
+        payloads: RECORD,
+        concurrency: [1, 100]
+      }
+    ],
+    [
+      ['--mode=emit', '--batch=9'],
+      { task: { mode: 'emit', batch: 9, busy: 0 }, concurrency: [1], layouts: ['shared'] }
+    ],
+    [['--mode=start'], { task: { mode: 'start' }, concurrency: [1], layouts: ['shared'] }],
     [['--concurrency=1,10,100,1000'], { concurrency: [1, 10, 100, 1000] }],
     [
       ['--payloads=flat:7,large'],
@@ -120,6 +145,8 @@ describe('options of a comparison', () => {
     ['--rate=5 --clients=raw', /--rate: the raw client/],
     ['--full --targets=nest', /--targets: given with --full, which has a plan of its own/],
     ['--within=x', /--within: got 'x', expected minutes, a number from 0\.1 to 1440/],
+    ['--full --mode=emit', /--mode: given with --full, which has a plan of its own/],
+    ['--mode=stream --payloads=flat', /--payloads: got '.*' with --mode=stream, which does not have it/],
     ['--from', /--from/],
     ['--from=', /--from: got ''/],
     ['--method=emit', /--method: got 'emit', expected request or send/]

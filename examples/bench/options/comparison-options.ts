@@ -1,10 +1,11 @@
 /** The options of a comparison: flags of `run-comparison.ts` and their defaults. */
 import { UsageError } from '../errors.ts'
-import { customPayload, customShape, type PayloadShape, shapeNames, shapes } from '../payload/payload.ts'
+import { customPayload, customShape, type PayloadShape, shapeNames } from '../payload/payload.ts'
 import { type Codec, type Method, methods, type Protocol, protocols } from '../peers/echo-client.ts'
 import { isOurs, type TargetName, targetNames } from '../peers/targets.ts'
 import { type Runtime, runtimes } from '../process/runtime.ts'
 import { type ContestClient, contestClients, type Layout, layouts } from '../report/contest.ts'
+import { ECHO, type Mode, type Task } from '../task/task.ts'
 import { customFlags, nameOfPattern, readCustom } from './custom-options.ts'
 import {
   choice,
@@ -22,7 +23,8 @@ import {
 } from './flags.ts'
 import { type FullOptions, readFull } from './full-options.ts'
 import { checkLoad, type LoadOptions, loadFlags, readLoad } from './load-options.ts'
-import { type PayloadOptions, payloadFlags, readCodec, readPayload } from './payload-options.ts'
+import { type PayloadOptions, payloadFlags, payloadsFlag, readCodec, readPayload } from './payload-options.ts'
+import { callersOf, readTask, rejectBeside, taskFlags } from './task-options.ts'
 
 /** What is sent: a payload of the bench, or the user's own. */
 export type ComparedPayload = Omit<PayloadOptions, 'shape'> & { readonly shape: PayloadShape }
@@ -37,6 +39,8 @@ export interface ComparisonOptions extends LoadOptions {
   /** In the order in which they take turns. */
   readonly targets: readonly TargetName[]
   readonly runs: number
+  /** What is asked of all of them. */
+  readonly task: Task
   readonly clients: readonly ContestClient[]
   readonly layouts: readonly Layout[]
   readonly concurrency: readonly number[]
@@ -66,13 +70,11 @@ const flags = {
   targets: choices(targetNames, 'who is compared; ratios are to nest, or to the first; default elysia,nest'),
   runs: integer(1, 1_000, 'how often each is measured; default 3'),
   clients: choices(contestClients, 'who asks; default own'),
-  shapes: choices(layouts, 'shapes of the connections; default per-client,shared'),
+  shapes: choices(layouts, 'shapes of the connections; default per-client,shared, or shared for one caller'),
   concurrency: integers(1, 10_000, 'requests outstanding at any moment; default 100'),
-  payloads: several(
-    `one or more of ${shapeNames.join(', ')}, with a size as in flat:1024, separated by commas`,
-    'what is echoed; default flat',
-    readPayloadPart
-  ),
+  ...taskFlags,
+  streams: integers(1, 10_000, 'with --mode=stream: streams read at a time; default 1'),
+  payloads: payloadsFlag('what is echoed; default flat'),
   ...payloadFlags,
   shape: choice(shapeNames, 'one of --payloads; --payload is then its size'),
   ...loadFlags,
@@ -96,7 +98,7 @@ const flags = {
   within: minutes(0.1, 1_440, 'after so long nothing more is begun, and the rest is reported as missing'),
   full: {
     ...toggle(
-      'measures everything for the published report, in at most 20 minutes; --runs, --duration and --warmup shorten it'
+      'measures everything for the published report, in at most 35 minutes; --runs, --duration and --warmup shorten it'
     ),
     negatable: false
   },
@@ -130,9 +132,10 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
   const clients = given.clients ?? ['own']
   const protocol = given.protocol ?? 'rsocket'
   const custom = readService(targets, given)
-  const payloads = custom === null ? readPayloads(given) : [custom.payload]
+  const task = readCompared(given)
+  const payloads = custom === null ? readPayloads(task.mode, given) : [custom.payload]
   rejectBoth('runtime', given.runtime, given.runtimes)
-  const concurrency = given.concurrency ?? [100]
+  const concurrency = given.concurrency ?? given.streams ?? [callersOf(task.mode)]
   const load = readLoad(given)
   for (const client of clients) {
     checkLoad(client === 'own' ? 'elysia' : client, load, { concurrency: Math.min(...concurrency) })
@@ -145,7 +148,9 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
     targets,
     runs: given.runs ?? 3,
     clients,
-    layouts: given.shapes ?? layouts,
+    task,
+    layouts:
+      given.shapes ?? (concurrency.every((callers) => callers === 1) && task !== ECHO ? ['shared'] : layouts),
     concurrency,
     payloads,
     custom,
@@ -164,13 +169,23 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
   }
 }
 
+/** What is asked; a plain echo is `ECHO` itself, which contests do not name. */
+function readCompared(
+  given: Omit<Parameters<typeof readTask>[0], 'streams'> & { readonly streams: unknown }
+) {
+  const task = readTask({ ...given, streams: given.streams === undefined ? undefined : 1 })
+  rejectBeside(task.mode, given)
+  return task.mode === 'request' && task.handler === ECHO.handler ? ECHO : task
+}
+
 interface GivenPayloads {
   readonly payloads: readonly PayloadOptions[] | undefined
   readonly shape: PayloadOptions['shape'] | undefined
   readonly payload: number | undefined
 }
 
-function readPayloads({ payloads, shape, payload }: GivenPayloads): readonly PayloadOptions[] {
+function readPayloads(mode: Mode, { payloads, shape, payload }: GivenPayloads): readonly PayloadOptions[] {
+  if (mode === 'stream') return [readPayload('record', undefined)]
   if (payloads !== undefined && payload !== undefined) {
     throw new UsageError(`--payload: got '${payload}' with --payloads, expected --payloads=flat:${payload}`)
   }
@@ -214,18 +229,6 @@ function readService(targets: readonly TargetName[], given: GivenService) {
 function rejectBoth(name: string, one: unknown, more: unknown): void {
   if (one === undefined || more === undefined) return
   throw new UsageError(`--${name}: given beside its plural, expected one of them`)
-}
-
-/** `object` or `flat:1024` */
-function readPayloadPart(part: string): PayloadOptions | undefined {
-  const [name, size, ...rest] = part.split(':')
-  const shape = shapeNames.find((known) => known === name)
-  if (shape === undefined || rest.length > 0) return undefined
-  if (size === undefined) return readPayload(shape, undefined)
-  const bytes = payloadFlags.payload.read(size)
-  return bytes === undefined || shapes[shape].defaultBytes === undefined
-    ? undefined
-    : readPayload(shape, bytes)
 }
 
 /** `--from a.json b.json` is what one types; a flag has one value. */

@@ -1,12 +1,43 @@
 /** What a peer cannot do, in words. A measurement is refused because of it, a comparison says it in its table. */
-import { type ClientName, clients, type TargetName } from '../peers/targets.ts'
+import { type ClientName, clients, type TargetName, targets } from '../peers/targets.ts'
+import { ECHO, type Source, type Task } from '../task/task.ts'
 
 /** Why this client cannot load this target over so many connections; `undefined` if it can. */
-export function obstacleTo(target: TargetName, client: ClientName, connections: number): string | undefined {
-  const { asks, limit } = clients[client]
+export function obstacleTo(
+  target: TargetName,
+  client: ClientName,
+  connections: number,
+  task: Task = ECHO
+): string | undefined {
+  const { asks, limit, load } = clients[client]
   if (!asks.includes(target)) return `the ${client} client does not speak its protocol`
   if (limit !== undefined && connections > limit.connections) {
     return `the ${client} client makes at most ${limit.connections} connections: ${limit.why}`
   }
+  if (load === null && task.mode !== 'request') return `the ${client} client only sends requests`
+  return obstacleIn(target, task)
+}
+
+const NAMES: Readonly<Record<Source, string>> = {
+  sync: 'a generator',
+  async: 'an async generator',
+  observable: 'an Observable'
+}
+
+/** Why this target cannot do what is asked of it. */
+function obstacleIn(target: TargetName, task: Task): string | undefined {
+  const { does, server } = targets[target]
+  if (task.mode === 'request' && !does.handlers.includes(task.handler)) {
+    return server === null
+      ? `what the handlers of ${target} do is not the bench's to say`
+      : `${target} has no handlers that could wait`
+  }
+  if (task.mode === 'stream' && !does.streams.includes(task.generator)) {
+    return does.streams.length === 0
+      ? `${target} has no streams here`
+      : `a handler of ${target} does not stream ${NAMES[task.generator]}`
+  }
+  if (task.mode === 'emit' && !does.events) return `${target} has no events here`
+  if (task.mode === 'start' && server === null) return `${target} is started by somebody else`
   return undefined
 }

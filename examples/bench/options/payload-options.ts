@@ -2,7 +2,7 @@
 import { UsageError } from '../errors.ts'
 import { makePayload, type PayloadShape, type ShapeName, shapeNames, shapes } from '../payload/payload.ts'
 import { type Codec, codecs, type Protocol } from '../peers/echo-client.ts'
-import { choice, integer } from './flags.ts'
+import { choice, type Flag, integer, several } from './flags.ts'
 
 export const payloadFlags = {
   shape: choice(shapeNames, 'what is echoed; default flat, a string'),
@@ -26,6 +26,26 @@ export function readPayload(
     throw new UsageError(`--payload: got '${payload}' with --shape=${shape}, which has a size of its own`)
   }
   return { shape, payload: payload ?? defaultBytes ?? makePayload(shape).bytes }
+}
+
+/** Several payloads, `flat:1024` among them. */
+export const payloadsFlag = (help: string): Flag<readonly PayloadOptions[]> =>
+  several(
+    `one or more of ${shapeNames.join(', ')}, with a size as in flat:1024, separated by commas`,
+    help,
+    readPayloadPart
+  )
+
+/** `object` or `flat:1024` */
+function readPayloadPart(part: string): PayloadOptions | undefined {
+  const [name, size, ...rest] = part.split(':')
+  const shape = shapeNames.find((known) => known === name)
+  if (shape === undefined || rest.length > 0) return undefined
+  if (size === undefined) return readPayload(shape, undefined)
+  const bytes = payloadFlags.payload.read(size)
+  return bytes === undefined || shapes[shape].defaultBytes === undefined
+    ? undefined
+    : readPayload(shape, bytes)
 }
 
 /** Which shapes a codec carries; where there is no row, all. */

@@ -1,7 +1,16 @@
 /** What is sent and echoed: a value, its size, and a cheap check that an answer is the same value. */
-import { makeOrder, makeOrderSummary, makeRows, type Order, type OrderSummary, type Row } from './samples.ts'
+import {
+  makeOrder,
+  makeOrderSummary,
+  makeRecord,
+  makeRows,
+  type Order,
+  type OrderSummary,
+  type Row,
+  type SmallRecord
+} from './samples.ts'
 
-export const shapeNames = ['flat', 'object', 'document', 'list', 'binary', 'large'] as const
+export const shapeNames = ['flat', 'object', 'document', 'list', 'record', 'binary', 'large'] as const
 export type ShapeName = (typeof shapeNames)[number]
 /** What is sent to a service that is none of the bench: whatever was given for it. */
 export const customShape = 'custom' as const
@@ -31,6 +40,7 @@ export const shapes: Readonly<{ [Name in ShapeName]: Shape }> = {
   object: { title: 'the summary of an order', make: () => order(makeOrderSummary()) },
   document: { title: 'an order', make: () => order(makeOrder()) },
   list: { title: '100 small records', make: list },
+  record: { title: 'a small record', make: record },
   binary: { defaultBytes: 16 * 1024, title: 'bytes', make: bytesOf },
   large: { defaultBytes: 256 * 1024, title: 'a large string', make: stringOf }
 }
@@ -123,4 +133,21 @@ function list(): Omit<Payload, 'shape'> {
       isSame(answer[0], first) &&
       isSame(answer[value.length - 1], last)
   }
+}
+
+/** One value of a stream, which can be echoed as well. */
+function record(): Omit<Payload, 'shape'> {
+  const value = makeRecord(7)
+  return {
+    value,
+    bytes: JSON.stringify(value).length,
+    expected: `the record ${value.id}`,
+    isEcho: (answer) => isRecord(answer, value.id)
+  }
+}
+
+/** Whether it is the record with this number. */
+export function isRecord(value: unknown, expected: number): boolean {
+  const { id, ok } = (value ?? {}) as Partial<SmallRecord>
+  return id === expected && ok === true
 }

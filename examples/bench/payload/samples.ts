@@ -53,6 +53,16 @@ export interface Row {
   readonly score: number
 }
 
+/** A value of a stream: as small as objects are that services send many of. */
+export interface SmallRecord {
+  readonly id: number
+  readonly name: string
+  readonly ok: boolean
+}
+
+/** Some 40 B as JSON. */
+export const makeRecord = (id: number): SmallRecord => ({ id, name: 'a record', ok: true })
+
 /** About 250 B as JSON: not much more than the string of 200 B. */
 export const makeOrderSummary = (): OrderSummary => ({
   id: '8c0f2b7e-41d5-4c7a-9a35',

@@ -1,6 +1,7 @@
-/** What the closed loop needs of a client, whoever made it. One `EchoClient` is one connection. */
+/** What a load needs of a client, whoever made it. One `EchoClient` is one connection. */
 import type { Tls } from '../options/custom-options.ts'
 import type { Payload } from '../payload/payload.ts'
+import type { Task } from '../task/task.ts'
 
 /** As Nest has them: a name, or an object such as `{ cmd: 'sum' }`. */
 export type Pattern = string | Readonly<Record<string, string | number>>
@@ -30,13 +31,31 @@ export interface ClientPlan {
   readonly headers: Readonly<Record<string, string>> | undefined
   /** How the connection is protected; `undefined`: not at all. */
   readonly tls: Tls | undefined
-  /** The only thing it will ever be asked to echo. */
+  /** The only thing it will ever be asked to echo, or to send as an event. */
   readonly payload: Payload
+  /** What it will be used for. */
+  readonly task: Task
+}
+
+/** Takes the values of a stream: any number, then one `ended` or one `failed`. */
+export interface StreamReader {
+  /** Takes a value. A promise: it wants no more until that has resolved. */
+  value(value: unknown): Promise<unknown> | undefined
+  ended(): void
+  failed(reason: unknown): void
 }
 
 export interface EchoClient {
   /** Sends one request. One of the two callbacks is called, once. */
   echo(payload: unknown, answered: (answer: unknown) => void, failed: (reason: unknown) => void): void
+  /**
+   * Asks for a stream of so many records, in the way its users read one. Absent: it has no streams.
+   *
+   * @returns leaves the stream before its end; the reader is told of its end, or of a failure, all the same
+   */
+  stream?(count: number, reader: StreamReader): () => void
+  /** Sends an event; resolves when the client says that it is sent. Absent: it has no events. */
+  emit?(payload: unknown): Promise<unknown>
   close(): Promise<void>
 }
 

@@ -4,8 +4,8 @@ import { loadSync } from '@grpc/proto-loader'
 import type { ShapeName } from '../payload/payload.ts'
 import { BENCH_FOLDER } from '../process/folder.ts'
 
-/** The methods of the service. */
-export const methodNames = ['Text', 'Bytes', 'Order', 'Rows'] as const
+/** The methods of the service that echo; `Count` streams. */
+export const methodNames = ['Text', 'Bytes', 'Order', 'Rows', 'Record'] as const
 export type MethodName = (typeof methodNames)[number]
 
 /** How a payload travels: by which method, and whether in the field `value` of a message or as the message itself. */
@@ -19,6 +19,7 @@ export const WAYS: Readonly<Record<ShapeName, Way>> = {
   object: { method: 'Order', wrapped: false },
   document: { method: 'Order', wrapped: false },
   list: { method: 'Rows', wrapped: true },
+  record: { method: 'Record', wrapped: false },
   binary: { method: 'Bytes', wrapped: true },
   large: { method: 'Text', wrapped: true }
 }

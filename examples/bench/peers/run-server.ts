@@ -3,6 +3,8 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { type ShapeName, shapeNames } from '../payload/payload.ts'
 import { collectGarbage } from '../process/garbage.ts'
+import { handlers, sources } from '../task/task.ts'
+import { answerBy, EventCounter, type Records, recordsBy } from './work.ts'
 
 export interface RunningServer {
   readonly port: number
@@ -15,45 +17,72 @@ export interface Listen {
   readonly port: number
   /** What it will echo, for a server that must know. */
   readonly shape: ShapeName
+  readonly work: Work
+}
+
+/** What its handlers do, each for a pattern of its own: `echo`, `count` and `event`. */
+export interface Work {
+  answer(data: unknown): unknown
+  records(count: number): Records
+  event(): void
 }
 
 export type Start = (listen: Listen) => Promise<RunningServer>
 
+const flags = {
+  host: { type: 'string', default: '127.0.0.1' },
+  port: { type: 'string' },
+  shape: { type: 'string', default: 'flat' },
+  handler: { type: 'string', default: 'sync' },
+  generator: { type: 'string', default: 'sync' },
+  busy: { type: 'string', default: '0' },
+  'with-parent': { type: 'boolean' }
+} as const
+
 /**
- * Starts a server for the flags `--host` (default 127.0.0.1), `--port` (0: any free one) and `--shape` (default flat).
+ * Starts a server for the flags `--host` (default 127.0.0.1), `--port` (0: any free one), `--shape` (default flat),
+ * and what its handlers do: `--handler`, `--generator` (default sync), `--busy` (milliseconds for each event).
  *
  * With `--with-parent` it obeys its stdin: see `obeyParent`.
  */
 export async function runServer(defaultPort: number, start: Start): Promise<void> {
-  const { values } = parseArgs({
-    options: {
-      host: { type: 'string' },
-      port: { type: 'string' },
-      shape: { type: 'string' },
-      'with-parent': { type: 'boolean' }
-    }
-  })
-  const host = values.host ?? '127.0.0.1'
-  const shape = shapeNames.find((name) => name === (values.shape ?? 'flat'))
-  if (shape === undefined) throw new Error(`--shape: expected ${shapeNames.join(' or ')}`)
-  const server = await start({ host, port: Number(values.port ?? defaultPort), shape })
+  const { values } = parseArgs({ options: flags })
+  const { host } = values
+  const events = new EventCounter(Number(values.busy))
+  const work: Work = {
+    answer: answerBy(oneOf(handlers, 'handler', values.handler)),
+    records: await recordsBy(oneOf(sources, 'generator', values.generator)),
+    event: events.take
+  }
+  const shape = oneOf(shapeNames, 'shape', values.shape)
+  const server = await start({ host, port: Number(values.port ?? defaultPort), shape, work })
 
   const stop = () => void server.stop().then(() => process.exit(0))
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
-  if (values['with-parent']) obeyParent()
+  if (values['with-parent'] === true) obeyParent(events)
 
   console.log(`listening on tcp://${host}:${server.port}`)
 }
 
+function oneOf<T extends string>(names: readonly T[], flag: string, given: string): T {
+  const found = names.find((name) => name === given)
+  if (found === undefined) throw new Error(`--${flag}: got '${given}', expected ${names.join(' or ')}`)
+  return found
+}
+
 /**
  * Ends when stdin does: a bench that was killed hard leaves no server behind. The line `gc` collects garbage and is
- * answered with `collected` on stdout, or `not collected`.
+ * answered with `collected` on stdout, or `not collected`; `events 7 1000 2000` with `events 7`, how many it has
+ * handled, and how many of them in that time: it may be too busy to be asked when it matters.
  */
-function obeyParent(): void {
+function obeyParent(events: EventCounter): void {
   const lines = createInterface({ input: process.stdin })
   lines.on('line', async (line) => {
     if (line === 'gc') console.log((await collectGarbage()) ? 'collected' : 'not collected')
+    const [asked, id, from, to] = line.split(' ')
+    if (asked === 'events')
+      console.log(`events ${id} ${events.count} ${events.between(Number(from), Number(to))}`)
   })
   lines.once('close', () => process.exit(0))
 }

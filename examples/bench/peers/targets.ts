@@ -1,4 +1,5 @@
 /** What can be measured and who can ask: one row per target, one per client. A new peer is a row in each. */
+import { type Handler, handlers, type Source, sources } from '../task/task.ts'
 import type { OpenEchoClient } from './echo-client.ts'
 
 export const targetNames = [
@@ -13,6 +14,9 @@ export const targetNames = [
   'connect',
   'trpc',
   'rsocket-js',
+  'elysia-nats',
+  'nest-nats',
+  'nats',
   'http',
   'http-hybrid',
   'custom'
@@ -31,6 +35,9 @@ export const clientNames = [
   'connect',
   'trpc',
   'rsocket-js',
+  'elysia-nats',
+  'nest-nats',
+  'nats',
   'http'
 ] as const
 export type ClientName = (typeof clientNames)[number]
@@ -44,44 +51,125 @@ export interface Target {
   readonly client: ClientName
   /** The package that is measured; absent where there is none. */
   readonly package?: string
+  /** How its handlers can answer, what they can stream, and whether they take events. */
+  readonly does: Does
   /** No peer, but what none can surpass: measured and not ranked. */
   readonly isLimit?: boolean
 }
 
+export interface Does {
+  readonly handlers: readonly Handler[]
+  readonly streams: readonly Source[]
+  readonly events: boolean
+}
+
+const EVERYTHING: Does = { handlers, streams: sources, events: true }
+/** Answers requests, in any way. */
+const REQUESTS: Does = { handlers, streams: [], events: false }
+const SYNC: Does = { handlers: ['sync'], streams: [], events: false }
+
 export const targets: Readonly<Record<TargetName, Target>> = {
-  elysia: { port: 7001, server: 'peers/elysia/server', client: 'elysia', package: 'elysia-microservices' },
-  nest: { port: 7002, server: 'peers/nest/server', client: 'nest', package: '@nestjs/microservices' },
-  raw: { port: 7003, server: 'peers/raw/server', client: 'socket', isLimit: true },
-  moleculer: { port: 7004, server: 'peers/moleculer/server', client: 'moleculer', package: 'moleculer' },
-  grpc: { port: 7005, server: 'peers/grpc/server', client: 'grpc', package: '@grpc/grpc-js' },
+  elysia: {
+    port: 7001,
+    server: 'peers/elysia/server',
+    client: 'elysia',
+    does: EVERYTHING,
+    package: 'elysia-microservices'
+  },
+  nest: {
+    port: 7002,
+    server: 'peers/nest/server',
+    client: 'nest',
+    does: EVERYTHING,
+    package: '@nestjs/microservices'
+  },
+  raw: {
+    port: 7003,
+    server: 'peers/raw/server',
+    client: 'socket',
+    does: SYNC,
+    isLimit: true
+  },
+  moleculer: {
+    port: 7004,
+    server: 'peers/moleculer/server',
+    client: 'moleculer',
+    does: REQUESTS,
+    package: 'moleculer'
+  },
+  // It writes values to a stream of Node, as many as that takes.
+  grpc: {
+    port: 7005,
+    server: 'peers/grpc/server',
+    client: 'grpc',
+    does: { ...REQUESTS, streams: ['sync'] },
+    package: '@grpc/grpc-js'
+  },
   'rsocket-js': {
     port: 7006,
     server: 'peers/rsocket-js/server',
     client: 'rsocket-js',
+    // It gives values as they are asked for; a promise has no place there.
+    does: { ...EVERYTHING, streams: ['sync'] },
     package: 'rsocket-core'
   },
   // What an application adds, and many patterns: what they cost beside the plain one.
-  'elysia-hooks': { port: 7007, server: 'peers/elysia/server-hooks', client: 'elysia' },
-  'elysia-10000': { port: 7008, server: 'peers/elysia/server-10000', client: 'elysia' },
+  'elysia-hooks': { port: 7007, server: 'peers/elysia/server-hooks', client: 'elysia', does: REQUESTS },
+  'elysia-10000': { port: 7008, server: 'peers/elysia/server-10000', client: 'elysia', does: REQUESTS },
   // Elysia without and with a service in it: what the plugin costs an HTTP app.
-  http: { port: 7009, server: 'peers/http/server', client: 'http', package: 'elysia' },
-  'http-hybrid': { port: 7010, server: 'peers/http/server-hybrid', client: 'http' },
+  http: { port: 7009, server: 'peers/http/server', client: 'http', does: REQUESTS, package: 'elysia' },
+  'http-hybrid': { port: 7010, server: 'peers/http/server-hybrid', client: 'http', does: REQUESTS },
   // Nest on this project's transport.
   'nest-strategy': {
     port: 7011,
     server: 'peers/nest-strategy/server',
     client: 'nest-strategy',
+    does: EVERYTHING,
     package: '@elysia-microservices/nestjs'
   },
   connect: {
     port: 7012,
     server: 'peers/connect/server',
     client: 'connect',
+    does: { ...REQUESTS, streams: ['async'] },
     package: '@connectrpc/connect-node'
   },
-  trpc: { port: 7013, server: 'peers/trpc/server', client: 'trpc', package: '@trpc/server' },
-  // A service of the user's own, which is running already.
-  custom: { port: 0, server: null, client: 'elysia' }
+  trpc: {
+    port: 7013,
+    server: 'peers/trpc/server',
+    client: 'trpc',
+    does: { ...REQUESTS, streams: ['async'] },
+    package: '@trpc/server'
+  },
+  // Over NATS, each with a server of its own.
+  'elysia-nats': {
+    port: 7014,
+    server: 'peers/nats/server-elysia',
+    client: 'elysia-nats',
+    does: REQUESTS,
+    package: '@elysia-microservices/nats'
+  },
+  'nest-nats': {
+    port: 7015,
+    server: 'peers/nats/server-nest',
+    client: 'nest-nats',
+    does: REQUESTS,
+    package: '@nestjs/microservices'
+  },
+  nats: {
+    port: 7016,
+    server: 'peers/nats/server-bare',
+    client: 'nats',
+    does: SYNC,
+    package: '@nats-io/transport-node'
+  },
+  // A service of the user's own, which is running already: what its handlers do is not the bench's to say.
+  custom: {
+    port: 0,
+    server: null,
+    client: 'elysia',
+    does: SYNC
+  }
 }
 
 /** Between the name of a target and its label, where stored reports are put together. */
@@ -105,7 +193,7 @@ export function isOurs(name: string): boolean {
 }
 
 /** What a client may let one choose. */
-export type Choice = 'method' | 'protocol' | 'codec'
+export type Choice = 'method' | 'protocol' | 'codec' | 'take'
 
 export interface Client {
   /** The targets that understand it. */
@@ -120,7 +208,7 @@ export interface Client {
 export const clients: Readonly<Record<ClientName, Client>> = {
   elysia: {
     asks: ['elysia', 'elysia-hooks', 'elysia-10000', 'nest', 'nest-strategy', 'custom'],
-    choices: ['method', 'protocol', 'codec'],
+    choices: ['method', 'protocol', 'codec', 'take'],
     load: async () => (await import('./elysia/client.ts')).openEchoClient
   },
   nest: {
@@ -164,6 +252,21 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     asks: ['rsocket-js'],
     choices: [],
     load: async () => (await import('./rsocket-js/client.ts')).openEchoClient
+  },
+  'elysia-nats': {
+    asks: ['elysia-nats', 'nest-nats'],
+    choices: ['method'],
+    load: async () => (await import('./nats/client-elysia.ts')).openEchoClient
+  },
+  'nest-nats': {
+    asks: ['nest-nats', 'elysia-nats'],
+    choices: ['method'],
+    load: async () => (await import('./nats/client-nest.ts')).openEchoClient
+  },
+  nats: {
+    asks: ['nats'],
+    choices: ['method'],
+    load: async () => (await import('./nats/client-bare.ts')).openEchoClient
   },
   http: {
     asks: ['http', 'http-hybrid'],

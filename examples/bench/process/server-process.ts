@@ -4,13 +4,14 @@ import { createInterface, type Interface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
 import { BenchError } from '../errors.ts'
 import type { PayloadShape } from '../payload/payload.ts'
+import { flagsOfServer, type Task } from '../task/task.ts'
 import { deferred } from './deferred.ts'
 import { BENCH_FOLDER } from './folder.ts'
 import { pinned } from './pinning.ts'
 import { commandFor, type Runtime } from './runtime.ts'
 
-/** Milliseconds a server gets to listen, to collect its garbage, and to end after SIGTERM. */
-const PATIENCE = { start: 20_000, collect: 5_000, stop: 3_000 }
+/** Milliseconds a server gets to listen, to collect its garbage, to count its events, and to end after SIGTERM. */
+const PATIENCE = { start: 20_000, collect: 5_000, count: 20_000, stop: 3_000 }
 
 export interface ServerOptions {
   /** Path of the program without extension, below the bench's folder. */
@@ -23,6 +24,14 @@ export interface ServerOptions {
   readonly port: number
   /** CPU it runs on; `null`: any. */
   readonly cpu: number | null
+  /** What its handlers do; by default they answer at once. */
+  readonly task?: Task
+}
+
+/** How many events a server has handled, in all and in the time that was asked for. */
+export interface EventCount {
+  readonly total: number
+  readonly measured: number
 }
 
 /** Every process started here that has not ended, also one that does not listen yet. */
@@ -38,6 +47,7 @@ export class ServerProcess {
   /** Read to the end, so that the server never blocks on it. */
   readonly #lines: Interface
   #port = 0
+  #asked = 0
   #hasExited = false
 
   /**
@@ -52,6 +62,7 @@ export class ServerProcess {
       `--host=${host}`,
       `--port=${options.port}`,
       `--shape=${shape}`,
+      ...(options.task === undefined ? [] : flagsOfServer(options.task)),
       '--with-parent'
     ])
     const server = new ServerProcess(
@@ -107,6 +118,15 @@ export class ServerProcess {
     const answer = this.#hear(/^(not )?collected$/, PATIENCE.collect)
     this.#child.stdin.write('gc\n')
     return (await answer)?.[0] === 'collected'
+  }
+
+  /** How many events it has handled, and how many between two moments of `systemTime`. `undefined`: it is gone. */
+  async countEvents(from: number, to: number): Promise<EventCount | undefined> {
+    const id = this.#asked++
+    const answer = this.#hear(new RegExp(`^events ${id} (\\d+) (\\d+)$`), PATIENCE.count)
+    this.#child.stdin.write(`events ${id} ${from} ${to}\n`)
+    const said = await answer
+    return said === undefined ? undefined : { total: Number(said[1]), measured: Number(said[2]) }
   }
 
   /** Resolves once the process is gone: SIGTERM, and SIGKILL if that is not enough. */

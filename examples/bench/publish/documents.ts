@@ -8,11 +8,17 @@ import { readStored } from '../report/stored.ts'
 import { FULL_FILE } from '../report/write.ts'
 import {
   concurrencyTable,
+  eventsTable,
+  handlersTable,
   headlineTable,
   payloadTable,
   peersTable,
   REPORT,
-  sameClientTable
+  sameClientTable,
+  sizesTable,
+  slowReaderTable,
+  startsTable,
+  streamsTable
 } from './tables.ts'
 
 const ROOT = join(BENCH_FOLDER, '..', '..')
@@ -28,7 +34,16 @@ const BLOCKS: Readonly<Record<string, (comparison: Comparison) => string>> = {
   'payloads bun shared': (comparison) => payloadTable(comparison, 'bun', 'shared'),
   'payloads bun per-client': (comparison) => payloadTable(comparison, 'bun', 'per-client'),
   'payloads node shared': (comparison) => payloadTable(comparison, 'node', 'shared'),
-  'same client': sameClientTable
+  'same client': sameClientTable,
+  'handlers bun': (comparison) => handlersTable(comparison, 'bun'),
+  'handlers node': (comparison) => handlersTable(comparison, 'node'),
+  'streams bun': (comparison) => streamsTable(comparison, 'bun'),
+  'streams node': (comparison) => streamsTable(comparison, 'node'),
+  'slow reader': slowReaderTable,
+  events: eventsTable,
+  'starts bun': (comparison) => startsTable(comparison, 'bun'),
+  'starts node': (comparison) => startsTable(comparison, 'node'),
+  sizes: sizesTable
 }
 
 const MARKED = /(<!-- bench: (.+?) -->\n)[\s\S]*?(<!-- \/bench -->)/g

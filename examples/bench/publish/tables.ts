@@ -1,9 +1,11 @@
 /** The tables of the documentation, made of the published report: what a page says of figures, it says by these. */
 import type { Runtime } from '../process/runtime.ts'
-import { type Layout, layoutOf, settingOf } from '../report/contest.ts'
-import { type Figure, figures, plural, times } from '../report/figures.ts'
+import { describeTask, type Layout, layoutOf, loadOf, payloadOf, settingOf } from '../report/contest.ts'
+import { type Figure, plural, times, titleOfFigure } from '../report/figures.ts'
 import { runsOf } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
+import { sizeRows, sizesHeader } from '../report/sizes.ts'
+import { type Mode, taskOf } from '../task/task.ts'
 import { titleOfTarget } from './titles.ts'
 
 type Rows = readonly (readonly string[])[]
@@ -12,53 +14,90 @@ type Rows = readonly (readonly string[])[]
 function headline({ contests }: Comparison, runtime: Runtime): ContestResult[] {
   return contests.filter(
     (contest) =>
-      contest.client === 'own' &&
+      isEcho(contest) &&
       contest.shape === 'flat' &&
       contest.concurrency === 100 &&
       contest.runtime === runtime
   )
 }
 
-/** What README.md shows first. */
+/** Answered at once, each asked by its own client. */
+const isEcho = (contest: ContestResult): boolean =>
+  contest.client === 'own' && describeTask(taskOf(contest)) === ''
+
+/** What README.md shows first: a column for what services do, rows for ours, Nest's and the ratio. */
 export function headlineTable(comparison: Comparison): string {
-  const bun = headline(comparison, 'bun').toReversed()
-  const node = headline(comparison, 'node').toReversed()
-  const rows = [
-    ...bun.flatMap((contest) => {
-      const row = rowOf(contest)
-      return [
-        row(`**${layoutOf(contest)}**: req/s`, ['rps'], '', true),
-        row('p50 / p99', ['p50', 'p99'], ' ms'),
-        row('server CPU per request', ['serverCpuUsPerRequest'], ' µs')
+  const rows = (['bun', 'node'] as const).flatMap((runtime) =>
+    (['shared', 'per-client'] as const).flatMap((layout) => {
+      const contests = COLUMNS_OF_HEADLINE.map(({ is }) =>
+        comparison.contests.find(
+          (contest) =>
+            contest.client === 'own' &&
+            contest.runtime === runtime &&
+            contest.layout === layout &&
+            is(contest)
+        )
+      )
+      const row = (title: string, cell: (contest: ContestResult) => string) => [
+        title,
+        ...contests.map((contest) => (contest === undefined ? '–' : cell(contest)))
       ]
-    }),
-    ...node.map((contest) => rowOf(contest)(`${layoutOf(contest)}, under Node: req/s`, ['rps'], '', true))
-  ]
-  const ahead = [...bun, ...node].flatMap((contest) => {
-    const { baseAhead } = resultOf(contest, 'elysia')
-    return baseAhead.length === 0
-      ? []
-      : [
-          `${baseAhead.map((name) => figures[name].title).join(', ')} (${layoutOf(contest)}, ${contest.runtime})`
-        ]
-  })
-  const where = ahead.length === 0 ? 'nothing of this' : ahead.join('; ')
+      const median = (name: string) => (contest: ContestResult) =>
+        `${shown('rps', figureOf(contest, name)?.median)}${errorsOf(resultOf(contest, name))}`
+      const where = `${layoutOf({ layout })}${runtime === 'node' ? ', under Node' : ''}`
+      return [
+        row(`**${where}**: ours, RSocket`, median('elysia')),
+        row('NestJS', median('nest')),
+        row('ours ÷ Nest', (contest) => `**${times(resultOf(contest, 'elysia').ratio?.rps?.median)}**`)
+      ]
+    })
+  )
   return [
-    conditionsOf(comparison, bun[0]!),
-    table(['', 'ours, RSocket', 'NestJS', 'ours ÷ Nest'], rows),
-    `Nest is ahead in ${where}.`
+    conditionsOf(comparison, headline(comparison, 'bun')[0]!),
+    table(['', ...COLUMNS_OF_HEADLINE.map(({ title }) => title)], rows),
+    `Nest is ahead in ${whereBehind(comparison)}.`
   ].join('\n\n')
 }
 
-function rowOf(contest: ContestResult) {
-  const [ours, nest] = [resultOf(contest, 'elysia'), resultOf(contest, 'nest')]
-  return (title: string, names: readonly Figure[], unit = '', bold = false): string[] => {
-    const medians = ({ figures: known }: TargetResult) =>
-      `${names.map((name) => shown(name, known[name]?.median)).join(' / ')}${unit}`
-    const ratio = names.map((name) => times(ours.ratio?.[name]?.median)).join(' / ')
-    return [title, medians(ours), medians(nest), bold ? `**${ratio}**` : ratio]
+/** What services do most, beside the echo of a text. */
+const COLUMNS_OF_HEADLINE: readonly { title: string; is(contest: ContestResult): boolean }[] = [
+  {
+    title: 'text, req/s',
+    is: (contest) => isEcho(contest) && contest.shape === 'flat' && contest.concurrency === 100
+  },
+  { title: 'object, req/s', is: (contest) => isEcho(contest) && contest.shape === 'object' },
+  {
+    title: 'handler that waits, req/s',
+    is: (contest) => contest.task?.mode === 'request' && contest.task.handler === 'waits'
+  },
+  { title: 'one stream, values/s', is: (contest) => isLongStream(contest) },
+  {
+    title: '100 streams of 10, values/s',
+    is: ({ task, concurrency }) => task?.mode === 'stream' && task.values === 10 && concurrency === 100
   }
+]
+
+const isLongStream = ({ task, concurrency }: ContestResult): boolean =>
+  task?.mode === 'stream' &&
+  task.generator === 'sync' &&
+  task.take === 'iterate' &&
+  task.pause === 0 &&
+  concurrency === 1
+
+/** The figures of the columns of the headline in which Nest's median ratio is the better one. */
+function whereBehind({ contests }: Comparison): string {
+  const ahead = contests
+    .filter(({ client }) => client === 'own')
+    .filter((contest) => COLUMNS_OF_HEADLINE.some(({ is }) => is(contest)))
+    .flatMap((contest) => {
+      const { baseAhead } = resultOf(contest, 'elysia')
+      const titles = baseAhead.map((name) => titleOfFigure(name, contest)).join(', ')
+      return titles === '' ? [] : [`${titles} (${layoutOf(contest)}, ${settingOf(contest)})`]
+    })
+  return ahead.length === 0 ? 'nothing of this' : ahead.join('; ')
 }
+
+const figureOf = (contest: ContestResult, name: string) => resultOf(contest, name).figures.rps
 
 /** What was measured for less shows that everything works, and not how fast it is. */
 const SECONDS_TO_TRUST = 5
@@ -73,9 +112,12 @@ export function conditionsOf(
   const runs = runsOf('elysia', contest.rounds).replace(' × ', ' interleaved runs of ')
   const caveat = options.duration < SECONDS_TO_TRUST ? '**Preliminary, from a short run.** ' : ''
   return (
-    `${caveat}An echo of 200 B by 100 callers, under Bun ${bun} and Node ${node} on a machine with ${plural(cpuCount, 'core')} (${cpu}, ` +
+    `${caveat}100 callers (one stream: one) ask for a text of 200 B, an object of 244 B, the text from a handler that ` +
+    'answers in a later turn, and streams of small records, ' +
+    `under Bun ${bun} and Node ${node} on a machine with ${plural(cpuCount, 'core')} (${cpu}, ` +
     `${kernel}; server on one, client on another), against NestJS ${packages['@nestjs/microservices']}'s TCP ` +
-    `transport, each asked by its own client; medians of ${runs}, and the median of the ratios run by run. ` +
+    `transport, each by its own client; medians of ${runs} for the text and fewer for the rest, and the median of ` +
+    'the ratios run by run. ' +
     `Measured on ${startedAt.slice(0, 10)}; [the whole report](${REPORT}) has every figure.`
   )
 }
@@ -83,15 +125,13 @@ export function conditionsOf(
 /** From the root; `documents.ts` makes it relative to the page. */
 export const REPORT = 'docs/benchmarks/report.md'
 
-const COLUMNS = [
-  'rps',
-  'p50',
-  'p90',
-  'p99',
-  'serverCpuUsPerRequest',
-  'clientCpuUsPerRequest',
-  'serverRssMb'
-] as const satisfies readonly Figure[]
+/** The figures that the documentation has of each mode. */
+const COLUMNS: Readonly<Record<Mode, readonly Figure[]>> = {
+  request: ['rps', 'p50', 'p90', 'p99', 'serverCpuUsPerRequest', 'clientCpuUsPerRequest', 'serverRssMb'],
+  stream: ['rps', 'p50', 'serverCpuUsPerRequest', 'clientCpuUsPerRequest', 'rssPeak', 'clientRssPeak'],
+  emit: ['rps', 'sent', 'lost', 'p50', 'p99', 'serverCpuUsPerRequest', 'rssPeak', 'clientRssPeak'],
+  start: ['p50', 'listenMs', 'rssIdle']
+}
 
 /** Every peer, with all figures. */
 export const peersTable = (comparison: Comparison, runtime: Runtime): string =>
@@ -102,12 +142,70 @@ export const payloadTable = (comparison: Comparison, runtime: Runtime, layout: L
   wholeTable(
     comparison.contests.filter(
       (contest) =>
-        contest.client === 'own' &&
+        isEcho(contest) &&
         contest.shape !== 'flat' &&
         contest.runtime === runtime &&
         contest.layout === layout
     ),
-    (contest) => settingOf(contest).split(' · ')[0]!
+    payloadOf
+  )
+
+/** A text by handlers that answer later. */
+export const handlersTable = (comparison: Comparison, runtime: Runtime): string =>
+  tableOf(
+    comparison,
+    runtime,
+    ({ task }) => task?.mode === 'request',
+    (contest) => `${describeTask(taskOf(contest))}, ${layoutOf(contest)}`
+  )
+
+export const streamsTable = (comparison: Comparison, runtime: Runtime): string =>
+  tableOf(
+    comparison,
+    runtime,
+    ({ task }) => task?.mode === 'stream' && task.pause === 0,
+    (contest) => `${loadOf(contest)}, ${describeTask(taskOf(contest))}, ${layoutOf(contest)}`
+  )
+
+export const slowReaderTable = (comparison: Comparison): string =>
+  tableOf(
+    comparison,
+    'bun',
+    ({ task }) => task?.mode === 'stream' && task.pause > 0,
+    (contest) => describeTask(taskOf(contest))
+  )
+
+export const eventsTable = (comparison: Comparison): string =>
+  tableOf(
+    comparison,
+    'bun',
+    ({ task }) => task?.mode === 'emit',
+    (contest) => `${payloadOf(contest)}, ${describeTask(taskOf(contest))}`
+  )
+
+export const startsTable = (comparison: Comparison, runtime: Runtime): string =>
+  tableOf(
+    comparison,
+    runtime,
+    ({ task }) => task?.mode === 'start',
+    ({ runtime: under }) => (under === 'bun' ? 'under Bun' : 'under Node')
+  )
+
+export const sizesTable = ({ sizes = [] }: Comparison): string =>
+  table(
+    sizesHeader,
+    sizeRows(sizes).map(([target = '', ...cells]) => [titleOfTarget(target), ...cells])
+  )
+
+const tableOf = (
+  { contests }: Comparison,
+  runtime: Runtime,
+  is: (contest: ContestResult) => boolean,
+  nameOf: (contest: ContestResult) => string
+): string =>
+  wholeTable(
+    contests.filter((contest) => contest.client === 'own' && contest.runtime === runtime && is(contest)),
+    nameOf
   )
 
 /** Nest's client, and raw sockets, ask both servers. */
@@ -119,28 +217,31 @@ export const sameClientTable = (comparison: Comparison): string =>
 
 /** For each contest a row for everybody in it, and the ratio of ours to Nest's. */
 function wholeTable(contests: readonly ContestResult[], nameOf: (contest: ContestResult) => string): string {
+  const [first] = contests
+  if (first === undefined) return 'Not in this report.'
+  const columns = COLUMNS[taskOf(first).mode]
   const rows = contests.flatMap((contest) => [
     ...contest.results.map((result, index) => [
       `${index === 0 ? `**${nameOf(contest)}**: ` : ''}${titleOfTarget(result.target)}`,
-      ...COLUMNS.map(
-        (name) => `${shown(name, result.figures[name]?.median)}${name === 'rps' ? errorsOf(result) : ''}`
+      ...columns.map(
+        (name) => `${shown(name, result.figures[name]?.median)}${name === columns[0] ? errorsOf(result) : ''}`
       ),
       runsOf(result.target, contest.rounds)
     ]),
-    ...contest.results.slice(0, 1).map(ratioRow)
+    ...contest.results.slice(0, 1).map((result) => ratioRow(result, columns))
   ])
-  return table(['', ...COLUMNS.map((name) => figures[name].title), 'runs'], rows)
+  return table(['', ...columns.map((name) => titleOfFigure(name, first)), 'runs'], rows)
 }
 
 /** Who answers fast what it answers at all has not won. */
 const errorsOf = ({ errors }: TargetResult): string => (errors === 0 ? '' : ` (${plural(errors, 'error')})`)
 
-function ratioRow({ target, ratio, ratioTo }: TargetResult): string[] {
-  const cells = COLUMNS.map((name) => {
+function ratioRow({ target, ratio, ratioTo }: TargetResult, columns: readonly Figure[]): string[] {
+  const cells = columns.map((name) => {
     const range = ratio?.[name]
     if (range === null || range === undefined) return '–'
     const digits = times(range.median)
-    return name === 'rps' ? `**${digits}** (${range.min.toFixed(2)}–${range.max.toFixed(2)})` : digits
+    return name === columns[0] ? `**${digits}** (${range.min.toFixed(2)}–${range.max.toFixed(2)})` : digits
   })
   return [`${titleOfTarget(target)} ÷ ${titleOfTarget(ratioTo ?? '–')}`, ...cells, '']
 }
@@ -148,7 +249,7 @@ function ratioRow({ target, ratio, ratioTo }: TargetResult): string[] {
 /** Req/s by how much is asked at a time. */
 export function concurrencyTable(comparison: Comparison, runtime: Runtime): string {
   const contests = comparison.contests.filter(
-    (contest) => contest.client === 'own' && contest.shape === 'flat' && contest.runtime === runtime
+    (contest) => isEcho(contest) && contest.shape === 'flat' && contest.runtime === runtime
   )
   const several = contests.filter(({ concurrency }) => concurrency > 1)
   const names = several[0]!.results
@@ -178,7 +279,7 @@ function resultOf({ results }: ContestResult, name: string): TargetResult {
 /** `86,515`, `0.091`, `5.66`, `106`: three digits of what is below 1,000. */
 function shown(figure: Figure, value: number | undefined): string {
   if (value === undefined) return '–'
-  if (figure === 'rps') return Math.round(value).toLocaleString('en')
+  if (['rps', 'sent', 'arrived', 'lost'].includes(figure)) return Math.round(value).toLocaleString('en')
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3
   return value.toFixed(digits)
 }

@@ -9,7 +9,10 @@ const TITLES: Partial<Readonly<Record<TargetName, string>>> = {
   moleculer: 'Moleculer',
   grpc: 'grpc-js',
   connect: 'Connect',
-  trpc: 'tRPC, WebSocket'
+  trpc: 'tRPC, WebSocket',
+  'elysia-nats': 'ours over NATS',
+  'nest-nats': 'Nest over NATS',
+  nats: "NATS's driver"
 }
 
 const LABELS: Readonly<Record<string, string>> = { node: 'on Node', "Nest's wire": "on Nest's wire" }

@@ -1,6 +1,7 @@
 /** What a comparison found: measurements in rounds, and per contest the medians, ratios and verdicts made of them. */
 import { isLimit, isOurs, LABEL } from '../peers/targets.ts'
-import { type Figure, figureNames, figures } from './figures.ts'
+import { taskOf } from '../task/task.ts'
+import { type Figure, figureNames, figures, figuresOf, titleOfFigure } from './figures.ts'
 import type {
   Comparison,
   Contest,
@@ -28,7 +29,7 @@ export function baseOf(targets: readonly string[]): string {
 export function summarize(contest: Contest, rounds: readonly Round[]): ContestResult {
   const targets = (rounds[0] ?? []).map(({ target }) => target)
   const base = targets.indexOf(baseOf(targets))
-  const results = targets.map((_, index) => summarizeTarget(rounds, index, base))
+  const results = targets.map((_, index) => summarizeTarget(contest, rounds, index, base))
   return {
     ...contest,
     rounds: rounds.map((round) => [...round]),
@@ -38,7 +39,13 @@ export function summarize(contest: Contest, rounds: readonly Round[]): ContestRe
 }
 
 /** The figures that a contest is judged by; the first one decides who is ahead in it. */
-export function decisiveFigures({ rate, sloMs }: Pick<Contest, 'rate' | 'sloMs'>): Figure[] {
+export function decisiveFigures(contest: Pick<Contest, 'rate' | 'sloMs' | 'task'>): Figure[] {
+  const { rate, sloMs } = contest
+  const task = taskOf(contest)
+  if (task.mode === 'start') return ['p50', 'listenMs', 'rssIdle']
+  // A reader that waits reads as fast as it wants: what it costs meanwhile is what matters.
+  if (task.mode === 'stream' && task.pause > 0) return ['rssPeak', 'clientRssPeak']
+  if (task.mode !== 'request') return ['rps', 'p99', 'serverCpuUsPerRequest', 'rssPeak', 'clientRssPeak']
   const others = ['p99', 'serverCpuUsPerRequest', 'serverRssMb'] as const
   // At a rate that is given, everybody answers as many; at the highest one, the p99 is what was demanded.
   if (sloMs !== null) return ['rps', 'serverCpuUsPerRequest', 'serverRssMb']
@@ -65,14 +72,19 @@ export function verdictsOn(contest: Contest, rounds: readonly Round[], unranked:
         name: target,
         values: rounds.map((round) => figureOf(round[index]!, figure)),
         errors: rounds.reduce((sum, round) => sum + errorsOf(round[index]!), 0)
-      }))
+      })),
+      titleOfFigure(figure, contest)
     )
   )
 }
 
 /** Whether every measurement that should have been possible was, and had no errors. */
 export function isClean({ contests }: Pick<Comparison, 'contests'>): boolean {
-  return contests.every(({ results }) => results.every(({ errors, failed }) => errors === 0 && !failed))
+  return contests.every(({ results }) =>
+    results.every(
+      ({ errors, failed, figures: { lost } }) => errors === 0 && !failed && (lost?.max ?? 0) === 0
+    )
+  )
 }
 
 /** Whether every measurement that should have been possible was made, whatever came out. */
@@ -80,7 +92,12 @@ export function isComplete({ contests }: Pick<Comparison, 'contests'>): boolean 
   return contests.every(({ results }) => results.every(({ failed }) => !failed))
 }
 
-function summarizeTarget(rounds: readonly Round[], index: number, base: number): TargetResult {
+function summarizeTarget(
+  contest: Contest,
+  rounds: readonly Round[],
+  index: number,
+  base: number
+): TargetResult {
   const outcomes = rounds.map((round) => round[index]!)
   const measured = outcomes.filter(isMeasured)
   const missing = outcomes.filter((outcome): outcome is NotMeasured => !isMeasured(outcome))
@@ -92,10 +109,10 @@ function summarizeTarget(rounds: readonly Round[], index: number, base: number):
         )
   return {
     target: outcomes[0]!.target,
-    figures: spreads((figure) => measured.map((measurement) => measurement[figure])),
+    figures: spreads((figure) => measured.map((measurement) => measurement[figure] ?? null)),
     ratioTo: index === base ? null : rounds[0]![base]!.target,
     ratio,
-    baseAhead: behindIn(ratio),
+    baseAhead: behindIn(ratio, figuresOf(contest)),
     errors: measured.reduce((total, { errors }) => total + errors, 0),
     notMeasured: missing.length,
     reason: missing[0]?.notMeasured ?? null,
@@ -104,17 +121,19 @@ function summarizeTarget(rounds: readonly Round[], index: number, base: number):
 }
 
 /** The figures in which the median ratio is the worse way from 1. */
-export function behindIn(ratio: FigureSpreads | null): Figure[] {
-  return figureNames.filter((figure) => {
+export function behindIn(ratio: FigureSpreads | null, of: readonly Figure[]): Figure[] {
+  return of.filter((figure) => {
     const median = ratio?.[figure]?.median ?? 1
     return figures[figure].better === 'higher' ? median < 1 : median > 1
   })
 }
 
 const figureOf = (outcome: Outcome, figure: Figure): number | null =>
-  isMeasured(outcome) ? outcome[figure] : null
+  isMeasured(outcome) ? (outcome[figure] ?? null) : null
 
-const errorsOf = (outcome: Outcome): number => (isMeasured(outcome) ? outcome.errors : 0)
+/** What was lost without an error is no better than an error. */
+const errorsOf = (outcome: Outcome): number =>
+  isMeasured(outcome) ? outcome.errors + (outcome.lost ?? 0) : 0
 
 function spreads(values: (figure: Figure) => readonly (number | null)[]): FigureSpreads {
   const entries = figureNames.map((figure) => {

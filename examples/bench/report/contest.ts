@@ -1,5 +1,6 @@
 /** A contest: the same load on all servers, put side by side. Here is what one is called. */
 import { shapes } from '../payload/payload.ts'
+import { type Handler, type Source, type Task, taskOf } from '../task/task.ts'
 import { plural } from './figures.ts'
 import type { Contest } from './schema.ts'
 
@@ -22,39 +23,72 @@ const WHO_ASKS: Readonly<Record<ContestClient, string>> = {
   raw: 'raw sockets ask everybody'
 }
 
+const HANDLERS: Readonly<Record<Handler, string>> = {
+  sync: '',
+  async: 'an async handler',
+  waits: 'a handler that waits for a later turn'
+}
+
+const SOURCES: Readonly<Record<Source, string>> = {
+  sync: 'a generator',
+  async: 'an async generator',
+  observable: 'an Observable'
+}
+
 /** Parts of a title, the most telling first. */
 export function titleOf(contest: Contest): string {
-  return [layoutOf(contest), loadOf(contest), WHO_ASKS[contest.client], settingOf(contest)].join(' · ')
+  const parts = [layoutOf(contest), loadOf(contest), WHO_ASKS[contest.client], settingOf(contest)]
+  return (taskOf(contest).mode === 'start' ? parts.slice(1) : parts).join(' · ')
+}
+
+/** What is asked beside the payload, in words; nothing for a plain echo. */
+export function describeTask(task: Task): string {
+  if (task.mode === 'request') return HANDLERS[task.handler]
+  if (task.mode === 'start') return 'from the start of the process to the first answer'
+  if (task.mode === 'emit') {
+    const sent =
+      task.batch === 1
+        ? 'events, each awaited'
+        : `events, ${task.batch.toLocaleString('en')} before any is awaited`
+    return task.busy === 0 ? sent : `${sent}, a server that needs ${task.busy} ms for each`
+  }
+  const values = `${plural(task.values, 'value')} of ${SOURCES[task.generator]}`
+  const read = task.take === 'send' ? `${values}, read by send()` : values
+  return task.pause === 0 ? read : `${read}, ${task.pause} ms after each`
 }
 
 export const layoutOf = ({ layout }: Pick<Contest, 'layout'>): string => LAYOUTS[layout]
 
-export function loadOf({ concurrency, connections, rate, sloMs }: Contest): string {
+export function loadOf(contest: Contest): string {
+  const { concurrency, connections, rate, sloMs } = contest
+  const { mode } = taskOf(contest)
+  if (mode === 'start') return 'start'
+  if (mode === 'stream') return `${plural(concurrency, 'stream')} at a time`
+  if (mode === 'emit') return plural(concurrency, 'caller')
   const over = `over ${plural(connections, 'connection')}`
   if (sloMs !== null) return `highest rate with p99 under ${sloMs} ms ${over}`
   if (rate !== null) return `${rate.toLocaleString('en')} requests per second ${over}`
   return `${plural(concurrency, 'request')} at a time`
 }
 
-/** What is echoed, and what runs both sides. */
-export function settingOf({ pattern, shape, payload, runtime }: Contest): string {
-  if (shape === 'custom') return `${pattern}, ${payload.toLocaleString('en')} B as JSON · ${runtime}`
-  const { title, defaultBytes } = shapes[shape]
+/** What is sent, what is asked, and what runs both sides. */
+export function settingOf(contest: Contest): string {
+  const asked = describeTask(taskOf(contest))
+  return [payloadOf(contest), ...(asked === '' ? [] : [asked]), contest.runtime].join(' · ')
+}
+
+export function payloadOf({ pattern, shape, payload }: Contest): string {
   const size = `${payload.toLocaleString('en')} B`
-  return `${title}, ${size}${defaultBytes === undefined ? ' as JSON' : ''} · ${runtime}`
+  if (shape === 'custom') return `${pattern}, ${size} as JSON`
+  const { title, defaultBytes } = shapes[shape]
+  return `${title}, ${size}${defaultBytes === undefined ? ' as JSON' : ''}`
 }
 
 /** The same for contests that differ at most in how much is asked at a time. */
-export const familyOf = ({
-  client,
-  layout,
-  pattern,
-  shape,
-  payload,
-  runtime,
-  rate,
-  sloMs
-}: Contest): string => JSON.stringify([client, layout, pattern, shape, payload, runtime, rate, sloMs])
+export function familyOf(contest: Contest): string {
+  const { client, layout, pattern, shape, payload, runtime, rate, sloMs } = contest
+  return JSON.stringify([client, layout, pattern, shape, payload, runtime, rate, sloMs, taskOf(contest)])
+}
 
 /** The same for the same contest in two reports. */
 export const keyOf = (contest: Contest): string => `${familyOf(contest)} ${contest.concurrency}`

@@ -1,24 +1,77 @@
-/** The figures that are compared, in the order of the table's columns. */
+/** The figures that are compared, in the order of the table's columns, and what each mode calls them. */
+import { type Mode, type Task, taskOf } from '../task/task.ts'
+
 export const figures = {
   rps: { title: 'req/s', digits: 0, better: 'higher' },
   p50: { title: 'p50 ms', digits: 3, better: 'lower' },
   p90: { title: 'p90 ms', digits: 3, better: 'lower' },
   p99: { title: 'p99 ms', digits: 3, better: 'lower' },
   max: { title: 'max ms', digits: 3, better: 'lower' },
+  listenMs: { title: 'listening ms', digits: 1, better: 'lower' },
+  lost: { title: 'lost', digits: 0, better: 'lower' },
+  sent: { title: 'sent', digits: 0, better: 'higher' },
+  arrived: { title: 'arrived', digits: 0, better: 'higher' },
   serverCpuUsPerRequest: { title: 'server µs/req', digits: 2, better: 'lower' },
   clientCpuUsPerRequest: { title: 'client µs/req', digits: 2, better: 'lower' },
   serverRssMb: { title: 'server MiB', digits: 1, better: 'lower' },
   rssIdle: { title: 'idle MiB', digits: 1, better: 'lower' },
   rssPeak: { title: 'peak MiB', digits: 1, better: 'lower' },
-  rssAfter: { title: 'after MiB', digits: 1, better: 'lower' }
+  rssAfter: { title: 'after MiB', digits: 1, better: 'lower' },
+  clientRssPeak: { title: 'client peak MiB', digits: 1, better: 'lower' }
 } as const
 export type Figure = keyof typeof figures
 export const figureNames = Object.keys(figures) as Figure[]
 
+/** Those that reports did not have from the beginning. */
+export const laterFigures = ['listenMs', 'lost', 'sent', 'arrived', 'clientRssPeak'] as const
+export type LaterFigure = (typeof laterFigures)[number]
+
+const MEMORY = ['serverRssMb', 'rssIdle', 'rssPeak', 'rssAfter'] as const
+const CPU = ['serverCpuUsPerRequest', 'clientCpuUsPerRequest'] as const
+
+const FIGURES_OF: Readonly<Record<Mode, readonly Figure[]>> = {
+  request: ['rps', 'p50', 'p90', 'p99', 'max', ...CPU, ...MEMORY],
+  stream: ['rps', 'p50', 'p99', ...CPU, 'rssIdle', 'rssPeak', 'rssAfter', 'clientRssPeak'],
+  emit: ['rps', 'sent', 'arrived', 'lost', 'p50', 'p99', ...CPU, 'rssPeak', 'clientRssPeak'],
+  start: ['p50', 'max', 'listenMs', 'rssIdle']
+}
+
+interface Asked {
+  readonly task?: Task | undefined
+}
+
+/** The figures that say something of what was asked. */
+export const figuresOf = (asked: Asked): readonly Figure[] => FIGURES_OF[taskOf(asked).mode]
+
+const TITLES: Readonly<Record<Mode, Readonly<Partial<Record<Figure, string>>>>> = {
+  request: {},
+  stream: {
+    rps: 'values/s',
+    p50: 'first value p50 ms',
+    p99: 'first value p99 ms',
+    serverCpuUsPerRequest: 'server µs/value',
+    clientCpuUsPerRequest: 'client µs/value',
+    rssPeak: 'server peak MiB'
+  },
+  emit: {
+    rps: 'handled/s',
+    p50: 'promise p50 ms',
+    p99: 'promise p99 ms',
+    serverCpuUsPerRequest: 'server µs/event',
+    clientCpuUsPerRequest: 'client µs/event',
+    rssPeak: 'server peak MiB'
+  },
+  start: { p50: 'first answer ms', max: 'slowest ms' }
+}
+
+/** What a figure is called where that was asked. */
+export const titleOfFigure = (figure: Figure, asked: Asked): string =>
+  TITLES[taskOf(asked).mode][figure] ?? figures[figure].title
+
 /** A figure as it is read: `12,346`, `0.158`; `–` where it is not known. */
-export const format = (figure: Figure, value: number | undefined): string => {
+export const format = (figure: Figure, value: number | null | undefined): string => {
   const { digits } = figures[figure]
-  return value === undefined
+  return value === undefined || value === null
     ? '–'
     : value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 }

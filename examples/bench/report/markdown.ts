@@ -1,8 +1,9 @@
 /** A comparison as Markdown. */
 import { describeConditions } from './conditions.ts'
 import { titleOf } from './contest.ts'
-import { header, medianRows, rangeRows, ratioRows, remarksOn } from './rows.ts'
+import { headerOf, medianRows, rangeRows, ratioRows, remarksOn } from './rows.ts'
 import type { Comparison, ContestResult } from './schema.ts'
+import { SIZES_REMARK, sizeRows, sizesHeader } from './sizes.ts'
 
 export const renderMarkdown = (comparison: Comparison): string =>
   [
@@ -16,8 +17,12 @@ export const renderMarkdown = (comparison: Comparison): string =>
       ...partTitle(contest, comparison.contests[index - 1]),
       ...renderContest(contest)
     ]),
+    ...renderSizes(comparison),
     ''
   ].join('\n\n')
+
+const renderSizes = ({ sizes }: Comparison): string[] =>
+  sizes === undefined ? [] : ['## Installed size', SIZES_REMARK, table(sizesHeader, sizeRows(sizes))]
 
 /** Where a part begins, in a report that has several. */
 const partTitle = ({ part }: ContestResult, before: ContestResult | undefined): string[] =>
@@ -25,19 +30,20 @@ const partTitle = ({ part }: ContestResult, before: ContestResult | undefined): 
 
 function renderContest(contest: ContestResult): string[] {
   const ratios = ratioRows(contest)
+  const header = headerOf(contest)
   return [
     `${contest.part === undefined ? '##' : '###'} ${escaped(titleOf(contest))}`,
     remarksOn(contest)
       .map((line) => `- ${escaped(line)}`)
       .join('\n'),
-    table(medianRows(contest)),
-    ...(ratios.length === 0 ? [] : [table(ratios)]),
+    table(header, medianRows(contest)),
+    ...(ratios.length === 0 ? [] : [table(header, ratios)]),
     'Lowest and highest of all runs:',
-    table(rangeRows(contest))
+    table(header, rangeRows(contest))
   ]
 }
 
-function table(rows: readonly (readonly string[])[]): string {
+function table(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => escaped(cell.trim())).join(' | ')} |`
   return [line(header), `| --- |${' ---: |'.repeat(header.length - 1)}`, ...rows.map(line)].join('\n')
 }

@@ -9,11 +9,17 @@ import type { Environment, Measurement } from './schema.ts'
 /** What was read from the system while the meter ran. */
 export interface Usage {
   readonly serverCpuUs: number | null
-  readonly clientCpuUs: number
+  readonly clientCpuUs: number | null
   readonly serverRssMb: number | null
   readonly rssIdle: number | null
   readonly rssPeak: number | null
   readonly rssAfter: number | null
+  /** Of the measuring process, where it is the only one. */
+  readonly clientRssPeak?: number | null
+  /** Milliseconds until a server listened. */
+  readonly listenMs?: number | null
+  /** Events that the client said were sent, and those that the server has handled, warm-up included. */
+  readonly events?: { readonly sent: number; readonly arrived: number }
 }
 
 export interface MeasuredServer {
@@ -31,16 +37,19 @@ export function describeMeasurement(
   environment: Environment
 ): Measurement {
   const { target, client, runtime, host, concurrency, connections, processes, duration, warmup } = options
-  const { rate, shape, payload, custom } = options
+  const { rate, shape, payload, custom, task } = options
   const { choices } = clients[client]
-  const chosen = <C extends Choice>(choice: C) => (choices.includes(choice) ? options[choice] : null)
+  const chosen = <C extends Exclude<Choice, 'take'>>(choice: C) =>
+    choices.includes(choice) ? options[choice] : null
   const { completed, errors, seconds } = counts
   const perRequest = (microseconds: number | null) =>
     microseconds === null || completed === 0 ? null : round(microseconds / completed, 3)
   const megabytes = (value: number | null) => (value === null ? null : round(value, 1))
+  const { clientRssPeak = null, listenMs = null, events } = usage
   return {
     target,
     client,
+    task,
     method: chosen('method'),
     protocol: chosen('protocol'),
     codec: chosen('codec'),
@@ -71,6 +80,9 @@ export function describeMeasurement(
     rssIdle: megabytes(usage.rssIdle),
     rssPeak: megabytes(usage.rssPeak),
     rssAfter: megabytes(usage.rssAfter),
+    clientRssPeak: megabytes(clientRssPeak),
+    ...(task.mode === 'start' && { listenMs }),
+    ...(events !== undefined && { ...events, lost: Math.max(0, events.sent - events.arrived) }),
     serverPid: server.pid,
     startedAt: startedAt.toISOString(),
     environment

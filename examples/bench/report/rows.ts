@@ -1,24 +1,25 @@
 /** A contest as rows of text, for every kind of report. */
 import { isLimit, isOurs } from '../peers/targets.ts'
 import { isMeasured } from './comparison.ts'
-import { type Figure, figureNames, figures, format, plural, times } from './figures.ts'
+import { type Figure, figures, figuresOf, format, plural, times, titleOfFigure } from './figures.ts'
 import type { ContestResult, TargetResult } from './schema.ts'
 import type { Spread } from './statistics.ts'
 
-export const header: readonly string[] = [
+/** The figures of a contest, between the names and how often it was measured. */
+export const headerOf = (contest: ContestResult): string[] => [
   '',
-  ...figureNames.map((figure) => figures[figure].title),
+  ...figuresOf(contest).map((figure) => titleOfFigure(figure, contest)),
   'errors',
   'runs'
 ]
 
 /** Medians, one row for each target. */
-export const medianRows = ({ results, rounds }: ContestResult): string[][] =>
-  results.map(({ target, figures: known, errors }) => [
+export const medianRows = (contest: ContestResult): string[][] =>
+  contest.results.map(({ target, figures: known, errors }) => [
     target,
-    ...figureNames.map((figure) => format(figure, known[figure]?.median)),
+    ...figuresOf(contest).map((figure) => format(figure, known[figure]?.median)),
     errors.toLocaleString('en'),
-    runsOf(target, rounds)
+    runsOf(target, contest.rounds)
   ])
 
 /** How often and how long it was measured: `5 × 5 s`. */
@@ -29,27 +30,28 @@ export function runsOf(target: string, rounds: ContestResult['rounds']): string 
 }
 
 /** The lowest and the highest of all runs. */
-export const rangeRows = ({ results }: ContestResult): string[][] =>
-  results
+export const rangeRows = (contest: ContestResult): string[][] =>
+  contest.results
     .filter(({ figures: { rps } }) => rps !== null)
     .map(({ target, figures: known }) => [
       target,
-      ...figureNames.map((figure) => {
+      ...figuresOf(contest).map((figure) => {
         const range = known[figure]
-        return range === null ? '–' : `${format(figure, range.min)}–${format(figure, range.max)}`
+        return range == null ? '–' : `${format(figure, range.min)}–${format(figure, range.max)}`
       }),
       '',
       ''
     ])
 
 /** Ratios, three rows for each target that has any. */
-export const ratioRows = ({ results }: ContestResult): string[][] => results.flatMap(ratiosOf)
+export const ratioRows = (contest: ContestResult): string[][] =>
+  contest.results.flatMap((result) => ratiosOf(result, figuresOf(contest)))
 
-function ratiosOf({ target, ratio, ratioTo }: TargetResult): string[][] {
+function ratiosOf({ target, ratio, ratioTo }: TargetResult, names: readonly Figure[]): string[][] {
   if (ratio === null || ratio.rps === null) return []
   const row = (title: string, value: keyof Spread) => [
     title,
-    ...figureNames.map((figure) => times(ratio[figure]?.[value])),
+    ...names.map((figure) => times(ratio[figure]?.[value])),
     '',
     ''
   ]
@@ -57,15 +59,18 @@ function ratiosOf({ target, ratio, ratioTo }: TargetResult): string[][] {
 }
 
 /** Who won, who is ahead of whom, and what was not measured: none of it may go unsaid. */
-export const remarksOn = ({ verdicts, results, rate }: ContestResult): string[] => [
-  ...verdicts.slice(0, 1).flatMap(({ reason, runs }) => [reason, ...winsOf(runs)]),
-  ...results.filter(isInteresting(results)).flatMap((result) => whereBehind(result, rate)),
-  ...aheadOfOurs(results),
-  ...notMeasured(results),
-  ...results
-    .filter(({ target }) => isLimit(target))
-    .map(({ target }) => `${target} is no peer but the limit, and is not ranked.`)
-]
+export function remarksOn(contest: ContestResult): string[] {
+  const { verdicts, results } = contest
+  return [
+    ...verdicts.slice(0, 1).flatMap(({ reason, runs }) => [reason, ...winsOf(runs)]),
+    ...results.filter(isInteresting(results)).flatMap((result) => whereBehind(result, contest)),
+    ...aheadOfOurs(contest),
+    ...notMeasured(results),
+    ...results
+      .filter(({ target }) => isLimit(target))
+      .map(({ target }) => `${target} is no peer but the limit, and is not ranked.`)
+  ]
+}
 
 /** Who was best how often. */
 function winsOf(runs: readonly (string | null)[]): string[] {
@@ -85,31 +90,32 @@ const isInteresting = (results: readonly TargetResult[]) => {
   return (result: TargetResult) => results.length <= 3 || ours.length === 0 || ours.includes(result)
 }
 
-function whereBehind(
-  { target, ratio, ratioTo, baseAhead }: TargetResult,
-  rate: ContestResult['rate']
-): string[] {
+function whereBehind({ target, ratio, ratioTo, baseAhead }: TargetResult, contest: ContestResult): string[] {
   if (ratio === null || ratio.rps === null) return []
   // At a rate that is given nobody answers more than that.
-  const comparable = baseAhead.filter((figure) => rate === null || figure !== 'rps')
-  const ahead = comparable.map((figure) => figures[figure].title).join(', ')
+  const comparable = baseAhead.filter((figure) => contest.rate === null || figure !== 'rps')
+  const ahead = comparable.map((figure) => titleOfFigure(figure, contest)).join(', ')
   return [`${ratioTo} is ahead of ${target} in ${ahead || 'nothing'}.`]
 }
 
 /** The others whose medians are better than ours, beside the base of which it is said anyway. */
-function aheadOfOurs(results: readonly TargetResult[]): string[] {
+function aheadOfOurs(contest: ContestResult): string[] {
+  const { results } = contest
   const ours = results.find(({ target }) => isOurs(target))
   if (ours === undefined) return []
   return results.flatMap(({ target, figures: theirs }) => {
     const isPeer = !isOurs(target) && target !== ours.ratioTo && !isLimit(target)
-    const ahead = figureNames.filter((figure) => isBetter(figure, theirs[figure], ours.figures[figure]))
+    const ahead = figuresOf(contest).filter((figure) =>
+      isBetter(figure, theirs[figure], ours.figures[figure])
+    )
     if (!isPeer || ahead.length === 0) return []
-    return [`${target} is ahead of ${ours.target} in ${ahead.map((name) => figures[name].title).join(', ')}.`]
+    const titles = ahead.map((figure) => titleOfFigure(figure, contest)).join(', ')
+    return [`${target} is ahead of ${ours.target} in ${titles}.`]
   })
 }
 
-function isBetter(figure: Figure, a: Spread | null, b: Spread | null): boolean {
-  if (a === null || b === null) return false
+function isBetter(figure: Figure, a: Spread | null | undefined, b: Spread | null | undefined): boolean {
+  if (a == null || b == null) return false
   return figures[figure].better === 'higher' ? a.median > b.median : a.median < b.median
 }
 

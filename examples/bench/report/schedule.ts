@@ -1,6 +1,8 @@
 /** Says on stderr which of many measurements begins, how long the rest will take, and what has come out. */
+import { taskOf } from '../task/task.ts'
 import { isMeasured, type Outcome } from './comparison.ts'
-import { format, plural } from './figures.ts'
+import { format, plural, titleOfFigure } from './figures.ts'
+import type { Measurement } from './schema.ts'
 
 /** Seconds a measurement takes beside warm-up and measuring, until some have shown what it really is. */
 const ASSUMED_OVERHEAD = 1
@@ -49,15 +51,21 @@ export class Schedule {
 const sum = (planned: readonly Planned[]): number =>
   planned.reduce((seconds, { duration, warmup }) => seconds + duration + warmup, 0)
 
+/** `p99 0.578 ms` */
+const describe = (figure: 'listenMs' | 'p50' | 'p99', outcome: Measurement): string =>
+  `${titleOfFigure(figure, outcome).replace(/ ms$/, '')} ${format(figure, outcome[figure])} ms`
+
 /** What a measurement has found, in a line: `elysia  575,120 req/s  p99 0.578 ms`. */
 export function describeOutcome(outcome: Outcome): string {
   const { target } = outcome
   if (!isMeasured(outcome)) return `${target}  not measured`
-  const { rps, p99, errors } = outcome
+  const { rps, errors, lost = 0 } = outcome
+  const isStart = taskOf(outcome).mode === 'start'
   const parts = [
     target,
-    `${format('rps', rps)} req/s`,
-    `p99 ${format('p99', p99 ?? undefined)} ms`,
+    ...(isStart ? [] : [`${format('rps', rps)} ${titleOfFigure('rps', outcome)}`]),
+    ...(isStart ? [describe('listenMs', outcome), describe('p50', outcome)] : [describe('p99', outcome)]),
+    ...(lost > 0 ? [`${lost.toLocaleString('en')} lost`] : []),
     ...(errors > 0 ? [plural(errors, 'error')] : [])
   ]
   return parts.join('  ')

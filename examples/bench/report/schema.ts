@@ -9,8 +9,9 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { customShape, shapeNames } from '../payload/payload.ts'
 import { codecs, methods, protocols } from '../peers/echo-client.ts'
 import { runtimes } from '../process/runtime.ts'
+import { handlers, sources, takes } from '../task/task.ts'
 import { contestClients, layouts } from './contest.ts'
-import { type Figure, figureNames } from './figures.ts'
+import { type Figure, figureNames, type LaterFigure, laterFigures } from './figures.ts'
 
 const describe = (description: string) => ({ description })
 const nullable = <T extends TSchema>(schema: T, description = '') =>
@@ -37,6 +38,27 @@ export const environmentSchema = Type.Object({
   })
 })
 
+const taskSchema = Type.Union(
+  [
+    Type.Object({ mode: Type.Literal('request'), handler: oneOf(handlers) }),
+    Type.Object({
+      mode: Type.Literal('stream'),
+      generator: oneOf(sources),
+      take: nullable(oneOf(takes), 'how our client read; null: the client has one way only'),
+      values: Type.Number(describe('of each stream')),
+      pause: Type.Number(describe('milliseconds that the reader waited after each value'))
+    }),
+    Type.Object({
+      mode: Type.Literal('emit'),
+      batch: Type.Number(describe('events sent before their promises were awaited')),
+      busy: Type.Number(describe('milliseconds that the server was busy with each event'))
+    }),
+    Type.Object({ mode: Type.Literal('start') })
+  ],
+  describe('what was asked of the server; absent: an echo, answered at once')
+)
+const task = Type.Optional(taskSchema)
+
 const trialSchema = Type.Object({
   rate: Type.Number(describe('requests per second that were due')),
   rps: Type.Number(describe('right answers per second')),
@@ -48,6 +70,7 @@ const trialSchema = Type.Object({
 export const measurementSchema = Type.Object({
   target: Type.String(describe('what was measured; with a label where reports were put together')),
   client: Type.String(describe('who asked')),
+  task,
   method: nullable(oneOf(methods), 'what was chosen for the client; null where it has no choice'),
   protocol: nullable(oneOf(protocols)),
   codec: nullable(oneOf(codecs)),
@@ -58,7 +81,7 @@ export const measurementSchema = Type.Object({
   host: Type.String(),
   port: Type.Number(),
   concurrency: Type.Number(
-    describe('requests outstanding at any moment; with a rate, at most so many callers')
+    describe('requests outstanding, or streams read, at any moment; with a rate, at most so many callers')
   ),
   connections: Type.Number(),
   processes: Type.Number(describe('load processes, whose histograms are merged')),
@@ -76,8 +99,13 @@ export const measurementSchema = Type.Object({
   pattern,
   shape,
   payload: Type.Number(describe('bytes')),
-  rps: Type.Number(describe('right answers per measured second')),
-  p50: nullable(Type.Number(), 'milliseconds; with a rate, from when the request was due'),
+  rps: Type.Number(
+    describe('right answers per measured second; values of streams, events that the server handled, starts')
+  ),
+  p50: nullable(
+    Type.Number(),
+    'milliseconds; with a rate, from when the request was due. Of streams: until the first value; of events: until the promise resolved; of starts: from the start of the process until the first answer'
+  ),
   p90: some,
   p99: some,
   max: some,
@@ -94,6 +122,15 @@ export const measurementSchema = Type.Object({
   rssIdle: nullable(Type.Number(), 'MiB before the load, after a garbage collection'),
   rssPeak: some,
   rssAfter: nullable(Type.Number(), 'MiB after the load, after a garbage collection'),
+  clientRssPeak: Type.Optional(
+    nullable(Type.Number(), 'MiB of the measuring process at most; null: several load processes')
+  ),
+  listenMs: Type.Optional(
+    nullable(Type.Number(), 'milliseconds from the start of the process until it listened, the median')
+  ),
+  sent: Type.Optional(Type.Number(describe('events that were sent as the client said, warm-up included'))),
+  arrived: Type.Optional(Type.Number(describe('events that the server handled, warm-up included'))),
+  lost: Type.Optional(Type.Number(describe('events that were sent, as the client said, and never handled'))),
   serverPid: some,
   startedAt: Type.String(),
   environment: environmentSchema
@@ -110,6 +147,7 @@ const notMeasuredSchema = Type.Object({
 export const contestSchema = Type.Object({
   part: Type.Optional(Type.String(describe('what the contest is about, in a report that has several parts'))),
   client: oneOf(contestClients),
+  task,
   layout: oneOf(layouts),
   connections: Type.Number(),
   concurrency: Type.Number(),
@@ -123,8 +161,15 @@ export const contestSchema = Type.Object({
 
 const spreadSchema = Type.Object({ median: Type.Number(), min: Type.Number(), max: Type.Number() })
 const knownSpread = nullable(spreadSchema)
+const optionalSpread = Type.Optional(knownSpread)
+type Spreads = Record<Exclude<Figure, LaterFigure>, typeof knownSpread> &
+  Record<LaterFigure, typeof optionalSpread>
+const isLater = (figure: Figure) => (laterFigures as readonly Figure[]).includes(figure)
+// What older reports do not have is optional.
 const figuresSchema = Type.Object(
-  Object.fromEntries(figureNames.map((figure) => [figure, knownSpread])) as Record<Figure, typeof knownSpread>
+  Object.fromEntries(
+    figureNames.map((figure) => [figure, isLater(figure) ? optionalSpread : knownSpread])
+  ) as Spreads
 )
 
 const resultSchema = Type.Object({
@@ -154,6 +199,16 @@ const contestResultSchema = Type.Composite([
     verdicts: Type.Array(verdictSchema, describe('the figure that decides comes first'))
   })
 ])
+
+const installationSchema = Type.Object({
+  target: Type.String(),
+  packages: Type.Number(),
+  files: Type.Number(),
+  bytes: Type.Number(describe('of all files on the disk')),
+  packedBytes: Type.Number(
+    describe('of the packages of this project among them, compressed; 0 where there are none')
+  )
+})
 
 const sourceSchema = Type.Object({
   label: Type.String(),
@@ -186,6 +241,7 @@ export const comparisonSchema = Type.Object(
     base: Type.String(describe('what the others are compared with')),
     environment: nullable(environmentSchema, 'null where nothing could be measured'),
     contests: Type.Array(contestResultSchema),
+    sizes: Type.Optional(Type.Array(installationSchema, describe('what an installation of each peer is'))),
     sources: Type.Array(sourceSchema, describe('the stored reports it was put together from; else empty'))
   },
   { $id: `${SCHEMA}/${VERSION}`, title: 'A comparison of the benchmark' }
@@ -201,6 +257,7 @@ export type Contest = Read<Static<typeof contestSchema>>
 export type TargetResult = Read<Static<typeof resultSchema>>
 export type Verdict = Read<Static<typeof verdictSchema>>
 export type ContestResult = Read<Static<typeof contestResultSchema>>
+export type Installation = Read<Static<typeof installationSchema>>
 export type Source = Read<Static<typeof sourceSchema>>
 export type Comparison = Read<Static<typeof comparisonSchema>>
 export type FigureSpreads = TargetResult['figures']

@@ -5,7 +5,7 @@ import { BenchError } from '../errors.ts'
 import { LABEL } from '../peers/targets.ts'
 import { behindIn, type Round, verdictsOn } from './comparison.ts'
 import { keyOf } from './contest.ts'
-import { type Figure, figureNames } from './figures.ts'
+import { type Figure, figureNames, figuresOf } from './figures.ts'
 import {
   type Comparison,
   type ContestResult,
@@ -114,7 +114,7 @@ function together(contests: readonly ContestResult[], labels: readonly string[])
         target: named(index)(result.target),
         ratioTo: base === undefined ? null : named(0)(base.target),
         ratio,
-        baseAhead: behindIn(ratio)
+        baseAhead: behindIn(ratio, figuresOf(contest))
       }
     })
   )
@@ -132,8 +132,8 @@ function rename<T extends { readonly target: string }>(one: T | undefined, name:
 
 /** Runs of different days are no pairs: the ratio of the medians, and how far it could be off at most. */
 function ratioOf(later: FigureSpreads, earlier: FigureSpreads): FigureSpreads {
-  const divide = (a: Spread | null, b: Spread | null): Spread | null =>
-    a === null || b === null || b.min === 0
+  const divide = (a: Spread | null | undefined, b: Spread | null | undefined): Spread | null =>
+    a == null || b == null || b.min === 0
       ? null
       : { median: a.median / b.median, min: a.min / b.max, max: a.max / b.min }
   return Object.fromEntries(

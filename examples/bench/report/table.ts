@@ -1,25 +1,32 @@
 /** A comparison as text for a terminal. */
 import { describeConditions } from './conditions.ts'
 import { titleOf } from './contest.ts'
-import { header, medianRows, ratioRows, remarksOn } from './rows.ts'
+import { headerOf, medianRows, ratioRows, remarksOn } from './rows.ts'
 import type { Comparison, ContestResult } from './schema.ts'
+import { SIZES_REMARK, sizeRows, sizesHeader } from './sizes.ts'
 
 export function renderComparison(comparison: Comparison): string {
   return [
     ...describeConditions(comparison),
     ...comparison.contests.flatMap((contest) => ['', ...renderContest(contest)]),
+    ...renderSizes(comparison),
     ''
   ].join('\n')
 }
 
+const renderSizes = ({ sizes }: Comparison): string[] =>
+  sizes === undefined
+    ? []
+    : ['', 'Installed size', ...alignColumns([sizesHeader, ...sizeRows(sizes)]), SIZES_REMARK]
+
 const renderContest = (contest: ContestResult): string[] => [
   titleOf(contest),
-  ...alignColumns([header, ...medianRows(contest), ...ratioRows(contest)]),
+  ...alignColumns([headerOf(contest), ...medianRows(contest), ...ratioRows(contest)]),
   ...remarksOn(contest)
 ]
 
 /** The first column to the left, the others to the right. */
-function alignColumns(rows: readonly (readonly string[])[]): string[] {
+export function alignColumns(rows: readonly (readonly string[])[]): string[] {
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   return rows.map((row) =>
     row

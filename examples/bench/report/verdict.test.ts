@@ -44,7 +44,7 @@ describe('a verdict', () => {
       'does not go to who had errors',
       [contender('a', [200, 201], 3), contender('b', [100, 101]), contender('c', [1, 2])],
       'b',
-      /a had errors and cannot win\.$/
+      /a had errors or losses and cannot win\.$/
     ],
     [
       'is none where only one is left',

@@ -19,8 +19,14 @@ interface Standing {
 /**
  * The winner is who was better in its worst run than everybody else in their best. Less than that could be chance, and
  * then there is none. Who had errors did not do the work and cannot win.
+ *
+ * @param title what the figure is called there
  */
-export function judge(figure: Figure, contenders: readonly Contender[]): Verdict {
+export function judge(
+  figure: Figure,
+  contenders: readonly Contender[],
+  title: string = figures[figure].title
+): Verdict {
   const isBetter = (a: number, b: number) => (figures[figure].better === 'higher' ? a > b : a < b)
   const clean = contenders.filter(({ errors }) => errors === 0)
   const standings = clean
@@ -33,7 +39,7 @@ export function judge(figure: Figure, contenders: readonly Contender[]): Verdict
   const runs = Array.from({ length: contenders[0]?.values.length ?? 0 }, (_, run) =>
     bestOf(run, clean, isBetter)
   )
-  return { figure, runs, ...overall(figure, standings, contenders, isBetter) }
+  return { figure, runs, ...overall(figure, title, standings, contenders, isBetter) }
 }
 
 type IsBetter = (a: number, b: number) => boolean
@@ -52,13 +58,13 @@ function bestOf(run: number, contenders: readonly Contender[], isBetter: IsBette
 
 function overall(
   figure: Figure,
+  title: string,
   standings: readonly Standing[],
   contenders: readonly Contender[],
   isBetter: IsBetter
 ): Pick<Verdict, 'winner' | 'reason'> {
-  const { title } = figures[figure]
   const failed = contenders.filter(({ errors }) => errors > 0).map(({ name }) => name)
-  const aside = failed.length === 0 ? '' : ` ${failed.join(', ')} had errors and cannot win.`
+  const aside = failed.length === 0 ? '' : ` ${failed.join(', ')} had errors or losses and cannot win.`
   const none = (reason: string) => ({
     winner: null,
     reason: `No clear winner in ${title}: ${reason}.${aside}`

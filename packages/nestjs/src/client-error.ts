@@ -1,4 +1,4 @@
-/** What the subscriber of `send()` gets of an error: what Nest's TCP client gives, as far as Nest knows it. */
+/** The errors that subscribers of `send()` get: as from Nest's TCP client, where Nest has a word for them. */
 import {
   ConnectionError,
   INTERNAL_ERROR,
@@ -18,9 +18,9 @@ export function nestErrorOf(error: Error): unknown {
   if (error instanceof PatternNotFoundError) return NO_MESSAGE_HANDLER
   if (!(error instanceof RpcError) || error instanceof RejectedError || error instanceof UnauthenticatedError)
     return error
-  // What RSocket peers that are not Nest say for it has another shape.
+  // RSocket peers say it in another shape than Nest.
   if (error.code === 'INTERNAL' && error.message === INTERNAL_ERROR.message) return { ...INTERNAL_ERROR }
-  // Nest's client takes a falsy error for none; then the error itself must do.
+  // Nest's client takes a falsy error for none, so then the error itself is given.
   return error.received || error
 }
 

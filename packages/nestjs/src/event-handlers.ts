@@ -6,8 +6,8 @@ import { forkJoin, from, isObservable, mergeMap, type Observable, of } from 'rxj
 import type { MicroserviceContext } from './microservice-context.ts'
 
 /**
- * Keeps all handlers of each pattern. Nest chains them, so that one that fails unsubscribes the Observables of
- * the others, and loses those whose pattern is a message pattern too; here each runs by itself.
+ * Keeps all handlers of each pattern. Nest chains them, so that a handler that fails unsubscribes the Observables of
+ * the others, and loses event handlers whose pattern is a message pattern too. Here each runs by itself.
  */
 export class EventHandlers {
   readonly #byRoute = new Map<string, MessageHandler[]>()
@@ -29,15 +29,15 @@ export class EventHandlers {
     return this.#byRoute.get(route as string)
   }
 
-  /** All handlers of the pattern whose first handler this is; a handler of messages is alone. */
+  /** All handlers of the pattern whose first handler this is. A message handler is the only one of its pattern. */
   ofFirst(handler: MessageHandler): readonly MessageHandler[] {
     return this.#byFirst.get(handler) ?? [handler]
   }
 }
 
 /**
- * The answer to a request whose pattern has event handlers only, as Nest gives it: the result of the one, or
- * `{ current, next: { current, next: … } }`. All are called at once.
+ * The answer to a request whose pattern has event handlers only, as Nest gives it: the result of the handler, or, of
+ * several, `{ current, next: { current, next: … } }`. All are called at once.
  */
 export function answerByEventHandlers(
   [handler, ...others]: readonly MessageHandler[],

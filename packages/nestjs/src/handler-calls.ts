@@ -13,7 +13,7 @@ import type { MicroserviceContext } from './microservice-context.ts'
 /** Runs work between Nest's processing hooks; `end` runs the end hook, once. */
 export type InHooks = (work: (end: () => void) => Promise<void>) => unknown
 
-/** The answer to a request. What it throws or rejects with is an `ErrorAnswer`. */
+/** The answer to a request. It throws, or rejects with, only an `ErrorAnswer`. */
 export function answerTo(call: () => unknown): unknown {
   let result: unknown
   try {
@@ -54,7 +54,10 @@ export function answerInHooks(
   })
 }
 
-/** Hands an event to its handlers; one that fails stops no other. Settles with the outcome when all have ended. */
+/**
+ * Hands an event to its handlers; a handler that fails does not stop the others. Settles with the outcome when all
+ * have ended.
+ */
 export async function runEventHandlers(
   handlers: readonly MessageHandler[],
   data: unknown,
@@ -83,7 +86,10 @@ function streamOrValue(result: unknown): unknown {
   return isStreamOfValues(result) ? new HandlerStream(result, answerOfUnfiltered) : result
 }
 
-/** What a filter of Nest has let through is an `ErrorAnswer`: it was reported there. */
+/**
+ * Runs one handler. Nest's filters have reported the errors they let through, so such an error becomes an
+ * `ErrorAnswer`.
+ */
 async function runEventHandler(
   handler: MessageHandler,
   data: unknown,

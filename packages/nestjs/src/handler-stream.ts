@@ -1,6 +1,6 @@
 /**
- * From what a handler gave to what the transport takes. By then Nest's exception filters have turned errors
- * into what the caller gets, so they cross the wire as they are.
+ * The stream of a handler, as the transport takes it. Nest's exception filters have already turned its errors into
+ * what the caller gets, so they cross the wire as they are.
  */
 import { AsyncResource } from 'node:async_hooks'
 import {
@@ -17,12 +17,12 @@ import { BaseRpcExceptionFilter } from '@nestjs/microservices'
 import { catchError, concatMap, isObservable, Observable, of, throwError } from 'rxjs'
 
 const filter = new BaseRpcExceptionFilter()
-/** By the name under which Nest reports what its filters cannot tell the caller. */
+/** Has the name under which Nest reports what its filters do not tell the caller. */
 const logger = new Logger('RpcExceptionsHandler')
 /** Nest's default filter does not look at it. */
 const NO_HOST = undefined as unknown as ArgumentsHost
 
-/** An error that passed no filter of Nest (a generator threw it, or a filter did) by Nest's default rules. */
+/** The answer, by Nest's default rules, for an error that passed no filter: a generator or a filter threw it. */
 export function answerOfUnfiltered(error: unknown): ErrorAnswer {
   if (error instanceof ErrorAnswer) return error
   let answer: unknown
@@ -35,8 +35,8 @@ export function answerOfUnfiltered(error: unknown): ErrorAnswer {
 }
 
 /**
- * An error that Nest's filters have let through: the caller gets it as it is. An `Error` without own fields is
- * `{}` to it, as in Nest; so that it does not get lost with a filter that fails, it is logged.
+ * An error that Nest's filters have let through: the caller gets it as it is. An `Error` without own fields is `{}`
+ * to it, as in Nest, so it is logged: a filter that fails would otherwise leave no trace.
  */
 function answerOfFiltered(error: unknown): ErrorAnswer {
   if (error instanceof Error && Object.keys(error).length === 0) logger.error(error)
@@ -48,11 +48,11 @@ export class HandlerStream implements Feed {
   readonly #stream: object
   readonly #unfiltered: (error: unknown) => unknown
   readonly #ended: (() => void) | undefined
-  /** Handlers behind interceptors first run when they are subscribed to: in the async context of the hooks. */
+  /** The async context of the hooks: handlers behind interceptors run only when they are subscribed to. */
   readonly #scope: AsyncResource | undefined
 
   /**
-   * @param unfiltered what becomes of an error that Nest's filters have not seen
+   * @param unfiltered turns an error that Nest's filters have not seen into what the caller gets
    * @param ended is called when the stream is over, however it ended; the stream runs in the async context of now
    */
   constructor(stream: object, unfiltered: (error: unknown) => unknown, ended?: () => void) {

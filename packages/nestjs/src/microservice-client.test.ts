@@ -226,7 +226,12 @@ describe('a MicroserviceClient', () => {
     [{ options: {} }, /options\.options .*beside each other/],
     [{ protocol: 'http' }, /options\.protocol/],
     [{ rsocket: { codec: 'xml' } }, /options\.rsocket\.codec/],
-    [{ timeout: -1 }, /options\.timeout/]
+    [{ timeout: -1 }, /options\.timeout/],
+    [{ logger: {} }, /options\.logger must be an object with the functions error and warn/],
+    [
+      { lease: true },
+      /options\.lease is not an option of a TCP client; did you mean options\.rsocket\.lease\?/
+    ]
   ]
   for (const [options, message] of REFUSED) {
     it(`refuses ${JSON.stringify(options)}, saying why`, () => {

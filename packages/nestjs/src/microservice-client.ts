@@ -27,15 +27,15 @@ interface Opened {
 }
 
 /**
- * Calls services over our transports; without one, over TCP: RSocket by default, Nest's wire with `protocol: 'nest'`. Give it as
- * `customClass` to `ClientsModule` or `ClientProxyFactory`.
+ * Calls services over our transports. Default: TCP with RSocket, or with Nest's wire by `protocol: 'nest'`. Give it
+ * as `customClass` to `ClientsModule` or `ClientProxyFactory`.
  */
 export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   protected readonly logger = new Logger(MicroserviceClient.name)
   readonly #log = nestLogger(this.logger)
   readonly #options: CheckedClientOptions
   #opened: Opened | undefined
-  /** Connections there are. */
+  /** Open connections. */
   #connected = 0
 
   /** @throws {OptionError} an option is not what it must be, or is one of Nest's that has no effect here */
@@ -45,15 +45,15 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     this.#open()
   }
 
-  /** Replays the last one; none before the first connection. */
+  /** The status and its changes, the last one replayed; nothing before the first connection. */
   override get status(): Observable<MicroserviceStatus> {
     // A base of `ClientProxy<…, MicroserviceStatus>` would be no `ClientProxy` to TypeScript.
     return super.status as Observable<MicroserviceStatus>
   }
 
   /**
-   * Connects now; `send()` and `emit()` do it by themselves otherwise. Rejects with the system's error, whose
-   * `code` is such as `ECONNREFUSED`, or with a `ConnectionError`.
+   * Connects now. Without it, the first `send()` or `emit()` connects. Rejects with the system's error, whose `code`
+   * is for example `ECONNREFUSED`, or with a `ConnectionError`.
    */
   async connect(): Promise<void> {
     try {

@@ -14,7 +14,7 @@ const ContextWithoutSocket = TcpContext as unknown as new (
 
 /**
  * The context of one message. It has the methods of Nest's `TcpContext`: `getPattern()`, `getMetadata()`,
- * `getArgs()`, `getArgByIndex()`, `getSocketRef()`.
+ * `getArgs()`, `getArgByIndex()`, `getSocketRef()`; and those of its `NatsContext`: `getSubject()`, `getHeaders()`.
  */
 export class MicroserviceContext extends ContextWithoutSocket {
   readonly #message: IncomingMessage
@@ -27,6 +27,16 @@ export class MicroserviceContext extends ContextWithoutSocket {
   /** The other end of the connection the message came on; `undefined` where there is none. Not a socket, as in Nest. */
   getSocketRef(): Peer | undefined {
     return this.#message.peer
+  }
+
+  /** The pattern as text by which the message came: over NATS its subject. */
+  getSubject(): string {
+    return this.#message.route ?? this.#message.pattern
+  }
+
+  /** The headers by name. Over NATS Nest gives its driver's class, whose `get`, `has` and `keys` are here, too. */
+  getHeaders(): ReadonlyMap<string, string> {
+    return new Map(Object.entries(this.#message.headers))
   }
 
   /** What `setOnDispatchHook` of the caller attached, or its `headers`; empty if nothing. */

@@ -112,7 +112,10 @@ describe('a MicroserviceServer', () => {
     [{ rsocket: { codec: 'json' } }, /options\.rsocket\.codec/],
     [{ protocol: 'nest' }, /options\.protocol .*the client chooses/],
     [{ port: 70_000 }, /options\.port/],
-    [{ drain: -1 }, /options\.drain/]
+    [{ drain: -1 }, /options\.drain/],
+    [{ logger: {} }, /options\.logger must be an object with the functions error and warn/],
+    [{ drian: 1 }, /options\.drian is not an option; did you mean options\.drain\?/],
+    [{ idle: 1 }, /options\.idle is not an option of a TCP server; did you mean options\.limits\.idle\?/]
   ]
   for (const [options, message] of REFUSED) {
     it(`refuses ${Object.keys(options).join(', ')}, saying why`, () => {

@@ -1,12 +1,15 @@
 /** The strategy: our servers in the place of Nest's, under Nest's handlers. */
 import {
   type Address,
+  bySpecificity,
   type Dispatcher,
   guardedLogger,
+  hasWildcards,
   type IncomingMessage,
   OptionError,
   PatternNotFoundError,
   type Route,
+  routeMatches,
   type ServerTransport
 } from '@elysia-microservices/transport/kit'
 import { Logger } from '@nestjs/common'
@@ -39,9 +42,12 @@ const NEST_TRANSPORTS: Readonly<Record<string, Transport>> = {
   mqtt: Transport.MQTT
 }
 
+/** Transports on which Nest's patterns have wildcards; on the others `*` is a character. */
+const WITH_WILDCARDS: ReadonlySet<string> = new Set(['nats'])
+
 /**
- * Answers a Nest application's patterns over our transports; without one, over TCP. Give it as
- * `strategy` to `createMicroservice` or `connectMicroservice`.
+ * Answers a Nest application's patterns over our transports. Default: TCP. Give it as `strategy` to
+ * `createMicroservice` or `connectMicroservice`.
  */
 export class MicroserviceServer
   extends Server<MicroserviceServerEvents, MicroserviceStatus>
@@ -72,7 +78,7 @@ export class MicroserviceServer
     this.#drain = drain
   }
 
-  /** Where the first of its transports listens that has an address; `undefined` while none does. */
+  /** The address of the first transport that has one; `undefined` while none listens. */
   get address(): Address | undefined {
     return this.#servers.find(({ address }) => address !== undefined)?.address
   }
@@ -210,9 +216,12 @@ export class MicroserviceServer
     return this.#isHooked ? runEventInHooks(this.#hooksOf(context), run) : run()
   }
 
-  /** The transport's routes are Nest's. What they do not find is looked up Nest's way, which may be overridden. */
-  #handlerOf({ route, pattern }: IncomingMessage): MessageHandler | undefined {
-    const handler = this.messageHandlers.get(route as string)
+  /**
+   * The handler by the transport's route, which is Nest's too; else by the patterns with wildcards of the transport; else
+   * by Nest's own method, which may be overridden.
+   */
+  #handlerOf({ route, pattern, transport }: IncomingMessage): MessageHandler | undefined {
+    const handler = this.messageHandlers.get(route as string) ?? this.#byWildcards(transport, route)[0]
     // A message without pattern has no text either; 'undefined' stands for it.
     if (handler !== undefined || (route === undefined && pattern === 'undefined')) return handler
     return this.getHandlerByPattern(pattern) ?? undefined
@@ -220,12 +229,25 @@ export class MicroserviceServer
 
   #eventHandlersOf(message: IncomingMessage): readonly MessageHandler[] | undefined {
     const handlers = this.#events.ofRoute(message.route)
+    const others = this.#byWildcards(message.transport, message.route)
+      .filter(({ isEventHandler }) => isEventHandler)
+      .flatMap((first) => this.#events.ofFirst(first))
+    if (others.length > 0) return [...(handlers ?? []), ...others]
     if (handlers !== undefined) return handlers
     const handler = this.#handlerOf(message)
     return handler === undefined ? undefined : this.#events.ofFirst(handler)
   }
 
-  /** Instrumentation is there: messages without it take the short way. */
+  /** Handlers whose patterns have wildcards that match a route, the most specific first. */
+  #byWildcards(transport: string, route: string | undefined): readonly MessageHandler[] {
+    if (route === undefined || !WITH_WILDCARDS.has(transport)) return []
+    return [...this.messageHandlers]
+      .filter(([pattern]) => pattern !== route && hasWildcards(pattern) && routeMatches(pattern, route))
+      .sort(([one], [other]) => bySpecificity(one, other))
+      .map(([, handler]) => handler)
+  }
+
+  /** Whether instrumentation has set hooks; messages without hooks take the short way. */
   get #isHooked(): boolean {
     return this.onProcessingStartHook !== this.#noStartHook || this.onProcessingEndHook !== undefined
   }

@@ -1,6 +1,12 @@
-/** What server and client are configured with, and what of Nest's own options they refuse. */
-import { atLeast, type Logger, OptionError, type Transport } from '@elysia-microservices/transport/kit'
-import { type ShortClientOptions, type ShortServerOptions, shortForm } from './tcp.ts'
+/** The options of server and client, and the options of Nest that they refuse. */
+import {
+  atLeast,
+  checkLogger,
+  type Logger,
+  OptionError,
+  type Transport
+} from '@elysia-microservices/transport/kit'
+import { type ShortClientOptions, type ShortServerOptions, shortForm } from './short-form.ts'
 
 /** Options of every server, whatever carries its messages. */
 interface ServerOptions {
@@ -8,7 +14,7 @@ interface ServerOptions {
   readonly name?: string | undefined
   /** Milliseconds that work in flight may take when the application closes. Default: 10,000. */
   readonly drain?: number | undefined
-  /** Where to report what no caller can be told. Default: Nest's logger. */
+  /** Where failures are reported that no caller can be told of. Default: Nest's logger. */
   readonly logger?: Logger | undefined
 }
 
@@ -16,7 +22,7 @@ interface ServerOptions {
 interface ClientOptions {
   /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
-  /** Where to report what no caller can be told. Default: Nest's logger. */
+  /** Where failures are reported that no caller can be told of. Default: Nest's logger. */
   readonly logger?: Logger | undefined
 }
 
@@ -24,7 +30,7 @@ interface ClientOptions {
 export type MicroserviceServerOptions =
   | (ServerOptions &
       ShortServerOptions & {
-        /** Nest's name of `tls`. */
+        /** Nest's name for `tls`. */
         readonly tlsOptions?: ShortServerOptions['tls']
       })
   | (ServerOptions & {
@@ -39,7 +45,7 @@ export type MicroserviceServerOptions =
 export type MicroserviceClientOptions =
   | (ClientOptions &
       ShortClientOptions & {
-        /** Nest's name of `tls`. */
+        /** Nest's name for `tls`. */
         readonly tlsOptions?: ShortClientOptions['tls']
       })
   | (ClientOptions & {
@@ -73,7 +79,7 @@ export type MicroserviceClientEvents = {
 const NO_PACKETS =
   'packets are written by the transport; change data in pipes and interceptors, its encoding by rsocket.codec of the client'
 const NO_SOCKET_CLASS = "the sockets are the runtime's own"
-const NO_RETRY = 'a server that cannot listen says so at once; listen again when that is over'
+const NO_RETRY = 'a server that cannot listen says so at once; call listen again later'
 const NOT_NESTED = 'options stand beside each other, as in { host, port }'
 const NOT_OF_SERVERS = 'a server understands both protocols and all codecs; the client chooses'
 
@@ -90,6 +96,8 @@ const REFUSED_BY_SERVER = {
   protocol: NOT_OF_SERVERS
 }
 
+const SERVER_NAMES = ['transport', 'name', 'drain', 'logger', 'tlsOptions']
+const CLIENT_NAMES = ['transport', 'timeout', 'logger', 'tlsOptions']
 const DEFAULT_DRAIN = 10_000
 const DEFAULT_TIMEOUT = 30_000
 
@@ -101,11 +109,11 @@ export interface CheckedServerOptions {
   readonly logger: Logger | undefined
 }
 
-/** Options of a client, with what makes its transport. */
+/** Options of a client, with its transport. */
 export interface CheckedClientOptions {
   readonly transport: Transport
   readonly timeout: number
-  /** Whether somebody has chosen it. */
+  /** Whether the user has chosen the timeout. */
   readonly tellTimeout: boolean
   readonly logger: Logger | undefined
 }
@@ -115,7 +123,10 @@ export function serverOptions(options: MicroserviceServerOptions): CheckedServer
   refuse(REFUSED_BY_SERVER, options)
   const { transport, name, drain = DEFAULT_DRAIN, logger, ...others } = options
   atLeast(0, 'options.drain', drain)
-  const transports = isShort(transport) ? [shortForm(withTls(others))] : given(transport, others)
+  if (logger !== undefined) checkLogger('options.logger', logger)
+  const transports = isShort(transport)
+    ? [shortForm(withTls(others), 'server', SERVER_NAMES)]
+    : given(transport, others)
   return { transports, name, drain, logger }
 }
 
@@ -124,9 +135,10 @@ export function clientOptions(options: MicroserviceClientOptions): CheckedClient
   refuse(REFUSED_BY_BOTH, options)
   const { transport, timeout, logger, ...others } = options
   atLeast(0, 'options.timeout', timeout ?? DEFAULT_TIMEOUT)
-  // As Nest's own client: connected to when somebody calls, and a call that has failed is not made again.
+  if (logger !== undefined) checkLogger('options.logger', logger)
+  // As Nest's own client: it connects when somebody calls, and makes no failed call again.
   const [only] = isShort(transport)
-    ? [shortForm({ reconnect: false, retry: false, ...withTls(others) })]
+    ? [shortForm({ reconnect: false, retry: false, ...withTls(others) }, 'client', CLIENT_NAMES)]
     : given(transport, others)
   return {
     transport: only as Transport,
@@ -169,7 +181,10 @@ function withTls(options: { readonly tls?: unknown; readonly tlsOptions?: unknow
   return { ...others, tls: tlsOptions }
 }
 
-/** Options come untyped through `ClientsModule`: what has no effect here must not look as if it had. */
+/**
+ * Refuses options of Nest that have no effect here: they come untyped through `ClientsModule`, so no compiler finds
+ * them.
+ */
 function refuse(refused: Readonly<Record<string, string>>, options: object): void {
   for (const [key, value] of Object.entries(options)) {
     const why = Object.hasOwn(refused, key) ? refused[key] : undefined

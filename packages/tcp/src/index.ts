@@ -1,4 +1,4 @@
-/** What users of TCP need. */
+/** The exports for users of TCP. */
 export type { AdaptiveConcurrencyOptions } from './limits/adaptive-concurrency.ts'
 export type { TcpClientOptions } from './options/client-options.ts'
 export type { ConnectionLimits, ServerLimitOptions } from './options/limits.ts'

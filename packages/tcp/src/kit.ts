@@ -1,4 +1,4 @@
-/** For those who stand on TCP's parts: sockets of other kinds, measuring, tests. */
+/** The exports for building on parts of TCP: other sockets, measuring, tests. */
 export { TcpClient } from './client/client.ts'
 export { TcpServer } from './server/server.ts'
 export { bunSockets } from './socket/bun.ts'
@@ -13,3 +13,4 @@ export type {
   SocketListener,
   SocketRuntime
 } from './socket/socket.ts'
+export { shortForm } from './tcp.ts'

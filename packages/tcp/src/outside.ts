@@ -1,12 +1,12 @@
 /**
- * Work that belongs to no message. What is asked for while a message is handled runs in that message's asynchronous
- * context; where it goes on with other messages, they would find the store of that one in an `AsyncLocalStorage`.
+ * Runs tasks outside the asynchronous context of any message. A task scheduled while one message is handled would
+ * otherwise run in its context, and other messages handled by the task would see its store in an `AsyncLocalStorage`.
  */
 import { AsyncResource } from 'node:async_hooks'
 
 const nobody = new AsyncResource('elysia-microservices')
 
-/** The task, to be run in the context of no message. */
+/** Wraps a task so that it runs in the context of no message. */
 export function outside(task: () => void): () => void {
   return () => nobody.runInAsyncScope(task)
 }

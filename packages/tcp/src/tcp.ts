@@ -1,9 +1,8 @@
-/** `tcp()`: the transport as a value that services and clients are given. */
+/** `tcp()`: the transport as a value for services and clients. */
 import {
   type Address,
   type ClientContext,
   type ClientTransport,
-  nearest,
   OptionError,
   type ServerContext,
   type ServerTransport,
@@ -11,6 +10,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { TcpClient } from './client/client.ts'
 import { CLIENT_OPTION_NAMES, clientOptions, type TcpClientOptions } from './options/client-options.ts'
+import { checkOptionNames } from './options/option-names.ts'
 import type { Source } from './options/security-options.ts'
 import { SERVER_OPTION_NAMES, serverOptions, type TcpServerOptions } from './options/server-options.ts'
 import { TcpServer } from './server/server.ts'
@@ -20,28 +20,28 @@ import type { TlsServerOptions } from './socket/tls.ts'
 /** TCP, for one service or for any number of clients. */
 export interface TcpTransport extends Transport {
   readonly name: 'tcp'
-  /** Where its service listens, with the real port; `undefined` while it does not. */
+  /** Where its service listens, with the real port; `undefined` while it does not listen. */
   readonly address: Address | undefined
   /**
-   * Gives new connections another certificate, in a supervisor those of all workers; those that are open live on with
-   * the old one. It fails as a whole or not at all: the old one stays then.
-   * @param tls the new one; needed unless `options.tls` is a function, which is called again
-   * @throws {OptionError} there is nothing to reload, or it cannot be used
+   * Changes the certificate for new connections, in a supervisor also for all workers. Open connections keep the old
+   * one. If it fails, the old certificate stays in use.
+   * @param tls the new TLS options; needed unless `options.tls` is a function, which is called again
+   * @throws {OptionError} the server has no TLS, or the new options cannot be used
    */
   reloadTls(tls?: Source<TlsServerOptions>): Promise<void>
   /**
-   * What its service does at the moment, next to its limits. Costs a look at each connection.
-   * @throws {OptionError} it was given to no service
+   * What its service does at the moment, next to its limits. Looks at every connection.
+   * @throws {OptionError} this `tcp()` was given to no service
    */
   stats(): TcpServerStats
 }
 
 /**
- * TCP: one port that speaks Nest's wire and RSocket.
- * @throws {OptionError} there is no option of that name
+ * Makes the TCP transport: one port that speaks Nest's wire and RSocket.
+ * @throws {OptionError} an option has an unknown name
  */
 export function tcp(options: TcpServerOptions | TcpClientOptions = {}): TcpTransport {
-  checkNames(options)
+  checkOptionNames(options, [SERVER_OPTION_NAMES, CLIENT_OPTION_NAMES])
   return new Tcp(options)
 }
 
@@ -82,17 +82,21 @@ class Tcp implements TcpTransport {
 
   #theServer(method: string): TcpServer {
     if (this.#server !== undefined) return this.#server
-    throw new OptionError('tcp', `${method}() is of a service, and this tcp() was given to none`)
+    throw new OptionError('tcp', `${method}() needs a service: give this tcp() to microservice() first`)
   }
 }
 
-/** Which names there are depends on what the value is given to; what is an option of neither is noticed at once. */
-function checkNames(options: object): void {
-  const known = [...new Set([...SERVER_OPTION_NAMES, ...CLIENT_OPTION_NAMES])]
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || known.includes(name)) continue
-    const near = nearest(name, known)
-    const hint = near === undefined ? '' : `; did you mean ${near}?`
-    throw new OptionError(`options.${name}`, `tcp() has no option ${name}${hint}`)
-  }
+/**
+ * The transport that stands for `transport: 'tcp'` with options beside it, of a service or of a client.
+ * @param end what it is for
+ * @param beside names of the options that are not TCP's, for hints
+ * @throws {OptionError} there is no option of a name
+ */
+export function shortForm(
+  options: TcpServerOptions | TcpClientOptions,
+  end: 'server' | 'client',
+  beside: readonly string[]
+): TcpTransport {
+  checkOptionNames(options, [end === 'server' ? SERVER_OPTION_NAMES : CLIENT_OPTION_NAMES], beside)
+  return tcp(options)
 }

@@ -1,22 +1,22 @@
 /**
- * From what a handler returned to exactly one answer. What users' code returns is not to be trusted: a thenable may
- * settle twice or throw, a getter may throw, a Proxy may be revoked. All of it is one failed request, and no more.
+ * Turns the result of a handler into exactly one answer. Users' results cannot be trusted: a thenable may settle twice
+ * or throw, a getter may throw, a Proxy may be revoked. Any of these fails the one request and nothing else.
  */
 import { isStream, isThenable, whenSettled } from './stream.ts'
 
 /** Where the answer to one request goes. Exactly one of the methods is called, once. */
 export interface Answer {
-  /** With a value. */
+  /** The handler gave a value. */
   value(value: unknown): void
-  /** With a stream of values, which nobody has begun to take. */
+  /** The handler gave a stream, from which no value has been taken yet. */
   stream(stream: object): void
-  /** With an error. */
+  /** The handler failed. */
   error(error: unknown): void
 }
 
 /**
- * Answers with the result of a handler. False: the result is a promise, and the answer comes in a later turn.
- * Never throws, unless `answer` does.
+ * Answers with the result of a handler. Returns false if the result is a promise: then the answer comes in a later
+ * turn. Throws only what a method of `answer` throws.
  */
 export function answerWith(result: unknown, answer: Answer): boolean {
   if (typeof result !== 'object' || result === null) {

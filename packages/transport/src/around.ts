@@ -1,24 +1,26 @@
 /**
- * One shape for everything that stands around messages, on both ends: counting, faults on purpose, tracing. It gets
- * what comes next as a function, and gives the function that is called in its place.
+ * One shape for everything that stands around messages, on both ends: counting, faults on purpose, tracing. An around
+ * gets the next function and returns the function that is called in its place.
  */
+import { type Answer, answerWith } from './answer.ts'
 import type { Caller, CallOptions, CallReceiver, StreamCall } from './call.ts'
 import type { Dispatcher } from './dispatcher.ts'
+import { OptionError } from './errors/index.ts'
 import type { Headers } from './headers.ts'
 import type { IncomingMessage } from './message.ts'
 import type { Pattern } from './pattern.ts'
 import { consume, FEED, type Feed, type StreamSink, type StreamSource } from './stream.ts'
 
-/** What an `Around` sees of a message, on either end. */
+/** The part of a message that an `Around` sees on both ends. */
 export interface AroundMessage {
   /** The name of the transport, such as `'tcp'`. */
   readonly transport: string
-  /** `stream`: on the calling end, a request whose values are all wanted. */
+  /** `stream` occurs on the calling end only: a request whose caller takes all values. */
   readonly kind: 'request' | 'stream' | 'event'
   readonly pattern: string
   readonly data: unknown
   readonly headers: Headers
-  /** Milliseconds the caller waits; `undefined` if it does not say. */
+  /** Milliseconds the caller waits; `undefined` if the caller sets no limit. */
   readonly timeout: number | undefined
 }
 
@@ -26,25 +28,25 @@ export interface AroundMessage {
 export type ReceivedMessage = IncomingMessage
 /** A message on the calling end, before it is sent. */
 export interface SentMessage extends AroundMessage {
-  /** What the call was made with. */
+  /** The options of the call. */
   readonly options: CallOptions | undefined
-  /** The same message with other headers: give it to `next` in place of this one. */
+  /** A copy of this message with other headers, to be given to `next`. */
   withHeaders(headers: Headers): SentMessage
 }
 
 /**
- * Takes a message on. On the answering end it gives what the handlers give: a value, a promise or a stream, of an
- * event nothing or a promise of its end. On the calling end it gives a promise, of a `stream` a stream. `tap` watches
- * either.
+ * Passes a message on and returns its result. On the answering end this is the handler's result (a value, a promise or
+ * a stream); for an event, nothing or a promise that settles when the event is handled. On the calling end it is a
+ * promise; if `kind` is `stream`, a stream or a promise of one. Watch either with `tap`.
  */
 export type Handle<Message extends AroundMessage> = (message: Message) => unknown
 
-/** Stands around messages: those that a service receives, or those that a client sends. */
+/** Stands around the messages that a service receives, or that a client sends. */
 export type Around<Message extends AroundMessage> = (next: Handle<Message>) => Handle<Message>
-/** Stands around messages on either end: it knows of a message what both ends know. */
+/** Stands around messages on either end: it uses only the part of a message that both ends have. */
 export type AroundAny = <Message extends AroundMessage>(next: Handle<Message>) => Handle<Message>
 
-/** A dispatcher with what stands around it, the first outermost; itself if nothing does. */
+/** Puts arounds on a dispatcher, the first outermost. Without arounds it returns the dispatcher itself. */
 export function aroundDispatcher(
   dispatcher: Dispatcher,
   arounds: readonly Around<ReceivedMessage>[]
@@ -60,7 +62,7 @@ export function aroundDispatcher(
   }
 }
 
-/** A caller with what stands around it, the first outermost; itself if nothing does. */
+/** Puts arounds on a caller, the first outermost. Without arounds it returns the caller itself. */
 export function aroundCaller(
   caller: Caller,
   arounds: readonly Around<SentMessage>[],
@@ -74,19 +76,21 @@ export function aroundCaller(
     request: async (pattern, data, options) => send('request', pattern, data, options),
     emit: async (pattern, data, options) => void (await send('event', pattern, data, options)),
     stream(pattern, data, receiver, options) {
+      const taken = new TakenStream(receiver)
       let stream: unknown
       try {
         stream = send('stream', pattern, data, options)
       } catch (error) {
-        receiver.error(error as Error)
-        return NO_CALL
+        taken.error(error)
+        return taken
       }
-      return take(stream as object, receiver)
+      answerWith(stream, taken)
+      return taken
     }
   }
 }
 
-/** The function that is called in the place of `innermost`: the first around it is outermost. */
+/** Puts arounds on `innermost`, the first outermost, and returns the function to call in its place. */
 export function composeArounds<Message extends AroundMessage>(
   arounds: readonly Around<Message>[],
   innermost: Handle<Message>
@@ -142,7 +146,7 @@ class OutgoingMessage implements SentMessage {
   }
 }
 
-/** The values of a call as a stream: the call is made when somebody takes them. */
+/** The values of a call as a stream. The call is made when a reader begins to take them. */
 class CalledStream implements Feed {
   readonly #caller: Caller
   readonly #pattern: Pattern
@@ -161,21 +165,52 @@ class CalledStream implements Feed {
   }
 }
 
-const NO_CALL: StreamCall = { cancel() {}, resume() {}, request() {} }
+/** A stream on its way to the receiver of a call. It may be promised: what is asked of it meanwhile is kept. */
+class TakenStream implements Answer, StreamCall {
+  readonly #receiver: CallReceiver
+  #source: StreamSource | undefined
+  #isCanceled = false
+  /** Values asked for before there was a stream to ask. */
+  #requested = 0
 
-/** Gives the values of a stream to the receiver of a call. */
-function take(stream: object, receiver: CallReceiver): StreamCall {
-  const source = consume(stream, {
-    next: (value) => receiver.next(value) !== false,
-    complete: () => receiver.complete(),
-    error: (error) => receiver.error(error as Error),
-    // What a call does to be given up does not fail.
-    teardownFailed() {}
-  })
-  source.resume()
-  return {
-    cancel: () => source.cancel(),
-    resume: () => source.resume(),
-    request: (n) => source.request?.(n)
+  constructor(receiver: CallReceiver) {
+    this.#receiver = receiver
+  }
+
+  value(value: unknown): void {
+    this.error(OptionError.expected('What an around gives for a stream', 'a stream', value))
+  }
+
+  stream(stream: object): void {
+    // Nobody has begun to take it, so there is nothing to end.
+    if (this.#isCanceled) return
+    const receiver = this.#receiver
+    this.#source = consume(stream, {
+      next: (value) => receiver.next(value) !== false,
+      complete: () => receiver.complete(),
+      error: (error) => receiver.error(error as Error),
+      // What a call does to be given up does not fail.
+      teardownFailed() {}
+    })
+    this.#source.resume()
+    if (this.#requested > 0) this.#source.request?.(this.#requested)
+  }
+
+  error(error: unknown): void {
+    if (!this.#isCanceled) this.#receiver.error(error as Error)
+  }
+
+  cancel(): void {
+    this.#isCanceled = true
+    this.#source?.cancel()
+  }
+
+  resume(): void {
+    this.#source?.resume()
+  }
+
+  request(n: number): void {
+    if (this.#source === undefined) this.#requested += n
+    else this.#source.request?.(n)
   }
 }

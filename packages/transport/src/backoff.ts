@@ -1,24 +1,24 @@
-/** Pauses between attempts. Pure: randomness is given. */
+/** Pauses between attempts. Pure: the caller passes the random number. */
 
-/** Bounds of a pause that grows. */
+/** Bounds of the growing pauses. */
 export interface BackoffOptions {
-  /** Milliseconds that the first pause may last at most. */
+  /** Longest first pause, in milliseconds. */
   readonly minDelay: number
-  /** Milliseconds that no pause exceeds. */
+  /** Longest pause of all, in milliseconds. */
   readonly maxDelay: number
 }
 
-/** Beyond it a pause has reached every sensible `maxDelay`; 2 ** 1024 would be no number any more. */
+/** By then a pause has reached every sensible `maxDelay`; without a bound, 2 ** 1024 would be Infinity. */
 const MAX_DOUBLINGS = 30
 
-/** The longest pause before the attempt that follows `attempt` (from 0) failed ones: doubled with each. */
+/** Longest pause after `attempt` failures in a row (from 0); doubles with each failure. */
 export function backoffCeiling({ minDelay, maxDelay }: BackoffOptions, attempt: number): number {
   return Math.min(maxDelay, minDelay * 2 ** Math.min(attempt, MAX_DOUBLINGS))
 }
 
 /**
- * A pause with full jitter, anything from 0 to the ceiling: clients that lost the same server do not come back
- * at the same moment.
+ * A pause with full jitter, anything from 0 to the ceiling, so that clients which lost the same server do not all come
+ * back at the same moment.
  * @param random from 0 (inclusive) to 1 (exclusive)
  */
 export function backoffDelay(options: BackoffOptions, attempt: number, random: number): number {

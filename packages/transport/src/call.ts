@@ -1,12 +1,12 @@
-/** A call on its way: what a caller asks, and how it gets the answer. The same for every transport. */
+/** Calls as users and transports see them: options, callers, and receivers of answers. The same for every transport. */
 import type { Headers } from './headers.ts'
 import type { Pattern } from './pattern.ts'
 
-/** What a single call may say beside pattern and data. */
+/** Options of a single call. */
 export interface CallOptions {
   /**
-   * Milliseconds until the (first) answer must be here, or an event must have left, connecting included; 0 for no
-   * limit.
+   * Milliseconds until the answer (of a stream: its first value) must have come, or an event must have been sent,
+   * connecting included; 0 for no limit.
    * Default: the client's `timeout`.
    */
   readonly timeout?: number | undefined
@@ -15,69 +15,70 @@ export interface CallOptions {
   /** Text that travels with the request; a handler finds it in its `headers`. */
   readonly headers?: Headers | undefined
   /**
-   * Running it twice does no harm: the call is made again when its connection is lost, even if it may have run.
+   * Says that running it twice does no harm: the call is then made again after a lost connection, even if it may have
+   * run.
    * Default: false.
    */
   readonly idempotent?: boolean | undefined
-  /** With several endpoints: calls of one key go to one endpoint, as long as it can take them. */
+  /** With several endpoints, calls with the same key go to the same endpoint as long as it can take them. */
   readonly key?: string | undefined
   /**
-   * The message that is being handled: the call has what is left of its time, and is given up with it.
-   * Default: the call's own time only.
+   * The message in whose handler the call is made. The call gets no more than the message's remaining time and is
+   * given up together with it. Default: the call has its own timeout only.
    */
   readonly within?: HandledMessage | undefined
 }
 
-/** What a call takes over from the message that it is made for. */
+/** The part of a handled message that a call made with `within` takes over. */
 export interface HandledMessage {
-  /** Milliseconds that are left until the message's caller gives up; `undefined` if it does not say. */
+  /** Milliseconds left until the message's caller gives up; `undefined` if the caller sets no limit. */
   readonly remaining: number | undefined
   readonly signal?: AbortSignal
   readonly kind?: 'request' | 'event'
 }
 
-/** What an event may say beside pattern and data. */
+/** Options of an event. */
 export type EmitOptions = Pick<CallOptions, 'timeout' | 'signal' | 'headers' | 'key' | 'within'>
 
-/** What a stream may say beside pattern and data. */
+/** Options of a call for a stream. */
 export interface StreamOptions extends CallOptions {
   /**
-   * Values the other side may send before more are asked for with `StreamCall.request`. Default: the transport
-   * asks for more by itself, ahead of a receiver that takes them.
+   * Values that the other side may send before `StreamCall.request` asks for more. Default: the transport asks for
+   * more by itself while the receiver takes them.
    */
   readonly demand?: number | undefined
 }
 
-/** A stream on its way. */
+/** A call whose answer is a stream. */
 export interface StreamCall {
-  /** Gives the call up. */
+  /** Gives up the call. */
   cancel(): void
-  /** The receiver takes values again, after its `next` has returned false. */
+  /** Says that the receiver takes values again after its `next` has returned false. */
   resume(): void
-  /** Lets the other side send `n` more values; only for a stream that was given a `demand`. */
+  /** Lets the other side send `n` more values. Only for a call with the option `demand`. */
   request(n: number): void
 }
 
-/** Takes the answer of a stream: any number of values, then one `complete` or one `error`. */
+/** Receives the values of a stream: any number of them, then one `complete` or one `error`. */
 export interface CallReceiver {
   /**
-   * Takes a value. `false`, and nothing else: that is enough until `StreamCall.resume`; values that are on their way
-   * already still come. Nest's wire has no way to say it to the other side.
+   * Takes a value. Return exactly `false` to pause until `StreamCall.resume`; values that are already on their way still
+   * come. Nest's wire cannot tell the other side to pause.
    */
   next(value: unknown): unknown
   complete(): void
   error(error: Error): void
 }
 
-/** Whoever can be called: a client transport. Every call settles exactly once. */
+/** Makes calls, as a client transport does. Every call settles exactly once. */
 export interface Caller {
-  /** The first value of the answer; `undefined` if it ends without one. */
+  /** Resolves with the first value of the answer, or with `undefined` if the answer ends without a value. */
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown>
-  /** All values of the answer. */
+  /** Passes all values of the answer to `receiver`. */
   stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall
   /**
-   * Sends an event, which nobody answers. Resolves once a socket, or the connection to a broker, has it and is not
-   * behind with what it has: who awaits each `emit` sends as fast as the other side reads.
+   * Sends an event, which has no answer. Resolves when a connection has it that is not blocked: a loop that awaits each
+   * `emit` sends as fast as the other side reads.
    */
   emit(pattern: Pattern, data: unknown, options?: EmitOptions): Promise<void>
 }

@@ -1,18 +1,18 @@
-/** What a client transport tells of itself: its state, and what it does about failures. */
+/** What a client transport reports: its status, and what it does about failures. */
 
 /**
- * `disconnected`: not connected, and nobody has called yet (or the client does not reconnect); `connecting`:
- * for the first time; `connected`: to one endpoint at least; `reconnecting`: it was connected and tries again;
- * `closed`: by `close()`, for good.
+ * The status of a client. `disconnected`: not connected, and no call was made yet (or the client does not reconnect);
+ * `connecting`: for the first time; `connected`: to at least one endpoint; `reconnecting`: was connected and tries
+ * again; `closed`: by `close()`, for good.
  */
 export type ClientStatus = 'disconnected' | 'connecting' | 'connected' | 'reconnecting' | 'closed'
 
 /** Something that happened to a client. Endpoints are named `host:port`. */
 export type ClientEvent =
   | { readonly type: 'status'; readonly status: ClientStatus }
-  /** A connection is made. */
+  /** A connection was made. */
   | { readonly type: 'connected'; readonly endpoint: string }
-  /** A connection is over, or its server has said that it is going away. */
+  /** A connection was lost, or its server announced that it stops. */
   | { readonly type: 'disconnected'; readonly endpoint: string; readonly error: Error | undefined }
   /** A connection could not be made. */
   | { readonly type: 'connect-failed'; readonly endpoint: string; readonly error: Error | undefined }
@@ -25,7 +25,7 @@ export type ClientEvent =
     }
   /** An endpoint that failed too often gets no calls for `delay` milliseconds. */
   | { readonly type: 'ejected'; readonly endpoint: string; readonly delay: number }
-  /** An ejected endpoint has answered and gets calls as before. */
+  /** An ejected endpoint has proved itself with single calls and gets calls as before. */
   | { readonly type: 'restored'; readonly endpoint: string }
   /** A call that failed with `error` is made again after `delay` milliseconds; `attempt` counts from 1. */
   | {
@@ -36,10 +36,10 @@ export type ClientEvent =
       readonly delay: number
       readonly error: Error
     }
-  /** The endpoints have changed. */
+  /** The list of endpoints has changed. */
   | { readonly type: 'endpoints'; readonly endpoints: readonly string[] }
-  /** The endpoints could not be found out; those known stay. */
+  /** Looking up the endpoints failed; the known ones stay in use. */
   | { readonly type: 'resolve-failed'; readonly error: Error }
 
-/** Takes the events of a client. It must not throw. */
+/** Receives the events of a client. What it throws is logged. */
 export type ClientListener = (event: ClientEvent) => void

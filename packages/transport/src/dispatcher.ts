@@ -1,30 +1,30 @@
-/** Who answers messages: the handlers of a plugin, a Nest application. Transports hand them what arrives. */
+/** The interface between a transport and whoever answers its messages: a service, or a Nest application. */
 import type { IncomingMessage } from './message.ts'
 
 /** A pattern that a dispatcher handles. Brokers subscribe by it. */
 export interface Route {
   readonly kind: 'message' | 'event'
   /**
-   * The canonical pattern: text, in which `*` stands for one part and `>` for the rest; `undefined` for a RegExp,
-   * which only a dispatcher can match.
+   * The canonical pattern, in which `*` stands for one part and `>` for the rest; `undefined` for a RegExp, which only
+   * the dispatcher can match.
    */
   readonly route: string | undefined
 }
 
-/** Answers messages. */
+/** Takes messages to their handlers. */
 export interface Dispatcher {
-  /** All patterns it handles. */
+  /** All patterns that have a handler. */
   routes(): readonly Route[]
   /**
-   * Answers a request with its value, or with a promise, an Observable or an (async) iterator of values. What it
-   * throws is the answer too, as an error.
+   * Handles a request. Returns a value, a promise, an Observable or an (async) iterator of values; throwing answers
+   * with an error.
    * @throws {PatternNotFoundError} nobody handles the pattern
    */
   request(message: IncomingMessage): unknown
   /**
-   * Hands an event to all its handlers, and settles with their outcome when all have ended: a draining server
-   * waits for it, a broker acknowledges or delivers again. What it throws or rejects with is the failure; of several
-   * failures an `EventHandlersError`.
+   * Gives an event to all its handlers and settles when all have ended: a draining server waits for this, and a broker
+   * then acknowledges or delivers again. Throws or rejects with the failure of a handler, or with an
+   * `EventHandlersError` of several failures.
    * @throws {PatternNotFoundError} nobody handles the pattern
    */
   event(message: IncomingMessage): void | Promise<void>

@@ -1,15 +1,17 @@
 /**
- * What a caller may learn of a handler's failure. Handlers say it by throwing an `RpcError` (or Nest's
- * `RpcException`); anything else is a bug or an outage, and leaves the process as an internal error only.
+ * Decides what a caller learns about a handler's failure. A handler tells its caller something by throwing an
+ * `RpcError` (or Nest's `RpcException` or `HttpException`). Any other error is a bug or an outage: the caller gets an
+ * internal error only.
  */
-import { PatternNotFoundError, RpcError } from './errors/index.ts'
+import { PatternNotFoundError, RejectedError, RpcError } from './errors/index.ts'
+import { httpAnswerOf } from './http-exception.ts'
 
 /**
- * An error whose answer is settled: the caller gets `value` as it is. A dispatcher throws it that has rules of
- * its own for errors, such as the exception filters of Nest.
+ * An error with its final answer: the caller gets `value` unchanged. Dispatchers with their own rules for errors, such
+ * as Nest's exception filters, throw it.
  */
 export class ErrorAnswer {
-  /** What the caller gets: anything the protocol can carry. */
+  /** The answer for the caller: any value that the codec can carry. */
   readonly value: unknown
 
   constructor(value: unknown) {
@@ -17,14 +19,14 @@ export class ErrorAnswer {
   }
 }
 
-/** Several handlers of one event have failed, each with an error of its own. */
+/** Several handlers of one event have failed, each with its own error. */
 export class EventHandlersError extends AggregateError {
   constructor(failures: readonly unknown[]) {
     super(failures, `${failures.length} handlers of the event failed`)
   }
 }
 
-/** Whether an error says that nobody here handles the pattern. What is thrown may be anything: asking never throws. */
+/** Whether an error says that no handler here has the pattern. Users may throw anything: reading it never throws. */
 export function isNoHandler(error: unknown): boolean {
   try {
     return error instanceof PatternNotFoundError && error.received === undefined
@@ -33,18 +35,27 @@ export function isNoHandler(error: unknown): boolean {
   }
 }
 
-/** What a failure means: the value for the caller, or nothing to tell and whether to log it. */
+/** Whether an error refuses the message as a whole: one from a further service is none. Reading it never throws. */
+export function isRejected(error: unknown): boolean {
+  try {
+    return error instanceof RejectedError && error.received === undefined
+  } catch {
+    return false
+  }
+}
+
+/** Either the answer for the caller, or no answer and whether to log the error. */
 export type Failure = { readonly answer: unknown } | { readonly answer?: never; readonly logged: boolean }
 
 const UNEXPECTED: Failure = { logged: true }
 
-/** Reads an error that a handler threw, whatever it is: reading it never throws. */
+/** Reads whatever a handler threw. Never throws itself. */
 export function readFailure(error: unknown): Failure {
   if (typeof error !== 'object' || error === null) return UNEXPECTED
   try {
     return readObject(error)
   } catch {
-    // A getter of it threw, or it is a Proxy that was revoked.
+    // A getter threw, or the error is a revoked Proxy.
     return UNEXPECTED
   }
 }
@@ -52,7 +63,7 @@ export function readFailure(error: unknown): Failure {
 function readObject(error: object): Failure {
   if (error instanceof ErrorAnswer) return { answer: error.value }
   if (error instanceof RpcError) {
-    // Received from a further service and not caught: the failure of this handler, not its answer.
+    // Received from another service and not caught: this is a failure of the handler, not its answer.
     return error.received === undefined ? { answer: error.toJSON() } : UNEXPECTED
   }
   if (isNestRpcException(error)) {
@@ -62,15 +73,11 @@ function readObject(error: object): Failure {
         typeof content === 'object' && content !== null ? content : { status: 'error', message: content }
     }
   }
-  return { logged: !isNestHttpException(error) }
+  const answer = httpAnswerOf(error)
+  return answer === undefined ? UNEXPECTED : { answer }
 }
 
-/** Known by its method, because the class is the user's own copy of Nest. */
+/** Recognised by its method, because the class comes from the user's own copy of Nest. */
 function isNestRpcException(error: object): error is { getError(): unknown } {
   return 'getError' in error && typeof error.getError === 'function'
-}
-
-/** Nest logs no HttpException: it is how pipes and guards say no. */
-function isNestHttpException(error: object): boolean {
-  return 'getStatus' in error && typeof error.getStatus === 'function' && 'getResponse' in error
 }

@@ -1,4 +1,4 @@
-/** What users of any transport need. What is for those who write a transport is in `kit.ts`. */
+/** The exports for users of any transport. `kit.ts` has the exports for writing a transport. */
 export type { Around, AroundAny, AroundMessage, Handle, ReceivedMessage, SentMessage } from './around.ts'
 export type {
   Caller,

@@ -1,4 +1,4 @@
-/** For those who write a transport, or stand on one: everything of `index.ts`, and what it is made of. */
+/** The exports for writing a transport or building on one: everything in `index.ts`, and its parts. */
 export { type Answer, answerWith } from './answer.ts'
 export { aroundCaller, aroundDispatcher, composeArounds } from './around.ts'
 export { type BackoffOptions, backoffCeiling, backoffDelay } from './backoff.ts'
@@ -24,18 +24,46 @@ export type { Timer } from './calls/timer.ts'
 
 export type { Codec } from './codec/codec.ts'
 export { CODEC_NAMES, hasCodec, knownMimeTypes, mimeTypeOfCodec, openCodec } from './codec/codecs.ts'
+export { checkDepth, isTooDeep, MAX_DEPTH } from './codec/depth.ts'
 export { jsonCodec } from './codec/json.ts'
+export { reasonOf } from './codec/uncarriable.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
-export { describe, errorOf } from './errors/index.ts'
-export { ErrorAnswer, EventHandlersError, type Failure, isNoHandler, readFailure } from './failure.ts'
+export { describe, errorOf, unsendable } from './errors/index.ts'
+export {
+  ErrorAnswer,
+  EventHandlersError,
+  type Failure,
+  isNoHandler,
+  isRejected,
+  readFailure
+} from './failure.ts'
+export { RESERVED_PREFIX } from './headers.ts'
+export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'
-export { guardedLogger } from './logger.ts'
+export { checkLogger, guardedLogger } from './logger.ts'
 export { IncomingMessage, type IncomingMessageInit } from './message.ts'
-export { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './nest-words.ts'
+export { failurePacket } from './nest/failure-packet.ts'
+export {
+  errorPacket,
+  eventPacket,
+  idToJson,
+  lastValuePacket,
+  type NestPacket,
+  noHandlerPacket,
+  parsePacket,
+  requestHead,
+  requestPacket,
+  toJson,
+  valuePacket
+} from './nest/packet.ts'
+export { isForeign, readRemoteError } from './nest/reply.ts'
+export { type Replies, RunningReply } from './nest/running-reply.ts'
+export { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './nest/words.ts'
 export { Notices } from './notices.ts'
 export { atLeast, checkNames, type Filled, nearest, withDefaults } from './options.ts'
 export { OutgoingValues, UNLIMITED } from './outgoing-values.ts'
 export { routeOf, routeOfValue } from './pattern.ts'
+export { QuietLog, quietLog, shown } from './quiet-log.ts'
 export { reportEvent } from './report-event.ts'
 export {
   asPromise,
@@ -52,4 +80,5 @@ export {
 } from './stream.ts'
 export type { ClientContext, ServerContext, Sharing } from './transport.ts'
 export { ValueQueue } from './value-queue.ts'
-export { errorToText, INTERNAL_ERROR_TEXT, readErrorText } from './wire-error.ts'
+export { bySpecificity, hasWildcards, routeMatches } from './wildcards.ts'
+export { errorToText, fieldsOfError, INTERNAL_ERROR_TEXT, readErrorText } from './wire-error.ts'

@@ -1,14 +1,18 @@
+import { OptionError } from './errors/index.ts'
 import { isThenable, whenSettled } from './stream.ts'
 
-/** Where the library says what it cannot tell a caller: broken peers, failing handlers, unknown events. */
+/** Receives what the library cannot tell a caller: broken peers, failing handlers, unknown events. */
 export interface Logger {
-  /** Something failed that somebody should look at; `cause` is the error itself, whole. */
+  /** Something failed and needs attention; `cause` is the original error. */
   error(message: string, cause?: unknown): void
-  /** Something is odd, and the service goes on. */
+  /** Something is odd, but the service goes on. */
   warn(message: string, cause?: unknown): void
 }
 
-/** A logger that never throws and never rejects, whatever the given one does: no call may fail because a line cannot be written. */
+/**
+ * A logger that never throws and never rejects, whatever the given one does: no call may fail because a line cannot be
+ * written. If writing throws, the console gets the line.
+ */
 export function guardedLogger(logger: Logger): Logger {
   const guarded = (level: 'error' | 'warn') => (message: string, cause?: unknown) => {
     try {
@@ -24,14 +28,21 @@ export function guardedLogger(logger: Logger): Logger {
 
 function ignore(): void {}
 
-/** The line alone: its cause may be what could not be written. */
+/** Writes the line without its cause, which may be what could not be written. */
 function sayOnConsole(message: string): void {
   try {
     console.error(message)
   } catch {}
 }
 
-/** The default logger: the console, one line a message, the cause behind it. */
+/** @throws {OptionError} the value is not a logger */
+export function checkLogger(path: string, value: unknown): void {
+  const { error, warn } = Object(value) as Partial<Logger>
+  if (typeof error === 'function' && typeof warn === 'function') return
+  throw OptionError.expected(path, 'an object with the functions error and warn', value)
+}
+
+/** The default logger: writes to the console, the cause behind the message. */
 export const consoleLogger: Logger = {
   error: (message, cause) => (cause === undefined ? console.error(message) : console.error(message, cause)),
   warn: (message, cause) => (cause === undefined ? console.warn(message) : console.warn(message, cause))

@@ -1,6 +1,5 @@
 /**
- * What arrives: one request or event, as a transport hands it to a dispatcher. It knows nothing of bytes, and
- * nothing of handlers.
+ * Messages as a transport hands them to a dispatcher: one request or event each. They know neither bytes nor handlers.
  */
 import type { Caller } from './call.ts'
 import { guardListeners } from './guarded-signal.ts'
@@ -8,37 +7,37 @@ import type { Headers } from './headers.ts'
 import type { Logger } from './logger.ts'
 import type { PeerCertificate } from './peer-certificate.ts'
 
-/** The other end of the connection a message came on. Messages of brokers have none. */
+/** The other end of the connection that a message came over. Messages from brokers have none. */
 export interface Peer {
-  /** Its address; `undefined` where the socket has none. */
+  /** Its address; `undefined` if the socket has none. */
   readonly address: string | undefined
-  /** Its port; `undefined` where the socket has none. */
+  /** Its port; `undefined` if the socket has none. */
   readonly port: number | undefined
-  /** The certificate it has shown, with TLS and `requestCert`; `undefined` if none. */
+  /** The certificate that it sent, with TLS and `requestCert`; `undefined` if none. */
   readonly certificate: PeerCertificate | undefined
-  /** Calls it; `undefined` where the protocol cannot (Nest's). */
+  /** Makes calls to the peer; `undefined` on Nest's wire, which cannot. */
   readonly caller: Caller | undefined
-  /** Cuts the connection off at once, as if the network had failed; what is not sent is lost. */
+  /** Cuts the connection at once, as if the network had failed; unsent bytes are lost. */
   disconnect(): void
 }
 
-/** Where a message was stored before it came, and how often it has come. Only of transports that store. */
+/** Facts about a message that was stored before it was delivered. Only transports that store messages have them. */
 export interface Delivery {
-  /** What its publisher, or the store, calls it. */
+  /** The id that the publisher or the store gave it. */
   readonly id: string
-  /** How often it was delivered, this time included: 1 or more. */
+  /** Number of deliveries so far, this one included: 1 or more. */
   readonly attempt: number
-  /** It was delivered before: `attempt` is 2 or more. */
+  /** Whether it was delivered before: `attempt` is 2 or more. */
   readonly redelivered: boolean
-  /** Messages of one key are handled in order; `undefined` if it has none. */
+  /** Messages with the same key are handled in order; `undefined` if it has no key. */
   readonly key: string | undefined
   /** When it was stored. */
   readonly publishedAt: Date
 }
 
-/** What a message is made from. */
+/** The fields from which a message is made. */
 export interface IncomingMessageInit<Data = unknown> {
-  /** The name of the transport it came by. */
+  /** The name of the transport it came over. */
   readonly transport: string
   readonly kind: 'request' | 'event'
   /** The pattern as the caller wrote it; an object pattern as its JSON text. */
@@ -46,9 +45,9 @@ export interface IncomingMessageInit<Data = unknown> {
   /** The canonical pattern; `undefined` for one that can name no handler. */
   readonly route: string | undefined
   readonly data: Data
-  /** What was sent beside the data, as it came. Default: nothing. */
+  /** The metadata sent beside the data, as it came. Default: none. */
   readonly metadata?: unknown
-  /** Milliseconds the caller waits, counted from now. Default: it does not say. */
+  /** Milliseconds that the caller waits, counted from now. Default: no limit is known. */
   readonly timeout?: number | undefined
   /** Default: there is no connection. */
   readonly peer?: Peer | undefined
@@ -59,11 +58,11 @@ export interface IncomingMessageInit<Data = unknown> {
 const NO_HEADERS: Headers = Object.freeze({})
 
 /**
- * One request or event on its way to a handler. Its fields are what a handler destructures; those that cost
- * something are made when they are first read.
+ * One request or event on its way to a handler, which destructures its fields. Fields that cost something are made
+ * when they are first read.
  */
 export class IncomingMessage<Data = unknown> {
-  /** The name of the transport the message came by, such as `'tcp'`. */
+  /** The name of the transport the message came over, such as `'tcp'`. */
   readonly transport: string
   /** Whether the caller waits for an answer. */
   readonly kind: 'request' | 'event'
@@ -71,15 +70,15 @@ export class IncomingMessage<Data = unknown> {
   readonly pattern: string
   /** The canonical pattern; `undefined` for one that can name no handler. */
   readonly route: string | undefined
-  /** What the caller sent; `undefined` if nothing. */
+  /** The data that the caller sent; `undefined` if none. */
   readonly data: Data
-  /** What was sent beside the data, as it came; `undefined` if nothing. See `headers`. */
+  /** The metadata sent beside the data, as it came; `undefined` if none. See `headers`. */
   readonly metadata: unknown
-  /** Milliseconds the caller waits, counted from its sending; `undefined` if it does not say. */
+  /** Milliseconds that the caller waits in all; `undefined` if the caller sets no limit. */
   readonly timeout: number | undefined
-  /** The other end of the connection; `undefined` where there is none. */
+  /** The other end of the connection; `undefined` if the transport has none. */
   readonly peer: Peer | undefined
-  /** Where it was stored before it came; `undefined` if nowhere. */
+  /** Facts about its storage and delivery; `undefined` if it was not stored. */
   readonly delivery: Delivery | undefined
   readonly #expires: number
   #aborter: AbortController | undefined
@@ -100,20 +99,20 @@ export class IncomingMessage<Data = unknown> {
     this.#expires = timeout === undefined ? 0 : performance.now() + timeout
   }
 
-  /** Headers the caller sent; empty if none. */
+  /** The headers that the caller sent; empty if none. */
   get headers(): Headers {
     const { metadata } = this
     return typeof metadata === 'object' && metadata !== null ? (metadata as Headers) : NO_HEADERS
   }
 
-  /** Milliseconds that are left of `timeout`, 0 if it has passed; `undefined` if the caller does not say. */
+  /** Milliseconds left of `timeout`, 0 if it has passed; `undefined` if the caller sets no limit. */
   get remaining(): number | undefined {
     return this.timeout === undefined ? undefined : Math.max(0, this.#expires - performance.now())
   }
 
   /**
-   * Aborts when nobody waits for the result any more: work should stop then. That of an event never does:
-   * its sender does not wait, and often leaves at once.
+   * Aborts when no caller waits for the result any more, so that the handler can stop its work. The signal of an event
+   * never aborts, because the sender of an event does not wait and often disconnects at once.
    */
   get signal(): AbortSignal {
     if (this.#aborter === undefined) {
@@ -127,7 +126,7 @@ export class IncomingMessage<Data = unknown> {
   }
 
   /**
-   * For the transport that received the message: nobody waits for its result any more. Never throws.
+   * Aborts `signal`. For the transport that received the message, when no caller waits any more. Never throws.
    * @param logger gets what listeners of the signal throw
    */
   abort(logger: Logger): void {

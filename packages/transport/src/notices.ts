@@ -1,9 +1,9 @@
-/** The status of a client, and those who want to know of it. */
+/** The status of a client, and its listeners. */
 import type { ClientEvent, ClientListener, ClientStatus } from './client-event.ts'
 import type { Logger } from './logger.ts'
 import { isThenable, whenSettled } from './stream.ts'
 
-/** Tells listeners what happens. */
+/** Keeps the status and tells listeners about events. */
 export class Notices {
   readonly #listeners = new Set<ClientListener>()
   readonly #logger: Logger
@@ -24,9 +24,9 @@ export class Notices {
     this.tell({ type: 'status', status })
   }
 
-  /** Returns the function that ends it. */
+  /** Registers a listener. Returns the function that removes it. */
   listen(listener: ClientListener): () => void {
-    // Registered twice, it is told twice, and ends once for each.
+    // A new function each time, so that a listener registered twice is told twice and removed one by one.
     const entry: ClientListener = (event) => listener(event)
     this.#listeners.add(entry)
     return () => this.#listeners.delete(entry)

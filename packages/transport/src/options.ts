@@ -1,11 +1,11 @@
-/** What all readers of options share: unknown names, defaults, figures. */
+/** Checks that all options share: unknown names, defaults, numbers. */
 import { OptionError } from './errors/index.ts'
 
 /**
- * Options with their defaults filled in: a key that is `undefined` has its default, too. The table of defaults says
- * which options there are; one without a default stands in it as `undefined`.
- * @param path what the options are called in messages
- * @throws {OptionError} it is no object, or an option is not in the table
+ * Fills in the defaults of options, also where an option is `undefined`. The table of defaults names all options; an
+ * option without a default is `undefined` there.
+ * @param path the name of the options in error messages
+ * @throws {OptionError} `given` is no object, or the table lacks one of its options
  */
 export function withDefaults<Options extends object, Defaults extends object>(
   path: string,
@@ -17,7 +17,7 @@ export function withDefaults<Options extends object, Defaults extends object>(
   return { ...defaults, ...Object.fromEntries(entries) } as Filled<Options, Defaults>
 }
 
-/** Options of which those with a default are there. */
+/** Options in which every option with a default is present. */
 export type Filled<Options, Defaults> = {
   readonly [Key in keyof Options & keyof Defaults as Defaults[Key] extends undefined
     ? never
@@ -30,7 +30,7 @@ export type Filled<Options, Defaults> = {
     : Key]?: Options[Key]
 }
 
-/** @throws {OptionError} the options are no object, or have a name that is not known */
+/** @throws {OptionError} `given` is no object, or one of its names is unknown */
 export function checkNames(path: string, given: unknown, known: readonly string[]): asserts given is object {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw OptionError.expected(path, 'an object of options', given)
@@ -42,13 +42,13 @@ export function checkNames(path: string, given: unknown, known: readonly string[
   }
 }
 
-/** @throws {OptionError} it is no number, or less than it must be */
+/** @throws {OptionError} the value is no number, or less than `least` */
 export function atLeast(least: number, path: string, value: unknown): void {
   if (typeof value === 'number' && value >= least) return
   throw OptionError.expected(path, `a number, ${least} or more`, value)
 }
 
-/** The name that is most like another; `undefined` if none is much like it. */
+/** The known name most similar to `name`; `undefined` if none is similar enough. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const scored = known.map((other) => ({
     other,
@@ -58,7 +58,7 @@ export function nearest(name: string, known: readonly string[]): string | undefi
   return best !== undefined && best.distance <= Math.max(2, name.length / 3) ? best.other : undefined
 }
 
-/** Letters to insert, to leave out or to replace, to get from one word to the other (Levenshtein). */
+/** Number of letters to insert, remove or replace to turn one word into the other (Levenshtein). */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, index) => index)
   for (let i = 1; i <= one.length; i++) {

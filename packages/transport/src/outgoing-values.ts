@@ -1,32 +1,31 @@
 /**
- * One request that is being answered, in a transport whose callers grant demand: its state between the request and
- * the end of the answer. Values go out as demand and the connection allow; what an Observable emits beyond it
- * waits as bytes, within a bound.
+ * One request that is being answered, in a transport whose callers grant demand. Values go out as far as demand and the
+ * connection allow. Values that an Observable emits beyond the demand are held as bytes, up to a limit.
  */
 import type { Answer } from './answer.ts'
 import { RpcError } from './errors/index.ts'
 import { consume, type StreamSink, type StreamSource } from './stream.ts'
 
-/** A demand that is as good as none: values go out without being counted. */
+/** The demand that stands for "no limit": values go out without being counted. */
 export const UNLIMITED = 2 ** 31 - 1
 
-/** Answers one request. A transport says how values leave. */
+/** Answers one request. Each transport implements how values are sent. */
 export abstract class OutgoingValues implements Answer, StreamSink {
-  /** Only the first value is wanted. */
+  /** Whether the caller wants the first value only. */
   readonly isSingle: boolean
   #demand: number
   /**
-   * Values that wait for demand, as the transport has encoded them: those of an Observable, which cannot be slowed.
-   * Made for the first of them.
+   * Encoded values of an Observable, which cannot be slowed, that wait for demand. Made when the first value has to
+   * wait.
    */
   #held: Uint8Array[] | undefined
   #heldSize = 0
-  /** The stream has no more values, and some are held. */
+  /** The stream has ended, perhaps while values are still held. */
   #isComplete = false
   #isDone = false
   #source: StreamSource | undefined
 
-  /** @param demand values that may be sent before `requestN` */
+  /** @param demand values that may be sent before the first `requestN` */
   constructor(demand: number, isSingle: boolean) {
     this.#demand = isSingle ? UNLIMITED : demand
     this.isSingle = isSingle
@@ -34,32 +33,32 @@ export abstract class OutgoingValues implements Answer, StreamSink {
 
   // ── how the transport sends ──────────────────────────────────────────────────────────────────────────
 
-  /** Sends a value. @param isLast nothing follows. @throws what the codec throws; nothing is sent then */
+  /** Sends a value. @param isLast nothing follows. @throws the codec's error; then nothing was sent */
   protected abstract send(value: unknown, isLast: boolean): void
-  /** A value as `sendHeld` takes it. @throws what the codec throws */
+  /** Encodes a value for `sendHeld`. @throws the codec's error */
   protected abstract hold(value: unknown): Uint8Array
   protected abstract sendHeld(bytes: Uint8Array): void
-  /** Sends the end of a stream. */
+  /** Sends the end of the stream. */
   protected abstract sendEnd(): void
-  /** Answers with the error of a handler, which ends the request. */
+  /** Answers with the handler's error, which ends the request. */
   protected abstract sendError(error: unknown): void
-  /** Answers that a value cannot be encoded. */
+  /** Answers that a value of the handler cannot be encoded. */
   protected abstract sendUnencodable(error: unknown): void
-  /** Whether the connection takes more at the moment. If not, it calls `resume` when it does. */
+  /** Whether the connection takes more now. If not, the connection calls `resume` later. */
   protected abstract hasRoom(): boolean
-  /** The clean-up of a stream that nobody takes any more has failed. */
+  /** Logs that the clean-up of a cancelled stream failed. */
   abstract teardownFailed(error: unknown): void
-  /** The request is over. Called once. @param isAborted nobody waits for the answer any more */
+  /** The request is over. Called once. @param isAborted the caller no longer waits for the answer */
   protected abstract over(isAborted: boolean): void
-  /** Bytes that may be held. */
+  /** Most bytes that may be held. */
   protected abstract readonly maxHeldSize: number
 
-  /** The answer has ended, or was given up. */
+  /** Whether the answer has ended or was given up. */
   get isDone(): boolean {
     return this.#isDone
   }
 
-  // ── what the handler gives ───────────────────────────────────────────────────────────────────────────
+  // ── calls from the handler's result ───────────────────────────────────────────────────────────────────────────
 
   value(value: unknown): void {
     if (this.#isDone) return
@@ -99,11 +98,11 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     this.#stop(source)
   }
 
-  // ── what the caller and the connection say ───────────────────────────────────────────────────────────
+  // ── calls from the caller and the connection ───────────────────────────────────────────────────────────
 
   /** The caller asks for `n` more values. */
   requestN(n: number): void {
-    // Credits add up; more than the field can hold is as good as unlimited.
+    // Demand adds up; beyond the largest number of the wire it is unlimited.
     this.#demand = Math.min(this.#demand + n, UNLIMITED)
     if (this.#held !== undefined) this.#sendHeldValues(this.#held)
     if (this.#isDone) return
@@ -122,12 +121,12 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     if (sent > 0) held.splice(0, sent)
   }
 
-  /** The connection takes more again. */
+  /** The connection takes values again. */
   resume(): void {
     if (!this.#isDone && this.#demand > 0 && this.hasRoom()) this.#source?.resume()
   }
 
-  /** Nobody waits any more: stops the work. @param say tells the caller why; default: nothing is said */
+  /** Stops the work because the answer is not wanted any more. @param say tells the caller why; default: tells nothing */
   abort(say?: () => void): void {
     if (this.#isDone) return
     const source = this.#done()
@@ -170,7 +169,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     this.#stop(source)
   }
 
-  /** Keeps a value; false if it cannot be kept, which ends the stream. */
+  /** Holds a value. Returns false if it cannot be held, which ends the stream. */
   #hold(value: unknown): boolean {
     let bytes: Uint8Array
     try {
@@ -188,9 +187,9 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     return false
   }
 
-  // ── the end: `#done`, then what the caller is told, then `#stop` ─────────────────────────────────────
+  // ── the end: `#done`, then a last message to the caller, then `#stop` ─────────────────────────────────────
 
-  /** Nothing more is sent but the end itself. Gives the source, which is to be stopped. */
+  /** From now on only the end itself is sent. Returns the source, which the caller stops. */
   #done(): StreamSource | undefined {
     this.#isDone = true
     this.#held = undefined

@@ -1,21 +1,20 @@
 /**
- * Patterns and their canonical form, the route: the key under which handlers are stored.
- * The rules are those of Nest 12, so that both sides of a mixed system agree on the key.
+ * Patterns and their canonical form, the route, which is the key of a handler. The rules come from Nest 12, so that
+ * both sides of a mixed system agree on the key.
  */
 import { OptionError } from './errors/index.ts'
 
-/** What names a handler: a string, a number, or a plain object of such (`{ cmd: 'sum' }`). */
+/** The name of a handler: a string, a number, or a plain object of these (`{ cmd: 'sum' }`). */
 export type Pattern = string | number | object
 
-/** Nesting below which an object pattern is cut off, as Nest does. */
+/** Depth at which Nest, and so this library, cuts off an object pattern. */
 const MAX_DEPTH = 5
-/** Own keys above which an object pattern is not told apart any more, as Nest does. */
+/** Number of keys beyond which Nest, and so this library, gives all object patterns the same route. */
 const MAX_KEYS = 20
 
 /**
- * The canonical text of a pattern: equal patterns have equal routes, whatever the order of their keys.
- * Numbers become text, object keys are sorted.
- * @throws {OptionError} if the pattern is not a string, a number or an object
+ * The canonical text of a pattern: numbers become text, object keys are sorted, so equal patterns have equal routes.
+ * @throws {OptionError} the pattern is not a string, a number or an object
  */
 export function routeOf(pattern: Pattern): string {
   const route = routeOfValue(pattern)
@@ -23,7 +22,7 @@ export function routeOf(pattern: Pattern): string {
   return route
 }
 
-/** The route of a value that came over the wire; `undefined` if it can name no handler. */
+/** The route of a value that came over the wire; `undefined` if the value cannot name a handler. */
 export function routeOfValue(value: unknown): string | undefined {
   if (typeof value === 'string') return value
   if (typeof value === 'number') return String(value)
@@ -35,7 +34,7 @@ function routeOfObject(value: object, depth: number): string {
   if (depth > MAX_DEPTH) return '[MAX_DEPTH_REACHED]'
   const keys = Object.keys(value)
   if (keys.length > MAX_KEYS) return '[TOO_MANY_KEYS]'
-  // Nest sorts by the locale; anything else would give other routes for the same pattern.
+  // Nest sorts by locale; another order would give the same pattern another route.
   if (keys.length > 1) keys.sort((a, b) => a.localeCompare(b))
   const parts = keys.map((key) => `"${escapeText(key)}":${partOf(Reflect.get(value, key), depth + 1)}`)
   return `{${parts.join(',')}}`

@@ -1,11 +1,11 @@
-/** What is known of a peer's certificate. Types alone, named as Node names them. */
+/** Types of a peer's certificate, with the names that Node uses. */
 
-/** A distinguished name: `CN`, `O` and so on; an attribute that stands there more than once is a list. */
+/** A distinguished name: `CN`, `O` and so on; an attribute that occurs more than once is a list. */
 export type DistinguishedName = Readonly<Record<string, string | readonly string[] | undefined>>
 
 /** The certificate of a peer. */
 export interface PeerCertificate {
-  /** An authority that is trusted vouches for it. `false` is possible only with `rejectUnauthorized: false`. */
+  /** Whether a trusted authority has signed it. Can be `false` only with `rejectUnauthorized: false`. */
   readonly authorized: boolean
   readonly subject: DistinguishedName
   readonly issuer: DistinguishedName
@@ -15,7 +15,7 @@ export interface PeerCertificate {
   readonly fingerprint256: string
   /** In hexadecimal. */
   readonly serialNumber: string
-  /** Start and end of validity, as the runtime writes dates; `new Date(…)` reads them. */
+  /** Start and end of validity, as text that `new Date(…)` reads. */
   readonly validFrom: string
   readonly validTo: string
   /** The certificate itself, in DER. */

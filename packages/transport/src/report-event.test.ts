@@ -79,7 +79,11 @@ describe('an event', () => {
     ],
     ['what another service has answered', new PatternNotFoundError('no', 'received'), [FAILED]],
     ['what its dispatcher has reported', new ErrorAnswer('told'), []],
-    ["an HttpException of Nest's", Object.assign(new Error(), { getStatus() {}, getResponse() {} }), []]
+    [
+      "an HttpException of Nest's",
+      Object.assign(new Error(), { getStatus: () => 400, getResponse: () => 'no' }),
+      [FAILED]
+    ]
   ]
   for (const [what, reason, lines] of failures) {
     it(`ends once and logs ${what}, thrown or rejected`, async () => {

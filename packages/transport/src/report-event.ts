@@ -1,15 +1,19 @@
-/** Events on transports that do not store them: what became of one is for the log only. */
+/** Handles events for transports that do not store them: a failure is only logged. */
 import type { Dispatcher } from './dispatcher.ts'
 import { ErrorAnswer, EventHandlersError, isNoHandler, readFailure } from './failure.ts'
 import type { Logger } from './logger.ts'
 import type { IncomingMessage } from './message.ts'
-import { NO_EVENT_HANDLER } from './nest-words.ts'
+import { NO_EVENT_HANDLER } from './nest/words.ts'
+import { quietLog, shown } from './quiet-log.ts'
 import { isThenable, whenSettled } from './stream.ts'
 
+/** Most lines about events without a handler in 10 s: peers choose how many there are. */
+const MOST_UNKNOWN = 20
+
 /**
- * Hands an event to a dispatcher and logs what fails. Never throws.
- * @param ended is called once, when all its handlers have ended
- * @returns whether they have ended already
+ * Gives an event to a dispatcher and logs failures. Never throws.
+ * @param ended is called once, when all handlers of the event have ended
+ * @returns whether they ended in this turn
  */
 export function reportEvent(
   dispatcher: Pick<Dispatcher, 'event'>,
@@ -35,20 +39,27 @@ export function reportEvent(
 }
 
 function report(error: unknown, { pattern }: IncomingMessage, logger: Logger): void {
-  if (isNoHandler(error)) return logger.error(`${NO_EVENT_HANDLER} Event pattern: ${pattern}`)
+  if (isNoHandler(error))
+    return quietLog(logger).error(
+      NO_EVENT_HANDLER,
+      `${NO_EVENT_HANDLER} Event pattern: ${shown(pattern)}`,
+      undefined,
+      MOST_UNKNOWN
+    )
   for (const one of failuresIn(error)) {
     const failure = readFailure(one)
-    if ('answer' in failure || failure.logged) logger.error(`A handler of the event '${pattern}' failed`, one)
+    if ('answer' in failure || failure.logged)
+      logger.error(`A handler of the event '${shown(pattern)}' failed`, one)
   }
 }
 
-/** What is to be reported of an error: a dispatcher with rules of its own for errors has reported its `ErrorAnswer`. */
+/** The errors to report. An `ErrorAnswer` is none: a dispatcher with its own rules for errors has reported it. */
 function failuresIn(error: unknown): readonly unknown[] {
   try {
     const all: readonly unknown[] = error instanceof EventHandlersError ? error.errors : [error]
     return all.filter((one) => !isReported(one))
   } catch {
-    // A Proxy that was revoked.
+    // A revoked Proxy.
     return [error]
   }
 }

@@ -1,35 +1,35 @@
 /**
- * What a handler may return, beside a plain value: a promise, an Observable, an async iterable or an
- * iterator. This file tells them apart and feeds the values of a stream to a sink, whatever protocol is behind it.
+ * Tells apart what a handler may return beside a plain value (a promise, an Observable, an async iterable, an iterator)
+ * and feeds the values of a stream to a sink. Every protocol has its own sink.
  */
 
-/** Takes the values of a stream. After `complete` or `error` it is called no more, but for `teardownFailed`. */
+/** Takes the values of a stream. After `complete` or `error` only `teardownFailed` may still be called. */
 export interface StreamSink {
   /**
-   * Takes a value. False: the sink has enough for now, and asks for more by `StreamSource.resume`. An Observable
-   * cannot be slowed: its values go on coming.
+   * Takes a value. Returns false if the sink has enough for now; it asks for more by `StreamSource.resume`. An
+   * Observable cannot be slowed: its values keep coming.
    */
   next(value: unknown): boolean
   complete(): void
   error(error: unknown): void
-  /** The stream was cancelled, and its clean-up threw or rejected. Nobody waits for it: it is for the log. */
+  /** The stream was cancelled and its clean-up failed. The sink logs it, because no caller waits for it. */
   teardownFailed(error: unknown): void
 }
 
-/** A stream that feeds a sink. Neither method throws, and both may be called at any time. */
+/** A stream that feeds a sink. Its methods never throw and may be called at any time. */
 export interface StreamSource {
-  /** The sink takes values: at first, and again after `next` has returned false. */
+  /** The sink takes values: called at the start, and again after `next` has returned false. */
   resume(): void
-  /** Ends the stream early: unsubscribes from an Observable, calls `return` of an iterator. */
+  /** Ends the stream early: unsubscribes from an Observable or calls `return` of an iterator. */
   cancel(): void
-  /** Lets `n` more values come: of a call whose receiver asks for values itself (`StreamOptions.demand`). */
+  /** Asks for `n` more values. Only calls with the option `demand` have it. */
   request?(n: number): void
 }
 
-/** The key of the method by which streams of this library are consumed; see `Feed`. */
+/** The name of the method that makes an object a `Feed`. */
 export const FEED: unique symbol = Symbol.for('elysia-microservices.feed')
 
-/** A stream made by this library, for example one that watches another. */
+/** A stream made by this library, such as one that watches another stream. It is consumed without an iterator. */
 export interface Feed {
   [FEED](sink: StreamSink): StreamSource
 }
@@ -38,30 +38,30 @@ interface Subscribable {
   subscribe(observer: { next(value: unknown): void; error(error: unknown): void; complete(): void }): unknown
 }
 
-/** A promise or another thenable. Throws what a getter or a Proxy of the user's throws. */
+/** Whether a value is a promise or another thenable. Throws if the user's getter or Proxy throws. */
 export function isThenable(value: object): value is PromiseLike<unknown> {
   return 'then' in value && typeof value.then === 'function'
 }
 
-/** Calls `then` as it was when this module was loaded: a promise may carry one of the user's own. */
+/** The original `then`, because a promise may have one of the user's own. */
 const { then } = Promise.prototype
 
 /**
- * A promise of the runtime: it settles once, in a later turn, and what a thenable throws rejects it. That of a subclass,
- * whose `then` may be what starts the work, and a Proxy of one are thenables like others.
+ * Turns a thenable into a native promise, which settles once, in a later turn, and rejects if the thenable throws.
+ * Promises of subclasses, whose `then` may start the work, and Proxies of promises are treated as thenables.
  */
 export function asPromise<Value>(thenable: PromiseLike<Value>): Promise<Value> {
   try {
     return Promise.resolve(thenable)
   } catch (error) {
-    // A getter of the user's.
+    // The user's getter threw.
     return Promise.reject(error)
   }
 }
 
 /**
- * Calls one of the two, once and in a later turn. The promise is for what they return; it rejects as the thenable does
- * where nobody takes its rejection. Never throws.
+ * Calls one of the two functions, once and in a later turn; resolves with its result, or rejects as the thenable does if
+ * nobody takes its rejection. Never throws.
  */
 export function whenSettled<Result>(
   thenable: PromiseLike<unknown>,
@@ -72,23 +72,22 @@ export function whenSettled<Result>(
 }
 
 /**
- * Whether a value is a stream of values. Observables (rxjs or alike), async iterables and iterators
- * (generators) are; arrays, strings, Maps and Sets are values, although they can be iterated. Throws what a getter
- * or a Proxy of the user's throws.
+ * Whether an object is a stream. Observables (of rxjs and others), async iterables and iterators (generators) are
+ * streams; arrays, Maps and Sets are values although they can be iterated. Throws if the user's getter or Proxy throws.
  */
 export function isStream(value: object): boolean {
   return FEED in value || isSubscribable(value) || isIteratorLike(value)
 }
 
-/** Whether a value of any kind is a stream of values. */
+/** Whether a value of any type is a stream. */
 export function isStreamOfValues(value: unknown): value is object {
   return typeof value === 'object' && value !== null && isStream(value)
 }
 
 /**
- * Feeds a stream to a sink. An iterator is pulled from the first `resume` on, one value at a time and only while the
- * sink takes values; an Observable is subscribed to at once. The sink gets exactly one `complete` or `error`, unless
- * the stream is cancelled. Never throws: a stream that cannot be begun has failed.
+ * Feeds a stream to a sink. An iterator is pulled from the first `resume` on, one value at a time, while the sink takes
+ * values; an Observable is subscribed to at once. The sink gets exactly one `complete` or `error`, unless the stream is
+ * cancelled. Never throws: if the stream cannot be started, the sink gets the error.
  */
 export function consume(stream: object, sink: StreamSink): StreamSource {
   try {
@@ -109,13 +108,13 @@ function isSubscribable(value: object): value is Subscribable {
   return (
     'subscribe' in value &&
     typeof value.subscribe === 'function' &&
-    // rxjs knows its own by `lift`; others say so by the well-known name.
+    // Observables of rxjs have `lift`; others have the well-known symbol or name.
     ('lift' in value || '@@observable' in value || observableSymbol() in value)
   )
 }
 
 function observableSymbol(): symbol {
-  // Read when needed: polyfills may define it after this module is loaded.
+  // Read each time: a polyfill may define it after this module is loaded.
   return (Symbol as { readonly observable?: symbol }).observable ?? Symbol.for('observable')
 }
 
@@ -130,7 +129,7 @@ function isIteratorLike(value: object): boolean {
 class Subscription implements StreamSource {
   readonly #sink: StreamSink
   #isOver = false
-  /** What `subscribe` returned: anything. */
+  /** Whatever `subscribe` returned. */
   #subscription: unknown
 
   constructor(stream: Subscribable, sink: StreamSink) {
@@ -153,7 +152,7 @@ class Subscription implements StreamSource {
         }
       })
     } catch (error) {
-      // It may have ended, or have given values, before it threw.
+      // It may have ended before it threw: then the error is ignored.
       fail(error)
     }
   }
@@ -173,13 +172,13 @@ class Subscription implements StreamSource {
   }
 }
 
-/** Pulls an iterator whose values are there at once: without a promise, as long as the sink takes values. */
+/** Pulls a synchronous iterator, without a promise, as long as the sink takes values. */
 class SyncPull implements StreamSource {
   readonly #iterator: Iterator<unknown>
   readonly #sink: StreamSink
   #isOver = false
   #isPulling = false
-  /** The sink has asked for more while the last value was on its way to it. */
+  /** The sink wants the next value. */
   #isAsked = false
 
   constructor(iterator: Iterator<unknown>, sink: StreamSink) {
@@ -211,7 +210,7 @@ class SyncPull implements StreamSource {
     } finally {
       this.#isPulling = false
     }
-    // Cancelled from within: a generator that is running cannot be ended before its step is.
+    // Cancelled during a step: a running generator can be ended only after its step.
     if (this.#isOver) endIterator(this.#iterator, this.#sink)
   }
 
@@ -246,7 +245,7 @@ class AsyncPull implements StreamSource {
     try {
       while (this.#isAsked) {
         const step = checkedStep(await this.#iterator.next())
-        // What a step gives, or how it fails, after the stream was cancelled concerns nobody any more.
+        // The stream was cancelled during the step: its value is dropped.
         if (this.#isOver) return
         if (step.done === true) {
           this.#isOver = true
@@ -272,14 +271,14 @@ class AsyncPull implements StreamSource {
   }
 }
 
-/** @throws {TypeError} it is no step, as a loop says: nothing would ever say that it is the last */
+/** @throws {TypeError} it is not an iterator's step, as in a loop: nothing would ever say that it is the last */
 function checkedStep(step: IteratorResult<unknown>): IteratorResult<unknown> {
   if (typeof step !== 'object' || step === null)
     throw new TypeError(`next() of an iterator must give an object, but gave ${typeof step}`)
   return step
 }
 
-/** Lets an iterator clean up; one that is waiting does so when its current step is over. */
+/** Lets an iterator clean up. If it is in the middle of a step, it cleans up after the step. */
 function endIterator(iterator: Iterator<unknown> | AsyncIterator<unknown>, sink: StreamSink): void {
   try {
     const returned: unknown = iterator.return?.()
@@ -294,10 +293,10 @@ function endIterator(iterator: Iterator<unknown> | AsyncIterator<unknown>, sink:
   }
 }
 
-/** Values of a stream that is exhausted, after which other work gets its turn. */
+/** After this many values, `exhaust` lets other work have its turn. */
 const VALUES_A_TURN = 1_000
 
-/** Takes all values of a stream, for what its making does. Gives the last one; rejects if the stream fails. */
+/** Runs a stream to its end for its side effects. Resolves with the last value; rejects if the stream fails. */
 export function exhaust(stream: object): Promise<{ readonly value: unknown } | undefined> {
   return new Promise((resolve, reject) => {
     let last: { readonly value: unknown } | undefined
@@ -306,7 +305,7 @@ export function exhaust(stream: object): Promise<{ readonly value: unknown } | u
       next(value) {
         last = { value }
         if (++count % VALUES_A_TURN > 0) return true
-        // Values that are all there would never let anything else have its turn.
+        // A stream that always has a value ready would block the event loop.
         setTimeout(() => source.resume(), 0)
         return false
       },
@@ -318,34 +317,34 @@ export function exhaust(stream: object): Promise<{ readonly value: unknown } | u
   })
 }
 
-/** How the result of a handler has ended: with its last value, with an error, or because nobody takes it any more. */
+/** How a result ended: with its last value, with an error, or because its reader left. */
 export type ResultEnd =
   | { readonly outcome: 'completed' }
   | { readonly outcome: 'failed'; readonly error: unknown }
   | { readonly outcome: 'canceled' }
 
-/** Who watches a result. */
+/** Watches a result. */
 export interface ResultWatcher {
-  /** The result is a promise that has not settled. */
+  /** The result is a promise. */
   pending?(): void
-  /** The promise has settled, well or not. */
+  /** The promise has resolved or rejected. */
   settled?(): void
-  /** The result is a stream, and somebody begins to take its values. */
+  /** The result is a stream, and a reader begins to take its values. */
   streaming?(): void
-  /** A value passes: the only one, or one of a stream's. */
+  /** A value passes: the only one, or one of a stream. */
   value?(value: unknown): void
-  /** What goes on in the place of an error. Default: the error itself. */
+  /** Returns the error that is passed on in place of this one. Default: the same error. */
   error?(error: unknown): unknown
-  /** The result has ended. Called once; for a stream that nobody begins to take, never. */
+  /** The result has ended. Called once; never for a stream that no reader begins to take. */
   ended(end: ResultEnd): void
-  /** Runs a piece of the user's code: the steps of a generator, a subscription. Default: just so. */
+  /** Runs a piece of the user's code: a step of a generator, a subscription. Default: calls `work`. */
   run?<Result>(work: () => Result): Result
 }
 
 const COMPLETED: ResultEnd = { outcome: 'completed' }
 const CANCELED: ResultEnd = { outcome: 'canceled' }
 
-/** Watches the result of a handler: gives the same result, whose end (and values) the watcher hears of. */
+/** Passes a result through and tells the watcher about its values and its end. */
 export function tap(result: unknown, watcher: ResultWatcher): unknown {
   if (typeof result !== 'object' || result === null) return passed(result, watcher)
   if (!isThenable(result))

@@ -1,6 +1,6 @@
 /**
- * What a transport is, whatever it runs on. A transport is a value that users make (`tcp({ port: 4000 })`) and give
- * to `microservice()` or `connect()`, which make a server or a client of it.
+ * The interface of a transport. Users make one (`tcp({ port: 4000 })`) and give it to `microservice()` or `connect()`,
+ * which make a server or a client from it.
  */
 import type { Caller } from './call.ts'
 import type { ClientListener, ClientStatus } from './client-event.ts'
@@ -9,47 +9,47 @@ import type { Logger } from './logger.ts'
 
 /** Makes servers and clients. */
 export interface Transport {
-  /** Such as `'tcp'`. Messages carry it as their `transport`. */
+  /** The name, such as `'tcp'`; the field `transport` of messages. */
   readonly name: string
   /**
-   * The server of a service.
-   * @throws {OptionError} an option is not what it must be for a server, or the transport has a server already
+   * Makes the server of a service.
+   * @throws {OptionError} an option is wrong for a server, or the transport already has a server
    */
   server(context: ServerContext): ServerTransport
   /**
-   * A client.
-   * @throws {OptionError} an option is not what it must be for a client
+   * Makes a client.
+   * @throws {OptionError} an option is wrong for a client
    */
   client(context: ClientContext): ClientTransport
 }
 
-/** What a server is made for. */
+/** What the service gives to its server. */
 export interface ServerContext {
-  /** The name of the service; brokers share its work among all servers of one name. `undefined` if it has none. */
+  /** The name of the service; brokers share work among all servers with the same name. `undefined` if it has none. */
   readonly name: string | undefined
-  /** The version of the service; `undefined` if it says none. */
+  /** The version of the service; `undefined` if it has none. */
   readonly version: string | undefined
   readonly logger: Logger
 }
 
-/** What a client is made for. */
+/** What `connect()` gives to its client. */
 export interface ClientContext {
   readonly logger: Logger
-  /** Milliseconds for a call that says nothing else; 0 for no limit. */
+  /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
-  /** Whether somebody has chosen `timeout`: then the other side is told of it. */
+  /** Whether the user set `timeout`: only then the other side is told about it. */
   readonly tellTimeout: boolean
-  /** Answers what the server asks its clients; `undefined`: nothing does. */
+  /** Answers the server's calls to this client; `undefined` if there are no handlers. */
   readonly dispatcher: Dispatcher | undefined
 }
 
-/** How a server stops. */
+/** Options of `stop()`. */
 export interface StopOptions {
-  /** Milliseconds that work in flight may still take; after it connections are cut. Default: 10,000. */
+  /** Milliseconds that work in flight may still take before connections are cut. Default: 10,000. */
   readonly drain?: number
 }
 
-/** Where something listens. */
+/** The address of a server. */
 export interface Address {
   /** Host name or address; empty for a Unix socket. */
   readonly host: string
@@ -63,75 +63,74 @@ export interface Address {
 export interface ServerTransport {
   /** The name of its transport. */
   readonly name: string
-  /** Where it listens, with the real port; `undefined` while it does not, and of brokers. */
+  /** Where it listens, with the real port; `undefined` while it does not listen, and for brokers. */
   readonly address?: Address | undefined
   /**
-   * Starts to receive and to dispatch. Can be called again after `stop`.
+   * Starts to take messages. Can be called again after `stop`.
    * @throws {ListenError} it cannot listen
    * @throws {ConnectionError} the broker cannot be reached
    */
   start(dispatcher: Dispatcher): Promise<void>
   /** Takes no new work, lets work in flight end, then closes. Resolves when all is closed. */
   stop(options?: StopOptions): Promise<void>
-  /** What it does at the moment. Costs something only when it is asked. */
+  /** What the server does at the moment. Costs nothing until it is called. */
   stats(): TransportStats
   /**
-   * For services of several processes: how they share what this transport listens on. `undefined`: each process
-   * starts its own server, as that of a broker is.
+   * How several processes of one service share the address of this transport. `undefined`: each process simply starts
+   * its own server, as with a broker.
    */
   readonly sharing?: Sharing
 }
 
-/** A figure next to its limit. */
+/** A number next to its limit. */
 export interface Gauge {
   readonly current: number
-  /** 0 if there is none. */
+  /** 0 if there is no limit. */
   readonly limit: number
 }
 
-/** What a server does at the moment. Transports add figures of their own. */
+/** What a server does at the moment. Transports add numbers of their own. */
 export interface TransportStats {
   /** The name of the transport. */
   readonly transport: string
   readonly address: Address | undefined
   /** Requests, events and streams in flight, and their limit. */
   readonly inFlight: Gauge
-  /** Streams that are open. */
+  /** Open streams. */
   readonly streams: number
 }
 
 /**
- * How several processes of one service share a transport. What is said between them must survive
- * `JSON.stringify`.
+ * How several processes of one service share a transport. Questions and places must survive `JSON.stringify`.
  */
 export interface Sharing {
   /**
-   * In the supervisor, in place of `start`: takes hold of what the workers share, and gives what each of them is
-   * told before it starts.
-   * @param ask puts a question to all workers that run
-   * @throws {ListenError} what they would share is taken
-   * @throws {OptionError} it cannot be shared
+   * In the supervisor, in place of `start`: reserves the address that the workers share. Resolves with the place that
+   * each worker gets in `join`.
+   * @param ask puts a question to all running workers
+   * @throws {ListenError} the address is taken
+   * @throws {OptionError} the address cannot be shared
    */
   reserve(ask: (question: unknown) => Promise<void>): Promise<unknown>
-  /** In the supervisor: what a worker that has just started is asked first; `undefined` for nothing. */
+  /** In the supervisor: the first question for a worker that has just started; `undefined` for none. */
   greeting(): unknown
   /** In the supervisor: no worker is left. */
   release(): void
-  /** In a worker, before `start`. @param place what `reserve` gave */
+  /** In a worker, before `start`. @param place the place from `reserve` */
   join(place: unknown): void
-  /** In a worker: does what the supervisor asks. */
+  /** In a worker: answers a question of the supervisor by doing what it asks. */
   answer(question: unknown): Promise<void>
 }
 
-/** The side that calls. It connects when it is first needed, and again when a connection is lost. */
+/** The side that calls. It connects at the first call, and again after a lost connection. */
 export interface ClientTransport extends Caller {
   /** The name of its transport. */
   readonly name: string
   readonly status: ClientStatus
-  /** Tells a listener what happens from now on. Returns the function that ends it. */
+  /** Tells a listener about all events from now on. Returns the function that removes the listener. */
   onEvent(listener: ClientListener): () => void
-  /** Connects now. Rejects with a `ConnectionError` if it cannot. */
+  /** Connects now. Rejects with a `ConnectionError` if that fails. */
   connect(): Promise<void>
-  /** Closes; calls that still wait fail with a `ConnectionError`. Resolves when all is closed. */
+  /** Closes all connections; waiting calls fail with a `ConnectionError`. Resolves when all is closed. */
   close(): Promise<void>
 }

@@ -1,12 +1,12 @@
-/** Values on their way from whoever pushes them to a `for await` loop: what is there is given without waiting. */
+/** A queue between a sender that pushes values and a `for await` loop that reads them. */
 
-/** Values that may wait before their sender is asked to pause, and below which it is asked to go on. */
+/** Number of waiting values at which the sender is asked to pause (HIGH), and at which it may go on (LOW). */
 const HIGH = 256
 const LOW = 64
-/** Values that are read before their places in the list are given up. */
+/** Number of read values after which the list is compacted. */
 const COMPACT_AT = 1024
 
-/** What a queue does to its sender. */
+/** The sender, as its queue sees it. */
 export interface QueueSource {
   /** There is room for more values, after `push` has returned false. */
   resume(): void
@@ -19,29 +19,29 @@ interface Waiting<Value> {
   reject(error: unknown): void
 }
 
-/** One reader, any number of values. */
+/** Any number of values for one reader. */
 export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined, undefined> {
   #values: (Value | undefined)[] = []
-  /** Values before it are read. */
+  /** Index of the next value; earlier ones are read. */
   #read = 0
   #hasEnded = false
   #failure: { readonly error: unknown } | undefined
   #isPaused = false
-  /** Calls of `next` that wait for a value, oldest first: a loop has one at a time, others may have more. */
+  /** Calls of `next` that wait for a value, oldest first. A loop has one at a time; other readers may have more. */
   #waiting: Waiting<Value>[] = []
   readonly #source: QueueSource | undefined
 
-  /** @param source is told of room and of a reader that leaves */
+  /** @param source is told when there is room, and when the reader leaves */
   constructor(source?: QueueSource) {
     this.#source = source
   }
 
-  /** Values that wait to be read. */
+  /** Number of values that wait to be read. */
   get size(): number {
     return this.#values.length - this.#read
   }
 
-  /** A value has come. False: enough wait, see `QueueSource.resume`. */
+  /** Adds a value. Returns false if the sender should pause until `QueueSource.resume`. */
   push(value: Value): boolean {
     if (this.#hasEnded) return true
     const waiting = this.#waiting.shift()
@@ -55,7 +55,7 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
     return false
   }
 
-  /** No more values come; with a failure, the reader gets it behind the values that are there. */
+  /** Ends the queue. The reader gets the waiting values first, then the end or the failure. */
   end(failure?: { readonly error: unknown }): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
@@ -65,7 +65,7 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
     for (const reader of waiting) this.#tellEnd(reader)
   }
 
-  /** Forgets what waits to be read. */
+  /** Drops the values that wait to be read. */
   clear(): void {
     this.#values = []
     this.#read = 0
@@ -79,7 +79,7 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
     })
   }
 
-  /** The reader leaves: what waits is forgotten. */
+  /** The reader leaves: waiting values are dropped. */
   async return(): Promise<IteratorReturnResult<undefined>> {
     this.clear()
     if (!this.#hasEnded) {
@@ -113,7 +113,7 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
 
   #tellEnd({ resolve, reject }: Waiting<Value>): void {
     const failure = this.#failure
-    // Told once: a reader that asks again after a failure gets the end, as from a generator.
+    // The failure is given once: a reader that asks again gets the end, as from a generator.
     this.#failure = undefined
     if (failure === undefined) resolve({ done: true, value: undefined })
     else reject(failure.error)

@@ -1,59 +1,85 @@
 /**
- * The error family as text, for transports that have no form of their own for it: a JSON object with code, message
- * and details. Only answers made on purpose become text; everything else is `INTERNAL`.
+ * Errors as text, for transports whose wire has no form of its own for them: a JSON object with code, message and
+ * details. Only answers made on purpose keep their content; all other errors become `INTERNAL`.
  */
 import { ErrorAnswer, readFailure } from './failure.ts'
 import type { Logger } from './logger.ts'
 
 const INTERNAL_MESSAGE = 'Internal server error'
 
-/** What a caller is told of an unexpected failure. */
+/** The text that a caller gets for an unexpected failure. */
 export const INTERNAL_ERROR_TEXT = JSON.stringify({ code: 'INTERNAL', message: INTERNAL_MESSAGE })
 
-/** What the text of an error says: `code` and `message` where it says them. */
+/** The content of an error's text. */
 export interface ErrorContent {
   readonly code: string | undefined
   readonly message: string
   readonly details: unknown
-  /** The text as JSON, or itself if it is none. */
+  /** The text parsed as JSON, or the text itself if it is not JSON. */
   readonly received: unknown
 }
 
-/** What a caller is told of a handler's error; what it may not be told is logged. */
-export function errorToText(error: unknown, logger: Logger): string {
+/**
+ * The text that the other side gets for an error. An unexpected error is logged and becomes `INTERNAL`.
+ * @param failed says in the log what has failed
+ */
+export function errorToText(error: unknown, logger: Logger, failed = 'A message handler failed'): string {
   const failure = readFailure(error)
   if (!('answer' in failure)) {
-    if (failure.logged) logger.error('A message handler failed', error)
+    if (failure.logged) logger.error(failed, error)
     return INTERNAL_ERROR_TEXT
   }
   try {
     const text = JSON.stringify(error instanceof ErrorAnswer ? failure.answer : withoutStatus(failure.answer))
     if (text !== undefined) return text
-    logger.error('The error of a handler has no form in JSON', error)
+    logger.error(`${failed}, and its error has no form in JSON`, error)
   } catch (cause) {
-    logger.error('The error of a handler cannot be written as JSON', cause)
+    logger.error(`${failed}, and its error cannot be written as JSON`, cause)
   }
   return INTERNAL_ERROR_TEXT
 }
 
-/** Ours and Nest's errors say that they are errors, which the transport says already. */
+/** Drops `status: 'error'` from our and Nest's errors, because the transport already marks them as errors. */
 function withoutStatus(answer: unknown): object {
   const { status, ...content } = Object(answer) as Record<string, unknown>
   return status === 'error' ? content : Object(answer)
 }
 
-/** Reads the text of an error: JSON from our side, any text from others. Nest's handlers fail without a code. */
+/** Reads the text of an error: JSON from our ends, any text from others. Nest's errors may have no code. */
 export function readErrorText(text: string): ErrorContent {
   let received: unknown = text
   try {
     received = JSON.parse(text)
   } catch {}
-  const { code, message, details } = Object(received) as {
-    code?: unknown
-    message?: unknown
-    details?: unknown
-  }
-  const said = [message, received, text].find((part) => typeof part === 'string') as string
+  const { code, message, details } = fieldsOfError(received)
+  const said = [message, received, code, text].find((part) => typeof part === 'string') as string
   const unnamed = said === INTERNAL_MESSAGE ? 'INTERNAL' : undefined
-  return { code: typeof code === 'string' ? code : unnamed, message: said, details, received }
+  return { code: code ?? unnamed, message: said, details, received }
+}
+
+/**
+ * What an error says that came as an object: of ours and of Nest's. Fields that neither knows, such as those of
+ * `new RpcException({ code, fields })`, are its details.
+ */
+export function fieldsOfError(received: unknown): {
+  readonly code: string | undefined
+  readonly message: unknown
+  readonly details: unknown
+} {
+  if (typeof received !== 'object' || received === null || Array.isArray(received))
+    return { code: undefined, message: undefined, details: undefined }
+  const { code, message, details, status: _, statusCode: _status, ...rest } = received as ErrorFields
+  return {
+    code: typeof code === 'string' ? code : undefined,
+    message,
+    details: details === undefined && Object.keys(rest).length > 0 ? rest : details
+  }
+}
+
+interface ErrorFields {
+  readonly code?: unknown
+  readonly message?: unknown
+  readonly details?: unknown
+  readonly status?: unknown
+  readonly statusCode?: unknown
 }

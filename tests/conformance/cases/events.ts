@@ -12,7 +12,7 @@ export const events: readonly Case[] = [
   },
   {
     name: 'does not wait for one event before the next',
-    send: [event('slow note', 1) + event('slow note', 2)],
+    send: [event('slow-note', 1) + event('slow-note', 2)],
     expected: {
       frames: [],
       seen: [
@@ -30,7 +30,7 @@ export const events: readonly Case[] = [
   },
   {
     name: 'logs the failure of an event handler and goes on',
-    send: [event('failing event', 1) + event('note', 2)],
+    send: [event('failing-event', 1) + event('note', 2)],
     expected: { frames: [], seen: [2], logs: 'event failed' }
   },
   {
@@ -62,17 +62,17 @@ export const events: readonly Case[] = [
   },
   {
     name: 'answers a request of an event pattern with the result of its one handler',
-    send: [request('one answer', 1)],
+    send: [request('one-answer', 1)],
     expected: { frames: [answer('"r1"')] }
   },
   {
     name: 'answers a request of an event pattern with the results of all its handlers, nested',
-    send: [request('three answers', 1)],
+    send: [request('three-answers', 1)],
     expected: { frames: [answer('{"current":"r1","next":{"current":"r2","next":"r3"}}')] }
   },
   {
     name: 'answers a request of an event pattern whose handler fails with an error',
-    send: [request('failing event', 1)],
+    send: [request('failing-event', 1)],
     expected: { frames: [INTERNAL], logs: 'event failed' }
   },
   {

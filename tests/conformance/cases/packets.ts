@@ -29,7 +29,7 @@ export const packets: readonly Case[] = [
   },
   {
     name: 'calls the handler without data',
-    send: [frame('{"id":"I","pattern":"no decorators"}')],
+    send: [frame('{"id":"I","pattern":"no-decorators"}')],
     expected: { frames: [answer('[null]')] }
   },
   {

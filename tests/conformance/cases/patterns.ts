@@ -45,7 +45,7 @@ export const patterns: readonly Case[] = [
   reaches('a text that is canonical JSON', '"{\\"a\\":3}"', '"canonical"'),
   reaches('a text that is canonical JSON', '{"a":3}', '"canonical"'),
   reaches('one of several patterns', '"several"', '"several"'),
-  reaches('one of several patterns', '{"e":"one of several"}', '"several"'),
+  reaches('one of several patterns', '{"e":"one-of-several"}', '"several"'),
   reaches('an array pattern by its elements', '["list"]', '"several"'),
   reaches('a text like a number', '"007"', '"seven"'),
   reaches('the empty text', '""', '"empty"'),

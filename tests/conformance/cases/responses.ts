@@ -44,7 +44,7 @@ export const responses: readonly Case[] = [
     expected: { frames: [answer('1')] }
   },
   { name: 'returns an empty Observable', send: [request('empty', 0)], expected: { frames: [END] } },
-  ...['from', 'promise of from'].map(
+  ...['from', 'promise-of-from'].map(
     (pattern): Case => ({
       name: `returns three values at once (${pattern})`,
       send: [request(pattern, 0)],
@@ -53,12 +53,12 @@ export const responses: readonly Case[] = [
   ),
   {
     name: 'returns an Observable with undefined in the middle',
-    send: [request('from with undefined', 0)],
+    send: [request('from-with-undefined', 0)],
     expected: { frames: ['{"response":1,"id":"I"}', '{"id":"I"}', answer('3')] }
   },
   {
     name: 'returns an Observable that completes in a later turn',
-    send: [request('later end', 0)],
+    send: [request('later-end', 0)],
     expected: { frames: ['{"response":1,"id":"I"}', END] }
   },
   {
@@ -73,7 +73,7 @@ export const responses: readonly Case[] = [
   },
   {
     name: 'returns an Observable that fails after two values',
-    send: [request('values, then error', 0)],
+    send: [request('values-then-error', 0)],
     expected: {
       frames: [
         '{"response":1,"id":"I"}',
@@ -84,7 +84,7 @@ export const responses: readonly Case[] = [
   },
   {
     name: 'returns a promise of a failing Observable',
-    send: [request('promise of failing', 0)],
+    send: [request('promise-of-failing', 0)],
     expected: { frames: [failure('{"status":"error","message":"late"}')] }
   },
   ...(
@@ -98,18 +98,18 @@ export const responses: readonly Case[] = [
   ).map(
     ([name, data, json]): Case => ({
       name: `throws an RpcException of ${name}`,
-      send: [request('rpc exception', data)],
+      send: [request('rpc-exception', data)],
       expected: { frames: [failure(json)] }
     })
   ),
   {
     name: 'throws an RpcException of undefined',
-    send: [request('rpc exception of undefined', 0)],
+    send: [request('rpc-exception-of-undefined', 0)],
     expected: { frames: [failure('{"status":"error"}')] }
   },
   {
     name: 'throws an RpcException of an Error',
-    send: [request('rpc exception of an error', 0)],
+    send: [request('rpc-exception-of-an-error', 0)],
     expected: { frames: [failure('{}')] }
   },
   { name: 'throws an Error', send: [request('error', 0)], expected: { frames: [INTERNAL], logs: 'secret' } },
@@ -125,7 +125,16 @@ export const responses: readonly Case[] = [
       expected: { frames: [INTERNAL] }
     })
   ),
-  { name: 'throws an HttpException', send: [request('http exception', 0)], expected: { frames: [INTERNAL] } },
+  {
+    name: 'throws an HttpException',
+    send: [request('http-exception', 0)],
+    expected: { frames: [INTERNAL] },
+    ours: {
+      frames: [failure('{"status":"error","code":"BAD_REQUEST","message":"bad","statusCode":400}')],
+      because: 'a status is a code that callers and gateways understand',
+      alone: true
+    }
+  },
   { name: 'has no handler', send: [request('unknown', 0)], expected: { frames: [noHandler()] } },
   {
     name: 'returns a bigint',
@@ -141,7 +150,7 @@ export const responses: readonly Case[] = [
   },
   {
     name: 'returns an Observable with a bigint in the middle',
-    send: [request('from with bigint', 0)],
+    send: [request('from-with-bigint', 0)],
     expected: { frames: ['{"response":1,"id":"I"}', answer('3')] },
     ours: { frames: ['{"response":1,"id":"I"}', INTERNAL], because: CANNOT_CARRY }
   },
@@ -153,7 +162,7 @@ export const responses: readonly Case[] = [
   },
   {
     name: 'returns an async generator',
-    send: [request('async generator', 0)],
+    send: [request('async-generator', 0)],
     expected: { frames: [answer('{}')] },
     ours: { frames: ['{"response":1,"id":"I"}', answer('2')], because: STREAMED }
   },
@@ -183,7 +192,7 @@ export const responses: readonly Case[] = [
   },
   {
     name: 'passes the data only to a method without decorated parameters',
-    send: [request('no decorators', { x: 1 })],
+    send: [request('no-decorators', { x: 1 })],
     expected: { frames: [answer('[{"x":1}]')] }
   }
 ]

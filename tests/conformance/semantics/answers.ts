@@ -2,6 +2,7 @@
 import type { AnswerCase, Difference, ErrorLook, Outcome, TransportName } from './case.ts'
 
 const NEST: TransportName = "Nest's wire"
+const NATS: TransportName = 'NATS'
 const INTERNAL: ErrorLook = { name: 'RpcError', code: 'INTERNAL', message: 'Internal server error' }
 const UNEXPECTED: Outcome = { values: [], error: INTERNAL }
 
@@ -21,26 +22,43 @@ function rpc(message: string, code = 'UNKNOWN', details?: unknown): Outcome {
   return { values: [], error }
 }
 
-/** Something else on Nest's wire. */
+/** Something else in Nest's packets, whatever carries them. */
 function onNest(because: string, instead: Outcome): Difference<Outcome> {
-  return { on: [NEST], because, instead }
+  return { on: [NEST, NATS], because, instead }
 }
 
 /** Where Nest looks patterns up: a text that is JSON stands for its value. */
 function readingJson(instead: Outcome): readonly Difference<Outcome>[] {
-  return [onNest(READS_JSON, instead), { of: ['a Nest application'], because: READS_JSON, instead }]
+  return [
+    { on: [NEST], because: READS_JSON, instead },
+    { on: ['RSocket', 'memory'], of: ['a Nest application'], because: READS_JSON, instead }
+  ]
 }
 
 /** Nobody handles a pattern. @param text how the service has it */
 function missed(text: string): Outcome {
-  const message = `There is no handler of the pattern '${text}'`
+  const message = `There is no handler for the pattern '${text}'`
   return { values: [], error: { name: 'PatternNotFoundError', code: 'PATTERN_NOT_FOUND', message } }
 }
 
-const missedOnNest = onNest("it has Nest's words", {
-  values: [],
-  error: { name: 'PatternNotFoundError', code: 'PATTERN_NOT_FOUND', message: NEST_WORDS }
-})
+const missedOnNest: Difference<Outcome> = {
+  on: [NEST],
+  because: "it has Nest's words",
+  instead: {
+    values: [],
+    error: { name: 'PatternNotFoundError', code: 'PATTERN_NOT_FOUND', message: NEST_WORDS }
+  }
+}
+
+/** NATS has no subject for a pattern. */
+function refusedOnNats(pattern: string, why: string): Difference<Outcome> {
+  const message = `NATS cannot carry the pattern '${pattern}': ${why}`
+  return {
+    on: [NATS],
+    because: 'there is no such subject',
+    instead: { values: [], error: { name: 'OptionError', code: 'OPTION', message } }
+  }
+}
 
 /** What a handler returns, by its pattern. */
 const RESULTS: readonly (readonly [
@@ -67,17 +85,17 @@ const RESULTS: readonly (readonly [
   ['of', values(1)],
   ['empty', values()],
   ['from', values(1, 2, 3)],
-  ['promise of from', values(1, 2, 3)],
-  ['from with undefined', values(1, undefined, 3)],
-  ['later end', values(1)],
+  ['promise-of-from', values(1, 2, 3)],
+  ['from-with-undefined', values(1, undefined, 3)],
+  ['later-end', values(1)],
   ['timer', values(0, 1, 2)],
   ['generator', values(1, 2)],
-  ['async generator', values(1, 2)],
-  ['values, then error', { ...rpc('late'), values: [1, 2] }],
-  ['promise of failing', rpc('late')],
-  ['rpc exception of an error', rpc('{}')],
+  ['async-generator', values(1, 2)],
+  ['values-then-error', { ...rpc('late'), values: [1, 2] }],
+  ['promise-of-failing', rpc('late')],
+  ['rpc-exception-of-an-error', rpc('{}')],
   [
-    'rpc exception of undefined',
+    'rpc-exception-of-undefined',
     rpc('{}'),
     onNest('errors say on it that they are', rpc('{"status":"error"}')),
     {
@@ -88,14 +106,18 @@ const RESULTS: readonly (readonly [
   ],
   ['error', { ...UNEXPECTED, logs: 'secret' }],
   ['rejection', { ...UNEXPECTED, logs: 'secret' }],
-  ['http exception', UNEXPECTED],
+  [
+    'http-exception',
+    rpc('bad', 'BAD_REQUEST'),
+    { of: ['a Nest application'], because: "callers get what Nest's filters make", instead: UNEXPECTED }
+  ],
   ['bigint', UNCARRIED],
   ['circular', UNCARRIED],
-  ['from with bigint', { ...UNCARRIED, values: [1] }],
+  ['from-with-bigint', { ...UNCARRIED, values: [1] }],
   // Events that are asked for an answer, as in Nest.
-  ['one answer', values('r1')],
-  ['three answers', values({ current: 'r1', next: { current: 'r2', next: 'r3' } })],
-  ['failing event', { ...UNEXPECTED, logs: 'event failed' }],
+  ['one-answer', values('r1')],
+  ['three-answers', values({ current: 'r1', next: { current: 'r2', next: 'r3' } })],
+  ['failing-event', { ...UNEXPECTED, logs: 'event failed' }],
   ['shared', { ...UNEXPECTED, logs: 'b failed' }]
 ]
 
@@ -113,7 +135,7 @@ const ECHOED = [0, -1.5, '', false, null, 'text', '€😀é', 'a"\\\n\u0000', [
 export const answers: readonly AnswerCase[] = [
   ...ECHOED.map((data) => asks(`echoes ${JSON.stringify(data)}`, { pattern: 'echo', data })(values(data))),
   asks('echoes a promise', { pattern: 'promise', data: { a: 1 } })(values({ a: 1 })),
-  asks('hands no data on as undefined', { pattern: 'no decorators' })(values([null])),
+  asks('hands no data on as undefined', { pattern: 'no-decorators' })(values([null])),
   ...RESULTS.map(([pattern, outcome, ...differs]) =>
     asks(`asks for '${pattern}'`, { pattern })(outcome, ...differs)
   ),
@@ -125,11 +147,12 @@ export const answers: readonly AnswerCase[] = [
       ['', rpc('')],
       [{ code: 'E1', message: 'm', details: { a: 1 } }, rpc('m', 'E1', { a: 1 })],
       [{ message: 'no code' }, rpc('no code')],
-      [{ a: 1 }, rpc('{"a":1}')],
+      [{ a: 1 }, rpc('{"a":1}', 'UNKNOWN', { a: 1 })],
+      [{ code: 'INVALID', fields: ['a'] }, rpc('INVALID', 'INVALID', { fields: ['a'] })],
       [[1, 2], rpc('[1,2]')]
     ] as const
   ).map(([data, outcome]) =>
-    asks(`gets the content of an RpcException: ${JSON.stringify(data)}`, { pattern: 'rpc exception', data })(
+    asks(`gets the content of an RpcException: ${JSON.stringify(data)}`, { pattern: 'rpc-exception', data })(
       outcome
     )
   ),
@@ -145,7 +168,7 @@ export const answers: readonly AnswerCase[] = [
       ['only a text', rpc('only a text')]
     ] as const
   ).map(([data, outcome]) =>
-    asks(`gets an RpcError: ${JSON.stringify(data)}`, { pattern: 'rpc error', data })(outcome, {
+    asks(`gets an RpcError: ${JSON.stringify(data)}`, { pattern: 'rpc-error', data })(outcome, {
       of: ['a Nest application'],
       because: "Nest's exception filter tells callers of RpcException only",
       instead: UNEXPECTED
@@ -181,12 +204,20 @@ export const answers: readonly AnswerCase[] = [
     ...readingJson(values('{"b":{"d":1,"c":"q\\""},"a":2}'))
   ),
   asks('reaches one of several patterns', { pattern: 'several' })(values('several')),
-  asks('reaches one of several patterns by its object', { pattern: { e: 'one of several' } })(
+  asks('reaches one of several patterns by its object', { pattern: { e: 'one-of-several' } })(
     values('several')
   ),
   asks('reaches a text like a number', { pattern: '007' })(values('seven')),
-  asks('reaches the empty pattern', { pattern: '' })(values('empty')),
-  ...['unknown', 'Echo', ' echo', { a: 2, b: 1, c: 3 }, 6, {}].map((pattern) =>
+  asks('reaches the empty pattern', { pattern: '' })(
+    values('empty'),
+    refusedOnNats('', 'a segment of it is empty; give each segment between dots a text')
+  ),
+  asks('reaches nothing by a text with a blank', { pattern: ' echo' })(
+    missed(' echo'),
+    missedOnNest,
+    refusedOnNats(' echo', "it has a blank; write '-' or '_' in its place")
+  ),
+  ...['unknown', 'Echo', { a: 2, b: 1, c: 3 }, 6, {}].map((pattern) =>
     asks(`reaches nothing by ${JSON.stringify(pattern)}`, { pattern })(
       missed(typeof pattern === 'object' ? JSON.stringify(pattern) : String(pattern)),
       missedOnNest

@@ -3,7 +3,7 @@ import type { Pattern } from 'elysia-microservices'
 import type { CallOptions, UntypedClient } from 'elysia-microservices/client'
 
 /** What carries messages. */
-export type TransportName = 'RSocket' | "Nest's wire" | 'memory'
+export type TransportName = 'RSocket' | "Nest's wire" | 'memory' | 'NATS'
 /** Who answers: our functional API, controllers in our service, the same classes in a Nest application. */
 export type ServiceName = 'handlers' | 'controllers' | 'a Nest application'
 
@@ -49,6 +49,8 @@ export interface Traits {
   readonly tellsTimeout: boolean
   /** Generators make no more values than their reader takes. */
   readonly hasDemand: boolean
+  /** Services get events that they have no handler of, and say so. */
+  readonly hearsUnknownEvents: boolean
   /** Streams can be sent as data. */
   readonly hasChannels: boolean
   /** The address of the other end; `undefined` where there is no connection. */

@@ -11,127 +11,124 @@ type Numbers = Message<AsyncIterable<number>>
 
 /** Makes it. */
 export function handlersService(transport: Transport, logger: Logger) {
-  return (
-    microservice({ transport, logger, drain: 100 })
-      .message('echo', ({ data }) => data)
-      .message('promise', async ({ data }) => data)
-      .message('undefined', () => undefined)
-      .message('function', () => () => 1)
-      .message('symbol', () => Symbol('s'))
-      .message('date', () => ({
-        date: new Date(0),
-        map: new Map([[1, 2]]),
-        buffer: Buffer.from([1, 2]),
-        nan: Number.NaN
-      }))
-      .message('of', () => of(1))
-      .message('empty', () => EMPTY)
-      .message('from', () => from([1, 2, 3]))
-      .message('promise of from', async () => from([1, 2, 3]))
-      .message('from with undefined', () => from([1, undefined, 3]))
-      .message('later end', () => of(1).pipe(concatWith(timer(5).pipe(take(0)))))
-      .message('timer', () => timer(0, 5).pipe(take(3)))
-      .message('never', () => of(1).pipe(concatWith(NEVER)))
-      .message('silent', () => NEVER)
-      .message('values, then error', () =>
-        of(1, 2).pipe(concatWith(throwError(() => new RpcException('late'))))
-      )
-      .message('promise of failing', async () => throwError(() => new RpcException('late')))
-      .message('rpc exception', ({ data }: Message<string | object>) => {
-        throw new RpcException(data)
-      })
-      .message('rpc exception of an error', () => {
-        throw new RpcException(new Error('inner'))
-      })
-      .message('rpc exception of undefined', () => {
-        throw new RpcException(undefined as unknown as string)
-      })
-      .message('error', () => {
-        throw new Error('secret')
-      })
-      .message('rejection', async () => {
-        throw new Error('secret')
-      })
-      .message('throws', ({ data }) => {
-        throw data
-      })
-      .message('http exception', () => {
-        throw new BadRequestException('bad')
-      })
-      .message('bigint', () => 10n)
-      .message('circular', () => {
-        const value: { self?: unknown } = {}
-        value.self = value
-        return value
-      })
-      .message('from with bigint', () => from([1, 10n, 3]))
-      .message('generator', function* () {
-        yield 1
-        yield 2
-      })
-      .message('async generator', async function* () {
-        yield 1
-        yield 2
-      })
-      .message('context', ({ data, pattern, metadata }: Message<{ a?: unknown }>) => [
-        data.a,
-        pattern,
-        metadata ?? null
-      ])
-      .message('no decorators', ({ data }) => [data])
-      .message({ b: { d: 1, c: 'q"' }, a: 2 }, ({ pattern }) => pattern)
-      .message(['{"e":"one of several"}', 'several'], () => 'several')
-      .message(5, () => 'five')
-      .message('{"a":3}', () => 'canonical')
-      .message('007', () => 'seven')
-      .message('', () => 'empty')
-      .message('seen', () => seen.splice(0))
-      .event('note', ({ data }) => void seen.push(data))
-      .event('slow note', async ({ data }) => {
-        seen.push(['begin', data])
-        await Promise.resolve()
-        seen.push(['end', data])
-      })
-      .event(
-        'observable',
-        ({ data }) =>
-          new Observable((subscriber) => {
-            seen.push(['subscribed', data])
-            subscriber.complete()
-          })
-      )
-      .event('failing event', () => {
-        throw new Error('event failed')
-      })
-      .event('one answer', () => 'r1')
-      .event('three answers', () => 'r1')
-      .event('three answers', async () => 'r2')
-      .event('three answers', () => of('r3'))
-      .event('shared', ({ data }) => void seen.push(['a', data]))
-      .event('shared', () => {
-        throw new Error('b failed')
-      })
-      .event('shared', ({ data }) => void seen.push(['c', data]))
-      // What `LiveController` has.
-      .message('who', ({ kind, headers, timeout, peer }) => ({
-        kind,
-        headers,
-        timeout: timeout ?? null,
-        address: peer?.address ?? null
-      }))
-      .message('wait', ({ signal }) => wait(signal))
-      .message('count', ({ data }: Message<number>) => count(data))
-      .message('subscription', () => subscription())
-      .message('sum', ({ data }: Numbers) => sum(data))
-      .message('running sum', ({ data }: Numbers) => runningSum(data))
-      .message('first of a channel', ({ data }: Numbers) => first(data))
-      .message('rpc error', ({ data }) => fail(data))
-      .event('told', ({ data, kind, headers }) => said.values.put({ data, kind, headers }))
-      // What `WildcardController` has.
-      .message('orders.*.items', ({ pattern }) => `items by ${pattern}`)
-      .message('orders.>', ({ pattern }) => `rest by ${pattern}`)
-      .message('orders.new.items', () => 'exact')
-      .event('audit.*', ({ data }) => said.values.put(['one', data]))
-      .event('audit.>', ({ data }) => said.values.put(['all', data]))
-  )
+  const service = microservice({ transport, logger, drain: 100 })
+    .message('echo', ({ data }) => data)
+    .message('promise', async ({ data }) => data)
+    .message('undefined', () => undefined)
+    .message('function', () => () => 1)
+    .message('symbol', () => Symbol('s'))
+    .message('date', () => ({
+      date: new Date(0),
+      map: new Map([[1, 2]]),
+      buffer: Buffer.from([1, 2]),
+      nan: Number.NaN
+    }))
+    .message('of', () => of(1))
+    .message('empty', () => EMPTY)
+    .message('from', () => from([1, 2, 3]))
+    .message('promise-of-from', async () => from([1, 2, 3]))
+    .message('from-with-undefined', () => from([1, undefined, 3]))
+    .message('later-end', () => of(1).pipe(concatWith(timer(5).pipe(take(0)))))
+    .message('timer', () => timer(0, 5).pipe(take(3)))
+    .message('never', () => of(1).pipe(concatWith(NEVER)))
+    .message('silent', () => NEVER)
+    .message('values-then-error', () => of(1, 2).pipe(concatWith(throwError(() => new RpcException('late')))))
+    .message('promise-of-failing', async () => throwError(() => new RpcException('late')))
+    .message('rpc-exception', ({ data }: Message<string | object>) => {
+      throw new RpcException(data)
+    })
+    .message('rpc-exception-of-an-error', () => {
+      throw new RpcException(new Error('inner'))
+    })
+    .message('rpc-exception-of-undefined', () => {
+      throw new RpcException(undefined as unknown as string)
+    })
+    .message('error', () => {
+      throw new Error('secret')
+    })
+    .message('rejection', async () => {
+      throw new Error('secret')
+    })
+    .message('throws', ({ data }) => {
+      throw data
+    })
+    .message('http-exception', () => {
+      throw new BadRequestException('bad')
+    })
+    .message('bigint', () => 10n)
+    .message('circular', () => {
+      const value: { self?: unknown } = {}
+      value.self = value
+      return value
+    })
+    .message('from-with-bigint', () => from([1, 10n, 3]))
+    .message('generator', function* () {
+      yield 1
+      yield 2
+    })
+    .message('async-generator', async function* () {
+      yield 1
+      yield 2
+    })
+    .message('context', ({ data, pattern, metadata }: Message<{ a?: unknown }>) => [
+      data.a,
+      pattern,
+      metadata ?? null
+    ])
+    .message('no-decorators', ({ data }) => [data])
+    .message({ b: { d: 1, c: 'q"' }, a: 2 }, ({ pattern }) => pattern)
+    .message(['{"e":"one-of-several"}', 'several'], () => 'several')
+    .message(5, () => 'five')
+    .message('{"a":3}', () => 'canonical')
+    .message('007', () => 'seven')
+    .message('seen', () => seen.splice(0))
+    .event('note', ({ data }) => void seen.push(data))
+    .event('slow-note', async ({ data }) => {
+      seen.push(['begin', data])
+      await Promise.resolve()
+      seen.push(['end', data])
+    })
+    .event(
+      'observable',
+      ({ data }) =>
+        new Observable((subscriber) => {
+          seen.push(['subscribed', data])
+          subscriber.complete()
+        })
+    )
+    .event('failing-event', () => {
+      throw new Error('event failed')
+    })
+    .event('one-answer', () => 'r1')
+    .event('three-answers', () => 'r1')
+    .event('three-answers', async () => 'r2')
+    .event('three-answers', () => of('r3'))
+    .event('shared', ({ data }) => void seen.push(['a', data]))
+    .event('shared', () => {
+      throw new Error('b failed')
+    })
+    .event('shared', ({ data }) => void seen.push(['c', data]))
+    // What `LiveController` has.
+    .message('who', ({ kind, headers, timeout, peer }) => ({
+      kind,
+      headers,
+      timeout: timeout ?? null,
+      address: peer?.address ?? null
+    }))
+    .message('wait', ({ signal }) => wait(signal))
+    .message('count', ({ data }: Message<number>) => count(data))
+    .message('subscription', () => subscription())
+    .message('sum', ({ data }: Numbers) => sum(data))
+    .message('running-sum', ({ data }: Numbers) => runningSum(data))
+    .message('first-of-a-channel', ({ data }: Numbers) => first(data))
+    .message('rpc-error', ({ data }) => fail(data))
+    .event('told', ({ data, kind, headers }) => said.values.put({ data, kind, headers }))
+    // What `WildcardController` has.
+    .message('orders.*.items', ({ pattern }) => `items by ${pattern}`)
+    .message('orders.>', ({ pattern }) => `rest by ${pattern}`)
+    .message('orders.new.items', () => 'exact')
+    .event('audit.*', ({ data }) => said.values.put(['one', data]))
+    .event('audit.>', ({ data }) => said.values.put(['all', data]))
+  // NATS has no subject for it.
+  return transport.name === 'nats' ? service : service.message('', () => 'empty')
 }

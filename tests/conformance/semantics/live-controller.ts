@@ -110,17 +110,17 @@ export class LiveController {
     return sum(values)
   }
 
-  @MessagePattern('running sum')
+  @MessagePattern('running-sum')
   runningSum(@Payload() values: AsyncIterable<number>): unknown {
     return runningSum(values)
   }
 
-  @MessagePattern('first of a channel')
+  @MessagePattern('first-of-a-channel')
   first(@Payload() values: AsyncIterable<number>): unknown {
     return first(values)
   }
 
-  @MessagePattern('rpc error')
+  @MessagePattern('rpc-error')
   fail(@Payload() data: unknown): unknown {
     return fail(data)
   }

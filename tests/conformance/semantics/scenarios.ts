@@ -103,8 +103,8 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'does not wait for one event before the next',
     async run({ client }) {
-      void client.emit('slow note', 1)
-      void client.emit('slow note', 2)
+      void client.emit('slow-note', 1)
+      void client.emit('slow-note', 2)
       await client.request('promise', 'end')
       assert.deepEqual(seen, [
         ['begin', 1],
@@ -128,14 +128,15 @@ export const scenarios: readonly Scenario[] = [
   },
   {
     name: 'logs the failure of an event, subscribes to an Observable of another, and misses a third',
-    async run({ client, logged }) {
-      await client.emit('failing event', 1)
+    async run({ client, logged, traits }) {
+      await client.emit('failing-event', 1)
       await logged('event failed')
       await client.emit('observable', 2)
       await client.emit({ type: 'unknown' }, 3)
-      await logged(
-        'There is no matching event handler defined in the remote service. Event pattern: {"type":"unknown"}'
-      )
+      if (traits.hearsUnknownEvents)
+        await logged(
+          'There is no matching event handler defined in the remote service. Event pattern: {"type":"unknown"}'
+        )
       await client.request('echo', 'end')
       assert.deepEqual(seen, [['subscribed', 2]])
     }
@@ -158,7 +159,9 @@ export const scenarios: readonly Scenario[] = [
       const headers = { tenant: 'a' }
       const own = await client.request('who', 0, { headers, timeout: 5_000 })
       assert.deepEqual(own, { ...known, headers, timeout: tellsTimeout ? 5_000 : null })
-      const usual = await connect({ timeout: 7_000 }).request('who')
+      const patient = connect({ timeout: 7_000 })
+      await patient.connect()
+      const usual = await patient.request('who')
       assert.deepEqual(usual, { ...known, timeout: tellsTimeout ? 7_000 : null })
     }
   },
@@ -329,8 +332,8 @@ export const scenarios: readonly Scenario[] = [
     async run(given) {
       const { client } = given
       const sums = [1, 3, 6, 10]
-      await sends(given, () => collected(client.stream('running sum', numbers(4))), sums)
-      const all: Observable<unknown[]> = client.send('running sum', numbers(4)).pipe(toArray())
+      await sends(given, () => collected(client.stream('running-sum', numbers(4))), sums)
+      const all: Observable<unknown[]> = client.send('running-sum', numbers(4)).pipe(toArray())
       await sends(given, () => lastValueFrom(all), sums)
     }
   },
@@ -347,7 +350,7 @@ export const scenarios: readonly Scenario[] = [
           isReturned = true
         }
       }
-      await sends(given, () => client.request('first of a channel', endless()), 1)
+      await sends(given, () => client.request('first-of-a-channel', endless()), 1)
       await client.request('echo', 1)
       if (given.traits.hasChannels) assert.ok(isReturned, 'the generator was returned')
       assert.ok(taken < 1_000, `${taken} values were taken`)
@@ -357,7 +360,7 @@ export const scenarios: readonly Scenario[] = [
     name: 'tells both ends of a source that fails',
     async run(given) {
       const { client, traits } = given
-      if (!traits.hasChannels) return sends(given, () => client.request('running sum', numbers(1)), undefined)
+      if (!traits.hasChannels) return sends(given, () => client.request('running-sum', numbers(1)), undefined)
       for (const [failure, text] of [
         [
           new RpcError({ code: 'PAPER', message: 'no more paper' }),
@@ -372,7 +375,7 @@ export const scenarios: readonly Scenario[] = [
           throw failure
         }
         const reading = (async () => {
-          for await (const value of client.stream('running sum', failing())) answered.put(value)
+          for await (const value of client.stream('running-sum', failing())) answered.put(value)
         })()
         await assert.rejects(reading, (error) => error === failure)
         const told = await said.values.take()

@@ -1,10 +1,13 @@
 /** Every service on every transport: the same patterns, answered by three kinds of handlers. */
+
+import { nats } from '@elysia-microservices/nats'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import { RpcException } from '@nestjs/microservices'
 import { memory, microservice, type Transport } from 'elysia-microservices'
 import { tcp } from 'elysia-microservices/tcp'
 import type { Log } from '../../support/log.ts'
-import { ConformanceController } from '../controller.ts'
+import { NatsServerProcess, natsMissing } from '../../support/nats-server.ts'
+import { CarriedController, ConformanceController } from '../controller.ts'
 import { startInNest } from '../harness/servers.ts'
 import type { ServiceName, Traits, TransportName } from './case.ts'
 import { handlersService } from './handlers.ts'
@@ -16,13 +19,17 @@ export interface Ends {
   readonly server: Transport
   /** For its clients, once the service listens. */
   client(): Transport
+  /** Ends what carries the messages, where that is a program of its own. */
+  close?(): Promise<void>
 }
 
 /** A transport under test. */
 export interface TransportUnderTest {
   readonly name: TransportName
   readonly traits: Traits
-  open(): Ends
+  /** What this machine lacks to run it, in words; `undefined` if nothing. */
+  readonly missing?: string | undefined
+  open(): Ends | Promise<Ends>
 }
 
 /** A service that listens. */
@@ -46,6 +53,7 @@ const RSOCKET: Traits = {
   cancels: 'at once',
   tellsTimeout: true,
   hasDemand: true,
+  hearsUnknownEvents: true,
   hasChannels: true,
   peerAddress: '127.0.0.1'
 }
@@ -58,6 +66,7 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
       cancels: 'with the connection',
       tellsTimeout: false,
       hasDemand: false,
+      hearsUnknownEvents: true,
       hasChannels: false,
       peerAddress: '127.0.0.1'
     },
@@ -70,10 +79,23 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
       const both = memory()
       return { server: both, client: () => both }
     }
+  },
+  {
+    name: 'NATS',
+    traits: { ...RSOCKET, hearsUnknownEvents: false, peerAddress: undefined },
+    missing: natsMissing(),
+    async open() {
+      const server = await NatsServerProcess.start()
+      const both = nats({ servers: server.url })
+      return { server: both, client: () => both, close: () => server.stop() }
+    }
   }
 ]
 
-const CONTROLLERS = [ConformanceController, LiveController]
+/** NATS has no subject for the empty pattern. */
+function controllersFor(transport: Transport) {
+  return [transport.name === 'nats' ? CarriedController : ConformanceController, LiveController]
+}
 
 export const SERVICES: readonly ServiceUnderTest[] = [
   {
@@ -89,7 +111,7 @@ export const SERVICES: readonly ServiceUnderTest[] = [
     async start(transport, log) {
       const service = microservice({
         transport,
-        controllers: [...CONTROLLERS, WildcardController],
+        controllers: [...controllersFor(transport), WildcardController],
         logger: log.logger,
         drain: 100,
         nest: { RpcException }
@@ -101,6 +123,11 @@ export const SERVICES: readonly ServiceUnderTest[] = [
   {
     name: 'a Nest application',
     start: (transport, log) =>
-      startInNest({ strategy: new MicroserviceServer({ transport, drain: 100 }) }, CONTROLLERS, {}, log)
+      startInNest(
+        { strategy: new MicroserviceServer({ transport, drain: 100 }) },
+        controllersFor(transport),
+        {},
+        log
+      )
   }
 ]

@@ -1,14 +1,21 @@
-/** Connect's server for Node, over HTTP/2: every method answers with the message it got. */
+/** Connect's server for Node, over HTTP/2: every method answers with the message it got, but `Count`, which streams. */
 import { createServer } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import { runServer } from '../run-server.ts'
+import { recordsLater } from '../work.ts'
 import { loadEchoService } from './service.ts'
 
-await runServer(7012, async ({ host, port }) => {
+await runServer(7012, async ({ host, port, work }) => {
   const service = loadEchoService()
-  const echo = (message: unknown) => message
-  const handlers = Object.fromEntries(service.methods.map(({ localName }) => [localName, echo]))
+  const handlers = Object.fromEntries(
+    service.methods.map(({ localName, methodKind }) => [
+      localName,
+      methodKind === 'unary'
+        ? (message: unknown) => work.answer(message)
+        : ({ values }: { values: number }) => recordsLater(values)
+    ])
+  )
   const server = createServer(
     connectNodeAdapter({ routes: (router) => router.service(service, handlers as object) })
   )

@@ -3,7 +3,7 @@ import { t } from 'elysia'
 import { microservice } from 'elysia-microservices'
 import { runServer } from '../run-server.ts'
 
-await runServer(7007, async ({ host, port, shape }) => {
+await runServer(7007, async ({ host, port, shape, work }) => {
   // Most shapes are no text: then the schema has nothing to look at.
   const data = shape === 'flat' || shape === 'large' ? t.String() : t.Any()
   let _seen = 0
@@ -11,7 +11,7 @@ await runServer(7007, async ({ host, port, shape }) => {
     .onBeforeHandle(() => {
       _seen++
     })
-    .message('echo', (message) => message.data, { data })
+    .message('echo', (message) => work.answer(message.data), { data })
   await service.listen()
   return { port: service.address!.port, stop: () => service.stop() }
 })

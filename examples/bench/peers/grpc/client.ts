@@ -1,5 +1,11 @@
 /** gRPC's own client for Node, with a connection of its own. */
-import { type Client, credentials, type requestCallback } from '@grpc/grpc-js'
+import {
+  type Client,
+  type ClientReadableStream,
+  credentials,
+  type requestCallback,
+  status
+} from '@grpc/grpc-js'
 import type { OpenEchoClient } from '../echo-client.ts'
 import { type MethodName, WAYS } from '../echo-proto.ts'
 import { loadEchoService } from './service.ts'
@@ -8,7 +14,11 @@ import { loadEchoService } from './service.ts'
 const PATIENCE = 10_000
 
 type EchoMethods = Client &
-  Readonly<Record<MethodName, (message: unknown, answered: requestCallback<{ value?: unknown }>) => unknown>>
+  Readonly<
+    Record<MethodName, (message: unknown, answered: requestCallback<{ value?: unknown }>) => unknown>
+  > & {
+    Count(message: { values: number }): ClientReadableStream<unknown>
+  }
 
 export const openEchoClient: OpenEchoClient = async (host, port, { payload: { shape } }) => {
   const Echo = loadEchoService()
@@ -27,6 +37,25 @@ export const openEchoClient: OpenEchoClient = async (host, port, { payload: { sh
         if (error !== null) failed(error)
         else answered(wrapped ? answer?.value : answer)
       })
+    },
+    stream: (values, reader) => {
+      const call = client.Count({ values })
+      call.on('data', (value: unknown) => {
+        const taken = reader.value(value)
+        if (taken === undefined) return
+        call.pause()
+        void taken.then(() => call.resume())
+      })
+      let isOver = false
+      const over = (tell: () => void) => {
+        if (!isOver) tell()
+        isOver = true
+      }
+      call.on('end', () => over(reader.ended))
+      call.on('error', (error: Error & { code?: status }) =>
+        over(() => (error.code === status.CANCELLED ? reader.ended() : reader.failed(error)))
+      )
+      return () => call.cancel()
     },
     close: async () => client.close()
   }

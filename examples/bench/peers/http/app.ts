@@ -1,21 +1,35 @@
 /** The HTTP echo server of two targets: Elysia alone, and with a service in it. */
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
 import { currentRuntime } from '../../process/runtime.ts'
+import type { Listen } from '../run-server.ts'
 
 /** Adds to an app what is measured beside it. */
 export type Extend = (app: Elysia) => unknown
 
 /** Listens; resolves with what `runServer` wants. */
-export async function startHttp(host: string, port: number, extend: Extend = () => {}) {
+export async function startHttp({ host, port, work }: Listen, extend: Extend = () => {}) {
   const app = new Elysia(currentRuntime === 'node' ? { adapter: node() } : {})
-  app.post('/echo', ({ body }) => body)
+  app.post('/echo', ({ body }) => work.answer(body))
   extend(app)
   const chosen = port === 0 ? await freePort(host) : port
   app.listen({ hostname: host, port: chosen })
-  // Neither adapter says when it listens; the bench waits for the port anyway.
+  // Neither adapter says when it listens.
+  await untilListening(host, chosen)
   return { port: chosen, stop: async () => process.exit(0) }
+}
+
+async function untilListening(host: string, port: number): Promise<void> {
+  const isListening = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect(port, host, () => {
+        socket.destroy()
+        resolve(true)
+      })
+      socket.once('error', () => resolve(false))
+    })
+  while (!(await isListening())) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
 /** The adapter for Node does not say which port the system has chosen. */

@@ -3,8 +3,10 @@ import { microservice } from 'elysia-microservices'
 import { runServer } from '../run-server.ts'
 import { startHttp } from './app.ts'
 
-await runServer(7010, ({ host, port }) =>
-  startHttp(host, port, (app) =>
-    app.use(microservice({ transport: 'tcp', host, port: 0 }).message('echo', ({ data }) => data))
+await runServer(7010, (listen) =>
+  startHttp(listen, (app) =>
+    app.use(
+      microservice({ transport: 'tcp', host: listen.host, port: 0 }).message('echo', ({ data }) => data)
+    )
   )
 )

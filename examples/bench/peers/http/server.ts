@@ -3,4 +3,4 @@
 import { runServer } from '../run-server.ts'
 import { startHttp } from './app.ts'
 
-await runServer(7009, ({ host, port }) => startHttp(host, port))
+await runServer(7009, (listen) => startHttp(listen))

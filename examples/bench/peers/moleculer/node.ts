@@ -25,7 +25,8 @@ export function moleculerNode(nodeID: string, { port, urls = [] }: MoleculerLink
       type: 'TCP',
       options: {
         port,
-        urls,
+        // A list in one text: that is what its types allow.
+        urls: urls.join(','),
         udpDiscovery: false,
         // Seconds. The nodes know each other when the load begins; gossip would only add noise.
         gossipPeriod: 3_600,

@@ -4,11 +4,11 @@ import { runServer } from '../run-server.ts'
 import { moleculerNode, SERVER_NODE, SERVICE, transporterOf } from './node.ts'
 
 // It listens on all addresses: the transporter has no way to choose one.
-await runServer(7004, async ({ port }) => {
+await runServer(7004, async ({ port, work }) => {
   const broker = moleculerNode(SERVER_NODE, { port })
   broker.createService({
     name: SERVICE,
-    actions: { echo: ({ params }: { params: { data: unknown } }) => params.data }
+    actions: { echo: ({ params }: { params: { data: unknown } }) => work.answer(params.data) }
   })
   await broker.start()
   return { port: transporterOf(broker).opts.port, stop: () => broker.stop() }

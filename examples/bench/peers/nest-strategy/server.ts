@@ -2,12 +2,12 @@
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
 import { NestFactory } from '@nestjs/core'
 import type { MicroserviceOptions } from '@nestjs/microservices'
-import { EchoModule } from '../nest/echo-module.ts'
+import { echoModule } from '../nest/echo-module.ts'
 import { runServer } from '../run-server.ts'
 
-await runServer(7011, async ({ host, port }) => {
+await runServer(7011, async ({ host, port, work }) => {
   const strategy = new MicroserviceServer({ host, port })
-  const app = await NestFactory.createMicroservice<MicroserviceOptions>(EchoModule, {
+  const app = await NestFactory.createMicroservice<MicroserviceOptions>(echoModule(work), {
     strategy,
     logger: ['error', 'warn']
   })

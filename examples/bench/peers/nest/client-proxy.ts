@@ -1,8 +1,9 @@
 /** How an application of Nest asks, whatever its messages travel by. */
 import { Logger } from '@nestjs/common'
 import type { ClientProxy } from '@nestjs/microservices'
-import { firstValueFrom } from 'rxjs'
+import { firstValueFrom, lastValueFrom } from 'rxjs'
 import type { ClientPlan, EchoClient } from '../echo-client.ts'
+import { subscribe } from '../read-stream.ts'
 
 // Nest logs a lost connection for each client, partly to stdout, where only the result may go. It is counted anyway.
 Logger.overrideLogger(false)
@@ -26,5 +27,7 @@ export const askThrough = (client: ClientProxy, { method, pattern }: ClientPlan)
       : (payload, answered, failed) => {
           firstValueFrom(client.send<unknown>(pattern, payload)).then(answered, failed)
         },
+  stream: (count, reader) => subscribe(client.send<unknown>('count', count), reader),
+  emit: (payload) => lastValueFrom(client.emit('event', payload), { defaultValue: undefined }),
   close: async () => client.close()
 })

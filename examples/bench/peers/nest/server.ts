@@ -3,10 +3,10 @@ import type { AddressInfo, Server } from 'node:net'
 import { NestFactory } from '@nestjs/core'
 import { type MicroserviceOptions, Transport } from '@nestjs/microservices'
 import { runServer } from '../run-server.ts'
-import { EchoModule } from './echo-module.ts'
+import { echoModule } from './echo-module.ts'
 
-await runServer(7002, async ({ host, port }) => {
-  const app = await NestFactory.createMicroservice<MicroserviceOptions>(EchoModule, {
+await runServer(7002, async ({ host, port, work }) => {
+  const app = await NestFactory.createMicroservice<MicroserviceOptions>(echoModule(work), {
     transport: Transport.TCP,
     options: { host, port },
     logger: ['error', 'warn']

@@ -4,10 +4,10 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { runServer } from '../run-server.ts'
 import { makeEchoServer } from './library.ts'
 
-await runServer(7006, async ({ host, port, shape }) => {
+await runServer(7006, async (listen) => {
   let listener: Server | undefined
   // It makes its listener by itself, without a word of where it listens, unless told how.
-  const server = makeEchoServer(host, port, shape, (onConnection) => {
+  const server = makeEchoServer(listen, (onConnection) => {
     listener = createServer({ noDelay: true }, onConnection)
     return listener
   })

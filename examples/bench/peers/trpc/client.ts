@@ -3,6 +3,7 @@ import { createTRPCClient, createWSClient, wsLink } from '@trpc/client'
 import { WebSocket } from 'ws'
 import { deferred } from '../../process/deferred.ts'
 import type { OpenEchoClient } from '../echo-client.ts'
+import { inTurn } from '../read-stream.ts'
 import type { EchoRouter } from './router.ts'
 
 export const openEchoClient: OpenEchoClient = async (host, port) => {
@@ -23,6 +24,18 @@ export const openEchoClient: OpenEchoClient = async (host, port) => {
   return {
     echo: (payload, answered, failed) => {
       client.echo.query(payload).then(answered, failed)
+    },
+    stream: (count, pushed) => {
+      const reader = inTurn(pushed)
+      const subscription = client.count.subscribe(count, {
+        onData: reader.value,
+        onComplete: reader.ended,
+        onError: reader.failed
+      })
+      return () => {
+        subscription.unsubscribe()
+        pushed.ended()
+      }
     },
     close: async () => {
       await connection.close()

@@ -1,10 +1,14 @@
 /** The router of the tRPC peer; its client has its types. */
 import { initTRPC } from '@trpc/server'
+import type { Work } from '../run-server.ts'
+import { recordsLater } from '../work.ts'
 
 const trpc = initTRPC.create()
 
-export const router = trpc.router({
-  echo: trpc.procedure.input((data: unknown) => data).query(({ input }) => input)
-})
+export const routerFor = (work: Work) =>
+  trpc.router({
+    echo: trpc.procedure.input((data: unknown) => data).query(({ input }) => work.answer(input)),
+    count: trpc.procedure.input(Number).subscription(({ input }) => recordsLater(input))
+  })
 
-export type EchoRouter = typeof router
+export type EchoRouter = ReturnType<typeof routerFor>

@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { applyWSSHandler } from '@trpc/server/adapters/ws'
 import { WebSocketServer } from 'ws'
 import { runServer } from '../run-server.ts'
-import { router } from './router.ts'
+import { routerFor } from './router.ts'
 
-await runServer(7013, async ({ host, port }) => {
+await runServer(7013, async ({ host, port, work }) => {
   const server = createServer()
   const wss = new WebSocketServer({ server })
-  applyWSSHandler({ wss, router })
+  applyWSSHandler({ wss, router: routerFor(work) })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, resolve)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { connect } from '../client/index.ts'
+import { memory } from '../index.ts'
 import { microservice } from '../service/microservice.ts'
 import type { ChaosOptions, ChaosRule } from './options.ts'
 
@@ -139,6 +140,24 @@ describe('chaos', () => {
         '  a.*, /b/: latency 1 to 2 ms, error CHAOS, with probability 0.25\n' +
         '  all messages: dropped connection, with probability 1'
     ])
+  })
+
+  it('says once that it cannot cut off what came by no connection', async () => {
+    const warnings: string[] = []
+    const transport = memory()
+    const service = microservice({
+      transport,
+      logger: { error() {}, warn: (line) => void warnings.push(line) },
+      chaos: { seed: 1, rules: [{ probability: 1, drop: true }] }
+    }).message('echo', ({ data }) => data)
+    await service.listen()
+    const client = connect({ transport })
+    cleanups.push(
+      () => service.stop(),
+      () => client.close()
+    )
+    assert.deepEqual([await client.request('echo', 1), await client.request('echo', 2)], [1, 2])
+    assert.deepEqual(warnings.slice(1), ['CHAOS: drop has no effect over memory, which has no connections'])
   })
 
   it('is refused in production, unless that is meant', () => {

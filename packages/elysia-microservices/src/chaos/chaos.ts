@@ -1,6 +1,5 @@
 /**
- * Fault injection: stands between the transport and the handlers of a service that asks for it, and hits some
- * of the messages. A service without it has nothing there.
+ * Fault injection: an around that hits some of the messages of a service. A service without `chaos` does not have it.
  */
 import {
   type Around,
@@ -17,6 +16,7 @@ export class Chaos {
   readonly #seed: number
   readonly #rules: readonly Rule[]
   readonly #logger: Logger
+  #hasSaidNoDrop = false
 
   /** @throws {OptionError} an option is not what it must be, or this is production */
   constructor(options: ChaosOptions, logger: Logger) {
@@ -26,7 +26,7 @@ export class Chaos {
     this.#logger = logger
   }
 
-  /** Injects faults from here on, and says so. */
+  /** Injects faults, and logs at the start that it does. */
   readonly around: Around<ReceivedMessage> = (next) => {
     const seed = `seed ${this.#seed}`
     const rules = this.#rules.map((rule) => `\n  ${describeRule(rule)}`).join('')
@@ -41,11 +41,18 @@ export class Chaos {
   }
 
   #hit(message: ReceivedMessage, { drop, error }: Fault, next: Handle<ReceivedMessage>): unknown {
-    if (drop) message.peer?.disconnect()
+    if (drop) this.#drop(message)
     if (error === undefined) return next(message)
     if (message.kind === 'request') throw new RpcError(error)
     this.#logger.warn(`CHAOS: no handler of the event '${message.pattern}' is called`)
     return undefined
+  }
+
+  #drop({ peer, transport }: ReceivedMessage): void {
+    if (peer !== undefined) return peer.disconnect()
+    if (this.#hasSaidNoDrop) return
+    this.#hasSaidNoDrop = true
+    this.#logger.warn(`CHAOS: drop has no effect over ${transport}, which has no connections`)
   }
 }
 

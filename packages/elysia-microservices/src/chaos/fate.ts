@@ -1,4 +1,4 @@
-/** Decides which messages are hit by which fault. Pure: the same seed and the same messages, the same faults. */
+/** Decides which messages are hit by which fault. Pure: with the same seed, the same messages get the same faults. */
 import type { RpcErrorInit } from '@elysia-microservices/transport/kit'
 import { patternList } from '../router/handler-pattern.ts'
 import { PatternRouter } from '../router/pattern-router.ts'
@@ -26,7 +26,7 @@ export class Fate {
     this.#chances = rules.map((rule, index) => ({
       rule,
       matches: matcherOf(rule),
-      // A rule of its own chance: what hits its nth message does not hang on other rules and their messages.
+      // Each rule has random numbers of its own, so that its faults do not depend on other rules and their messages.
       next: randomNumbers(Math.imul(seed ^ (index + 1), 0x9e3779b1) ^ Math.floor(seed / 2 ** 32))
     }))
   }
@@ -36,7 +36,7 @@ export class Fate {
     let fault: Fault | undefined
     for (const { rule, matches, next } of this.#chances) {
       if (!matches(route)) continue
-      // Two numbers for each message, needed or not, so that all rules keep count.
+      // Each message takes two numbers, needed or not, so that the nth message of a rule always gets the same ones.
       const hit = next() < rule.probability
       const within = next()
       if (!hit || fault !== undefined) continue

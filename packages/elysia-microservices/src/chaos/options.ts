@@ -1,18 +1,18 @@
-/** What faults a service injects into its own messages, as its user says it and as it is used. */
-import { OptionError, type RpcErrorInit } from '@elysia-microservices/transport/kit'
+/** The faults that a service injects into its own messages, as the user gives them and as they are used. */
+import { checkNames, OptionError, type RpcErrorInit } from '@elysia-microservices/transport/kit'
 import { type Patterns, parsePattern, patternList } from '../router/handler-pattern.ts'
 
-/** One kind of fault. It must have at least one of `latency`, `error` and `drop`; they may stand together. */
+/** One kind of fault. It has at least one of `latency`, `error` and `drop`, or several together. */
 export interface ChaosRule {
-  /** The messages it is for, in any form a handler's pattern has. Default: all. */
+  /** The patterns of the messages it is for, in any form that a handler's pattern has. Default: all. */
   readonly pattern?: Patterns | undefined
-  /** How likely each of them is hit: from 0 to 1. */
+  /** How likely each message is hit: from 0 to 1. */
   readonly probability: number
-  /** Milliseconds that the message waits before anything else happens: as many, or from the first to the second. */
+  /** Milliseconds that the message waits first: a fixed number, or a random one from `least` to `most`. */
   readonly latency?: number | readonly [least: number, most: number] | undefined
   /**
-   * The caller gets an error, the handler is not called. `true`: with code `CHAOS`; text: with that message as
-   * well. An event is left out, which is logged.
+   * The caller gets an error, and the handler is not called. `true`: an error with the code `CHAOS`; a text: the same
+   * with this message. The handlers of an event are not called either, and the log says so.
    */
   readonly error?: boolean | string | RpcErrorInit | undefined
   /** The connection is cut off when the handler is called: the work is done, and its answer is lost. */
@@ -22,16 +22,24 @@ export interface ChaosRule {
 /** Options of `chaos`. */
 export interface ChaosOptions {
   /**
-   * A whole number from which all chance comes: with the same seed, the same messages of a rule are hit, counted
-   * from the start of the service. Default: one by chance, which the log tells.
+   * A whole number that decides which messages of a rule are hit, counted from the start of the service: the same
+   * seed hits the same messages. Default: a random number, which the log tells.
    */
   readonly seed?: number | undefined
-  /** The first rule that hits a message counts. */
+  /** The rules. A message gets the fault of the first rule that hits it. */
   readonly rules: readonly ChaosRule[]
-  /** Takes faults where `NODE_ENV` is `'production'` too. Default: `false`. */
+  /** Allows faults where `NODE_ENV` is `'production'`. Default: `false`. */
   readonly allowInProduction?: boolean | undefined
 }
 
+const NAMES = ['seed', 'rules', 'allowInProduction'] as const satisfies readonly (keyof ChaosOptions)[]
+const RULE_NAMES = [
+  'pattern',
+  'probability',
+  'latency',
+  'error',
+  'drop'
+] as const satisfies readonly (keyof ChaosRule)[]
 const DEFAULT_ERROR = { code: 'CHAOS', message: 'An error that the option chaos has injected' }
 
 /** A rule with everything filled in. */
@@ -48,6 +56,7 @@ export function checkChaos(options: ChaosOptions): {
   readonly seed: number
   readonly rules: readonly Rule[]
 } {
+  checkNames('options.chaos', options, NAMES)
   if (process.env['NODE_ENV'] === 'production' && options.allowInProduction !== true) {
     throw new OptionError(
       'options.chaos',
@@ -64,6 +73,7 @@ export function checkChaos(options: ChaosOptions): {
 }
 
 function checkRule(rule: ChaosRule, path: string): Rule {
+  checkNames(path, rule, RULE_NAMES)
   const { pattern, probability, drop = false } = rule
   if (!(probability >= 0 && probability <= 1))
     throw OptionError.expected(`${path}.probability`, 'a number from 0 to 1', probability)

@@ -12,12 +12,12 @@ import type { AnswersOf, EventsOf, EventType, MessagesOf, MessageType } from '..
 
 /** What both kinds of client have. */
 interface ClientBase {
-  /** Whether it is connected; with several servers, to one of them. `onEvent` tells of changes. */
+  /** Whether it is connected; with several servers, to at least one. `onEvent` tells of changes. */
   readonly status: ClientStatus
   /** Tells a listener of connections, attempts, ejections and retries. Returns the function that ends it. */
   onEvent(listener: ClientListener): () => void
   /**
-   * Connects now; calls do it by themselves otherwise.
+   * Connects now. Without it, the first call connects.
    * @throws {ConnectionError} nobody listens there
    */
   connect(): Promise<void>
@@ -25,16 +25,16 @@ interface ClientBase {
   close(): Promise<void>
 }
 
-/** What a caller may give for data: a handler that takes an async iterable takes any stream of its values. */
+/** The data that a caller may give. For a handler that takes an async iterable, it is any stream of its values. */
 export type Input<Data> =
   Data extends AsyncIterable<infer Value> ? AsyncIterable<Value> | Observable<Value> | Generator<Value> : Data
 
-/** Headers as they travel: text, whatever the schema makes of it. */
+/** Headers as they travel: texts, which the schema may decode. */
 type HeaderInput<Headers> = {
   readonly [Name in keyof Headers]: Headers[Name] extends string | undefined ? Headers[Name] : string
 } & { readonly [name: string]: string | undefined }
 
-/** The options of a call, with the headers its handler wants. */
+/** The options of a call, with the headers that its handler needs. */
 type WithHeaders<Options, Headers> = unknown extends Headers
   ? Options
   : Omit<Options, 'headers'> &
@@ -42,7 +42,7 @@ type WithHeaders<Options, Headers> = unknown extends Headers
         ? { readonly headers?: HeaderInput<Headers> }
         : { readonly headers: HeaderInput<Headers> })
 
-/** Arguments behind the pattern: what the handler can do without may be left out. */
+/** The arguments after the pattern. Data and options that the handler does not need may be left out. */
 type Arguments<Data, Headers, Options> =
   Record<never, never> extends WithHeaders<Options, Headers>
     ? undefined extends Data
@@ -58,8 +58,8 @@ interface CallType<Data, Headers, Value, Options> {
 }
 
 /**
- * How the patterns of a service are called. Worked out here, by name, because the compiler goes through the
- * whole service wherever a method's type mentions it.
+ * How the patterns of a service are called. Worked out once, by name: if the methods' types named the service, the
+ * compiler would go through all of it for each of them.
  */
 type Calls<Types> = {
   readonly [Name in keyof Types]: Types[Name] extends MessageType<
@@ -88,28 +88,28 @@ type AsName<Given> = Given extends object ? ObjectName<Given> : Given
 /** How the pattern a caller gives is called. */
 export type CallOf<Types, Given> = Types[AsName<Given> & keyof Types]
 
-/** What follows the pattern. */
+/** The arguments after the pattern. */
 type ArgumentsIn<Types, Name> = Types[Name & keyof Types] extends {
   readonly args: infer Args extends unknown[]
 }
   ? Args
   : never
 
-/** What comes of a call. */
+/** The value of the answer. */
 type ValueIn<Types, Name> = Types[Name & keyof Types] extends { readonly value: infer Value } ? Value : never
 
 /** A client that knows the patterns of its service. */
 export interface Client<Values, Streams, All, Events> extends ClientBase {
   /**
    * Asks once and gives the value of the answer; `undefined` if it ends without one.
-   * @throws {RpcError} the handler said so, {@link PatternNotFoundError} if there is none
+   * @throws {RpcError} the handler failed; {@link PatternNotFoundError} if there is no handler
    * @throws {TimeoutError | CanceledError | ConnectionError} no answer came
    */
   request<const Given extends AsPattern<keyof Values>>(
     pattern: Given,
     ...args: ArgumentsIn<Values, AsName<Given>>
   ): Promise<ValueIn<Values, AsName<Given>>>
-  /** A cold Observable, as Nest's: each subscription asks anew, unsubscribing gives the call up. */
+  /** A cold Observable, as in Nest: each subscription makes a call, unsubscribing gives it up. */
   send<const Given extends AsPattern<keyof All>>(
     pattern: Given,
     ...args: ArgumentsIn<All, AsName<Given>>
@@ -126,7 +126,7 @@ export interface Client<Values, Streams, All, Events> extends ClientBase {
   ): Promise<void>
 }
 
-/** A client for any service: patterns of every kind, the caller says what type the answer has. */
+/** A client for any service: it takes patterns of every kind, and the caller says which type the answer has. */
 export interface UntypedClient extends ClientBase {
   /** See {@link Client.request}. */
   request<Value = unknown>(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<Value>

@@ -8,6 +8,7 @@ import {
   type ClientListener,
   type ClientStatus,
   type ClientTransport,
+  checkLogger,
   consoleLogger,
   type EmitOptions,
   guardedLogger,
@@ -19,7 +20,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { Observable } from 'rxjs'
 import { dispatcherOf } from '../service/dispatcher-of.ts'
-import { type ShortClientOptions, shortForm, strayOption } from '../tcp.ts'
+import { type ShortClientOptions, shortForm, strayOption } from '../short-form.ts'
 import type { ClientOf, UntypedClient } from './client-types.ts'
 import { StreamValues } from './stream-values.ts'
 
@@ -27,13 +28,13 @@ import { StreamValues } from './stream-values.ts'
 export interface ClientOptions {
   /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
-  /** What stands around all calls, the first outermost: for counting, tracing, headers. Default: nothing. */
+  /** Arounds of all calls, the first outermost: for counting, tracing, headers. Default: none. */
   readonly use?: readonly Around<SentMessage>[] | undefined
-  /** A service that answers what the server asks its clients; RSocket has it. Default: nothing answers. */
+  /** A service that answers calls from the server (RSocket only). Default: none. */
   readonly answers?: object | undefined
-  /** Is told of connections, attempts, ejections and retries. */
+  /** Is called with each connection, attempt, ejection and retry. */
   readonly onEvent?: ClientListener | undefined
-  /** Where to report what no caller can be told. Default: the console. */
+  /** Where failures are reported that no caller can be told of. Default: the console. */
   readonly logger?: Logger | undefined
 }
 
@@ -62,6 +63,7 @@ export function connect<Service>(options?: ConnectOptions): ClientOf<Service>
 export function connect(options: ConnectOptions = {}): UntypedClient {
   const { own, transport } = readOptions(options)
   const { timeout, use = [], answers, onEvent, logger = consoleLogger } = own
+  checkLogger('options.logger', logger)
   if (timeout !== undefined) atLeast(0, 'options.timeout', timeout)
   if (!Array.isArray(use) || use.some((around) => typeof around !== 'function'))
     throw OptionError.expected('options.use', 'a list of functions', use)
@@ -85,7 +87,7 @@ function readOptions(options: ConnectOptions): { own: ClientOptions; transport: 
   const own = Object.fromEntries(entries.filter(isOwn)) as ClientOptions
   const others = entries.filter((entry) => !isOwn(entry))
   const { transport = 'tcp' } = options
-  if (transport === 'tcp') return { own, transport: shortForm(Object.fromEntries(others), NAMES) }
+  if (transport === 'tcp') return { own, transport: shortForm(Object.fromEntries(others), 'client', NAMES) }
   if (typeof Object(transport).client !== 'function')
     throw OptionError.expected(
       'options.transport',
@@ -99,7 +101,7 @@ function readOptions(options: ConnectOptions): { own: ClientOptions; transport: 
 
 class TransportClient implements UntypedClient {
   readonly #transport: ClientTransport
-  /** The transport, behind what stands around calls. */
+  /** The transport, behind the arounds. */
   readonly #caller: Caller
 
   constructor(transport: ClientTransport, caller: Caller) {

@@ -395,6 +395,8 @@ describe('a channel over memory()', () => {
   const start = async () => {
     const transport = memory()
     const { service } = on(transport)
+    const logged: string[] = []
+    const logger = { error: (text: string) => void logged.push(text), warn() {} }
     const left = happening()
     const failed = happening<unknown>()
     service
@@ -421,7 +423,7 @@ describe('a channel over memory()', () => {
         }
       })
     await listening(service)
-    return { client: clientOf(transport), left, failed, service }
+    return { client: clientOf(transport, { logger }), left, failed, service, logged }
   }
 
   it('goes both ways at once, in order, whatever gives the values', async () => {
@@ -465,14 +467,15 @@ describe('a channel over memory()', () => {
     assert.equal(service.stats()[0]?.inFlight.current, 0)
   })
 
-  it('tells the handler that its source has failed, and so does the call', async () => {
-    const { client, failed } = await start()
+  it('tells the handler that its source has failed, and its call too, and the log', async () => {
+    const { client, failed, logged } = await start()
     async function* broken() {
       yield 1
       throw new Error('of the source')
     }
     await assert.rejects(client.request('fails', broken()), { message: 'of the source' })
     assert.ok((await failed.happened) instanceof Error)
+    assert.deepEqual(logged, ["The input of the channel 'fails' failed"])
   })
 })
 

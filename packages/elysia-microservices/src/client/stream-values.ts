@@ -6,12 +6,12 @@ import {
   ValueQueue
 } from '@elysia-microservices/transport/kit'
 
-/** Values that may wait for a slow reader where its server cannot be slowed: Nest's wire has no way to do it. */
+/** Values that may wait for a slow reader. So many come only on Nest's wire, which cannot slow a server. */
 const MAX_UNREAD = 100_000
 
 /**
  * Starts the call when the first value is asked for, and gives it up when the loop is left.
- * @throws {PayloadTooLargeError} the reader is slower than a stream on Nest's wire by 100,000 values
+ * @throws {PayloadTooLargeError} the reader of a stream on Nest's wire is more than 100,000 values behind
  */
 export class StreamValues<Value> extends ValueQueue<Value> {
   readonly #start: (receiver: CallReceiver) => StreamCall
@@ -20,7 +20,7 @@ export class StreamValues<Value> extends ValueQueue<Value> {
 
   /** @param start makes the call */
   constructor(start: (receiver: CallReceiver) => StreamCall) {
-    // By then the call is there, or has ended before it was.
+    // There is no call before the first `next`, nor if the call ended while it was made.
     super({ resume: () => this.#call?.resume(), cancel: () => this.#call?.cancel() })
     this.#start = start
   }
@@ -51,7 +51,7 @@ export class StreamValues<Value> extends ValueQueue<Value> {
       this.size + 1,
       'unread values'
     )
-    // Unlike what is too large to be sent, this has run.
+    // Unlike a call whose data is too large, this one has run.
     this.end({ error: Object.assign(error, { mayHaveRun: true }) })
     return false
   }

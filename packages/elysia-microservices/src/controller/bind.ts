@@ -1,6 +1,6 @@
 /**
- * Ties a method to its instance and to what stands on the way to it. Pipelines bring rxjs with them, which a
- * service of plain methods does without: they are loaded with the first method that has one.
+ * Binds a method to its instance and to its pipeline. A pipeline needs rxjs, so pipelines are loaded only with the
+ * first method that has one.
  */
 import { type Logger, OptionError } from '@elysia-microservices/transport/kit'
 import type { Message } from '../types/message.ts'
@@ -11,8 +11,8 @@ import { directCall, invocation, type Method } from './parameters.ts'
 import type { HandlerMethod } from './reader.ts'
 
 /**
- * What is called for a message: the method itself, if nothing stands before it.
- * @throws {OptionError} the instance has no such method, or its filters need what is not given
+ * The function that is called for a message: the method itself, if it has no pipeline.
+ * @throws {OptionError} the instance has no such method, or a filter needs `options.nest.RpcException`
  */
 export async function bind(
   instance: object,
@@ -24,7 +24,8 @@ export async function bind(
   logger: Logger
 ): Promise<(message: Message) => unknown> {
   const own: unknown = Reflect.get(instance, name)
-  if (typeof own !== 'function') throw OptionError.expected(where, 'a method of what resolve gave', own)
+  if (typeof own !== 'function')
+    throw OptionError.expected(where, 'a method of the instance that resolve gave', own)
   const parts = [preRequestHooks, guards, pipes, interceptors, filters]
   const isDirect = parameters.every(
     (parameter) => parameter.source !== 'custom' && parameter.pipes.length === 0

@@ -1,4 +1,4 @@
-/** What `@Ctx()` gives: the message, with the methods Nest's `TcpContext` has. */
+/** What `@Ctx()` gives: the message, with the methods of Nest's `TcpContext`. */
 import type { Headers, Peer } from '@elysia-microservices/transport/kit'
 import type { Message } from '../types/message.ts'
 

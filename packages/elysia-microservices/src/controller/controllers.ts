@@ -1,6 +1,6 @@
 /**
- * The controllers of a service. Their patterns are known at once; their instances, and with them what is called,
- * when the service starts: a container may need time.
+ * The controllers of a service. Their patterns are known at once. Their instances are made when the service starts,
+ * because a container may need time.
  */
 import { type Logger, OptionError, type Pattern } from '@elysia-microservices/transport/kit'
 import { bind } from './bind.ts'
@@ -33,12 +33,12 @@ const KINDS = Object.keys(ENHANCERS) as EnhancerKind[]
 export class Controllers {
   readonly #options: ControllersOptions
   readonly #entries: readonly Entry[]
-  /** What was made at the start, and has hooks. */
+  /** The instances made at the start, whose lifecycle hooks are called. */
   #living = new Set<object>()
   #users = 0
   #starting: Promise<void> | undefined
 
-  /** @throws {OptionError} a controller uses what is not supported, or cannot be made by what is given */
+  /** @throws {OptionError} a controller uses a part of Nest that is not supported, or cannot be made */
   constructor(options: ControllersOptions) {
     this.#options = options
     for (const hook of options.nest.preRequestHooks ?? [])
@@ -68,7 +68,7 @@ export class Controllers {
     }
   }
 
-  /** Calls the hooks of the end, when the last service has stopped. */
+  /** Calls the hooks for the end when the last service with these controllers has stopped. */
   async stop(): Promise<void> {
     if (--this.#users > 0) return
     this.#starting = undefined
@@ -99,14 +99,14 @@ export class Controllers {
     if (this.#options.lifecycle) await callStartHooks([...this.#living])
   }
 
-  /** Nest's class of errors: as it is given, or as a filter catches it. */
+  /** Nest's `RpcException`: the option, or else the class that a filter catches. */
   async #rpcException(filters: Enhancers['filters']): Promise<RpcExceptionClass | undefined> {
     const { RpcException } = this.#options.nest
     if (RpcException !== undefined || filters.length === 0) return RpcException
     return (await import('./filters.ts')).rpcExceptionIn(filters)
   }
 
-  /** What stands on the way to a method: the parts of all controllers, of its class, its own. */
+  /** The enhancers of a method: first those of all controllers, then those of its class, then its own. */
   async #enhancers(entry: Entry, { enhancers, where }: HandlerMethod): Promise<Enhancers> {
     const found: Record<EnhancerKind, object[]> = { guards: [], pipes: [], interceptors: [], filters: [] }
     for (const kind of KINDS) {
@@ -127,10 +127,10 @@ export class Controllers {
       made = typeof Reflect.get(instance, method) === 'function' ? instance : given
     }
     if (typeof (made as Record<string, unknown> | null)?.[method] === 'function') return made as object
-    throw new OptionError(where, `${where}: what ${decorator} is given must have a method ${method}`)
+    throw new OptionError(where, `${where}: the argument of ${decorator} must have a method ${method}`)
   }
 
-  /** Finds now what would fail at the start. */
+  /** Checks now what would otherwise fail at the start. */
   #check({ type, instance, instances, handlers }: Entry): void {
     if (instance === undefined) instances.check({ type, where: type.name })
     const check = (given: unknown, where: string) => {
@@ -145,7 +145,7 @@ export class Controllers {
     this.#refuseUnreadSchemas(handlers)
   }
 
-  /** Schemas of parameters are read by pipes alone; without one, data would be taken unchecked. */
+  /** Only pipes read the schemas of parameters; without a pipe, data would pass unchecked. */
   #refuseUnreadSchemas(handlers: readonly HandlerMethod[]): void {
     if (this.#options.nest.pipes?.length) return
     for (const { where, enhancers, parameters } of handlers) {

@@ -1,6 +1,6 @@
 /**
- * The parts of Nest's pipeline, by what they can do. What they get is `never` here, so that classes written for
- * Nest's types are accepted, as well as those that say `RpcExecutionContext` or `PipeMetadata`.
+ * The parts of Nest's pipeline, by their methods. Their parameters are `never`, so that classes are accepted whether
+ * they name Nest's types or ours (`RpcExecutionContext`, `PipeMetadata`).
  */
 import type { Observable } from 'rxjs'
 import type { AnyClass } from './execution-context.ts'
@@ -18,7 +18,7 @@ export interface PipeMetadata {
   readonly schema: unknown
 }
 
-/** Checks a value or makes another one of it. Gets `PipeMetadata`. */
+/** Checks a value, or turns it into another one. Gets `PipeMetadata`. */
 export interface Pipe {
   transform(value: unknown, metadata: never): unknown
 }
@@ -31,7 +31,7 @@ export interface Interceptor {
   intercept(context: never, next: never): unknown
 }
 
-/** Makes an answer of an error. Gets an `RpcExecutionContext` that knows neither class nor method. */
+/** Turns an error into an answer. Gets an `RpcExecutionContext` that knows neither class nor method. */
 export interface Filter {
   catch(error: unknown, host: never): unknown
 }
@@ -42,7 +42,7 @@ export interface Filter {
  */
 export type PreRequestHook = (context: never, next: () => Observable<unknown>) => unknown
 
-/** The parts of one method, in the order in which they are asked. */
+/** The parts around one method, in the order in which they run. */
 export interface Enhancers {
   readonly guards: readonly Guard[]
   readonly pipes: readonly Pipe[]
@@ -50,5 +50,5 @@ export interface Enhancers {
   readonly filters: readonly Filter[]
 }
 
-/** Part of the pipeline as users give it: an instance, or a class that one is made of. */
+/** Part of the pipeline as users give it: an instance, or a class to make one of. */
 export type Given<Enhancer extends object = object> = Enhancer | AnyClass

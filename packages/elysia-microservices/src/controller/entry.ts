@@ -8,13 +8,13 @@ import { type HandlerMethod, readController } from './reader.ts'
 /** A class with decorated methods, an instance of one, or a class and the container that makes it. */
 export type Controller = object | AnyClass | { readonly controller: AnyClass; readonly resolve: Resolve }
 
-/** A handler whose function is there only when its controller is. */
+/** A handler whose function exists only once its controller is made. */
 export interface LateHandler {
   current: (message: Message) => unknown
   isIntercepted: boolean
 }
 
-/** A controller that was read. */
+/** A controller and what its metadata says. */
 export interface Entry {
   readonly type: AnyClass
   readonly instance: object | undefined
@@ -24,7 +24,7 @@ export interface Entry {
 
 /**
  * Reads a controller. Classes without a container of their own are made by `shared`.
- * @throws {OptionError} it is none, or uses what is not supported
+ * @throws {OptionError} it is no controller, or uses a part of Nest that is not supported
  */
 export function entryOf(controller: Controller, shared: Instances): Entry {
   const own = isOwnEntry(controller) ? controller : undefined

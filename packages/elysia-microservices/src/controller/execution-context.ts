@@ -30,7 +30,7 @@ export class RpcExecutionContext {
     return this.#type
   }
 
-  /** The method; its metadata is what decorators have left there. */
+  /** The method, with the metadata that decorators have put there. */
   getHandler(): ((...args: never[]) => unknown) | null {
     return this.#handler
   }

@@ -1,4 +1,4 @@
-/** From a stream that is pulled to an rxjs Observable, which cannot ask for values. */
+/** Feeds an rxjs subscriber, which cannot ask for values, from a stream that is pulled. */
 import { consume, type Logger } from '@elysia-microservices/transport/kit'
 import type { Subscriber } from 'rxjs'
 
@@ -13,7 +13,7 @@ export function feedSubscriber(stream: object, subscriber: Subscriber<unknown>, 
       subscriber.next(value)
       if (subscriber.closed) return false
       if (++count % VALUES_A_TURN > 0) return true
-      // Values that are all there would never let anything else have its turn.
+      // A stream whose values are all there would let nothing else run.
       setImmediate(() => source.resume())
       return false
     },

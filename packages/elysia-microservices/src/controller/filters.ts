@@ -9,54 +9,64 @@ import { METADATA } from './metadata.ts'
 /** Nest's class of errors for callers, of the user's copy of Nest. */
 export type RpcExceptionClass = new (error: string) => Error
 
-/** Makes an answer of an error, or throws the error. */
+/** Turns an error into an answer, or throws it. */
 export type Fail = (error: unknown, data: unknown, context: RpcContext) => unknown
 
 const FORBIDDEN = 'Forbidden resource'
 
-/** What a guard's refusal is where no filter can see it: the answer is that of Nest's `RpcException`. */
+/** The error of a guard that refuses, where no filter answers it: like Nest's `RpcException`, with a code. */
 class ForbiddenError extends Error {
   override readonly name = 'ForbiddenError'
 
-  getError(): string {
-    return this.message
+  getError(): object {
+    return { status: 'error', code: 'FORBIDDEN', message: this.message }
   }
 }
 
-/** What becomes of errors; `undefined` without filters. They are asked last to first, as Nest does. */
+/** Refusals of the user's own class, for filters. */
+const refusals = new WeakSet<object>()
+
+/** The function that runs the filters, from the last to the first as in Nest; `undefined` without filters. */
 export function failureBy(filters: readonly Filter[]): Fail | undefined {
   if (filters.length === 0) return undefined
   const lastFirst = [...filters].reverse().map((filter) => ({ filter, types: caughtBy(filter) }))
   return (error, data, context) => {
     const found = lastFirst.find(({ types }) => catches(types, error))
-    if (found === undefined) throw error
+    if (found === undefined) throw refusals.has(Object(error)) ? new ForbiddenError(FORBIDDEN) : error
     return asAnswer(found.filter.catch(error, new RpcExecutionContext([data, context]) as never))
   }
 }
 
 /**
- * Makes what a guard's refusal throws. Filters tell it by `instanceof RpcException`, so it must be of the
- * user's own class if one of them can see it.
- * @throws {OptionError} one of them can, and the class is not known
+ * Makes the error that a guard's refusal throws. Filters know it by `instanceof RpcException`, so it must be of the
+ * user's own class if a filter can see it.
+ * @throws {OptionError} a filter can see it, and the class is not known
  */
 export function refusalFor(
   where: string,
   filters: readonly Filter[],
   known: RpcExceptionClass | undefined
 ): () => Error {
-  if (known !== undefined) return () => new known(FORBIDDEN)
+  if (filters.length === 0) return () => new ForbiddenError(FORBIDDEN)
+  if (known !== undefined) {
+    return () => {
+      const refusal = new known(FORBIDDEN)
+      refusals.add(refusal)
+      return refusal
+    }
+  }
   const refused = new ForbiddenError(FORBIDDEN)
   const seeing = filters.find((filter) => catches(caughtBy(filter), refused))
   if (seeing !== undefined) {
     throw new OptionError(
       'options.nest.RpcException',
-      `${where} has a filter ${seeing.constructor.name} that sees refusals of guards: set options.nest.RpcException to the class of that name of @nestjs/microservices, which it gets then`
+      `${where} has a filter ${seeing.constructor.name} that sees refusals of guards: set options.nest.RpcException to the class RpcException of @nestjs/microservices, which the filter then gets`
     )
   }
   return () => new ForbiddenError(FORBIDDEN)
 }
 
-/** Nest's `RpcException`, if a filter says that it catches it or a class made of it. */
+/** Nest's `RpcException`, if a filter says that it catches it or a subclass of it. */
 export function rpcExceptionIn(filters: readonly Filter[]): RpcExceptionClass | undefined {
   for (const type of filters.flatMap(caughtBy)) {
     for (let parent: unknown = type; typeof parent === 'function'; parent = Object.getPrototypeOf(parent)) {

@@ -11,10 +11,10 @@ export type Resolve = (
   type: new (...args: unknown[]) => object
 ) => object | undefined | Promise<object | undefined>
 
-/** A class named as where it is used. */
+/** A class, and where it is used. */
 export interface Wanted {
   readonly type: AnyClass
-  /** Such as `OrdersController.create` or `options.nest.guards`. */
+  /** The place for messages, such as `OrdersController.create` or `options.nest.guards`. */
   readonly where: string
 }
 
@@ -28,8 +28,8 @@ export class Instances {
   }
 
   /**
-   * Checks what can be said before anything is made.
-   * @throws {OptionError} the class cannot be made by what is given
+   * Checks a class before anything is made.
+   * @throws {OptionError} the class cannot be made
    */
   check(wanted: Wanted): void {
     refuseScope(wanted)
@@ -38,7 +38,7 @@ export class Instances {
 
   /**
    * The instance of a class.
-   * @throws {OptionError} the class cannot be made by what is given
+   * @throws {OptionError} the class cannot be made
    */
   of(wanted: Wanted): Promise<object> {
     const made = this.#made.get(wanted.type)
@@ -63,7 +63,10 @@ export class Instances {
   }
 }
 
-/** Nest makes such a class anew for every request, or for every class that uses it. */
+/**
+ * Refuses request and transient scope, with which Nest makes an instance for each request, or for each user of the
+ * class.
+ */
 function refuseScope({ type, where }: Wanted): void {
   const options = Reflect.getMetadata(METADATA.scope, type) as { scope?: number } | undefined
   if (!options?.scope) return
@@ -89,7 +92,7 @@ function refuseArguments({ type, where }: Wanted): void {
 }
 
 function neededArguments(type: AnyClass): number {
-  // A class without a constructor of its own says that it takes nothing; its parent knows.
+  // A class without a constructor of its own has the length 0, whatever its parent's constructor takes.
   let declaring = type
   while (declaring.length === 0 && !Reflect.hasOwnMetadata(METADATA.parameterTypes, declaring)) {
     const parent: unknown = Object.getPrototypeOf(declaring)

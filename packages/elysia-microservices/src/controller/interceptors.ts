@@ -6,7 +6,7 @@ import type { Interceptor } from './enhancer.ts'
 import type { RpcExecutionContext } from './execution-context.ts'
 import { feedSubscriber } from './feed-subscriber.ts'
 
-/** Runs interceptors; the innermost `handle()` calls. What comes of it are the values for the caller. */
+/** Runs interceptors; the innermost `handle()` makes the call. Gives the values for the caller. */
 export function intercept(
   interceptors: readonly Interceptor[],
   context: RpcExecutionContext,
@@ -22,7 +22,9 @@ export function intercept(
   return defer(() => from(0)).pipe(mergeAll())
 }
 
-/** A result as a stream. What the handler made is cancelled with it, or not begun if nobody waits any more. */
+/**
+ * A result as a stream. Unsubscribing cancels the stream that the handler gave; one that comes later is not begun.
+ */
 export function streamOf(result: Promise<unknown>, logger: Logger): Observable<unknown> {
   return new Observable((subscriber) => {
     let cancel: (() => void) | undefined

@@ -9,7 +9,7 @@ export async function callStartHooks(instances: readonly object[]): Promise<void
   for (const hook of START) await Promise.all(instances.map((instance) => call(instance, hook)))
 }
 
-/** After the last message was answered. What a hook throws is logged: the others run all the same. */
+/** After the last message was answered. What a hook throws is logged, and the others run. */
 export async function callStopHooks(instances: readonly object[], logger: Logger): Promise<void> {
   for (const hook of STOP) {
     await Promise.all(

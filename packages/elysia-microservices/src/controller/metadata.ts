@@ -18,7 +18,7 @@ export const METADATA = {
   optionalParameters: 'optional:paramtypes',
   /** On the class: properties that a container fills. */
   injectedProperties: 'self:properties_metadata',
-  /** On the class: those of them that may stay empty. */
+  /** On the class: which of these properties may stay empty. */
   optionalProperties: 'optional:properties_metadata',
   /** On the prototype, per property: Nest puts a client there. */
   client: 'microservices:is_client_instance',
@@ -26,7 +26,7 @@ export const METADATA = {
   caught: '__filterCatchExceptions__'
 } as const
 
-/** What of Nest's pipeline can stand before, around and behind a method, by the key of its metadata. */
+/** The parts of Nest's pipeline, each with the key of its metadata, its decorator and its method. */
 export const ENHANCERS = {
   guards: { key: '__guards__', decorator: '@UseGuards', method: 'canActivate' },
   pipes: { key: '__pipes__', decorator: '@UsePipes', method: 'transform' },

@@ -144,7 +144,10 @@ describe('a Nest application context', () => {
 
   it('is refused when it is none, or when what is global is of request scope', async () => {
     const make = (app: never) => microservice({ transport: 'tcp', controllers: [Greeter], nest: { app } })
-    assert.throws(() => make({ get() {} } as never), /options\.nest\.app must be what NestFactory/)
+    assert.throws(
+      () => make({ get() {} } as never),
+      /options\.nest\.app must be an application context, as NestFactory/
+    )
 
     @Injectable({ scope: Scope.REQUEST })
     class Pipe {

@@ -1,5 +1,5 @@
 /** A Nest application context as the container of a service, and what its modules set for all controllers. */
-import { OptionError } from '@elysia-microservices/transport/kit'
+import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
 import type { Filter, Given, Guard, Interceptor, Pipe, PreRequestHook } from './enhancer.ts'
 import type { RpcExceptionClass } from './filters.ts'
 import type { Resolve } from './instances.ts'
@@ -9,12 +9,13 @@ export interface NestApp {
   get(type: new (...args: unknown[]) => object): object
 }
 
-/** What Nest's applications set for all controllers. */
+/** What a Nest application sets for all its controllers. */
 export interface NestOptions {
   /**
-   * The application context: stands for `resolve` and for `lifecycle: false`, and what its modules provide as
-   * `APP_GUARD`, `APP_PIPE`, `APP_INTERCEPTOR` and `APP_FILTER`, and what it was told by methods such as
-   * `useGlobalGuards` and `registerPreRequestHook` before the service starts, comes before what is given here.
+   * The application context. It makes the instances, in place of `resolve`, and calls their lifecycle hooks itself.
+   * What its modules provide as `APP_GUARD`, `APP_PIPE`, `APP_INTERCEPTOR` and `APP_FILTER`, and what its methods
+   * such as `useGlobalGuards` and `registerPreRequestHook` were given before the service starts, comes before the
+   * lists given here.
    */
   readonly app?: NestApp | undefined
   /**
@@ -27,17 +28,17 @@ export interface NestOptions {
    * container calls them itself, as Nest's does. Default: `true`.
    */
   readonly lifecycle?: boolean | undefined
-  /** `useGlobalGuards`. */
+  /** Guards of all controllers, as by `useGlobalGuards`. */
   readonly guards?: readonly Given<Guard>[] | undefined
-  /** `useGlobalPipes`. */
+  /** Pipes of all controllers, as by `useGlobalPipes`. */
   readonly pipes?: readonly Given<Pipe>[] | undefined
-  /** `useGlobalInterceptors`. */
+  /** Interceptors of all controllers, as by `useGlobalInterceptors`. */
   readonly interceptors?: readonly Given<Interceptor>[] | undefined
-  /** `useGlobalFilters`. */
+  /** Exception filters of all controllers, as by `useGlobalFilters`. */
   readonly filters?: readonly Given<Filter>[] | undefined
-  /** `registerPreRequestHook`. */
+  /** Pre-request hooks of all controllers, as by `registerPreRequestHook`. */
   readonly preRequestHooks?: readonly PreRequestHook[] | undefined
-  /** The class of `@nestjs/microservices`: what exception filters get when a guard refuses. */
+  /** The class of this name of `@nestjs/microservices`, which exception filters get when a guard refuses. */
   readonly RpcException?: RpcExceptionClass | undefined
 }
 
@@ -48,23 +49,37 @@ export interface Settings {
   readonly nest: NestOptions
 }
 
-/** The part of Nest's `ApplicationConfig` that is read. Nest does not publish it, so what is missing is an error. */
+/** The part of Nest's `ApplicationConfig` that is read. Nest does not publish it, so a missing method is an error. */
 type Config = Readonly<Record<string, (() => unknown) | undefined>>
+
+const NAMES = [
+  'app',
+  'resolve',
+  'lifecycle',
+  'guards',
+  'pipes',
+  'interceptors',
+  'filters',
+  'preRequestHooks',
+  'RpcException'
+] as const satisfies readonly (keyof NestOptions)[]
 
 const PRE_REQUEST = 'getGlobalPreRequestHooks'
 
 /**
- * Settles options: what an application context stands for is put in its place.
- * @throws {OptionError} it is none, or its modules provide what is not supported
+ * The settings that the options stand for, completed by the application context.
+ * @throws {OptionError} an option does not exist, or `app` is no application context or provides what is not
+ *   supported
  */
 export function settingsOf(nest: NestOptions = {}): Settings {
+  checkNames('options.nest', nest, NAMES)
   const { app, resolve, lifecycle } = nest
   if (app === undefined) return { resolve, lifecycle: lifecycle ?? true, nest }
   const globals = globalsOf(app)
   return {
     resolve: resolve ?? ((type) => app.get(type)),
     lifecycle: lifecycle ?? false,
-    // Read again when the service starts: an application may be told more until then.
+    // Read again when the service starts: an application may be given more until then.
     nest: {
       ...nest,
       get guards() {
@@ -96,7 +111,11 @@ function globalsOf(app: object): (name: string) => readonly unknown[] {
     if (name === PRE_REQUEST && config !== undefined && !('registerPreRequestHook' in config)) return []
     const list = config?.[name]?.call(config)
     if (Array.isArray(list)) return list
-    throw OptionError.expected('options.nest.app', 'what NestFactory.createApplicationContext() gives', app)
+    throw OptionError.expected(
+      'options.nest.app',
+      'an application context, as NestFactory.createApplicationContext() gives it',
+      app
+    )
   }
   for (const kind of ['Guards', 'Pipes', 'Interceptors', 'Filters']) {
     if (read(`getGlobalRequest${kind}`).length === 0) continue

@@ -61,7 +61,7 @@ export function parametersOf(type: AnyClass, name: string, where: string): Param
   })
 }
 
-/** Calls a method on a message, with nothing between them: no promise, and no context where none is wanted. */
+/** Calls a method without a pipeline: without a promise, and with a context only if a parameter takes it. */
 export function directCall(
   instance: object,
   method: Method,
@@ -80,7 +80,7 @@ export function directCall(
   }
 }
 
-/** Calls a method in Nest's pipeline, with pipes. `pipesOf` gives those of a parameter, in their order. */
+/** Calls a method in Nest's pipeline, with pipes. `pipesOf` gives the pipes of a parameter, in their order. */
 export function invocation(
   instance: object,
   method: Method,

@@ -15,13 +15,13 @@ import { intercept } from './interceptors.ts'
 import type { Arguments, Invoke, Method } from './parameters.ts'
 import { runPreRequestHooks } from './pre-request-hooks.ts'
 
-/** What is put together. */
+/** The stages of a pipeline. */
 export interface Stages {
   readonly type: AnyClass
   readonly method: Method
   readonly preRequestHooks: readonly PreRequestHook[]
   readonly guards: readonly Guard[]
-  /** Makes what a guard's refusal throws. */
+  /** Makes the error that a guard's refusal throws. */
   readonly refusal: () => Error
   readonly interceptors: readonly Interceptor[]
   /** Pipes and the method. */
@@ -38,7 +38,7 @@ export function pipeline(stages: Stages): (message: Message) => unknown {
   if (fail === undefined) return (message) => run([message.data, new RpcContext(message)])
   return (message) => {
     const context = new RpcContext(message)
-    // Filters get arguments of their own: what a guard put in place of the data is not for them.
+    // Filters get the arguments as they came, without what a guard has put in place of the data.
     const failed = (error: unknown) => fail(error, message.data, context)
     try {
       const result = run([message.data, context])
@@ -99,7 +99,7 @@ async function lastOf(answer: unknown): Promise<unknown> {
   return isObservable(value) ? lastValueFrom(value) : value
 }
 
-/** Filters concern the errors of a stream as well. */
+/** Lets filters answer the errors of a stream too. */
 function caught(result: unknown, failed: (error: unknown) => unknown, logger: Logger): unknown {
   if (typeof result !== 'object' || result === null || !isStream(result)) return result
   const stream = isObservable(result)

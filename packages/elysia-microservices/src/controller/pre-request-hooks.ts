@@ -1,4 +1,4 @@
-/** Nest's pre-request hooks: around guards and all that follows, for what they set up. */
+/** Nest's pre-request hooks, which stand around the guards and everything behind them. */
 import { AsyncResource } from 'node:async_hooks'
 import { type Logger, whenSettled } from '@elysia-microservices/transport/kit'
 import { defer, from, isObservable, mergeAll, Observable, of } from 'rxjs'
@@ -19,7 +19,7 @@ export function runPreRequestHooks(
 ): Observable<unknown> {
   return new Observable((subscriber) => {
     let index = 0
-    // As in Nest, a hook gets of the next one what that gives, and calls it once.
+    // As in Nest, `next` gives a hook what the next one returns, and each is called once.
     const next = (): unknown => {
       const hook = hooks[index++]
       return hook === undefined

@@ -1,4 +1,4 @@
-/** Reads the handlers of a decorated class. What it finds and cannot honour is an error, never left out. */
+/** Reads the handlers of a decorated class. What it finds and cannot honour is an error, never ignored. */
 import 'reflect-metadata'
 import { OptionError, type Pattern } from '@elysia-microservices/transport/kit'
 import type { AnyClass } from './execution-context.ts'
@@ -10,11 +10,11 @@ export interface HandlerMethod {
   readonly kind: 'message' | 'event'
   readonly patterns: readonly Pattern[]
   readonly name: string
-  /** Class and method, for messages. */
+  /** Class and method, for error messages. */
   readonly where: string
   readonly method: Method
   readonly parameters: readonly Parameter[]
-  /** Parts of Nest's pipeline, those of the class before those of the method: instances and classes. */
+  /** Parts of Nest's pipeline, first of the class, then of the method: instances and classes. */
   readonly enhancers: Readonly<Record<EnhancerKind, readonly unknown[]>>
 }
 
@@ -75,7 +75,7 @@ function enhancersOf(kind: EnhancerKind, target: object): readonly unknown[] {
   return (Reflect.getMetadata(ENHANCERS[kind].key, target) as readonly unknown[] | undefined) ?? []
 }
 
-/** Nest fills such properties when it starts; here they would stay empty. */
+/** Refuses `@Client()` properties: Nest fills them when it starts, here they would stay empty. */
 function refuseClients({ name, prototype }: AnyClass): void {
   for (const property in prototype as object) {
     if (Reflect.getMetadata(METADATA.client, prototype as object, property) === undefined) continue

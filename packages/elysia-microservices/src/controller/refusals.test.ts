@@ -169,7 +169,7 @@ describe('what of Nest is refused', () => {
     const resolve = (type: new () => object) => (type.name === 'NeedsDatabase' ? new Database() : undefined)
     await assert.rejects(
       start({ controllers: [GuardedByArguments], nest: { resolve } }),
-      /GuardedByArguments\.x: what @UseGuards is given must have a method canActivate/
+      /GuardedByArguments\.x: the argument of @UseGuards must have a method canActivate/
     )
     await assert.rejects(
       start({ controllers: [GuardedByArguments], nest: { resolve: () => undefined } }),

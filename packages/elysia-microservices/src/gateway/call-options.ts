@@ -5,11 +5,10 @@ import {
   OptionError,
   RpcError
 } from '@elysia-microservices/transport/kit'
+import { type Identifiable, isRequestId, requestIdOf } from './request-id.ts'
 
-/** What of a request is needed; the context of an Elysia handler has it. */
-export interface RequestContext {
-  readonly request: Request
-}
+/** The part of a context that is needed; the context of an Elysia handler has it. */
+export type RequestContext = Identifiable
 
 /** Headers of the request that reach the service: names, or a function that makes headers of the request. */
 export type HeaderRule<Context = RequestContext> =
@@ -21,8 +20,8 @@ export interface ForwardOptions<Context = RequestContext> {
   /** Milliseconds until the (first) answer must be here, connecting included; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
   /**
-   * Request header by which a caller makes the timeout shorter, in milliseconds; `false` for none.
-   * Default: `'x-request-timeout'`.
+   * The request header by which a caller shortens the timeout, in milliseconds; `false` for none. Default:
+   * `'x-request-timeout'`.
    */
   readonly timeoutHeader?: string | false | undefined
   /**
@@ -38,8 +37,8 @@ export interface ForwardOptions<Context = RequestContext> {
   /** With several endpoints: calls of one key go to one endpoint, as long as it can take them. Default: none. */
   readonly key?: string | ((context: Context) => string | undefined) | undefined
   /**
-   * What the call is made within: it has what is left of that time, and is given up with that signal, if these end
-   * sooner than its own. Default: nothing.
+   * The message that the call is made for: the call ends with that message's time and signal, if these end before its
+   * own. Default: none.
    */
   readonly within?: ((context: Context) => HandledMessage | undefined) | undefined
 }
@@ -141,7 +140,7 @@ function forwarded<Context extends RequestContext>(
 ): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const name of typeof rule === 'function' ? DEFAULTS.headers : rule) {
-    const value = context.request.headers.get(name)
+    const value = isRequestId(name) ? requestIdOf(context) : context.request.headers.get(name)
     if (value !== null) headers[name.toLowerCase()] = value
   }
   if (typeof rule !== 'function') return headers

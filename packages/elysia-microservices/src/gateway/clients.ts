@@ -2,11 +2,11 @@
 import { MicroserviceError } from '@elysia-microservices/transport/kit'
 import { Elysia } from 'elysia'
 import type { Empty } from '../types/scope.ts'
-import { ErrorAnswers, type ErrorOptions, errorResponse } from './error-response.ts'
+import { ErrorAnswers, type ErrorOptions, errorResponse, type HttpContext } from './error-response.ts'
 import { describeRequest } from './http-error.ts'
-import { type AnyClient, stopWith } from './stop.ts'
+import { type AnyClient, Clients, type ClosingOptions } from './stop.ts'
 
-/** Clients by the names that handlers see; a function makes one for the app to own and to close. */
+/** Clients by the names that handlers see; a function makes a client that the app owns and closes. */
 export type GivenClients = Readonly<Record<string, AnyClient | (() => AnyClient)>>
 
 /** The decorators that {@link clients} makes. */
@@ -21,30 +21,25 @@ export type Decorated<Decorators extends Record<string, unknown>> = Elysia<
 >
 
 /**
- * Makes an Elysia plugin that gives clients to handlers: after `.use(clients({ users }))` they get
- * `({ users })`, with its types. Errors of calls that a handler does not catch are answered as those of
- * {@link gateway}; all other errors are left to Elysia and the app.
+ * Makes an Elysia plugin that gives clients to handlers: after `.use(clients({ users }))` they get `({ users })`,
+ * with its types. Errors of calls that a handler does not catch are answered as {@link gateway} answers them; all
+ * other errors are left to Elysia and the app.
  * @throws {OptionError} an option is not what it must be
  */
 export function clients<const Given extends GivenClients>(
   given: Given,
-  options: ErrorOptions = {}
+  options: ErrorOptions & ClosingOptions = {}
 ): Decorated<ClientsOf<Given>> {
   const answers = new ErrorAnswers(options)
-  const owned: AnyClient[] = []
-  const all = Object.entries(given).map(([name, client]) => {
-    if (typeof client !== 'function') return [name, client]
-    const made = client()
-    owned.push(made)
-    return [name, made]
-  })
+  const owned = new Clients(options)
+  const all = Object.entries(given).map(([name, client]) => [name, owned.take(client)])
   const plugin = new Elysia()
     .decorate(Object.fromEntries(all) as Record<string, unknown>)
-    .onError({ as: 'scoped' }, ({ error, request }) =>
+    .onError({ as: 'scoped' }, ({ error, ...context }) =>
       error instanceof MicroserviceError
-        ? errorResponse(answers.of(error, describeRequest(request)))
+        ? errorResponse(answers.of(error, describeRequest(context as HttpContext)), context as HttpContext)
         : undefined
     )
-  stopWith(plugin as never, { after: () => Promise.all(owned.map((client) => client.close())) })
+  owned.endWith(plugin as never)
   return plugin as never
 }

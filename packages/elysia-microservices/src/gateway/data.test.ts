@@ -94,6 +94,16 @@ describe('the data a route sends', () => {
     })
   }
 
+  it('is refused with 422 where the body is nested deeper than any service takes it', async () => {
+    const body = '['.repeat(50_000) + ']'.repeat(50_000)
+    const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } }
+    const expected = 'at most 1000 levels of arrays and objects'
+    assert.deepEqual(await fetchJson(http.url, '/echo', init), {
+      status: 422,
+      body: { code: 'VALIDATION', message: `body: expected ${expected}`, details: { path: 'body', expected } }
+    })
+  })
+
   it('is refused with 400 where the body is not what its type says', async () => {
     const init = { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } }
     assert.deepEqual(await fetchJson(http.url, '/echo', init), {

@@ -1,5 +1,5 @@
-/** What a route sends when it has no `data` function of its own. */
-import { RpcError } from '@elysia-microservices/transport/kit'
+/** The data that a route sends if it has no `data` function. */
+import { isTooDeep, MAX_DEPTH, RpcError } from '@elysia-microservices/transport/kit'
 import type { Method } from './route-key.ts'
 
 /** The parts of a request that make the data. */
@@ -34,6 +34,17 @@ export function defaultData(
     throw new RpcError({ code: 'VALIDATION', message: 'body: expected an object', details })
   }
   return { ...fields, ...body, ...(params as object) }
+}
+
+/** @throws {RpcError} code `VALIDATION`: the body is nested too deeply for any service */
+export function checkBody(body: unknown): void {
+  if (!isTooDeep(body)) return
+  const expected = `at most ${MAX_DEPTH} levels of arrays and objects`
+  throw new RpcError({
+    code: 'VALIDATION',
+    message: `body: expected ${expected}`,
+    details: { path: 'body', expected }
+  })
 }
 
 function hasKeys(value: unknown): boolean {

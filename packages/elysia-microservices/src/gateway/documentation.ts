@@ -6,7 +6,7 @@ import type { RouteKey } from './route-key.ts'
 export interface Documented {
   readonly key: RouteKey
   readonly kind: 'message' | 'stream' | 'event'
-  /** What it calls, as text. */
+  /** The pattern that it calls, as text. */
   readonly pattern: string
   /** Status of an answer. */
   readonly status: number

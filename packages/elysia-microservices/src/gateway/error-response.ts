@@ -1,6 +1,7 @@
-/** Errors as HTTP answers. Only what a service said to its callers leaves; the rest is for the log. */
+/** Errors as HTTP answers. Only what a service has said to its callers is sent; the rest is logged. */
 import {
   ConnectionError,
+  codeOfStatus,
   consoleLogger,
   guardedLogger,
   LocalError,
@@ -9,15 +10,15 @@ import {
   OptionError,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
-import { nameOf, numericStatus, type Statuses, statusOf, statusTable } from './error-status.ts'
+import { numericStatus, type Statuses, statusOf, statusTable } from './error-status.ts'
 
 /** The body of every error. */
 export interface ErrorBody {
-  /** What to branch on. */
+  /** The kind of the error, for programs. */
   readonly code: string
-  /** One sentence for a human. */
+  /** One sentence, for people. */
   readonly message: string
-  /** What the service added; absent if nothing. */
+  /** What the service has added, if anything. */
   readonly details?: unknown
 }
 
@@ -27,7 +28,7 @@ export interface ErrorOptions {
   readonly errors?: Readonly<Record<string, number>> | undefined
   /** Seconds a caller is told to wait with `Retry-After`, where trying again is safe. Default: 1. */
   readonly retryAfter?: number | undefined
-  /** Gets what callers are not told. Default: the console. */
+  /** Where everything is reported that callers are not told. Default: the console. */
   readonly logger?: Logger | undefined
 }
 
@@ -40,20 +41,20 @@ export interface ErrorAnswer {
 
 const INTERNAL: ErrorBody = { code: 'INTERNAL', message: 'Internal server error' }
 
-/** Sentences instead of those that tell of hosts, ports, patterns and limits. */
-const PUBLIC_MESSAGES: Readonly<Record<string, string>> = {
-  CANCELED: 'The request was canceled',
-  CONNECTION: 'The service cannot be reached',
-  INTERNAL: INTERNAL.message,
-  OVERLOADED: 'The service takes no more requests at the moment',
-  PATTERN_NOT_FOUND: 'The service does not offer this',
-  PAYLOAD_TOO_LARGE: 'The request is too large',
-  PROTOCOL: 'The service gave no valid answer',
-  REJECTED: 'The service takes no more requests at the moment',
-  TIMEOUT: 'The service did not answer in time'
-}
+/** Messages in place of our own, which name hosts, ports, patterns and limits. */
+const PUBLIC_MESSAGES: ReadonlyMap<string, string> = new Map([
+  ['CANCELED', 'The request was canceled'],
+  ['CONNECTION', 'The service cannot be reached'],
+  ['INTERNAL', INTERNAL.message],
+  ['OVERLOADED', 'The service takes no more requests at the moment'],
+  ['PATTERN_NOT_FOUND', 'The service does not offer this'],
+  ['PAYLOAD_TOO_LARGE', 'The request is too large'],
+  ['PROTOCOL', 'The service gave no valid answer'],
+  ['REJECTED', 'The service takes no more requests at the moment'],
+  ['TIMEOUT', 'The service did not answer in time']
+])
 
-/** Makes answers of errors, and logs what they do not say. */
+/** Turns errors into answers, and logs what the answers leave out. */
 export class ErrorAnswers {
   readonly #statuses: Statuses
   readonly #retryAfter: string
@@ -78,7 +79,7 @@ export class ErrorAnswers {
     if (error instanceof MicroserviceError) return this.#ofOurs(error, what)
     const status = numericStatus(error)
     if (status !== undefined && status < 500) {
-      return { status, headers: {}, body: { code: nameOf(status), message: (error as Error).message } }
+      return { status, headers: {}, body: { code: codeOfStatus(status), message: (error as Error).message } }
     }
     this.#logger.error(`${what} failed`, error)
     return { status: status ?? 500, headers: {}, body: INTERNAL }
@@ -91,10 +92,11 @@ export class ErrorAnswers {
     if (isTooMuch || (error instanceof ConnectionError && !error.mayHaveRun)) {
       headers['retry-after'] = this.#retryAfter
     }
-    const hidden = PUBLIC_MESSAGES[code] ?? (error instanceof LocalError ? INTERNAL.message : undefined)
+    const hidden = PUBLIC_MESSAGES.get(code) ?? (error instanceof LocalError ? INTERNAL.message : undefined)
     if (hidden !== undefined) {
-      // Nobody is there to be told of a canceled one, and it is nobody's fault.
-      if (code !== 'CANCELED') this.#logger.warn(`${what} is answered with ${status}: ${error.message}`)
+      // A canceled request is nobody's fault, so it is not logged.
+      if (code !== 'CANCELED')
+        this.#logger.warn(`${what} is answered with ${status} ${code}: ${error.message}`)
       return { status, headers, body: { code, message: hidden } }
     }
     const { message, details } = error as MicroserviceError & { details?: unknown }
@@ -102,13 +104,26 @@ export class ErrorAnswers {
   }
 }
 
-/** The service refuses the gateway, not the request: the error says more than the service did, namely where it is. */
+/**
+ * Whether the service refuses the gateway itself, and not the request: then the client has added the address to what
+ * the service has said.
+ */
 function isRefused(error: unknown): error is UnauthenticatedError {
   if (!(error instanceof UnauthenticatedError) || error.received === undefined) return false
   return (Object(error.received) as { message?: unknown }).message !== error.message
 }
 
-/** An answer as a response. */
-export function errorResponse({ status, headers, body }: ErrorAnswer): Response {
+/** What of the context of Elysia's hooks is needed to answer. */
+export interface HttpContext {
+  readonly request: Request
+  readonly set: {
+    status?: number | string | undefined
+    readonly headers: Record<string, string | number | undefined>
+  }
+}
+
+/** An answer as a response. The status stands in `set`, too, for hooks of the app that look there, as access logs do. */
+export function errorResponse({ status, headers, body }: ErrorAnswer, { set }: HttpContext): Response {
+  set.status = status
   return Response.json(body, { status, headers })
 }

@@ -30,6 +30,12 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, log
     const error = { status: Number(data.status), message: 'No such user' }
     throw Object.assign(new Error('RpcException'), { getError: () => error })
   })
+  .message('exception', ({ data }: Message<{ status: string }>) => {
+    // What Nest's HttpException is for a service.
+    const response = { message: ['a is short', 'b is long'], error: 'words', statusCode: Number(data.status) }
+    const methods = { getStatus: () => Number(data.status), getResponse: () => response }
+    throw Object.assign(new Error('Bad Request Exception'), methods)
+  })
   .message('checked', ({ data }) => data, { data: t.Object({ id: t.Number() }) })
 
 let client: UntypedClient
@@ -45,6 +51,7 @@ before(async () => {
       'GET /fail': 'fail',
       'GET /known': 'known',
       'GET /nest': 'nest',
+      'GET /exception': 'exception',
       'GET /break': 'break',
       'GET /checked': 'checked',
       'GET /unknown': 'nobody handles this',
@@ -106,7 +113,10 @@ describe('an error of the service', () => {
     ['TOO_MANY_REQUESTS', 429],
     ['OUT_OF_STOCK', 409],
     ['NOT_FOUND', 410],
-    ['SOMETHING_ELSE', 500]
+    ['SOMETHING_ELSE', 500],
+    ['__proto__', 500],
+    ['constructor', 500],
+    ['toString', 500]
   ] as const) {
     it(`with the code ${code} has the status ${expected}, its message and its details`, async () => {
       const { status, body } = await answerOf(`/fail?code=${code}&message=Why`)
@@ -119,6 +129,19 @@ describe('an error of the service', () => {
     const { status, body } = await answerOf('/nest?status=404')
     assert.deepEqual([status, body], [404, { code: 'NOT_FOUND', message: 'No such user' }])
     assert.equal((await answerOf('/nest?status=200')).status, 500)
+  })
+
+  it('that is an exception of Nest with a status has that, and its messages', async () => {
+    const rest = { message: 'a is short; b is long', details: { messages: ['a is short', 'b is long'] } }
+    for (const [given, code] of [
+      [400, 'BAD_REQUEST'],
+      [403, 'FORBIDDEN'],
+      [418, 'HTTP_418'],
+      [507, 'HTTP_507']
+    ] as const) {
+      const { status, body } = await answerOf(`/exception?status=${given}`)
+      assert.deepEqual([status, body], [given, { code, ...rest }])
+    }
   })
 
   it('that the service registered has its code', async () => {
@@ -157,7 +180,8 @@ describe('an error of the gateway itself', () => {
     assert.deepEqual([status, body], [500, { code: 'INTERNAL', message: 'Internal server error' }])
     assert.equal(logged.length, 1)
     const [level, message, error] = logged[0] as [string, string, Error]
-    assert.deepEqual([level, message], ['error', 'GET /mistake failed'])
+    assert.equal(level, 'error')
+    assert.match(message, /^GET \/mistake \(checked, request \S+\) failed$/)
     assert.equal(error.message, 'the password is 1234')
   })
 
@@ -186,7 +210,7 @@ describe('a service that is not there', () => {
         [503, { code: 'CONNECTION', message: 'The service cannot be reached' }]
       )
       assert.equal(headers.get('retry-after'), '5')
-      assert.match(String(logged[0]?.[1]), /is answered with 503: ./)
+      assert.match(String(logged[0]?.[1]), /\(x, request \S+\) is answered with 503 CONNECTION: ./)
     })
   }
 })

@@ -1,7 +1,7 @@
 /** Values of a service as Server-Sent Events, at the speed of their reader. */
 import type { ErrorBody } from './error-response.ts'
 
-/** What an event stream is made of. */
+/** The parts of an event stream. */
 export interface EventStreamInit {
   /** Starts the stream; leaving it or aborting the signal gives it up. */
   readonly start: (signal: AbortSignal) => AsyncIterator<unknown>
@@ -33,8 +33,8 @@ export interface EventStream {
 }
 
 /**
- * Begins with the first value, the end or the first heartbeat, whichever is first: what fails before that is
- * thrown, and can still have a status of its own.
+ * Resolves with the first value, the end or the first heartbeat, whichever comes first. A failure before that is
+ * thrown, so that the response can have a status for it.
  */
 export async function openEventStream(init: EventStreamInit): Promise<EventStream> {
   const stream = new Events(init)
@@ -42,7 +42,7 @@ export async function openEventStream(init: EventStreamInit): Promise<EventStrea
   return stream
 }
 
-/** What comes next of a stream: kept as a value, so that a failure which nobody awaits yet is no accident. */
+/** The next event. A failure is kept as a value too: while nobody awaits it, it would be an unhandled rejection. */
 type Next = { readonly text: string; readonly isLast: boolean } | { readonly error: unknown }
 
 class Events implements EventStream {
@@ -55,7 +55,7 @@ class Events implements EventStream {
   readonly #encoder = new TextEncoder()
   readonly #leave = () => this.close()
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
-  /** What was asked for and not yet sent. */
+  /** The event that was asked for and not yet sent. */
   #next: Promise<Next> | undefined
   #settle: () => void = () => {}
 

@@ -1,18 +1,20 @@
 /** `gateway()`: HTTP routes that call a service. */
+import { routeOf } from '@elysia-microservices/transport/kit'
 import { Elysia } from 'elysia'
 import type { UntypedClient } from '../client/client-types.ts'
 import { callOptions } from './call-options.ts'
-import { defaultData } from './data.ts'
-import { ErrorAnswers } from './error-response.ts'
+import { checkBody, defaultData } from './data.ts'
+import { ErrorAnswers, type HttpContext } from './error-response.ts'
 import { type EventStream, openEventStream } from './event-stream.ts'
 import { answersErrors, describeRequest } from './http-error.ts'
 import type { GatewayOptions } from './options.ts'
+import { requestIdOf } from './request-id.ts'
 import type { At, GivenClient, ParamsAt, PatternAt, QueryAt, RouteContext, RouteOf } from './route-types.ts'
 import { type Route, readRoutes } from './routes.ts'
-import { stopWith } from './stop.ts'
+import { Clients } from './stop.ts'
 
-/** What Elysia hands to a handler, as far as it is used here. */
-interface HttpContext extends RouteContext {
+/** The context of an Elysia handler, as far as it is used here. */
+interface GatewayContext extends RouteContext, HttpContext {
   readonly server?: { timeout?(request: Request, seconds: number): void } | null
 }
 
@@ -51,7 +53,8 @@ export function gateway<Values, Streams, All, Events, const Patterns, const Para
   const answers = new ErrorAnswers(options)
   const streams = new Set<EventStream>()
   const read = readRoutes(routes, options)
-  const caller = (typeof client === 'function' ? client() : client) as UntypedClient
+  const owned = new Clients(options)
+  const caller = owned.take(client as UntypedClient | (() => UntypedClient))
 
   for (const route of read) {
     const answer = { message: answerValue, event: answerEvent, stream: answerStream }[route.kind]
@@ -59,21 +62,23 @@ export function gateway<Values, Streams, All, Events, const Patterns, const Para
     plugin.route(
       route.key.method,
       route.key.path,
-      (context) => answer(scope, context as never as HttpContext),
+      (context) => {
+        requestIdOf(context as never as GatewayContext)
+        return answer(scope, context as never as GatewayContext)
+      },
       {
         ...route.schemas,
         detail: route.detail,
-        error: answersErrors(answers, route.schemas as Readonly<Record<string, unknown>>)
+        error: answersErrors(
+          answers,
+          route.schemas as Readonly<Record<string, unknown>>,
+          routeOf(route.pattern)
+        )
       } as object
     )
   }
-  stopWith(plugin, {
-    before: () => {
-      for (const stream of streams) stream.close()
-    },
-    after: async () => {
-      if (typeof client === 'function') await caller.close()
-    }
+  owned.endWith(plugin, () => {
+    for (const stream of streams) stream.close()
   })
   return plugin
 }
@@ -86,27 +91,31 @@ interface Scope {
   readonly streams: Set<EventStream>
 }
 
-async function answerValue({ route, client }: Scope, context: HttpContext): Promise<Response> {
+async function answerValue({ route, client }: Scope, context: GatewayContext): Promise<Response> {
   const options = callOptions(context, route.forward)
   const { timeout } = options
   keepOpen(context, timeout === 0 ? 0 : Math.ceil(timeout / 1000) + IDLE_MARGIN)
   const value = await client.request(route.pattern as never, await dataOf(route, context), options)
-  if (value === undefined) return new Response(null, { status: route.hasStatus ? route.status : 204 })
+  const status = value === undefined && !route.hasStatus ? 204 : route.status
+  // For hooks of the app that look here, as access logs do.
+  context.set.status = status
+  if (value === undefined) return new Response(null, { status })
   if (value instanceof Uint8Array) {
     const headers = { 'content-type': 'application/octet-stream' }
-    return new Response(value as Uint8Array<ArrayBuffer>, { status: route.status, headers })
+    return new Response(value as Uint8Array<ArrayBuffer>, { status, headers })
   }
-  return Response.json(value, { status: route.status })
+  return Response.json(value, { status })
 }
 
-async function answerEvent({ route, client }: Scope, context: HttpContext): Promise<Response> {
+async function answerEvent({ route, client }: Scope, context: GatewayContext): Promise<Response> {
   const { headers, key } = callOptions(context, route.forward)
   const options = { headers, ...(key !== undefined && { key }) }
   await client.emit(route.pattern as never, await dataOf(route, context), options)
+  context.set.status = route.status
   return new Response(null, { status: route.status })
 }
 
-async function answerStream(scope: Scope, context: HttpContext): Promise<Response> {
+async function answerStream(scope: Scope, context: GatewayContext): Promise<Response> {
   const { route, client, answers, streams } = scope
   const { request } = context
   const options = callOptions(context, route.forward)
@@ -117,18 +126,19 @@ async function answerStream(scope: Scope, context: HttpContext): Promise<Respons
     start: (signal) => client.stream(route.pattern as never, data, { ...options, signal }),
     signal: request.signal,
     heartbeat: route.heartbeat,
-    bodyOf: (error) => answers.of(error, describeRequest(request)).body
+    bodyOf: (error) => answers.of(error, describeRequest(context, routeOf(route.pattern))).body
   })
   streams.add(stream)
   void stream.closed.then(() => streams.delete(stream))
   return stream.response
 }
 
-function dataOf({ key, data, schemas }: Route, context: HttpContext): unknown {
+function dataOf({ key, data, schemas }: Route, context: GatewayContext): unknown {
+  checkBody(context.body)
   return data === undefined ? defaultData(key.method, context, schemas.query !== undefined) : data(context)
 }
 
 /** Bun closes a connection that is idle for 30 s (Elysia's default), a waiting one too. Node does not. */
-function keepOpen({ server, request }: HttpContext, seconds: number): void {
+function keepOpen({ server, request }: GatewayContext, seconds: number): void {
   server?.timeout?.(request, seconds > MAX_IDLE ? 0 : seconds)
 }

@@ -1,15 +1,16 @@
-/** Errors of Elysia itself, before a route's handler runs, in the shape of all others. */
+/** Errors of Elysia itself, from before a route's handler runs, in the shape of all other errors. */
 import { RpcError } from '@elysia-microservices/transport/kit'
 import { Kind } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { ElysiaCustomStatusResponse, ParseError, ValidationError as SchemaError, type TSchema } from 'elysia'
 import { pathPart } from '../schema/check.ts'
-import { type ErrorAnswers, errorResponse } from './error-response.ts'
+import { type ErrorAnswers, errorResponse, type HttpContext } from './error-response.ts'
+import { type Identifiable, requestIdOf } from './request-id.ts'
 
 /** Schemas of a route by the part of the request that they are for. */
 type SchemasByPart = Readonly<Record<string, unknown>>
 
-/** What an error means to the gateway: an error with a code; the error itself if it is not Elysia's. */
+/** An error of Elysia's as an error with a code; any other error as it is. */
 function fromElysia(error: unknown, schemas: SchemasByPart): unknown {
   if (error instanceof ParseError) {
     return new RpcError({ code: 'PARSE', message: 'The body is not what its content type says' })
@@ -33,7 +34,7 @@ function fromSchemaError(error: SchemaError, given: unknown): RpcError {
   })
 }
 
-/** The message of the schema as it was given: what coercion made of it says "union value" for a number. */
+/** The message by the schema as it was given: Elysia's coerced one says "union value" for a number. */
 function messageAt(schema: TSchema, path: string, value: unknown): string | undefined {
   for (const error of Value.Errors(schema as never, value)) if (error.path === path) return error.message
   return undefined
@@ -43,15 +44,20 @@ function isTypeBox(schema: unknown): schema is TSchema {
   return typeof schema === 'object' && schema !== null && Kind in schema
 }
 
-/** The hook of a route that answers all errors but those with which hooks of the app have answered. */
-export function answersErrors(answers: ErrorAnswers, schemas: SchemasByPart) {
-  return ({ error, request }: { error: unknown; request: Request }): Response | undefined => {
+/**
+ * The error hook of a route: answers all errors that hooks of the app have not answered.
+ * @param pattern what the route calls, for the log
+ */
+export function answersErrors(answers: ErrorAnswers, schemas: SchemasByPart, pattern: string) {
+  return ({ error, ...context }: HttpContext & { error: unknown }): Response | undefined => {
     if (error instanceof ElysiaCustomStatusResponse) return undefined
-    return errorResponse(answers.of(fromElysia(error, schemas), describeRequest(request)))
+    return errorResponse(answers.of(fromElysia(error, schemas), describeRequest(context, pattern)), context)
   }
 }
 
-/** A request in the log: without its query, which may tell what is nobody's business. */
-export function describeRequest(request: Request): string {
-  return `${request.method} ${new URL(request.url).pathname}`
+/** A request in the log: without its query, which may hold secrets. */
+export function describeRequest(context: Identifiable, pattern?: string): string {
+  const { request } = context
+  const named = [...(pattern === undefined ? [] : [pattern]), `request ${requestIdOf(context)}`]
+  return `${request.method} ${new URL(request.url).pathname} (${named.join(', ')})`
 }

@@ -19,3 +19,4 @@ export type {
   RouteSchemas,
   StreamRoute
 } from './route-types.ts'
+export type { ClosingOptions } from './stop.ts'

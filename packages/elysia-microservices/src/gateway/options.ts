@@ -2,6 +2,11 @@
 import type { ForwardOptions } from './call-options.ts'
 import type { ErrorOptions } from './error-response.ts'
 import type { RouteContext, StreamRoute } from './route-types.ts'
+import type { ClosingOptions } from './stop.ts'
 
 /** Options of `gateway()`, for all of its routes; a route's own win. */
-export interface GatewayOptions extends ForwardOptions<RouteContext>, ErrorOptions, StreamRoute {}
+export interface GatewayOptions
+  extends ForwardOptions<RouteContext>,
+    ErrorOptions,
+    ClosingOptions,
+    StreamRoute {}

@@ -7,7 +7,7 @@ export const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTION
 /** A method of HTTP. */
 export type Method = (typeof METHODS)[number]
 
-/** What a key says. */
+/** The parts of a key. */
 export interface RouteKey {
   readonly method: Method
   /** As Elysia takes it: `:name`, `:name?` at the end, `*` as the last segment. */
@@ -17,13 +17,13 @@ export interface RouteKey {
 }
 
 const EXPECTED = `a method (${METHODS.join(', ')}), one space and a path such as /users/:id`
-/** Neither space, nor what ends a path in a URL, nor what Elysia would read as a parameter. */
+/** A segment of plain text: no space, no `?` or `#`, which end a path, and no `:` or `*`, which are parameters. */
 const TEXT = /^[^\s:*?#/]+$/
 const PARAM = /^:([A-Za-z_]\w*)(\??)$/
 
 /**
  * Reads a key.
- * @throws {OptionError} it is none
+ * @throws {OptionError} it is no key of a route
  */
 export function parseRouteKey(key: string): RouteKey {
   const [method, path, ...rest] = key.split(' ')
@@ -48,7 +48,7 @@ function paramsOf(path: string): string[] | undefined {
     if (TEXT.test(segment)) continue
     const [, name, optional] = segment === '*' ? [segment, segment, '?'] : (PARAM.exec(segment) ?? [])
     const isLast = index === segments.length - 1 && path.endsWith(segment)
-    // Only what is last can be missed: elsewhere it would be several routes.
+    // Only the last segment can be optional: elsewhere it would stand for several routes.
     if (name === undefined || names.includes(name) || (optional === '?' && !isLast)) return undefined
     names.push(name)
   }

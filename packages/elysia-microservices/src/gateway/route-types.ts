@@ -7,7 +7,7 @@ import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
 import type { ForwardOptions } from './call-options.ts'
 import type { Method } from './route-key.ts'
 
-/** A client, or a function that makes one: the app owns that, and closes it when it stops. */
+/** A client, or a function that makes a client which the app owns, and closes when it stops. */
 export type GivenClient<Values, Streams, All, Events> =
   | Client<Values, Streams, All, Events>
   | UntypedClient
@@ -42,9 +42,11 @@ type ContextOf<Key, Params, Query, Body> = RouteContext<
 
 /** What routes of all kinds have. */
 export interface RouteBase<Context = RouteContext> extends ForwardOptions<Context> {
-  /** Entries of the route in OpenAPI documents; they win over those that are made from the pattern. */
+  /** Entries of the route in OpenAPI documents; they replace the entries that are made from the pattern. */
   readonly detail?: DocumentDecoration | undefined
-  /** Schema of an answer, of a stream of each value: for OpenAPI documents only, answers are the service's to check. */
+  /**
+   * Schema of the answer, or of each value of a stream. Only for OpenAPI documents: the service checks its answers.
+   */
   readonly response?: TSchema | undefined
 }
 
@@ -78,7 +80,7 @@ export interface EventRoute {
 
 type DataOf<Type> = Type extends { readonly data: infer Data } ? Data : never
 
-/** The function that makes the data: it must be there where what is sent without it does not fit. */
+/** The function that makes the data: required where the default data does not fit the pattern. */
 type DataFunction<Context, Data, Fits> = true extends Fits
   ? { readonly data?: (context: Context) => Data | Promise<Data> }
   : { readonly data: (context: Context) => Data | Promise<Data> }
@@ -90,7 +92,7 @@ type Known<Key, Params, Query, Body> = Output<Params, ParamsOf<Key>> &
   (Query extends AnySchema ? OutputOf<Query> : unknown) &
   (Body extends AnySchema ? OutputOf<Body> : unknown)
 
-/** What other fields may come: any (`unknown`), texts of the query, or none (`never`). */
+/** The type of other fields that may come: any (`unknown`), texts of the query, or none (`never`). */
 type Others<Key, Query, Body> =
   MethodOf<Key> extends Bodyless
     ? Query extends AnySchema
@@ -119,7 +121,7 @@ type Misfits<Data, Fields, Rest> = {
 
 type Indivisible = string | number | boolean | bigint | symbol | readonly unknown[] | ArrayBufferView
 
-/** Whether what is sent without a function is what the pattern takes, as far as schemas tell. */
+/** Whether the default data fits the pattern, as far as schemas tell. */
 export type FitsByDefault<Data, Key, Params, Query, Body> = unknown extends Data
   ? true
   : [NonNullable<Data>] extends [never]
@@ -184,7 +186,7 @@ type Existing<Values, Streams, Events, Key, Given, Params, Query, Body> =
       : never)
   | (Given extends NameIn<Events> ? EventOf<Given, DataIn<Events, Given>, Key, Params, Query, Body> : never)
 
-/** What may stand behind a key. `Given` is the pattern that does. */
+/** The routes that a key may have. `Given` is the pattern that was given. */
 export type RouteOf<Values, Streams, Events, Key, Given, Params, Query, Body> = [PathOf<Key>] extends [never]
   ? never
   : [Existing<Values, Streams, Events, Key, Given, Params, Query, Body>] extends [never]
@@ -194,7 +196,7 @@ export type RouteOf<Values, Streams, Events, Key, Given, Params, Query, Body> = 
         | EventOf<NameIn<Events>, unknown, Key, Params, Query, Body>
     : Existing<Values, Streams, Events, Key, Given, Params, Query, Body>
 
-/** Text has a length: with this the compiler takes a text for something that has only optional fields. */
+/** Lets a text fit a type that has only optional fields: text has a `length`. */
 interface OrText {
   readonly length?: unknown
 }

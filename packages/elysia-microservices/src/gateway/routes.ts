@@ -1,5 +1,5 @@
-/** Reads the routes of a gateway into what is done for each. */
-import { OptionError, routeOf } from '@elysia-microservices/transport/kit'
+/** Reads and checks the routes of a gateway. */
+import { checkNames, OptionError, routeOf } from '@elysia-microservices/transport/kit'
 import type { DocumentDecoration, TSchema } from 'elysia'
 import { assertForwardOptions, type ForwardOptions } from './call-options.ts'
 import { documentRoutes } from './documentation.ts'
@@ -7,7 +7,7 @@ import type { GatewayOptions } from './options.ts'
 import { parseRouteKey, type RouteKey } from './route-key.ts'
 import type { RouteContext } from './route-types.ts'
 
-/** A route, whatever its types say. */
+/** A route as it is given, without the types of its service. */
 export interface GivenRoute extends ForwardOptions<RouteContext> {
   readonly pattern?: unknown
   readonly stream?: unknown
@@ -22,14 +22,14 @@ export interface GivenRoute extends ForwardOptions<RouteContext> {
   readonly detail?: DocumentDecoration | undefined
 }
 
-/** What is done for a route. */
+/** A route that was read. */
 export interface Route {
   readonly key: RouteKey
   readonly kind: 'message' | 'stream' | 'event'
   readonly pattern: string | number | object
   /** Status of an answer. */
   readonly status: number
-  /** Whether the route says so: an answer without a value has it too then. */
+  /** Whether the route has set the status: then an answer without a value has it too. */
   readonly hasStatus: boolean
   readonly heartbeat: number | undefined
   readonly forward: ForwardOptions<RouteContext>
@@ -65,12 +65,7 @@ function readRoute(key: string, given: unknown, options: GatewayOptions) {
     throw OptionError.expected(path, 'a pattern, or an object with one', given)
   }
   const route: GivenRoute = isPattern ? { pattern: given } : (given as GivenRoute)
-  const unknown = Object.keys(route).find((name) => !KNOWN.includes(name))
-  if (unknown !== undefined)
-    throw new OptionError(
-      `${path}.${unknown}`,
-      `${path}.${unknown} is not an option of a route; there are ${KNOWN.join(', ')}`
-    )
+  checkNames(path, route, KNOWN)
   const named = (['pattern', 'stream', 'emit'] as const).filter((name) => route[name] !== undefined)
   const [name] = named
   if (name === undefined || named.length > 1) {
@@ -98,7 +93,7 @@ function readRoute(key: string, given: unknown, options: GatewayOptions) {
   }
 }
 
-/** What is about the answer says nothing to an event, which has none. */
+/** Refuses options about the answer, which an event does not have. */
 function refuseOfEvents(path: string, route: GivenRoute): void {
   for (const name of ['idempotent', 'within'] as const) {
     if (route[name] !== undefined)

@@ -1,31 +1,69 @@
 /** What must end with the app: event streams before its HTTP server stops, clients after. */
-import type { Elysia } from 'elysia'
+import { consoleLogger, type Logger } from '@elysia-microservices/transport/kit'
+import type { AnyElysia } from 'elysia'
+import { follow } from '../app/follow.ts'
+import { type Stopping, stopWith } from '../app/stopping.ts'
 import type { UntypedClient } from '../client/client-types.ts'
-import { isApp } from '../service/lifecycle.ts'
 
-/** Any client, typed or not, as far as all are alike. */
-export type AnyClient = Pick<UntypedClient, 'connect' | 'close'>
+/** Any client, typed or not: what all have in common. */
+export type AnyClient = Pick<UntypedClient, 'connect' | 'close' | 'status'>
 
-/** What is done when the app stops; both may be called more than once. */
-export interface Stoppable {
-  /** Ends what would keep the HTTP server from stopping. */
-  before?(): void
-  /** Closes what requests in flight needed. */
-  after(): Promise<unknown>
+/** Who closes the clients of an app. */
+export interface ClosingOptions {
+  /**
+   * Closes the clients that were given, too, when the app has stopped. Clients that a function has made are closed in
+   * any case. Default: `false`.
+   */
+  readonly closeClients?: boolean | undefined
+  /** Gets what callers are not told. Default: the console. */
+  readonly logger?: Logger | undefined
 }
 
-/** Lets `await app.stop()` do both, of the app that uses the plugin. Elysia's adapter for Node has no stop. */
-export function stopWith(plugin: Elysia, { before, after }: Stoppable): void {
-  plugin.onStart((host) => {
-    if (!isApp(host)) return
-    const { stop } = host
-    // Elysia awaits no stop hook, and calls them after the server has stopped.
-    host.stop = async (closeActiveConnections) => {
-      before?.()
-      const stopped = await stop(closeActiveConnections)
-      await after()
-      return stopped
-    }
-  })
-  plugin.onStop(() => void after())
+/** Milliseconds after which a client that is still connected has most likely been forgotten. */
+const FORGOTTEN = 5_000
+
+/** The clients of an app: those that are its own to close, and those that were only lent to it. */
+export class Clients {
+  readonly #own: AnyClient[] = []
+  readonly #lent: AnyClient[] = []
+  readonly #closeLent: boolean
+  readonly #logger: Logger
+
+  constructor({ closeClients = false, logger = consoleLogger }: ClosingOptions) {
+    this.#closeLent = closeClients
+    this.#logger = logger
+  }
+
+  /** The client that was given, or made by what was given. */
+  take<Client extends AnyClient>(given: Client | (() => Client)): Client {
+    const client = typeof given === 'function' ? given() : given
+    ;(typeof given === 'function' || this.#closeLent ? this.#own : this.#lent).push(client)
+    return client
+  }
+
+  /** Ends with the app that uses the plugin. @param before ends what would keep the HTTP server from stopping */
+  endWith(plugin: AnyElysia, before?: () => void): void {
+    const after = () => this.#end()
+    // One object, so that an app that listens again does it once.
+    const stopping: Stopping = before === undefined ? { after } : { before, after }
+    follow(
+      plugin,
+      { started: (host) => stopWith(host, stopping), stopped: () => void after() },
+      'The gateway'
+    )
+  }
+
+  async #end(): Promise<void> {
+    await Promise.all(this.#own.map((client) => client.close()))
+    if (this.#lent.length > 0) setTimeout(() => this.#tellForgotten(), FORGOTTEN).unref()
+  }
+
+  /** A process that does not end says nothing of why. */
+  #tellForgotten(): void {
+    const open = this.#lent.filter(({ status }) => status === 'connected').length
+    if (open === 0) return
+    this.#logger.warn(
+      `The app stopped ${FORGOTTEN / 1000} s ago, and ${open} of the clients given to its gateway are connected, which keeps the process alive: close them, or set options.closeClients`
+    )
+  }
 }

@@ -100,7 +100,7 @@ export function assertFree(names: Iterable<string>): void {
     if (!RESERVED_NAMES.has(name)) continue
     throw new OptionError(
       name,
-      `A message has a field '${name}' itself; choose another name for what is added to it`
+      `A message has a field '${name}' itself; choose another name for the decorator or the derived value`
     )
   }
 }

@@ -21,7 +21,7 @@ export class Environment {
     return this.#errors
   }
 
-  /** Whether a handler may expect more than the message. */
+  /** Whether handlers get nothing but the message. */
   get isEmpty(): boolean {
     const { decorators, store } = this.#all()
     return Object.keys(decorators).length === 0 && Object.keys(store).length === 0 && this.#errors.size === 0
@@ -37,7 +37,7 @@ export class Environment {
   }
 
   /**
-   * Adds decorators; what is there already stays.
+   * Adds decorators; earlier ones of the same name stay.
    * @throws {OptionError} a message has a field of that name
    */
   decorate(decorators: object): void {
@@ -46,12 +46,12 @@ export class Environment {
     this.#Context = undefined
   }
 
-  /** Adds to the store; what is there already stays. */
+  /** Adds to the store; earlier values of the same name stay. */
   state(values: object): void {
     addMissing(this.#store, values)
   }
 
-  /** Adds error classes; those of a code that is taken stay. */
+  /** Adds error classes; a code that is taken keeps its class. */
   error(classes: Readonly<Record<string, ErrorClass>>): void {
     for (const [code, type] of Object.entries(classes)) {
       if (!this.#errors.has(code)) this.#errors.set(code, type)

@@ -27,11 +27,11 @@ export interface HookOptions {
   readonly error?: unknown
 }
 
-/** The order in which hooks of different types run, which is that of the keys of options. */
+/** The types of hooks, in the order in which they run. */
 const TYPES: readonly HookType[] = ['derive', 'resolve', 'beforeHandle', 'afterHandle', 'error']
 
 /**
- * A hook of its own method: `onBeforeHandle(run)` or `onBeforeHandle({ as: 'scoped' }, run)`.
+ * The hook that a method is given: `onBeforeHandle(run)` or `onBeforeHandle({ as: 'scoped' }, run)`.
  * @throws {OptionError} it is no function, or has no such scope
  */
 export function hookOf(type: HookType, first: unknown, second: unknown): Hook {
@@ -61,7 +61,7 @@ export function scopeOf(options: unknown): HookScope {
   throw OptionError.expected('options.as', "'local', 'scoped' or 'global'", scope)
 }
 
-/** Several lists as one; a hook that came by two ways runs once. */
+/** Joins lists of hooks; a hook that is in several of them runs once. */
 export function mergeHooks(...lists: (readonly Hook[])[]): Hook[] {
   const merged: Hook[] = []
   for (const hook of lists.flat()) {
@@ -70,7 +70,7 @@ export function mergeHooks(...lists: (readonly Hook[])[]): Hook[] {
   return merged
 }
 
-/** What of a service's hooks reaches the service that uses it. */
+/** The hooks of a service that reach the service which uses it. */
 export function liftHooks(hooks: readonly Hook[]): Hook[] {
   return hooks.flatMap((hook): Hook[] => {
     if (hook.scope === 'local') return []

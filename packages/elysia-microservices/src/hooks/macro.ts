@@ -1,4 +1,4 @@
-/** Macros, and the options of handlers, where they are used: names for hooks and schemas. */
+/** Macros are names for hooks and schemas; the options of handlers use them. */
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { compileSchemas, type MessageSchema, type SchemaOptions } from '../schema/message-schema.ts'
 import { type Hook, type HookOptions, hooksOf } from './hook.ts'
@@ -14,7 +14,7 @@ const HOOKS: ReadonlySet<string> = new Set(['beforeHandle', 'afterHandle', 'erro
 
 /**
  * The hooks and schemas of options; those of macros come first.
- * @throws {OptionError} an option is none, or not what it must be
+ * @throws {OptionError} an option does not exist, or is not what it must be
  */
 export function readOptions(
   options: Readonly<Record<string, unknown>>,

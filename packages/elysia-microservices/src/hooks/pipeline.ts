@@ -17,14 +17,14 @@ import { isPromise, whenThere } from './promise.ts'
 /** A function that takes a message: a user's handler, or what it was compiled to. */
 export type CompiledHandler = (message: IncomingMessage, params?: PatternParams) => unknown
 
-/** A handler that is there only when its service starts. */
+/** A handler that exists only once its service has started. */
 export interface LateHandler {
   readonly current: (context: never) => unknown
   /** Whether interceptors make a stream of every answer, of a single value too. */
   readonly isIntercepted: boolean
 }
 
-/** All that decides how a handler is called. */
+/** Everything that decides how a handler is called. */
 export interface Plan {
   readonly handler: ((context: never) => unknown) | LateHandler
   readonly hooks: readonly Hook[]
@@ -117,7 +117,10 @@ function runSteps(steps: readonly Step[], context: MessageContext, from: number)
   return undefined
 }
 
-/** What becomes of a result; `undefined` if nothing does. `afterHandle` gets a stream, or `byValue` its values. */
+/**
+ * The step from a result to the answer; `undefined` if there is none. `afterHandle` gets a stream as a whole, or,
+ * `byValue`, each of its values.
+ */
 function stepAfter(
   hooks: readonly Hook[],
   { response }: MessageSchema,
@@ -168,8 +171,8 @@ function runAfter(
 }
 
 /**
- * What becomes of a failure: the answer of the first `onError` that gives one, or else an error is thrown.
- * `undefined` if nothing does.
+ * The step from a failure to the answer that the first `onError` gives; if none gives one, an error is thrown.
+ * `undefined` if there is no such step.
  */
 function failure(
   hooks: readonly Hook[],

@@ -1,4 +1,4 @@
-/** Tells promises from values, of any kind. */
+/** Tells promises from other values. */
 import { isThenable, whenSettled } from '@elysia-microservices/transport/kit'
 
 /** Whether a value is a promise, or another thenable. */

@@ -1,4 +1,4 @@
-/** What a handler may be registered for, and how each form is told from the others. */
+/** The forms of patterns that a handler may be registered for. */
 import { OptionError, type Pattern, routeOf } from '@elysia-microservices/transport/kit'
 
 /** A pattern of a handler: exact (text, number, object), text with wildcards, a RegExp, or `'>'` for all. */
@@ -14,7 +14,7 @@ export type PatternParams = readonly (string | undefined)[] & {
 
 /** Stands for one segment. */
 export const ONE_SEGMENT = '*'
-/** Stands for the rest, at least one segment; by itself for every pattern of every form. */
+/** Stands for the rest, at least one segment; alone, for every pattern of every form. */
 export const THE_REST = '>'
 
 /** A pattern in the form in which a router stores it. */
@@ -25,9 +25,9 @@ export type ParsedPattern =
   | { readonly kind: 'all'; readonly route: string }
 
 /**
- * Reads a pattern. Only text has wildcards: segments are what stands between dots, a segment that is `*` or,
- * at the end, `>` is a wildcard.
- * @throws {OptionError} it is no pattern, or has `>` before the end
+ * Reads a pattern. Only text has wildcards: dots separate its segments, and a segment that is `*` or, at the end, `>`
+ * is a wildcard.
+ * @throws {OptionError} it is not a pattern, or has `>` before the end
  */
 export function parsePattern(pattern: HandlerPattern): ParsedPattern {
   if (pattern instanceof RegExp) {

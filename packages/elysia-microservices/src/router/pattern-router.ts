@@ -1,8 +1,10 @@
-/** From the route of a message to what is registered for it. One look-up for exact patterns, however many. */
+/**
+ * Finds the values registered for the route of a message. Exact patterns take one look-up, however many there are.
+ */
 import { type HandlerPattern, type PatternParams, parsePattern } from './handler-pattern.ts'
 import { SegmentTrie } from './segment-trie.ts'
 
-/** What is registered for a pattern that matched, and what its wildcards or groups stand for. */
+/** The value registered for a pattern that matched, and what the pattern's wildcards or groups stand for. */
 export interface Match<Value> {
   readonly value: Value
   readonly params: PatternParams
@@ -25,7 +27,7 @@ export class PatternRouter<Value> {
   }
 
   /**
-   * The value of a pattern, made with its first use.
+   * The value of a pattern, made when the pattern is first used.
    * @throws {OptionError} it is no pattern
    */
   getOrAdd(pattern: HandlerPattern, make: () => Value): Value {
@@ -50,14 +52,14 @@ export class PatternRouter<Value> {
     }
   }
 
-  /** What is registered for exactly this route. */
+  /** The value registered for exactly this route. */
   exact(route: string | undefined): Value | undefined {
     return this.#exact.get(route)
   }
 
   /**
-   * What matches a route that has no exact pattern: the most specific wildcard, else the RegExp registered
-   * first, else the catch-all.
+   * The match for a route without an exact pattern: the most specific wildcard, else the RegExp registered first,
+   * else the catch-all.
    */
   inexact(route: string | undefined): Match<Value> | undefined {
     if (this.#onlyExact) return undefined

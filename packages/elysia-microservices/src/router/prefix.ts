@@ -1,10 +1,10 @@
-/** The patterns of a group: what its handlers were registered for, behind a prefix. */
+/** The patterns of a group's handlers, behind the prefix of the group. */
 import { describe, OptionError } from '@elysia-microservices/transport/kit'
 import { type HandlerPattern, ONE_SEGMENT, THE_REST } from './handler-pattern.ts'
 
 /**
  * The pattern with a prefix before it, as segments of one text.
- * @throws {OptionError} it is an object or a RegExp, which no text can stand before
+ * @throws {OptionError} it is an object or a RegExp, which cannot have a prefix
  */
 export function prefixPattern(prefix: string, pattern: HandlerPattern): string {
   if (typeof pattern === 'string' || typeof pattern === 'number') return `${prefix}.${pattern}`

@@ -1,6 +1,6 @@
 /**
- * Wildcard patterns by segments. A look-up walks down the segments of the route; it visits a node at most
- * once, so what a peer sends cannot make it cost more than the patterns registered.
+ * Wildcard patterns by segments. A look-up walks down the segments of the route; it visits a node at most once, so no
+ * message of a peer can make it cost more than the registered patterns do.
  */
 import { ONE_SEGMENT, THE_REST } from './handler-pattern.ts'
 
@@ -20,7 +20,7 @@ type Visit<Value> = (value: Value, params: string[]) => boolean
 export class SegmentTrie<Value> {
   readonly #root: Node<Value> = newNode()
 
-  /** The value of a pattern, made with its first use. */
+  /** The value of a pattern, made when the pattern is first used. */
   getOrAdd(segments: readonly string[], make: () => Value): Value {
     let node = this.#root
     for (const segment of segments) {
@@ -35,8 +35,8 @@ export class SegmentTrie<Value> {
   }
 
   /**
-   * Visits what matches the route, the most specific first: patterns are compared segment by segment from
-   * the left, text comes before `*`, `*` before `>`. Wildcards stand for no empty text.
+   * Visits the patterns that match the route, the most specific first: patterns are compared segment by segment from
+   * the left, text comes before `*`, `*` before `>`. A wildcard does not stand for an empty segment.
    */
   visit(route: string, visit: Visit<Value>): boolean {
     return walk(this.#root, route, 0, [], visit)

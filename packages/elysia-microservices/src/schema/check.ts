@@ -1,4 +1,4 @@
-/** What a compiled schema is: a function over values, and the one way in which it says no. */
+/** A compiled schema: a function that takes values, and the error that it throws. */
 
 /** What is wrong with a value. */
 export interface Violation {
@@ -8,7 +8,7 @@ export interface Violation {
   readonly expected: string
   /** What stood there. */
   readonly received: unknown
-  /** The sentence of the schema's library, where that is better than ours. */
+  /** The sentence of the schema's library, where it is better than ours. */
   readonly message?: string
 }
 

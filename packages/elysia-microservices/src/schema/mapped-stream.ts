@@ -10,9 +10,9 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { isPromise } from '../hooks/promise.ts'
 
-/** Gives what goes on instead of a value; may give a promise of it. What it throws ends the stream. */
+/** Gives the value that goes on in place of a value, or a promise of it. An error that it throws ends the stream. */
 type MapValue = (value: unknown) => unknown
-/** Gives the last value instead of a failure, or throws; may give a promise. `undefined` ends the stream. */
+/** Gives the last value in place of a failure (`undefined`: none), or a promise of it, or throws. */
 type MapFailure = (error: unknown) => unknown
 
 /** The stream with its values and failures changed. */
@@ -22,7 +22,7 @@ export function mapStream(stream: object, onValue: MapValue, onFailure?: MapFail
     : new MappedIterator(stream, onValue, onFailure)
 }
 
-/** What transports consume, whatever the stream is to others. */
+/** The stream as transports consume it; subclasses are what hooks and handlers see of it. */
 class MappedFeed implements Feed {
   readonly #source: object
   readonly #onValue: MapValue
@@ -82,7 +82,7 @@ class MappedIterator extends MappedFeed implements AsyncIterableIterator<unknown
   }
 
   return(): Promise<IteratorReturnResult<undefined>> {
-    // One that nobody has read from is told to end as well.
+    // A stream that nobody has read from is told to end too.
     this.#begin()
     return this.#queue.return()
   }
@@ -107,7 +107,7 @@ class MappedIterator extends MappedFeed implements AsyncIterableIterator<unknown
   }
 }
 
-/** What comes while a promise is awaited waits behind it: values keep their order. */
+/** Maps values one after the other: what comes while a promise is awaited waits behind it. */
 class Mapping implements StreamSink, StreamSource {
   readonly #sink: StreamSink
   readonly #onValue: MapValue
@@ -115,7 +115,7 @@ class Mapping implements StreamSink, StreamSource {
   #behind: Promise<void> | undefined
   #source: StreamSource | undefined
   #hasEnded = false
-  /** The sink has said that it takes values. */
+  /** Whether the sink has said that it takes values. */
   #isAsked = false
 
   constructor(sink: StreamSink, onValue: MapValue, onFailure: MapFailure | undefined) {
@@ -185,7 +185,7 @@ class Mapping implements StreamSink, StreamSource {
   #run(step: () => void | PromiseLike<void>): Promise<void> | undefined {
     if (this.#hasEnded) return undefined
     const failed = (error: unknown) => {
-      // The source knows nothing of this: it is told to end.
+      // The source does not know of the failure, so it is told to end.
       this.#source?.cancel()
       return this.#fail(error)
     }

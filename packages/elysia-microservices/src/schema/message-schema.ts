@@ -14,7 +14,7 @@ export interface SchemaOptions {
   readonly response?: AnySchema | undefined
 }
 
-/** Schemas as they are used. Those of data and headers throw a `ValidationError`, which is for the caller. */
+/** Schemas as they are used. The checks of data and headers throw a `ValidationError`, which is for the caller. */
 export interface MessageSchema {
   readonly data?: Check
   readonly headers?: Check
@@ -81,7 +81,7 @@ function callersFault(root: string) {
   }
 }
 
-/** The check with its violations in the error of whoever is at fault. */
+/** The check, with each violation turned into the error for whoever is at fault. */
 function translated(check: Check, toError: (violation: SchemaViolation) => Error): Check {
   const rethrow = (error: unknown): never => {
     throw error instanceof SchemaViolation ? toError(error) : error

@@ -22,7 +22,7 @@ type OptionalSchema = {
 
 type OrMissing<Schema, Type> = Schema extends OptionalSchema ? Type | undefined : Type
 
-/** What stands before decoding: of `t.Transform` what is transformed, at any depth. */
+/** The type before decoding: of `t.Transform` the type that it decodes, at any depth. */
 type Encoded<Schema> =
   Schema extends TTransform<infer Input, infer _Output>
     ? Encoded<Input>

@@ -1,4 +1,4 @@
-/** Checks by TypeBox, compiled by Elysia itself, so that `t` means here what it means in a route. */
+/** Checks by TypeBox, compiled by Elysia itself, so that `t` means the same as in a route. */
 import { OptionalKind } from '@sinclair/typebox'
 import { TransformDecodeError, TransformEncode, Value } from '@sinclair/typebox/value'
 import { getSchemaValidator, type TSchema, t } from 'elysia'
@@ -68,7 +68,7 @@ function decode(validator: Validator, value: unknown): unknown {
     return validator.Decode(value)
   } catch (error) {
     if (!(error instanceof TransformDecodeError)) throw error
-    // What a decoder throws was written for nobody: it is the cause, not the message.
+    // What a decoder throws was not written for callers: it is the cause, not the message.
     throw new SchemaViolation(
       { path: pathOf(error.path), expected: 'a value that can be decoded', received: error.value },
       error.error

@@ -14,7 +14,7 @@ export function isTypeBox(schema: object): schema is TSchema {
   return KIND in schema
 }
 
-/** The schema of the values, if it is that of a stream: `t.AsyncIterator(…)`. */
+/** The schema of the values, if the schema describes a stream: `t.AsyncIterator(…)`. */
 export function itemsOf(schema: object): TSchema | undefined {
   return Reflect.get(schema, KIND) === 'AsyncIterator' ? (schema as { items?: TSchema }).items : undefined
 }

@@ -403,6 +403,35 @@ for (const way of WAYS) {
       assert.deepEqual(await valuesOf(client.stream('stream', 'cached')), ['cached'])
     })
 
+    it('may be asynchronous', async () => {
+      const begun = happening()
+      const goOn = happening()
+      const { client } = await start((next) => async (message) => {
+        if (message.data === 'left') {
+          begun.happen()
+          await goOn.happened
+        } else await new Promise((resolve) => setImmediate(resolve))
+        if (message.data === 'throw') throw new Error('from around')
+        return message.data === 'a value' ? 'no stream' : next(message)
+      })
+      assert.deepEqual(await valuesOf(client.stream('stream')), [{}, 2, 3])
+      assert.deepEqual(await firstValueFrom(client.send('headers')), {})
+      await assert.rejects(valuesOf(client.stream('stream', 'throw')), { message: 'from around' })
+      await assert.rejects(valuesOf(client.stream('stream', 'a value')), {
+        name: 'OptionError',
+        message: /^What an around gives for a stream must be a stream, but is 'no stream'$/
+      })
+      const subscription = client.send('stream', 'left').subscribe({
+        next: () => assert.fail('no value'),
+        error: () => assert.fail('no error'),
+        complete: () => assert.fail('no end')
+      })
+      await begun.happened
+      subscription.unsubscribe()
+      goOn.happen()
+      await client.request('headers')
+    })
+
     it('is around each subscription of `send`, which calls anew', async () => {
       let calls = 0
       const { client } = await start((next) => (message) => {

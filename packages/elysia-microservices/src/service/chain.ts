@@ -1,4 +1,4 @@
-/** The methods of a service that can be chained: each changes its core and gives the service again. */
+/** The methods of a service that can be chained: each changes the core of the service and returns the service. */
 import { type Around, OptionError, type ReceivedMessage } from '@elysia-microservices/transport/kit'
 import type { Host } from '../hooks/environment.ts'
 import { type HookType, hookOf, scopeOf } from '../hooks/hook.ts'
@@ -11,15 +11,15 @@ import type { HandlerOptions, ServiceCore } from './service-core.ts'
 /** The cores of services, which only this package sees. */
 const cores = new WeakMap<object, ServiceCore>()
 
-/** What `use` is given: a service, an Elysia app, or what stands around messages. */
+/** What `use` takes: a service, an Elysia app, or an around. */
 type Plugin = object
 
-/** Gives a service its methods. `newGroup` makes another one, for the handlers of a group. */
+/** Adds the methods to a service. `newGroup` makes the service on which a group registers its handlers. */
 export function addChain(service: object, core: ServiceCore, newGroup: () => object): void {
   cores.set(service, core)
   const group = (define: unknown, prefix?: string) => {
     if (typeof define !== 'function')
-      throw OptionError.expected('What group() is given', 'a function', define)
+      throw OptionError.expected('The callback of group() or guard()', 'a function', define)
     const empty = newGroup()
     define(empty)
     core.includeGroup(cores.get(empty) as ServiceCore, prefix)
@@ -47,8 +47,8 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
       } else if (typeof plugin === 'function') core.addAround(plugin as Around<ReceivedMessage>)
       else
         throw OptionError.expected(
-          'What use() is given',
-          'a service, an Elysia app or a function that stands around messages',
+          'The argument of use()',
+          'a service, an Elysia app or an around (a function)',
           plugin
         )
       return service
@@ -86,7 +86,7 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
     },
     as(scope: 'scoped' | 'global') {
       if (scopeOf({ as: scope }) === 'local')
-        throw OptionError.expected('What as() is given', "'scoped' or 'global'", scope)
+        throw OptionError.expected('The argument of as()', "'scoped' or 'global'", scope)
       core.widen(scope)
       return service
     },

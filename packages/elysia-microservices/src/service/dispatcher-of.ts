@@ -1,10 +1,10 @@
-/** How a client finds the handlers of a service that answers what its server asks. */
+/** Finds the dispatcher of the service that a client has as `answers`, for calls from its server. */
 import { type Dispatcher, OptionError } from '@elysia-microservices/transport/kit'
 
-/** The key of the method that gives a service's dispatcher. */
+/** The key of the method that returns a service's dispatcher. */
 export const DISPATCHER = Symbol.for('elysia-microservices.dispatcher')
 
-/** The dispatcher of a service. @throws {OptionError} it is none */
+/** The dispatcher of a service. @throws {OptionError} `service` is not a service */
 export function dispatcherOf(service: unknown): Dispatcher {
   const dispatcher = (Object(service) as { [DISPATCHER]?: unknown })[DISPATCHER]
   if (typeof dispatcher !== 'function')

@@ -1,20 +1,20 @@
 /**
- * The answer to a request whose pattern has event handlers only. Nest answers it: with the result of the one
- * handler, or with the results of all, each nested in the one before.
+ * The answer to a request whose pattern has only event handlers. As in Nest, it is the result of the handler, or, of
+ * several handlers, all results, each nested in the one before.
  */
 import { exhaust, type IncomingMessage, isStreamOfValues } from '@elysia-microservices/transport/kit'
 
 type EventHandler = (message: IncomingMessage) => unknown
 
-/** What comes of a handler that gives no value: then there is none at all, as with Nest's `forkJoin`. */
+/** The result of a handler that gives no value. Then the whole answer has no value, as with Nest's `forkJoin`. */
 const NOTHING = Symbol('nothing')
 
-/** Calls all handlers; one result as it is, several as `{ current, next: { current, next: … } }`. */
+/** Calls all handlers. One result is given as it is, several as `{ current, next: { current, next: … } }`. */
 export function answerByEventHandlers(handlers: readonly EventHandler[], message: IncomingMessage): unknown {
   const [handler] = handlers
   if (handler === undefined) return undefined
   if (handlers.length === 1) return handler(message)
-  // All are called at once, as all handlers of an event are.
+  // All are called at once, as the handlers of an event are.
   return nested(handlers.map((each) => lastOf(() => each(message))))
 }
 

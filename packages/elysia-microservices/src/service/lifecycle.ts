@@ -1,54 +1,92 @@
 /** Ties a service to an Elysia app: it starts when the app listens and stops when the app stops. */
-import { OptionError } from '@elysia-microservices/transport/kit'
+import { type Logger, OptionError } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
+import { follow } from '../app/follow.ts'
+import { isApp, outermost } from '../app/outermost.ts'
+import { type Stopping, stopWith } from '../app/stopping.ts'
 import type { Role } from '../workers/role.ts'
+
+/** Milliseconds after which a service says that nothing has started it. */
+const UNHEARD = 5_000
 
 /** What is started and stopped. All may be called more than once. */
 export interface Startable {
+  /** The service in words. */
+  readonly title: string
+  readonly logger: Logger
+  /** What this process is. */
+  readonly role: Role
+  /** The apps that have started it and not stopped. */
+  readonly hosts: Set<object>
+  /** Whether it listens, or tries to. */
+  readonly isStarted: boolean
   /** Gives decorators and store of the app that it follows. */
   join(app: AnyElysia): void
   listen(): Promise<unknown>
   stop(): Promise<void>
-  /** What this process is. */
-  readonly role: Role
   /** Is told how to stop the app that has started it. */
   follows(stopApp: () => Promise<unknown>): void
 }
 
 /** Makes the service follow the app, or the app that the app is used in. */
-export function follow(app: AnyElysia, service: Startable): void {
-  service.join(app)
-  if (service.role === 'supervisor') return supervise(app, service)
-  app.onStart((started) => {
-    const host = isApp(started) ? started : app
-    // What the app, or the app that it is used in, has by now is all there will be.
-    service.join(host)
-    start(host, service)
-  })
-  app.onStop(() => void service.stop())
-  // The plugin was added to an app that is already listening.
-  if (app.server) start(app, service)
-}
-
-/** Whether a start hook was handed an app: Elysia's adapter for Node hands over itself, which has a `stop` too. */
-export function isApp(host: unknown): host is AnyElysia {
-  return typeof host === 'object' && host !== null && 'decorator' in host && 'store' in host
-}
-
-function start(host: AnyElysia, service: Startable): void {
-  // Elysia awaits no start hook. A service that cannot listen is an unhandled rejection, which ends the
-  // process with the reason: an app whose messages go nowhere must not look healthy.
-  void service.listen()
-  const stop = host.stop
-  // Nor does it await stop hooks; `await app.stop()` would return while messages are still being answered.
-  host.stop = async (closeActiveConnections) => {
-    const stopped = service.stop()
-    const stoppedHost = await stop(closeActiveConnections)
-    await stopped
-    return stoppedHost
+export function followApp(app: AnyElysia, service: Startable): void {
+  join(app, service)
+  const heard = warnIfUnheard(service)
+  if (service.role === 'supervisor') return supervise(outermost(app) ?? app, service)
+  const stopped = (host: AnyElysia) => stopFor(host, service)
+  // One object, so that an app that listens again waits for it once.
+  const stopping: Stopping = { before: stopped }
+  const started = (host: AnyElysia) => {
+    heard()
+    startFor(host, service, stopping)
   }
+  follow(app, { started, stopped }, service.title)
+}
+
+function startFor(host: AnyElysia, service: Startable, stopping: Stopping): void {
+  // What the app, or the app that it is used in, has by now is all there will be.
+  join(host, service)
+  service.hosts.add(host)
+  listen(service)
+  stopWith(host, stopping)
   // Elysia's adapter for Node has no server here, and cannot be stopped.
   if (host.server) service.follows(() => host.stop())
+}
+
+/** It serves all of its apps, so it stops with the last. */
+async function stopFor(host: AnyElysia, service: Startable): Promise<void> {
+  service.hosts.delete(host)
+  if (service.hosts.size === 0) await service.stop()
+}
+
+/** Handlers keep the decorators and the store of the app that has started the service, if another one uses it. */
+function join(app: AnyElysia, service: Startable): void {
+  if (service.hosts.size === 0) service.join(app)
+}
+
+/**
+ * Elysia awaits no start hook. The end of the process is said here, and not left to an unhandled rejection, which
+ * many programs only log: an app whose messages go nowhere must not look healthy.
+ */
+function listen(service: Startable): void {
+  service.listen().catch((error: unknown) => {
+    service.logger.error(`${service.title} cannot listen; the process ends`, error)
+    process.exit(1)
+  })
+}
+
+/**
+ * Not all ways into an app can be followed: `mount` takes nothing but HTTP, other servers only `app.fetch`.
+ * @returns is called when the app was heard of
+ */
+function warnIfUnheard(service: Startable): () => void {
+  const timer = setTimeout(() => {
+    if (service.isStarted) return
+    service.logger.warn(
+      `${service.title} does not listen, because the app that it is used in has not begun to listen for ${UNHEARD / 1000} s. Is it mounted, or served by its fetch? Then use the service in the app that listens, or call service.listen()`
+    )
+  }, UNHEARD).unref()
+  return () => clearTimeout(timer)
 }
 
 /** In a supervisor the app serves no HTTP: it would take connections that are the workers', on Node their port. */
@@ -59,7 +97,7 @@ function supervise(app: AnyElysia, service: Startable): void {
     if (!isApp(started)) {
       throw new OptionError(
         'options.workers',
-        'A service with workers must be used in the app that listens, not in an app used in it: on Node, that app keeps its HTTP port from the workers'
+        'A service with workers must be used in the app that listens, not in an app that this one uses: on Node, the app that listens would keep the HTTP port from the workers'
       )
     }
     void started.server?.stop(true)
@@ -68,7 +106,7 @@ function supervise(app: AnyElysia, service: Startable): void {
 }
 
 function startOnly<App extends AnyElysia>(app: App, service: Startable): App {
-  void service.listen()
+  listen(service)
   app.stop = async () => {
     await service.stop()
     return app

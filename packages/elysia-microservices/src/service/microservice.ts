@@ -1,6 +1,8 @@
 /** `microservice()`: a service that an Elysia app uses as a plugin, or that listens by itself. */
 import {
   type Address,
+  atLeast,
+  checkLogger,
   consoleLogger,
   guardedLogger,
   type ServerTransport
@@ -14,7 +16,7 @@ import type { NoAnswers } from '../types/service.ts'
 import { checkWorkers } from '../workers/option.ts'
 import { addChain } from './chain.ts'
 import { DISPATCHER } from './dispatcher-of.ts'
-import { follow } from './lifecycle.ts'
+import { followApp } from './lifecycle.ts'
 import { type MicroserviceOptions, readOptions } from './options.ts'
 import { type RunnerSettings, ServiceRunner } from './runner.ts'
 import type { Microservice } from './service.ts'
@@ -23,8 +25,8 @@ import { ServiceCore } from './service-core.ts'
 const DEFAULT_DRAIN = 10_000
 
 /**
- * Makes a service. `microservice<typeof app>()` says which app will use it: handlers see its decorators and
- * its store then.
+ * Makes a service. `microservice<typeof app>()` says which app will use the service: then handlers see the app's
+ * decorators and store.
  * @throws {OptionError} an option or a controller is not what it must be
  */
 export function microservice(options: MicroserviceOptions): Microservice
@@ -34,21 +36,30 @@ export function microservice<App extends AnyElysia>(
 export function microservice(options: MicroserviceOptions): Microservice {
   const { service, transports } = readOptions(options)
   const { name, version, controllers = [], nest, chaos, drain = DEFAULT_DRAIN, workers } = service
-  const logger = guardedLogger(service.logger ?? consoleLogger)
+  const { logger: given = consoleLogger } = service
+  checkLogger('options.logger', given)
+  atLeast(0, 'options.drain', drain)
+  const logger = guardedLogger(given)
   checkWorkers(workers)
   const core = new ServiceCore()
-  if (controllers.length > 0)
-    core.addControllers(new Controllers({ controllers, logger, ...settingsOf(nest) }))
+  const settings = settingsOf(nest)
+  if (controllers.length > 0) core.addControllers(new Controllers({ controllers, logger, ...settings }))
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).around)
   const servers = transports.map((transport) => transport.server({ name, version, logger }))
-  return newService(core, { servers, drain, logger, workers })
+  return newService(core, { name, servers, drain, logger, workers })
 }
 
 function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
   const runner = new ServiceRunner(core, settings)
   const service = ((app: AnyElysia) => {
-    follow(app, {
+    followApp(app, {
+      title: runner.title,
+      logger: settings.logger,
       role: runner.role,
+      hosts: runner.hosts,
+      get isStarted() {
+        return runner.isStarted
+      },
       join: (host) => core.join(host),
       listen: () => runner.listen(),
       stop: () => runner.stop(),

@@ -1,9 +1,9 @@
-/** What a service is configured with. */
+/** The options of a service. */
 import { type Logger, OptionError, type Transport } from '@elysia-microservices/transport/kit'
 import type { ChaosOptions } from '../chaos/options.ts'
 import type { Controller } from '../controller/entry.ts'
 import type { NestOptions } from '../controller/nest-app.ts'
-import { type ShortServerOptions, shortForm, strayOption } from '../tcp.ts'
+import { type ShortServerOptions, shortForm, strayOption } from '../short-form.ts'
 
 /** Options of every service, whatever carries its messages. */
 export interface ServiceOptions {
@@ -12,30 +12,30 @@ export interface ServiceOptions {
   /** The version of the service, such as `'1.2.0'`. Default: none. */
   readonly version?: string | undefined
   /**
-   * Classes with `@MessagePattern` and `@EventPattern` methods, instances of such, or
+   * Classes with `@MessagePattern` and `@EventPattern` methods, instances of such classes, or
    * `{ controller, resolve }` for a class with a container of its own.
    */
   readonly controllers?: readonly Controller[] | undefined
   /** How controllers are made, and what a Nest application sets for all of them. */
   readonly nest?: NestOptions | undefined
   /**
-   * Answer with several processes, each of them running this program again: so many, or `'auto'` for one per processor
-   * this process may use. This process supervises them then, and answers nothing itself. Limits are per worker.
-   * Refused with a Unix socket, and, beyond 1, under Bun where it is not Linux. Default: this process answers.
+   * The number of processes that answer, each running this program again; `'auto'`: one for each processor this
+   * process may use. This process then supervises them, and answers nothing itself. Limits are per worker. Refused
+   * with a Unix socket, and, beyond 1, under Bun on systems other than Linux. Default: this process answers.
    */
   readonly workers?: number | 'auto' | undefined
   /** Milliseconds that work in flight may take when the service stops. Default: 10,000. */
   readonly drain?: number | undefined
-  /** Where to report what no caller can be told. Default: the console. */
+  /** Where failures are reported that no caller can be told of. Default: the console. */
   readonly logger?: Logger | undefined
   /**
-   * Faults to inject into this service's messages, for tests and staging. Refused where `NODE_ENV` is
-   * `'production'`, unless it says `allowInProduction`. Default: none.
+   * Faults to inject into this service's messages, for tests and staging. Refused where `NODE_ENV` is `'production'`,
+   * unless `allowInProduction` is set. Default: none.
    */
   readonly chaos?: ChaosOptions | undefined
 }
 
-/** Options of a service over any transports: `transport: tcp({ port: 4000 })`, or a list of such. */
+/** Options of a service over any transports: `transport: tcp({ port: 4000 })`, or a list of transports. */
 export interface TransportServiceOptions extends ServiceOptions {
   /** What carries messages: one transport, or several. Each value is for one service. */
   readonly transport: Transport | readonly Transport[]
@@ -73,7 +73,8 @@ export function readOptions(options: MicroserviceOptions): {
   checkName('name', service.name)
   checkName('version', service.version)
   const { transport } = options
-  if (transport === 'tcp') return { service, transports: [shortForm(Object.fromEntries(others), NAMES)] }
+  if (transport === 'tcp')
+    return { service, transports: [shortForm(Object.fromEntries(others), 'server', NAMES)] }
   const transports = [transport as Transport | readonly Transport[]].flat()
   if (transports.length === 0 || !transports.every(isTransport))
     throw OptionError.expected(
@@ -88,7 +89,7 @@ export function readOptions(options: MicroserviceOptions): {
 
 function checkName(option: 'name' | 'version', value: unknown): void {
   if (value !== undefined && (typeof value !== 'string' || value === ''))
-    throw OptionError.expected(`options.${option}`, 'a text', value)
+    throw OptionError.expected(`options.${option}`, 'a text that is not empty', value)
 }
 
 function isTransport(value: unknown): value is Transport {

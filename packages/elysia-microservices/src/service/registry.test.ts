@@ -32,7 +32,7 @@ describe('HandlerRegistry', () => {
   it('says that nobody handles a request', () => {
     assert.throws(() => registry().handlers.request(message('sum')), {
       name: 'PatternNotFoundError',
-      message: "There is no handler of the pattern 'sum'",
+      message: "There is no handler for the pattern 'sum'",
       received: undefined
     })
   })

@@ -1,4 +1,4 @@
-/** The compiled handlers of a service by pattern, and the way a message takes to them. Knows nothing of bytes. */
+/** The compiled handlers of a service by pattern, and how a message finds them. Knows nothing of bytes. */
 import {
   type Dispatcher,
   EventHandlersError,
@@ -30,7 +30,7 @@ interface EventHandler {
   readonly handler: CompiledHandler
 }
 
-/** A handler that waits for its message only. */
+/** A handler that needs only its message: what its wildcards stand for is bound to it. */
 type Bound = (message: IncomingMessage) => unknown
 
 /** Answers messages by the handlers registered. */
@@ -45,8 +45,8 @@ export class HandlerRegistry implements Dispatcher {
   }
 
   /**
-   * Adds a handler: the one of its message patterns, or one more of its event patterns.
-   * @throws {OptionError} a pattern cannot be one, or is a message pattern that has a handler already
+   * Adds a handler. A message pattern has one handler, an event pattern any number.
+   * @throws {OptionError} a pattern is not valid, or is a message pattern that has a handler already
    */
   add({ kind, patterns, handler }: RegisteredHandler): void {
     for (const pattern of patterns) {
@@ -123,7 +123,7 @@ function run(handler: Bound, message: IncomingMessage): void | Promise<void> {
   return ended(result)
 }
 
-/** A stream is taken to its end, for what the making of its values does. */
+/** Takes a stream to its end: nobody wants its values, but making them is the handler's work. */
 function ended(result: unknown): void | Promise<void> {
   return isStreamOfValues(result) ? exhaust(result).then(() => {}) : undefined
 }

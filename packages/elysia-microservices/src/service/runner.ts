@@ -11,10 +11,12 @@ import { checkWorkers, type Workers } from '../workers/option.ts'
 import { placeOfWorker, type Role } from '../workers/role.ts'
 import type { WorkerFigures } from '../workers/supervisor.ts'
 import type { WorkerGroup } from '../workers/worker-group.ts'
+import { clearEarlier, remember } from './hot.ts'
 import type { ServiceCore } from './service-core.ts'
 
 /** What a service runs with. */
 export interface RunnerSettings {
+  readonly name?: string | undefined
   /** What carries its messages. */
   readonly servers: readonly ServerTransport[]
   /** Milliseconds that work in flight may take when it stops. */
@@ -23,15 +25,18 @@ export interface RunnerSettings {
   readonly workers: Workers | undefined
 }
 
-/** Starts and stops a service, and says how it is. */
+/** Starts and stops a service, and gives its figures. */
 export class ServiceRunner {
   readonly role: Role
+  /** The apps that have started the service and not stopped. */
+  readonly hosts = new Set<object>()
   readonly #core: ServiceCore
   readonly #settings: RunnerSettings
   #group: WorkerGroup | undefined
   #listening: Promise<void> | undefined
   #stopping: Promise<void> | undefined
   #stopApp: (() => Promise<unknown>) | undefined
+  #forget = () => {}
 
   constructor(core: ServiceCore, settings: RunnerSettings) {
     this.#core = core
@@ -39,7 +44,7 @@ export class ServiceRunner {
     this.role = roleOf(settings.workers)
   }
 
-  /** Where the first of its transports listens that has an address. */
+  /** The address of the first transport that has one. */
   get address(): Address | undefined {
     return this.#settings.servers.find(({ address }) => address !== undefined)?.address
   }
@@ -48,17 +53,32 @@ export class ServiceRunner {
     return this.#settings.servers.map((server) => server.stats())
   }
 
+  /** The service in words, for logs and errors. */
+  get title(): string {
+    const { name } = this.#settings
+    return name === undefined ? 'A service' : `The service '${name}'`
+  }
+
+  /** Whether it listens, or tries to. */
+  get isStarted(): boolean {
+    return this.#listening !== undefined
+  }
+
   async listen(): Promise<void> {
-    this.#listening ??= this.#start()
+    if (this.#listening === undefined) {
+      this.#forget = remember(() => this.#giveWay())
+      this.#listening = this.#start()
+    }
     try {
       await this.#listening
     } catch (error) {
       this.#listening = undefined
+      this.#forget()
       throw error
     }
   }
 
-  /** An app has started the service, and this is how the app is stopped, HTTP and all. */
+  /** Takes the function that stops the app which has started the service, with its HTTP. */
   follows(stopApp: () => Promise<unknown>): void {
     this.#stopApp = stopApp
   }
@@ -77,8 +97,10 @@ export class ServiceRunner {
   }
 
   stop(): Promise<void> {
+    this.hosts.clear()
     const started = this.#listening
     this.#listening = undefined
+    this.#forget()
     // A start that failed has told its caller; there is nothing to stop then.
     if (started !== undefined)
       this.#stopping = started.then(
@@ -88,7 +110,18 @@ export class ServiceRunner {
     return this.#stopping ?? Promise.resolve()
   }
 
+  /** Stops; resolves when its ports are free, or all workers have ended. */
+  async #giveWay(): Promise<void> {
+    const started = this.#listening
+    const stopped = this.stop().catch((error: unknown) =>
+      this.#settings.logger.error(`${this.title} could not stop`, error)
+    )
+    await started?.catch(() => {})
+    if (this.#group !== undefined) await stopped
+  }
+
   async #start(): Promise<void> {
+    await clearEarlier()
     const place = placeOfWorker()
     if (this.role === 'supervisor') await this.#startWorkers()
     else if (this.role === 'alone' || place === undefined) await this.#startServers()
@@ -113,7 +146,7 @@ export class ServiceRunner {
     await core.startControllers()
     const started: ServerTransport[] = []
     try {
-      // Whatever the chain added after a handler is there for it as well.
+      // A handler also gets what the chain has added after it.
       core.compileAll()
       const dispatcher = core.dispatcher()
       for (const server of servers) {

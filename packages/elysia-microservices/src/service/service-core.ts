@@ -1,6 +1,6 @@
 /**
- * What a service consists of, whatever its type: handlers with their hooks and schemas, in the order in which
- * they were registered. Hooks and guards concern what is registered after them, as in Elysia, and controllers.
+ * What a service consists of: handlers with their hooks and schemas, in the order of their registration. Hooks and
+ * guards apply to handlers registered after them, as in Elysia, and to all controllers.
  */
 import {
   type Around,
@@ -32,9 +32,9 @@ export type HandlerOptions = SchemaOptions & HookOptions & Readonly<Record<strin
 interface Registration {
   readonly kind: 'message' | 'event'
   readonly patterns: readonly HandlerPattern[]
-  /** Asked whenever it is compiled: a controller's has the hooks that its service has by then. */
+  /** Called for each compilation: the plan of a controller has all hooks that its service has by then. */
   readonly plan: () => Plan
-  /** What stands around the messages of the services that the handler comes from, the first outermost. */
+  /** The arounds of the services that the handler comes from, the first outermost. */
   readonly arounds: () => readonly Around<ReceivedMessage>[]
 }
 
@@ -54,22 +54,22 @@ export class ServiceCore {
   #hooks: Hook[] = []
   #guards: Guard[] = []
 
-  /** What stands around all messages of the service, the first outermost. */
+  /** The arounds of the service, the first outermost. */
   readonly #arounds: Around<ReceivedMessage>[] = []
-  /** What stands around all that, and stays behind when another service uses this one. */
+  /** Arounds outside of `#arounds`. A service that uses this one does not take them over. */
   readonly #outermost: Around<ReceivedMessage>[] = []
 
-  /** Who answers: the handlers, and what stands around them. */
+  /** The handlers, behind all arounds. */
   dispatcher(): Dispatcher {
     return aroundDispatcher(this.#registry, [...this.#outermost, ...this.#arounds])
   }
 
-  /** Stands around all messages that come to the service itself, not around its handlers in a service that uses it. */
+  /** Adds an around for messages that come to this service itself, not for its handlers in a service that uses it. */
   addOutermost(around: Around<ReceivedMessage>): void {
     this.#outermost.push(around)
   }
 
-  /** Stands around all messages of the service, those that have no handler too. */
+  /** Adds an around for all messages of the service, also messages without a handler. */
   addAround(around: Around<ReceivedMessage>): void {
     this.#arounds.push(around)
   }
@@ -92,9 +92,9 @@ export class ServiceCore {
   }
 
   /**
-   * Registers the handlers of controllers, which are there only when the service starts. They have no place in the
-   * chain, so all hooks and guards of the service concern them.
-   * @throws {OptionError} two of them answer the same pattern
+   * Registers the handlers of controllers, whose instances are made when the service starts. They have no place in
+   * the chain, so all hooks and guards of the service apply to them.
+   * @throws {OptionError} two handlers answer the same pattern
    */
   addControllers(controllers: Controllers): void {
     this.#controllers.add(controllers)
@@ -111,7 +111,7 @@ export class ServiceCore {
     return this.#controllers.size === 0 ? undefined : startAll([...this.#controllers])
   }
 
-  /** The end of the controllers. */
+  /** Stops the controllers. */
   async stopControllers(): Promise<void> {
     await Promise.all([...this.#controllers].map((controllers) => controllers.stop()))
   }
@@ -131,12 +131,12 @@ export class ServiceCore {
     this.#guards.push({ scope, schema })
   }
 
-  /** Adds macros; one of a name that is taken replaces it. */
+  /** Adds macros; a macro replaces an earlier one of the same name. */
   addMacros(macros: Readonly<Record<string, Macro>>): void {
     for (const [name, macro] of Object.entries(macros)) this.#macros.set(name, macro)
   }
 
-  /** Lets all hooks and guards so far reach further. */
+  /** Widens the scope of all hooks and guards so far. */
   widen(scope: 'scoped' | 'global'): void {
     const wider = <Scoped extends { readonly scope: HookScope }>(item: Scoped): Scoped =>
       item.scope === 'global' ? item : { ...item, scope }
@@ -144,7 +144,7 @@ export class ServiceCore {
     this.#guards = this.#guards.map(wider)
   }
 
-  /** Takes over all handlers of another service, and what of its hooks reaches its user. */
+  /** Takes over all handlers of another service, and the hooks and guards whose scope reaches this one. */
   include(other: ServiceCore): void {
     this.#adopt(other, (pattern) => pattern)
     this.#hooks = mergeHooks(this.#hooks, liftHooks(other.#hooks))
@@ -155,8 +155,8 @@ export class ServiceCore {
   }
 
   /**
-   * Takes over all handlers of a group, their patterns behind a prefix; nothing else of it reaches further.
-   * @throws {OptionError} a pattern is no text
+   * Takes over all handlers of a group, their patterns behind a prefix, and nothing else of the group.
+   * @throws {OptionError} a pattern is neither a text nor a number
    */
   includeGroup(group: ServiceCore, prefix?: string): void {
     this.#adopt(
@@ -165,20 +165,20 @@ export class ServiceCore {
     )
   }
 
-  /** A service for a group: it knows the macros, and gets the hooks when its handlers are taken over. */
+  /** The core of a group: it knows the macros, and gets the hooks when its handlers are taken over. */
   newGroup(): ServiceCore {
     const group = new ServiceCore()
     for (const [name, macro] of this.#macros) group.#macros.set(name, macro)
     return group
   }
 
-  /** Takes decorators and store of the app that the service is used in. */
+  /** Takes the decorators and the store of the app that the service is used in. */
   join(host: Host): void {
     this.environment.join(host)
     this.compileAll()
   }
 
-  /** Compiles all handlers anew: with the decorators, store and errors there are now. */
+  /** Compiles all handlers anew: with the decorators, the store and the errors there are now. */
   compileAll(): void {
     this.#registry.replaceAll(this.#registrations.map((registration) => this.#compiled(registration)))
   }
@@ -226,7 +226,8 @@ function surrounded(
 ): CompiledHandler {
   if (arounds.length === 0) return handler
   if (!hasParams) return composeArounds(arounds, (message: ReceivedMessage) => handler(message))
-  // Put together once, because an around may keep something: what the wildcards stand for takes another way.
+  // Put together once, because an around may keep state between messages. So what the wildcards of a message stand
+  // for reaches the handler beside the arounds.
   const wildcards = new WeakMap<object, PatternParams | undefined>()
   const handle = composeArounds(arounds, (message: ReceivedMessage) =>
     handler(message, wildcards.get(message))
@@ -241,7 +242,7 @@ function hasParams(patterns: readonly HandlerPattern[]): boolean {
   return patterns.some((pattern) => ['wildcard', 'regexp'].includes(parsePattern(pattern).kind))
 }
 
-/** Starts all of them or none. */
+/** Starts all controllers or none. */
 async function startAll(all: readonly Controllers[]): Promise<void> {
   const started: Controllers[] = []
   try {

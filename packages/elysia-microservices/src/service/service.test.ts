@@ -183,7 +183,7 @@ describe('a definition that is wrong is refused at once', () => {
     'a schema that is none': [(s) => call(s, 'message', 'x', () => 1, { data: {} }), 'options.data'],
     'a hook that is no function': [(s) => call(s, 'onError', 'x'), 'error'],
     'a scope that is none': [(s) => call(s, 'derive', { as: 'everywhere' }, () => ({})), 'options.as'],
-    'a scope that narrows': [(s) => call(s, 'as', 'local'), 'What as() is given'],
+    'a scope that narrows': [(s) => call(s, 'as', 'local'), 'The argument of as()'],
     'a decorator of a name that is taken': [(s) => call(s, 'decorate', 'data', 1), 'data'],
     'a prefix with wildcards': [(s) => call(s, 'group', 'a.*', () => s), 'prefix'],
     'no prefix': [(s) => call(s, 'group', '', () => s), 'prefix'],
@@ -191,7 +191,7 @@ describe('a definition that is wrong is refused at once', () => {
       (s) => call(s, 'group', 'a', (g: object) => call(g, 'message', { cmd: 'x' }, () => 1)),
       'pattern'
     ],
-    'a plugin that is none': [(s) => call(s, 'use', {}), 'What use() is given']
+    'a plugin that is none': [(s) => call(s, 'use', {}), 'The argument of use()']
   }
   for (const [name, [define, path]] of Object.entries(cases)) {
     it(name, () => {

@@ -1,6 +1,6 @@
 /**
- * The type of a service: what each call of the chain makes of it. What handlers get is written out, because editors
- * would show the name of an alias instead, with all that it was made of.
+ * The type of a service, and how each call of the chain changes it. The context of handlers is written out in each
+ * method, because editors would show an alias by its name and all its arguments.
  */
 import type { Around, ReceivedMessage } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
@@ -60,9 +60,9 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   <App extends AnyElysia>(app: App): App
 
   /**
-   * Answers requests of a pattern with what the handler returns: a value, or a promise, Observable or
-   * (async) iterator of values.
-   * @throws {OptionError} the pattern has a handler already, or it or an option is not what it must be
+   * Answers requests of a pattern with what the handler returns: a value, or a promise, Observable or (async)
+   * iterator of values.
+   * @throws {OptionError} the pattern has a handler already, or the pattern or an option is not what it must be
    */
   message<
     const Given extends Patterns,
@@ -106,7 +106,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   >
 
   /**
-   * Takes events of a pattern. All handlers whose pattern matches run; one that fails stops no other.
+   * Takes events of a pattern. All handlers whose pattern matches run; a handler that fails does not stop the others.
    * @throws {OptionError} the pattern or an option is not what it must be
    */
   event<
@@ -144,7 +144,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   >
 
   /**
-   * Takes over the handlers of another service, and hooks as their scope says. Of an app: decorators, store.
+   * Takes over the handlers of another service, and the hooks whose scope reaches this one; of an app, its decorators
+   * and its store.
    * @throws {OptionError} both answer the same message pattern
    */
   use<Service extends Typed & { readonly message: unknown }>(
@@ -156,15 +157,15 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   >
   use<App extends AnyElysia>(app: App): Microservice<Messages, Events, With<Scope, 'context', ContextOf<App>>>
   /**
-   * Stands around all messages of the service, wherever in the chain it is: for counting, tracing, storage that lives
-   * as long as a message. In a service that uses this one, around the handlers that come from here.
+   * Adds an around for all messages of the service, wherever it stands in the chain: for counting, tracing, a store
+   * for each message. In a service that uses this one, it stands around the handlers that come from here.
    */
   use(around: Around<ReceivedMessage>): Microservice<Messages, Events, Scope>
 
   /**
-   * Handlers whose patterns stand behind a prefix: `create` in the group `orders` is `orders.create`. Hooks of
-   * the group concern only the group.
-   * @throws {OptionError} the prefix has wildcards, or a pattern is no text
+   * Registers handlers behind a prefix: `create` in the group `orders` is `orders.create`. Hooks of the group apply
+   * only to the group.
+   * @throws {OptionError} the prefix has wildcards, or a pattern is neither a text nor a number
    */
   group<const Prefix extends string, Group extends Typed>(
     prefix: Prefix,
@@ -176,8 +177,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   >
 
   /**
-   * Schemas, hooks and macros for the handlers that follow, or only for those that `define` registers. A
-   * schema of a handler replaces that of a guard.
+   * Adds schemas, hooks and macros for the handlers that follow, or only for the handlers that `define` registers. A
+   * handler's own schema replaces the guard's.
    */
   guard<
     Group extends Typed,
@@ -202,7 +203,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, Guarded<Scope, Data, Headers, Response, Used, As>>
 
   /**
-   * Adds values to what handlers get.
+   * Adds values to the context of handlers.
    * @throws {OptionError} a message has a field of that name
    */
   decorate<const Name extends string, Value>(
@@ -222,7 +223,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     values: Values
   ): Microservice<Messages, Events, With<Scope, 'context', { readonly store: Values }>>
 
-  /** Adds what the hook returns to what handlers get; runs before schemas. An `Error` returned is thrown. */
+  /** Adds the fields that the hook returns to the context; runs before schemas. A returned `Error` is thrown. */
   derive<Result extends Addition>(
     hook: (context: HookContext<Scope>) => Result
   ): Microservice<Messages, Events, With<Scope, 'local', Added<Result>>>
@@ -231,7 +232,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     hook: (context: HookContext<Scope>) => Result
   ): Microservice<Messages, Events, With<Scope, As, Added<Result>>>
 
-  /** Adds what the hook returns to what handlers get; runs after schemas. An `Error` returned is thrown. */
+  /** Adds the fields that the hook returns to the context; runs after schemas. A returned `Error` is thrown. */
   resolve<Result extends Addition>(
     hook: (context: HookContext<Scope>) => Result
   ): Microservice<Messages, Events, With<Scope, 'local', Added<Result>>>
@@ -240,14 +241,14 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     hook: (context: HookContext<Scope>) => Result
   ): Microservice<Messages, Events, With<Scope, As, Added<Result>>>
 
-  /** Runs before handlers; what it returns (but `undefined`) is the answer instead of the handler's. */
+  /** Runs before handlers. A result other than `undefined` is the answer, and the handler is not called. */
   onBeforeHandle(hook: (context: HookContext<Scope>) => unknown): Microservice<Messages, Events, Scope>
   onBeforeHandle(
     options: { readonly as: HookScope },
     hook: (context: HookContext<Scope>) => unknown
   ): Microservice<Messages, Events, Scope>
 
-  /** Runs after handlers; what it returns (but `undefined`) replaces the answer. */
+  /** Runs after handlers. A result other than `undefined` replaces the answer. */
   onAfterHandle(
     hook: (context: AfterContext<HookContext<Scope>>) => unknown
   ): Microservice<Messages, Events, Scope>
@@ -257,8 +258,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, Scope>
 
   /**
-   * Runs when a schema, a hook or a handler failed, in a stream too. What it returns (but `undefined`) is the
-   * answer; an `Error`, or what it throws, is the error.
+   * Runs when a schema, a hook or a handler failed, in a stream too. A result other than `undefined` is the answer;
+   * an error that it returns or throws replaces the error.
    */
   onError(
     hook: (context: ErrorContext<HookContext<Scope>, Scope>) => unknown
@@ -269,8 +270,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, Scope>
 
   /**
-   * Makes classes of errors known by a code. Callers get an error of theirs as an `RpcError` with that code,
-   * its message and its `details`: register no class whose messages are not for callers.
+   * Registers classes of errors under codes. A caller gets such an error as an `RpcError` with the code, its message
+   * and its `details`, so register only classes whose messages are meant for callers.
    */
   error<const Code extends string, Failure extends Error>(
     code: Code,
@@ -281,13 +282,16 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   ): Microservice<Messages, Events, With<Scope, 'errors', ErrorsOf<Classes>>>
 
   /**
-   * Names hooks and schemas, for options of handlers and guards: `{ role: 'admin' }` calls the macro `role`
-   * with `'admin'`; a macro that is no function is used by `true`.
+   * Gives names to hooks and schemas, which handlers and guards use as options: `{ role: 'admin' }` calls the macro
+   * `role` with `'admin'`; a macro that is an object is switched on by `true`.
    */
   macro<const Given extends Macros<Extras<Scope>>>(
     macros: Given
   ): Microservice<Messages, Events, With<Scope, 'macros', MacroTypes<Given>>>
 
-  /** Lets all hooks and guards so far reach the service that uses this one, or also all above. */
+  /**
+   * Widens the scope of all hooks and guards so far: to the service that uses this one (`'scoped'`), or to all
+   * services above (`'global'`).
+   */
   as<To extends 'scoped' | 'global'>(scope: To): Microservice<Messages, Events, Widened<Scope, To>>
 }

@@ -201,15 +201,16 @@ describe('what a service tells of its transports', () => {
       refused: 0
     })
     assert.deepEqual(service.stats(), [outside.stats()])
+    assert.deepEqual(service.stats()[0]?.connections, { current: 1, limit: 5 })
   })
 
   it('is nothing of a tcp() that no service was given', () => {
     const nobodys = tcp()
     assert.equal(nobodys.address, undefined)
-    assert.throws(() => nobodys.stats(), { name: 'OptionError', message: /stats\(\) is of a service/ })
+    assert.throws(() => nobodys.stats(), { name: 'OptionError', message: /stats\(\) needs a service/ })
     assert.throws(() => nobodys.reloadTls(), {
       name: 'OptionError',
-      message: /reloadTls\(\) is of a service/
+      message: /reloadTls\(\) needs a service/
     })
   })
 })
@@ -264,92 +265,4 @@ describe('the value of a transport', () => {
     assert.equal(await cleanups.add(connect({ transport: own })).request('x'), 1)
     assert.deepEqual(seen, [['orders', '1.2.0']])
   })
-})
-
-describe('an option that does not exist is refused with the nearest that does', () => {
-  const ofService = (options: object) => () => microservice(options as never)
-  const ofClient = (options: object) => () => connect(options as never)
-  const cases: Record<string, [() => unknown, string, RegExp]> = {
-    'of TCP, in the short form': [ofService({ transport: 'tcp', prot: 1 }), 'prot', /did you mean port\?/],
-    'of a service, in the short form': [
-      ofService({ transport: 'tcp', drian: 1 }),
-      'drian',
-      /did you mean options\.drain\?/
-    ],
-    'of TCP, in its value': [() => tcp({ prot: 1 } as never), 'prot', /did you mean port\?/],
-    'of a service, beside a value': [
-      ofService({ transport: tcp(), drian: 1 }),
-      'drian',
-      /did you mean options\.drain\?/
-    ],
-    'of TCP, beside a value': [
-      ofService({ transport: tcp(), port: 4000 }),
-      'port',
-      /options of a transport are given to it, as in tcp\(\{ port: 4000 \}\)/
-    ],
-    'of TCP, beside a list': [ofService({ transport: [tcp()], host: 'x' }), 'host', /are given to it/],
-    'of TCP, however much it is like one of a service': [
-      ofService({ transport: tcp(), tls: {} }),
-      'tls',
-      /are given to it/
-    ],
-    'of a group of TCP': [
-      ofService({ transport: 'tcp', limits: { conections: 1 } }),
-      'limits.conections',
-      /did you mean options\.limits\.connections\?/
-    ],
-    'of clients, for a service': [
-      ofService({ transport: 'tcp', connectTimeout: 1 }),
-      'connectTimeout',
-      /is not an option; there are host, port, path/
-    ],
-    'of TCP, of a client in the short form': [ofClient({ prot: 1 }), 'prot', /did you mean port\?/],
-    'of a client, in the short form': [ofClient({ timout: 1 }), 'timout', /did you mean options\.timeout\?/],
-    'of a client, beside a value': [
-      ofClient({ transport: memory(), timout: 1 }),
-      'timout',
-      /did you mean options\.timeout\?/
-    ],
-    'of TCP, of a client beside a value': [
-      ofClient({ transport: tcp(), port: 4000 }),
-      'port',
-      /options of a transport are given to it, as in tcp\(\{ port: 4000 \}\)/
-    ],
-    'of services, for a client': [
-      ofClient({ reusePort: true }),
-      'reusePort',
-      /is not an option; there are host, port, path/
-    ],
-    'of memory()': [() => memory({ codek: 'json' } as never), 'codek', /did you mean options\.codec\?/]
-  }
-  for (const [name, [make, path, message]] of Object.entries(cases)) {
-    it(name, () => {
-      assert.throws(make, { name: 'OptionError', code: 'OPTION', path: `options.${path}`, message })
-    })
-  }
-
-  it('but not one that is `undefined`', () => {
-    microservice({ transport: 'tcp', prot: undefined } as never)
-    microservice({ transport: tcp(), port: undefined } as never)
-    connect({ transport: memory(), port: undefined } as never)
-  })
-
-  for (const transport of [undefined, null, 'udp', [], {}, [tcp(), {}], [tcp(), 'tcp'], 5]) {
-    it(`nor is ${JSON.stringify(transport)} a transport`, () => {
-      const refused = { name: 'OptionError', path: 'options.transport' }
-      assert.throws(ofService({ transport }), refused)
-      if (transport !== undefined) assert.throws(ofClient({ transport }), refused)
-    })
-  }
-
-  for (const option of ['name', 'version']) {
-    for (const value of ['', 5, null]) {
-      it(`nor is ${JSON.stringify(value)} the ${option} of a service`, () => {
-        assert.throws(ofService({ transport: memory(), [option]: value }), {
-          name: 'OptionError',
-          path: `options.${option}`
-        })
-      })
-    }
-  }
 })

@@ -8,7 +8,7 @@ import type { MacroFields, MacroValues, SchemasWith, UsedOptions } from './used-
 
 type MaybePromise<Value> = Value | Promise<Value>
 
-/** What a hook gets: the message with all that was added to it so far. */
+/** The context of a hook: the message, with everything that was added to it so far. */
 export type HookContext<
   Scope extends ScopeTypes,
   Data = undefined,
@@ -29,7 +29,7 @@ type Checked<Schema, Guard, None> = Schema extends AnySchema
 
 /** What `onAfterHandle` gets. */
 export type AfterContext<Context> = Context & {
-  /** What the handler, or the hook before, returned; of a stream the stream. */
+  /** What the handler or the hook before has returned: a value, or a stream as a whole. */
   readonly response: unknown
 }
 
@@ -47,7 +47,10 @@ export type ErrorsOf<Classes> = {
   readonly [Code in keyof Classes]: Classes[Code] extends ErrorClass<infer Failure> ? Failure : never
 }
 
-/** What a hook that returns `Result` adds to the context; of `any` nothing is known, and `any` must not spread. */
+/**
+ * The fields that a hook which returns `Result` adds to the context. `any` adds none: it would make the whole context
+ * `any`.
+ */
 export type Added<Result> = 0 extends 1 & Result
   ? Empty
   : [Exclude<Awaited<Result>, Error | undefined>] extends [infer Fields extends object]
@@ -62,25 +65,25 @@ export type OneOrMore<Hook> = Hook | readonly Hook[]
 
 /** Hooks as options of a handler or a guard. */
 export interface LocalHooks<Context, Scope extends ScopeTypes> {
-  /** Runs before the handler; what it returns (but `undefined`) is the answer instead of the handler's. */
+  /** Runs before the handler. A result other than `undefined` is the answer, and the handler is not called. */
   readonly beforeHandle?: OneOrMore<(context: Context) => unknown>
-  /** Runs after the handler; what it returns (but `undefined`) replaces the answer. */
+  /** Runs after the handler. A result other than `undefined` replaces the answer. */
   readonly afterHandle?: OneOrMore<(context: AfterContext<Context>) => unknown>
-  /** Runs when something failed; what it returns (but `undefined`) is the answer, an `Error` the error. */
+  /** Runs when something has failed. A result other than `undefined` is the answer, an `Error` replaces the error. */
   readonly error?: OneOrMore<(context: ErrorContext<Context, Scope>) => unknown>
 }
 
 /** Schemas as options; Elysia's `t`, or any Standard Schema (zod, valibot, arktype). */
 export interface Schemas<Data, Headers, Response> {
-  /** Of what the caller sends. What breaks it is answered with a `ValidationError`. */
+  /** Schema of the data. Data that does not fit is answered with a `ValidationError`. */
   readonly data?: Data
-  /** Of the headers; others than it names may be there too. */
+  /** Schema of the headers. Headers that it does not name may be there too. */
   readonly headers?: Headers
-  /** Of the answer, of a stream of each value. What breaks it is an internal error. */
+  /** Schema of the answer, or of each value of a stream. An answer that does not fit is an internal error. */
   readonly response?: Response
 }
 
-/** Options of a handler, a guard: schemas, hooks, and what macros add. */
+/** Options of a handler or a guard: schemas, hooks, and the options that macros add. */
 export type HandlerOptions<Scope extends ScopeTypes, Data, Headers, Response, Used = Empty> = Schemas<
   Data,
   Headers,

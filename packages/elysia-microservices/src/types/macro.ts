@@ -7,9 +7,9 @@ import type { MacroType } from './used-macros.ts'
 
 /** What a macro stands for: hooks and schemas. */
 export interface MacroDefinition<Context> extends LocalHooks<Context, EmptyScope> {
-  /** Adds what it returns to what the handler gets, before schemas. */
+  /** Adds the fields that it returns to the context, before schemas. */
   readonly derive?: OneOrMore<(context: Context) => unknown>
-  /** Adds what it returns to what the handler gets, after schemas. */
+  /** Adds the fields that it returns to the context, after schemas. */
   readonly resolve?: OneOrMore<(context: Context) => unknown>
   readonly data?: AnySchema
   readonly headers?: AnySchema

@@ -14,7 +14,7 @@ type WildcardTexts<Text extends string> = Text extends `${infer Head}.${infer Ta
     ? string
     : Text
 
-/** A name only if it says something: what any text fits tells nothing from a mistake. */
+/** The name, but not `string` or `number`, which every name fits, so that a mistake would not be found. */
 type Named<Name> = string extends Name ? never : number extends Name ? never : Name
 
 /**

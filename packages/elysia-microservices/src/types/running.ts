@@ -1,46 +1,45 @@
-/** What a service can do besides having handlers: listen, stop, tell how it is. */
-import type { Address, TransportStats } from '@elysia-microservices/transport'
+/** How a service runs: it listens, stops and gives figures. */
+import type { Address } from '@elysia-microservices/transport'
+import type { AnyTransportStats } from '../short-form.ts'
 import type { Role } from '../workers/role.ts'
 import type { WorkerFigures } from '../workers/supervisor.ts'
 
 /** A service that can run. */
 export interface Running {
   /**
-   * Starts all transports, without an app or before one does; if one cannot start, none is. Does nothing if the service
-   * listens already. A supervisor's resolves when all workers listen.
+   * Starts all transports, without an app or before the app does. If one cannot start, none stays started. Does
+   * nothing if the service listens already. In a supervisor it resolves when all workers listen.
    * @throws {ListenError} the port is taken or not allowed
-   * @throws {WorkerError} with `workers`: one of them cannot start; no process is left then
+   * @throws {WorkerError} a worker cannot start; then no process is left
    */
   listen(): Promise<this>
 
   /**
-   * Takes no more work, lets work in flight end (see `drain`), closes. A supervisor's resolves when all workers
+   * Takes no more work, lets work in flight end (see `drain`), closes. In a supervisor it resolves when all workers
    * have ended.
    */
   stop(): Promise<void>
 
   /**
-   * What each transport of this process does at the moment. Costs something only when it is asked. A supervisor answers
-   * nothing: see `workers()`. `tcp().stats()` has the figures of TCP with their types.
+   * The figures of each transport in this process, counted when they are asked for. A supervisor answers no messages:
+   * see `workers()` there.
    */
-  stats(): readonly TransportStats[]
+  stats(): readonly AnyTransportStats[]
 
   /** What this process is: with `workers` the supervisor or one of the workers, else `'alone'`. */
   readonly role: Role
 
-  /** In a supervisor: what each worker that listens does at the moment. Elsewhere: none. */
+  /** In a supervisor: the figures of each worker that listens. Elsewhere an empty list. */
   workers(): Promise<readonly WorkerFigures[]>
 
   /**
    * In a supervisor: replaces the workers by new processes, one after the other, each when the new one listens. In a
    * worker it does nothing.
-   * @throws {WorkerError} a new one cannot start: those that have not been replaced stay
+   * @throws {WorkerError} a new process cannot start; the workers that are not replaced yet stay
    * @throws {OptionError} the service has no workers
    */
   restartWorkers(): Promise<void>
 
-  /**
-   * Where the first of its transports listens that has an address, with the real port; `undefined` while none does.
-   */
+  /** The address of the first transport that has one, with the real port; `undefined` while none listens. */
   readonly address: Address | undefined
 }

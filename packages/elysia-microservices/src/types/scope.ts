@@ -1,4 +1,4 @@
-/** What the compiler remembers of a service besides its patterns: what handlers get, which errors it knows. */
+/** What the compiler knows of a service besides its patterns: the context of handlers, schemas, errors, macros. */
 import type { AnyElysia } from 'elysia'
 import type { AnySchema } from '../schema/schema-types.ts'
 
@@ -19,11 +19,11 @@ export interface NoSchemas {
   readonly response: undefined
 }
 
-/** Everything a service has learnt from its chain of calls. */
+/** The types that a service has collected along its chain of calls. */
 export interface ScopeTypes {
   /** Decorators, and the store under `store`. */
   readonly context: object
-  /** What `derive` and `resolve` add, by how far they reach. */
+  /** Fields that `derive` and `resolve` add, by their scope. */
   readonly local: object
   readonly scoped: object
   readonly global: object

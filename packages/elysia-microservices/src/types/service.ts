@@ -29,7 +29,7 @@ export interface EventType<Data = unknown, Headers = unknown> {
 /** A function that answers a message: with a value, or a promise, Observable or (async) iterator of values. */
 export type MessageHandler<Data = unknown, Result = unknown> = (message: Message<Data>) => Result
 
-/** A function that takes an event. What it returns is awaited or subscribed to, and then dropped. */
+/** A function that takes an event. Its result is awaited or subscribed to, and then dropped. */
 export type EventHandler<Data = unknown> = (message: Message<Data>) => unknown
 
 /** What a handler may return to give many values. */
@@ -52,7 +52,7 @@ export type StreamOf<Result> = [Result] extends [never] ? boolean : IsStream<Awa
 
 type IsStream<Result> = unknown extends Result ? boolean : Result extends AnyStream ? true : false
 
-/** A schema, or that of a guard, or what the handler's annotation says. */
+/** The type by the handler's schema, else by the guard's, else by the handler's annotation. */
 export type Chosen<Schema, Guard, None, Side extends keyof Sides<unknown>> = Schema extends AnySchema
   ? Sides<Schema>[Side]
   : Guard extends AnySchema
@@ -119,8 +119,8 @@ export type EventTypeOf<Guard extends SchemaTypes, Data, Headers, Annotated> = E
 >
 
 /**
- * What one call of `message` adds to a service: its names, apart by how they may be asked. To look through
- * the types of all patterns for that would take the square of their number.
+ * What one call of `message` adds to a service: its names, values and streams apart. To sort the types of all
+ * patterns at each call would cost the compiler the square of their number.
  */
 export interface Answers<Names extends PropertyKey, Type, Stream> {
   readonly values: { readonly [Name in Names as false extends Stream ? Name : never]: Type }

@@ -3,7 +3,7 @@ import type { HookScope } from '../hooks/hook.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
 import type { Or, SchemaTypes, ScopeTypes } from './scope.ts'
 
-/** A macro of a service: what a handler gives for it, and what it adds to the handler. */
+/** A macro of a service: the value that a handler gives it, and the fields and schemas that it adds. */
 export interface MacroType<Value, Fields, Schema> {
   readonly value: Value
   /** What its `derive` and `resolve` return. */
@@ -16,12 +16,15 @@ export type MacroValues<Types> = {
   readonly [Name in keyof Types]?: Types[Name] extends { readonly value: infer Value } ? Value : never
 }
 
-/** The names of the macros that options use. One that may be switched off is none: what it adds may be missing. */
+/**
+ * The names of the macros that options use. A macro that may be switched off does not count: its fields may be
+ * missing.
+ */
 type UsedIn<Types, Used> = {
   [Name in keyof Types & keyof Used]: [Extract<Used[Name], false | undefined>] extends [never] ? Name : never
 }[keyof Types & keyof Used]
 
-/** What the macros that options use add to what a handler gets. */
+/** The fields that the macros in options add to the context of a handler. */
 export type MacroFields<Types, Used> = {
   [Name in UsedIn<Types, Used>]: (all: PartOf<Types[Name], 'fields'>) => void
 }[UsedIn<Types, Used>] extends (all: infer All) => void
@@ -39,12 +42,12 @@ type SchemaOf<Macro, Key extends keyof SchemaTypes> = Extract<PartOf<PartOf<Macr
 
 type PartOf<Type, Key extends string> = Type extends { readonly [K in Key]: infer Part } ? Part : never
 
-/** Options by name, each as it is given; what is no option and no macro is refused. */
+/** Options by name, each as it is given; a name that is neither an option nor a macro is refused. */
 export type UsedOptions<Used, Known> = {
   readonly [Name in keyof Used]: Name extends Known ? Used[Name] : never
 }
 
-/** A scope with what a guard adds: schemas, which replace those of guards before, and the fields of macros. */
+/** A scope with what a guard adds: schemas, which replace the schemas of earlier guards, and the fields of macros. */
 export type Guarded<Scope extends ScopeTypes, Data, Headers, Response, Used, As extends HookScope> = {
   readonly [Key in keyof ScopeTypes]: Key extends 'schema'
     ? GuardSchemas<SchemasWith<Scope['schema'], Scope['macros'], Used>, Data, Headers, Response>
@@ -53,7 +56,7 @@ export type Guarded<Scope extends ScopeTypes, Data, Headers, Response, Used, As 
       : Scope[Key]
 }
 
-/** Schemas of a guard, and of those before it. */
+/** The schemas of a guard, else of the guards before it. */
 export interface GuardSchemas<Before extends SchemaTypes, Data, Headers, Response> {
   readonly data: Or<Data, Before['data']>
   readonly headers: Or<Headers, Before['headers']>

@@ -6,12 +6,12 @@ import { UNDER_BUN } from './role.ts'
 /** Starts a process like this one, with these variables added to its environment. */
 export type Launch = (environment: Record<string, string>) => ChildProcess
 
-/** Where the program is that an executable of `bun build --compile` carries. */
+/** The path of the program inside an executable made by `bun build --compile`. */
 const IN_EXECUTABLE = /^(\/\$bunfs\/|[A-Z]:[\\/]~BUN[\\/])/
 
 /**
- * How this runtime does it. Node's cluster shares listening ports among what it has started; Bun 1.4 cannot hand
- * connections over, so there they are ordinary processes, and the kernel spreads connections.
+ * How this runtime starts a worker. Node's cluster shares listening ports among the processes it has started. Bun 1.4
+ * cannot hand connections over, so there workers are ordinary processes, and the kernel spreads connections.
  * @throws {OptionError} this process is a worker of the program's own use of `node:cluster`
  */
 export async function launcher(): Promise<Launch> {
@@ -29,7 +29,7 @@ export async function launcher(): Promise<Launch> {
   if (!cluster.isPrimary) {
     throw new OptionError(
       'options.workers',
-      'options.workers cannot be used in a worker of node:cluster: either the program starts its processes or the service'
+      'options.workers cannot be used in a worker of node:cluster: let either the program or the service start the processes'
     )
   }
   return (environment) => cluster.fork(environment).process

@@ -2,10 +2,10 @@
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { UNDER_BUN } from './role.ts'
 
-/** How many processes answer: so many, or one for each processor this process may use. */
+/** The number of processes that answer; `'auto'`: one for each processor this process may use. */
 export type Workers = number | 'auto'
 
-/** Beyond it a figure is a mistake: each worker is a whole process. */
+/** A larger number is taken for a mistake: each worker is a whole process. */
 const MAX_WORKERS = 1024
 
 /**
@@ -14,7 +14,7 @@ const MAX_WORKERS = 1024
  */
 const CAN_SPREAD = !UNDER_BUN || process.platform === 'linux'
 
-/** @throws {OptionError} it is no such figure, or cannot be had here */
+/** @throws {OptionError} it is no such number, or this runtime and system cannot do it */
 export function checkWorkers(workers: Workers | undefined): void {
   if (workers === undefined) return
   const isCount = Number.isInteger(workers) && (workers as number) >= 1 && (workers as number) <= MAX_WORKERS

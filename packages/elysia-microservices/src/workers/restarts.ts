@@ -3,12 +3,12 @@ import { backoffDelay } from '@elysia-microservices/transport/kit'
 
 /** Milliseconds before a worker is started again: anything up to 100, doubled with each quick end, up to 30 s. */
 const BACKOFF = { minDelay: 100, maxDelay: 30_000 }
-/** Milliseconds after which a worker was not started in vain. */
+/** Milliseconds that a worker must live for its start to count as successful. */
 const STABLE_AFTER = 10_000
 /** Quick ends in a row after which a service without any other worker is given up. */
 const MAX_QUICK_ENDS = 5
 
-/** What is known of the ends of one worker and of those in its place. */
+/** How often the processes in one worker's place have ended soon after their start. */
 export class Restarts {
   #quickEnds = 0
   readonly #random: () => number
@@ -17,7 +17,7 @@ export class Restarts {
     this.#random = random
   }
 
-  /** It has ended so often, so soon, that another start is not worth the while. */
+  /** So many processes in a row have ended soon after their start that starting another is pointless. */
   get isHopeless(): boolean {
     return this.#quickEnds >= MAX_QUICK_ENDS
   }

@@ -1,11 +1,11 @@
 /** Which part this process plays in a service with workers. */
 
-/** What a process of such a service is; `alone` without `workers`. */
+/** The part of a process; `'alone'` without `workers`. */
 export type Role = 'alone' | 'supervisor' | 'worker'
 
 /** What a supervisor tells a worker when it starts it. */
 export interface WorkerPlace {
-  /** Which of the workers it is, from 1. One that is started in place of another has its number. */
+  /** The number of the worker, from 1. Its replacement has the same number. */
   readonly worker: number
   /** What each of the service's transports shares among its workers. */
   readonly shared: readonly unknown[]
@@ -19,18 +19,18 @@ const VARIABLE = 'ELYSIA_MICROSERVICES_WORKER'
 let place: WorkerPlace | undefined
 let isRead = false
 
-/** What the supervisor of this process has told it; `undefined` if it has none, and is one. */
+/** What the supervisor has told this worker; `undefined` in a process that is no worker. */
 export function placeOfWorker(): WorkerPlace | undefined {
   if (isRead) return place
   isRead = true
   const text = process.env[VARIABLE]
-  // Processes that a worker starts are none, but would inherit it.
+  // Processes that a worker starts would inherit it, and take themselves for workers.
   delete process.env[VARIABLE]
   if (text !== undefined && process.send !== undefined) place = JSON.parse(text) as WorkerPlace
   return place
 }
 
-/** What makes a process a worker. */
+/** The environment that makes a process a worker. */
 export function environmentOf(given: WorkerPlace): Record<string, string> {
   return { [VARIABLE]: JSON.stringify(given) }
 }

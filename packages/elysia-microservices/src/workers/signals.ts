@@ -3,9 +3,9 @@
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 /**
- * Stops when the process is told to end, and ends it. Where the program listens to the signal itself, it may have
- * more to do: then the end is left to it.
- * @returns the function that makes it undone
+ * Calls `stop` when a signal tells the process to end, and then ends the process. A program that listens to the
+ * signal itself may have more to do, so it has to end the process itself.
+ * @returns the function that stops listening to signals
  */
 export function stopOnSignals(stop: () => Promise<unknown>): () => void {
   const leave = async (signal: NodeJS.Signals) => {

@@ -1,5 +1,6 @@
-/** The supervisor: starts the workers of a service, starts another where one has ended, and stops them all. */
-import type { Logger, TransportStats } from '@elysia-microservices/transport/kit'
+/** The supervisor: starts the workers of a service, replaces workers that have ended, and stops them all. */
+import type { Logger } from '@elysia-microservices/transport/kit'
+import type { AnyTransportStats } from '../short-form.ts'
 import { type Launch, launcher } from './launch.ts'
 import type { Question } from './messages.ts'
 import { Restarts } from './restarts.ts'
@@ -8,10 +9,10 @@ import { WorkerProcess } from './worker-process.ts'
 
 /** Milliseconds from the start of a worker until it must listen. */
 const START_TIMEOUT = 60_000
-/** Milliseconds beyond `drain` that a worker has for its own end. */
+/** Milliseconds beyond `drain` that a worker may take to end. */
 const END_TIMEOUT = 5_000
 
-/** What a supervisor needs to know. */
+/** The options of a supervisor. */
 export interface SupervisorOptions {
   readonly count: number
   /** What each of the service's transports shares among its workers. */
@@ -19,27 +20,27 @@ export interface SupervisorOptions {
   /** Milliseconds that work in flight may take when a worker stops. */
   readonly drain: number
   readonly logger: Logger
-  /** Makes a worker that has just begun to listen like the others. */
+  /** Gives a worker that has just begun to listen the state of the others. */
   prepare(worker: WorkerProcess): Promise<unknown>
-  /** No worker is left, and another start is not worth the while. */
+  /** Called when no worker is left and starting another is pointless. */
   gaveUp(): void
 }
 
-/** A worker at the moment. */
+/** The figures of a worker. */
 export interface WorkerFigures {
-  /** Which one, from 1; one that was started in place of another has its number. */
+  /** The number of the worker, from 1. Its replacement has the same number. */
   readonly worker: number
   readonly pid: number
-  /** What its transports do; see `service.stats()`. */
-  readonly stats: readonly TransportStats[]
+  /** The figures of its transports; see `service.stats()`. */
+  readonly stats: readonly AnyTransportStats[]
 }
 
-/** One of the workers, whatever process it is at the moment. */
+/** The place of one worker, whichever process fills it. */
 interface Place {
   readonly worker: number
   readonly restarts: Restarts
   current: WorkerProcess | undefined
-  /** Until another is started. */
+  /** The timer until another process is started. */
   pause: ReturnType<typeof setTimeout> | undefined
 }
 
@@ -65,7 +66,7 @@ export class Supervisor {
 
   /**
    * Starts all workers; resolves when all of them listen.
-   * @throws {WorkerError} one of them cannot; none is left then
+   * @throws {WorkerError} a worker cannot start; then none is left
    */
   static async start(options: SupervisorOptions): Promise<Supervisor> {
     const supervisor = new Supervisor(options, await launcher())
@@ -79,19 +80,19 @@ export class Supervisor {
     return supervisor
   }
 
-  /** What each worker that listens does at the moment. */
+  /** The figures of each worker that listens. */
   async figures(): Promise<readonly WorkerFigures[]> {
     const asked = this.#ready.map(async (process) => ({
       worker: process.worker,
       pid: process.pid as number,
-      stats: (await process.ask({ about: 'stats' })) as readonly TransportStats[]
+      stats: (await process.ask({ about: 'stats' })) as readonly AnyTransportStats[]
     }))
-    // One that ends while it is asked is no worker any more.
+    // A process that ends while it is asked is no worker any more.
     const answers = await Promise.allSettled(asked)
     return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
   }
 
-  /** Asks each worker that listens. Rejects if one of them fails. */
+  /** Asks each worker that listens. Rejects if a worker fails. */
   async ask(question: Question): Promise<void> {
     await Promise.all(this.#ready.map((process) => process.ask(question)))
   }
@@ -99,7 +100,7 @@ export class Supervisor {
   /**
    * Starts another process in the place of each worker, one place after the other; the old one is stopped when the
    * new one listens.
-   * @throws {WorkerError} one cannot start: those that have not been replaced stay
+   * @throws {WorkerError} a process cannot start; the workers that are not replaced yet stay
    */
   restart(): Promise<void> {
     this.#restarting ??= this.#restartAll().finally(() => {
@@ -139,7 +140,7 @@ export class Supervisor {
     await this.#options.prepare(process)
   }
 
-  /** Starts another when the process of a place ends. */
+  /** Starts another process when the process of a place ends. */
   #watch(place: Place, process: WorkerProcess): void {
     void process.ended.then((end) => {
       if (place.current !== process) return
@@ -153,13 +154,15 @@ export class Supervisor {
     })
   }
 
-  /** @param lifetime milliseconds from the start to the end of the one before */
+  /** @param lifetime milliseconds that the process before has lived */
   #startAnother(place: Place, why: string, lifetime: number): void {
     if (this.#isStopping) return
     const { logger, gaveUp } = this.#options
     const delay = place.restarts.delayAfter(lifetime)
     if (place.restarts.isHopeless && this.#ready.length === 0) {
-      logger.error(`${why}, as those before it soon after their start, and no other is left: giving up`)
+      logger.error(
+        `${why} soon after its start, as the ones before it, and no other worker is left: giving up`
+      )
       return gaveUp()
     }
     logger.error(`${why}: starting another in ${Math.round(delay)} ms`)
@@ -179,7 +182,7 @@ export class Supervisor {
       if (process === undefined)
         this.#startAnother(place, `Worker ${place.worker} has no process: ${reason}`, 0)
       else if (this.#living.has(process)) {
-        // One that has ended is logged anyway; one that only does not listen has to be ended.
+        // The end of a process is logged anyway; a process that runs and does not listen has to be killed.
         this.#options.logger.error(reason)
         process.kill()
       }
@@ -196,7 +199,7 @@ export class Supervisor {
         next.kill()
         throw error
       }
-      // It may have taken a while: what is in the place now need not be what was there.
+      // Meanwhile another process may have come into the place.
       clearTimeout(place.pause)
       const previous = place.current
       place.current = next

@@ -1,11 +1,11 @@
-/** The workers of a service, from the supervisor's side: what they share, their processes, signals. */
+/** The workers of a service, as the supervisor sees them: what they share, their processes, signals. */
 import type { ServerTransport } from '@elysia-microservices/transport/kit'
 import { countOf, type Workers } from './option.ts'
 import { stopOnSignals } from './signals.ts'
 import { Supervisor, type SupervisorOptions, type WorkerFigures } from './supervisor.ts'
 import { secondService } from './worker.ts'
 
-/** What a group is started with. */
+/** The options of a group. */
 export interface WorkerGroupOptions extends Pick<SupervisorOptions, 'drain' | 'logger'> {
   readonly workers: Workers
   /** The transports of the service, which this process does not start. */
@@ -34,8 +34,8 @@ export class WorkerGroup {
 
   /**
    * Starts the workers; resolves when all of them listen.
-   * @throws {ListenError} what they would share is taken or not allowed
-   * @throws {WorkerError} a worker cannot start; none is left then
+   * @throws {ListenError} the port that they would share is taken or not allowed
+   * @throws {WorkerError} a worker cannot start; then none is left
    * @throws {OptionError} this process has workers already, or is one of `node:cluster`
    */
   static async start(options: WorkerGroupOptions): Promise<WorkerGroup> {

@@ -3,7 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { type TransportStats, WorkerError } from '@elysia-microservices/transport/kit'
 import { type FromWorker, marked, type Question, type ToWorker, unmarked } from './messages.ts'
 
-/** Milliseconds in which a worker answers a question; one that does not is blocked. */
+/** Milliseconds that a worker may take to answer a question; one that takes longer is blocked. */
 const ANSWER_TIMEOUT = 10_000
 
 interface Asker {
@@ -17,9 +17,9 @@ export class WorkerProcess {
   readonly startedAt = performance.now()
   /** Resolves when it listens; rejects if it cannot. */
   readonly ready: Promise<void>
-  /** Resolves when it is over, with its end in words. */
+  /** Resolves when the process has ended, and says how in words. */
   readonly ended: Promise<string>
-  /** It listens. */
+  /** Whether it listens. */
   isReady = false
   readonly #process: ChildProcess
   readonly #askers = new Map<number, Asker>()
@@ -31,7 +31,7 @@ export class WorkerProcess {
     this.#process = launched
     this.ended = new Promise((resolve) => {
       launched.once('exit', (code, signal) => resolve(signal === null ? `code ${code}` : signal))
-      // Of errors, only one means that there is no process: it could not be started.
+      // Without a pid the process could not be started, and no `exit` follows. Other errors leave it running.
       launched.on('error', (error) => launched.pid === undefined && resolve(error.message))
     })
     this.ready = new Promise((resolve, reject) => {
@@ -56,7 +56,7 @@ export class WorkerProcess {
         for (const asker of this.#askers.values()) asker.reject(this.#error('it has ended'))
       })
     })
-    // Whoever is interested waits for it; nobody has to be.
+    // Nobody has to wait for it, so its rejection must not count as unhandled.
     this.ready.catch(() => {})
   }
 
@@ -65,7 +65,7 @@ export class WorkerProcess {
   }
 
   /**
-   * Asks it.
+   * Asks the worker a question.
    * @throws {WorkerError} it ends before it answers, takes longer than 10 s, or fails to do what it was asked
    */
   ask(question: Question): Promise<readonly TransportStats[] | undefined> {
@@ -85,7 +85,7 @@ export class WorkerProcess {
   }
 
   /**
-   * Lets it end what is in flight, then kills it.
+   * Lets it end what is in flight; kills it if that takes too long.
    * @param timeout milliseconds it may take
    * @returns whether it ended by itself
    */

@@ -4,13 +4,13 @@ import { type FromWorker, marked, type ToWorker, unmarked } from './messages.ts'
 import { UNDER_BUN } from './role.ts'
 import { stopOnSignals } from './signals.ts'
 
-/** What a supervisor may want of a worker's service. */
+/** What the service of a worker does for its supervisor. */
 export interface Supervised {
   start(): Promise<void>
   stats(): readonly TransportStats[]
   /** Does what the same transport in the supervisor asks. @param index which of the transports */
   answer(index: number, question: unknown): Promise<void>
-  /** Stops all there is, HTTP of the app too. */
+  /** Stops everything, also the HTTP of the app. */
   stop(): Promise<unknown>
 }
 
@@ -18,8 +18,9 @@ let isFollowing = false
 let isLeaving = false
 
 /**
- * Does from now on what the supervisor wants, stops when it is gone, and tells it how the start went.
- * @throws {OptionError} another service of this process has the workers
+ * Starts the service, tells the supervisor how that went, and does what the supervisor asks. Stops when the
+ * supervisor is gone.
+ * @throws {OptionError} another service of this process has workers already
  */
 export async function followSupervisor(service: Supervised): Promise<void> {
   if (isFollowing) throw secondService()
@@ -54,7 +55,7 @@ export function secondService(): OptionError {
   )
 }
 
-/** A worker is told to stop as every process is, so that what the program does at its end is done here too. */
+/** Stops by the signal that stops any process, so that the program's own listeners of the signal run too. */
 function leave(): void {
   if (isLeaving) return
   isLeaving = true
@@ -65,7 +66,7 @@ async function leaveWithCluster(): Promise<void> {
   const { default: cluster } = await import('node:cluster')
   const { worker } = cluster
   worker?.once('disconnect', () => {
-    // Without it, cluster ends the process at once, whatever is in flight.
+    // Otherwise cluster ends the process at once, whatever is in flight.
     worker.exitedAfterDisconnect = true
     leave()
   })
@@ -83,7 +84,7 @@ async function answer(
   }
 }
 
-/** Resolves when it is sent, or cannot be. A channel that closes meanwhile may never say which. */
+/** Resolves when the message is sent, or cannot be sent. A channel that closes meanwhile may never say which. */
 function tell(message: FromWorker): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
@@ -98,7 +99,7 @@ function tell(message: FromWorker): Promise<void> {
 
 /**
  * Closes the channel. Cluster's way waits for the connections that the supervisor has handed over and this process
- * has not seen: it gives them back. A process that ended without it would leave them open, and never answered.
+ * has not seen: it gives them back. Otherwise they would stay open and never be answered.
  */
 async function disconnect(): Promise<void> {
   if (!process.connected) return

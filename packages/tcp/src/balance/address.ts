@@ -5,9 +5,9 @@ import { OptionError } from '@elysia-microservices/transport/kit'
 export interface Address {
   readonly host: string
   readonly port: number
-  /** Endpoints of a lower number are used as long as one of them can be. Default: 0. */
+  /** Endpoints with a lower number are preferred while one of them is usable. Default: 0. */
   readonly priority?: number
-  /** Share of the calls, beside endpoints of the same priority: above 0. Default: 1. */
+  /** Share of the calls among endpoints of the same priority; above 0. Default: 1. */
   readonly weight?: number
 }
 
@@ -16,8 +16,8 @@ const PLAIN = /^([^:[\]\s]+)(?::(\d+))?$/
 
 /**
  * Reads an endpoint.
- * @param defaultPort of an endpoint that names none
- * @throws {OptionError} it is not `host:port`
+ * @param defaultPort the port of an endpoint that names none
+ * @throws {OptionError} the text is not `host:port`
  */
 export function parseAddress(text: string, defaultPort: number): Address {
   const match = typeof text === 'string' ? (BRACKETED.exec(text) ?? PLAIN.exec(text)) : null
@@ -32,7 +32,7 @@ export function parseAddress(text: string, defaultPort: number): Address {
   return { host: match[1] as string, port }
 }
 
-/** The name of an endpoint: text that `parseAddress` reads. */
+/** The name of an endpoint, as `parseAddress` reads it. */
 export function addressName({ host, port }: Address): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }

@@ -1,23 +1,23 @@
 /**
- * Which endpoint takes a call: the less busy of two chosen at random, or that of a key, among those to be used
- * first. Pure: clock and randomness are given.
+ * Decides which endpoint takes a call, among the usable ones of the best priority: the less busy of two random ones, or
+ * the endpoint of a key. Pure: clock and randomness come from outside.
  */
 import { EndpointHealth, type HealthOptions } from './endpoint-health.ts'
 import { rendezvousScore, weightedScore } from './rendezvous.ts'
 
-/** A connection to an endpoint as the balancer sees it. */
+/** A connection to an endpoint, as the balancer sees it. */
 export interface Candidate {
-  /** The endpoint, such as `10.0.0.7:4000`. Connections of one name share its health. */
+  /** The name of the endpoint, such as `10.0.0.7:4000`. Connections with the same name share its health. */
   readonly name: string
-  /** Which of the connections to its endpoint it is, from 0. */
+  /** Number of the connection among those to its endpoint, from 0. */
   readonly slot: number
   /** Whether it can take a call now. */
   readonly usable: boolean
-  /** Calls it has not answered yet. */
+  /** Calls without an answer yet. */
   readonly inFlight: number
-  /** Those of a lower number are used as long as one of them can be. */
+  /** Endpoints with a lower number are preferred while one of them is usable. */
   readonly priority: number
-  /** Share of the calls, beside those of the same priority: above 0. */
+  /** Share of the calls among endpoints of the same priority; above 0. */
   readonly weight: number
 }
 
@@ -27,16 +27,16 @@ export interface BalancerInit<Endpoint> {
   readonly health: HealthOptions | undefined
   /** From 0 (inclusive) to 1 (exclusive). */
   random(): number
-  /** An endpoint gets no calls for that many milliseconds. */
+  /** An endpoint gets no calls for `duration` milliseconds. */
   ejected(endpoint: Endpoint, duration: number): void
   /** An ejected endpoint is trusted again. */
   restored(endpoint: Endpoint): void
 }
 
-/** An endpoint where a call is not to go. */
+/** An endpoint that a call should avoid. */
 export type Avoided = Pick<Candidate, 'name'>
 
-/** Whether a connection is to be preferred to another of the same score: nearly always of the same endpoint. */
+/** Whether a connection wins over another with the same score, which is nearly always of the same endpoint. */
 function winsTie(key: string, { name, slot }: Candidate, other: Candidate): boolean {
   if (name !== other.name) return name < other.name
   return rendezvousScore(key, `${name} ${slot}`) > rendezvousScore(key, `${name} ${other.slot}`)
@@ -46,7 +46,7 @@ function winsTie(key: string, { name, slot }: Candidate, other: Candidate): bool
 export class Balancer<Endpoint extends Candidate> {
   readonly #init: BalancerInit<Endpoint>
   readonly #health = new Map<string, EndpointHealth>()
-  /** By priority, those to be used first in front. */
+  /** Endpoints grouped by priority, the best group first. */
   #groups: readonly (readonly Endpoint[])[] = []
   #weighted = false
 
@@ -54,7 +54,7 @@ export class Balancer<Endpoint extends Candidate> {
     this.#init = init
   }
 
-  /** Endpoints, with their priorities and weights, from now on. Those that stay keep their health. */
+  /** Sets the endpoints, with their priorities and weights. Endpoints that stay keep their health. */
   use(endpoints: readonly Endpoint[]): void {
     const priorities = [...new Set(endpoints.map(({ priority }) => priority))].sort((a, b) => a - b)
     this.#groups = priorities.map((each) => endpoints.filter(({ priority }) => priority === each))
@@ -67,10 +67,10 @@ export class Balancer<Endpoint extends Candidate> {
   }
 
   /**
-   * The endpoint for a call; `undefined` if none is usable. An ejected one, or that to avoid, is taken where
+   * The endpoint for a call; `undefined` if none is usable. Takes an ejected endpoint, or the one to avoid, only if
    * there is no other.
-   * @param key calls of one key go to one endpoint as long as it can take them
-   * @param avoid where the call has failed before
+   * @param key calls with the same key go to the same endpoint as long as it can take them
+   * @param avoid the endpoint at which the call failed before
    */
   pick(now: number, key?: string, avoid?: Avoided): Endpoint | undefined {
     const endpoint = key === undefined ? this.#leastBusy(now, avoid) : this.#ofKey(now, key, avoid)
@@ -78,7 +78,7 @@ export class Balancer<Endpoint extends Candidate> {
     return endpoint
   }
 
-  /** A call failed because of its endpoint: no connection, no answer in time, or it was refused. */
+  /** A call failed because of its endpoint: the connection was lost, no answer came in time, or it was refused. */
   failed(endpoint: Endpoint, now: number): void {
     const duration = this.#health.get(endpoint.name)?.failed(now, this.#init.random())
     if (duration !== undefined) this.#init.ejected(endpoint, duration)
@@ -94,15 +94,15 @@ export class Balancer<Endpoint extends Candidate> {
     }
     if (this.#weighted) return this.#leastBusyByWeight(endpoints)
     const first = Math.floor(this.#init.random() * count)
-    // Another one: from those behind the first, counted round.
+    // Any other one: some places behind the first, wrapping around.
     const second = (first + 1 + Math.floor(this.#init.random() * (count - 1))) % count
     const [one, other] = [endpoints[first] as Endpoint, endpoints[second] as Endpoint]
     return other.inFlight < one.inFlight ? other : one
   }
 
   /**
-   * The two are chosen by weight, and the second takes the call if it has less to do for its weight, this call
-   * included. So shares are those of the weights when there is little to do, and what is in flight when there is much.
+   * Draws two endpoints by weight. The second takes the call if it has less in flight for its weight, this call
+   * included. So under little load the weights decide, and under much load the calls in flight do.
    */
   #leastBusyByWeight(endpoints: readonly Endpoint[]): Endpoint {
     const one = this.#byWeight(endpoints)
@@ -117,11 +117,11 @@ export class Balancer<Endpoint extends Candidate> {
       left -= endpoint.weight
       if (left < 0) return endpoint
     }
-    // Rounding has left something.
+    // Only after a rounding error.
     return endpoints.at(-1) as Endpoint
   }
 
-  /** The key chooses an endpoint, and one of the connections to it: what is sent by one key stays in order. */
+  /** The key chooses the endpoint and one connection to it, so that calls with the same key stay in order. */
   #ofKey(now: number, key: string, avoid: Avoided | undefined): Endpoint | undefined {
     let best: Endpoint | undefined
     let bestScore = -1
@@ -135,8 +135,8 @@ export class Balancer<Endpoint extends Candidate> {
   }
 
   /**
-   * The best set that is not empty: trusted and not to avoid, else usable and not to avoid, else usable; and of
-   * these, those to be used first.
+   * The best set that is not empty: trusted and not avoided, else usable and not avoided, else usable; in each case of
+   * the best priority that has any.
    */
   #candidates(now: number, avoid: Avoided | undefined): readonly Endpoint[] {
     let distrusted: readonly Endpoint[] = []

@@ -1,24 +1,24 @@
 /**
- * Whether an endpoint is to be trusted: it is ejected when it fails too often, and let back by single calls.
- * Only failures are reported, successes are what was picked and did not fail, so a good call costs nothing
- * here. Pure: clock and randomness are given.
+ * Whether an endpoint can be trusted: it is ejected when it fails too often, and comes back after single calls without
+ * failure. Picks and failures are counted, not successes, so that a good answer costs nothing here. Pure: clock and
+ * randomness come from outside.
  */
 import { type BackoffOptions, backoffCeiling } from '@elysia-microservices/transport/kit'
 
 /** When an endpoint is ejected, and for how long. */
 export interface HealthOptions extends BackoffOptions {
-  /** Failures within the window from which an endpoint may be ejected. */
+  /** Number of failures in the window at which an endpoint may be ejected. */
   readonly failures: number
-  /** Share of the window's calls that must have failed as well, from 0 to 1. */
+  /** Share of the calls in the window that must have failed too, from 0 to 1. */
   readonly ratio: number
-  /** Milliseconds for which calls and failures are counted. */
+  /** Length of the window in which calls and failures are counted, in milliseconds. */
   readonly window: number
 }
 
 /** Calls that an endpoint must take without a failure before it is trusted again. */
 const PROBES = 3
 
-/** `probing`: takes a call now and then. */
+/** The state of an endpoint. `probing`: it takes single calls. */
 export type HealthState = 'healthy' | 'ejected' | 'probing'
 
 /** The health of one endpoint. */
@@ -30,7 +30,7 @@ export class EndpointHealth {
   #failures = 0
   /** Ejections in a row. */
   #ejections = 0
-  /** When the state may change: the end of an ejection, the next probe, the end of distrust. */
+  /** Time of the next possible change: the end of an ejection, the next probe, or the end of distrust. */
   #until = 0
   #probes = 0
 
@@ -47,12 +47,12 @@ export class EndpointHealth {
     return this.#state === 'healthy' || now >= this.#until
   }
 
-  /** Whether a call would be one that finds out how the endpoint is. */
+  /** Whether the next call would be a probe. */
   wantsProbe(now: number): boolean {
     return this.#state !== 'healthy' && now >= this.#until
   }
 
-  /** The endpoint was picked. True if it is trusted again by that. */
+  /** The endpoint was picked. Returns true if it is trusted again from now on. */
   picked(now: number): boolean {
     if (now >= this.#windowEnd) this.#openWindow(now)
     this.#calls++
@@ -73,12 +73,12 @@ export class EndpointHealth {
   }
 
   /**
-   * A call of the endpoint has failed. Returns the milliseconds for which the endpoint is ejected; `undefined`
-   * if it stays.
+   * A call to the endpoint has failed. Returns the milliseconds for which the endpoint is now ejected; `undefined` if
+   * it is not.
    * @param random from 0 (inclusive) to 1 (exclusive)
    */
   failed(now: number, random: number): number | undefined {
-    // Calls that were sent before the ejection say nothing new.
+    // Calls sent before the ejection say nothing new.
     if (this.#state === 'ejected') return undefined
     if (now >= this.#windowEnd) this.#openWindow(now)
     this.#failures++
@@ -87,7 +87,7 @@ export class EndpointHealth {
     if (this.#state !== 'probing' && !tooMany) return undefined
     if (this.#state === 'healthy' && now >= this.#until) this.#ejections = 0
     const ceiling = backoffCeiling(this.#options, this.#ejections++)
-    // Half of it at least: an ejection that is over at once is none.
+    // At least half of the ceiling, because a very short ejection would have no effect.
     const duration = ceiling / 2 + (ceiling / 2) * random
     this.#state = 'ejected'
     this.#until = now + duration

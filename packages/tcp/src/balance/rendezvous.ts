@@ -1,6 +1,6 @@
 /**
- * Rendezvous hashing: each key has an order of preference among names. When a name goes, only its own keys
- * move; when it comes back, they come back. No ring, no state.
+ * Rendezvous hashing: each key ranks the names in its own order. When a name goes away, only its own keys move; when it
+ * comes back, they come back. It needs no ring and no state.
  */
 
 /** The score of a name for a key: a whole number of 32 bits. The same in every process. */
@@ -9,8 +9,8 @@ export function rendezvousScore(key: string, name: string): number {
 }
 
 /**
- * The score where names have weights: each wins that share of the keys, and where all weights are the same, the one
- * that wins by its bare score.
+ * The score of a name with a weight: each name wins the share of the keys that its weight gives it. With equal weights
+ * the same name wins as without weights.
  */
 export function weightedScore(key: string, name: string, weight: number): number {
   // From 0 to 1, both exclusive.
@@ -30,7 +30,7 @@ function mix(seed: number, text: string): number {
   return hash
 }
 
-/** MurmurHash3's finalizer: names that differ in their last character get scores that have nothing in common. */
+/** MurmurHash3's finalizer, which makes the scores of similar names independent. */
 function finish(value: number): number {
   let hash = value
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)

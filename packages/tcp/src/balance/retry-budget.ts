@@ -1,17 +1,17 @@
 /**
- * How many retries there may be: a share of the calls, so that retries never multiply the load of servers that
- * are in trouble. A bucket of tokens, filled by calls and by time. Pure: the clock is given.
+ * Limits retries to a share of the calls, so that they never multiply the load of servers in trouble. A token bucket,
+ * filled by calls and by time. Pure: the clock comes from outside.
  */
 
 /** What fills the bucket. */
 export interface RetryBudgetOptions {
-  /** Retries for each call: 0.2 lets one of five calls be tried again. */
+  /** Retries allowed per call: 0.2 lets one call in five be retried. */
   readonly ratio: number
-  /** Retries in each second that are free, for clients with few calls. */
+  /** Further retries allowed per second, for clients with few calls. */
   readonly perSecond: number
 }
 
-/** Seconds of free retries, and calls, for which tokens are kept. */
+/** Tokens of this many seconds and calls are kept at most. */
 const KEPT_SECONDS = 10
 const KEPT_CALLS = 1_000
 
@@ -42,7 +42,7 @@ export class RetryBudget {
 
   /**
    * Takes a token; false if there is none.
-   * @param calls calls made so far. Counted where calls are counted anyway, so that a call costs nothing here
+   * @param calls number of calls made so far, counted elsewhere, so that a call costs nothing here
    */
   take(now: number, calls: number): boolean {
     const { ratio, perSecond } = this.#options

@@ -1,4 +1,4 @@
-/** SRV records as endpoints: which are used first, and what share of the calls each gets. RFC 2782. */
+/** Turns SRV records into endpoints with priority and weight. RFC 2782. */
 import type { Address } from './address.ts'
 
 /** An SRV record, as `node:dns` gives it. */
@@ -11,14 +11,14 @@ export interface SrvRecord {
 }
 
 /**
- * Stands for a weight of 0 beside weights above it, as a share of the least of those: "records with weight 0 should
- * have a very small chance of being selected".
+ * Stands for a weight of 0 beside larger weights, as a share of the smallest of them: "records with weight 0 should have
+ * a very small chance of being selected".
  */
 const UNLIKELY = 0.01
 
 /**
- * The endpoints of SRV records, those to be used first in front.
- * @throws {Error} the records say that there is no such service
+ * The endpoints of SRV records, sorted by priority.
+ * @throws {Error} the records say that the service is not offered
  */
 export function srvAddresses(records: readonly SrvRecord[]): readonly Address[] {
   // "A Target of "." means that the service is decidedly not available at this domain."
@@ -35,7 +35,7 @@ export function srvAddresses(records: readonly SrvRecord[]): readonly Address[] 
     }))
 }
 
-/** What a weight of 0 means among records of its priority: the same as all others, or very little. */
+/** The value for a weight of 0: as much as all others if they are 0 too, else very little. */
 function weightOfZero(records: readonly SrvRecord[], priority: number): number {
   const weights = records.filter((other) => other.priority === priority && other.weight > 0)
   if (weights.length === 0) return 1

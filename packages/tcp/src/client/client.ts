@@ -1,4 +1,4 @@
-/** The TCP client: connections to one endpoint or several, made when they are first needed, and again when lost. */
+/** The TCP client: connections to one or more endpoints, made at the first call and again when lost. */
 import {
   type ClientContext,
   type ClientListener,

@@ -1,8 +1,8 @@
-/** Current endpoints, and removed ones that are finishing their calls. */
+/** The current endpoints, and removed ones that still finish their calls. */
 import { type Address, addressName } from '../balance/address.ts'
 import type { Endpoint } from './endpoint.ts'
 
-/** Keeps as many connections as asked for to each address. */
+/** Keeps the configured number of connections to each address. */
 export class EndpointSet {
   readonly #connections: number
   readonly #make: (name: string, address: Address, slot: number) => Endpoint
@@ -10,13 +10,13 @@ export class EndpointSet {
   #current: readonly Endpoint[] = []
   #startedBefore = 0
 
-  /** @param connections how many there are for each address */
+  /** @param connections number of connections per address */
   constructor(connections: number, make: (name: string, address: Address, slot: number) => Endpoint) {
     this.#connections = connections
     this.#make = make
   }
 
-  /** Current endpoints. */
+  /** The current endpoints, one for each connection. */
   get current(): readonly Endpoint[] {
     return this.#current
   }
@@ -30,23 +30,23 @@ export class EndpointSet {
     return this.#current.some(({ usable }) => usable)
   }
 
-  /** A connection is being made. */
+  /** Whether a connection is being made. */
   get connecting(): boolean {
     return this.#current.some(({ connecting }) => connecting)
   }
 
-  /** Endpoints to be used before those that can be used are being connected to for the first time. */
+  /** Whether an endpoint of better priority than all usable ones still waits for its first attempt to end. */
   get awaitsBetter(): boolean {
     const best = Math.min(...this.#current.filter(({ usable }) => usable).map(({ priority }) => priority))
     return this.#current.some(({ untried, priority }) => untried && priority < best)
   }
 
-  /** Calls made so far, by all endpoints there ever were. */
+  /** Number of calls made so far, over all current and former endpoints. */
   get started(): number {
     return this.#current.reduce((sum, { started }) => sum + started, this.#startedBefore)
   }
 
-  /** Endpoints from now on; those that stay keep their connections. Returns the new ones, `undefined` if nothing changed. */
+  /** Sets the addresses; unchanged ones keep their connections. Returns the new endpoints; `undefined` if nothing changed. */
   use(addresses: readonly Address[]): readonly Endpoint[] | undefined {
     const known = new Set(this.names)
     const next = addresses.flatMap((address) => {

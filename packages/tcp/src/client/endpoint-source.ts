@@ -1,11 +1,11 @@
-/** Where a client's servers are: a list, or names and functions that are asked again and again. */
+/** Finds a client's endpoints: from a fixed list, or from names and functions that are asked repeatedly. */
 
 import { ConnectionError, OptionError } from '@elysia-microservices/transport/kit'
 import { type Address, addressName, parseAddress } from '../balance/address.ts'
 import { type SrvRecord, srvAddresses } from '../balance/srv.ts'
 import type { CheckedResilience } from '../options/resilience-options.ts'
 
-/** The part of DNS that is asked. */
+/** The DNS functions that are needed. */
 export interface Resolver {
   /** All addresses of a host. */
   lookup(host: string): Promise<readonly string[]>
@@ -14,10 +14,10 @@ export interface Resolver {
 
 const DNS = 'dns:'
 const SRV = 'srv:'
-/** Milliseconds between two questions that failures have caused. */
+/** Least milliseconds between two look-ups after failures. */
 const MIN_INTERVAL = 1_000
 
-/** `node:dns`, loaded by those who use names. */
+/** Uses `node:dns`, which is loaded at the first look-up. */
 const systemResolver: Resolver = {
   async lookup(host) {
     const { promises } = await import('node:dns')
@@ -29,9 +29,9 @@ const systemResolver: Resolver = {
   }
 }
 
-/** Finds out the endpoints, and tells when they change. */
+/** Looks endpoints up, again and again. */
 export class EndpointSource {
-  /** Endpoints that never change; `undefined` for those that have to be found out. */
+  /** Endpoints that never change; `undefined` if they have to be looked up. */
   readonly fixed: readonly Address[] | undefined
   readonly #options: Pick<CheckedResilience, 'endpoints' | 'resolveInterval'>
   readonly #port: number
@@ -45,9 +45,9 @@ export class EndpointSource {
   #stopped = false
 
   /**
-   * @param own the endpoint where there are no others
-   * @param found is called with what was found, each time
-   * @param failed is called when a later question has failed; the first one's failure is that of `start`
+   * @param own the endpoint to use if `options.endpoints` is not set
+   * @param found is called after each look-up
+   * @param failed is called when a later look-up fails; if the first fails, `start` rejects
    * @throws {OptionError} an endpoint is not `host:port`
    */
   constructor(
@@ -68,7 +68,7 @@ export class EndpointSource {
       this.fixed = [own]
       return
     }
-    // Also those that have to be looked up are checked here.
+    // The form of all endpoints is checked now, also of those that are looked up later.
     if (endpoints.includes(SRV))
       throw OptionError.expected(
         'options.endpoints',
@@ -81,16 +81,20 @@ export class EndpointSource {
     if (!endpoints.some((text) => isDns(text) || isSrv(text))) this.fixed = distinct(all)
   }
 
-  /** Asks for the first time. Rejects with a `ConnectionError` if nothing is found out; then it can be tried again. */
+  /** Looks endpoints up for the first time. Rejects with a `ConnectionError` if that fails; may then be called again. */
   start(): Promise<void> {
     this.#first ??= this.#ask().catch((cause: Error) => {
       this.#first = undefined
-      throw new ConnectionError(`The endpoints cannot be looked up: ${cause.message}`, false, cause)
+      throw new ConnectionError(
+        `The endpoints in options.endpoints cannot be looked up: ${cause.message}`,
+        false,
+        cause
+      )
     })
     return this.#first
   }
 
-  /** Something has failed: the endpoints may have changed. */
+  /** Looks endpoints up again after a failure, because they may have changed. */
   refresh(): void {
     if (this.#first === undefined || performance.now() - this.#askedAt < MIN_INTERVAL) return
     this.#askAgain()
@@ -131,7 +135,7 @@ export class EndpointSource {
   async #resolve(): Promise<readonly Address[]> {
     const { endpoints } = this.#options
     const list = typeof endpoints === 'function' ? await endpoints() : endpoints
-    if (!Array.isArray(list)) throw OptionError.expected('What options.endpoints gives', 'a list', list)
+    if (!Array.isArray(list)) throw OptionError.expected('options.endpoints()', 'a list of endpoints', list)
     return (await Promise.all(list.map((text: string) => this.#addressesOf(text)))).flat()
   }
 
@@ -155,7 +159,7 @@ function withoutDns(text: string): string {
   return isDns(text) ? text.slice(DNS.length) : text
 }
 
-/** Each endpoint once, as it comes first. */
+/** Removes repeated endpoints. */
 function distinct(addresses: readonly Address[]): readonly Address[] {
   const known = new Map<string, Address>()
   for (const address of addresses) {

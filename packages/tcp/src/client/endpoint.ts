@@ -1,4 +1,4 @@
-/** One connection of a client to one of its servers, and the attempts to have it back. */
+/** One connection of a client to one of its servers, and the attempts to make it again. */
 
 import {
   type BackoffOptions,
@@ -13,12 +13,12 @@ import type { ClientProtocol } from '../connection/protocol.ts'
 import type { CheckedClientOptions } from '../options/client-options.ts'
 import { Link } from './link.ts'
 
-/** The pool of an endpoint: it makes its protocols, and hears of its connections. */
+/** The pool, as an endpoint sees it: it makes protocols and learns about connections. */
 export interface EndpointOwner {
   protocol(endpoint: Endpoint, where: string, goingAway: () => void): ClientProtocol
-  /** The connection is made. */
+  /** The connection was made. */
   opened(endpoint: Endpoint): void
-  /** The connection is over or going away, or could not be made if it was not `open`. */
+  /** The connection is over or its server goes away; if it was not `open`, it could not be made. */
   lost(endpoint: Endpoint, open: boolean, error: Error | undefined): void
   /** The next attempt comes after `delay` milliseconds. */
   pausing(endpoint: Endpoint, attempt: number, delay: number): void
@@ -33,7 +33,7 @@ export class Endpoint implements Candidate {
   readonly #options: CheckedClientOptions
   readonly #reconnect: BackoffOptions | undefined
   readonly #owner: EndpointOwner
-  /** Connections whose server is going away: their calls end there. */
+  /** Connections that take no new calls; their calls in flight end there. */
   readonly #leaving = new Set<Link>()
   readonly #logger: Logger
   #link: Link | undefined
@@ -42,12 +42,12 @@ export class Endpoint implements Candidate {
   #untried = true
   #left = false
   #openedAt = 0
-  /** Attempts since a connection has lasted. */
+  /** Attempts since the last connection that lasted. */
   #attempts = 0
   #pause: ReturnType<typeof setTimeout> | undefined
   #startedBefore = 0
 
-  /** @param slot which of the connections to the server it is, from 0 */
+  /** @param slot number of this connection among those to the same server, from 0 */
   constructor(
     name: string,
     slot: number,
@@ -72,12 +72,12 @@ export class Endpoint implements Candidate {
     return this.#usable
   }
 
-  /** A connection is being made. */
+  /** Whether a connection is being made. */
   get connecting(): boolean {
     return this.#link !== undefined && !this.#usable
   }
 
-  /** No attempt to connect has ended yet, well or not. */
+  /** Whether the first attempt to connect has not ended yet. */
   get untried(): boolean {
     return this.#untried
   }
@@ -86,7 +86,7 @@ export class Endpoint implements Candidate {
     return this.#link?.protocol.inFlight ?? 0
   }
 
-  /** Calls made so far. */
+  /** Number of calls made so far. */
   get started(): number {
     return this.#startedBefore + (this.#link?.protocol.started ?? 0)
   }
@@ -97,15 +97,15 @@ export class Endpoint implements Candidate {
     this.weight = weight
   }
 
-  /** Settles when the last connection that was begun can be used, or when it cannot be. */
+  /** Resolves when the newest connection can be used; rejects when it could not be made. */
   get ready(): Promise<void> {
     return this.#ready
   }
 
   /**
-   * Connects now, if it is not done yet. `ready` tells how it went.
-   * @param sure only a server that has answered counts: the system takes connections before a server that
-   *   starts does, and for one that stops, and calls sent there are lost. Costs the time of one answer
+   * Connects now, unless connected or connecting. `ready` tells the outcome.
+   * @param sure wait for an answer from the server itself, because the system also accepts connections for a server
+   *   that is still starting or already stopping, which loses the calls sent to it. Costs one round trip
    */
   connect(sure: boolean): Link {
     clearTimeout(this.#pause)
@@ -114,7 +114,7 @@ export class Endpoint implements Candidate {
     return this.#link
   }
 
-  /** Connects after a pause, if nothing else is under way. */
+  /** Connects after a pause, unless a connection or a pause already exists. */
   reconnect(): void {
     if (this.#reconnect === undefined || this.#left) return
     if (this.#link !== undefined || this.#pause !== undefined) return
@@ -123,7 +123,7 @@ export class Endpoint implements Candidate {
     this.#pause = setTimeout(() => this.connect(true), delay)
   }
 
-  /** The server is no longer one of the service's: calls in flight end, then the connection does. */
+  /** The server was removed from the list: lets calls in flight end, then closes. */
   async leave(): Promise<void> {
     this.#forget()
     for (const link of this.#leaving) link.drain()
@@ -158,7 +158,7 @@ export class Endpoint implements Candidate {
       logger: this.#logger,
       protocol: (where) =>
         this.#owner.protocol(this, where, () => {
-          // Calls in flight end on this connection, the next one makes another.
+          // Calls in flight end on this connection; the next call uses a new one.
           this.#leaving.add(link)
           this.#detach(link, undefined)
           link.drain()
@@ -177,7 +177,7 @@ export class Endpoint implements Candidate {
         this.#openedAt = performance.now()
         this.#owner.opened(this)
       },
-      // The end of the link tells it.
+      // `over` of the link reports the failure.
       () => {}
     )
     return link
@@ -203,7 +203,7 @@ export class Endpoint implements Candidate {
     const open = this.#usable
     this.#usable = false
     this.#untried = false
-    // One that is made and lost again and again must not be tried without pauses.
+    // Only a connection that lasted resets the pauses: one that is lost at once each time must not be retried at once.
     const lasted = performance.now() - this.#openedAt
     if (open && lasted >= (this.#reconnect?.maxDelay ?? 0)) this.#attempts = 0
     this.#owner.lost(this, open, error)

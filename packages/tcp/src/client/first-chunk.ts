@@ -1,15 +1,15 @@
 /**
- * Stands before the protocol of a plain client until the first chunk: a server that speaks TLS answers with an alert,
- * one that speaks HTTP with a status line.
+ * Checks the first chunk that a client without TLS receives: a TLS server answers with an alert, an HTTP server with a
+ * status line.
  */
 import type { Output, ProtocolConnection } from '../connection/protocol.ts'
 import { TlsFailure } from '../socket/tls-failure.ts'
 
-/** Steps aside as soon as something has come that may be of the protocol. */
+/** Stands in for the protocol until the first chunk has come. */
 export class FirstChunk implements ProtocolConnection {
   readonly #protocol: ProtocolConnection
   readonly #refused: (reason: Error) => void
-  /** The session, once it is there. */
+  /** The session; set as soon as it exists. */
   output: Output | undefined
 
   /** @param refused is called when the server is not one of ours */
@@ -24,9 +24,7 @@ export class FirstChunk implements ProtocolConnection {
         new TlsFailure('TLS_NEEDED', 'the server speaks TLS, and this client has no options.tls')
       )
     if (isHttp(chunk))
-      return this.#refused(
-        new Error('an HTTP server answers there, which speaks no messages; check the port')
-      )
+      return this.#refused(new Error('an HTTP server answered, not a microservice; check the port'))
     this.output?.adopt(this.#protocol)
     this.#protocol.receive(chunk)
   }
@@ -61,15 +59,15 @@ export class FirstChunk implements ProtocolConnection {
 }
 
 /**
- * A whole alert record: type 21, version 3.x, two bytes, of which the first is 1 or 2. An RSocket frame that begins
- * so would belong to a stream id above 131,000; Nest's frames begin with a digit.
+ * Whether a chunk is a TLS alert: type 21, version 3.x, length 2, level 1 or 2. An RSocket frame that begins with these
+ * bytes would have a stream id above 131,000; Nest's frames begin with a digit.
  */
 function isTlsAlert(chunk: Uint8Array): boolean {
   const [type, major, minor = 255, high, low, level = 0] = chunk
   return type === 0x15 && major === 3 && minor <= 4 && high === 0 && low === 2 && (level === 1 || level === 2)
 }
 
-/** `HTTP/`, which is neither the length of a Nest frame nor that of an RSocket frame that a server sends first. */
+/** Whether a chunk begins with `HTTP/`, which no first frame of a Nest or RSocket server does. */
 function isHttp(chunk: Uint8Array): boolean {
   const [h, t, secondT, p, slash] = chunk
   return h === 0x48 && t === 0x54 && secondT === 0x54 && p === 0x50 && slash === 0x2f

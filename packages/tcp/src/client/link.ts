@@ -1,6 +1,6 @@
 /**
- * One connection of a client from its first attempt to its end. A resumable one survives its socket: another
- * is made, again and again with growing pauses, until the window for resumption closes.
+ * One connection of a client from its first attempt to its end. A resumable connection survives its socket: new sockets
+ * are tried with growing pauses until the window for resumption closes.
  */
 import { type Logger, UnauthenticatedError } from '@elysia-microservices/transport/kit'
 import { cannotConnect } from '../connection/connection-errors.ts'
@@ -13,29 +13,29 @@ import { NOBODY, type Socket } from '../socket/socket.ts'
 import { TlsFailure } from '../socket/tls-failure.ts'
 import { FirstChunk } from './first-chunk.ts'
 
-/** Pause before the second attempt to resume, in milliseconds; it doubles with each, up to the longest. */
+/** Bounds of the pauses between attempts to resume, in milliseconds. A pause doubles with each attempt. */
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 2_000
 
-/** What a link needs to know. */
+/** The parts from which a link is made. */
 export interface LinkInit {
-  /** Where the server is: `host` and `port` are the endpoint's. */
+  /** The client's options, with `host` and `port` of the endpoint. */
   readonly options: CheckedClientOptions
   readonly logger: Logger
-  /** Makes the protocol. @param where the server, in messages */
+  /** Makes the protocol. @param where the server's address for messages */
   protocol(where: string): ClientProtocol
   /** Is called when the connection is over, before its calls fail. */
   over(reason: Error | undefined): void
 }
 
-/** Joins a client's protocol and its socket, or its sockets one after the other. */
+/** Joins a client's protocol with its socket, or with several sockets one after the other. */
 export class Link {
   readonly protocol: ClientProtocol
-  /** Where the server is, in messages: `tcp://localhost:4000`. */
+  /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
-  /** Settles when the connection is made, or could not be. */
+  /** Resolves when the connection is made; rejects when it could not be. */
   readonly connected: Promise<void>
-  /** Resolves when it is over, with the reason if there is one. */
+  /** Resolves when the connection is over, with the reason if there is one. */
   readonly closed: Promise<Error | undefined>
   readonly #options: CheckedClientOptions
   readonly #logger: Logger
@@ -44,7 +44,7 @@ export class Link {
   #attempt: AbortController | undefined
   #retry: ReturnType<typeof setTimeout> | undefined
   #isEnding = false
-  /** The server is not one that this client can talk to. */
+  /** Why this client cannot talk to the server, for example because it speaks HTTP. */
   #refusal: Error | undefined
 
   /** Starts to connect. */
@@ -65,7 +65,7 @@ export class Link {
       this.#finish(cause)
       throw cannotConnect(this.where, cause)
     })
-    // A caller learns it from its call; `connect()` awaits the promise itself.
+    // Handled elsewhere: calls fail by themselves, and `connect()` awaits the promise.
     this.connected.catch(() => {})
   }
 
@@ -75,7 +75,7 @@ export class Link {
     void this.#session?.drained()
   }
 
-  /** Ends the connection, made or not; calls that wait fail. */
+  /** Ends the connection at once, also while it is being made; its calls fail. */
   end(): void {
     this.#isEnding = true
     clearTimeout(this.#retry)
@@ -112,7 +112,7 @@ export class Link {
     }
   }
 
-  /** TLS as it is now: a function is asked, but not waited for longer than the attempt lasts. */
+  /** The TLS options for this attempt. A function is called, but is given up together with the attempt. */
   #tls(signal: AbortSignal): ReturnType<typeof clientTls> {
     const aborted = new Promise<never>((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -143,7 +143,7 @@ export class Link {
     return session
   }
 
-  /** The socket is gone: for good, or until another is there. */
+  /** The socket is gone: resumes the connection, or ends it. */
   #lost(error: Error | undefined): void {
     this.#session = undefined
     const { resume } = this.#options.rsocket
@@ -166,7 +166,7 @@ export class Link {
     } catch (cause) {
       if (this.#isEnding) return
       if (performance.now() + pause > until) return this.#finish(cause as Error)
-      // Full jitter: clients that lost the same server do not come back at the same moment.
+      // Full jitter, so that clients which lost the same server do not all come back at the same moment.
       this.#retry = setTimeout(() => {
         void this.#resume(until, Math.min(pause * 2, LONGEST_PAUSE))
       }, Math.random() * pause)
@@ -174,7 +174,7 @@ export class Link {
   }
 
   #finish(reason?: Error): void {
-    // First, so that calls that are made again do not come here.
+    // `over` comes first, so that calls made again do not choose this connection.
     this.#over(reason)
     this.protocol.close(reason)
   }

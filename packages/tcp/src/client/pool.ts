@@ -1,6 +1,6 @@
 /**
- * The connections of a client, one or more for each endpoint: which one takes a call, what becomes of calls that find
- * none, and of those that fail.
+ * The connections of a client, one or more for each endpoint. Decides which connection takes a call, lets calls without
+ * a connection wait, and retries failed calls.
  */
 
 import {
@@ -25,12 +25,12 @@ import type { Link } from './link.ts'
 import { isEndpointFailure, RetryPolicy } from './retry-policy.ts'
 import { UNTIL_CONNECTED, WaitingCalls } from './waiting-calls.ts'
 
-/** Makes the protocol of a connection. @param where the server, in messages */
+/** Makes the protocol of a connection. @param where the server's address for messages */
 export type NewProtocol = (where: string, goingAway: () => void, recover: Recover) => ClientProtocol
 
-/** Keeps connections and hands them calls. */
+/** Keeps connections and gives them calls. */
 export class Pool implements EndpointOwner {
-  /** The one connection of a client that has only one: its calls need no choice. */
+  /** The connection of a client that has only one, whose calls need no choice. */
   #direct: Link | undefined
   readonly #resilience: CheckedResilience
   readonly #notices: Notices
@@ -41,9 +41,9 @@ export class Pool implements EndpointOwner {
   readonly #retries: RetryPolicy
   readonly #endpoints: EndpointSet
   #everConnected = false
-  /** The servers do not accept the credentials. */
+  /** The servers' refusal of the credentials; fails all calls until a connection is made. */
   #refusal: UnauthenticatedError | undefined
-  /** Until it is known which of the endpoints to be used first can be reached, calls wait. */
+  /** The endpoints of best priority are tried for the first time: calls wait. */
   #starting = true
   #closed = false
   #closing: Promise<void> | undefined
@@ -80,14 +80,18 @@ export class Pool implements EndpointOwner {
     if (this.#source.fixed !== undefined) this.#use(this.#source.fixed, true)
   }
 
-  /** Connects now, to whichever endpoint is there first. Rejects with a `ConnectionError` if none is. */
+  /** Connects to all endpoints; resolves with the first. Rejects with a `ConnectionError` if none can be reached. */
   async connect(): Promise<void> {
     if (this.#closed) throw ConnectionError.closed()
     if (this.#source.fixed === undefined) await this.#source.start()
     if (this.#endpoints.usable) return
     const attempts = this.#endpoints.current.map((endpoint) => this.#connect(endpoint))
     this.#update()
-    if (attempts.length === 0) throw new ConnectionError('There are no endpoints', false)
+    if (attempts.length === 0)
+      throw new ConnectionError(
+        'There is no endpoint to connect to: options.endpoints gave an empty list',
+        false
+      )
     await Promise.any(attempts).catch(({ errors }: AggregateError) => {
       throw errors[0]
     })
@@ -98,25 +102,25 @@ export class Pool implements EndpointOwner {
     return endpoint.ready
   }
 
-  /** Makes a call: at once, or when there is a connection for it. */
+  /** Makes a call at once, or when there is a connection for it. */
   call(call: PendingCall): void {
     if (this.#closed) return call.fail(ConnectionError.closed())
     const link = this.#linkFor(call)
     if (link !== undefined) return link.protocol.start(call)
-    // To wait would not change the credentials; connections are still tried, because the server's view of them may.
+    // Waiting would not change the credentials. Connections are still tried, because the server may accept them later.
     if (this.#refusal !== undefined) return call.fail(this.#refusal)
     this.#waiting.add(call, UNTIL_CONNECTED)
     if (!this.#reconnects) this.#connectAll()
   }
 
-  /** Closes; calls that wait fail. Resolves when all connections are closed. */
+  /** Closes the client; waiting calls fail. Resolves when all connections are closed. */
   close(): Promise<void> {
     this.#closed = true
     this.#closing ??= this.#end()
     return this.#closing
   }
 
-  // ── what endpoints tell ──────────────────────────────────────────────────────────────────────────────
+  // ── calls from endpoints ──────────────────────────────────────────────────────────────────────────────
 
   protocol(endpoint: Endpoint, where: string, goingAway: () => void): ClientProtocol {
     return this.#newProtocol(where, goingAway, (call, error) => this.#recover(endpoint, call, error))
@@ -163,7 +167,7 @@ export class Pool implements EndpointOwner {
       if (this.#starting) return undefined
       return this.#balancer.pick(performance.now(), call.options?.key, call.failedAt)?.link
     }
-    // The first calls wait in the connection that is being made: they leave with its first write.
+    // The first calls wait in the connection that is being made, and leave with its first write.
     if (this.#reconnects) return undefined
     const link = sole.connect(false)
     this.#update()
@@ -171,26 +175,26 @@ export class Pool implements EndpointOwner {
     return link
   }
 
-  /** The one connection there can be. */
+  /** The endpoint, if there can be only one connection. */
   get #sole(): Endpoint | undefined {
     const only = this.#source.fixed?.length === 1 && this.#resilience.connections === 1
     return only ? this.#endpoints.current[0] : undefined
   }
 
-  /** Connections are made again without being asked for. */
+  /** Whether lost connections are made again by themselves. */
   get #reconnects(): boolean {
     return this.#everConnected && this.#resilience.reconnect !== undefined
   }
 
-  /** A call has failed at an endpoint. True if it goes on. */
+  /** A call has failed at an endpoint. Returns true if the call goes on. */
   #recover(endpoint: Endpoint | undefined, call: PendingCall, error: Error): boolean {
     if (this.#closed) return false
     const elsewhere = this.#endpoints.current.some(({ name, usable }) => name !== endpoint?.name && usable)
     const isFailure = isEndpointFailure(error)
-    // A call that was refused here, because this connection has too much to send, may still go to another.
+    // A call refused by this side, because the connection has too much unsent, may still go to another endpoint.
     if (!isFailure && !(elsewhere && error instanceof OverloadedError)) return false
     const now = performance.now()
-    // One without a connection gets no calls anyway, and one that is going away is not to blame.
+    // An endpoint without a connection gets no calls anyway, and one that is going away has not failed.
     if (isFailure && endpoint?.usable && this.#endpoints.names.length > 1)
       this.#balancer.failed(endpoint, now)
     if (error instanceof ConnectionError && error.mayHaveRun) call.mayHaveRun = true
@@ -206,13 +210,13 @@ export class Pool implements EndpointOwner {
     return true
   }
 
-  /** Makes the calls that wait for a connection, if there is one to make them on. */
+  /** Makes the waiting calls, if there is a connection for them. */
   #release(): void {
     if (this.#starting || !this.#endpoints.usable) return
     for (const call of this.#waiting.takeUnconnected()) this.call(call)
   }
 
-  /** The servers, in messages. */
+  /** The servers' addresses for messages. */
   get #where(): string {
     return this.#endpoints.names.map((name) => `tcp://${name}`).join(', ') || 'any endpoint'
   }
@@ -240,7 +244,7 @@ export class Pool implements EndpointOwner {
     const { current } = this.#endpoints
     this.#balancer.use(current)
     if (added === undefined) return
-    // A list that never changes is connected to when somebody calls.
+    // A fixed list is connected to at the first call.
     if (fixed) return
     this.#notices.tell({ type: 'endpoints', endpoints: this.#endpoints.names })
     for (const endpoint of added) endpoint.connect(true)
@@ -248,7 +252,7 @@ export class Pool implements EndpointOwner {
     this.#release()
   }
 
-  /** What follows from the state of the endpoints. */
+  /** Updates everything that depends on the state of the endpoints. */
   #update(): void {
     const sole = this.#sole
     this.#direct = !this.#closed && sole?.usable ? sole.link : undefined

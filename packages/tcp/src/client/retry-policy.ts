@@ -1,4 +1,4 @@
-/** Which calls are made again, and when. */
+/** Decides which failed calls are made again, and when. */
 
 import {
   backoffDelay,
@@ -11,7 +11,7 @@ import {
 import { RetryBudget } from '../balance/retry-budget.ts'
 import type { CheckedRetry } from '../options/resilience-options.ts'
 
-/** An error that says something about the endpoint, not about the call. */
+/** Whether an error says something about the endpoint, not about the call. */
 export function isEndpointFailure(error: Error): boolean {
   return error instanceof ConnectionError || error instanceof TimeoutError || error instanceof RejectedError
 }
@@ -21,16 +21,16 @@ export class RetryPolicy {
   readonly #options: CheckedRetry | undefined
   readonly #budget: RetryBudget | undefined
 
-  /** @param options `undefined`: nothing is made again */
+  /** @param options `undefined`: no call is made again */
   constructor(options: CheckedRetry | undefined) {
     this.#options = options
     if (options !== undefined) this.#budget = new RetryBudget(options.budget, performance.now())
   }
 
   /**
-   * Milliseconds until the call is to be made again; `undefined` if it is to fail.
-   * @param elsewhere another endpoint can take it
-   * @param calls calls made so far, by the whole client
+   * Milliseconds until the call is made again; `undefined` if it fails.
+   * @param elsewhere another endpoint can take the call
+   * @param calls number of calls that the whole client has made so far
    */
   pause(call: PendingCall, error: Error, elsewhere: boolean, now: number, calls: number): number | undefined {
     const options = this.#options
@@ -42,9 +42,9 @@ export class RetryPolicy {
   }
 }
 
-/** Whether making the call again runs nothing twice, or its owner does not mind if it does. */
+/** Whether the call has certainly not run, or may run twice because it is marked `idempotent`. */
 function isSafe(call: PendingCall, error: Error): boolean {
-  // The input of a channel has been read, and cannot be read again; values cannot be taken back.
+  // The input of a channel cannot be read again, and values given to the receiver cannot be taken back.
   if (call.isAnswered || call.input !== undefined) return false
   if (error instanceof RejectedError || error instanceof OverloadedError) return true
   return error instanceof ConnectionError && (!error.mayHaveRun || call.options?.idempotent === true)

@@ -1,4 +1,4 @@
-/** Calls that are with no connection: they wait for one, or until they are made again. */
+/** Calls without a connection: they wait for one, or for the end of the pause before a retry. */
 import {
   type CallHolder,
   ConnectionError,
@@ -8,15 +8,15 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { newTimer } from '../connection/timer.ts'
 
-/** Calls that may wait. */
+/** Most calls that may wait. */
 const MAX_WAITING = 65_536
 
-/** Until a connection is there. */
+/** The time of calls that wait for a connection. */
 export const UNTIL_CONNECTED = Number.POSITIVE_INFINITY
 
-/** Keeps calls, with their deadlines and signals. */
+/** Keeps calls and watches their deadlines and signals. */
 export class WaitingCalls implements CallHolder {
-  /** In order of coming, with the time when they are to be made. */
+  /** The calls in order, each with the time at which it is made. */
   readonly #calls = new Map<PendingCall, number>()
   readonly #timer: Timer
   readonly #timeout: number
@@ -25,8 +25,8 @@ export class WaitingCalls implements CallHolder {
   reason: Error | undefined
 
   /**
-   * @param timeout milliseconds for a call that says nothing else; 0 for no limit
-   * @param due takes the calls whose pause is over
+   * @param timeout milliseconds for a call without its own timeout; 0 for no limit
+   * @param due makes a call whose pause is over
    */
   constructor(timeout: number, due: (call: PendingCall) => void) {
     this.#timeout = timeout
@@ -34,11 +34,13 @@ export class WaitingCalls implements CallHolder {
     this.#timer = newTimer((now) => this.#wake(now))
   }
 
-  /** @param due when the call is to be made, in the clock of the deadlines, or `UNTIL_CONNECTED` */
+  /** @param due when the call is made, in the clock of the deadlines, or `UNTIL_CONNECTED` */
   add(call: PendingCall, due: number): void {
     try {
       if (this.#calls.size >= MAX_WAITING)
-        throw new OverloadedError(`${MAX_WAITING} calls wait for a connection already`)
+        throw new OverloadedError(
+          `${MAX_WAITING} calls already wait for a connection; make fewer calls at the same time`
+        )
       call.holder = this
       call.isDelayed = true
       call.prepare(this.#timer, this.#timeout, this.#fail)
@@ -54,17 +56,17 @@ export class WaitingCalls implements CallHolder {
     if (this.#calls.delete(call)) call.release()
   }
 
-  // What is asked for meanwhile becomes part of the request.
+  // Demand granted meanwhile is kept in the call and becomes part of the request.
   demand(): void {}
 
-  /** Takes out the calls that wait for a connection, oldest first. */
+  /** Removes and returns the calls that wait for a connection, oldest first. */
   takeUnconnected(): PendingCall[] {
     const calls = [...this.#calls].filter(([, due]) => due === UNTIL_CONNECTED).map(([call]) => call)
     for (const call of calls) this.cancel(call)
     return calls
   }
 
-  /** Fails all calls, and is of no use any more. */
+  /** Fails all calls and stops the timer. */
   close(error: () => Error): void {
     for (const call of [...this.#calls.keys()]) this.#fail(call, error())
     this.#timer.stop()

@@ -1,19 +1,19 @@
-/** The end of a connection, from the moment that somebody wants it. */
+/** The end of a connection, from the moment this side begins it. */
 import type { Socket } from '../socket/socket.ts'
 
-/** Milliseconds a peer has to close, once it was told to or got our FIN. */
+/** Milliseconds that a peer has to close after it was told to, or after our FIN. */
 const CLOSE_TIMEOUT = 2_000
 
-/** One connection's end. Made when it is wanted. */
+/** Ends one connection. Made only when the end begins. */
 export class Closing {
   readonly #socket: Socket
   /** Resolves when the socket is closed. */
   readonly closed: Promise<void>
   #resolve!: () => void
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** The connection ends when nothing is in flight. */
+  /** Whether the connection ends as soon as nothing is in flight. */
   isDraining = false
-  /** The peer was told that this side stops, and closes by itself. */
+  /** Whether the peer was told that this side stops, and closes by itself. */
   peerCloses = false
 
   constructor(socket: Socket) {
@@ -23,7 +23,7 @@ export class Closing {
     })
   }
 
-  /** Nothing is in flight any more. A request that crossed our word on its way is still refused properly. */
+  /** Nothing is in flight. Gives the peer time to close, so that requests it sent meanwhile are still refused properly. */
   leave(finish: () => void): void {
     if (!this.peerCloses) return finish()
     this.#timer ??= setTimeout(finish, CLOSE_TIMEOUT).unref()
@@ -36,7 +36,7 @@ export class Closing {
     this.#timer = setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT).unref()
   }
 
-  /** The socket is closed: a flood of bad connections would keep their timers otherwise. */
+  /** The socket is closed. Stops the timer, because timers would pile up in a flood of bad connections. */
   end(): void {
     clearTimeout(this.#timer)
     this.#resolve()

@@ -1,4 +1,4 @@
-/** The errors of connections, in sentences that say where and why. */
+/** The errors of connections, whose messages say where and why. */
 import { ConnectionError, OverloadedError } from '@elysia-microservices/transport/kit'
 
 const IN_WORDS: Readonly<Record<string, string>> = {
@@ -14,25 +14,25 @@ const IN_WORDS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not use it'
 }
 
-/** Why something failed, in words: the system's codes say more than what runtimes make of them. */
+/** Why something failed, in words. Prefers the system's code, because the runtimes' messages say less. */
 export function reasonOf(cause: Error & { code?: unknown }): string {
   return (typeof cause.code === 'string' && IN_WORDS[cause.code]) || cause.message
 }
 
-/** The error of an attempt to connect. @param where such as `tcp://localhost:4000` */
+/** The error of a failed attempt to connect. @param where such as `tcp://localhost:4000` */
 export function cannotConnect(where: string, cause: Error | undefined, mayHaveRun = false): ConnectionError {
   const why = cause === undefined ? 'the connection was closed before it was set up' : reasonOf(cause)
   return new ConnectionError(`Cannot connect to ${where}: ${why}`, mayHaveRun, cause)
 }
 
-/** The error of a call for which the send buffer has no room: with its `size`, more than `limit` would wait. */
+/** The error of a call of `size` bytes for which the send buffer, which holds `unsent`, has no room. */
 export function sendBufferFull(unsent: number, size: number, limit: number): OverloadedError {
   return new OverloadedError(
-    `${unsent} bytes of calls wait to be sent; with ${size} more, there would be more than limits.sendBuffer allows (${limit})`
+    `${unsent} bytes of calls wait to be sent; ${size} more would exceed what limits.sendBuffer allows (${limit})`
   )
 }
 
-/** The error of a connection that is lost. @param where such as `tcp://localhost:4000` */
+/** The error of a lost connection. @param where such as `tcp://localhost:4000` */
 export function connectionClosed(
   where: string,
   cause: Error | undefined,

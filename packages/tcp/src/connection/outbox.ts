@@ -1,36 +1,36 @@
-/** What one connection has to send: collected, written in few writes, and held back while the peer does not read. */
+/** Collects what one connection sends, writes it in few writes, and holds streams back while the peer does not read. */
 import { type ByteWriter, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
 import { outside } from '../outside.ts'
 import type { Socket } from '../socket/socket.ts'
 import type { WaitingStream } from './protocol.ts'
 
 /**
- * Characters or bytes collected in one turn above which they are written at once. One write for a hundred
- * answers would save system calls, but keep the other end idle until the last of them is made: with 8 KB the
- * two ends work at the same time (docs/performance.md, "Batches").
+ * Characters or bytes from which a write does not wait for the end of the turn. One write for a hundred answers would
+ * save system calls but leave the other end idle until the last answer is made; with 8 KB both ends work at the same
+ * time (docs/performance.md, "Batches").
  */
 const WRITE_SIZE = 8 * 1024
 /** Characters or bytes that streams may send in one turn. */
 const STREAM_SIZE = 64 * 1024
-/** Unsent bytes above which no new work is started for the peer. */
+/** Unsent bytes above which no new work starts for the peer. */
 const HIGH_WATER = 256 * 1024
 
-/** Collects and writes. A protocol sends either text or bytes. */
+/** The outgoing data of one connection. A protocol sends either text or bytes. */
 export class Outbox {
   readonly #socket: Socket
   #text = ''
   #bytes: ByteWriter | undefined
-  /** What streams have sent in this turn. */
+  /** Characters or bytes sent in this turn. */
   #streamed = 0
   #isBlocked = false
-  /** Streams that wait until the peer reads, or for the next turn; each once, though an Observable asks for each value. */
+  /** Streams that wait for the peer to read or for the next turn. A set, because an Observable asks with every value. */
   #waiting: Set<WaitingStream> | undefined
 
   constructor(socket: Socket) {
     this.#socket = socket
   }
 
-  /** The peer leaves more than 256 KB unread. Only `unblock` ends it. */
+  /** Whether the peer has left more than 256 KB unread. Stays true until `unblock`. */
   get isBlocked(): boolean {
     return this.#isBlocked
   }
@@ -44,7 +44,7 @@ export class Outbox {
     return this.#text.length === 0 && (this.#bytes === undefined || this.#bytes.length === 0)
   }
 
-  /** Enough was collected for a write of its own. */
+  /** Whether enough is collected to write at once. */
   get isFull(): boolean {
     return this.#bytes === undefined ? this.#text.length >= WRITE_SIZE : this.#bytes.length >= WRITE_SIZE
   }
@@ -58,7 +58,7 @@ export class Outbox {
     this.#bytes = bytes
   }
 
-  /** Forgets what was collected. What is given up counts too: a stream must leave the turn to learn of its end. */
+  /** Drops the collected data, but counts it as sent: a stream must pause for the turn in which it learns of its end. */
   clear(): void {
     this.#text = ''
     if (this.#bytes === undefined) return
@@ -67,9 +67,9 @@ export class Outbox {
   }
 
   /**
-   * Writes what was collected.
-   * @param maxUnsent bytes that may wait to be sent
-   * @returns why the connection has to be cut off: more would wait
+   * Writes the collected data.
+   * @param maxUnsent most bytes that may wait to be sent
+   * @returns why the connection must be cut, if more bytes wait
    */
   write(maxUnsent: number): PayloadTooLargeError | undefined {
     const bytes = this.#bytes
@@ -89,7 +89,7 @@ export class Outbox {
     return undefined
   }
 
-  /** The kernel has taken bytes. True if the peer has read all, having been blocked. */
+  /** The kernel has taken bytes. Returns true if the peer was blocked and has now read everything. */
   unblock(): boolean {
     if (!this.#isBlocked || this.#socket.unsent > 0) return false
     this.#isBlocked = false
@@ -99,20 +99,33 @@ export class Outbox {
   /** See `Output.hasRoomFor`. */
   hasRoomFor(stream: WaitingStream): boolean {
     if (!this.#isBlocked && this.#streamed < STREAM_SIZE) return true
-    if (this.#waiting === undefined) {
-      this.#waiting = new Set([stream])
-      // A stream whose values are all there would never let sockets and timers have their turn.
-      if (!this.#isBlocked) setImmediate(outside(() => this.resumeStreams()))
-    } else this.#waiting.add(stream)
+    if (this.#waiting === undefined) this.#wait([stream])
+    else this.#waiting.add(stream)
     return false
   }
 
-  /** Lets the streams that wait go on; those of a peer that is blocked wait on. */
+  /** Lets waiting streams go on, unless the peer is blocked. */
   resumeStreams(): void {
     this.#streamed = 0
     if (this.#isBlocked) return
     const waiting = this.#waiting
+    if (waiting === undefined) return
     this.#waiting = undefined
-    for (const stream of waiting ?? []) stream.resume()
+    const unserved: WaitingStream[] = []
+    for (const stream of waiting) {
+      if (!this.#isBlocked && this.#streamed < STREAM_SIZE) stream.resume()
+      else unserved.push(stream)
+    }
+    if (unserved.length === 0) return
+    // They go first in the next turn: otherwise a stream that always has values would take every turn.
+    const served: ReadonlySet<WaitingStream> | undefined = this.#waiting
+    if (served === undefined) this.#wait(unserved)
+    else this.#waiting = new Set([...unserved, ...served])
+  }
+
+  #wait(streams: readonly WaitingStream[]): void {
+    this.#waiting = new Set(streams)
+    // A stream that always has a value ready would block sockets and timers.
+    if (!this.#isBlocked) setImmediate(outside(() => this.resumeStreams()))
   }
 }

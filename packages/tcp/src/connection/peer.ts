@@ -1,12 +1,12 @@
-/** The other end of a connection as handlers see it. */
+/** The other end of a connection, as handlers see it. */
 import type { Caller, Peer, PeerCertificate } from '@elysia-microservices/transport/kit'
 import type { Output } from './protocol.ts'
 
 /** A connection that has a peer. */
 export interface PeerSide {
-  /** The way to the peer; `undefined` while the connection waits to be resumed, over another socket. */
+  /** The output to the peer; `undefined` while a lost connection waits to be resumed over another socket. */
   readonly output: Output | undefined
-  /** Asks the peer; `undefined` where the protocol cannot, or the connection is not set up yet. */
+  /** Makes calls to the peer; `undefined` if the protocol cannot, or before the connection is set up. */
   readonly caller?: Caller | undefined
 }
 

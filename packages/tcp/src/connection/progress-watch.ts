@@ -1,31 +1,31 @@
-/** Watches over messages that begin to arrive and do not end: their sender may be gone, or want to hold a connection. */
+/** Watches for messages that begin to arrive and never end: the sender may be gone, or may want to block a connection. */
 
-/** Characters or bytes of an incomplete message that are progress: a peer that sends one now and then makes none. */
+/** Characters or bytes of an incomplete message that count as progress; a byte now and then does not. */
 export const PROGRESS = 1024
 
-/** How the connection is that is watched. */
+/** The state of a watched connection. */
 export interface WatchedState {
-  /** Bytes the peer has not taken yet: one that reads is alive. */
+  /** Bytes that the peer has not taken yet: a peer that reads is alive. */
   readonly unsent: number
   /** The message waits because of this side, not because of its sender. */
   readonly isHeldBack: boolean
 }
 
-/** The connection that is watched. */
+/** A watched connection. */
 export interface Watched {
-  /** How it is; `undefined` if no message is incomplete. */
+  /** The state of the connection; `undefined` if no message is incomplete. */
   look(): WatchedState | undefined
-  /** There was no progress for the whole of the time allowed. */
+  /** There was no progress for the whole timeout. */
   stalled(): void
 }
 
-/** One connection's watch; made when a message is incomplete for the first time. */
+/** The watch of one connection; made when a message is incomplete for the first time. */
 export class ProgressWatch {
   readonly #watched: Watched
   readonly #timeout: number
   #timer: ReturnType<typeof setTimeout> | undefined
   #progressAt = 0
-  /** What has come since; 0 while no message is incomplete. */
+  /** Characters or bytes that came since the last progress; 0 while no message is incomplete. */
   #arrived = 0
   #unsentSeen = 0
 
@@ -44,7 +44,7 @@ export class ProgressWatch {
       this.#unsentSeen = unsent
       this.#arrived = 1
     }
-    // The timer is not moved at every chunk: when it fires it looks how long ago there was progress.
+    // The timer is not moved with every chunk. When it fires, it checks when the last progress was.
     this.#timer ??= setTimeout(check, this.#timeout, this).unref()
   }
 
@@ -71,7 +71,7 @@ export class ProgressWatch {
   }
 }
 
-// The timer gets its watch as an argument: no closure for each.
+// The timer gets its watch as an argument, so that connections need no closure each.
 function check(watch: ProgressWatch): void {
   watch.check()
 }

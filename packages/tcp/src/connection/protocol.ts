@@ -1,98 +1,98 @@
 /**
- * What a session expects of a protocol, and a protocol of its session. Protocols are sans-I/O: they get
- * chunks and return text or bytes through `Output`; sockets, timers and turns of the event loop belong to the session.
+ * The interfaces between a session and its protocol. Protocols are sans-I/O: they receive chunks and send text or bytes
+ * through `Output`. Sockets, timers and turns of the event loop belong to the session.
  */
 import type { ByteWriter, CallHolder, PendingCall } from '@elysia-microservices/transport/kit'
 import type { Socket } from '../socket/socket.ts'
 
-/** One connection as its protocol sees it: chunks in, calls out. */
+/** The protocol of one connection, as its session sees it. */
 export interface ProtocolConnection {
   /**
-   * Takes what was read, in any division.
-   * @throws {ProtocolError | PayloadTooLargeError} what arrived is not allowed; the session ends the connection
+   * Takes a chunk, which may contain parts of frames.
+   * @throws {ProtocolError | PayloadTooLargeError} the bytes are not allowed; the session ends the connection
    */
   receive(chunk: Uint8Array): void
-  /** Written bytes have left, `Output.isBlocked` is false again: handles what was held back. Throws as `receive`. */
+  /** Handles what was held back, after `Output.isBlocked` became false. Throws like `receive`. */
   resume(): void
-  /** A message has begun to arrive and is not complete. */
+  /** Whether a message has begun to arrive and is not complete. */
   readonly incomplete: boolean
   /** Characters or bytes received and not yet handled. */
   readonly buffered: number
-  /** Requests and events whose handling has not ended. */
+  /** Requests and events in flight. */
   readonly inFlight: number
-  /** Streams that this side sends and that have not ended. */
+  /** Streams that this side sends. */
   readonly streams?: number
-  /** Whole messages wait because the server has no room for their work, not because of their sender. */
+  /** Whether whole messages wait because the server has no room for more work. */
   readonly isHeldBack?: boolean
   /**
-   * This side wants to stop: tells the peer why, if the protocol can, and takes no new work if it may refuse it.
-   * True if the peer, having been told, closes the connection itself.
+   * Begins to drain: tells the peer why and refuses new work, as far as the protocol can. Returns true if the peer was
+   * told and closes the connection itself.
    */
   drain?(reason?: string): boolean
-  /** A time asked for has come. */
+  /** The timer has fired at a time that was asked for. */
   wake?(now: number): void
-  /** Nothing more is read or handled: forgets what was received, which may be much. */
+  /** Frees the memory of received bytes: nothing more is handled. */
   discard?(): void
-  /** The connection is gone: fails what is pending, stops what is running. Called once. */
+  /** The connection is gone: fails pending calls and stops running requests. Called once. */
   close(reason?: Error): void
 }
 
-/** The side of a protocol that connects and calls. */
+/** The protocol of a client, which connects and makes calls. */
 export interface ClientProtocol extends ProtocolConnection, CallHolder {
   /**
-   * Sends a call, from the moment the connection is being made: a new one, or one that has failed elsewhere. What is
-   * wrong with it, it tells the call.
+   * Sends a call, new or made again. May be used while the connection is still being made. Never throws: it fails the
+   * call instead.
    */
   start(call: PendingCall): void
-  /** Calls made so far. */
+  /** Number of calls made so far. */
   readonly started: number
-  /** The socket is connected: what has waited for it leaves. */
+  /** The socket is connected: sends what has waited for it. */
   open(output: Output): void
   wake(now: number): void
-  /** The client leaves at once, with calls in flight or without: tells the server, if that matters to it. */
+  /** The client closes at once, even with calls in flight: tells the server if it needs to know. */
   leave?(): void
   /**
-   * Asks the other side for a sign of life; resolves when it comes, never if it does not. `undefined` where the
-   * protocol has none.
+   * Asks the other side for a sign of life. Resolves when it comes, and never if it does not. `undefined` if the
+   * protocol has no such sign.
    */
   confirm?(): Promise<void>
-  /** Why the server has ended the connection, once it has said so. */
+  /** Why the server has ended the connection, if it said so. */
   readonly reason?: Error | undefined
-  /** The socket is lost. True if the connection waits for another, which is given to `open`. */
+  /** The socket is lost. Returns true if the connection can be resumed; then `open` gets the next socket. */
   lost?(): boolean
 }
 
-/** A stream that waits until its connection takes more. */
+/** A stream that waits until its connection has room. */
 export interface WaitingStream {
   resume(): void
 }
 
-/** The way out of a protocol: its session collects and writes. */
+/** The session, as its protocol sees it: it collects and writes. */
 export interface Output {
-  /** Who is at the other end. */
+  /** Address and certificate of the other end. */
   readonly remote: Pick<Socket, 'remoteAddress' | 'remotePort' | 'certificate'>
-  /** Queues text for the peer. Everything queued in one turn leaves in one write. */
+  /** Queues text for the peer. Everything queued in one turn is written together. */
   send(text: string): void
-  /** Makes `bytes` the place where a binary protocol queues: what stands there leaves, and it is reset. */
+  /** Sets the buffer of a binary protocol. The session sends its content and resets it. */
   attach(bytes: ByteWriter): void
-  /** Puts another protocol in the place of the one that has begun: its successor after a handshake. */
+  /** Replaces the protocol of the connection, for example after its handshake. */
   adopt(protocol: ProtocolConnection): void
-  /** Says that what was written to the attached bytes may leave. */
+  /** Says that the content of the attached buffer may be sent. */
   committed(): void
-  /** Logs why, writes what is queued and ends the connection, for which the peer is given some time. */
+  /** Logs the reason, writes what is queued and ends the connection, giving the peer time to close. */
   end(reason?: Error): void
-  /** The same at once, without waiting for the peer; what the system does not take is lost. */
+  /** Like `end`, but at once: bytes that the system does not take are lost. */
   destroy(reason?: Error): void
-  /** What is queued and has not reached the kernel: bytes, or characters not yet made bytes. */
+  /** Queued bytes (or characters not yet encoded) that have not reached the kernel. */
   readonly unsent: number
-  /** The peer does not take what was written: start no new work until `ProtocolConnection.resume`. */
+  /** Whether the peer does not read: then start no new work until `ProtocolConnection.resume`. */
   readonly isBlocked: boolean
-  /** A request or an event that took more than a turn has ended: `inFlight` is one less. */
+  /** A request or event that took more than a turn has ended, so `inFlight` is one less. */
   settled(): void
-  /** Work that the protocol held back by itself may begin: calls its `resume`, in a turn of its own. */
+  /** Calls `resume` of the protocol, because work that it held back itself may begin. */
   goOn(): void
-  /** Runs `task` once the current turn, promises included, is over. */
+  /** Runs `task` when the current turn is over, its promises included. */
   defer(task: () => void): void
-  /** Whether a stream may send at the moment. If not, its `resume` is called when it may. */
+  /** Whether a stream may send now. If not, its `resume` is called later. */
   hasRoomFor(stream: WaitingStream): boolean
 }

@@ -1,22 +1,21 @@
 /**
- * Connections that have something to read in the same turn of the event loop. Some of them are read, then all of these
- * are handled, then they are written to (`flush-queue.ts`). Reading, handling and writing each fill the processor's
- * instruction cache; going through all three for one connection after the other costs more than the work itself
- * (docs/performance.md, "Many connections"). Where little comes in a turn, or handling takes long, nothing is gathered,
- * because that would only delay it.
+ * Gathers chunks of many connections in a turn of the event loop: several are read, then all of them are handled, then
+ * all are written (`flush-queue.ts`). Reading, handling and writing each fill the processor's instruction cache, so
+ * doing all three for one connection after the other costs more than the work itself (docs/performance.md, "Many
+ * connections"). If few chunks come in a turn, or handling takes long, gathering would only delay them and is off.
  */
 
-/** What handles what was read. */
+/** Handles the chunks of one connection. */
 export interface Reader {
   /** Handles a chunk. */
   read(chunk: Uint8Array): void
 }
 
-/** What the queue needs of its process. */
+/** The functions that the queue needs from its process. */
 export interface ReadQueueHost {
-  /** Calls the task when all that can be read in this turn has been read. */
+  /** Calls the task when the runtime has read everything for this turn. */
   later(task: () => void): void
-  /** Calls the task behind the microtasks that wait: what was handled has had its first effects. */
+  /** Calls the task behind the waiting microtasks, when callers have reacted to what was handled. */
   afterwards(task: () => void): void
   /** Milliseconds, of a clock that never goes back. */
   now(): number
@@ -26,43 +25,43 @@ export interface ReadQueueHost {
 
 /** Maximum chunks per batch. Larger batches gain little and delay the first answer. */
 const MAX_BATCH = 32
-/** Milliseconds that handling a batch may take, including callers that go on: the first answer waits for the last. */
+/** Milliseconds that a batch may take, callers' reactions included, because its first answer waits for the last. */
 const BUDGET = 1
-/** Bytes of a chunk that is handled at once: it is work enough by itself, and what waits must be bounded. */
+/** A chunk of this many bytes is handled at once: it is enough work by itself, and kept bytes must stay few. */
 const LARGE_CHUNK = 16 * 1024
-/** Chunks of a turn, each of another connection than the one before, that are worth it. */
+/** Chunks in a turn, each from another connection than the one before, from which gathering pays. */
 const MIN_BATCH = 4
-/** Turns in a row with fewer chunks after which gathering ends. */
+/** Gathering ends after this many turns in a row with fewer chunks. */
 const PATIENCE = 16
-/** Chunks between two attempts to gather: the number doubles each time that it is not worth it. */
+/** Chunks between two attempts to gather. The number doubles each time gathering does not pay. */
 const FIRST_PAUSE = 16
 const LONGEST_PAUSE = 1024
 
 /**
- * What happens to a chunk. `direct`: it is handled at once, until some number of chunks has come; then the queue waits
- * for the end of the turn (`waiting`), and counts in the next turn how many connections have chunks (`looking`).
- * `gathering`: it is kept, to be handled with others.
+ * What happens to a chunk. `direct`: it is handled at once. After a number of chunks the queue waits for the end of the
+ * turn (`waiting`) and counts in the next turn how many connections have chunks (`looking`), still handling them at
+ * once. `gathering`: the chunk is kept and handled together with others.
  */
 type State = 'direct' | 'waiting' | 'looking' | 'gathering'
 
-/** Hands chunks to their readers: at once, or many together. */
+/** Gives chunks to their readers, at once or many together. */
 export class ReadQueue {
   readonly #host: ReadQueueHost
   #state: State = 'direct'
-  /** What is to be handled: readers and their chunks, by index. */
+  /** Kept chunks, and their readers at the same index. */
   #readers: Reader[] = []
   #chunks: Uint8Array[] = []
-  /** Empty lists, to be used next time. */
+  /** Empty lists for the next batch. */
   #spareReaders: Reader[] = []
   #spareChunks: Uint8Array[] = []
   #handling = false
-  /** How many are handled together: few at first, until it is known how long they take. */
+  /** Size of a batch: small at first, until it is known how long a batch takes. */
   #limit = MIN_BATCH
   #batchAt = 0
   #batchSize = 0
-  /** The end of this turn has been asked for. */
+  /** The end of this turn was asked for. */
   #asked = false
-  /** Of the chunks of this turn, those that came from another connection than the one before. */
+  /** Chunks of this turn that came from another connection than the one before. */
   #changes = 0
   #last: Reader | undefined
   #smallTurns = 0
@@ -74,12 +73,12 @@ export class ReadQueue {
     this.#host = host
   }
 
-  /** Several connections are being handled, one after the other: what they write should leave together. */
+  /** Whether a batch is being handled, whose answers should be written together. */
   get isHandling(): boolean {
     return this.#handling
   }
 
-  /** Something was read. The queue keeps the chunk until it is handled. */
+  /** A chunk was read. The queue keeps it until it is handled. */
   add(reader: Reader, chunk: Uint8Array): void {
     if (this.#state === 'gathering') return this.#gather(reader, chunk)
     if (this.#state === 'looking') this.#count(reader)
@@ -87,17 +86,17 @@ export class ReadQueue {
       this.#state = 'waiting'
       this.#askEnd()
     }
-    // What was kept until the gathering ended comes first.
+    // Chunks kept before gathering ended come first.
     this.settle()
     reader.read(chunk)
   }
 
   /**
-   * Handles what has been read. `Session` calls it before it judges a connection by what has come, or ends it; nobody
-   * outside this folder needs to. Throws nothing.
+   * Handles all kept chunks now. `Session` calls it before it judges or ends a connection by what has come; no code
+   * outside this folder needs to. Never throws.
    */
   settle(): void {
-    // A reader may come back here, by closing its connection; what is added meanwhile is for the end of the turn.
+    // A reader may call this again by closing its connection. Chunks added meanwhile wait for the end of the turn.
     if (this.#handling || this.#readers.length === 0) return
     const readers = this.#readers
     const chunks = this.#chunks
@@ -124,7 +123,7 @@ export class ReadQueue {
   #gather(reader: Reader, chunk: Uint8Array): void {
     this.#count(reader)
     if (chunk.length >= LARGE_CHUNK && !this.#handling) {
-      // Behind what has come before it, of the same connection perhaps.
+      // Earlier chunks, perhaps of the same connection, come first.
       this.settle()
       return reader.read(chunk)
     }
@@ -161,7 +160,7 @@ export class ReadQueue {
     }
   }
 
-  /** Finds out how many can be handled within the budget. */
+  /** Finds out how many chunks can be handled within the budget. */
   readonly #measure = (): void => {
     const elapsed = this.#host.now() - this.#batchAt
     const affordable = elapsed > 0 ? Math.floor((BUDGET * this.#batchSize) / elapsed) : MAX_BATCH
@@ -183,16 +182,16 @@ export class ReadQueue {
   }
 }
 
-// Taken now: tests that replace timers would keep what was read.
+// Taken now, because a test that replaces timers would stop all reading.
 const immediately = setImmediate
 
-/** The queue shared by all connections of this process. Immediates run when the runtime has read what there was. */
+/** The queue of all connections of this process. Immediates run when the runtime has read everything for a turn. */
 export const readQueue = new ReadQueue({
   later: (task) => void immediately(task),
   afterwards: queueMicrotask,
   now: () => performance.now(),
   failed(error) {
-    // A logger has thrown, perhaps: nobody here can know, and it must not be lost.
+    // Perhaps a logger threw. The error must not be lost, so it becomes an uncaught exception.
     queueMicrotask(() => {
       throw error
     })

@@ -1,10 +1,16 @@
 /**
- * One connection: the only place where a socket and a protocol meet. What was read is handled by the protocol, what
- * that sends is written once a turn (`outbox.ts`), work is held back while the peer does not read, and messages that
- * never end are noticed (`progress-watch.ts`). Whoever asks a session how it is, or ends it, gets it as it is after
- * everything that has been read was handled (`read-queue.ts`).
+ * One connection: the only place where a socket and a protocol meet. The protocol handles what was read, its output is
+ * written once a turn (`outbox.ts`), work is held back while the peer does not read, and messages that never end are
+ * noticed (`progress-watch.ts`). Methods that judge or end a connection first handle everything that was read
+ * (`read-queue.ts`).
  */
-import { type ByteWriter, type Logger, ProtocolError } from '@elysia-microservices/transport/kit'
+import {
+  type ByteWriter,
+  type Logger,
+  ProtocolError,
+  quietLog,
+  shown
+} from '@elysia-microservices/transport/kit'
 import type { Socket, SocketListener } from '../socket/socket.ts'
 import { Closing } from './closing.ts'
 import { flushQueue, turnQueue } from './flush-queue.ts'
@@ -14,16 +20,19 @@ import type { Output, ProtocolConnection, WaitingStream } from './protocol.ts'
 import { readQueue } from './read-queue.ts'
 import { TurnWrites } from './turn-writes.ts'
 
-/** Limits of one connection. */
+/** Most lines about closed connections in 10 s: peers choose how many there are. */
+const MOST_CLOSINGS = 20
+
+/** Options of a session. */
 export interface SessionOptions {
   readonly logger: Logger
   /** Milliseconds without progress after which a message that has begun ends the connection; 0 for no limit. */
   readonly incompleteMessageTimeout: number
-  /** Bytes that may wait to be sent; a peer that leaves more unread is cut off. */
+  /** Most bytes that may wait to be sent; a peer that leaves more unread is cut off. */
   readonly maxUnsent: number
-  /** Makes the protocol of the connection, from its first byte if the peer speaks first. */
+  /** Makes the protocol of a connection whose peer speaks first, from its first byte. */
   protocol(session: Session, firstByte: number): ProtocolConnection
-  /** The socket is gone; `protocol` is what the connection spoke, `undefined` if its peer said nothing. */
+  /** The socket is gone. @param protocol `undefined` if the peer never sent anything */
   closed(session: Session, protocol: ProtocolConnection | undefined, error: Error | undefined): void
 }
 
@@ -33,21 +42,21 @@ export class Session implements SocketListener, Output {
   readonly #options: SessionOptions
   readonly #outbox: Outbox
   #protocol: ProtocolConnection | undefined
-  /** The protocol is handling what was read: what it sends leaves at the end. */
+  /** The protocol is handling a chunk; its output is written afterwards. */
   #isReading = false
   #isFlushAsked = false
-  /** What follows in this turn is collected until it ends. */
+  /** Output is collected until the end of this turn. */
   #isCollecting = false
   /** Something has been read since the last write. */
   #hasRead = false
-  /** Made for the first write that was not for what was read. */
+  /** Made for the first write that did not answer something just read. */
   #turns: TurnWrites | undefined
-  /** FIN is sent, or the socket destroyed: nothing more is handled or sent. */
+  /** FIN was sent or the socket destroyed: nothing more is handled or sent. */
   #isEnding = false
   #isClosed = false
-  /** Something has come or gone since `takeActivity` asked. */
+  /** Bytes were read or written since the last `takeActivity`. */
   #isActive = true
-  /** What was unsent when `takeActivity` asked. */
+  /** Unsent bytes at the last `takeActivity`. */
   #unsentAsked = 0
   #watch: ProgressWatch | undefined
   #closing: Closing | undefined
@@ -63,7 +72,7 @@ export class Session implements SocketListener, Output {
     return this.socket
   }
 
-  /** What it speaks; `undefined` until its peer has said something. */
+  /** The protocol; `undefined` until the peer has sent something. */
   get protocol(): ProtocolConnection | undefined {
     return this.#protocol
   }
@@ -76,7 +85,7 @@ export class Session implements SocketListener, Output {
     return this.#outbox.unsent
   }
 
-  // ── what the protocol sends ──────────────────────────────────────────────────────────────────────────
+  // ── calls from the protocol ──────────────────────────────────────────────────────────────────────────
 
   send(text: string): void {
     this.#outbox.add(text)
@@ -109,11 +118,11 @@ export class Session implements SocketListener, Output {
     if (this.#closing?.isDraining && this.#protocol?.inFlight === 0) this.#askFlush()
   }
 
-  // ── what the socket brings ───────────────────────────────────────────────────────────────────────────
+  // ── calls from the socket ───────────────────────────────────────────────────────────────────────────
 
   data(chunk: Uint8Array): void {
     if (this.#isEnding) return
-    // With TLS nothing is gained by it, and the end may come together with the data.
+    // With TLS the queue gains nothing, and the end may come together with the data.
     if (this.socket.encrypted === true) this.read(chunk)
     else readQueue.add(this, chunk)
   }
@@ -144,7 +153,7 @@ export class Session implements SocketListener, Output {
   }
 
   goOn(): void {
-    // `drain` comes back to it.
+    // If blocked, `drain` calls this again.
     if (this.#isEnding || this.#outbox.isBlocked) return
     this.#isReading = true
     try {
@@ -156,7 +165,7 @@ export class Session implements SocketListener, Output {
   }
 
   close(error?: Error): void {
-    // What came before the end still counts.
+    // Chunks that came before the end are still handled.
     if (!this.#isEnding) readQueue.settle()
     this.#isClosed = true
     this.#isEnding = true
@@ -170,8 +179,8 @@ export class Session implements SocketListener, Output {
   // ── the end ──────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Ends the connection when everything in flight is answered. Resolves when it is closed.
-   * @param reason for the peer, if the protocol can tell it
+   * Drains the connection: ends it when everything in flight is answered. Resolves when it is closed.
+   * @param reason is told to the peer if the protocol can
    */
   async drained(reason?: string): Promise<void> {
     readQueue.settle()
@@ -200,7 +209,7 @@ export class Session implements SocketListener, Output {
     this.socket.destroy()
   }
 
-  /** The same, once what has been read is handled: for those who judge the connection by what has come. */
+  /** Destroys the connection after handling everything that was read. */
   cut(): void {
     readQueue.settle()
     this.destroy()
@@ -215,12 +224,12 @@ export class Session implements SocketListener, Output {
     if (this.#isEnding) return
     this.#isEnding = true
     this.#outbox.clear()
-    // The peer may take its time to close; what it has sent must not stay for so long.
+    // The peer may be slow to close; the bytes it sent must not be kept until then.
     this.#protocol?.discard?.()
     this.#close().finish()
   }
 
-  /** Ends the connection because of its peer; what this turn would have answered is not sent, as in Nest. */
+  /** Ends the connection because of an error of its peer. As in Nest, answers of this turn are not sent. */
   #fail(error: Error): void {
     if (this.#isEnding) return
     this.#log(error)
@@ -230,14 +239,18 @@ export class Session implements SocketListener, Output {
   #log(reason: Error): void {
     const { remoteAddress, remotePort } = this.socket
     const peer = remoteAddress === undefined ? 'an unnamed peer' : `${remoteAddress}:${remotePort}`
-    this.#options.logger.error(`Closing the connection of ${peer}: ${reason.message}`, reason)
+    quietLog(this.#options.logger).error(
+      'closing',
+      `Closing the connection of ${peer}: ${shown(reason.message)}`,
+      reason,
+      MOST_CLOSINGS
+    )
   }
 
   // ── turns ────────────────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * What was read is handled: everything it made the protocol send leaves in one write; now, or when the other
-   * connections that were read with this one are handled too.
+   * A chunk is handled: writes the output in one write, now or when the other connections of the batch are handled too.
    */
   #endTurn(arrived: number): void {
     this.#isReading = false
@@ -256,20 +269,20 @@ export class Session implements SocketListener, Output {
     flushQueue.add(this)
   }
 
-  /** Called by the queue, once what was asked for together is there. */
+  /** Called by the flush queue. */
   flush(): void {
     this.#isFlushAsked = false
     this.#leave()
   }
 
-  /** Writes what was collected, and leaves if it was the last of a connection that drains. */
+  /** Writes what was collected, and ends a draining connection that has nothing in flight. */
   #leave(): void {
     if (this.#write() && !this.#isCollecting) this.#collect()
     const closing = this.#closing
     if (closing?.isDraining && !this.#isEnding && this.#isIdle) closing.leave(() => this.#finish())
   }
 
-  /** Writes what was collected; whether there was something. */
+  /** Writes what was collected. Returns whether there was anything. */
   #write(): boolean {
     if (this.#isEnding || this.#outbox.isEmpty) return false
     this.#isActive = true
@@ -278,11 +291,11 @@ export class Session implements SocketListener, Output {
     return true
   }
 
-  /** If more is likely to follow in this turn, it leaves together at its end. */
+  /** After a write: if more output is likely in this turn, collects it until the turn ends. */
   #collect(): void {
     const hasRead = this.#hasRead
     this.#hasRead = false
-    // Most connections write once for what was read.
+    // Most connections write only once after each read, and need no `TurnWrites`.
     if (hasRead && this.#turns === undefined) return
     this.#turns ??= new TurnWrites(() => this.#flushTurn())
     if (!this.#turns.written(hasRead)) return
@@ -300,12 +313,11 @@ export class Session implements SocketListener, Output {
     return protocol === undefined || (protocol.inFlight === 0 && !protocol.incomplete)
   }
 
-  // ── connections over which nothing goes, and messages that do not end ────────────────────────────────
+  // ── idle connections, and messages that do not end ────────────────────────────────
 
   /**
-   * Whether something has come or gone since this was last asked, or is under way: requests, a message that is
-   * not complete. What is under way for a peer that takes nothing of what is unsent does not count: it may stay
-   * so for ever.
+   * Whether the connection was active since the last call: bytes were read or written, or something is in flight or
+   * incomplete. Work for a peer that reads nothing does not count, because it may stay in flight for ever.
    */
   takeActivity(): boolean {
     readQueue.settle()
@@ -337,7 +349,7 @@ export class Session implements SocketListener, Output {
   }
 
   #stalled(timeout: number): void {
-    const arrived = `${this.#protocol?.buffered} characters of a message arrived, and then (nearly) nothing`
-    this.destroy(new ProtocolError(`${arrived} for limits.incompleteMessage (${timeout} ms)`))
+    const arrived = `${this.#protocol?.buffered} characters of a message arrived, and then less than ${PROGRESS}`
+    this.destroy(new ProtocolError(`${arrived} more within limits.incompleteMessage (${timeout} ms)`))
   }
 }

@@ -5,8 +5,8 @@ import { readQueue } from './read-queue.ts'
 const settle = () => readQueue.settle()
 
 /**
- * A timer whose owner, when it is woken, has handled everything that was read.
- * @param wake is called when the time has come; deadlines it still wants it must ask for again
+ * Makes a timer that handles everything that was read before it wakes its owner.
+ * @param wake is called at the deadline; it must ask again for all later deadlines
  */
 export function newTimer(wake: (now: number) => void): Timer {
   return new DeadlineTimer(wake, settle)

@@ -1,33 +1,33 @@
 /**
- * Answers of one connection that are ready at different moments of a turn, such as those of handlers that wait for a
- * timer or a database, and the values of a stream: each would be a write of its own. The first leaves at once; if
- * others keep following in the same turn, they are collected until it ends. A connection that writes once for what was
- * read never waits. Where others write more often, the end of a turn is asked for now and then, to see whether anything
- * follows before it: it costs a pass of the event loop.
+ * Decides whether a connection collects its output until the end of the turn. Answers of handlers that wait for a timer
+ * or a database, and values of a stream, become ready at different moments of a turn, and each would be a write of its
+ * own. The first is written at once. If more keep following in the same turn, they are collected until it ends and leave
+ * in one write. Waiting for the end of a turn costs a pass of the event loop: so connections that write only once after
+ * each read never wait, and others try it now and then to see whether anything follows.
  */
 import type { Flushable } from './flush-queue.ts'
 
-/** Writes until the next look. */
+/** Writes between two tries. */
 const PAUSE = 16
-/** Turns in a row in which nothing followed after which the end of a turn is not waited for. */
+/** Waiting stops after this many turns in a row in which nothing followed. */
 const PATIENCE = 4
 
-/** Decides for one connection whether the end of a turn is waited for. */
+/** Decides for one connection whether it waits for the end of the turn. */
 export class TurnWrites implements Flushable {
   readonly #ended: () => void
-  /** Something followed in the last turns. */
+  /** Something followed in the last turns, so waiting pays. */
   #isWorthIt = false
   #emptyTurns = 0
   #untilLook = PAUSE
 
-  /** @param ended is called at the end of a turn that was waited for */
+  /** @param ended is called at the end of a turn for which the connection has waited */
   constructor(ended: () => void) {
     this.#ended = ended
   }
 
   /**
-   * Something was written. True: what follows is to be collected until the turn ends.
-   * @param hasRead something was read before it, since the last write
+   * Something was written. Returns true if further output is to be collected until the turn ends.
+   * @param hasRead whether something was read since the last write
    */
   written(hasRead: boolean): boolean {
     if (this.#isWorthIt) return true
@@ -35,7 +35,7 @@ export class TurnWrites implements Flushable {
     return this.#untilLook <= 0
   }
 
-  /** Something followed, and was collected. */
+  /** Further output came and was collected. */
   collected(): void {
     this.#isWorthIt = true
     this.#emptyTurns = -1

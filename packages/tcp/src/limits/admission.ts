@@ -1,36 +1,35 @@
 /**
- * How much work all connections of a server have under way, and whether more may begin. Counts what takes
- * more than a turn; a handler that answers at once is never in flight. Work counts until its handler has
- * ended, also when its caller has given up: a slot that a timeout frees would be filled while the handler
- * still runs, and callers that ask again would add work without bound.
+ * Decides whether more work may begin, from the work that all connections of a server have in flight. Only work that
+ * takes more than a turn is counted. It counts until its handler has ended, even if its caller has given up: if a
+ * timeout freed the place while the handler still runs, callers that retry would add work without limit.
  */
 import { outside } from '../outside.ts'
 import type { AdaptiveConcurrency } from './adaptive-concurrency.ts'
 import type { WorkCounter } from './counting.ts'
 import { TurnLimit } from './turn-limit.ts'
 
-/** What limits a server's work. */
+/** The limits of a server's work. */
 export interface AdmissionOptions {
-  /** Requests, events and streams in flight; `Infinity` for no limit. */
+  /** Most requests, events and streams in flight; `Infinity` for no limit. */
   readonly maxInFlight: number
-  /** Limits requests and events, but not streams: how long those live says nothing about load. */
+  /** Limits requests and events. Streams are not counted, because their length says nothing about load. */
   readonly adaptive: AdaptiveConcurrency | undefined
-  /** Milliseconds, of a clock that never goes back. */
+  /** Milliseconds of a clock that never goes back. */
   now(): number
   /** Calls the task when this turn of the event loop is over. */
   afterTurn(task: () => void): void
 }
 
-/** Lets work begin, or not. */
+/** Admits or refuses work. */
 export class Admission implements WorkCounter {
   readonly #options: AdmissionOptions
-  /** With an adaptive limit: also work that is never in flight is kept to what can be served in good time. */
+  /** With an adaptive limit only: also limits handlers that compute and so are never in flight. */
   readonly #turn: TurnLimit | undefined
   #requests = 0
   #streams = 0
   #waiting: (() => void)[] = []
   #wakeAsked = false
-  /** Connections that are granted leases: they share what is free. */
+  /** Number of connections with leases, which share the free room. */
   leaseHolders = 0
 
   constructor(options: AdmissionOptions) {
@@ -49,7 +48,7 @@ export class Admission implements WorkCounter {
     return this.#waiting.length
   }
 
-  /** Pieces of work that may begin now; 0 if none may. */
+  /** Number of requests that may begin now. */
   get room(): number {
     if (this.#turn?.exhausted) return 0
     const { maxInFlight, adaptive } = this.#options
@@ -57,12 +56,12 @@ export class Admission implements WorkCounter {
     return Math.max(0, adaptive === undefined ? total : Math.min(total, adaptive.limit - this.#requests))
   }
 
-  /** What a connection with leases may be granted: its share of what is free, at least one if there is any. */
+  /** Requests that a connection with leases may be granted: its share of the room, at least one if there is any. */
   get share(): number {
     return Math.ceil(this.room / Math.max(1, this.leaseHolders))
   }
 
-  /** Why nothing may begin now; `undefined` if something may. */
+  /** Why no request may begin now; `undefined` if one may. */
   refusal(): string | undefined {
     if (this.room > 0) return undefined
     const { maxInFlight, adaptive } = this.#options
@@ -73,7 +72,7 @@ export class Admission implements WorkCounter {
       : `The server is busy: ${this.#requests} requests are in flight, as many as it can serve in good time`
   }
 
-  /** Calls `resume` once, in a later turn, when there is room. What has waited longest is called first. */
+  /** Calls `resume` once, in a later microtask, when there is room. The longest-waiting one is called first. */
   whenFree(resume: () => void): void {
     this.#waiting.push(resume)
     if (this.room > 0) this.#askWake()
@@ -99,7 +98,7 @@ export class Admission implements WorkCounter {
     this.#askWake()
   }
 
-  /** A microtask: work may end in the middle of a turn of the connection that would go on. */
+  /** Wakes in a microtask, because work may end while the connection that would go on is handling something. */
   #askWake(): void {
     if (this.#wakeAsked || this.#waiting.length === 0) return
     this.#wakeAsked = true
@@ -108,7 +107,7 @@ export class Admission implements WorkCounter {
 
   #wake(): void {
     this.#wakeAsked = false
-    // Connections that are refused again go to the back of the queue, and are called at most once per pass.
+    // A connection that finds no room queues again at the end, and is called at most once per pass.
     let left = this.#waiting.length
     while (left-- > 0 && this.room > 0) this.#waiting.shift()?.()
   }

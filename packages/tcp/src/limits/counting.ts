@@ -1,19 +1,19 @@
-/** Counts the work of a server from its beginning to its end. Only servers with a limit pay for it. */
+/** Counts the work of a server from its beginning to its end. Only servers with a limit use it. */
 import { type Around, type ReceivedMessage, tap } from '@elysia-microservices/transport/kit'
 
-/** Who is told of work that takes more than a turn. */
+/** Is told about work that takes more than a turn. */
 export interface WorkCounter {
-  /** A request or an event has not ended in the turn it came. */
+  /** A request or event did not end in the turn in which it came. */
   began(): void
-  /** It has ended. */
+  /** A request or event has ended. */
   ended(): void
   /** A stream of values has begun. */
   streamBegan(): void
-  /** It is over, or nobody takes it any more. */
+  /** A stream has ended or was cancelled. */
   streamEnded(): void
 }
 
-/** Stands around messages, and tells a counter what becomes of them. */
+/** An around that tells a counter about messages. */
 export function counting(counter: WorkCounter): Around<ReceivedMessage> {
   return (next) => (message) => {
     let isStreaming = false

@@ -1,27 +1,26 @@
-/** What all connections of a server share of its limits, and the count of what was refused because of them. */
-import type { Logger } from '@elysia-microservices/transport/kit'
+/** The limits that all connections of a server share, and the number of refusals. */
+import { type Logger, QuietLog } from '@elysia-microservices/transport/kit'
 import { AdaptiveConcurrency, type ConcurrencyBounds } from './adaptive-concurrency.ts'
 import { Admission } from './admission.ts'
-import { QuietLog } from './quiet-log.ts'
 
-/** What can be refused, or closed, because of a limit. */
-export type Refused = 'connections' | 'requests' | 'streams' | 'headers' | 'idleConnections'
+/** The kinds of refusal because of a limit. */
+export type Refused = 'connections' | 'requests' | 'streams' | 'headers' | 'idleConnections' | 'waiting'
 
-/** What a connection needs to know of limits that are not its own; `Infinity` for no limit. */
+/** The server's limits, as a connection sees them; `Infinity` for no limit. */
 export interface SharedLimits {
-  /** Limits work in flight in total; `undefined` if nothing does. */
+  /** Limits the work in flight on all connections; `undefined` for no limit. */
   readonly admission: Admission | undefined
   /** Requests one connection may have in flight. */
   readonly maxInFlight: number
   /** Streams one connection may have open. */
   readonly maxStreams: number
-  /** Bytes the metadata of a request, of SETUP or of METADATA_PUSH may have. */
+  /** Most bytes of metadata in a request, SETUP or METADATA_PUSH. */
   readonly maxHeaderSize: number
-  /** Something was refused. @param message why, for the log */
+  /** Counts and logs a refusal. @param message why, for the log */
   refused(what: Refused, message: string): void
 }
 
-/** For a side that has no limits: a client that answers its server. */
+/** No limits, for a client that answers its server's calls. */
 export const NO_LIMITS: SharedLimits = {
   admission: undefined,
   maxInFlight: Number.POSITIVE_INFINITY,
@@ -30,9 +29,9 @@ export const NO_LIMITS: SharedLimits = {
   refused() {}
 }
 
-/** What makes up a server's limits; `Infinity` for no limit. */
+/** The limits of a server; `Infinity` for no limit. */
 export interface ServerLimitsInit {
-  /** Of all connections, or bounds between which it finds itself. */
+  /** For all connections together: a number, or the bounds of an adaptive limit. */
   readonly inFlight: number | ConcurrencyBounds
   readonly maxInFlight: number
   readonly maxStreams: number
@@ -45,7 +44,8 @@ const SUBJECTS: Readonly<Record<Refused, string>> = {
   requests: 'A request was refused',
   streams: 'A stream was refused',
   headers: 'Metadata was refused',
-  idleConnections: 'A connection was closed'
+  idleConnections: 'A connection was closed',
+  waiting: 'A lost connection was given up'
 }
 
 /** The limits of one server. */
@@ -61,11 +61,12 @@ export class ServerLimits implements SharedLimits {
     requests: 0,
     streams: 0,
     headers: 0,
-    idleConnections: 0
+    idleConnections: 0,
+    waiting: 0
   }
 
   /**
-   * @param now milliseconds, of a clock that never goes back
+   * @param now milliseconds of a clock that never goes back
    * @param afterTurn calls the task when this turn of the event loop is over
    */
   constructor(init: ServerLimitsInit, now: () => number, afterTurn: (task: () => void) => void) {
@@ -81,7 +82,7 @@ export class ServerLimits implements SharedLimits {
     this.#log = new QuietLog(init.logger, now)
   }
 
-  /** How often each was refused since the server was made. */
+  /** Number of refusals of each kind since the server was made. */
   get refusals(): Readonly<Record<Refused, number>> {
     return { ...this.#refused }
   }

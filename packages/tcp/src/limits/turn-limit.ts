@@ -1,30 +1,30 @@
 /**
- * How long a process that is never idle may take requests in one turn of its event loop. Handlers that compute
- * answer in the turn they are called and are never in flight: what is too much for them waits unseen, in the
- * buffers of sockets, for ever longer. So a process has a credit of work: idle time fills it, turns use it up. While
- * there is credit a turn takes everything, which is for bursts; without it, a turn takes requests for some
- * milliseconds only, and what has come beside them need not wait to be refused.
+ * Limits how long a process that is never idle takes requests in one turn of its event loop. Handlers that compute
+ * answer in the turn in which they are called and are never in flight, so their overload is invisible: requests wait
+ * longer and longer in the buffers of sockets. Therefore a process has a credit of work, which idle time fills and turns
+ * use up. With credit a turn takes all requests, so that bursts pass. Without credit a turn takes requests for a few
+ * milliseconds only, and refuses the rest at once.
  */
 
-/** Milliseconds for which a turn takes requests without credit; a good queue, says CoDel (RFC 8289). */
+/** Milliseconds for which a turn takes requests without credit: CoDel's target delay (RFC 8289). */
 const TURN = 5
-/** Milliseconds of work without idle time that are a burst and no overload. */
+/** Most credit: milliseconds of work without idle time that count as a burst, not as overload. */
 const MOST_CREDIT = 50
-/** Credit for a millisecond of idle time: a process that is idle for a tenth of its time does not run out of it. */
+/** Credit per millisecond of idle time, so that a process which is idle for a tenth of its time never runs out. */
 const CREDIT_PER_IDLE = 9
 
-/** Watches turns. Pure: clock and event loop are given. */
+/** Watches turns. Pure: clock and event loop come from outside. */
 export class TurnLimit {
   readonly #now: () => number
   readonly #afterTurn: (task: () => void) => void
   readonly #ended: () => void
-  /** When the turn took its first request; `undefined` between two turns. */
+  /** Time of the turn's first request; `undefined` between turns. */
   #startedAt: number | undefined
   #endedAt: number
   #credit = MOST_CREDIT
 
   /**
-   * @param now milliseconds, of a clock that never goes back
+   * @param now milliseconds of a clock that never goes back
    * @param afterTurn calls the task when this turn of the event loop is over
    * @param ended is called at the end of each turn that took requests
    */
@@ -35,7 +35,7 @@ export class TurnLimit {
     this.#endedAt = now()
   }
 
-  /** Whether this turn takes no more requests. The first of a turn is always taken. */
+  /** Whether this turn takes no more requests. The first request of a turn is always taken. */
   get exhausted(): boolean {
     const now = this.#now()
     if (this.#startedAt === undefined) {

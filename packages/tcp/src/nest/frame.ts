@@ -1,7 +1,6 @@
 /**
- * Frames of Nest's TCP wire: `<length>#<json>`, the length in UTF-16 code units of the JSON text. Because
- * the unit is that of JavaScript strings, frames are cut from decoded text, not from bytes. Hot path: one
- * decode for each chunk, one slice for each frame.
+ * Frames of Nest's TCP wire: `<length>#<json>`. The length counts UTF-16 code units, as JavaScript strings do, so frames
+ * are cut from decoded text, not from bytes. Hot path: one decode per chunk, one slice per frame.
  */
 import { StringDecoder } from 'node:string_decoder'
 import { PayloadTooLargeError, ProtocolError } from '@elysia-microservices/transport/kit'
@@ -9,30 +8,30 @@ import { PayloadTooLargeError, ProtocolError } from '@elysia-microservices/trans
 const HASH = 0x23
 const DIGIT_ZERO = 0x30
 const DIGIT_NINE = 0x39
-/** Longer headers take the slow way: numbers above this many digits may lose precision. */
+/** Most digits that the fast path reads; longer numbers may lose precision. */
 const FAST_DIGITS = 15
-/** Appends after which the pending text is made one flat string again (see `push`). */
+/** Number of appends after which the pending text is made one flat string again (see `push`). */
 const APPENDS_BEFORE_FLATTEN = 1024
 
-/** A frame around a JSON text, ready to be sent. */
+/** Puts a frame around a JSON text. */
 export function encodeFrame(json: string): string {
   return `${json.length}#${json}`
 }
 
-/** Cuts the JSON texts out of a connection's bytes, whatever their division into chunks. */
+/** Cuts JSON texts out of the chunks of a connection. */
 export class NestFrameDecoder {
   readonly #maxBufferSize: number
   readonly #utf8 = new StringDecoder('utf8')
   #text = ''
-  /** Where the next unread character of `#text` stands. */
+  /** Index of the next unread character of `#text`. */
   #at = 0
-  /** Where to look for the end of a header that has begun; characters before hold no `#`. */
+  /** Index from which to search for the end of an incomplete header; there is no `#` before it. */
   #searched = 0
-  /** Length of the frame whose header is read; -1 while none is. */
+  /** Length of the frame whose header was read; -1 if none was. */
   #length = -1
   #appends = 0
 
-  /** @param maxBufferSize UTF-16 units that may wait to be cut, all pipelined frames together */
+  /** @param maxBufferSize most UTF-16 units that may wait, all frames together */
   constructor(maxBufferSize: number) {
     this.#maxBufferSize = maxBufferSize
   }
@@ -42,12 +41,12 @@ export class NestFrameDecoder {
     return this.#text.length - this.#at
   }
 
-  /** A frame has begun and its end has not been seen. */
+  /** Whether a frame has begun and is not complete. */
   get incomplete(): boolean {
     return this.#length !== -1 || this.buffered > 0
   }
 
-  /** Takes what was read. */
+  /** Takes a chunk. */
   push(chunk: Uint8Array): void {
     const text = this.#utf8.write(chunk as Buffer)
     if (this.#at === this.#text.length) {
@@ -55,8 +54,8 @@ export class NestFrameDecoder {
       this.#searched = 0
       this.#appends = 0
     } else {
-      // A rope: engines join it when it is read. A peer that sends byte by byte would make one node a byte,
-      // some 40 times the memory of the text; reading a character makes it flat.
+      // Engines keep joined strings as a rope until they are read. A peer that sends single bytes would make a node for
+      // each, some 40 times the memory of the text; reading a character makes the string flat.
       this.#text = this.#at === 0 ? this.#text + text : this.#text.slice(this.#at) + text
       this.#searched = Math.max(0, this.#searched - this.#at)
       if (++this.#appends % APPENDS_BEFORE_FLATTEN === 0) this.#text.charCodeAt(0)
@@ -64,7 +63,7 @@ export class NestFrameDecoder {
     this.#at = 0
   }
 
-  /** Forgets what has come. */
+  /** Drops everything received. */
   discard(): void {
     this.#text = ''
     this.#at = 0
@@ -73,7 +72,7 @@ export class NestFrameDecoder {
 
   /**
    * The next complete JSON text; `undefined` if there is none yet.
-   * @throws {PayloadTooLargeError} more is waiting than `maxBufferSize` allows
+   * @throws {PayloadTooLargeError} more waits than `maxBufferSize` allows
    * @throws {ProtocolError} the length is not a number
    */
   next(): string | undefined {
@@ -88,21 +87,21 @@ export class NestFrameDecoder {
       this.#at = end
       this.#searched = end
     } else {
-      // What is handled is not kept: it may be much, and the next chunk a long time off.
+      // Handled text is not kept, because it may be long and the next chunk may come late.
       this.#text = ''
       this.#at = 0
     }
     return start === 0 && end === text.length ? text : text.slice(start, end)
   }
 
-  /** @throws {PayloadTooLargeError} more is waiting than `maxBufferSize` allows */
+  /** @throws {PayloadTooLargeError} more waits than `maxBufferSize` allows */
   checkSize(): void {
     if (this.buffered > this.#maxBufferSize) {
       throw new PayloadTooLargeError('limits.receiveBuffer', this.#maxBufferSize, this.buffered, 'characters')
     }
   }
 
-  /** Reads `<length>#`; false if its end has not arrived. Lengths are read as `parseInt` reads them. */
+  /** Reads `<length>#`, the length as `parseInt` does. Returns false if its end has not arrived. */
   #readHeader(text: string): boolean {
     let length = 0
     const start = this.#at
@@ -134,7 +133,7 @@ export class NestFrameDecoder {
       )
     }
     this.#at = hash + 1
-    // Nest reads a negative length as an empty text, which then is not JSON.
+    // Like Nest, reads a negative length as an empty text, which then is no JSON.
     this.#length = Math.max(0, length)
     return true
   }

@@ -1,44 +1,51 @@
 /**
- * The asking side of Nest's TCP wire: calls in, frames out; reply packets in, answers out. One instance for
- * each connection, from the moment it is being made. Calls made before it is open wait here.
+ * The asking side of Nest's TCP wire: turns calls into frames, and reply packets into answers. Each connection has its
+ * own, which also keeps the calls made before the connection is open.
  */
 import {
+  eventPacket,
+  isForeign,
   isStream,
   OptionError,
   type Pattern,
   PayloadTooLargeError,
   type PendingCall,
+  parsePacket,
   type Recover,
+  readRemoteError,
+  reasonOf,
+  requestHead,
+  requestPacket,
   routeOf,
   StreamTable,
-  type Timer
+  type Timer,
+  toJson,
+  unsendable
 } from '@elysia-microservices/transport/kit'
 import { cannotConnect, connectionClosed, sendBufferFull } from '../connection/connection-errors.ts'
 import type { ClientProtocol, Output } from '../connection/protocol.ts'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
-import { eventPacket, parsePacket, requestHead, requestPacket, toJson } from './packet.ts'
-import { isForeign, readRemoteError } from './reply.ts'
 
-/** What a requester needs beside the bytes. */
+/** Options of a requester. */
 export interface NestRequesterOptions {
-  /** Where the server is, in messages: `tcp://localhost:4000`. */
+  /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
-  /** UTF-16 units that may wait to be handled. */
+  /** Most UTF-16 units that may wait to be handled. */
   readonly maxBufferSize: number
-  /** Bytes that may wait to be sent. */
+  /** Most bytes that may wait to be sent. */
   readonly maxUnsent: number
-  /** Milliseconds for a call that says nothing else; 0 for no limit. */
+  /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
   /** Makes the timer of the connection. */
   newTimer(wake: (now: number) => void): Timer
-  /** Is asked before a call fails. Default: every call fails that cannot go on. */
+  /** Is asked before a call fails. Default: the call fails. */
   readonly recover?: Recover | undefined
 }
 
-/** Patterns whose head is kept as text; bounded, because patterns may be made at run time. */
+/** Most patterns whose head is kept as text; limited, because patterns may be made at run time. */
 const MAX_HEADS = 1024
 
-/** Asks over one connection. */
+/** Makes calls over one connection. */
 export class NestRequester implements ClientProtocol {
   readonly #options: NestRequesterOptions
   readonly #timer: Timer
@@ -46,10 +53,10 @@ export class NestRequester implements ClientProtocol {
   readonly #calls = new StreamTable<PendingCall>(Number.MAX_SAFE_INTEGER)
   readonly #heads = new Map<Pattern, string>()
   #output: Output | undefined
-  /** Frames that wait for the connection to be made, by their calls. */
+  /** Frames that wait for the connection, by their calls. */
   #queued = new Map<PendingCall, string>()
   #queuedSize = 0
-  /** Events that the socket has not taken yet: their callers wait. */
+  /** Events that a blocked socket has not taken yet: their callers wait. */
   readonly #events = new Set<PendingCall>()
   #isClosed = false
 
@@ -93,7 +100,7 @@ export class NestRequester implements ClientProtocol {
         this.#send(output, call, frame)
       }
     } catch (error) {
-      this.#fail(call, error as Error)
+      this.#fail(call, unsendable(error))
     }
   }
 
@@ -101,7 +108,7 @@ export class NestRequester implements ClientProtocol {
     this.#end(call)
   }
 
-  // This wire has no demand: values come as fast as the server makes them.
+  // Nest's wire has no demand: values come as fast as the server makes them.
   demand(): void {}
 
   #requestFrame(call: PendingCall): string {
@@ -125,12 +132,12 @@ export class NestRequester implements ClientProtocol {
     if (head !== undefined) return head
     routeOf(pattern)
     head = requestHead(pattern)
-    // Objects can be changed by their owner after the call, so their text is not kept.
+    // The text of an object is not kept, because its owner may change it after the call.
     if (typeof pattern !== 'object' && this.#heads.size < MAX_HEADS) this.#heads.set(pattern, head)
     return head
   }
 
-  // ── what the server sends ────────────────────────────────────────────────────────────────────────────
+  // ── answers from the server ────────────────────────────────────────────────────────────────────────────
 
   receive(chunk: Uint8Array): void {
     this.#frames.push(chunk)
@@ -163,7 +170,7 @@ export class NestRequester implements ClientProtocol {
 
   // ── the connection, and the time ─────────────────────────────────────────────────────────────────────
 
-  /** The connection is there: sends what has waited for it, in order. */
+  /** The connection is open: sends the waiting calls, in order. */
   open(output: Output): void {
     this.#output = output
     const queued = this.#queued
@@ -175,12 +182,12 @@ export class NestRequester implements ClientProtocol {
     output.send(frame)
     call.mayHaveRun = true
     if (call.kind !== 'event') return
-    // Nobody answers an event: it is done when a socket that is not behind has it.
+    // An event has no answer: it is done when a socket has it that is not blocked.
     if (output.isBlocked) this.#events.add(call)
     else this.#complete(call)
   }
 
-  /** The socket has caught up: callers that have waited for their events to leave go on. */
+  /** The socket is not blocked any more: events that waited for it are done. */
   #eventsTaken(): void {
     if (this.#events.size === 0 || this.#output?.isBlocked !== false) return
     for (const call of [...this.#events]) this.#complete(call)
@@ -213,7 +220,7 @@ export class NestRequester implements ClientProtocol {
   // ── the end of a call ────────────────────────────────────────────────────────────────────────────────
 
   #complete(call: PendingCall): void {
-    // Its owner may have given it up while it took its last value.
+    // The receiver may have given up the call while it took the last value.
     if (this.#end(call)) call.complete()
   }
 
@@ -221,7 +228,7 @@ export class NestRequester implements ClientProtocol {
     if (this.#end(call) && this.#options.recover?.(call, error) !== true) call.fail(error)
   }
 
-  /** The one place where a call ends; false if it has ended before. */
+  /** The one place where a call ends. Returns false if it had already ended. */
   #end(call: PendingCall): boolean {
     if (call.isSettled) return false
     call.isSettled = true
@@ -243,8 +250,7 @@ function dataToJson(data: unknown): string | undefined {
   try {
     return toJson(data)
   } catch (cause) {
-    const why = (cause as Error).message
-    throw new OptionError('data', `data cannot be carried by JSON: it fails with "${why}"`, cause)
+    throw new OptionError('data', `data cannot be carried by JSON: it ${reasonOf(cause)}`, cause)
   }
 }
 

@@ -1,53 +1,47 @@
 /**
- * The answering side of Nest's TCP wire: frames in, handlers called, reply packets out. One instance for
- * each connection. Hot path of every server: a request whose handler returns a plain value takes one parse,
- * one look-up, one call and one stringify, and makes no promise and no closure.
+ * The answering side of Nest's TCP wire: reads frames, calls handlers, sends reply packets. Each connection has its own.
+ * Hot path of every server: a request whose handler returns a plain value takes one parse, one look-up, one call and
+ * one stringify, and makes no promise and no closure.
  */
 import {
   answerWith,
   type Dispatcher,
-  INTERNAL_ERROR,
+  failurePacket,
   IncomingMessage,
-  isNoHandler,
+  idToJson,
   isStream,
   isThenable,
   type Logger,
+  lastValuePacket,
+  type NestPacket,
   type Peer,
+  parsePacket,
   RejectedError,
-  readFailure,
+  RunningReply,
   reportEvent,
-  StreamTable
+  StreamTable,
+  toJson
 } from '@elysia-microservices/transport/kit'
 import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
 import type { Output, ProtocolConnection } from '../connection/protocol.ts'
 import type { Admission } from '../limits/admission.ts'
 import type { SharedLimits } from '../limits/server-limits.ts'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
-import {
-  errorPacket,
-  idToJson,
-  lastValuePacket,
-  type NestPacket,
-  noHandlerPacket,
-  parsePacket,
-  toJson
-} from './packet.ts'
 import { isPlainRoute, type PatternReader } from './route.ts'
-import { RunningReply } from './running-reply.ts'
 
-/** What a responder needs beside the bytes. */
+/** Options of a responder. */
 export interface NestResponderOptions {
   readonly dispatcher: Dispatcher
   readonly logger: Logger
   readonly output: Output
-  /** UTF-16 units that may wait to be handled. */
+  /** Most UTF-16 units that may wait to be handled. */
   readonly maxBufferSize: number
-  /** Shared by the connections of a server. */
+  /** Shared by all connections of a server. */
   readonly patterns: PatternReader
   readonly limits: SharedLimits
 }
 
-/** Answers one connection. */
+/** Answers the requests of one connection. */
 export class NestResponder implements ProtocolConnection, PeerSide {
   readonly #dispatcher: Dispatcher
   readonly logger: Logger
@@ -56,16 +50,16 @@ export class NestResponder implements ProtocolConnection, PeerSide {
   readonly #patterns: PatternReader
   readonly #frames: NestFrameDecoder
   readonly #limits: SharedLimits
-  /** `undefined` if nothing limits the work of the server. */
+  /** `undefined` if the server's work is not limited. */
   readonly #admission: Admission | undefined
   /** Requests that take more than a turn. */
   readonly #running = new StreamTable<RunningReply>()
-  /** Streams with a value that waits for the end of the turn. */
-  #unfinished: RunningReply[] = []
+  /** Streams that hold a value back until the end of the turn; made for the first of them. */
+  #unfinished: RunningReply[] | undefined
   #streams = 0
   #events = 0
   #isClosed = false
-  /** Waits for the server to have room. */
+  /** Whether frames wait for the server to have room. */
   #isWaiting = false
 
   constructor(options: NestResponderOptions) {
@@ -105,9 +99,9 @@ export class NestResponder implements ProtocolConnection, PeerSide {
   }
 
   resume(): void {
-    // While the peer does not read its answers, requests wait here, bounded by limits.receiveBuffer, and reading
-    // goes on: Nest's client reads nothing while its own writes are blocked, so pausing would freeze both.
-    // It is the same while the server has no room: this wire cannot refuse, and order must be kept.
+    // While the peer does not read its answers, requests wait here, limited by limits.receiveBuffer, and reading goes on:
+    // Nest's client reads nothing while its own writes are blocked, so pausing would freeze both ends. Requests also wait
+    // while the server has no room, because Nest's wire cannot refuse them, and order must be kept.
     while (!this.output.isBlocked && !this.#isClosed) {
       if (this.#admission !== undefined && this.#admission.room === 0) {
         this.#wait(this.#admission)
@@ -135,7 +129,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   close(): void {
     this.#isClosed = true
-    this.#unfinished = []
+    this.#unfinished = undefined
     for (const reply of this.#running.all()) reply.abort()
   }
 
@@ -143,7 +137,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   #handle(packet: NestPacket): void {
     const { pattern, data, metadata } = packet
-    // What has neither pattern nor data is no packet of Nest's: an event of no pattern, its id is not answered.
+    // Without pattern and data it is no packet of Nest's: it counts as an event without pattern, and gets no answer.
     const id = pattern === undefined && data === undefined ? undefined : packet.id
     let text: string
     let route: string | undefined
@@ -182,7 +176,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     this.#reply(idJson, result)
   }
 
-  /** The answer takes more than this turn. */
+  /** Runs a request whose answer takes more than this turn. */
   #run(result: object, idJson: string, message: IncomingMessage): void {
     const reply = new RunningReply(this, idJson, message)
     this.#running.add(reply)
@@ -207,30 +201,18 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     this.sendPacket(lastValuePacket(json, idJson))
   }
 
-  // ── what running replies need ────────────────────────────────────────────────────────────────────────
+  // ── calls from running replies ────────────────────────────────────────────────────────────────────────
 
-  /** Answers with the error of a handler; what its caller may not be told is logged. */
+  /** Answers with the error of a handler. An unexpected error is logged, and the caller gets an internal error. */
   fail(idJson: string, error: unknown): void {
-    if (isNoHandler(error)) return this.sendPacket(noHandlerPacket(idJson))
-    const failure = readFailure(error)
-    let json: string | undefined
-    if ('answer' in failure) {
-      try {
-        json = toJson(failure.answer)
-      } catch (cause) {
-        this.logger.error('The error of a handler cannot be written as JSON', cause)
-      }
-    } else if (failure.logged) {
-      this.logger.error('A message handler failed', error)
-    }
-    this.sendPacket(errorPacket(json ?? JSON.stringify(INTERNAL_ERROR), idJson))
+    this.sendPacket(failurePacket(error, idJson, this.logger))
   }
 
   sendPacket(json: string): void {
     if (!this.#isClosed) this.output.send(encodeFrame(json))
   }
 
-  /** Whether the connection may have one more stream; if not, why. What the handler returned has not begun. */
+  /** Counts one more stream. Returns why it is refused if the connection may not have it. */
   openStream(): RejectedError | undefined {
     const { maxStreams } = this.#limits
     if (this.#streams < maxStreams) {
@@ -246,9 +228,12 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     return this.output.hasRoomFor(reply)
   }
 
-  /** Calls `turnEnded` of the reply once the current turn is over. */
+  /** Calls `turnEnded` of the reply when the current turn is over. */
   atTurnEnd(reply: RunningReply): void {
-    if (this.#unfinished.length === 0) this.output.defer(this.#endTurn)
+    if (this.#unfinished === undefined) {
+      this.#unfinished = []
+      this.output.defer(() => this.#endTurn())
+    }
     this.#unfinished.push(reply)
   }
 
@@ -258,9 +243,9 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     this.output.settled()
   }
 
-  readonly #endTurn = (): void => {
-    const unfinished = this.#unfinished
-    this.#unfinished = []
+  #endTurn(): void {
+    const unfinished = this.#unfinished ?? []
+    this.#unfinished = undefined
     for (const reply of unfinished) reply.turnEnded()
   }
 }

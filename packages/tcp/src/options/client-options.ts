@@ -9,37 +9,41 @@ import {
   withDefaults
 } from '@elysia-microservices/transport/kit'
 import type { TlsClientOptions } from '../socket/tls.ts'
-import { type CheckedConnectionLimits, type ConnectionLimits, connectionLimits } from './limits.ts'
+import {
+  type CheckedConnectionLimits,
+  CONNECTION_LIMITS,
+  type ConnectionLimits,
+  connectionLimits
+} from './limits.ts'
+import { checkOptionNames, type OptionNames } from './option-names.ts'
 import {
   type CheckedResilience,
   RESILIENCE_DEFAULTS,
   type ResilienceOptions,
   resilienceOptions
 } from './resilience-options.ts'
-import { type RSocketClientOptions, rsocketClientOptions } from './rsocket-options.ts'
-import { checkClientTls, type Source } from './security-options.ts'
+import { CLIENT_RSOCKET_NAMES, type RSocketClientOptions, rsocketClientOptions } from './rsocket-options.ts'
+import { CLIENT_TLS_NAMES, checkClientTls, type Source } from './security-options.ts'
 import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions } from './shared-options.ts'
 
 /** Options of a TCP client. A key that is `undefined` has its default. */
 export interface TcpClientOptions extends PlaceOptions, ResilienceOptions {
-  /** What to speak: `'rsocket'`, or `'nest'`, the wire of NestJS 12. Default: `'rsocket'`. */
+  /** The protocol: `'rsocket'`, or `'nest'` for the wire of NestJS 12. Default: `'rsocket'`. */
   readonly protocol?: 'rsocket' | 'nest' | undefined
   /**
-   * Speak TLS; `true`: with the authorities that the runtime trusts. A function is called for each connection.
-   * Default: no TLS.
+   * Use TLS. `true` trusts the runtime's authorities; a function is called for each connection. Default: no TLS.
    */
   readonly tls?: boolean | Source<TlsClientOptions> | undefined
-  /** Milliseconds until a connection must be made, TLS handshake included. Default: 10,000. */
+  /** Milliseconds in which a connection must be made, TLS handshake included. Default: 10,000. */
   readonly connectTimeout?: number | undefined
-  /** How much a connection holds. */
+  /** Limits of each connection. */
   readonly limits?: ConnectionLimits | undefined
-  /** Options of RSocket alone. */
+  /** Options for RSocket only. */
   readonly rsocket?: RSocketClientOptions | undefined
 }
 
 const DEFAULTS = {
   ...PLACE,
-  ...TEST_DEFAULTS,
   ...RESILIENCE_DEFAULTS,
   protocol: 'rsocket',
   tls: undefined,
@@ -48,14 +52,20 @@ const DEFAULTS = {
   rsocket: undefined
 }
 
-/** The names of all options. */
-export const CLIENT_OPTION_NAMES: readonly string[] = Object.keys(DEFAULTS)
+const ALL_DEFAULTS = { ...DEFAULTS, ...TEST_DEFAULTS }
+
+/** The names of all options of a client. */
+export const CLIENT_OPTION_NAMES: OptionNames = {
+  end: 'a TCP client',
+  own: Object.keys(DEFAULTS),
+  inside: { limits: Object.keys(CONNECTION_LIMITS), rsocket: CLIENT_RSOCKET_NAMES, tls: CLIENT_TLS_NAMES }
+}
 
 type Given = TcpClientOptions & TestOptions
 
 /** Options as a client uses them. */
 export type CheckedClientOptions = Omit<
-  Filled<Given, typeof DEFAULTS>,
+  Filled<Given, typeof ALL_DEFAULTS>,
   'limits' | 'rsocket' | keyof ResilienceOptions
 > & {
   readonly limits: CheckedConnectionLimits
@@ -66,14 +76,15 @@ export type CheckedClientOptions = Omit<
 }
 
 /**
- * Options with every default filled in.
- * @throws {OptionError} an option is not what it must be, or there is none of that name
+ * Checks the options and fills in the defaults.
+ * @throws {OptionError} an option has a wrong value or an unknown name
  */
 export function clientOptions(given: TcpClientOptions | undefined): CheckedClientOptions {
+  if (given !== undefined) checkOptionNames(given, [CLIENT_OPTION_NAMES])
   const { endpoints, connections, resolveInterval, reconnect, retry, eject, ...all } = withDefaults(
     'options',
     given as Given | undefined,
-    DEFAULTS
+    ALL_DEFAULTS
   )
   checkPlace(all)
   const { protocol } = all

@@ -1,4 +1,4 @@
-/** The limits of both ends, with their defaults in one table each. docs/operations.md is checked against it. */
+/** The limits of both ends, with their defaults in one table each. A test checks docs/operations.md against them. */
 import { atLeast, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import {
   ADAPTIVE_DEFAULTS,
@@ -6,71 +6,73 @@ import {
   type ConcurrencyBounds
 } from '../limits/adaptive-concurrency.ts'
 
-/** Limits of one connection, on either end. 0 stands for no limit. */
+/** Limits of one connection, on either end. 0 means no limit. */
 export interface ConnectionLimits {
   /**
-   * What may be received and wait to be handled: UTF-16 code units on Nest's wire, bytes on RSocket's. No frame
-   * of RSocket may be longer. Default: 134,217,728, as in Nest.
+   * Most data received and waiting to be handled: UTF-16 code units on Nest's wire, bytes on RSocket's. Also the longest
+   * RSocket frame. Default: 134,217,728, as in Nest.
    */
   readonly receiveBuffer?: number | undefined
   /**
-   * Bytes that may be written and wait to be sent. A server cuts a peer off that leaves more unread; a client refuses
-   * calls beyond it. Default: 134,217,728, as in Nest.
+   * Most bytes written and waiting to be sent. A server cuts off a peer that leaves more unread; a client refuses
+   * further calls. Default: 134,217,728, as in Nest.
    */
   readonly sendBuffer?: number | undefined
-  /** RSocket: bytes of messages that come in fragments. Default: 67,108,864. */
+  /** RSocket: most bytes of all incomplete fragmented messages of a connection. Default: 67,108,864. */
   readonly messageSize?: number | undefined
   /**
-   * Milliseconds after which a message that has begun to arrive and makes no progress ends the connection. Less than
-   * 1 KB is no progress: in Nest each byte is. Default: 30,000, as in Nest.
+   * Milliseconds without progress of an incomplete message after which the connection is ended. Less than 1 KB is no
+   * progress (in Nest every byte is). Default: 30,000, as in Nest.
    */
   readonly incompleteMessage?: number | undefined
 }
 
-/** Limits of a server. 0 stands for no limit. */
+/** Limits of a server. 0 means no limit. */
 export interface ServerLimitOptions extends ConnectionLimits {
   /**
-   * Connections that may be open at the same time. More are closed, those of RSocket with `REJECTED_SETUP`.
-   * Default: 65,536.
+   * Most open connections. Further ones are closed, RSocket's with `REJECTED_SETUP`. Default: 65,536.
    */
   readonly connections?: number | undefined
   /**
-   * Requests, events and streams of all connections that may be in flight at the same time. Beyond, RSocket requests
-   * are answered with `REJECTED` (clients that honour leases are told before), and Nest's wait in their connection's
-   * buffer, whose bound is `receiveBuffer`. Handlers that answer in the turn a message comes are never in flight.
-   * `'adaptive'`, or bounds: the limit finds itself by how long handlers take; streams are not counted then.
-   * Default: 0.
+   * Most requests, events and streams in flight on all connections together. Further RSocket requests are answered with
+   * `REJECTED` (clients that honour leases do not send them); Nest's wait in the `receiveBuffer` of their connection.
+   * Handlers that answer in the turn in which a message comes are never in flight. With `'adaptive'`, or bounds, the
+   * server finds the limit from the latency of its handlers; then streams are not counted. Default: 0.
    */
   readonly inFlight?: number | 'adaptive' | AdaptiveConcurrencyOptions | undefined
   /**
-   * RSocket: requests of one connection that may be in flight at the same time. Clients that honour leases are
-   * granted them; requests beyond are answered with `REJECTED`. Default: 0.
+   * RSocket: most requests of one connection in flight. Clients that honour leases are granted as many; further requests
+   * are answered with `REJECTED`. Default: 0.
    */
   readonly inFlightPerConnection?: number | undefined
-  /** Streams one connection may have open. More are answered with `REJECTED`. Default: 65,536. */
+  /** Most open streams of one connection. Further ones are answered with `REJECTED`. Default: 65,536. */
   readonly streams?: number | undefined
   /**
-   * RSocket: bytes the metadata (route, headers, credentials) of a request, of SETUP or of METADATA_PUSH may have.
-   * Larger ones are answered with `INVALID` or `INVALID_SETUP`; METADATA_PUSH, which has no answer, is dropped.
-   * Default: 65,536.
+   * RSocket: most bytes of metadata (route, headers, credentials) in a request, SETUP or METADATA_PUSH. Beyond it a
+   * request is answered with `INVALID`, SETUP with `INVALID_SETUP`, and METADATA_PUSH is logged. Default: 65,536.
    */
   readonly headerSize?: number | undefined
   /**
-   * Milliseconds after which a connection without any traffic is closed, up to a quarter later. One with something in
-   * flight is closed only if its peer takes nothing of what is there to be read. Keepalive counts as traffic.
-   * Default: 0, as in Nest.
+   * Milliseconds without traffic after which a connection is closed (up to a quarter later). A connection with something
+   * in flight is closed only if its peer does not read what is sent to it. Keepalive counts as traffic. Default: 0, as
+   * in Nest.
    */
   readonly idle?: number | undefined
   /**
-   * RSocket: milliseconds from the first byte of a connection until it must be set up and authenticated. TLS:
-   * milliseconds until its handshake must have begun, and then until it must be over. Default: 10,000.
+   * Milliseconds until a connection must have sent its first byte, up to a quarter later. Default: 300,000; a client on
+   * Nest's wire, which may have nothing to say, connects again when it has.
+   */
+  readonly silence?: number | undefined
+  /**
+   * RSocket: milliseconds from the first byte of a connection in which it must be set up and authenticated. TLS:
+   * milliseconds in which the handshake must begin, and again in which it must end. Default: 10,000.
    */
   readonly handshake?: number | undefined
 }
 
 const MEBIBYTE = 1024 * 1024
 
-/** What a client allows where its options are silent. */
+/** The default limits of a client. */
 export const CONNECTION_LIMITS = {
   receiveBuffer: 128 * MEBIBYTE,
   sendBuffer: 128 * MEBIBYTE,
@@ -78,7 +80,7 @@ export const CONNECTION_LIMITS = {
   incompleteMessage: 30_000
 }
 
-/** What a server allows where its options are silent. */
+/** The default limits of a server. */
 export const SERVER_LIMITS = {
   ...CONNECTION_LIMITS,
   connections: 65_536,
@@ -87,10 +89,11 @@ export const SERVER_LIMITS = {
   streams: 65_536,
   headerSize: 65_536,
   idle: 0,
+  silence: 300_000,
   handshake: 10_000
 }
 
-/** Limits as they are used: `Infinity` where there is none, but 0 where it is the time of a timer. */
+/** Checked limits: `Infinity` means no limit, but for times 0 does. */
 export interface CheckedConnectionLimits {
   readonly receiveBuffer: number
   readonly sendBuffer: number
@@ -98,7 +101,7 @@ export interface CheckedConnectionLimits {
   readonly incompleteMessage: number
 }
 
-/** The same of a server. */
+/** Checked limits of a server. */
 export interface CheckedServerLimits extends CheckedConnectionLimits {
   readonly connections: number
   readonly inFlight: number | ConcurrencyBounds
@@ -106,19 +109,21 @@ export interface CheckedServerLimits extends CheckedConnectionLimits {
   readonly streams: number
   readonly headerSize: number
   readonly idle: number
+  readonly silence: number
   readonly handshake: number
 }
 
-/** @throws {OptionError} a limit is not what it must be */
+/** @throws {OptionError} a limit has a wrong value or an unknown name */
 export function connectionLimits(given: ConnectionLimits | undefined): CheckedConnectionLimits {
   const all = withDefaults('options.limits', given, CONNECTION_LIMITS)
   return checkedConnection(all)
 }
 
-/** @throws {OptionError} a limit is not what it must be */
+/** @throws {OptionError} a limit has a wrong value or an unknown name */
 export function serverLimits(given: ServerLimitOptions | undefined): CheckedServerLimits {
   const all = withDefaults('options.limits', given, SERVER_LIMITS)
-  for (const name of ['idle', 'handshake'] as const) atLeast(0, `options.limits.${name}`, all[name])
+  for (const name of ['idle', 'silence', 'handshake'] as const)
+    atLeast(0, `options.limits.${name}`, all[name])
   return {
     ...checkedConnection(all),
     connections: orNone('connections', all.connections),
@@ -127,6 +132,7 @@ export function serverLimits(given: ServerLimitOptions | undefined): CheckedServ
     streams: orNone('streams', all.streams),
     headerSize: orNone('headerSize', all.headerSize),
     idle: all.idle,
+    silence: all.silence,
     handshake: all.handshake
   }
 }

@@ -1,4 +1,4 @@
-/** The options of what a client does about servers that fail, with their defaults in one table. */
+/** The options for what a client does when servers fail, with their defaults in one table. */
 
 import { atLeast, type BackoffOptions, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import type { HealthOptions } from '../balance/endpoint-health.ts'
@@ -6,77 +6,76 @@ import type { RetryBudgetOptions } from '../balance/retry-budget.ts'
 
 /** How a lost connection is made again. Pauses are random, up to a bound that doubles with each attempt. */
 export interface ReconnectOptions {
-  /** Milliseconds that the first pause lasts at most. Default: 100. */
+  /** Longest first pause, in milliseconds. Default: 100. */
   readonly minDelay?: number | undefined
-  /** Milliseconds that no pause exceeds: a server that is back is used again within them. Default: 1,000. */
+  /** Longest pause of all, in milliseconds; a server that is back is used again within it. Default: 1,000. */
   readonly maxDelay?: number | undefined
 }
 
 /** How calls are made again. Pauses are random, up to a bound that doubles with each attempt. */
 export interface RetryOptions {
-  /** How often a call is made in all. Default: 3. */
+  /** Most attempts of a call, the first included. Default: 3. */
   readonly attempts?: number | undefined
-  /** Milliseconds that the first pause lasts at most. Another endpoint is tried without a pause. Default: 50. */
+  /** Longest first pause, in milliseconds. Another endpoint is tried without a pause. Default: 50. */
   readonly minDelay?: number | undefined
-  /** Milliseconds that no pause exceeds. Default: 1,000. */
+  /** Longest pause of all, in milliseconds. Default: 1,000. */
   readonly maxDelay?: number | undefined
-  /** How many retries there may be, of all calls together. Beyond it calls fail at once. */
+  /** Most retries of all calls together. Beyond it calls fail at once. */
   readonly budget?: RetryBudget | undefined
 }
 
-/** How many retries there may be. */
+/** The number of retries allowed: `ratio` per call, and `perSecond` in addition. */
 export interface RetryBudget {
-  /** Retries for each call. Default: 0.2. */
+  /** Retries per call. Default: 0.2. */
   readonly ratio?: number | undefined
-  /** Retries in each second beside them. Default: 10. */
+  /** Further retries per second. Default: 10. */
   readonly perSecond?: number | undefined
 }
 
-/** When an endpoint, one of several, gets no calls for a while. */
+/** When one of several endpoints is ejected, so that it gets no calls for a while. */
 export interface EjectOptions {
   /** Failures (connections lost, timeouts, refusals) within the window. Default: 5. */
   readonly failures?: number | undefined
-  /** Share of the window's calls that must have failed too, from 0 to 1. Default: 0.5. */
+  /** Share of the calls in the window that must have failed too, from 0 to 1. Default: 0.5. */
   readonly ratio?: number | undefined
-  /** Milliseconds for which calls and failures are counted. Default: 10,000. */
+  /** Length of the window in which calls and failures are counted, in milliseconds. Default: 10,000. */
   readonly window?: number | undefined
-  /** Milliseconds of the first ejection, at most; it doubles with each in a row. Default: 1,000. */
+  /** Longest first ejection, in milliseconds; doubles with each ejection in a row. Default: 1,000. */
   readonly minDelay?: number | undefined
-  /** Milliseconds of the longest ejection. Default: 30,000. */
+  /** Longest ejection of all, in milliseconds. Default: 30,000. */
   readonly maxDelay?: number | undefined
 }
 
 /** Where the servers are, and what to do when they fail. */
 export interface ResilienceOptions {
   /**
-   * Servers of the service, in place of `host`: `'host:port'`, `'[::1]:port'`, or `'host'` with the port of
-   * `port`. `'dns:host:port'` stands for all addresses the name has, and `'srv:_math._tcp.example.com'` for the servers
-   * that SRV records name (calls go to those of the lowest priority number of which one can be used, in shares by
-   * their weights, RFC 2782); both are asked for again and again. A function gives the list, and is called again every
-   * `resolveInterval`. A connection is made to each.
+   * The servers of the service, in place of `host`: `'host:port'`, `'[::1]:port'`, or `'host'` with the option `port`.
+   * `'dns:host:port'` stands for all addresses of the name. `'srv:_math._tcp.example.com'` stands for the servers in
+   * its SRV records: calls go to usable servers with the lowest priority number, shared by weight (RFC 2782). A function
+   * returns the list. Names and functions are asked again every `resolveInterval`. Each endpoint gets a connection.
    */
   readonly endpoints?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>) | undefined
   /**
-   * How many connections there are to each endpoint, from 1 to 1,024. Calls go to the less busy of two. One carries
-   * as much as one process answers; more are for a service of several processes on one port (`workers`), each of
-   * which has connections of its own. Events keep their order within a connection, so with several give those that
-   * belong together the same `key`. Default: 1.
+   * Connections to each endpoint, from 1 to 1,024; a call goes to the less busy of two. One connection carries as much as
+   * one process can answer. Use more for a service of several processes on one port (`workers`), because each connection
+   * ends at one of them. Order is kept within a connection only, so give events that belong together the same `key`.
+   * Default: 1.
    */
   readonly connections?: number | undefined
-  /** Milliseconds after which names and functions are asked again; a lost connection asks too. Default: 30,000. */
+  /** Milliseconds between two look-ups of names and functions; a lost connection causes one too. Default: 30,000. */
   readonly resolveInterval?: number | undefined
-  /** Make a lost connection again at once, not only when somebody calls. Default: true. */
+  /** Make a lost connection again by itself, not only at the next call. Default: true. */
   readonly reconnect?: boolean | ReconnectOptions | undefined
   /**
-   * Make calls again that have certainly not run (never sent, or refused with `REJECTED`), and those marked
-   * `idempotent` when their connection is lost. Streams only before their first value. Default: true.
+   * Make calls again that have certainly not run (never sent, or refused with `REJECTED`), and after a lost connection
+   * also calls marked `idempotent`. Streams only before their first value. Default: true.
    */
   readonly retry?: boolean | RetryOptions | undefined
-  /** Give no calls for a while to an endpoint that fails, where there are several. Default: true. */
+  /** With several endpoints, give no calls for a while to one that fails. Default: true. */
   readonly eject?: boolean | EjectOptions | undefined
 }
 
-/** Options of resilience as they are used; `undefined` is off. */
+/** Checked options of resilience; `undefined` means off. */
 export interface CheckedResilience {
   readonly connections: number
   readonly endpoints: NonNullable<ResilienceOptions['endpoints']> | undefined
@@ -86,7 +85,7 @@ export interface CheckedResilience {
   readonly eject: HealthOptions | undefined
 }
 
-/** Options of retries as they are used. */
+/** Checked options of retries. */
 export interface CheckedRetry extends BackoffOptions {
   readonly attempts: number
   readonly budget: RetryBudgetOptions
@@ -98,7 +97,7 @@ const RETRY = { attempts: 3, minDelay: 50, maxDelay: 1_000, budget: undefined }
 const BUDGET: RetryBudgetOptions = { ratio: 0.2, perSecond: 10 }
 const EJECT: HealthOptions = { failures: 5, ratio: 0.5, window: 10_000, minDelay: 1_000, maxDelay: 30_000 }
 
-/** What a client does where its options are silent. */
+/** The defaults of resilience. */
 export const RESILIENCE_DEFAULTS = {
   endpoints: undefined,
   connections: 1,
@@ -108,7 +107,7 @@ export const RESILIENCE_DEFAULTS = {
   eject: true as NonNullable<ResilienceOptions['eject']>
 }
 
-/** @throws {OptionError} an option is not what it must be */
+/** @throws {OptionError} an option has a wrong value or an unknown name */
 export function resilienceOptions(
   given: Pick<ResilienceOptions, 'endpoints'> & {
     readonly connections: number
@@ -162,7 +161,7 @@ function ejectOptions(given: boolean | EjectOptions): HealthOptions | undefined 
   return all
 }
 
-/** Options with two bounds of a delay; `true` stands for the defaults. */
+/** Checks options with two bounds of a delay; `true` stands for the defaults. */
 function delays<Defaults extends BackoffOptions>(
   name: string,
   given: true | object,

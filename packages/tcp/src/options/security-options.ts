@@ -1,15 +1,18 @@
-/** The options of who may connect and how the bytes are protected, and what they must be. */
+/** Checks the options for security: who may connect, and TLS. */
 import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
 import type { Pem, TlsClientOptions, TlsOptions, TlsServerOptions } from '../socket/tls.ts'
 
-/** A value, or a function that gives it each time it is needed. */
+/** A value, or a function that returns it each time it is needed. */
 export type Source<Value> = Value | (() => Value | Promise<Value>)
 
-const TLS_KEYS = ['cert', 'key', 'passphrase', 'ca', 'crl', 'ciphers', 'minVersion', 'maxVersion']
-const SERVER_KEYS = [...TLS_KEYS, 'requestCert', 'rejectUnauthorized']
-const CLIENT_KEYS = [...TLS_KEYS, 'servername', 'rejectUnauthorized', 'checkServerIdentity']
+const TLS_NAMES = ['cert', 'key', 'passphrase', 'ca', 'crl', 'ciphers', 'minVersion', 'maxVersion']
+/** The names of the options of a server's `tls`. */
+export const SERVER_TLS_NAMES = [...TLS_NAMES, 'requestCert', 'rejectUnauthorized']
+/** The names of the options of a client's `tls`. */
+export const CLIENT_TLS_NAMES = [...TLS_NAMES, 'servername', 'rejectUnauthorized', 'checkServerIdentity']
 const VERSIONS: readonly unknown[] = ['TLSv1.2', 'TLSv1.3', undefined]
-/** @throws {OptionError} it names nobody, or is given for a Unix socket */
+
+/** @throws {OptionError} the list is empty, or the server listens on a Unix socket */
 export function checkAllow(allow: readonly string[] | undefined, path: string | undefined): void {
   if (allow === undefined) return
   if (!Array.isArray(allow) || allow.length === 0)
@@ -22,8 +25,8 @@ export function checkAllow(allow: readonly string[] | undefined, path: string | 
 }
 
 /**
- * TLS of a server as it is now.
- * @throws {OptionError} it is not what it must be
+ * The current TLS options of a server.
+ * @throws {OptionError} an option has a wrong value or an unknown name
  */
 export async function serverTls(source: Source<TlsServerOptions>): Promise<TlsServerOptions> {
   const tls = typeof source === 'function' ? await source() : source
@@ -31,14 +34,14 @@ export async function serverTls(source: Source<TlsServerOptions>): Promise<TlsSe
   return tls
 }
 
-/** @throws {OptionError} it is not what it must be */
+/** @throws {OptionError} an option has a wrong value or an unknown name */
 export function checkServerTls(tls: Source<TlsServerOptions> | undefined): void {
-  // What a function gives is checked when it gives it.
+  // The result of a function is checked when it is called.
   if (tls === undefined || typeof tls === 'function') return
-  checkTls(tls, SERVER_KEYS)
+  checkTls(tls, SERVER_TLS_NAMES)
   if (tls.cert === undefined) throw OptionError.expected('options.tls.cert', 'PEM text or bytes', undefined)
   if (tls.requestCert === true && tls.ca === undefined) {
-    // Without it, everybody for whom a public authority has signed would be welcome.
+    // Without `ca`, every client with a certificate of any public authority would be accepted.
     throw new OptionError(
       'options.tls.ca',
       'options.tls.requestCert needs options.tls.ca: the authorities that sign client certificates'
@@ -47,8 +50,8 @@ export function checkServerTls(tls: Source<TlsServerOptions> | undefined): void 
 }
 
 /**
- * TLS of a client as it is now; `undefined` for none.
- * @throws {OptionError} it is not what it must be
+ * The current TLS options of a client; `undefined` for no TLS.
+ * @throws {OptionError} an option has a wrong value or an unknown name
  */
 export async function clientTls(
   source: boolean | Source<TlsClientOptions> | undefined
@@ -58,10 +61,10 @@ export async function clientTls(
   return tls === true ? {} : tls === false ? undefined : tls
 }
 
-/** @throws {OptionError} it is not what it must be */
+/** @throws {OptionError} an option has a wrong value or an unknown name */
 export function checkClientTls(tls: boolean | Source<TlsClientOptions> | undefined): void {
   if (tls === undefined || typeof tls === 'boolean' || typeof tls === 'function') return
-  checkTls(tls, CLIENT_KEYS)
+  checkTls(tls, CLIENT_TLS_NAMES)
   const { servername } = tls
   if (servername !== undefined && (typeof servername !== 'string' || servername === ''))
     throw OptionError.expected('options.tls.servername', 'a host name or address', servername)
@@ -81,7 +84,7 @@ function checkTls(tls: TlsOptions, keys: readonly string[]): void {
       throw OptionError.expected(`options.tls.${key}`, 'PEM text or bytes', tls[key])
   for (const key of ['ca', 'crl'] as const) {
     const all: readonly unknown[] = Array.isArray(tls[key]) ? tls[key] : [tls[key] ?? '-----BEGIN']
-    // An empty list would be no list to the runtimes: they would trust whom they trust by default.
+    // Runtimes treat an empty list as no list and would use their default authorities.
     if (all.length === 0 || !all.every(isPem))
       throw OptionError.expected(`options.tls.${key}`, 'PEM text or bytes, or a list of them', tls[key])
   }

@@ -1,38 +1,37 @@
 /** The options of a TCP server, with their defaults in one table. */
 import { type Filled, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import type { TlsServerOptions } from '../socket/tls.ts'
-import { type CheckedServerLimits, type ServerLimitOptions, serverLimits } from './limits.ts'
-import { type RSocketServerOptions, rsocketServerOptions } from './rsocket-options.ts'
-import { checkAllow, checkServerTls, type Source } from './security-options.ts'
+import { type CheckedServerLimits, SERVER_LIMITS, type ServerLimitOptions, serverLimits } from './limits.ts'
+import { checkOptionNames, type OptionNames } from './option-names.ts'
+import { type RSocketServerOptions, rsocketServerOptions, SERVER_RSOCKET_NAMES } from './rsocket-options.ts'
+import { checkAllow, checkServerTls, SERVER_TLS_NAMES, type Source } from './security-options.ts'
 import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions } from './shared-options.ts'
 
 /** Options of a TCP server. A key that is `undefined` has its default. */
 export interface TcpServerOptions extends PlaceOptions {
   /**
-   * Other processes may listen on the port too, if all of them say so: the system spreads connections over them
-   * (`SO_REUSEPORT`, which does that on Linux only; under Bun, and on Node from 22.12). Default: false, the port is
-   * taken.
+   * Let other processes listen on the same port, if all of them set this option: the system spreads connections over
+   * them (`SO_REUSEPORT`, on Linux only; under Bun, and on Node from 22.12). Default: false.
    */
   readonly reusePort?: boolean | undefined
   /**
-   * Speak TLS, and nothing else. A function is called when the server starts and by `reloadTls()`, so that it can
-   * read files again. Default: no TLS.
+   * Accept TLS only. A function is called when the server starts and by `reloadTls()`, so that it can read files again.
+   * Default: no TLS.
    */
   readonly tls?: Source<TlsServerOptions> | undefined
   /**
-   * Addresses and networks that may connect, such as `['10.0.0.0/8', '::1']`; others are closed at once. Default:
-   * all may.
+   * Addresses and networks that may connect, such as `['10.0.0.0/8', '::1']`; other connections are closed at once.
+   * Default: all may.
    */
   readonly allow?: readonly string[] | undefined
-  /** How much the server takes. */
+  /** Limits of the server and of its connections. */
   readonly limits?: ServerLimitOptions | undefined
-  /** Options of RSocket alone. */
+  /** Options for RSocket only. */
   readonly rsocket?: RSocketServerOptions | undefined
 }
 
 const DEFAULTS = {
   ...PLACE,
-  ...TEST_DEFAULTS,
   reusePort: false,
   tls: undefined,
   allow: undefined,
@@ -40,23 +39,30 @@ const DEFAULTS = {
   rsocket: undefined
 }
 
-/** The names of all options. */
-export const SERVER_OPTION_NAMES: readonly string[] = Object.keys(DEFAULTS)
+const ALL_DEFAULTS = { ...DEFAULTS, ...TEST_DEFAULTS }
+
+/** The names of all options of a server. */
+export const SERVER_OPTION_NAMES: OptionNames = {
+  end: 'a TCP server',
+  own: Object.keys(DEFAULTS),
+  inside: { limits: Object.keys(SERVER_LIMITS), rsocket: SERVER_RSOCKET_NAMES, tls: SERVER_TLS_NAMES }
+}
 
 type Given = TcpServerOptions & TestOptions
 
 /** Options as a server uses them. */
-export type CheckedServerOptions = Omit<Filled<Given, typeof DEFAULTS>, 'limits' | 'rsocket'> & {
+export type CheckedServerOptions = Omit<Filled<Given, typeof ALL_DEFAULTS>, 'limits' | 'rsocket'> & {
   readonly limits: CheckedServerLimits
   readonly rsocket: ReturnType<typeof rsocketServerOptions>
 }
 
 /**
- * Options with every default filled in.
- * @throws {OptionError} an option is not what it must be, or there is none of that name
+ * Checks the options and fills in the defaults.
+ * @throws {OptionError} an option has a wrong value or an unknown name
  */
 export function serverOptions(given: TcpServerOptions | undefined): CheckedServerOptions {
-  const all = withDefaults('options', given as Given | undefined, DEFAULTS)
+  if (given !== undefined) checkOptionNames(given, [SERVER_OPTION_NAMES])
+  const all = withDefaults('options', given as Given | undefined, ALL_DEFAULTS)
   checkPlace(all)
   const { reusePort, path, tls, allow } = all
   if (typeof reusePort !== 'boolean')

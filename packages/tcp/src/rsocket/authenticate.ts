@@ -1,23 +1,23 @@
-/** Who a peer is: the hook that decides it, and what its verdicts mean. */
+/** The hook that accepts or refuses a peer by its credentials. */
 import type { Peer } from '@elysia-microservices/transport/kit'
 import type { Credentials } from './composite-metadata.ts'
 
-/** A peer, or a request of it, that says who it is. */
+/** A peer, or one of its requests, to be authenticated. */
 export interface AuthenticationRequest {
-  /** What came as authentication metadata; `undefined` if nothing came. */
+  /** The credentials that the peer sent; `undefined` if none. */
   readonly credentials: Credentials | undefined
-  /** The route, when a request is asked about; `undefined` for the connection as a whole. */
+  /** The route of a request; `undefined` when the whole connection is authenticated. */
   readonly route: string | undefined
   readonly peer: Peer | undefined
 }
 
-/** `true` lets the peer in; everything else refuses it. */
+/** `true` accepts the peer; anything else refuses it. */
 export type Verdict = boolean
 
-/** Says `true`, now or later, to let a peer in. Anything else, and throwing, refuses it. */
+/** Returns or resolves with `true` to accept a peer. Any other result, and throwing, refuses it. */
 export type Authenticate = (request: AuthenticationRequest) => Verdict | Promise<Verdict>
 
-/** Whether a verdict lets in: a hook that forgets to return lets nobody in. */
+/** Whether a verdict accepts. Only `true` does, so a hook that forgets to return accepts nobody. */
 export function isAccepted(verdict: unknown): boolean {
   return verdict === true
 }

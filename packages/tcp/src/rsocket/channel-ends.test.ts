@@ -100,3 +100,22 @@ describe('a channel whose answer ends before its input', () => {
     assert.deepEqual(client.on(frame(3, 'PAYLOAD', 'NC', '7')), [])
   })
 })
+
+describe('a channel whose input fails', () => {
+  it('fails at both ends, and the log of the client says what has failed', async () => {
+    const logged: unknown[][] = []
+    const logger = { error: (...all: unknown[]) => void logged.push(all), warn() {} }
+    const client = rsocketClient({ logger })
+    const failure = new Error('of the source')
+    const broken = function* () {
+      yield 1
+      throw failure
+    }
+    const outcome = outcomeOf(client.caller.request('sum', broken()))
+    await client.later()
+    const frames = [...client.on(frame(1, 'REQUEST_N', 0, uint32(5))), ...(await client.later())]
+    assert.deepEqual(frames, ['ERROR 1 0x201 {"code":"INTERNAL","message":"Internal server error"}'])
+    assert.deepEqual(outcome, ['Error'])
+    assert.deepEqual(logged, [["The input of the channel 'sum' failed", failure]])
+  })
+})

@@ -198,7 +198,7 @@ describe('an RSocket client', () => {
     const refused = { name: 'OverloadedError', code: 'OVERLOADED', mayHaveRun: false, retryable: true }
     await assert.rejects(call, {
       ...refused,
-      message: /^9990 bytes .* with \d+ more, .* limits\.sendBuffer allows \(10000\)$/
+      message: /^9990 bytes .* \d+ more would .* limits\.sendBuffer allows \(10000\)$/
     })
     await assert.rejects(caller.emit('a', 1), refused)
     assert.deepEqual(sent(), [])
@@ -243,6 +243,14 @@ describe('an RSocket client', () => {
     assert.deepEqual(sent(), ['PAYLOAD 1 N', 'PAYLOAD 1 N', 'PAYLOAD 1 N', 'PAYLOAD 1 C'])
   })
 
+  it('refuses headers whose names are reserved for this library', async () => {
+    await assert.rejects(caller.request('a', 1, { headers: { 'elysia-timeout': '1' } }), {
+      name: 'OptionError',
+      path: 'options.headers["elysia-timeout"]',
+      message: /reserved name/
+    })
+  })
+
   it('refuses a call that is longer than may wait at all', async () => {
     await assert.rejects(caller.request('a', 'x'.repeat(10_000)), {
       name: 'PayloadTooLargeError',
@@ -259,7 +267,7 @@ describe('an RSocket client', () => {
     const calls = Array.from({ length: 65_536 }, () => leased.caller.request('a', 1))
     await assert.rejects(leased.caller.request('a', 1), {
       name: 'OverloadedError',
-      message: /65536 calls wait/
+      message: /65536 calls already wait/
     })
     assert.equal(leased.connection.inFlight, 65_536)
     leased.connection.close()

@@ -1,4 +1,4 @@
-/** The side that connects: sends SETUP and KEEPALIVE, honours leases, resumes a lost connection. */
+/** An RSocket connection of a client: sends SETUP and KEEPALIVE, honours leases, resumes after a loss. */
 import {
   ByteWriter,
   type Codec,
@@ -35,7 +35,7 @@ import { Wire } from './wire.ts'
 
 const NO_DATA = new Uint8Array()
 
-/** One connection of a client, from the moment it is being made. Calls may be made before it is open. */
+/** One connection of a client. Calls may be made before it is open. */
 export class ClientConnection implements ClientProtocol, FrameHandler, ConnectionRole {
   readonly #options: ClientConnectionOptions
   readonly #timer: Timer
@@ -44,17 +44,17 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   readonly #lease: HeldLease | undefined
   readonly #requester: RSocketRequester
   readonly #streams: StreamFrames
-  /** Why the server ends the connection, if it says so. */
+  /** Why the server ended the connection, if it said so. */
   #reason: Error | undefined
   #lastHeard = 0
-  /** Something has been received since the timer fired last. */
+  /** Something was received since the timer last fired. */
   #isHeard = false
   #nextKeepalive = Number.POSITIVE_INFINITY
-  /** The server has said that it is going away. */
+  /** The server has announced that it goes away. */
   #isServerLeaving = false
-  /** This side has begun to leave, and says so when its calls have ended. */
+  /** This side drains, and tells the server when its calls have ended. */
   #isLeaving = false
-  /** Waits for a sign of life. */
+  /** Resolves the promise of `confirm`. */
   #confirmed: (() => void) | undefined
 
   constructor(options: ClientConnectionOptions) {
@@ -293,7 +293,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     if (isGoingAway(buffer, start, end)) this.#serverLeaves()
   }
 
-  /** Until the server agrees to go on, only RESUME_OK or an ERROR means anything. */
+  /** Handles a frame before the server has agreed to resume: only RESUME_OK and ERROR count. */
   #handleResumption(buffer: Buffer, start: number, end: number): void {
     const wire = this.#wire
     const type = readUint16(buffer, start + 4) >>> 10
@@ -305,13 +305,13 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     const resumption = wire.resumption as ResumeState
     if (!resumption.canResumeFrom(position))
       return wire.fail(
-        new Error(`The server has received up to ${position}; the frames behind are not kept any more`)
+        new Error(`The server has received up to position ${position}; later frames are no longer kept here`)
       )
     wire.reattach(resumption, position)
     this.#requester.taken()
   }
 
-  /** Comes twice where the server has something in flight. */
+  /** The server goes away. If it has something in flight, it says so twice. */
   #serverLeaves(): void {
     if (this.#isServerLeaving) return
     this.#isServerLeaving = true

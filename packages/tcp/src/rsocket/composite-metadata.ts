@@ -1,15 +1,15 @@
 /**
- * Composite metadata: several pieces of metadata, each with its MIME type, in one. And what is inside the
- * pieces RSocket defines: routes, MIME types, credentials. Extensions/CompositeMetadata.md, Routing.md,
+ * Composite metadata: several entries of metadata, each with its MIME type. Also reads and writes the entries that
+ * RSocket defines: routes, MIME types, credentials. Extensions/CompositeMetadata.md, Routing.md,
  * PerStreamDataMimeTypesDefinition.md, Security/.
  */
 import { type ByteWriter, ProtocolError, readUint16, readUint24 } from '@elysia-microservices/transport/kit'
 import { mimeTypeId, mimeTypeOfId } from './mime-type.ts'
 
-/** Set in a byte that holds a number; else the byte holds the length of a name. */
+/** The bit that marks a byte as the number of a MIME type; without it, the byte is the length of a name. */
 const WELL_KNOWN = 0x80
 
-/** One piece of composite metadata. `mimeType` is `undefined` for a number nobody has been given. */
+/** One entry of composite metadata. `mimeType` is `undefined` for an unknown number. */
 export interface MetadataEntry {
   readonly mimeType: string | undefined
   readonly content: Buffer
@@ -31,7 +31,7 @@ export function endEntry(out: ByteWriter, start: number): void {
 export function writeMimeType(out: ByteWriter, mimeType: string): void {
   const id = mimeTypeId(mimeType)
   if (id !== undefined) return out.uint8(WELL_KNOWN | id)
-  // Lengths are stored less one (see `readMimeType`).
+  // The stored length is one less (see `readMimeType`).
   out.uint8(mimeType.length - 1)
   out.utf8(mimeType)
 }
@@ -51,12 +51,12 @@ export function readEntries(metadata: Buffer): MetadataEntry[] {
   return entries
 }
 
-/** A MIME type and the position behind it. */
+/** Reads a MIME type. Returns it, and the position behind it. */
 export function readMimeType(buffer: Buffer, at: number): { mimeType: string | undefined; next: number } {
   const first = buffer[at]
   if (first === undefined) throw new ProtocolError('A MIME type is missing in metadata')
   if (first & WELL_KNOWN) return { mimeType: mimeTypeOfId(first & ~WELL_KNOWN), next: at + 1 }
-  // Every implementation stores the length less one, because a name has at least one character.
+  // All implementations store the length minus one, because a name has at least one character.
   const next = at + 1 + first + 1
   if (next > buffer.length) throw new ProtocolError('The name of a MIME type reaches beyond its metadata')
   return { mimeType: buffer.toString('latin1', at + 1, next), next }
@@ -75,7 +75,7 @@ export function readTags(content: Buffer): string[] {
   return tags
 }
 
-/** Credentials that came as metadata of type `message/x.rsocket.authentication.v0`. */
+/** Credentials, sent as metadata of type `message/x.rsocket.authentication.v0`. */
 export type Credentials =
   | { readonly type: 'simple'; readonly username: string; readonly password: string }
   | { readonly type: 'bearer'; readonly token: string }
@@ -106,7 +106,7 @@ export function readCredentials(content: Buffer): Credentials {
   return { type: 'other', name: content.toString('latin1', 1, end), payload: content.subarray(end) }
 }
 
-/** Credentials as the content of an authentication entry. */
+/** Writes credentials as the content of an authentication entry. */
 export function writeCredentials(out: ByteWriter, credentials: Credentials): void {
   switch (credentials.type) {
     case 'bearer':

@@ -1,4 +1,4 @@
-/** The frames of a connection itself, on stream 0, and what every frame has in common. Protocol.md, "Frame Types". */
+/** Handles the frames of a set-up connection; those on stream 0 here. Protocol.md, "Frame Types". */
 import {
   ProtocolError,
   readUint16,
@@ -13,20 +13,20 @@ import { hasPosition } from './resume.ts'
 import { need, type StreamFrames, unknownFrame } from './stream-frames.ts'
 import type { Wire } from './wire.ts'
 
-/** What the frames of a connection do: to a client other things than to a server. */
+/** What frames on stream 0 do, which differs between client and server. */
 export interface ConnectionRole {
-  /** The other side may be asked for `requests` within `timeToLive` milliseconds. */
+  /** This side may send `requests` requests within `timeToLive` milliseconds. */
   leased(timeToLive: number, requests: number): void
   /** The other side has answered a KEEPALIVE. */
   alive(): void
-  /** The other side ends the connection, or says that it will. */
+  /** The other side has ended the connection, or will. */
   ended(code: number, data: string): void
   metadataPushed(buffer: Buffer, start: number, end: number): void
 }
 
 /**
  * Handles one frame of a connection that is set up.
- * @throws {ProtocolError} it is not allowed
+ * @throws {ProtocolError} the frame is not allowed
  */
 export function handleFrame(
   wire: Wire,
@@ -74,10 +74,10 @@ function handleConnectionFrame(
       return role.ended(readUint32(buffer, at), text.read(buffer, at + 4, end))
     case FrameType.METADATA_PUSH:
       return role.metadataPushed(buffer, at, end)
-    // "All other received frames that are not accounted for MUST be ignored": a second SETUP, stream frames
-    // on stream 0, answers to a resumption nobody asked for.
+    // "All other received frames that are not accounted for MUST be ignored": a second SETUP, stream frames on stream
+    // 0, a RESUME_OK that was not asked for.
     case FrameType.RESUME:
-      throw new ProtocolError('RESUME came on a connection that is set up already')
+      throw new ProtocolError('RESUME came on a connection that is already set up')
     default:
       if (type < FrameType.SETUP || type > FrameType.RESUME_OK) unknownFrame(type, flags)
   }

@@ -1,4 +1,4 @@
-/** The error family on RSocket's wire: error codes there, classes here. Protocol.md, "Error Codes". */
+/** Turns errors into ERROR frames of RSocket, and back. Protocol.md, "Error Codes". */
 import {
   CanceledError,
   errorOf,
@@ -14,21 +14,25 @@ import { ErrorCode, HEADER_LENGTH, MAX_FRAME_LENGTH } from './frame-type.ts'
 import { errorCodeName } from './frames.ts'
 import type { Wire } from './wire.ts'
 
-/** What of an error crosses the wire. */
+/** The content of an ERROR frame. */
 export interface WireError {
   readonly code: number
   readonly data: string
 }
 
-/** Bytes of data an ERROR frame may have: it cannot be cut into fragments. */
+/** Most bytes of data in an ERROR frame, which cannot be fragmented. */
 const MAX_DATA_LENGTH = MAX_FRAME_LENGTH - HEADER_LENGTH - 4
 
-/** What a caller is told of a handler's error; what it may not be told is logged. */
-export function toWireError(error: unknown, logger: Logger): WireError {
-  const data = errorToText(error, logger)
+/**
+ * The ERROR for the other side. An unexpected error is logged, and the other side gets an internal error.
+ * @param failed says in the log what has failed. Default: a message handler
+ */
+export function toWireError(error: unknown, logger: Logger, failed?: string): WireError {
+  const data = errorToText(error, logger, failed)
   const length = text.length(data)
   if (length <= MAX_DATA_LENGTH) return { code: codeOf(error, data), data }
-  logger.error(`The error of a handler has ${length} bytes; a frame has at most ${MAX_FRAME_LENGTH}`)
+  const most = `more than fit into a frame (${MAX_DATA_LENGTH})`
+  logger.error(`An error for the other side has ${length} bytes, ${most}; send less in details`, error)
   return { code: ErrorCode.APPLICATION_ERROR, data: INTERNAL_ERROR_TEXT }
 }
 
@@ -38,12 +42,12 @@ export function sendFailure(wire: Wire, streamId: number, error: unknown, logger
   wire.error(streamId, code, data)
 }
 
-/** A result cannot be encoded: the fault of the handler, which its caller need not understand. */
+/** Answers that the result of a handler cannot be encoded: an internal error for the caller, and logged here. */
 export function sendUnencodable(wire: Wire, streamId: number, cause: unknown, logger: Logger): void {
   sendFailure(wire, streamId, new Error('The result of a handler cannot be encoded', { cause }), logger)
 }
 
-/** An error that is answered as `INTERNAL` keeps its class to itself. */
+/** The code for an error. If the answer is `INTERNAL`, the caller must not learn the class of the error. */
 function codeOf(error: unknown, data: string): number {
   if (data === INTERNAL_ERROR_TEXT) return ErrorCode.APPLICATION_ERROR
   if (error instanceof RejectedError) return ErrorCode.REJECTED
@@ -51,7 +55,7 @@ function codeOf(error: unknown, data: string): number {
   return ErrorCode.APPLICATION_ERROR
 }
 
-/** The error for what came in an ERROR frame of a stream. */
+/** Makes an error from an ERROR frame of a stream. */
 export function fromWireError(code: number, data: string, pattern: string): Error {
   const { code: name, message, details, received } = readErrorText(data)
   if (code === ErrorCode.REJECTED) return new RejectedError(message, received)

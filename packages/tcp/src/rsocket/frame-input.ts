@@ -1,31 +1,31 @@
 /**
- * The receiving half of an RSocket connection: cuts frames out of chunks and hands them on, one after the other, as
- * long as they may be handled. What may not yet is kept, within a bound.
+ * The receiving half of an RSocket connection: cuts frames out of chunks and gives them to the handler while it may
+ * handle frames. Until then it keeps chunks, up to a limit.
  */
 import { ByteList, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
 import { FrameReader } from './frame-reader.ts'
 
-/** Who handles the frames of a connection at the moment. */
+/** Handles the frames of a connection at the moment. */
 export interface FrameHandler {
-  /** Whether frames may be handled now; those that may not are kept. */
+  /** Whether frames may be handled now. If not, they are kept. */
   readonly mayHandle: boolean
   /** @throws {ProtocolError} the frame is not allowed */
   handleFrame(buffer: Buffer, start: number, end: number): void
-  /** The peer did what it must not do. */
+  /** The peer broke the protocol or a limit. */
   failed(error: Error): void
 }
 
-/** The chunks of one connection. */
+/** The input of one connection. */
 export class FrameInput {
   readonly #maxBufferSize: number
   readonly #reader: FrameReader
-  /** Chunks that wait until frames may be handled. Made when there is one. */
+  /** Chunks that wait until frames may be handled. Made for the first of them. */
   #kept: ByteList | undefined
   #isHandling = false
-  /** A connection has one handler after another: its handshake, then itself. */
+  /** The present handler: on a server the handshake first, then the connection. */
   handler: FrameHandler
 
-  /** @param maxBufferSize bytes that may be kept, and that a frame may have */
+  /** @param maxBufferSize most bytes that may be kept, and that a frame may have */
   constructor(maxBufferSize: number, handler: FrameHandler) {
     this.#maxBufferSize = maxBufferSize
     this.#reader = new FrameReader(maxBufferSize)
@@ -37,7 +37,7 @@ export class FrameInput {
     return this.#reader.buffered + this.#keptSize
   }
 
-  /** Takes what was read. */
+  /** Takes a chunk. */
   receive(chunk: Uint8Array): void {
     if (this.handler.mayHandle && this.#keptSize === 0 && this.#reader.exhausted) {
       this.#reader.push(chunk)
@@ -62,7 +62,7 @@ export class FrameInput {
     }
   }
 
-  /** Forgets what has come. */
+  /** Drops everything received. */
   discard(): void {
     this.#reader.reset()
     this.#kept = undefined

@@ -1,46 +1,46 @@
 /**
- * Cuts frames out of a byte stream by their 24-bit length. A frame is read where it lies in its chunk; only
- * one that spans chunks is copied together first. Protocol.md, "Framing Format".
+ * Cuts frames out of chunks by their 24-bit length. A frame is read where it lies in its chunk; only a frame that spans
+ * chunks is copied. Protocol.md, "Framing Format".
  */
 import { PayloadTooLargeError, ProtocolError, readUint24 } from '@elysia-microservices/transport/kit'
 import { HEADER_LENGTH } from './frame-type.ts'
 
 const LENGTH_FIELD = 3
-/** First size of the buffer for a frame that spans chunks: a peer that only announces 16 MiB gets no 16 MiB. */
+/** First size of the buffer for a frame that spans chunks: small, because a peer may only announce a large frame. */
 const FIRST_SIZE = 4 * 1024
 const EMPTY = Buffer.alloc(0)
 
-/** Reads one connection. After `next` returned true, `buffer`, `start` and `end` say where the frame lies. */
+/** Reads the frames of one connection. After `next` has returned true, `buffer`, `start` and `end` locate the frame. */
 export class FrameReader {
   readonly #maxBufferSize: number
-  /** Holds the frame; belongs to the reader, and may change with the next `push`. */
+  /** The buffer with the frame; it belongs to the reader and may change with the next `push`. */
   buffer: Buffer = EMPTY
-  /** Where the frame begins, behind its length field. */
+  /** Position of the frame, behind its length field. */
   start = 0
-  /** Where it ends. */
+  /** Position behind the frame. */
   end = 0
   #chunk: Buffer = EMPTY
   #at = 0
-  /** What has arrived of a frame that spans chunks, its length field first. */
+  /** The part that has arrived of a frame that spans chunks, with its length field. */
   #partial: Buffer = EMPTY
   #filled = 0
 
-  /** @param maxBufferSize bytes a single frame may have, without its length field */
+  /** @param maxBufferSize most bytes of a frame, without its length field */
   constructor(maxBufferSize: number) {
     this.#maxBufferSize = maxBufferSize
   }
 
-  /** Bytes received and not yet given out as frames. */
+  /** Bytes received and not yet returned as frames. */
   get buffered(): number {
     return this.#chunk.length - this.#at + this.#filled
   }
 
-  /** Whether `next` has seen everything that was pushed. */
+  /** Whether `next` has read everything that was pushed. */
   get exhausted(): boolean {
     return this.#at === this.#chunk.length
   }
 
-  /** Forgets what has come: the connection goes on with another socket. */
+  /** Drops everything received, for example before the connection goes on with another socket. */
   reset(): void {
     this.buffer = EMPTY
     this.#chunk = EMPTY
@@ -49,15 +49,15 @@ export class FrameReader {
     this.#filled = 0
   }
 
-  /** Takes what was read. Call it only after `next` has returned false. */
+  /** Takes a chunk. Call it only after `next` has returned false. */
   push(chunk: Uint8Array): void {
     this.#chunk = chunk as Buffer
     this.#at = 0
   }
 
-  /** The frames that were given out are handled; copies what is left, so that a few bytes do not keep a whole chunk. */
+  /** Call it when the returned frames are handled: copies the rest, so that a few bytes do not keep a whole chunk. */
   keepRest(): void {
-    // The last frame may be large, and the next a long time off.
+    // The last frame may be large, and the next one may come late.
     this.buffer = EMPTY
     if (this.#at === this.#chunk.length) return
     this.#chunk = Buffer.from(this.#chunk.subarray(this.#at))
@@ -65,9 +65,9 @@ export class FrameReader {
   }
 
   /**
-   * Goes to the next complete frame; false if there is none yet.
-   * @throws {PayloadTooLargeError} it is longer than allowed
-   * @throws {ProtocolError} it is too short to be one
+   * Goes to the next complete frame. Returns false if there is none yet.
+   * @throws {PayloadTooLargeError} the frame is longer than allowed
+   * @throws {ProtocolError} the frame is too short
    */
   next(): boolean {
     if (this.#filled > 0) return this.#nextSpanning()

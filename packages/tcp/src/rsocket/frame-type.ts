@@ -19,7 +19,7 @@ export const FrameType = {
   EXT: 0x3f
 } as const
 
-/** How far the type stands above the flags. */
+/** Number of bits for flags, below the type. */
 export const TYPE_SHIFT = 10
 
 /** Flags. Some bits mean different things for different types. */
@@ -55,10 +55,10 @@ export const ErrorCode = {
 
 /** Largest frame, without its length field. */
 export const MAX_FRAME_LENGTH = 0xff_ff_ff
-/** Largest number a field of 31 bits holds. */
+/** Largest number in a field of 31 bits. */
 export const MAX_UINT31 = 0x7f_ff_ff_ff
-/** Stream id, type and flags. */
+/** Bytes of stream id, type and flags. */
 export const HEADER_LENGTH = 6
-/** The version this library speaks: 1.0. */
+/** The version of RSocket: 1.0. */
 export const MAJOR_VERSION = 1
 export const MINOR_VERSION = 0

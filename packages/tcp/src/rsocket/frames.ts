@@ -1,6 +1,6 @@
 /**
- * Writes RSocket frames, each with its 24-bit length in front. Frames with a payload are written in two
- * steps, `begin…` and `endFrame`, so that data is encoded straight into the buffer it leaves from.
+ * Writes RSocket frames, each after its 24-bit length. A frame with a payload is written between `beginFrame` and
+ * `endFrame`, so that data is encoded straight into the buffer from which it is sent.
  */
 import {
   type ByteWriter,
@@ -21,26 +21,26 @@ import {
 
 const LENGTH_FIELD = 3
 
-/** The number of a stream in the table of its side. Unsigned: 2^31-1 is a stream id too. */
+/** The number of a stream in its table. Uses an unsigned shift, because 2^31-1 is a stream id too. */
 export function sequenceOf(streamId: number): number {
   return (streamId + 1) >>> 1
 }
 
-/** Begins a frame whose length is not known yet. Returns its position, for `endFrame`. */
+/** Begins a frame of unknown length. Returns its position, for `endFrame`. */
 export function beginFrame(out: ByteWriter, streamId: number, type: number, flags: number): number {
   const start = out.length
   out.frameHeader(0, streamId, (type << TYPE_SHIFT) | flags)
   return start
 }
 
-/** Ends a frame: its length, without the length field, is known now. Returns the length. */
+/** Ends a frame by writing its length. Returns the length, without the length field. */
 export function endFrame(out: ByteWriter, start: number): number {
   const length = out.length - start - LENGTH_FIELD
   out.setUint24(start, length)
   return length
 }
 
-/** Metadata with its length in front, as in every frame that has data too. */
+/** Writes metadata after its length, as in every frame that also has data. */
 export function writeMetadata(out: ByteWriter, metadata: Uint8Array): void {
   out.uint24(metadata.length)
   out.bytes(metadata)
@@ -55,7 +55,7 @@ export function writeCancel(out: ByteWriter, streamId: number): void {
   out.frameHeader(6, streamId, FrameType.CANCEL << TYPE_SHIFT)
 }
 
-/** The end of a stream, without a value. */
+/** Writes the end of a stream, without a value. */
 export function writeComplete(out: ByteWriter, streamId: number): void {
   out.frameHeader(6, streamId, (FrameType.PAYLOAD << TYPE_SHIFT) | Flag.COMPLETE)
 }
@@ -67,7 +67,7 @@ export function writeError(out: ByteWriter, streamId: number, code: number, data
   endFrame(out, start)
 }
 
-/** @param position last position received, 0 without resumption */
+/** @param position the last position received; 0 without resumption */
 export function writeKeepalive(out: ByteWriter, respond: boolean, position: number, data: Uint8Array): void {
   const start = beginFrame(out, 0, FrameType.KEEPALIVE, respond ? Flag.RESPOND : 0)
   out.uint63(position)
@@ -75,7 +75,7 @@ export function writeKeepalive(out: ByteWriter, respond: boolean, position: numb
   endFrame(out, start)
 }
 
-/** Protocol.md, "METADATA_PUSH Frame". @param metadata at most what a frame holds */
+/** Protocol.md, "METADATA_PUSH Frame". @param metadata must fit into one frame */
 export function writeMetadataPush(out: ByteWriter, metadata: Uint8Array): void {
   out.frameHeader(HEADER_LENGTH + metadata.length, 0, (FrameType.METADATA_PUSH << TYPE_SHIFT) | Flag.METADATA)
   out.bytes(metadata)
@@ -87,7 +87,7 @@ export function writeLease(out: ByteWriter, timeToLive: number, requests: number
   out.uint32(requests)
 }
 
-/** What a client asks to resume with. */
+/** The content of a RESUME frame. */
 export interface ResumeRequest {
   readonly token: Uint8Array
   readonly lastReceivedServerPosition: number

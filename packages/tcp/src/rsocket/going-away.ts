@@ -1,30 +1,30 @@
 /**
- * The word of a server that is going away while requests of a client are in flight. ERROR[CONNECTION_CLOSE] would
- * be it, but some libraries take that for the end of their streams. So it is sent last, and clients that say in
- * SETUP that they understand are told early, by METADATA_PUSH: both in composite metadata, by one MIME type.
+ * The announcement of a server that goes away while requests of a client are in flight. Some libraries end their streams
+ * at ERROR[CONNECTION_CLOSE], so it is sent last. Clients that say in SETUP that they understand it get this early
+ * announcement in a METADATA_PUSH. Both use composite metadata with the same MIME type.
  */
 import { ByteWriter } from '@elysia-microservices/transport/kit'
 import { beginEntry, endEntry, readEntries } from './composite-metadata.ts'
 import { MimeType } from './mime-type.ts'
 import type { Setup } from './setup.ts'
 
-/** Adds to the metadata of SETUP that this client understands. */
+/** Adds to the metadata of SETUP that this client understands the announcement. */
 export function writeUnderstandsGoingAway(out: ByteWriter): void {
   endEntry(out, beginEntry(out, MimeType.GOING_AWAY))
 }
 
-/** Whether a client has said in its SETUP that it understands. */
+/** Whether a client has said in its SETUP that it understands the announcement. */
 export function understandsGoingAway({ metadata, metadataMimeType }: Setup): boolean {
   if (metadata === undefined || metadataMimeType !== MimeType.COMPOSITE_METADATA) return false
   try {
     return readEntries(Buffer.from(metadata)).some(({ mimeType }) => mimeType === MimeType.GOING_AWAY)
   } catch {
-    // What is wrong with metadata is told to those who wanted something of it: credentials.
+    // Invalid metadata is refused where it is needed: for credentials.
     return false
   }
 }
 
-/** The metadata of the METADATA_PUSH. @param reason in words */
+/** The metadata of the announcement. @param reason why the server goes away, in words */
 export function goingAwayMetadata(reason: string): Uint8Array {
   const out = new ByteWriter()
   const entry = beginEntry(out, MimeType.GOING_AWAY)
@@ -33,10 +33,10 @@ export function goingAwayMetadata(reason: string): Uint8Array {
   return out.copyFrom(0)
 }
 
-/** How the metadata begins: the length of the MIME type, and its name. */
+/** The first bytes of the metadata: the length of the MIME type, and its name. */
 const BEGINNING = Buffer.from(goingAwayMetadata('').subarray(0, -3))
 
-/** Whether the metadata of a METADATA_PUSH is the word, and not an application's, which may be of any form. */
+/** Whether a METADATA_PUSH is the announcement; an application may push metadata of any form. */
 export function isGoingAway(buffer: Buffer, start: number, end: number): boolean {
   return buffer.subarray(start, Math.min(end, start + BEGINNING.length)).equals(BEGINNING)
 }

@@ -1,6 +1,6 @@
-/** Leases: permission to send so many requests within so much time. Protocol.md, "Lease Semantics". */
+/** Leases: permission for a number of requests within a time. Protocol.md, "Lease Semantics". */
 
-/** What a requester may still send. */
+/** The lease of a requester. */
 export class HeldLease {
   readonly #now: () => number
   #requests = 0
@@ -10,13 +10,13 @@ export class HeldLease {
     this.#now = now
   }
 
-  /** A LEASE frame has come; it replaces the one before. */
+  /** A LEASE frame has come; it replaces the lease before. */
   renew(timeToLive: number, requests: number): void {
     this.#requests = requests
     this.#expiresAt = this.#now() + timeToLive
   }
 
-  /** Uses one request of the lease; false if there is none left, or no time. */
+  /** Uses one request of the lease. Returns false if it is used up or has expired. */
   use(): boolean {
     if (this.#requests === 0 || this.#now() >= this.#expiresAt) return false
     this.#requests--
@@ -24,15 +24,15 @@ export class HeldLease {
   }
 }
 
-/** What a responder grants: as many requests as there is room for at the same time. */
+/** How a responder grants leases. */
 export interface LeaseOptions {
-  /** Requests of one connection that may be in flight at the same time. */
+  /** Most requests of one connection in flight. */
   readonly concurrency: number
-  /** Milliseconds a lease is good for. */
+  /** Milliseconds for which a lease is valid. */
   readonly timeToLive: number
 }
 
-/** Grants leases so that no more than `concurrency` requests are ever in flight. */
+/** Grants leases so that never more than `concurrency` requests are in flight. */
 export class LeaseGranter {
   readonly #options: LeaseOptions
   readonly #now: () => number
@@ -50,7 +50,7 @@ export class LeaseGranter {
     this.#send = send
   }
 
-  /** Takes a request that has come; false if no lease covers it. */
+  /** Counts a request that has come. Returns false if no lease covers it. */
   take(): boolean {
     if (this.#left === 0 || this.#now() >= this.#expiresAt) return false
     this.#left--
@@ -58,10 +58,9 @@ export class LeaseGranter {
   }
 
   /**
-   * Grants what there is room for, once all that was granted has come, or when time is running out. Not before:
-   * a LEASE replaces what the requester has left, and of that some may be on its way already, which would come
-   * on top of what is granted now.
-   * @param available what the server as a whole has room for
+   * Grants a lease for the present room, when all granted requests have come or half of the lease's time is over. Not
+   * earlier: a LEASE replaces the old one, and requests of the old lease that are on their way would come in addition.
+   * @param available requests for which the whole server has room
    */
   grant(inFlight: number, available = Number.POSITIVE_INFINITY): void {
     const { concurrency, timeToLive } = this.#options
@@ -74,13 +73,13 @@ export class LeaseGranter {
     this.#send(timeToLive, room)
   }
 
-  /** Forgets what was granted: the connection goes on with another socket. */
+  /** Forgets the granted lease, because the connection goes on with another socket. */
   restart(): void {
     this.#left = 0
     this.#expiresAt = 0
   }
 
-  /** When to call `grant` again, so that a waiting requester is not forgotten. */
+  /** Time at which to call `grant` again, so that a waiting requester gets a new lease. */
   get renewAt(): number {
     return this.#expiresAt - this.#options.timeToLive / 2
   }

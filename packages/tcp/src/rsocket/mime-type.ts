@@ -1,6 +1,6 @@
-/** MIME types that have a number of their own (Extensions/WellKnownMimeTypes.md), and those this library uses. */
+/** MIME types: the well-known ones with numbers (Extensions/WellKnownMimeTypes.md), and the ones this library uses. */
 
-/** Types this library reads or writes by name. */
+/** The types that this library reads or writes. */
 export const MimeType = {
   JSON: 'application/json',
   BYTES: 'application/octet-stream',
@@ -14,7 +14,7 @@ export const MimeType = {
   GOING_AWAY: 'application/vnd.elysia-microservices.going-away'
 } as const
 
-/** In the order of their numbers, from 0. */
+/** Well-known types in the order of their numbers, from 0. */
 const FROM_ZERO = [
   'application/avro',
   'application/cbor',
@@ -61,7 +61,7 @@ const FROM_ZERO = [
   'application/x-flatbuffers'
 ] as const
 
-/** In the order of their numbers, from 0x7a. */
+/** Well-known types in the order of their numbers, from 0x7a. */
 const FROM_7A = [
   MimeType.DATA_MIME_TYPE,
   MimeType.ACCEPT_MIME_TYPES,
@@ -81,7 +81,7 @@ export function mimeTypeId(name: string): number | undefined {
   return BY_NAME.get(name)
 }
 
-/** The MIME type of a number; `undefined` if the number is not given to one. */
+/** The MIME type with this number; `undefined` if there is none. */
 export function mimeTypeOfId(id: number): string | undefined {
   return FROM_ZERO[id] ?? FROM_7A[id - 0x7a]
 }

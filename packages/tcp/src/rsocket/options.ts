@@ -1,4 +1,4 @@
-/** What an RSocket connection is made with. */
+/** The options of RSocket connections. */
 import type { Dispatcher, Logger, Recover, Timer } from '@elysia-microservices/transport/kit'
 import type { SharedLimits } from '../limits/server-limits.ts'
 import type { Authenticate } from './authenticate.ts'
@@ -7,55 +7,55 @@ import type { MetadataReader } from './request-metadata.ts'
 import type { ResumableConnections } from './resumable-connections.ts'
 import type { ResumeOptions } from './resume.ts'
 
-/** Options of both roles. */
+/** Options of client and server connections. */
 export interface ConnectionOptions {
   readonly logger: Logger
-  /** Bytes of metadata and data that messages which come in fragments may have together. */
+  /** Most bytes, metadata and data together, of all incomplete fragmented messages. */
   readonly maxMessageSize: number
-  /** Bytes that may be received and wait to be handled. */
+  /** Most bytes received and waiting to be handled. */
   readonly maxBufferSize: number
-  /** Bytes that may wait to be sent. */
+  /** Most bytes that may wait to be sent. */
   readonly maxUnsent: number
-  /** Bytes a frame that is sent may have. Default: as many as the protocol allows. */
+  /** Most bytes of a sent frame. Default: the protocol's limit. */
   readonly maxFrameLength?: number
   /** Makes the timer of a connection. */
   newTimer(wake: (now: number) => void): Timer
 }
 
-/** Options of the side that connects. */
+/** Options of a client's connection. */
 export interface ClientConnectionOptions extends ConnectionOptions {
-  /** Where the server is, in messages: `tcp://localhost:4000`. */
+  /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
-  /** Who answers the server's requests; without one they are refused. */
+  /** Answers the server's requests; without it they are refused. */
   readonly dispatcher: Dispatcher | undefined
   readonly dataMimeType: string
   /** Milliseconds between KEEPALIVE frames. */
   readonly keepaliveInterval: number
-  /** Milliseconds without any frame after which the server is taken for dead. */
+  /** Milliseconds without any frame after which the server counts as dead. */
   readonly keepaliveLifetime: number
-  /** Milliseconds for a call that says nothing else; 0 for no limit. */
+  /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
   readonly tellTimeout: boolean
-  /** Wait for the server's leases. */
+  /** Whether to wait for the server's leases. */
   readonly lease: boolean
   readonly credentials: Credentials | undefined
-  /** Keep what is needed to resume a lost connection. */
+  /** How to resume a lost connection; `undefined`: it is not resumed. */
   readonly resume: Required<ResumeOptions> | undefined
   /** Is asked before a call fails. */
   readonly recover?: Recover | undefined
-  /** The server has said that it is going away: make no new calls on this connection. */
+  /** The server goes away: no new calls may be made on this connection. */
   goingAway(): void
 }
 
-/** Options of the side that is connected to: the same for all connections of a server. */
+/** Options of a server's connections, the same for all of them. */
 export interface ServerConnectionOptions extends ConnectionOptions {
   readonly dispatcher: Dispatcher
   readonly authenticate: Authenticate | undefined
-  /** Milliseconds from the first byte until a connection must be set up and authenticated; 0 for no limit. */
+  /** Milliseconds in which a connection must be set up and authenticated; 0 for no limit. */
   readonly handshakeTimeout: number
   readonly limits: SharedLimits
-  /** The reader of a metadata MIME type, shared by the connections of a server. */
+  /** The reader for a metadata MIME type, shared by all connections of a server. */
   metadataReader(mimeType: string): MetadataReader
-  /** The connections that may be resumed; `undefined` if none may. */
+  /** The connections that can be resumed; `undefined` if none can. */
   readonly resumable: ResumableConnections | undefined
 }

@@ -2,21 +2,21 @@
 import { type Codec, ProtocolError, readUint24 } from '@elysia-microservices/transport/kit'
 import { Flag } from './frame-type.ts'
 
-/** A payload as it came: metadata (if any) and data, by position. */
+/** Metadata (if any) and data of a frame, by their positions in its buffer. */
 export interface Payload {
   readonly buffer: Buffer
-  /** Where the metadata is; `metadataStart` -1 if there is none. */
+  /** Position of the metadata; -1 if there is none. */
   readonly metadataStart: number
   readonly metadataEnd: number
   readonly dataStart: number
   readonly dataEnd: number
-  /** The value, where it had to be read at once. */
+  /** The value, if a stateful codec had to decode it at once. */
   decoded: { readonly value: unknown } | undefined
 }
 
 /**
- * Reads what a frame carries.
- * @param at where its fields of its own end
+ * Finds metadata and data of a frame.
+ * @param at the position behind the frame's other fields
  * @throws {ProtocolError} the metadata reaches beyond the frame
  */
 export function readPayload(buffer: Buffer, flags: number, at: number, end: number): Payload {
@@ -30,7 +30,7 @@ export function readPayload(buffer: Buffer, flags: number, at: number, end: numb
   return newPayload(buffer, metadataStart, metadataEnd, metadataEnd, end)
 }
 
-/** A payload by its positions. */
+/** Makes a payload from its positions. */
 export function newPayload(
   buffer: Buffer,
   metadataStart: number,
@@ -41,7 +41,7 @@ export function newPayload(
   return { buffer, metadataStart, metadataEnd, dataStart, dataEnd, decoded: undefined }
 }
 
-/** The value of a payload. @throws {ProtocolError} the data is not of the codec's type */
+/** Decodes the value of a payload. @throws {ProtocolError} the data is not of the codec's type */
 export function dataOf({ decoded, buffer, dataStart, dataEnd }: Payload, codec: Codec): unknown {
   return decoded === undefined ? codec.decode(buffer, dataStart, dataEnd) : decoded.value
 }

@@ -1,11 +1,11 @@
 /**
- * Puts fragments together again. All metadata comes before any data; the bound is over both. Protocol.md,
+ * Puts fragments together. All metadata comes before any data, and one limit holds for both. Protocol.md,
  * "Fragmentation and Reassembly".
  */
 import { ByteList, PayloadTooLargeError, ProtocolError } from '@elysia-microservices/transport/kit'
 import { newPayload, type Payload } from './payload.ts'
 
-/** The first frame of a fragmented payload, and the pieces that have come so far. */
+/** The first frame of a fragmented payload, and the fragments so far. */
 interface Pending<First> {
   readonly first: First
   readonly metadata: ByteList
@@ -13,28 +13,28 @@ interface Pending<First> {
   hasMetadata: boolean
 }
 
-/** Payloads that may be incomplete at the same time: those without content would have no other bound. */
+/** Most incomplete payloads; empty ones would have no other limit. */
 const MAX_INCOMPLETE = 65_536
 
-/** Payloads of one connection of which not all fragments have come. */
+/** The incomplete payloads of one connection. */
 export class Reassembler<First> {
   readonly #maxMessageSize: number
-  /** Made when the first fragment comes: most connections see none. */
+  /** Made for the first fragment, because most connections get none. */
   #pending: Map<number, Pending<First>> | undefined
-  /** Bytes of all payloads that are not complete. */
+  /** Bytes of all incomplete payloads. */
   #size = 0
 
-  /** @param maxMessageSize bytes that the incomplete payloads of a connection may have in all */
+  /** @param maxMessageSize most bytes of all incomplete payloads together */
   constructor(maxMessageSize: number) {
     this.#maxMessageSize = maxMessageSize
   }
 
-  /** Whether fragments of a stream are waiting for more. */
+  /** Whether a stream has an incomplete payload. */
   has(streamId: number): boolean {
     return this.#pending?.has(streamId) === true
   }
 
-  /** Begins a payload with its first fragment. What is kept is copied. */
+  /** Begins a payload with a copy of its first fragment. */
   begin(streamId: number, first: First, payload: Payload): void {
     const pending: Pending<First> = {
       first,
@@ -44,7 +44,9 @@ export class Reassembler<First> {
     }
     this.#pending ??= new Map()
     if (this.#pending.size >= MAX_INCOMPLETE)
-      throw new ProtocolError(`More than ${MAX_INCOMPLETE} messages have begun and are not complete`)
+      throw new ProtocolError(
+        `The peer has begun more than ${MAX_INCOMPLETE} fragmented messages without completing them`
+      )
     this.#pending.set(streamId, pending)
     this.#append(pending, payload)
   }
@@ -55,7 +57,7 @@ export class Reassembler<First> {
     if (pending !== undefined) this.#append(pending, payload)
   }
 
-  /** Adds the last fragment and gives the whole; `undefined` if nothing was begun. */
+  /** Adds the last fragment and returns the whole payload; `undefined` if none was begun. */
   end(streamId: number, payload: Payload): { first: First; payload: Payload } | undefined {
     const pending = this.#pending?.get(streamId)
     if (pending === undefined) return undefined
@@ -70,7 +72,7 @@ export class Reassembler<First> {
     }
   }
 
-  /** Forgets what has come: the stream was cancelled or has failed. */
+  /** Drops the fragments of a stream that was cancelled or has failed. */
   drop(streamId: number): void {
     const pending = this.#pending?.get(streamId)
     if (pending === undefined) return

@@ -1,6 +1,6 @@
 /**
- * The metadata of a request: the route, headers, MIME types and credentials, as composite metadata. The same
- * bytes come with every call of a pattern, so what they mean is remembered, and so are the bytes of a route.
+ * The metadata of a request as composite metadata: route, headers, MIME types and credentials. Every call with the same
+ * pattern has the same bytes, so readers remember the meaning of bytes, and writers the bytes of a route.
  */
 import {
   ByteWriter,
@@ -8,6 +8,7 @@ import {
   type Headers,
   OptionError,
   ProtocolError,
+  RESERVED_PREFIX,
   text
 } from '@elysia-microservices/transport/kit'
 import {
@@ -23,21 +24,21 @@ import {
 import { MimeType } from './mime-type.ts'
 import type { Payload } from './payload.ts'
 
-/** What the metadata of a request says. */
+/** The content of a request's metadata. */
 export interface RequestMetadata {
   /** The first routing tag; `undefined` if there is none. */
   readonly route: string | undefined
   readonly headers: Headers | undefined
-  /** Milliseconds the caller waits. */
+  /** Milliseconds that the caller waits. */
   readonly timeout: number | undefined
-  /** MIME type of the data, if it is not that of the connection. */
+  /** MIME type of the data; `undefined`: the connection's. */
   readonly dataMimeType: string | undefined
-  /** MIME types the caller takes an answer in; empty if it does not say. */
+  /** MIME types that the caller accepts for the answer; empty: the request's. */
   readonly acceptMimeTypes: readonly string[]
   readonly credentials: Credentials | undefined
 }
 
-/** A request without metadata. */
+/** The content of missing metadata. */
 export const NO_METADATA: RequestMetadata = {
   route: undefined,
   headers: undefined,
@@ -47,24 +48,24 @@ export const NO_METADATA: RequestMetadata = {
   credentials: undefined
 }
 
-/** The header under which the caller's timeout travels: milliseconds left, as text. */
-const TIMEOUT = 'deadline'
+/** The header with the caller's timeout: remaining milliseconds, as text. */
+const TIMEOUT = `${RESERVED_PREFIX}timeout`
 const MAX_REMEMBERED = 1024
 const MAX_REMEMBERED_LENGTH = 512
 const MAX_TAG_LENGTH = 255
 const NOTHING = new Uint8Array()
 
-/** Metadata as it came, and what it says. */
+/** Received metadata, and its content. */
 interface Remembered {
   readonly bytes: Uint8Array
   readonly meaning: RequestMetadata
 }
 
-/** Reads the metadata of requests whose connections have the same metadata MIME type. */
+/** Reads the metadata of requests, for all connections with the same metadata MIME type. */
 export class MetadataReader {
   readonly #mimeType: string
   readonly #remembered = new Map<string, Remembered>()
-  /** What was read last: most often the next one too. */
+  /** The metadata read last, which most often comes again. */
   #last: Remembered | undefined
 
   /** @param mimeType the metadata MIME type of the connections */
@@ -84,7 +85,7 @@ export class MetadataReader {
       return known.meaning
     }
     const meaning = this.#parse(buffer.subarray(start, end))
-    // Credentials are not kept longer than their request.
+    // Credentials must not be kept longer than their request.
     if (meaning.credentials === undefined) {
       if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
       this.#remembered.set(key, { bytes: copyBytes(buffer, start, end), meaning })
@@ -99,7 +100,7 @@ export class MetadataReader {
   }
 }
 
-/** Whether the bytes between two positions are those. From the end: routes and headers differ there first. */
+/** Whether two ranges of bytes are equal. Compares from the end, because routes and headers differ there. */
 function isSame(bytes: Uint8Array, buffer: Buffer, start: number, end: number): boolean {
   let index = bytes.length
   if (index !== end - start) return false
@@ -113,14 +114,16 @@ export function parseComposite(metadata: Buffer): RequestMetadata {
   for (const { mimeType, content } of readEntries(metadata)) {
     if (mimeType === MimeType.ROUTING) result.route ??= readTags(content)[0]
     else if (mimeType === MimeType.JSON) {
-      const { [TIMEOUT]: timeout, ...headers } = readHeaders(content)
+      const headers = readHeaders(content)
+      const timeout = headers[TIMEOUT]
+      for (const name in headers) if (name.startsWith(RESERVED_PREFIX)) delete headers[name]
       result.headers = headers
-      if (timeout !== undefined && Number(timeout) >= 0) result.timeout = Number(timeout)
+      if (timeout !== undefined && /^\d{1,15}$/.test(timeout)) result.timeout = Number(timeout)
     } else if (mimeType === MimeType.DATA_MIME_TYPE)
       result.dataMimeType = readMimeType(content, 0).mimeType ?? 'unknown'
     else if (mimeType === MimeType.ACCEPT_MIME_TYPES) result.acceptMimeTypes = readMimeTypes(content)
     else if (mimeType === MimeType.AUTHENTICATION) result.credentials = readCredentials(content)
-    // Entries of other types concern others.
+    // Entries of other types are ignored.
   }
   return result
 }
@@ -153,15 +156,16 @@ function readHeaders(content: Buffer): Record<string, string> {
 
 /** Writes the metadata of requests. */
 export class MetadataWriter {
-  /** The bytes of routes alone, and those of routes with the timeout before them. */
+  /** Metadata by route, and by timeout and route. */
   readonly #routes = new Map<string, Uint8Array>()
   readonly #timed = new Map<string, Uint8Array>()
-  /** The route that was asked for last, without headers and timeout, and its bytes: most often the next one too. */
+  /** The last route without headers and timeout, and its metadata, which is most often needed again. */
   #lastRoute: string | undefined
   #last: Uint8Array = NOTHING
 
   /**
-   * @param timeout milliseconds the caller waits; `undefined` not to tell
+   * Returns the metadata of a request.
+   * @param timeout milliseconds that the caller waits; `undefined`: not told
    * @throws {OptionError} the route is too long for a routing tag
    */
   write(route: string, headers: Headers | undefined, timeout: number | undefined): Uint8Array {
@@ -193,7 +197,7 @@ export class MetadataWriter {
     if (length > MAX_TAG_LENGTH) {
       throw new OptionError(
         'pattern',
-        `The pattern has ${length} bytes; a routing tag of RSocket has at most ${MAX_TAG_LENGTH}`
+        `The pattern has ${length} bytes; RSocket allows at most ${MAX_TAG_LENGTH}, so choose a shorter one`
       )
     }
     const routing = beginEntry(out, MimeType.ROUTING)
@@ -215,10 +219,10 @@ export class MetadataWriter {
   }
 }
 
-/** The writer shared by all connections of this process: the bytes of a route depend on nothing else. */
+/** The writer for all connections of this process, because the metadata of a route is the same on all of them. */
 export const metadataWriter = new MetadataWriter()
 
-/** Composite metadata that says of which MIME type the data beside it is. */
+/** Composite metadata that names the MIME type of the data beside it. */
 export function dataMimeTypeMetadata(mimeType: string): Uint8Array {
   const out = new ByteWriter()
   const entry = beginEntry(out, MimeType.DATA_MIME_TYPE)
@@ -227,12 +231,12 @@ export function dataMimeTypeMetadata(mimeType: string): Uint8Array {
   return out.copyFrom(0)
 }
 
-/** The MIME type that an answer says its data is of; `undefined` if it does not say. */
+/** The MIME type that an answer's metadata names; `undefined` if it names none. */
 export function dataMimeTypeOf({ buffer, metadataStart, metadataEnd }: Payload): string | undefined {
   try {
     return parseComposite(buffer.subarray(metadataStart, metadataEnd)).dataMimeType
   } catch {
-    // Metadata of an answer is the application's own, and may be of any form.
+    // The metadata of an answer belongs to the application and may have any form.
     return undefined
   }
 }

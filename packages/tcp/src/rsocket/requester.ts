@@ -1,7 +1,7 @@
 /**
- * The asking side of an RSocket connection: calls in, request frames out; PAYLOAD and ERROR frames in,
- * answers out. Calls that have no lease wait here. Hot path of every client, and one story: how a call begins, is
- * answered and ends, which it must exactly once whoever ends it.
+ * The asking side of an RSocket connection: turns calls into request frames, and PAYLOAD and ERROR frames into answers.
+ * Calls without a lease wait here. Hot path of every client, in one story: how a call begins, is answered, and ends
+ * exactly once, whatever ends it.
  */
 import {
   type CallHolder,
@@ -17,7 +17,8 @@ import {
   type Recover,
   routeOf,
   StreamTable,
-  type Timer
+  type Timer,
+  unsendable
 } from '@elysia-microservices/transport/kit'
 import { fromWireError, toWireError } from './failure-codes.ts'
 import { ErrorCode, Flag, FrameType } from './frame-type.ts'
@@ -27,32 +28,32 @@ import { dataOf, type Payload } from './payload.ts'
 import { dataMimeTypeOf, metadataWriter } from './request-metadata.ts'
 import type { Wire } from './wire.ts'
 
-/** What a requester needs of its connection. */
+/** The parts from which a requester is made. */
 export interface RequesterInit {
   readonly role: 'client' | 'server'
   readonly wire: Wire
   /** The codec of the connection's data. */
   readonly codec: Codec
   readonly logger: Logger
-  /** The lease to ask for before a request; `undefined` if none is needed. */
+  /** The lease that requests use; `undefined` if none is needed. */
   readonly lease: HeldLease | undefined
-  /** Milliseconds for a call that says nothing else; 0 for no limit. */
+  /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
-  /** Whether the other side is told how long the caller waits, where the call does not say itself. */
+  /** Whether the other side is told `timeout`. The timeout of a single call is always told. */
   readonly tellTimeout: boolean
   readonly timer: Timer
-  /** Is called when no call waits any more. */
+  /** Is called when no call is in flight any more. */
   idle(): void
-  /** Is asked before a call fails. Default: every call fails that cannot go on. */
+  /** Is asked before a call fails. Default: the call fails. */
   readonly recover?: Recover | undefined
-  /** Numbers the calls. Default: an empty one, see `streamTable`. */
+  /** Numbers the calls. Default: an empty `streamTable`. */
   readonly calls?: StreamTable<PendingCall>
 }
 
-/** Calls that may wait for a lease. */
+/** Most calls that may wait for a lease. */
 const MAX_WAITING = 65_536
 
-/** A request frame that is still to be sent. */
+/** A request frame that waits to be sent. */
 interface Outgoing {
   readonly type: number
   readonly flags: number
@@ -62,14 +63,14 @@ interface Outgoing {
 }
 
 /**
- * The table of one side's calls. Stream ids of a client are 1, 3, 5 to 2^31-1, of a server 2, 4, 6 to 2^31-2;
- * then they start again. `last`: the sequence number given last.
+ * Makes the table of one side's calls. A client's stream ids are 1, 3, 5 to 2^31-1, a server's 2, 4, 6 to 2^31-2; then
+ * they start again. @param last the last sequence number in use
  */
 export function streamTable(role: 'client' | 'server', last = 0): StreamTable<PendingCall> {
   return new StreamTable(role === 'client' ? 2 ** 30 : 2 ** 30 - 1, last)
 }
 
-/** Asks over one connection. */
+/** Makes calls over one connection. */
 export class RSocketRequester implements CallHolder {
   readonly #wire: Wire
   readonly #codec: Codec
@@ -78,18 +79,18 @@ export class RSocketRequester implements CallHolder {
   readonly #lease: HeldLease | undefined
   readonly #timeout: number
   readonly #tellTimeout: boolean
-  /** streamId = 2 × sequence − offset: 1 for clients, whose ids are odd, 0 for servers. */
+  /** streamId = 2 × sequence − offset. 1 for clients, whose ids are odd; 0 for servers. */
   readonly #offset: 0 | 1
   readonly #logger: Logger
   readonly #idle: () => void
   readonly #recover: Recover | undefined
   #isClosed = false
   /**
-   * Calls not sent yet: in order, with what is to be sent when there is a lease; a channel without its first value has
-   * nothing yet. Made for the first of them.
+   * Calls not sent yet, in order, with the frames that wait for a lease; `undefined` for a channel that waits for its
+   * first value. Made for the first of them.
    */
   #waiting: Map<PendingCall, Outgoing | undefined> | undefined
-  /** Events that no socket has taken yet: their callers wait. Made for the first of them. */
+  /** Events that wait for a socket, or for a blocked one: their callers wait. Made for the first of them. */
   #events: Set<PendingCall> | undefined
 
   constructor(init: RequesterInit) {
@@ -106,19 +107,19 @@ export class RSocketRequester implements CallHolder {
     this.#recover = init.recover
   }
 
-  /** Calls that have no answer yet. */
+  /** Calls in flight. */
   get inFlight(): number {
     return this.#calls.size + (this.#waiting?.size ?? 0) + (this.#events?.size ?? 0)
   }
 
-  /** Calls made so far. */
+  /** Number of calls made so far. */
   get started(): number {
     return this.#calls.last
   }
 
   // ── calls ────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Sends a call: a new one, or one that has failed elsewhere. */
+  /** Sends a call, new or made again. */
   start(call: PendingCall): void {
     call.holder = this
     call.isSettled = false
@@ -138,7 +139,7 @@ export class RSocketRequester implements CallHolder {
           metadata
         )
     } catch (error) {
-      this.#fail(call, error as Error)
+      this.#fail(call, unsendable(error))
     }
   }
 
@@ -147,7 +148,7 @@ export class RSocketRequester implements CallHolder {
   }
 
   demand(call: PendingCall, n: number): void {
-    // What is asked for before the request leaves is part of the request.
+    // Demand granted before the request is sent becomes part of the request.
     if (call.streamId !== 0 && !call.isSettled) this.#wire.requestN(call.streamId, n)
   }
 
@@ -180,7 +181,11 @@ export class RSocketRequester implements CallHolder {
       sendHeld: (bytes) => wire.held(bytes, codec),
       complete: () => wire.complete(call.streamId),
       fail: (error) => {
-        const { code, data } = toWireError(error, this.#logger)
+        const { code, data } = toWireError(
+          error,
+          this.#logger,
+          `The input of the channel '${call.name}' failed`
+        )
         if (call.streamId !== 0 && !call.isSettled) wire.error(call.streamId, code, data)
         this.#fail(call, error)
       },
@@ -196,10 +201,10 @@ export class RSocketRequester implements CallHolder {
     return metadataWriter.write(route, options?.headers, isTold ? this.#left(call) : undefined)
   }
 
-  /** Milliseconds the other side has for the call; `undefined` for no limit. */
+  /** Milliseconds that the other side has for the call; `undefined` for no limit. */
   #left(call: PendingCall): number | undefined {
     if (call.timeout === 0) return undefined
-    // A call that comes to its first connection at once has all its time; the clock need not be asked.
+    // A call that did not have to wait has all its time left: saves asking the clock.
     if (!call.isDelayed) return call.timeout
     return Math.max(1, Math.ceil(call.deadline - this.#timer.now()))
   }
@@ -207,7 +212,9 @@ export class RSocketRequester implements CallHolder {
   #wait(call: PendingCall, outgoing: Outgoing): void {
     this.#waiting ??= new Map()
     if (this.#waiting.size >= MAX_WAITING)
-      throw new OverloadedError(`${MAX_WAITING} calls wait for a lease of the server already`)
+      throw new OverloadedError(
+        `${MAX_WAITING} calls already wait for a lease of the server; make fewer calls at the same time`
+      )
     this.#waiting.set(call, outgoing)
   }
 
@@ -215,7 +222,7 @@ export class RSocketRequester implements CallHolder {
     try {
       this.#send(call, type, flags, initialN, metadata, data)
     } catch (error) {
-      this.#fail(call, error as Error)
+      this.#fail(call, unsendable(error))
     }
   }
 
@@ -234,7 +241,7 @@ export class RSocketRequester implements CallHolder {
       const demand = initialN < 0 ? -1 : initialN + call.extraDemand
       wire.request(streamId, type, flags, demand, metadata, this.#codec, data)
     } catch (error) {
-      // Stream ids leave no gaps.
+      // Stream ids must not have gaps.
       this.#calls.takeBack(call)
       throw error
     }
@@ -242,7 +249,7 @@ export class RSocketRequester implements CallHolder {
       call.streamId = streamId
       return
     }
-    // Nobody answers an event: it is done when a socket that is not behind has it.
+    // An event has no answer: it is done when a socket has it that is not blocked.
     this.#calls.delete(call)
     if (wire.takesMore) {
       if (this.#finish(call)) call.complete()
@@ -252,9 +259,9 @@ export class RSocketRequester implements CallHolder {
     }
   }
 
-  // ── what the other side sends ────────────────────────────────────────────────────────────────────────
+  // ── frames from the other side ────────────────────────────────────────────────────────────────────────
 
-  /** A PAYLOAD for one of our streams. */
+  /** Handles a PAYLOAD for one of our streams. */
   payload(streamId: number, flags: number, payload: Payload): void {
     const call = this.#calls.get(sequenceOf(streamId))
     if (call === undefined) return
@@ -265,15 +272,15 @@ export class RSocketRequester implements CallHolder {
         value = dataOf(payload, this.#codecOf(payload))
       } catch (error) {
         if ((flags & Flag.COMPLETE) === 0) this.#wire.cancel(streamId)
-        return this.#fail(call, error as Error)
+        return this.#fail(call, unsendable(error))
       }
-      // `firstValueFrom` gives a stream up in the turn in which it gets its only value.
+      // Set before `next`, because the receiver may give up the stream during its last value (`firstValueFrom` does).
       if (flags & Flag.COMPLETE && call.input === undefined) call.isOver = true
       isSatisfied = call.next(value, payload.dataEnd - payload.dataStart)
     }
     if (isSatisfied || flags & Flag.COMPLETE) {
       const hasEnded = (flags & Flag.COMPLETE) !== 0
-      // A channel goes on at the other side until both directions have ended, or it is told.
+      // A channel stays open at the other side until both directions have ended, or until it is cancelled.
       if (call.input !== undefined && !(hasEnded && call.input.stopped)) this.#wire.cancel(streamId)
       if (this.#finish(call) && !isSatisfied) call.complete()
       return
@@ -282,11 +289,11 @@ export class RSocketRequester implements CallHolder {
     if (demand > 0 && !call.isSettled) this.#wire.requestN(streamId, demand)
   }
 
-  /** An ERROR for one of our streams. */
+  /** Handles an ERROR for one of our streams. */
   error(streamId: number, code: number, data: string): void {
     const call = this.#calls.get(sequenceOf(streamId))
     if (call === undefined) return
-    // A server that was told of the deadline may be heard before a busy client has looked at its own clock.
+    // A server that knows the deadline may answer before a busy client has noticed it: that is a timeout too.
     const isLate = code === ErrorCode.CANCELED && this.#timer.now() >= call.deadline
     this.#fail(call, isLate ? call.timedOut(true) : fromWireError(code, data, call.name))
   }
@@ -301,7 +308,7 @@ export class RSocketRequester implements CallHolder {
     this.#calls.get(sequenceOf(streamId))?.input?.stop()
   }
 
-  /** @throws {ProtocolError} it is of a type that there is no codec for */
+  /** @throws {ProtocolError} there is no codec for the type of the data */
   #codecOf(payload: Payload): Codec {
     const mimeType = payload.metadataStart < 0 ? undefined : dataMimeTypeOf(payload)
     if (mimeType === undefined || mimeType === this.#codec.mimeType) return this.#codec
@@ -311,15 +318,15 @@ export class RSocketRequester implements CallHolder {
     return codec
   }
 
-  // ── what the connection says ─────────────────────────────────────────────────────────────────────────
+  // ── calls from the connection ─────────────────────────────────────────────────────────────────────────
 
-  /** The connection is there, or its socket has caught up: callers that have waited for their events to leave go on. */
+  /** The connection is open, or its socket not blocked any more: events that waited for it are done. */
   taken(): void {
     if (this.#events === undefined || !this.#wire.takesMore) return
     for (const call of [...this.#events]) if (this.#finish(call)) call.complete()
   }
 
-  /** A lease has come: sends what has waited for one. */
+  /** A lease has come: sends calls that wait for one. */
   leased(): void {
     for (const [call, outgoing] of this.#waiting ?? []) {
       if (outgoing === undefined) continue
@@ -339,7 +346,7 @@ export class RSocketRequester implements CallHolder {
     if (next !== Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
   }
 
-  /** The connection is gone for good. @param error the reason; `sent`: frames may have reached the other side */
+  /** The connection is gone for good. @param error makes the error of a call @param sent frames may have been sent */
   close(error: (mayHaveRun: boolean) => Error, sent: boolean): void {
     this.#isClosed = true
     for (const call of [...this.#calls.all(), ...(this.#events ?? [])]) this.#fail(call, error(sent))
@@ -348,12 +355,12 @@ export class RSocketRequester implements CallHolder {
 
   // ── the end of a call ────────────────────────────────────────────────────────────────────────────────
 
-  /** Gives a call up, for a reason that its owner gets to know. */
+  /** Gives up a call and fails it with the error. */
   readonly #abandon = (call: PendingCall, error: Error): void => {
     if (this.#giveUp(call) && this.#recover?.(call, error) !== true) call.fail(error)
   }
 
-  /** Gives a call up and tells the other side; false if it has ended before. */
+  /** Gives up a call and tells the other side. Returns false if it had already ended. */
   #giveUp(call: PendingCall): boolean {
     if (!this.#finish(call)) return false
     if (call.streamId !== 0 && !call.isOver) this.#wire.cancel(call.streamId)
@@ -364,7 +371,7 @@ export class RSocketRequester implements CallHolder {
     if (this.#finish(call) && this.#recover?.(call, error) !== true) call.fail(error)
   }
 
-  /** The one place where a call ends; false if it has ended before. */
+  /** The one place where a call ends. Returns false if it had already ended. */
   #finish(call: PendingCall): boolean {
     if (call.isSettled) return false
     call.isSettled = true

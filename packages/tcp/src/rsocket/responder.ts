@@ -1,7 +1,7 @@
 /**
- * The answering side of an RSocket connection: request frames in, handlers called, PAYLOAD and ERROR frames
- * out. Hot path of every server: a request whose handler returns a plain value is answered in the turn it
- * came, without a promise, a closure or a stream object.
+ * The answering side of an RSocket connection: reads request frames, calls handlers, sends PAYLOAD and ERROR frames. Hot
+ * path of every server: a request whose handler returns a plain value is answered in the turn in which it came, without
+ * a promise, a closure or a stream object.
  */
 import {
   answerWith,
@@ -16,6 +16,7 @@ import {
   openCodec,
   type Peer,
   ProtocolError,
+  quietLog,
   reportEvent,
   SlotTable,
   type Timer,
@@ -41,23 +42,23 @@ import {
 } from './running-request.ts'
 import type { Wire } from './wire.ts'
 
-/** Says whether a request may start. */
+/** Decides whether a request may start. */
 export interface Gate {
-  /** Why a request may not start now; `undefined` if it may. Counts it if it may. */
+  /** Counts a request that may start. Returns why it may not, or `undefined` if it may. */
   refuse(inFlight: number): string | undefined
 }
 
-/** What a responder needs of its connection. */
+/** The parts from which a responder is made. */
 export interface ResponderInit {
   readonly wire: Wire
   readonly dispatcher: Dispatcher
   readonly logger: Logger
   /** The other end, as handlers see it; `undefined` on a client. */
   readonly peer: Peer | undefined
-  /** The codec of data that does not say its type. */
+  /** The codec of data without a MIME type of its own. */
   readonly codec: Codec
   readonly metadata: MetadataReader
-  /** Asked about requests that carry credentials. */
+  /** Is asked about requests with credentials. */
   readonly authenticate: Authenticate | undefined
   readonly timer: Timer
   readonly limits: SharedLimits
@@ -77,7 +78,7 @@ export class RSocketResponder implements RunningRequestOwner {
   readonly #maxHeaderSize: number
   /** Requests that take more than a turn, by stream id. */
   readonly #running = new SlotTable<RunningRequest>()
-  /** How many of them are more than one value. */
+  /** Number of streams among them. */
   #streams = 0
   #events = 0
 
@@ -90,19 +91,19 @@ export class RSocketResponder implements RunningRequestOwner {
     this.logger = init.logger
   }
 
-  /** Requests and events that have not ended. */
+  /** Requests and events in flight. */
   get inFlight(): number {
     return this.#running.size + this.#events
   }
 
-  /** Streams that have not ended. */
+  /** Open streams. */
   get streams(): number {
     return this.#streams
   }
 
-  // ── what the caller sends ────────────────────────────────────────────────────────────────────────────
+  // ── frames from the caller ────────────────────────────────────────────────────────────────────────────
 
-  /** A whole request has come. */
+  /** Handles a whole request. */
   request(frame: RequestFrame, payload: Payload): void {
     const { streamId, type } = frame
     // "Receiving a Request frame on a Stream ID that is already in use MUST be ignored."
@@ -116,9 +117,9 @@ export class RSocketResponder implements RunningRequestOwner {
       codec = this.#codecOf(metadata.dataMimeType)
       data = dataOf(payload, codec)
     } catch (error) {
-      // An event has nobody to tell.
+      // The sender of an event gets no answer, so the error is logged.
       if (type === FrameType.REQUEST_FNF)
-        this.#init.logger.error('The data of an event cannot be read', error)
+        quietLog(this.#init.logger).error('unreadable', 'The data of an event cannot be read', error)
       return this.#refuseInvalid(frame, (error as Error).message)
     }
     const refusal = this.#init.gate?.refuse(this.inFlight) ?? this.#refuseStream(type)
@@ -131,7 +132,7 @@ export class RSocketResponder implements RunningRequestOwner {
     else this.#answer(frame, codec, data, metadata, undefined)
   }
 
-  /** A PAYLOAD of a channel's requester. */
+  /** Handles a PAYLOAD from the caller of a channel. */
   payload(streamId: number, flags: number, payload: Payload): void {
     const request = this.#running.get(sequenceOf(streamId))
     const input = request?.input
@@ -157,7 +158,7 @@ export class RSocketResponder implements RunningRequestOwner {
     this.#running.get(sequenceOf(streamId))?.requestN(n)
   }
 
-  /** The caller has given up, or (`failure`) its side of a channel has failed. */
+  /** The caller has given up. @param failure the error of the caller's side of a channel */
   cancel(streamId: number, failure?: Error): void {
     const request = this.#running.get(sequenceOf(streamId))
     if (request === undefined) return
@@ -165,9 +166,9 @@ export class RSocketResponder implements RunningRequestOwner {
     request.abort()
   }
 
-  // ── what the connection says ─────────────────────────────────────────────────────────────────────────
+  // ── calls from the connection ─────────────────────────────────────────────────────────────────────────
 
-  /** Stops the work on requests whose caller waits no longer. A stream that has begun has no deadline any more. */
+  /** Stops requests whose deadline has passed. A stream that has begun has no deadline. */
   expire(now: number): void {
     let next = Number.POSITIVE_INFINITY
     for (const request of this.#running.all()) {
@@ -189,7 +190,7 @@ export class RSocketResponder implements RunningRequestOwner {
 
   // ── a request, from its refusal to its answer ────────────────────────────────────────────────────────
 
-  /** Why a stream may not begin; `undefined` if it may, or if it is none. */
+  /** Why a stream may not begin; `undefined` if it may, or if the request is no stream. */
   #refuseStream(type: number): string | undefined {
     if (type !== FrameType.REQUEST_STREAM && type !== FrameType.REQUEST_CHANNEL) return undefined
     const { limits } = this.#init
@@ -199,17 +200,17 @@ export class RSocketResponder implements RunningRequestOwner {
     return reason
   }
 
-  /** The metadata of a request is too long to be looked at. */
+  /** Refuses a request whose metadata is too long. */
   #refuseHeaders(frame: RequestFrame, size: number): void {
     const reason = `The metadata of the request has ${size} bytes; limits.headerSize allows ${this.#maxHeaderSize}`
     this.#init.limits.refused('headers', reason)
     this.#refuseInvalid(frame, reason)
   }
 
-  /** Trying again would not help. */
+  /** Refuses an invalid request, for which a retry would not help. */
   #refuseInvalid({ streamId, type }: RequestFrame, reason: string): void {
     if (type !== FrameType.REQUEST_FNF) this.wire.error(streamId, ErrorCode.INVALID, reason)
-    // It has used up the caller's lease all the same.
+    // The request has used one of the caller's lease all the same.
     this.#init.gate?.refuse(this.inFlight)
     this.#init.settled()
   }
@@ -256,7 +257,7 @@ export class RSocketResponder implements RunningRequestOwner {
         if (this.#running.get(sequenceOf(streamId)) !== undefined) this.wire.cancel(streamId)
       }
     )
-    // A channel that is complete at once, with no data, is one without values.
+    // A channel that is complete at once and has no data has no values.
     if (first !== undefined || !complete) input.push(first)
     if (complete) input.end()
     // "A Responder MUST respond to an initial REQUEST_CHANNEL frame with a REQUEST_N frame."
@@ -296,12 +297,12 @@ export class RSocketResponder implements RunningRequestOwner {
       return this.#init.settled()
     }
     const isAnswered = this.#sendValue(streamId, codec, announced, result)
-    // The answer does not close the caller's side of a channel.
+    // The answer does not close the caller's side of a channel, so that is cancelled.
     if (input?.close() === true && isAnswered) this.wire.cancel(streamId)
     this.#init.settled()
   }
 
-  /** The answer takes more than this turn. */
+  /** Runs a request whose answer takes more than this turn. */
   #run(result: object, init: RunningRequestInit): void {
     const request = new RunningRequest(this, init)
     this.#running.put(request)
@@ -320,7 +321,7 @@ export class RSocketResponder implements RunningRequestOwner {
     this.#init.settled()
   }
 
-  /** Asks the hook about the credentials of a request or an event before its handler. */
+  /** Asks the hook about the credentials of a message, then calls its handler. */
   async #authenticated(message: IncomingMessage, { credentials, route }: RequestMetadata): Promise<unknown> {
     const { authenticate, peer } = this.#init
     const verdict = await authenticate?.({ credentials, route, peer })
@@ -329,7 +330,7 @@ export class RSocketResponder implements RunningRequestOwner {
     return message.kind === 'event' ? this.#dispatcher.event(message) : this.#dispatcher.request(message)
   }
 
-  /** Answers with one value; false if with an error instead. */
+  /** Answers with one value. Returns false if it answered with an error instead. */
   #sendValue(streamId: number, codec: Codec, metadata: Uint8Array | undefined, value: unknown): boolean {
     try {
       this.wire.payload(streamId, FrameType.PAYLOAD, Flag.NEXT | Flag.COMPLETE, -1, metadata, codec, value)
@@ -340,7 +341,7 @@ export class RSocketResponder implements RunningRequestOwner {
     }
   }
 
-  /** The codec of the answer: that of the request, unless the caller asks for others only. */
+  /** The codec of the answer: the request's, unless the caller accepts only others. */
   #answerCodec(requestCodec: Codec, { acceptMimeTypes }: RequestMetadata): Codec {
     if (acceptMimeTypes.length === 0 || acceptMimeTypes.includes(requestCodec.mimeType)) return requestCodec
     for (const accepted of acceptMimeTypes) {
@@ -358,7 +359,7 @@ export class RSocketResponder implements RunningRequestOwner {
     return codec
   }
 
-  /** The codec of a MIME type. One with a memory is for all data of a connection, or for none. */
+  /** The codec of a MIME type. A stateful codec can only be used for all data of a connection. */
   #findCodec(mimeType: string): Codec | undefined {
     if (mimeType === this.#codec.mimeType) return this.#codec
     const codec = openCodec(mimeType)

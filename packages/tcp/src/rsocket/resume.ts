@@ -1,25 +1,42 @@
 /**
- * What one end keeps so that a lost connection can go on: the frames it has sent and the position up to which
- * it has received. Positions count bytes of stream frames, without length fields. Protocol.md, "Resuming
- * Operation".
+ * The state with which a lost connection can be resumed: the frames that this end has sent, and the position up to which
+ * it has received. Positions count bytes of stream frames, without length fields. Protocol.md, "Resuming Operation".
  */
 import { readUint24 } from '@elysia-microservices/transport/kit'
 import { FrameType } from './frame-type.ts'
 
-/** How long, and how much, an end keeps for resumption. */
+/** How long a lost connection can be resumed, and how much is kept for it. */
 export interface ResumeOptions {
-  /** Milliseconds after the loss of a connection in which it may be resumed. Default: 60,000. */
+  /** Milliseconds in which a lost connection can be resumed. Default: 60,000. */
   readonly window?: number
-  /** Bytes of sent frames that are kept. Default: 8,388,608. */
+  /** Most bytes of sent frames that are kept. Default: 8,388,608. */
   readonly bufferSize?: number
 }
 
-/** What an end does where its resume options are silent. */
-export const RESUME_DEFAULTS: Required<ResumeOptions> = { window: 60_000, bufferSize: 8 * 1024 * 1024 }
+/** The same on a server, which must bound what lost connections cost it. */
+export interface ServerResumeOptions extends ResumeOptions {
+  /**
+   * Most lost connections that wait for their clients; those of one address may be a quarter. Beyond, the connection
+   * that has waited longest is given up. Default: 1,000.
+   */
+  readonly waiting?: number
+  /** Most bytes of sent frames that are kept for them together, likewise. Default: 67,108,864. */
+  readonly waitingSize?: number
+}
+
+const MEBIBYTE = 1024 * 1024
+
+/** The defaults of resumption. */
+export const RESUME_DEFAULTS: Required<ResumeOptions> = { window: 60_000, bufferSize: 8 * MEBIBYTE }
+export const SERVER_RESUME_DEFAULTS: Required<ServerResumeOptions> = {
+  ...RESUME_DEFAULTS,
+  waiting: 1_000,
+  waitingSize: 64 * MEBIBYTE
+}
 
 const LENGTH_FIELD = 3
 
-/** Whether frames of a type have a position: requests, REQUEST_N, CANCEL, PAYLOAD, ERROR. */
+/** Whether frames of this type count for positions: requests, REQUEST_N, CANCEL, PAYLOAD, ERROR. */
 export function hasPosition(type: number): boolean {
   return type >= FrameType.REQUEST_RESPONSE && type <= FrameType.ERROR
 }
@@ -28,13 +45,15 @@ export function hasPosition(type: number): boolean {
 export class ResumeState {
   readonly token: Uint8Array
   readonly #bufferSize: number
-  /** Frames with their length fields, oldest first; those before `#head` are gone. */
+  /** Sent frames with their length fields, oldest first; frames before `#head` are dropped. */
   #frames: Uint8Array[] = []
   #head = 0
   #kept = 0
   #first = 0
   /** Position behind the last stream frame received. */
   received = 0
+  /** Is told how many more bytes are kept. Set while the connection waits. */
+  grown: ((bytes: number) => void) | undefined
 
   constructor(token: Uint8Array, bufferSize: number) {
     this.token = token
@@ -46,13 +65,19 @@ export class ResumeState {
     return this.#first
   }
 
+  /** Bytes of sent frames that are kept. */
+  get kept(): number {
+    return this.#kept
+  }
+
   /** Position behind the last frame sent. */
   get sentPosition(): number {
     return this.#first + this.#kept
   }
 
-  /** Keeps what was sent: one frame or several, each with its length field. */
+  /** Keeps sent frames: one or several, each with its length field. */
   sent(bytes: Uint8Array): void {
+    const before = this.#kept
     for (let at = 0; at < bytes.length; ) {
       const end = at + LENGTH_FIELD + readUint24(bytes, at)
       this.#frames.push(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
@@ -60,20 +85,21 @@ export class ResumeState {
       at = end
     }
     while (this.#kept > this.#bufferSize) this.#dropOldest()
+    this.grown?.(this.#kept - before)
   }
 
-  /** The other side has received everything up to here. */
+  /** The other side has received everything up to this position. */
   acknowledged(position: number): void {
     while (this.#head < this.#frames.length && this.#first + this.#sizeOf(this.#head) <= position)
       this.#dropOldest()
   }
 
-  /** Whether everything the other side has not received is still here. */
+  /** Whether all frames from this position on are still kept. */
   canResumeFrom(position: number): boolean {
     return position >= this.#first && position <= this.sentPosition
   }
 
-  /** The frames from a position on, to be sent again. Those before are not needed any more. */
+  /** The frames from a position on, to be sent again. Drops the earlier ones. */
   framesFrom(position: number): Uint8Array[] {
     this.acknowledged(position)
     return this.#frames.slice(this.#head)

@@ -28,7 +28,7 @@ import {
 } from '../testing/rsocket-peer.ts'
 import { ResumableConnections } from './resumable-connections.ts'
 
-const RESUME = { window: 1_000, bufferSize: 100_000 }
+const RESUME = { window: 1_000, bufferSize: 100_000, waiting: 100, waitingSize: 1_000_000 }
 
 const uint63 = (value: number) =>
   Buffer.concat([uint32(Math.floor(value / 2 ** 32)), uint32(value % 2 ** 32)])
@@ -48,11 +48,13 @@ const resumeFrame = (token: string, received: number, available: number) =>
 /** A server's connections that can be resumed, and the clock of their window. */
 function resumableConnections(options = RESUME) {
   const expiries: (() => void)[] = []
-  const connections = new ResumableConnections(options, (task) => {
+  const givenUp: string[] = []
+  const later = (task: () => void) => {
     expiries.push(task)
     return () => expiries.splice(expiries.indexOf(task), 1)
-  })
-  return { connections, expire: () => expiries.splice(0).map((task) => task()) }
+  }
+  const connections = new ResumableConnections(options, later, (why) => givenUp.push(why))
+  return { connections, givenUp, expire: () => expiries.splice(0).map((task) => task()) }
 }
 
 /** A client and a server, and what lies between them. */
@@ -236,7 +238,7 @@ describe('Resuming Operation', () => {
   })
 
   it('is refused when more was sent than is kept', () => {
-    const { connections } = resumableConnections({ window: 1_000, bufferSize: 30 })
+    const { connections } = resumableConnections({ ...RESUME, bufferSize: 30 })
     const server = newRsocketServer({ resumable: connections })
     server.on(setup({ token: 'token' }))
     for (let n = 0; n < 5; n++) server.on(request(n * 2 + 1, 'echo', '"0123456789"'))
@@ -264,6 +266,61 @@ describe('Resuming Operation', () => {
       newRsocketServer({ resumable: connections }).on(resumeFrame('token', 0, 0))[0] ?? '',
       /^ERROR 0 0x4 /
     )
+  })
+
+  describe('of more connections than may wait', () => {
+    const options = { ...RESUME, waiting: 8, waitingSize: 4_000 }
+    /** A connection that waits; its client asked `handlers` once. */
+    function lose(
+      connections: ResumableConnections,
+      token: string,
+      address: string,
+      handlers: Handlers = {}
+    ) {
+      const server = newRsocketServer({ resumable: connections }, handlers)
+      server.output.remote = { remoteAddress: address, remotePort: 1 }
+      server.on(setup({ token }), request(1, 'ask', '1'))
+      server.connection.close()
+      return server
+    }
+    const has = (connections: ResumableConnections, tokens: readonly string[]) =>
+      tokens.filter((token) => connections.has(Buffer.from(token)))
+
+    it('gives up the oldest, of one address first', () => {
+      const { connections, givenUp } = resumableConnections(options)
+      for (const token of ['a1', 'b1', 'a2', 'a3']) lose(connections, token, token[0] ?? '')
+      assert.deepEqual(has(connections, ['a1', 'b1', 'a2', 'a3']), ['b1', 'a2', 'a3'])
+      assert.match(givenUp[0] ?? '', /^4 connections .* wait to be resumed, .* from a$/)
+      for (const token of ['c1', 'c2', 'd1', 'd2', 'e1', 'e2']) lose(connections, token, token[0] ?? '')
+      assert.deepEqual(has(connections, ['b1', 'a2', 'a3', 'c1']), ['a2', 'a3', 'c1'])
+      assert.deepEqual([givenUp.length, connections.waiting.connections], [2, 8])
+    })
+
+    it('counts what is kept for them, also if they are answered while they wait', async () => {
+      const { connections, givenUp } = resumableConnections(options)
+      const answers: ((value: string) => void)[] = []
+      const handlers: Handlers = { ask: () => new Promise((resolve) => answers.push(resolve)) }
+      for (const token of ['a1', 'a2']) lose(connections, token, 'a', handlers)
+      assert.deepEqual(connections.waiting, { connections: 2, bytes: 0 })
+      answers[0]?.('x'.repeat(600))
+      await turn()
+      assert.deepEqual(connections.waiting, { connections: 2, bytes: 608 })
+      answers[1]?.('x'.repeat(600))
+      await turn()
+      assert.deepEqual(has(connections, ['a1', 'a2']), ['a2'])
+      assert.deepEqual([givenUp.length, connections.waiting], [1, { connections: 1, bytes: 608 }])
+    })
+
+    it('counts nothing any more once they are resumed, over or expired', async () => {
+      const { connections, givenUp, expire } = resumableConnections(options)
+      lose(connections, 'a1', 'a')
+      newRsocketServer({ resumable: connections }).on(resumeFrame('a1', 0, 0))
+      lose(connections, 'b1', 'b')
+      newRsocketServer({ resumable: connections }).on(resumeFrame('b1', 99, 99))
+      lose(connections, 'c1', 'c')
+      expire()
+      assert.deepEqual([connections.waiting, givenUp], [{ connections: 0, bytes: 0 }, []])
+    })
   })
 
   it('starts leases anew with a LEASE of the server [MUST]', () => {

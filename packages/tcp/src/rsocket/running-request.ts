@@ -1,4 +1,4 @@
-/** One request of an RSocket connection that takes more than the turn it came in. */
+/** One request of an RSocket connection that takes more than the turn in which it came. */
 import {
   type Codec,
   type IncomingMessage,
@@ -16,13 +16,13 @@ import type { Wire } from './wire.ts'
 export interface RequestFrame {
   readonly type: number
   readonly streamId: number
-  /** Demand the caller grants at once; 1 for a request of one value. */
+  /** Demand that the caller grants at once; 1 for a request with one value. */
   readonly initialN: number
-  /** REQUEST_CHANNEL: the first value is the only one. */
+  /** For REQUEST_CHANNEL: whether the first value is the only one. */
   readonly complete: boolean
 }
 
-/** What all requests of a connection have in common. */
+/** The connection, as its requests see it. */
 export interface RunningRequestOwner {
   readonly wire: Wire
   readonly logger: Logger
@@ -30,24 +30,24 @@ export interface RunningRequestOwner {
   ended(request: RunningRequest): void
 }
 
-/** What a request is answered with. */
+/** The parts from which a running request is made. */
 export interface RunningRequestInit {
   readonly frame: RequestFrame
   /** The codec of the answer. */
   readonly codec: Codec
-  /** The codec of what the caller sends in a channel: all values of a stream are of one MIME type. */
+  /** The codec of the caller's values in a channel, which all have the same MIME type. */
   readonly inputCodec: Codec
   readonly message: IncomingMessage
-  /** Metadata of each answer: its MIME type, if that is not the request's. */
+  /** Metadata of each value: its MIME type, if it is not the request's. */
   readonly metadata: Uint8Array | undefined
-  /** What the caller sends in a channel. */
+  /** The values that the caller sends in a channel. */
   readonly input: InputStream | undefined
 }
 
-/** Answers it. */
+/** Answers one request. */
 export class RunningRequest extends OutgoingValues implements TableEntry {
   readonly sequence: number
-  /** When the caller waits no longer; `undefined` for never, and once a value has been sent. */
+  /** Time until which the caller waits; `undefined` for no limit, and after the first value. */
   deadline: number | undefined
   readonly #owner: RunningRequestOwner
   readonly #init: RunningRequestInit
@@ -69,7 +69,7 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
     return this.#init.message
   }
 
-  /** What the caller sends in a channel. */
+  /** The values that the caller sends in a channel. */
   get input(): InputStream | undefined {
     return this.#init.input
   }
@@ -94,7 +94,7 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
     const flags = isLast ? Flag.NEXT | Flag.COMPLETE : Flag.NEXT
     const { frame, metadata, codec } = this.#init
     this.#owner.wire.payload(frame.streamId, FrameType.PAYLOAD, flags, -1, metadata, codec, value)
-    // The timeout is for the first answer; a stream may pause between values as long as it likes.
+    // The timeout is for the first value only: a stream may pause between values as long as it likes.
     this.deadline = undefined
   }
 
@@ -122,7 +122,7 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
   }
 
   protected over(isAborted: boolean): void {
-    // The answer does not close the caller's side of a channel.
+    // The answer does not close the caller's side of a channel, so that is cancelled.
     if (this.input?.close() === true && !this.#hasFailed) this.#owner.wire.cancel(this.streamId)
     if (isAborted) this.message.abort(this.#owner.logger)
     this.#owner.ended(this)

@@ -98,7 +98,7 @@ describe('an RSocket server', () => {
     assert.deepEqual(on(request(1, 'fail', '1'), request(3, 'bug', '1'), request(5, 'no', '1')), [
       'ERROR 1 0x201 {"code":"E","message":"m","details":{"d":1}}',
       'ERROR 3 0x201 {"code":"INTERNAL","message":"Internal server error"}',
-      `ERROR 5 0x201 {"code":"PATTERN_NOT_FOUND","message":"There is no handler of the pattern 'no'"}`
+      `ERROR 5 0x201 {"code":"PATTERN_NOT_FOUND","message":"There is no handler for the pattern 'no'"}`
     ])
   })
 
@@ -312,12 +312,12 @@ describe('an RSocket server', () => {
 
   it('answers a request whose deadline has passed with ERROR[CANCELED], and aborts its signal', () => {
     const name = 'wait'
-    const json = '{"deadline":"50","a":"A"}'
+    const json = '{"elysia-timeout":"50","elysia-later":"x","deadline":"soon","a":"A"}'
     const both = metadata(route(name).subarray(3), Buffer.of(0x85), uint24(json.length), json)
     on(frame(1, 'REQUEST_RESPONSE', M, both, '1'))
     const [{ message }] = dispatcher.waiting as [(typeof dispatcher.waiting)[0]]
     assert.equal(message.timeout, 50)
-    assert.deepEqual(message.headers, { a: 'A' })
+    assert.deepEqual(message.headers, { deadline: 'soon', a: 'A' })
     clock.pass(49)
     assert.deepEqual(on(), [])
     clock.pass(1)

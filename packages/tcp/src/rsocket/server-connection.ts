@@ -1,4 +1,4 @@
-/** One connection of a server that is set up: answers requests, notices a dead client, drains, can be resumed. */
+/** A set-up RSocket connection of a server: answers requests, notices a dead client, drains, can be resumed. */
 import { type Caller, type Codec, PendingCaller, type Timer } from '@elysia-microservices/transport/kit'
 import { connectionClosed } from '../connection/connection-errors.ts'
 import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
@@ -18,7 +18,7 @@ import type { Setup } from './setup.ts'
 import { StreamFrames } from './stream-frames.ts'
 import type { Wire } from './wire.ts'
 
-/** Milliseconds for a server's call that says nothing else. */
+/** Milliseconds for a server's call without its own timeout. */
 const SERVER_CALL_TIMEOUT = 30_000
 
 /** An open connection. */
@@ -31,14 +31,16 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   readonly #gate: ServerGate
   readonly #responder: RSocketResponder
   readonly #streams: StreamFrames
-  /** What the client lets the server ask; `undefined` if it need not be asked for leases. */
+  /** The lease that the client grants to the server's calls; `undefined` if none is needed. */
   readonly #heldLease: HeldLease | undefined
-  /** Milliseconds of silence after which the client is taken for dead. */
+  /** Milliseconds of silence after which the client counts as dead. */
   readonly #maxLifetime: number
   #lastHeard: number
-  /** Something has been received since the timer fired last. */
+  /** Something was received since the timer last fired. */
   #isHeard = false
   #hasEnded = false
+  /** The client's address, as long as the connection can be resumed: a lost socket has none any more. */
+  #address = ''
 
   constructor(options: ServerConnectionOptions, setup: Setup, codec: Codec, wire: Wire, input: FrameInput) {
     const { limits, logger, dispatcher, resumable, maxMessageSize } = options
@@ -54,7 +56,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
       limits,
       wantsLeases: setup.lease,
       understandsGoingAway: understandsGoingAway(setup),
-      inFlight: () => this.inFlight
+      connection: this
     })
     this.#responder = new RSocketResponder({
       wire,
@@ -85,6 +87,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     if (setup.resumeToken !== undefined && resumable !== undefined) {
       wire.resumption = new ResumeState(setup.resumeToken, resumable.bufferSize)
       resumable.add(setup.resumeToken, this)
+      this.#address = addressOf(wire.output)
     }
     this.#gate.open()
   }
@@ -145,7 +148,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     const canGoOn = resumption !== undefined && !this.#wire.isEnded && !this.#gate.isDraining
     if (!canGoOn || resumable === undefined) return this.end(reason)
     this.#detach()
-    resumable.wait(resumption.token, this)
+    resumable.wait(resumption, this, this.#address)
   }
 
   // ── frames ───────────────────────────────────────────────────────────────────────────────────────────
@@ -177,7 +180,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     this.end()
   }
 
-  /** A server has no use for it, and it has no answer. One that is too long is worth a line in the log. */
+  /** A server ignores METADATA_PUSH, which has no answer. If it is too long, that is counted and logged. */
   metadataPushed(_buffer: Buffer, start: number, end: number): void {
     const { limits } = this.#options
     const size = end - start
@@ -190,25 +193,27 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
 
   // ── resumption ───────────────────────────────────────────────────────────────────────────────────────
 
-  /** Goes on with another socket, if the other end has what is needed. */
+  /** Goes on with another socket, if both ends still keep the frames that the other has not received. */
   goOn(output: Output, request: ResumeRequest): void {
     const wire = this.#wire
     const resumption = wire.resumption as ResumeState
     const timer = this.#timer
     const old = wire.output
     if (old !== undefined) {
-      // The client has noticed the loss first: what is left of the old socket is nobody's.
+      // The client noticed the loss first: the rest of the old socket's input is ignored.
       old.adopt(NOTHING)
       old.end()
     }
     this.#detach()
     output.adopt(this)
     wire.open(output)
+    this.#address = addressOf(output)
     this.#lastHeard = timer.now()
     timer.wakeAt(this.#lastHeard + this.#maxLifetime)
     const { lastReceivedServerPosition: position, firstAvailableClientPosition } = request
     if (!resumption.canResumeFrom(position) || firstAvailableClientPosition > resumption.received) {
-      const message = 'Frames that one side has not received are not kept any more by the other'
+      const message =
+        'The connection cannot be resumed: frames that one end has not received are no longer kept by the other'
       wire.fail(new Error(message), ErrorCode.REJECTED_RESUME)
       return this.end()
     }
@@ -220,7 +225,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     this.#gate.restartLeases()
   }
 
-  /** The connection is over, and will not be resumed. */
+  /** The connection is over and cannot be resumed. */
   end(reason?: Error): void {
     this.#forgetResumption()
     this.#hasEnded = true
@@ -252,7 +257,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     return this.#wire.output
   }
 
-  /** Asks the client. Made when it is first used: most servers only answer. */
+  /** Makes calls to the client. The requester is made at the first use, because most servers only answer. */
   get caller(): Caller {
     this.#streams.requester ??= new RSocketRequester({
       role: 'server',
@@ -270,7 +275,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   }
 }
 
-/** What a socket has that belongs to no connection any more. */
+/** The protocol of a socket that no longer belongs to a connection. */
 const NOTHING: ProtocolConnection = {
   incomplete: false,
   buffered: 0,
@@ -278,4 +283,8 @@ const NOTHING: ProtocolConnection = {
   receive() {},
   resume() {},
   close() {}
+}
+
+function addressOf(output: Output | undefined): string {
+  return output?.remote.remoteAddress ?? 'an unnamed peer'
 }

@@ -1,6 +1,6 @@
 /**
- * Which requests of one connection a server takes: those that its limits have room for, by leases where the client
- * waits for them, and none any more when it drains.
+ * Decides which requests of one connection a server takes. It takes requests as far as its limits have room, grants
+ * leases to a client that waits for them, and takes no new request when it drains.
  */
 import type { Timer } from '@elysia-microservices/transport/kit'
 import type { SharedLimits } from '../limits/server-limits.ts'
@@ -10,27 +10,26 @@ import { goingAwayMetadata } from './going-away.ts'
 import { LeaseGranter } from './lease.ts'
 import type { Wire } from './wire.ts'
 
-/** Milliseconds a lease is good for. */
+/** Milliseconds for which a lease is valid. */
 const LEASE_TIME = 30_000
 
-/** What a gate needs of its connection. */
+/** The parts from which a gate is made. */
 export interface ServerGateInit {
   readonly wire: Wire
   readonly timer: Timer
   readonly limits: SharedLimits
-  /** The client waits for leases. */
+  /** Whether the client waits for leases. */
   readonly wantsLeases: boolean
-  /** The client understands the word of a server that is going away. */
+  /** Whether the client understands the early announcement of `going-away.ts`. */
   readonly understandsGoingAway: boolean
-  /** Requests and events of the connection that have not ended. */
-  inFlight(): number
+  readonly connection: { /** Requests and events in flight. */ readonly inFlight: number }
 }
 
-/** Lets requests in. */
+/** Admits or refuses the requests of one connection. */
 export class ServerGate {
   readonly #init: ServerGateInit
   #leases: LeaseGranter | undefined
-  /** Nothing could be granted; waits for the server to have room. */
+  /** No lease could be granted, and the gate waits for the server to have room. */
   #waitsForRoom = false
   /** Why the server drains; `undefined` while it does not. */
   #drainReason: string | undefined
@@ -41,17 +40,17 @@ export class ServerGate {
     this.#init = init
   }
 
-  /** The connection is set up: grants the first leases, if its client waits for any. */
+  /** The connection is set up: grants the first lease if the client waits for one. */
   open(): void {
     if (this.#init.wantsLeases) this.#openLeases()
   }
 
-  /** Why a request may not start now; `undefined` if it may. Counts it if it may. */
+  /** Counts a request that may start. Returns why it may not, or `undefined` if it may. */
   refuse(inFlight: number): string | undefined {
     if (this.#drainReason !== undefined) return this.#drainReason
     const { limits } = this.#init
     const { maxInFlight, admission } = limits
-    // Without any limit, and without leases, there is nothing to ask.
+    // Without leases and limits every request may start.
     if (this.#leases === undefined && admission === undefined && maxInFlight === Number.POSITIVE_INFINITY)
       return undefined
     const refusal = this.#refusal(inFlight)
@@ -59,24 +58,24 @@ export class ServerGate {
     return refusal
   }
 
-  /** A request has ended, or time has passed: grants leases, and says goodbye if the last one was waited for. */
+  /** A request has ended, or the timer has fired: grants leases, and ends a draining connection that is idle. */
   settled(): void {
     this.#grant()
     this.#sayGoodbyeWhenIdle()
   }
 
-  /** The connection goes on with another socket: what was granted is forgotten, and granted anew. */
+  /** The connection goes on with another socket: grants a new lease in place of the old one. */
   restartLeases(): void {
     this.#leases?.restart()
     this.#grant()
   }
 
-  /** Takes no new requests. True: the client, having been told, closes the connection itself. */
+  /** Takes no new requests. Returns true, because the client is told and closes the connection itself. */
   drain(reason: string): boolean {
     if (this.#drainReason !== undefined) return true
     this.#drainReason = reason
-    const { wire, understandsGoingAway, inFlight } = this.#init
-    if (understandsGoingAway && inFlight() > 0) {
+    const { wire, understandsGoingAway, connection } = this.#init
+    if (understandsGoingAway && connection.inFlight > 0) {
       writeMetadataPush(wire.bytes, goingAwayMetadata(reason))
       wire.flush()
     }
@@ -96,10 +95,10 @@ export class ServerGate {
     this.#leases = undefined
   }
 
-  /** CONNECTION_CLOSE comes last: some libraries take it for the end of streams that have not ended. */
+  /** Sends CONNECTION_CLOSE when nothing is in flight; some libraries would end open streams at it. */
   #sayGoodbyeWhenIdle(): void {
-    const { wire, inFlight } = this.#init
-    if (this.#drainReason === undefined || this.#hasSaidGoodbye || inFlight() > 0) return
+    const { wire, connection } = this.#init
+    if (this.#drainReason === undefined || this.#hasSaidGoodbye || connection.inFlight > 0) return
     this.#hasSaidGoodbye = true
     writeError(wire.bytes, 0, ErrorCode.CONNECTION_CLOSE, this.#drainReason)
     wire.flush()
@@ -134,14 +133,14 @@ export class ServerGate {
     this.#grant()
   }
 
-  /** Grants what there is room for. */
+  /** Grants a lease for the present room. */
   #grant(): void {
     if (this.#leases === undefined || this.#drainReason !== undefined || this.#hasEnded) return
-    const { limits, timer, inFlight } = this.#init
+    const { limits, timer, connection } = this.#init
     const room = limits.admission?.share ?? Number.POSITIVE_INFINITY
-    this.#leases.grant(inFlight(), room)
+    this.#leases.grant(connection.inFlight, room)
     if (room === 0) this.#grantWhenFree()
-    // In the past: nothing could be granted, and what ends or becomes free grants again.
+    // A time in the past means that no lease was granted; then the next request that ends, or free room, grants one.
     const { renewAt } = this.#leases
     if (renewAt > timer.now()) timer.wakeAt(renewAt)
   }

@@ -1,6 +1,6 @@
 /**
- * A connection of a server until it is set up: the first frame must be SETUP or RESUME, and its sender must be let
- * in. It ends in a `ServerConnection` that takes its place, with everything set.
+ * A connection of a server until it is set up: its first frame must be SETUP or RESUME, and its sender must be accepted.
+ * Then a `ServerConnection` takes its place.
  */
 import {
   type Codec,
@@ -28,7 +28,7 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
   readonly #timer: Timer
   readonly #wire: Wire
   readonly #input: FrameInput
-  /** When it must be set up, in the clock of the timer; `Infinity` for no limit. */
+  /** Time at which it must be set up, in the clock of the timer; `Infinity` for no limit. */
   readonly #deadline: number
   #state: 'awaiting setup' | 'authenticating' | 'over' = 'awaiting setup'
 
@@ -64,7 +64,7 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
     this.#input.discard()
   }
 
-  /** A peer that says half a SETUP, and a hook that never decides, do not keep a connection. */
+  /** Rejects the connection at its deadline: the peer sent no whole SETUP, or `authenticate` did not decide. */
   wake(now: number): void {
     if (this.#state === 'over') return
     const { handshakeTimeout } = this.#options
@@ -106,7 +106,7 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
   #setUp(setup: Setup): void {
     const refusal = setupRefusal(setup, this.#options)
     if (refusal !== undefined) return this.#reject(refusal.code, refusal.message)
-    // Who it is, is known by the certificate too; nothing can be asked of it yet.
+    // The peer has a certificate to judge by, but no caller yet.
     const accepted = acceptsCredentials(setup, this.#options, new ConnectionPeer(this))
     if (typeof accepted === 'boolean') return this.#decide(setup, accepted)
     this.#state = 'authenticating'
@@ -133,17 +133,20 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
     this.output.adopt(connection)
   }
 
-  /** Gives the socket to the connection that is to be resumed. */
+  /** Gives the socket to the connection that the client resumes. */
   #resume(buffer: Buffer, start: number, end: number): void {
     const request = readResume(buffer, start, end)
     const connection = this.#options.resumable?.take(request.token)
     if (connection === undefined)
-      return this.#reject(ErrorCode.REJECTED_RESUME, 'There is no connection of this token to resume')
+      return this.#reject(
+        ErrorCode.REJECTED_RESUME,
+        'There is no connection with this token to resume; connect again with SETUP'
+      )
     this.#over()
     connection.goOn(this.output, request)
   }
 
-  /** @param text what the peer is told, where that is not just the message */
+  /** @param text the text for the peer; default: the message */
   #reject(code: number, message: string, text = message): void {
     this.#over()
     this.#wire.fail(new Error(message), code, text)

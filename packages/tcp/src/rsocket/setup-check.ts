@@ -1,9 +1,10 @@
-/** Whether a server takes a SETUP: what it asks for, and who its sender is. Protocol.md, "SETUP Frame". */
+/** Decides whether a server accepts a SETUP and its sender. Protocol.md, "SETUP Frame". */
 import {
   hasCodec,
   isThenable,
   knownMimeTypes,
   type Peer,
+  quietLog,
   whenSettled
 } from '@elysia-microservices/transport/kit'
 import { isAccepted } from './authenticate.ts'
@@ -14,13 +15,16 @@ import type { ServerConnectionOptions } from './options.ts'
 import { parseComposite } from './request-metadata.ts'
 import type { Setup } from './setup.ts'
 
+/** Most lines about refused clients in 10 s: peers choose how many there are. */
+const MOST_REFUSED = 20
+
 /** Why a SETUP is refused. */
 export interface SetupRefusal {
   readonly code: number
   readonly message: string
 }
 
-/** Why a server cannot do what a SETUP asks for; `undefined` if it can. */
+/** Why a server cannot do what a SETUP demands; `undefined` if it can. */
 export function setupRefusal(
   setup: Setup,
   { limits, resumable }: Pick<ServerConnectionOptions, 'limits' | 'resumable'>
@@ -57,8 +61,8 @@ export function setupRefusal(
 }
 
 /**
- * Whether `authenticate` takes the sender of a SETUP for who it says it is; a promise if it takes its time. Why not
- * is for the log.
+ * Whether `authenticate` accepts the sender of a SETUP; a promise if it answers later. An error that it throws refuses
+ * the sender and is logged.
  */
 export function acceptsCredentials(
   setup: Setup,
@@ -67,7 +71,7 @@ export function acceptsCredentials(
 ): boolean | Promise<boolean> {
   if (authenticate === undefined) return true
   const refuse = (error: unknown) => {
-    logger.warn('A client was refused', error)
+    quietLog(logger).warn('refused client', 'A client was refused', error, MOST_REFUSED)
     return false
   }
   try {
@@ -81,7 +85,7 @@ export function acceptsCredentials(
 
 /**
  * The credentials in a SETUP; `undefined` if there are none.
- * @throws {ProtocolError} its metadata is not the composite metadata it says it is
+ * @throws {ProtocolError} the metadata is not valid composite metadata
  */
 function setupCredentials(setup: Setup): Credentials | undefined {
   if (setup.metadata === undefined || setup.metadataMimeType !== MimeType.COMPOSITE_METADATA) return undefined

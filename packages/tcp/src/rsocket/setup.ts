@@ -1,4 +1,4 @@
-/** The SETUP frame: what a client tells the server of itself. Protocol.md, "SETUP Frame". */
+/** Reads and writes the SETUP frame, with which a client opens a connection. Protocol.md, "SETUP Frame". */
 import {
   type ByteWriter,
   copyBytes,
@@ -16,19 +16,19 @@ export interface Setup {
   readonly minorVersion: number
   /** Milliseconds between the client's KEEPALIVE frames. */
   readonly keepaliveInterval: number
-  /** Milliseconds without a KEEPALIVE after which the client takes the server for dead. */
+  /** Milliseconds without a KEEPALIVE after which the server counts as dead for the client. */
   readonly maxLifetime: number
   readonly metadataMimeType: string
   readonly dataMimeType: string
-  /** The client waits for leases. */
+  /** Whether the client waits for leases. */
   readonly lease: boolean
-  /** The client wants to be able to resume, by this token. */
+  /** The token with which the client may resume the connection. */
   readonly resumeToken: Uint8Array | undefined
   readonly metadata: Uint8Array | undefined
   readonly data: Uint8Array | undefined
 }
 
-/** A SETUP as a client of this library sends it. */
+/** The content of a SETUP that this library sends, in its own version. */
 export type OwnSetup = Omit<Setup, 'majorVersion' | 'minorVersion'>
 
 export function writeSetup(out: ByteWriter, setup: OwnSetup): void {
@@ -56,7 +56,7 @@ export function writeSetup(out: ByteWriter, setup: OwnSetup): void {
 }
 
 /**
- * Reads a SETUP frame. What it holds is copied: a setup outlives the chunk it came in.
+ * Reads a SETUP frame. Copies its content, which outlives the chunk.
  * @throws {ProtocolError} a field reaches beyond the frame
  */
 export function readSetup(buffer: Buffer, start: number, end: number): Setup {

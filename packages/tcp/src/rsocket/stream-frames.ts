@@ -1,6 +1,6 @@
 /**
- * The frames of streams: those of our own streams go to the requester, those of the peer's to the responder; payloads
- * that come in fragments are put together first. Protocol.md, "Frame Types" and "Handling the Unexpected".
+ * Handles the frames of streams: frames of our own streams go to the requester, frames of the peer's streams to the
+ * responder. Fragments are put together first. Protocol.md, "Frame Types" and "Handling the Unexpected".
  */
 import { type Codec, ProtocolError, readUint31, readUint32, text } from '@elysia-microservices/transport/kit'
 import { ErrorCode, Flag, FrameType } from './frame-type.ts'
@@ -13,18 +13,18 @@ import type { RSocketResponder } from './responder.ts'
 import type { RequestFrame } from './running-request.ts'
 import type { Wire } from './wire.ts'
 
-/** A first fragment that waits for the rest: of a request, or of a value (with the flags of its frame). */
+/** The first frame of a fragmented request or value. */
 type FirstFragment = RequestFrame | { readonly type: typeof FrameType.PAYLOAD }
 
-/** Hands the frames of streams on. */
+/** Gives the frames of streams to requester and responder. */
 export class StreamFrames {
   readonly #wire: Wire
   /** The codec of the connection's data. */
   readonly #codec: Codec
-  /** Streams of ours have odd ids (1), or even ones (0). */
+  /** 1 if our own streams have odd ids, 0 if even. */
   readonly #ownParity: 0 | 1
   readonly #fragments: Reassembler<FirstFragment>
-  /** `undefined` while this side has asked nothing. */
+  /** `undefined` while this side has made no call. */
   requester: RSocketRequester | undefined
   /** `undefined` if this side answers no requests. */
   readonly responder: RSocketResponder | undefined
@@ -33,7 +33,7 @@ export class StreamFrames {
     readonly role: 'client' | 'server'
     readonly wire: Wire
     readonly codec: Codec
-    /** Bytes that messages which come in fragments may have together. */
+    /** Most bytes of all incomplete fragmented messages. */
     readonly maxMessageSize: number
     readonly requester: RSocketRequester | undefined
     readonly responder: RSocketResponder | undefined
@@ -46,7 +46,7 @@ export class StreamFrames {
     this.responder = init.responder
   }
 
-  /** Requests and events, of both sides, that have not ended. */
+  /** Requests and events in flight, of both sides. */
   get inFlight(): number {
     return (this.requester?.inFlight ?? 0) + (this.responder?.inFlight ?? 0)
   }
@@ -128,8 +128,8 @@ export class StreamFrames {
   }
 
   /**
-   * A codec that remembers what it has seen must read every value, in order, whatever becomes of it. What it cannot
-   * read, it cannot read later either: that ends the connection.
+   * Decodes a value now if the codec is stateful: such a codec must read every value in order, even values that are not
+   * wanted any more. A value that cannot be decoded makes all later ones unreadable, so it ends the connection.
    */
   #readAtOnce(payload: Payload): void {
     const codec = this.#codec
@@ -140,13 +140,13 @@ export class StreamFrames {
   }
 }
 
-/** @throws {ProtocolError} frames of this type may not be ignored */
+/** Ignores a frame if that is allowed. @throws {ProtocolError} it must not be ignored */
 export function unknownFrame(type: number, flags: number): void {
   if (flags & Flag.IGNORE || (type >= FrameType.SETUP && type <= FrameType.RESUME_OK)) return
   throw new ProtocolError(`Frames of type 0x${type.toString(16)} are not understood and may not be ignored`)
 }
 
-/** @throws {ProtocolError} a field is not there */
+/** @throws {ProtocolError} the frame ends before a field */
 export function need(isThere: boolean, what: string): void {
   if (!isThere) throw new ProtocolError(`A frame ends before ${what}`)
 }

@@ -1,6 +1,6 @@
 /**
- * The sending half of an RSocket connection: frames are written straight into the buffer they leave from, cut into
- * fragments if they are too long, and kept if the connection can be resumed.
+ * The sending half of an RSocket connection: writes frames straight into the buffer from which they are sent, cuts long
+ * ones into fragments, and keeps them if the connection can be resumed.
  */
 import { ByteWriter, type Codec, openCodec, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
 import { sendBufferFull } from '../connection/connection-errors.ts'
@@ -20,28 +20,28 @@ import type { ResumeState } from './resume.ts'
 const LENGTH_FIELD = 3
 const METADATA_LENGTH_FIELD = 3
 
-/** Sends the frames of one connection, over one socket or over several one after the other. */
+/** Sends the frames of one connection, over one socket or several sockets one after the other. */
 export class Wire {
-  /** Frames that wait for the end of the turn, or for the first socket. */
+  /** Frames that wait for the next write, or for the first socket. */
   readonly bytes = new ByteWriter()
   readonly #maxFrameLength: number
-  /** Bytes that may wait to be sent, and that one message may have. */
+  /** Most bytes that may wait to be sent, and most bytes of one message. */
   readonly maxUnsent: number
   #output: Output | undefined
-  /** What a lost connection is resumed with; `undefined` if it is not. */
+  /** The state for resumption; `undefined` if the connection cannot be resumed. */
   resumption: ResumeState | undefined
-  /** The socket is lost, or its successor is not agreed on: frames are kept, not sent. */
+  /** The socket is lost, or resumption is not agreed yet: frames are kept, not sent. */
   #isDetached = false
   /** The connection is over: nothing more is sent. */
   isEnded = false
 
-  /** @param maxFrameLength bytes a frame may have, without its length field */
+  /** @param maxFrameLength most bytes of a frame, without its length field */
   constructor(maxUnsent: number, maxFrameLength = MAX_FRAME_LENGTH) {
     this.maxUnsent = maxUnsent
     this.#maxFrameLength = maxFrameLength
   }
 
-  /** Where frames go; `undefined` while there is no socket. */
+  /** The session of the present socket; `undefined` while there is none. */
   get output(): Output | undefined {
     return this.#output
   }
@@ -50,7 +50,7 @@ export class Wire {
     return this.#isDetached
   }
 
-  /** Whether what is sent reaches a socket. */
+  /** Whether frames are sent to a socket now. */
   get isConnected(): boolean {
     return this.#output !== undefined && !this.#isDetached
   }
@@ -60,31 +60,31 @@ export class Wire {
     return this.#output?.unsent ?? this.bytes.length
   }
 
-  /** Whether what is sent reaches a socket that is not behind with what it has already. */
+  /** Whether frames go to a socket that is not blocked. */
   get takesMore(): boolean {
     return this.isConnected && this.#output?.isBlocked === false
   }
 
-  /** Whether a stream may send at the moment. If not, its `resume` is called when it may. */
+  /** Whether a stream may send now. If not, its `resume` is called later. */
   hasRoomFor(stream: WaitingStream): boolean {
     return this.#output === undefined || this.#output.hasRoomFor(stream)
   }
 
-  /** A socket is there: what has waited for it leaves. */
+  /** A socket is connected: sends the waiting frames. */
   open(output: Output): void {
     this.#output = output
     output.attach(this.bytes)
     if (this.bytes.length > 0) output.committed()
   }
 
-  /** The socket is lost, the connection is not: frames are kept for another one. */
+  /** The socket is lost, but the connection is not: keeps frames for the next socket. */
   detach(): void {
     this.#isDetached = true
     this.#output = undefined
     this.bytes.reset()
   }
 
-  /** Both ends have agreed to go on: sends what the other end has not received. */
+  /** Both ends have agreed to resume: sends the frames that the other end has not received. */
   reattach(resumption: ResumeState, receivedByPeer: number): void {
     this.#isDetached = false
     for (const frame of resumption.framesFrom(receivedByPeer)) {
@@ -103,8 +103,8 @@ export class Wire {
   }
 
   /**
-   * Nothing has come from the peer for too long. Nobody waits for it to close: it may be behind a link that is
-   * gone. A connection that can be resumed is resumed by another socket.
+   * Gives up the socket because nothing has come for too long. Does not wait for the peer to close, because the network
+   * may be gone. The connection may be resumed over another socket.
    */
   lose(error: Error): void {
     if (this.resumption === undefined) {
@@ -114,7 +114,7 @@ export class Wire {
     this.#output?.destroy(error)
   }
 
-  /** Frames of the connection itself stand in `bytes`, and may leave. They are not kept for resumption. */
+  /** Sends frames on stream 0 that were written to `bytes`. They are not kept for resumption. */
   flush(): void {
     this.#output?.committed()
   }
@@ -124,8 +124,8 @@ export class Wire {
   /**
    * Sends a request or a PAYLOAD.
    * @param initialN the demand a stream or channel begins with; -1 for frames without one
-   * @throws {PayloadTooLargeError} it is longer than may wait to be sent at all; nothing is sent then
-   * @throws what the codec throws; nothing is sent then
+   * @throws {PayloadTooLargeError} the message is longer than `maxUnsent`; then nothing was sent
+   * @throws the codec's error; then nothing was sent
    */
   payload(
     streamId: number,
@@ -140,8 +140,8 @@ export class Wire {
   }
 
   /**
-   * Sends a request, if what waits to be sent leaves room for it. Throws as `payload`, and
-   * @throws {OverloadedError} there is no room; nothing is sent then
+   * Sends a request, if the send buffer has room for it. Throws like `payload`, and
+   * @throws {OverloadedError} the send buffer has no room; nothing is sent
    */
   request(
     streamId: number,
@@ -163,9 +163,9 @@ export class Wire {
     this.#commit(start)
   }
 
-  /** A PAYLOAD to be sent later, by `held`, or never. Throws as `payload`. */
+  /** Encodes a PAYLOAD that `held` sends later. Throws like `payload`. */
   hold(streamId: number, metadata: Uint8Array | undefined, codec: Codec, value: unknown): Uint8Array {
-    // Of a codec that remembers, it must not count on what is said before it leaves, nor the other way round.
+    // A stateful codec encodes it with a fresh instance, because it is unknown which values are sent before it.
     const own = codec.stateful ? (openCodec(codec.mimeType) as Codec) : codec
     const start = this.#write(streamId, FrameType.PAYLOAD, Flag.NEXT, -1, metadata, own, value)
     const held = this.bytes.copyFrom(start)
@@ -173,12 +173,12 @@ export class Wire {
     return held
   }
 
-  /** Sends what `hold` has written. */
+  /** Sends frames that `hold` returned. */
   held(frames: Uint8Array, codec: Codec): void {
     const start = this.bytes.length
     this.bytes.bytes(frames)
     this.#commit(start)
-    // It has said keys by numbers of its own.
+    // The fresh codec of `hold` has numbered its keys anew, so the connection's codec must start over too.
     codec.takenBack?.()
   }
 
@@ -206,7 +206,7 @@ export class Wire {
     this.#commit(start)
   }
 
-  /** Writes a frame, in fragments if it is too long; where it begins. */
+  /** Writes a frame, in fragments if it is too long. Returns its position. */
   #write(
     streamId: number,
     type: number,
@@ -236,7 +236,7 @@ export class Wire {
     return start
   }
 
-  /** What stands in `bytes` from `start` on are whole frames of streams, which may leave. */
+  /** Sends the frames of streams that were written to `bytes` from `start` on. */
   #commit(start: number): void {
     if (this.isEnded) return this.bytes.reset()
     if (this.resumption !== undefined) {
@@ -246,7 +246,7 @@ export class Wire {
     this.#output?.committed()
   }
 
-  /** Replaces the frame that stands from `start` on by fragments; all metadata goes before any data. */
+  /** Replaces the frame from `start` on by fragments. All metadata comes before any data. */
   #cut(
     start: number,
     streamId: number,
@@ -261,7 +261,7 @@ export class Wire {
     let at = HEADER_LENGTH + (initialN >= 0 ? 4 : 0)
     at += metadataLength === undefined ? 0 : METADATA_LENGTH_FIELD
     let metadataLeft = metadataLength ?? -1
-    // COMPLETE belongs to the last fragment: a frame with it would end the payload at once.
+    // COMPLETE is set on the last fragment only, because it ends the payload.
     const firstFlags = flags & ~Flag.COMPLETE
     for (let isFirst = true; at < whole.length || isFirst; isFirst = false) {
       const hasMetadata = metadataLeft >= 0

@@ -4,12 +4,12 @@ import { IPV4_PREFIX, parseAddress } from './ip-address.ts'
 
 interface Network {
   readonly address: Uint8Array
-  /** Leading bits that must be the same. */
+  /** Number of leading bits that must be equal. */
   readonly bits: number
 }
 
 /**
- * Addresses that are welcome. `node:net` has a `BlockList` for it, which under Bun would load the whole module
+ * The addresses that may connect. `node:net` has a `BlockList` for this, but under Bun that would load the whole module
  * (5 MB) for a few comparisons.
  */
 export class AllowList {
@@ -17,15 +17,15 @@ export class AllowList {
 
   /**
    * @param entries such as `'10.0.0.0/8'`, `'::1'`; an IPv4 address and its IPv6 form (`::ffff:…`) are the same
-   * @throws {OptionError} an entry is neither address nor network
+   * @throws {OptionError} an entry is neither an address nor a network
    */
   constructor(entries: readonly string[]) {
     this.#networks = entries.map((entry, index) => parseNetwork(entry, `options.allow[${index}]`))
   }
 
-  /** Whether that peer may connect. */
+  /** Whether a peer with this address may connect. */
   admits(remoteAddress: string | undefined): boolean {
-    // A zone (`fe80::1%eth0`) says by which interface, not who.
+    // A zone (`fe80::1%eth0`) names the interface, not the peer.
     const address = parseAddress(remoteAddress?.split('%')[0] ?? '')
     return address !== undefined && this.#networks.some((network) => contains(network, address))
   }

@@ -1,31 +1,43 @@
-/** Closes connections over which nothing has gone for a while. One timer for all, none for each message. */
+/** Closes idle connections, and those that never say anything, with one timer for all of them. */
 import type { Session } from '../connection/session.ts'
 
-/** Checks per timeout; a connection may outlive its timeout by a quarter. */
+/** Checks per timeout, so a connection may stay up to a quarter of the timeout longer. */
 const LOOKS = 4
+/** The longest time of a timer, in milliseconds. */
+const LONGEST_TIMER = 2 ** 31 - 1
 
 /** Watches the connections of a server. */
 export class IdleConnections {
   readonly #sessions: ReadonlySet<Session>
   readonly #timeout: number
-  readonly #close: (session: Session) => void
-  /** When a connection was last seen to be active. */
+  readonly #silence: number
+  readonly #close: (session: Session, isSilent: boolean) => void
+  /** Time at which each connection was last seen active. */
   readonly #activeAt = new WeakMap<Session, number>()
   #timer: ReturnType<typeof setInterval> | undefined
 
   /**
-   * @param timeout milliseconds; 0 to watch nothing
-   * @param close is called once for a connection that was idle for so long
+   * @param timeout milliseconds without activity; 0 for no limit
+   * @param silence milliseconds until a connection must have sent its first byte; 0 for no limit
+   * @param close is called once for a connection for which one of them has passed
    */
-  constructor(sessions: ReadonlySet<Session>, timeout: number, close: (session: Session) => void) {
+  constructor(
+    sessions: ReadonlySet<Session>,
+    timeout: number,
+    silence: number,
+    close: (session: Session, isSilent: boolean) => void
+  ) {
     this.#sessions = sessions
     this.#timeout = timeout
+    this.#silence = silence
     this.#close = close
   }
 
   start(): void {
-    if (this.#timeout === 0) return
-    this.#timer ??= setInterval(() => this.look(performance.now()), Math.ceil(this.#timeout / LOOKS)).unref()
+    const shortest = Math.min(...[this.#timeout, this.#silence].filter((limit) => limit > 0))
+    if (shortest === Number.POSITIVE_INFINITY) return
+    const pause = Math.ceil(Math.min(shortest, LONGEST_TIMER) / LOOKS)
+    this.#timer ??= setInterval(() => this.look(performance.now()), pause).unref()
   }
 
   stop(): void {
@@ -33,15 +45,17 @@ export class IdleConnections {
     this.#timer = undefined
   }
 
-  /** Looks at all connections. @param now milliseconds, of a clock that never goes back */
+  /** Checks all connections. @param now milliseconds of a clock that never goes back */
   look(now: number): void {
     for (const session of this.#sessions) {
       const activeAt = this.#activeAt.get(session)
-      if (session.takeActivity() || activeAt === undefined) this.#activeAt.set(session, now)
-      else if (now - activeAt >= this.#timeout) {
-        // Not again, while the peer takes its time to close.
+      const isActive = session.takeActivity()
+      const limit = session.protocol === undefined ? this.#silence : this.#timeout
+      if (isActive || activeAt === undefined) this.#activeAt.set(session, now)
+      else if (limit > 0 && now - activeAt >= limit) {
+        // Not called again while the connection is closing.
         this.#activeAt.set(session, Number.POSITIVE_INFINITY)
-        this.#close(session)
+        this.#close(session, session.protocol === undefined)
       }
     }
   }

@@ -1,18 +1,18 @@
-/** IP addresses as 16 bytes: IPv4 ones as IPv6 writes them (`::ffff:10.0.0.1`), so that both are compared alike. */
+/** IP addresses as 16 bytes. IPv4 addresses have their IPv6 form (`::ffff:10.0.0.1`), so that all compare alike. */
 
-/** Bits that stand before an IPv4 address. */
+/** Number of bits before the IPv4 address in its IPv6 form. */
 export const IPV4_PREFIX = 96
 
 const BYTES = 16
 
-/** The bytes of an address; `undefined` for text that is none. */
+/** The bytes of an address; `undefined` if the text is no address. */
 export function parseAddress(text: string): Uint8Array | undefined {
   return text.includes(':') ? parseIpv6(text) : mapped(parseIpv4(text))
 }
 
 function parseIpv4(text: string): number[] | undefined {
   const parts = text.split('.')
-  // No leading zeros: some readers take them for octal.
+  // No leading zeros, because some programs read them as octal.
   if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part))) return undefined
   const bytes = parts.map(Number)
   return bytes.every((byte) => byte <= 255) ? bytes : undefined
@@ -33,7 +33,7 @@ function parseIpv6(text: string): Uint8Array | undefined {
   if (halves.length === 1) return head.length === BYTES ? Uint8Array.from(head) : undefined
   // `::` stands for one group of zeros or more.
   if (tail === undefined || head.length + tail.length > BYTES - 2) return undefined
-  // Only the end of an address may be written as IPv4's.
+  // Only the end of an address may have the IPv4 form.
   if ((halves[0] as string).includes('.')) return undefined
   const address = new Uint8Array(BYTES)
   address.set(head)
@@ -41,7 +41,7 @@ function parseIpv6(text: string): Uint8Array | undefined {
   return address
 }
 
-/** The bytes of groups between colons; the last may be written as an IPv4 address. */
+/** The bytes of groups between colons; the last one may have the IPv4 form. */
 function parseGroups(text: string): number[] | undefined {
   if (text === '') return []
   const bytes: number[] = []

@@ -1,4 +1,4 @@
-/** Where a server listens and whom it lets in: the socket file, TLS and its reloading, the allow-list. */
+/** Where a server listens and which connections it accepts: the socket file, TLS and its reloading, the allow-list. */
 import { ListenError, type Logger, OptionError } from '@elysia-microservices/transport/kit'
 import { type Source, serverTls } from '../options/security-options.ts'
 import type { CheckedServerOptions } from '../options/server-options.ts'
@@ -34,7 +34,7 @@ export class Listener {
   #listening: ListeningSocket | undefined
   #file: SocketFile | undefined
 
-  /** @throws {OptionError} the allow-list is not what it must be */
+  /** @throws {OptionError} an entry of the allow-list is wrong */
   constructor(options: CheckedServerOptions, logger: Logger) {
     const { allow, tls } = options
     this.#options = options
@@ -52,7 +52,7 @@ export class Listener {
 
   /**
    * @throws {ListenError} it cannot listen
-   * @throws {OptionError} TLS is not what it must be
+   * @throws {OptionError} an option of TLS is wrong
    */
   async open(accept: AcceptSocket): Promise<void> {
     const { sockets } = this.#options
@@ -70,7 +70,7 @@ export class Listener {
   }
 
   /**
-   * Listens for a moment, as the only one, and tells where. Nobody is let in.
+   * Listens for a moment, without sharing the port, and returns the address. Accepts no connection.
    * @throws {ListenError} it cannot listen
    */
   async tryOut(): Promise<SocketAddress> {
@@ -93,7 +93,7 @@ export class Listener {
 
   /** See `TcpTransport.reloadTls`. */
   reloadTls(tls: Source<TlsServerOptions> | undefined): Promise<void> {
-    // One after the other: the last one asked for is the one that stays.
+    // One after the other, so that the last certificate asked for is the one that stays.
     const reloaded = this.#reloading.then(() => this.#reload(tls ?? this.#tls, tls === undefined))
     this.#reloading = reloaded.catch(() => {})
     return reloaded
@@ -116,7 +116,7 @@ export class Listener {
     }
   }
 
-  /** Whoever accepts, behind what is checked first; itself where there is nothing to check. */
+  /** Puts the checks of address and encryption before `accept`; returns `accept` itself if there are none. */
   #guarded(accept: AcceptSocket, encrypted: boolean): AcceptSocket {
     if (this.#allow === undefined && !encrypted) return accept
     return (socket) => {
@@ -139,7 +139,7 @@ export class Listener {
     if (again && typeof source !== 'function')
       throw new OptionError(
         'tls',
-        'reloadTls() needs the new certificate, because options.tls is no function that could be called again'
+        'reloadTls() needs the new TLS options as its argument, because options.tls is not a function'
       )
     const tls = await serverTls(source)
     if (this.#listening !== undefined) reload(this.#listening, tls)
@@ -149,7 +149,7 @@ export class Listener {
 
 function reload(listening: ListeningSocket, tls: TlsServerOptions): void {
   if (listening.reloadTls === undefined)
-    throw new OptionError('options.sockets', 'These sockets cannot reload TLS')
+    throw new OptionError('options.sockets', 'options.sockets cannot reload TLS')
   try {
     listening.reloadTls(tls)
   } catch (error) {
@@ -158,7 +158,7 @@ function reload(listening: ListeningSocket, tls: TlsServerOptions): void {
 }
 
 function refuse(socket: Socket) {
-  // The runtime still has to hear who listens to the socket.
+  // In a microtask, because the runtime must first get the listener of the socket.
   queueMicrotask(() => socket.destroy())
   return NOBODY
 }

@@ -1,11 +1,11 @@
-/** Logs refused connections without letting them fill the log: each address once a minute, and at most 100 addresses. */
+/** Logs refused connections without filling the log: each address once a minute, at most 100 addresses. */
 import type { Logger } from '@elysia-microservices/transport/kit'
 
 const WINDOW = 60_000
-/** Addresses named in a window; a memory of no more. */
+/** Most addresses named, and remembered, in a window. */
 const MOST = 100
 
-/** Logs what strangers have tried. */
+/** Logs the connections that were refused. */
 export class Refusals {
   readonly #logger: Logger
   readonly #now: () => number
@@ -17,7 +17,7 @@ export class Refusals {
     this.#now = now
   }
 
-  /** @param what happened to a connection of that address, such as `'was refused: …'` */
+  /** @param what what happened to the connection, such as `'was refused: …'` */
   report(remoteAddress: string | undefined, what: string, cause?: Error): void {
     const now = this.#now()
     if (now >= this.#windowEnds) {

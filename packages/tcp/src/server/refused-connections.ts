@@ -1,25 +1,25 @@
-/** Connections beyond `limits.connections`: each is told so, if its protocol can, and closed. */
+/** Closes connections beyond `limits.connections`, and tells the peer why if its protocol can. */
 import { ByteWriter } from '@elysia-microservices/transport/kit'
 import { detectProtocol } from '../connection/detect.ts'
 import { ErrorCode } from '../rsocket/frame-type.ts'
 import { writeError } from '../rsocket/frames.ts'
 import type { Socket, SocketListener } from '../socket/socket.ts'
 
-/** Milliseconds a refused peer may take to say what it speaks, and then to close. */
+/** Milliseconds in which a refused peer must send its first bytes and close. */
 const CLOSE_TIMEOUT = 2_000
-/** Refused peers that are told at the same time. A flood of them is just cut off. */
+/** Most refused peers that are told at the same time. The others are cut off. */
 const MAX_AT_ONCE = 100
 
 const NOBODY: SocketListener = { data() {}, eof() {}, drain() {}, close() {} }
 
-/** Takes the sockets that a server has no room for. */
+/** Takes the sockets for which a server has no room. */
 export class RefusedConnections {
   readonly #open = new Set<Socket>()
 
-  /** Says who listens to the socket until it is closed. @param reason for the peer */
+  /** Returns a listener that refuses the socket. @param reason is told to the peer */
   refuse(socket: Socket, reason: string): SocketListener {
     if (this.#open.size >= MAX_AT_ONCE) {
-      // Not before its adapter has seen it accepted.
+      // In a microtask, because the runtime must first get the listener of the socket.
       queueMicrotask(() => socket.destroy())
       return NOBODY
     }
@@ -46,7 +46,7 @@ export class RefusedConnections {
     }
   }
 
-  /** The server stops: closes what is left. */
+  /** Closes all remaining sockets, because the server stops. */
   stop(): void {
     for (const socket of this.#open) socket.destroy()
   }

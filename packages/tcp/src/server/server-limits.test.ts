@@ -94,6 +94,19 @@ for (const [socketsName, sockets] of SOCKETS) {
         }
       })
 
+      it(`silence closes a connection that never says anything, and no other, ${protocol}`, async () => {
+        await start({ silence: 40 })
+        const caller = client({ protocol })
+        assert.equal(await caller.request('echo', 1), 1)
+        const peer = net.connect(server.address!.port, '127.0.0.1').resume()
+        cleanups.push(async () => void peer.destroy())
+        await once(peer, 'close')
+        while (server.stats().connections.current > 1) await turn()
+        assert.equal(await caller.request('echo', 2), 2)
+        assert.equal(server.stats().closedIdle, 1)
+        assert.match(logger.lines.join(), /The connection sent nothing for limits\.silence \(40 ms\)/)
+      })
+
       it(`idle spares a connection with a request or a stream in flight, ${protocol}`, async () => {
         await start({ idle: 20 })
         const caller = client({ protocol })
@@ -120,7 +133,10 @@ for (const [socketsName, sockets] of SOCKETS) {
         while (server.stats().unsent === 0) await turn()
         while (server.stats().connections.current > 0) await turn()
         assert.equal(server.stats().closedIdle, 1)
-        assert.match(logger.lines.join(), /for limits\.idle \(40 ms\), though \d+ bytes are there to be read/)
+        assert.match(
+          logger.lines.join(),
+          /for limits\.idle \(40 ms\): its peer does not read the \d+ bytes sent to it/
+        )
       })
 
       it(`streams refuses streams beyond it and lets requests pass, ${protocol}`, async () => {
@@ -321,7 +337,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         // A byte that crosses the end comes back as a reset, which `once` of node:events would fail for.
         await new Promise((resolve) => peer.once('close', resolve))
         clearInterval(drip)
-        assert.match(logger.lines.join(), /for limits\.incompleteMessage \(60 ms\)/)
+        assert.match(logger.lines.join(), /within limits\.incompleteMessage \(60 ms\)/)
       })
     }
 

@@ -1,27 +1,30 @@
-/** What a server does at the moment, next to its limits. Counted when somebody asks, and not before. */
+/** What a server does at the moment, next to its limits. Counted only when asked for. */
 import type { Address, Gauge, TransportStats } from '@elysia-microservices/transport/kit'
 import type { Session } from '../connection/session.ts'
 import type { ServerLimits } from '../limits/server-limits.ts'
-import type { CheckedServerLimits } from '../options/limits.ts'
+import type { CheckedServerOptions } from '../options/server-options.ts'
+import type { ResumableConnections } from '../rsocket/resumable-connections.ts'
 
 /** What a TCP server does at the moment. */
 export interface TcpServerStats extends TransportStats {
   /** Open connections, and `limits.connections`. */
   readonly connections: Gauge
   /**
-   * Requests, events and streams in flight on all connections, and `limits.inFlight`. With that limit, also those
-   * whose callers have given up or gone while their handlers still run.
+   * Requests, events and streams in flight on all connections, and `limits.inFlight`. With that limit set, they count
+   * until their handlers end, even if their callers have given up or gone.
    */
   readonly inFlight: Gauge
-  /** Streams that all connections have open. */
+  /** Open streams of all connections. */
   readonly streams: number
-  /** Connections that wait for room in `limits.inFlight`: Nest's, and those with leases. */
+  /** Connections (Nest's, and RSocket's with leases) that wait for room in `limits.inFlight`. */
   readonly waiting: number
+  /** Lost connections that wait to be resumed, the bytes that are kept for them, and the limits of `rsocket.resume`. */
+  readonly resumable: { readonly connections: Gauge; readonly bytes: Gauge }
   /** Bytes (RSocket) or UTF-16 units (Nest) received by all connections and not yet handled. */
   readonly received: number
   /** Bytes written by all connections and not yet sent. */
   readonly unsent: number
-  /** For each limit of a single connection, how near to it the nearest connection is. */
+  /** For each limit of a single connection, the highest value of any connection. */
   readonly perConnection: {
     /** `limits.inFlightPerConnection` */
     readonly inFlight: Gauge
@@ -32,7 +35,7 @@ export interface TcpServerStats extends TransportStats {
     /** `limits.sendBuffer` */
     readonly unsent: Gauge
   }
-  /** Refused because of a limit, since the server was made. */
+  /** Number of refusals because of each limit, since the server was made. */
   readonly refused: {
     /** `limits.connections` */
     readonly connections: number
@@ -42,17 +45,20 @@ export interface TcpServerStats extends TransportStats {
     readonly streams: number
     /** `limits.headerSize` */
     readonly headers: number
+    /** Lost connections given up: `rsocket.resume.waiting`, `rsocket.resume.waitingSize` */
+    readonly waiting: number
   }
-  /** Connections closed because of `limits.idle`, since the server was made. */
+  /** Connections closed because of `limits.idle` or `limits.silence`, since the server was made. */
   readonly closedIdle: number
 }
 
-/** Counts. */
+/** Counts the figures of all connections. */
 export function serverStats(
   address: Address | undefined,
   sessions: ReadonlySet<Session>,
-  allowed: CheckedServerLimits,
-  limits: ServerLimits
+  { limits: allowed, rsocket: { resume } }: CheckedServerOptions,
+  limits: ServerLimits,
+  resumable: ResumableConnections | undefined
 ): TcpServerStats {
   const total = { inFlight: 0, streams: 0, received: 0, unsent: 0 }
   const highest = { ...total }
@@ -75,6 +81,10 @@ export function serverStats(
     inFlight: gauge(admission?.inFlight ?? total.inFlight, inFlightLimit),
     streams: total.streams,
     waiting: admission?.waiting ?? 0,
+    resumable: {
+      connections: gauge(resumable?.waiting.connections ?? 0, resume?.waiting ?? 0),
+      bytes: gauge(resumable?.waiting.bytes ?? 0, resume?.waitingSize ?? 0)
+    },
     received: total.received,
     unsent: total.unsent,
     perConnection: {
@@ -88,7 +98,7 @@ export function serverStats(
   }
 }
 
-/** Where `Infinity` stands for no limit inside, users see 0, as in their options; JSON has no infinity. */
+/** A figure and its limit. `Infinity` (no limit) becomes 0, as in the options; JSON has no infinity. */
 function gauge(current: number, limit: number): Gauge {
   return { current, limit: Number.isFinite(limit) ? limit : 0 }
 }

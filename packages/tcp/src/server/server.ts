@@ -1,4 +1,4 @@
-/** The TCP server: listens, keeps the table of connections, drains them when it stops. */
+/** The TCP server: listens, keeps its connections, and drains them when it stops. */
 import {
   type Address,
   aroundDispatcher,
@@ -33,7 +33,7 @@ import { TcpSharing } from './sharing.ts'
 const DEFAULT_DRAIN = 10_000
 const MAX_METADATA_READERS = 16
 
-/** Answers messages on a TCP port, or a Unix socket. Can be started again after it was stopped. */
+/** Answers messages on a TCP port or a Unix socket. Can be started again after `stop`. */
 export class TcpServer implements ServerTransport {
   readonly name = 'tcp'
   readonly #options: CheckedServerOptions
@@ -48,7 +48,7 @@ export class TcpServer implements ServerTransport {
   readonly #listener: Listener
   readonly sharing: TcpSharing
 
-  /** @throws {OptionError} the allow-list is not what it must be */
+  /** @throws {OptionError} an entry of the allow-list is wrong */
   constructor(options: CheckedServerOptions, logger: Logger) {
     const { limits, rsocket } = options
     this.#options = options
@@ -66,18 +66,23 @@ export class TcpServer implements ServerTransport {
       () => performance.now(),
       (task) => void setImmediate(task)
     )
-    this.#idle = new IdleConnections(this.#sessions, limits.idle, (session) => this.#closeIdle(session))
-    if (rsocket.resume !== undefined) this.#resumable = new ResumableConnections(rsocket.resume, later)
+    this.#idle = new IdleConnections(this.#sessions, limits.idle, limits.silence, (session, isSilent) =>
+      this.#closeIdle(session, isSilent)
+    )
+    if (rsocket.resume !== undefined) {
+      const givenUp = (why: string) => this.#limits.refused('waiting', why)
+      this.#resumable = new ResumableConnections(rsocket.resume, later, givenUp)
+    }
   }
 
-  /** Where it listens, with the real port; `undefined` while it does not. */
+  /** Where it listens, with the real port; `undefined` while it does not listen. */
   get address(): Address | undefined {
     return this.sharing.address ?? this.#listener.address
   }
 
-  /** What it does at the moment, next to its limits. Costs a look at each connection. */
+  /** What it does at the moment, next to its limits. Looks at every connection. */
   stats(): TcpServerStats {
-    return serverStats(this.address, this.#sessions, this.#options.limits, this.#limits)
+    return serverStats(this.address, this.#sessions, this.#options, this.#limits, this.#resumable)
   }
 
   async start(answering: Dispatcher): Promise<void> {
@@ -107,7 +112,7 @@ export class TcpServer implements ServerTransport {
 
   /** See `TcpTransport.reloadTls`. */
   async reloadTls(tls: Source<TlsServerOptions> | undefined): Promise<void> {
-    // In a supervisor, where nothing listens, this checks it.
+    // In a supervisor, which does not listen itself, this only checks the options.
     await this.#listener.reloadTls(tls)
     await this.sharing.reloadTls(tls)
   }
@@ -132,12 +137,15 @@ export class TcpServer implements ServerTransport {
     return this.#refused.refuse(socket, reason)
   }
 
-  #closeIdle(session: Session): void {
-    const reason = `Nothing has gone over the connection for limits.idle (${this.#options.limits.idle} ms)`
+  #closeIdle(session: Session, isSilent: boolean): void {
+    const { idle, silence } = this.#options.limits
+    const reason = isSilent
+      ? `The connection sent nothing for limits.silence (${silence} ms)`
+      : `The connection was idle for limits.idle (${idle} ms)`
     this.#limits.refused('idleConnections', reason)
     if (session.unsent === 0) return void session.drained(reason)
-    // Whoever reads nothing reads no farewell, and work for it may wait for ever.
-    session.end(new ProtocolError(`${reason}, though ${session.unsent} bytes are there to be read`))
+    // The peer does not read, so it cannot be told, and work for it may never end.
+    session.end(new ProtocolError(`${reason}: its peer does not read the ${session.unsent} bytes sent to it`))
   }
 
   #protocol(
@@ -185,7 +193,7 @@ export class TcpServer implements ServerTransport {
     const known = this.#metadataReaders.get(mimeType)
     if (known !== undefined) return known
     const reader = new MetadataReader(mimeType)
-    // Clients choose the type; the few there are find theirs, a flood of others fills no memory.
+    // Clients choose the type: few are remembered, so that a flood of different types cannot fill the memory.
     if (this.#metadataReaders.size < MAX_METADATA_READERS) this.#metadataReaders.set(mimeType, reader)
     return reader
   }
@@ -194,15 +202,15 @@ export class TcpServer implements ServerTransport {
 /** First byte of a TLS connection. */
 const TLS_HANDSHAKE = 0x16
 
-/** What a peer seems to speak that speaks neither protocol. */
+/** The error message for a peer that speaks neither protocol: says which one it probably speaks. */
 function notOurs(firstByte: number): string {
   if (firstByte === TLS_HANDSHAKE)
-    return 'The client speaks TLS, and this server does not: it has no options.tls'
+    return 'The client speaks TLS, but this server has no options.tls; set it, or connect without TLS'
   const byte = `0x${firstByte.toString(16).padStart(2, '0')}`
-  // GET, POST, HEAD, DELETE, CONNECT and the like: no frame of ours begins with an upper-case letter.
+  // HTTP begins with GET, POST and so on. No frame of ours begins with an upper-case letter.
   if (firstByte >= 0x41 && firstByte <= 0x5a)
-    return `The first byte is ${byte} ('${String.fromCharCode(firstByte)}'): this looks like HTTP, and this port speaks messages; probe it by TCP`
-  return `The first byte is ${byte}: neither a Nest frame nor an RSocket SETUP begins so`
+    return `The first byte is ${byte} ('${String.fromCharCode(firstByte)}'): this looks like HTTP, which this port does not speak; let health checks connect by TCP`
+  return `The first byte is ${byte}: neither a Nest frame nor an RSocket SETUP begins with it`
 }
 
 function later(task: () => void, delay: number): () => void {

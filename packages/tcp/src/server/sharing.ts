@@ -1,26 +1,26 @@
-/** How the processes of one service (`workers`) share a port and its certificate. */
+/** Lets the processes of one service (`workers`) share a port and its certificate. */
 import { type Address, OptionError, type Sharing } from '@elysia-microservices/transport/kit'
 import type { Source } from '../options/security-options.ts'
 import { nameOfPlace } from '../options/shared-options.ts'
 import type { TlsServerOptions } from '../socket/tls.ts'
 import type { Listener } from './listener.ts'
 
-/** Under Bun each worker listens by itself, and the kernel spreads connections; on Node `node:cluster` does. */
+/** Under Bun each worker listens itself and the kernel spreads connections; on Node `node:cluster` spreads them. */
 const LISTENS_BY_ITSELF = typeof Bun !== 'undefined'
 
-/** What a worker may be asked. */
+/** The question that a supervisor may ask a worker. */
 interface Question {
-  /** Take this certificate, or the one that the program's own function gives. */
+  /** Use this certificate; `null`: call the program's own function for it. */
   readonly reloadTls: TlsServerOptions | null
 }
 
-/** One process's part in it: the supervisor's, or a worker's. */
+/** The sharing in one process: a supervisor, or a worker. */
 export class TcpSharing implements Sharing {
   readonly #listener: Listener
-  /** Where the workers listen; in the supervisor. */
+  /** In the supervisor: where the workers listen. */
   address: Address | undefined
   #ask: ((question: unknown) => Promise<void>) | undefined
-  /** The certificate that was loaded last, if it is not the program's own. */
+  /** The certificate last given to `reloadTls`, for workers that start later. */
   #certificate: TlsServerOptions | undefined
 
   constructor(listener: Listener) {
@@ -28,8 +28,8 @@ export class TcpSharing implements Sharing {
   }
 
   /**
-   * Listens for a moment, as the only one: another program's port is noticed before there is any process, which
-   * `SO_REUSEPORT` would let us share, and port 0 becomes one that all workers can be told.
+   * Listens for a moment without sharing the port: so a port taken by another program, which `SO_REUSEPORT` would let us
+   * share, is noticed before any worker starts, and port 0 becomes a real port for all workers.
    */
   async reserve(ask: (question: unknown) => Promise<void>): Promise<unknown> {
     const { place } = this.#listener
@@ -63,7 +63,7 @@ export class TcpSharing implements Sharing {
     await this.#listener.reloadTls(reloadTls ?? undefined)
   }
 
-  /** Gives all workers another certificate, those to come too; `undefined`: what the program's function gives. */
+  /** Gives all present and later workers another certificate; `undefined`: they call the program's own function. */
   async reloadTls(source: Source<TlsServerOptions> | undefined): Promise<void> {
     if (source !== undefined) this.#certificate = await portable(source)
     await this.#ask?.(question(source === undefined ? undefined : this.#certificate))
@@ -74,7 +74,7 @@ function question(tls: TlsServerOptions | undefined): Question {
   return { reloadTls: tls ?? null }
 }
 
-/** A certificate in a form that can be sent to another process: PEM is text. */
+/** Turns TLS options into a form that can be sent to another process: bytes of PEM become text. */
 async function portable(source: Source<TlsServerOptions>): Promise<TlsServerOptions> {
   const tls = typeof source === 'function' ? await source() : source
   const texts = Object.entries(tls).map(([key, value]) => [key, textOf(value)])

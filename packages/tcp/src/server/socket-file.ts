@@ -1,12 +1,12 @@
-/** The file of a Unix socket: a dead server's is replaced, a living one's never; it is removed at the end. */
+/** The file of a Unix socket. Replaces the file of a dead server, never of a living one, and is removed at the end. */
 import { NOBODY, type SocketRuntime } from '../socket/socket.ts'
 
-/** Milliseconds in which a server that lives takes a connection. One that does not is busy, not dead. */
+/** Milliseconds to wait for a connection; a server that does not accept in this time is busy, not dead. */
 const ANSWER_TIMEOUT = 2_000
 
 type FileSystem = Pick<typeof import('node:fs'), 'lstatSync' | 'unlinkSync'>
 
-/** A file that this process listens on. */
+/** The file that this process listens on. */
 export class SocketFile {
   readonly #path: string
   readonly #fs: FileSystem
@@ -17,23 +17,23 @@ export class SocketFile {
     this.#fs = fs
   }
 
-  /** Makes way for a socket. Rejects with `EADDRINUSE` where something lives. */
+  /** Removes the file of a dead server. Rejects with `EADDRINUSE` if a server answers or the file is no socket. */
   static async claim(path: string, sockets: SocketRuntime): Promise<SocketFile> {
     const file = new SocketFile(path, await import('node:fs'))
     const found = file.#stat()
     if (found === undefined) return file
-    if (!found.isSocket()) throw inUse(`${path} exists, and is no socket`)
+    if (!found.isSocket()) throw inUse(`${path} exists and is not a socket`)
     if (await answers(path, sockets)) throw inUse(`a server answers at ${path}`)
     file.#unlink()
     return file
   }
 
-  /** The server listens: the file is its own from now on. */
+  /** The server listens: from now on the file is its own. */
   listening(): void {
     this.#inode = this.#stat()?.ino
   }
 
-  /** Removes the file, unless it is another server's by now. */
+  /** Removes the file, unless another server has replaced it. */
   remove(): void {
     if (this.#inode !== undefined && this.#stat()?.ino === this.#inode) this.#unlink()
   }
@@ -46,7 +46,7 @@ export class SocketFile {
     try {
       this.#fs.unlinkSync(this.#path)
     } catch (error) {
-      // Whoever else removed it has done what was to be done.
+      // It is fine if the file is already gone.
       if ((error as { code?: string }).code !== 'ENOENT') throw error
     }
   }
@@ -64,7 +64,7 @@ async function answers(path: string, sockets: SocketRuntime): Promise<boolean> {
     )
     return true
   } catch (error) {
-    // Anything else (no permission, a full queue) does not say that nobody is there.
+    // Other errors (no permission, a full queue) do not prove that the server is dead.
     return (error as { code?: string }).code !== 'ECONNREFUSED'
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Sockets of `Bun.listen` and `Bun.connect`: they cost less for each message than Bun's `node:net`. TLS goes
- * through `node:tls`, which is loaded when it is used.
+ * Sockets of `Bun.listen` and `Bun.connect`, which cost less per message than Bun's `node:net`. TLS uses `node:tls`,
+ * which is loaded when needed.
  */
 import type { Socket as NativeSocket, SocketHandler } from 'bun'
 import { type AcceptSocket, NOBODY, type Socket, type SocketListener, type SocketRuntime } from './socket.ts'
@@ -30,7 +30,7 @@ export const bunSockets: SocketRuntime = {
       const acceptUnlessAborted: AcceptSocket = (socket) => {
         signal.removeEventListener('abort', abort)
         if (!signal.aborted) return accept(socket)
-        // The attempt succeeded after it was given up: nobody wants the socket.
+        // The attempt succeeded after it was given up: the socket is not needed.
         queueMicrotask(() => socket.destroy())
         return NOBODY
       }
@@ -48,7 +48,7 @@ export const bunSockets: SocketRuntime = {
 class BunSocket implements Socket {
   readonly #native: NativeSocket<BunSocket>
   listener: SocketListener = NOBODY
-  /** What the kernel has not taken yet, in order. */
+  /** Bytes that the kernel has not taken yet, in order. */
   #pending: Uint8Array[] = []
   #unsent = 0
   #ending = false
@@ -73,7 +73,7 @@ class BunSocket implements Socket {
     if (this.#unsent > 0) return this.#keep(Buffer.from(text))
     const written = this.#native.write(text)
     if (written >= text.length && written >= Buffer.byteLength(text)) return
-    // -1: closed; the close event tells the listener.
+    // -1 means closed; the listener learns it by the close event.
     if (written >= 0) this.#keep(Buffer.from(text).subarray(written))
   }
 
@@ -135,7 +135,7 @@ function handlersFor(accept: AcceptSocket): SocketHandler<BunSocket> {
       native.data.listener.close(error)
     },
     error(native) {
-      // A listener threw, which it must not; the close event follows.
+      // A listener threw, which it must not do. The close event follows.
       native.terminate()
     }
   }

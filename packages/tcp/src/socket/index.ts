@@ -1,13 +1,13 @@
-/** Chooses the sockets of the runtime this process runs on. */
+/** Chooses the sockets of the present runtime. */
 import { bunSockets } from './bun.ts'
 import type { SocketRuntime } from './socket.ts'
 
-/** Those of `node:net`, loaded with the first use: a process on Bun's sockets does without, and with 5 MB less. */
+/** Sockets of `node:net`, loaded at the first use, because the module takes 5 MB that Bun's sockets do not need. */
 const nodeSockets: SocketRuntime = {
   listen: async (address, accept) => (await import('./node.ts')).nodeSockets.listen(address, accept),
   connect: async (address, accept, signal) =>
     (await import('./node.ts')).nodeSockets.connect(address, accept, signal)
 }
 
-/** The fastest sockets there are here: Bun's own under Bun, `node:net` elsewhere. */
+/** The fastest sockets of the runtime: Bun's own under Bun, `node:net` elsewhere. */
 export const nativeSockets: SocketRuntime = typeof Bun === 'undefined' ? nodeSockets : bunSockets

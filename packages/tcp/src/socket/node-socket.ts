@@ -1,8 +1,8 @@
-/** A stream of `node:net` or `node:tls` as a socket of this library. Loads neither. */
+/** Turns a stream of `node:net` or `node:tls` into a socket of this library. Loads neither module. */
 import type { AddressInfo, ListenOptions, Socket as NetSocket, Server } from 'node:net'
 import type { AcceptSocket, ListenAddress, Socket, SocketAddress } from './socket.ts'
 
-/** What both kinds have in common: all there is to a plain one. */
+/** A socket on a stream of `node:net`, and the base of `TlsSocket`. */
 export class NodeSocket implements Socket {
   readonly #socket: NetSocket
   readonly remoteAddress: string | undefined
@@ -23,7 +23,7 @@ export class NodeSocket implements Socket {
   }
 
   writeBytes(bytes: Uint8Array, length: number): void {
-    // Node keeps the buffer it is given until the kernel has taken it.
+    // Copied, because Node keeps the buffer until the kernel has taken it.
     this.#socket.write(Buffer.from(bytes.subarray(0, length)))
   }
 
@@ -37,8 +37,8 @@ export class NodeSocket implements Socket {
 }
 
 /**
- * Joins a stream with whoever listens to it.
- * @param explain says why it was closed, given the error of the stream
+ * Connects a stream to the listener that `accept` returns.
+ * @param explain turns the error of the stream into the reason for `close`
  */
 export function attach(
   stream: NetSocket,
@@ -49,7 +49,7 @@ export function attach(
   const listener = accept(socket)
   let failure: Error | undefined
   stream.on('data', (chunk) => listener.data(chunk as Buffer))
-  // Before the stream's own listener, which ends the other direction.
+  // Must run before the stream's own listener, which ends the other direction.
   stream.prependListener('end', () => listener.eof())
   stream.on('drain', () => listener.drain())
   stream.on('error', (error) => {
@@ -58,7 +58,7 @@ export function attach(
   stream.on('close', () => listener.close(explain(failure)))
 }
 
-/** Starts to listen; where it does. */
+/** Starts to listen. Resolves with the address. */
 export function listenOn(
   server: Server,
   { host, port, path, reusePort }: ListenAddress

@@ -1,4 +1,4 @@
-/** Sockets of `node:net`: Node, and every runtime that offers its module. Those of TLS are loaded when they are used. */
+/** Sockets of `node:net`, for Node and every runtime with this module. TLS is loaded when needed. */
 import net from 'node:net'
 import { attach, listenOn, NodeSocket } from './node-socket.ts'
 import type { ListeningSocket, SocketAddress, SocketRuntime } from './socket.ts'
@@ -7,7 +7,7 @@ import type { ListeningSocket, SocketAddress, SocketRuntime } from './socket.ts'
 export const nodeSockets: SocketRuntime = {
   async listen(address, accept) {
     if (address.tls !== undefined) return (await import('./tls-listener.ts')).listenTls(address, accept)
-    // Without noDelay, answers of a batch wait some 40 ms for the peer's delayed acknowledgement.
+    // Without noDelay, answers may wait some 40 ms for the peer's delayed acknowledgement.
     const server = net.createServer({ noDelay: true }, (socket) =>
       attach(socket, new NodeSocket(socket), accept)
     )

@@ -1,6 +1,6 @@
 /**
- * The one small interface between this library and a runtime's sockets. Sockets know nothing of protocols:
- * they carry bytes, say how many are unsent, and end.
+ * The interface between this library and a runtime's sockets. Sockets know no protocols: they carry bytes, tell how many
+ * are unsent, and end.
  */
 import type { PeerCertificate, TlsClientOptions, TlsServerOptions } from './tls.ts'
 
@@ -10,21 +10,19 @@ export interface Socket {
   readonly remoteAddress: string | undefined
   /** Port of the peer; `undefined` for a socket that has none. */
   readonly remotePort: number | undefined
-  /** The bytes travel by TLS. Default: they do not. */
+  /** Whether the socket uses TLS. Default: false. */
   readonly encrypted?: boolean
-  /** The certificate the peer has shown; `undefined` if none. */
+  /** The certificate that the peer sent; `undefined` if none. */
   readonly certificate?: PeerCertificate | undefined
   /** Bytes taken by `write` that the kernel has not taken yet. */
   readonly unsent: number
-  /**
-   * Sends text as UTF-8, after everything written before. What cannot leave now is kept and leaves later.
-   */
+  /** Sends text as UTF-8, after everything written before. Bytes that cannot be sent now are kept and sent later. */
   write(text: string): void
-  /** Sends the first `length` bytes, likewise; they belong to the caller again when the method returns. */
+  /** Sends the first `length` bytes in the same way. The caller may change them when the method returns. */
   writeBytes(bytes: Uint8Array, length: number): void
   /** Sends FIN after everything written. Reading goes on until the peer ends too. */
   end(): void
-  /** Closes at once. What is unsent is lost. Does nothing on a closed socket. */
+  /** Closes at once; unsent bytes are lost. Does nothing on a closed socket. */
   destroy(): void
 }
 
@@ -33,27 +31,27 @@ export interface SocketListener {
   /** Bytes have arrived. The chunk belongs to the listener from now on. */
   data(chunk: Uint8Array): void
   /**
-   * The peer has sent all it will. Called by sockets that end their own side when it returns; those that leave that
-   * to the event loop's next turn need not.
+   * The peer has ended its side. Sockets that end their own side right afterwards must call it; sockets that do so in a
+   * later turn need not.
    */
   eof(): void
-  /** `unsent` has become smaller, maybe zero. */
+  /** `unsent` has become smaller, perhaps zero. */
   drain(): void
-  /** The socket is closed, by whichever side. Called once, and nothing after it. */
+  /** The socket was closed by either side. Called once, as the last event. */
   close(error?: Error): void
 }
 
-/** Listens to a socket that nobody wants. */
+/** The listener of a socket that is not used. */
 export const NOBODY: SocketListener = { data() {}, eof() {}, drain() {}, close() {} }
 
-/** Takes a socket that has just been connected, its TLS handshake included, and says who listens to it. */
+/** Takes a connected socket, after its TLS handshake, and returns its listener. */
 export type AcceptSocket = (socket: Socket) => SocketListener
 
 /** A port of a host, or a Unix socket. */
 export interface SocketAddress {
   /** Host name or address; empty for a Unix socket. */
   readonly host: string
-  /** Port; when listening, 0 lets the system choose one. 0 for a Unix socket. */
+  /** Port; 0 for a Unix socket. When listening, 0 lets the system choose a port. */
   readonly port: number
   /** Path of a Unix socket; `undefined` for a port. */
   readonly path?: string | undefined
@@ -61,13 +59,13 @@ export interface SocketAddress {
 
 /** Where to listen, and how. */
 export interface ListenAddress extends SocketAddress {
-  /** Other processes may listen on the port too: the system spreads connections over them. */
+  /** Whether other processes may listen on the port too; the system spreads connections over them. */
   readonly reusePort?: boolean
   /** Speak TLS. */
   readonly tls?: TlsServerOptions | undefined
-  /** Milliseconds a TLS handshake may take; 0 for no limit. */
+  /** Milliseconds that a TLS handshake may take; 0 for no limit. */
   readonly handshakeTimeout?: number
-  /** Whether a peer of this address is worth a TLS handshake. Default: all are. */
+  /** Whether a peer with this address may begin a TLS handshake. Default: all may. */
   admits?(remoteAddress: string | undefined): boolean
   /** A TLS handshake has failed; the connection is closed. */
   handshakeFailed?(remoteAddress: string | undefined, error: Error): void
@@ -81,11 +79,11 @@ export interface ConnectAddress extends SocketAddress {
 
 /** A listening port. */
 export interface ListeningSocket {
-  /** Where it listens; the port is the real one. */
+  /** Where it listens, with the real port. */
   readonly address: SocketAddress
   /** Stops accepting. Accepted sockets stay as they are. */
   stop(): void
-  /** Gives new connections this TLS; those there are stay as they are. Throws if it cannot be used. */
+  /** Changes the TLS options for new connections; open ones stay as they are. Throws if they cannot be used. */
   reloadTls?(tls: TlsServerOptions): void
 }
 

@@ -1,4 +1,4 @@
-/** Connects by TLS through `node:tls`, on both runtimes: it checks names where Bun's own sockets leave that to their user. */
+/** Connects with TLS through `node:tls` on both runtimes, because Bun's own sockets do not check names. */
 import net from 'node:net'
 import tls from 'node:tls'
 import { attach } from './node-socket.ts'
@@ -7,7 +7,7 @@ import type { TlsClientOptions } from './tls.ts'
 import { clientTlsFailureOf, closedByServer, isHandshakeFailure } from './tls-failure.ts'
 import { certificateOf, contextOptions, TlsSocket } from './tls-socket.ts'
 
-/** Connects by TLS. Rejects with the system's error, or with a `TlsFailure`. */
+/** Connects with TLS. Rejects with the system's error or a `TlsFailure`. */
 export function connectTls(
   address: ConnectAddress,
   accept: AcceptSocket,
@@ -20,7 +20,7 @@ export function connectTls(
     const connection: tls.ConnectionOptions = {
       ...(path === undefined ? { host, port } : { path }),
       ...contextOptions(options),
-      // RFC 6066: no addresses here.
+      // RFC 6066 allows no addresses here.
       servername: net.isIP(name) === 0 ? name : '',
       rejectUnauthorized: options.rejectUnauthorized !== false,
       checkServerIdentity: (_host, certificate) => checkName(options, name, certificate)
@@ -32,13 +32,13 @@ export function connectTls(
     const abort = () => socket.destroy(signal.reason as Error)
     const fail = (error: Error) => {
       failure = error
-      // Only for what TLS itself says: Node 20 crashes when it is asked about a handshake that is gone.
+      // Only after a TLS alert: Node 20 crashes when asked for the cipher of a socket without a handshake.
       if (isHandshakeFailure(error)) cipherChosen = hasCipher(socket)
     }
     const closed = () => {
       signal.removeEventListener('abort', abort)
       if (signal.aborted) return reject(signal.reason)
-      // By TLS 1.2, Node refuses a client's certificate so.
+      // With TLS 1.2, a Node server refuses a client's certificate by a reset.
       if (certificate && isReset(failure)) reject(closedByServer(certificate, failure))
       else reject(clientTlsFailureOf(failure ?? new Error('ECONNRESET'), { certificate, cipherChosen }))
     }
@@ -55,7 +55,7 @@ export function connectTls(
       socket.once('data', () => {
         heard = true
       })
-      /** By TLS 1.3, a client is connected before the server has looked at its certificate. */
+      /** With TLS 1.3, a client is connected before the server has checked its certificate. */
       const reasonOfClose = (error: Error | undefined) => {
         if (!isReset(error)) return clientTlsFailureOf(error as Error, { certificate, cipherChosen: true })
         return secured.left || heard ? error : closedByServer(certificate, error)
@@ -66,7 +66,7 @@ export function connectTls(
   })
 }
 
-/** In the handshake: Node has no object where there is no cipher, Bun one without a name. */
+/** Whether a cipher was chosen. Without one, Node returns `undefined`, and Bun an object without a name. */
 function hasCipher(socket: tls.TLSSocket): boolean {
   const cipher: { name?: string | null } | undefined = socket.getCipher()
   return Boolean(cipher?.name)

@@ -1,18 +1,18 @@
-/** Why TLS did not come about, in words and as a code: OpenSSL (Node) and BoringSSL (Bun) say it differently. */
+/** Why TLS failed, as a code and in words, the same for OpenSSL (Node) and BoringSSL (Bun). */
 
-/** What can go wrong between two ends that should speak TLS. */
+/** The reasons why TLS can fail. */
 export type TlsFailureCode =
   /** The certificate of the other end has expired. */
   | 'TLS_CERTIFICATE_EXPIRED'
-  /** … is not valid yet. */
+  /** The certificate of the other end is not valid yet. */
   | 'TLS_CERTIFICATE_NOT_YET_VALID'
-  /** … is on a list of revoked ones. */
+  /** The certificate of the other end was revoked. */
   | 'TLS_CERTIFICATE_REVOKED'
-  /** … is for another host. */
+  /** The certificate of the other end is for another host. */
   | 'TLS_WRONG_HOST'
-  /** … comes from nobody who is trusted. */
+  /** The certificate of the other end was not signed by a trusted authority. */
   | 'TLS_NOT_TRUSTED'
-  /** The server asked for a certificate, the client sent none. */
+  /** The server asked for a certificate, but the client has none. */
   | 'TLS_CLIENT_CERTIFICATE_MISSING'
   /** The server does not accept the client's certificate. */
   | 'TLS_CLIENT_CERTIFICATE_REFUSED'
@@ -20,19 +20,19 @@ export type TlsFailureCode =
   | 'TLS_VERSION'
   /** The other end does not speak TLS. */
   | 'TLS_NOT_SPOKEN'
-  /** The server speaks TLS, and this client does not. */
+  /** The server speaks TLS, but this client does not. */
   | 'TLS_NEEDED'
   /**
-   * The server closed the connection in the handshake or right after it, and did not say why: it may not like the
+   * The server closed the connection during the handshake or right after it without saying why. It may refuse the
    * client's certificate.
    */
   | 'TLS_CLOSED'
-  /** The handshake was not over in time. */
+  /** The handshake took too long. */
   | 'TLS_TIMEOUT'
-  /** Anything else; the cause says it. */
+  /** Any other failure; see the cause. */
   | 'TLS_HANDSHAKE'
 
-/** TLS did not come about. */
+/** TLS failed. */
 export class TlsFailure extends Error {
   override name = 'TlsFailure'
   readonly code: TlsFailureCode
@@ -43,9 +43,9 @@ export class TlsFailure extends Error {
   }
 }
 
-/** The codes of the runtimes, in either spelling; the first that fits counts. */
+/** The runtimes' error codes, in both spellings, with our code and words. The first match counts. */
 const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
-  // What the other end said, in an alert.
+  // Alerts from the other end.
   [
     /CERTIFICATE_REQUIRED|DID_NOT_RETURN_A_CERTIFICATE/,
     'TLS_CLIENT_CERTIFICATE_MISSING',
@@ -56,7 +56,7 @@ const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
     'TLS_CLIENT_CERTIFICATE_REFUSED',
     'the other end does not accept the certificate it was shown'
   ],
-  // What this end found out.
+  // Failures found by this end.
   [/CERT_HAS_EXPIRED|CERTIFICATE_HAS_EXPIRED/, 'TLS_CERTIFICATE_EXPIRED', 'the certificate has expired'],
   [
     /CERT_NOT_YET_VALID|CERTIFICATE_IS_NOT_YET_VALID/,
@@ -68,7 +68,7 @@ const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
   [
     /SELF_SIGNED|UNABLE_TO_(VERIFY|GET)|CERT_UNTRUSTED|CERTIFICATE_VERIFY_FAILED|INVALID_CA|INVALID_PURPOSE|SIGNATURE_FAILURE|CERT_CHAIN_TOO_LONG|CERT_REJECTED|UNSPECIFIED/,
     'TLS_NOT_TRUSTED',
-    'the certificate comes from nobody who is trusted'
+    'the certificate was not signed by a trusted authority'
   ],
   [
     /WRONG_VERSION_NUMBER|HTTP_REQUEST|HTTPS_PROXY_REQUEST|PACKET_LENGTH_TOO_LONG|RECORD_LAYER_FAILURE|UNEXPECTED_MESSAGE|INVALID_RECORD|DECODE_ERROR|ENCRYPTED_LENGTH_TOO_LONG/,
@@ -80,7 +80,7 @@ const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
     'TLS_VERSION',
     'there is no version of TLS that both ends allow'
   ],
-  // By TLS 1.2, a missing certificate is told no better.
+  // With TLS 1.2, a missing certificate gives no better alert.
   [
     /ALERT_HANDSHAKE_FAILURE/,
     'TLS_HANDSHAKE',
@@ -94,11 +94,11 @@ const KNOWN: readonly [RegExp, TlsFailureCode, string][] = [
   ]
 ]
 
-/** What the runtime says of a handshake that failed, as a failure of ours; anything else as it is. */
+/** Turns the runtime's error of a failed handshake into a `TlsFailure`. Returns errors of the system unchanged. */
 export function tlsFailureOf(error: Error & { code?: unknown }): Error {
   if (error instanceof TlsFailure) return error
   const code = typeof error.code === 'string' ? error.code : ''
-  // The system's errors say it best: nothing listens, no such host.
+  // The system's own errors need no translation: nothing listens, no such host.
   if (/^(ECONNREFUSED|ENOTFOUND|EHOSTUNREACH|ENETUNREACH|ENOENT|EACCES|EAI_)/.test(code)) return error
   const known = find(code) ?? find(error.message)
   if (known === undefined) {
@@ -110,11 +110,11 @@ export function tlsFailureOf(error: Error & { code?: unknown }): Error {
   return new TlsFailure(failure, sentence + detail, error)
 }
 
-/** What a client knows of a handshake that its server has ended. */
+/** Facts that a client knows about a handshake that its server has ended. */
 export interface ClientHandshake {
-  /** The client has a certificate to show. */
+  /** Whether the client has a certificate. */
   readonly certificate: boolean
-  /** The server had chosen a cipher: what it did not like came later. */
+  /** Whether the server had chosen a cipher, so that the failure came later. */
   readonly cipherChosen: boolean
 }
 
@@ -122,7 +122,7 @@ const GET_CERTIFICATE = 'set options.tls.cert and options.tls.key'
 const BETTER_CERTIFICATE =
   'options.tls.cert must be valid now, and signed by an authority that the server trusts'
 
-/** As `tlsFailureOf`, for a client: what its server says of certificates is about the client's own. */
+/** Like `tlsFailureOf`, for a client: an alert about a certificate means the client's own certificate. */
 export function clientTlsFailureOf(error: Error & { code?: unknown }, handshake: ClientHandshake): Error {
   const failure = tlsFailureOf(error)
   if (!(failure instanceof TlsFailure)) return failure
@@ -130,7 +130,7 @@ export function clientTlsFailureOf(error: Error & { code?: unknown }, handshake:
   const detail = typeof error.code === 'string' ? ` (${error.code})` : ''
   const refused =
     failure.code === 'TLS_CLIENT_CERTIFICATE_REFUSED' ||
-    // By TLS 1.2: what there was to agree on was agreed on.
+    // With TLS 1.2 and a chosen cipher, only the certificate can have failed.
     (isHandshakeFailure(error) && handshake.cipherChosen)
   // Servers have several alerts for a missing certificate.
   if (failure.code === 'TLS_CLIENT_CERTIFICATE_MISSING' || (refused && !certificate)) {
@@ -142,12 +142,12 @@ export function clientTlsFailureOf(error: Error & { code?: unknown }, handshake:
   return new TlsFailure('TLS_CLIENT_CERTIFICATE_REFUSED', `${what}; ${BETTER_CERTIFICATE}`, error)
 }
 
-/** The alert that may be about ciphers or certificates. */
+/** Whether an error is the alert that may mean ciphers or certificates. */
 export function isHandshakeFailure(error: Error & { code?: unknown }): boolean {
   return /ALERT_HANDSHAKE_FAILURE/.test(String(error.code))
 }
 
-/** A server has closed the connection in the handshake or right after it, and has not said why. */
+/** The failure of a client whose server closed the connection during the handshake or right after it, without a reason. */
 export function closedByServer(certificate: boolean, cause: Error | undefined): TlsFailure {
   const what = 'the server closed the connection in the TLS handshake or right after it, without saying why'
   const why = certificate

@@ -1,6 +1,6 @@
 /**
- * Listens for TLS through `node:tls`, on both runtimes. Bun's own sockets cannot change the certificate of a port,
- * nor the lowest version; see docs/decisions.md.
+ * Listens for TLS through `node:tls` on both runtimes. Bun's own sockets cannot change the certificate of a port nor the
+ * lowest version; see docs/decisions.md.
  */
 import net from 'node:net'
 import tls from 'node:tls'
@@ -10,13 +10,13 @@ import type { TlsServerOptions } from './tls.ts'
 import { TlsFailure, tlsFailureOf } from './tls-failure.ts'
 import { contextOptions, TlsSocket } from './tls-socket.ts'
 
-/** Node has no "no limit"; this is 24 days. */
+/** Stands for "no limit", which Node does not have: 24 days. */
 const NO_LIMIT = 2 ** 31 - 1
 /** First byte of a TLS handshake. */
 const HANDSHAKE = 0x16
-/** Milliseconds a peer has to close, once it was told why. */
+/** Milliseconds that a peer has to close after it was told why. */
 const CLOSE_TIMEOUT = 2_000
-/** "Fatal: protocol version", for those who do not speak TLS: OpenSSL would close without a word. */
+/** The alert "fatal: protocol version", for peers that do not speak TLS. OpenSSL would close without it. */
 const ALERT = Uint8Array.of(0x15, 3, 3, 0, 2, 2, 70)
 
 /** Listens for TLS. */
@@ -26,14 +26,14 @@ export async function listenTls(address: ListenAddress, accept: AcceptSocket): P
   return listener
 }
 
-/** A port, or Unix socket, on which TLS is spoken. */
+/** A port or Unix socket for TLS. */
 class TlsListener implements ListeningSocket {
   readonly #address: ListenAddress
   readonly #accept: AcceptSocket
   readonly #server: net.Server
-  /** Never listens: it gets the sockets of `#server`, so that another can take its place. */
+  /** Does not listen itself: it gets the sockets of `#server`, so that it can be replaced with other TLS options. */
   #handshakes: tls.Server
-  /** Sockets whose handshake is not over. */
+  /** Sockets before or in their handshake. */
   readonly #handshaking = new Set<net.Socket>()
   #where: SocketAddress
   #stopped = false
@@ -88,10 +88,10 @@ class TlsListener implements ListeningSocket {
     })
   }
 
-  /** The first bytes are there. */
+  /** The first bytes have come. */
   #begin(socket: net.Socket): void {
     const chunk = socket.read() as Buffer | null
-    // Closed without a word.
+    // The peer closed without sending anything.
     if (chunk === null) return
     if (chunk[0] === HANDSHAKE) {
       socket.unshift(chunk)
@@ -100,15 +100,15 @@ class TlsListener implements ListeningSocket {
     }
     this.#failed(socket, new TlsFailure('TLS_NOT_SPOKEN', 'the client does not speak TLS'))
     socket.end(ALERT)
-    // What else it sends is read, and not kept: closing on unread bytes would take the alert back.
+    // Reads and drops further bytes, because closing with unread bytes would discard the alert.
     socket.resume()
     setTimeout(() => socket.destroy(), CLOSE_TIMEOUT).unref()
   }
 
-  /** Its handshake is over. */
+  /** The handshake of a socket is over. */
   #secured(socket: tls.TLSSocket): void {
     const raw = rawOf(socket)
-    // Where it is not known, a server that stops leaves handshakes to their timeout.
+    // If the socket is unknown, handshakes of a stopping server end by their timeout.
     if (raw === undefined) this.#handshaking.clear()
     else this.#handshaking.delete(raw)
   }
@@ -120,7 +120,7 @@ class TlsListener implements ListeningSocket {
   #withContext(options: TlsServerOptions): tls.Server {
     const { handshakeTimeout = 0 } = this.#address
     const context = contextOptions(options)
-    // Says at once what is wrong with certificate and key; a server says it of the first connection.
+    // Throws now if certificate or key are wrong; a server would only fail with the first connection.
     tls.createSecureContext(context)
     const server = tls.createServer({
       ...context,
@@ -138,7 +138,7 @@ class TlsListener implements ListeningSocket {
       const cause = authorizationError
         ? Object.assign(new Error(String(authorizationError)), { code: String(authorizationError) })
         : error
-      // The socket beneath has kept the address, the other has not.
+      // Only the socket below still knows the address.
       this.#failed(rawOf(socket) ?? socket, tlsFailureOf(cause))
       socket.destroy()
     })
@@ -146,7 +146,7 @@ class TlsListener implements ListeningSocket {
   }
 }
 
-/** The socket beneath. Node and Bun name it alike, and do not promise it. */
+/** The socket below TLS. Node and Bun both have this property, but do not document it. */
 function rawOf(socket: tls.TLSSocket & { readonly _parent?: net.Socket }): net.Socket | undefined {
   return socket._parent
 }

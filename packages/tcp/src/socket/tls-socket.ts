@@ -1,14 +1,14 @@
-/** A stream of `node:tls` as a socket of this library, and what both ends make it with. Loads no module. */
+/** Turns a stream of `node:tls` into a socket of this library, for both ends. Loads no module. */
 import type { PeerCertificate as NodeCertificate, SecureContextOptions, TLSSocket } from 'node:tls'
 import { NodeSocket } from './node-socket.ts'
 import type { PeerCertificate, TlsOptions } from './tls.ts'
 
-/** A socket whose bytes are encrypted. */
+/** A socket with TLS. */
 export class TlsSocket extends NodeSocket {
   readonly encrypted = true
   readonly #socket: TLSSocket
   #certificate: PeerCertificate | undefined
-  /** This side has ended it. */
+  /** Whether this side has ended the socket. */
   left = false
 
   constructor(socket: TLSSocket) {
@@ -35,7 +35,7 @@ export class TlsSocket extends NodeSocket {
   }
 }
 
-/** What users see of a certificate. */
+/** Turns Node's certificate into the one that users see. */
 export function certificateOf(certificate: NodeCertificate, authorized: boolean): PeerCertificate {
   const { subject, issuer, subjectaltname, fingerprint256, serialNumber, raw } = certificate
   return {
@@ -51,7 +51,7 @@ export function certificateOf(certificate: NodeCertificate, authorized: boolean)
   }
 }
 
-/** Options as `node:tls` takes them: without those that are not given. */
+/** The options for `node:tls`, without keys that are `undefined`. */
 export function contextOptions(options: TlsOptions): SecureContextOptions {
   const { cert, key, passphrase, ca, crl, ciphers, minVersion = 'TLSv1.2', maxVersion } = options
   const given = { cert, key, passphrase, ca, crl, ciphers, maxVersion }

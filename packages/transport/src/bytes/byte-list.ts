@@ -1,20 +1,20 @@
 /**
- * Bytes that are kept until they are wanted. Small pieces share a buffer: one of its own costs some 150 bytes, so a
- * peer that sends byte by byte would have a limit of bytes exceeded a hundred times over.
+ * Bytes that are kept until they are needed. Small pieces share a buffer: a buffer of its own costs each piece some
+ * 150 bytes, so a peer that sends single bytes would use a hundred times the memory that a limit in bytes allows.
  */
 
-/** Buffers that pieces share grow up to this size; what has half of it has a buffer of its own. */
+/** Largest shared buffer, in bytes. A piece of half this size or more gets a buffer of its own. */
 const SHARED_SIZE = 8 * 1024
 
-/** A list of bytes, in order. What is added is copied. */
+/** A list of bytes, in order. `add` copies the bytes. */
 export class ByteList {
   #chunks: Uint8Array[] = []
-  /** Takes the next small pieces; not among the chunks yet. */
+  /** The buffer that small pieces are added to; not yet among the chunks. */
   #shared: Uint8Array | undefined
   #filled = 0
   #length = 0
 
-  /** Bytes in it. */
+  /** Number of bytes in the list. */
   get length(): number {
     return this.#length
   }
@@ -28,7 +28,7 @@ export class ByteList {
     } else {
       if (this.#shared === undefined || this.#filled + length > this.#shared.length) {
         this.#closeShared()
-        // It doubles: most lists end with their first piece.
+        // The size doubles from a small start, because most lists hold one piece only.
         this.#shared = new Uint8Array(Math.min(SHARED_SIZE, Math.max(length, this.#length)))
       }
       this.#shared.set(bytes, this.#filled)
@@ -37,7 +37,7 @@ export class ByteList {
     this.#length += length
   }
 
-  /** Takes the oldest chunk out; `undefined` if there is none. */
+  /** Removes and returns the oldest chunk; `undefined` if there is none. */
   shift(): Uint8Array | undefined {
     if (this.#chunks.length === 0) this.#closeShared()
     const chunk = this.#chunks.shift()
@@ -45,7 +45,7 @@ export class ByteList {
     return chunk
   }
 
-  /** All of it in chunks; the list is empty afterwards. */
+  /** Removes and returns all chunks. */
   take(): Uint8Array[] {
     this.#closeShared()
     const chunks = this.#chunks

@@ -1,17 +1,17 @@
 /**
- * A growing buffer that frames are written into one after the other, in network byte order. It is used
- * again for each turn: what `written` gave is overwritten after `reset`.
+ * A growing buffer into which frames are written one after the other, in network byte order. It is reused in each
+ * turn: after `reset`, bytes that `written` returned are overwritten.
  */
 
 import { text as utf8 } from './text.ts'
 
 const INITIAL_SIZE = 4 * 1024
-/** A buffer that has grown beyond this for one large message is not kept. */
+/** A buffer that has grown beyond this size for one large message is not kept. */
 const KEPT_SIZE = 256 * 1024
-/** Buffers kept for the next turn, of whichever writer: an idle connection holds none. */
+/** Number of buffers kept for all writers together, so that an idle connection holds none. */
 const MAX_SPARE = 32
 
-/** Bytes that are copied one by one. */
+/** Up to this length bytes are copied one by one. */
 const SHORT = 24
 
 const spare: Uint8Array[] = []
@@ -27,17 +27,17 @@ export class ByteWriter {
     return this.#length
   }
 
-  /** The buffer written into: its first `length` bytes count. As short-lived as `written`. */
+  /** The buffer, whose first `length` bytes are written. Valid as long as `written`. */
   get buffer(): Uint8Array {
     return this.#buffer
   }
 
-  /** What was written; valid until the next write or `reset`, after which other writers may use the buffer. */
+  /** The bytes written so far. Valid until the next write or `reset`; then other writers may use the buffer. */
   get written(): Uint8Array {
     return this.#buffer.subarray(0, this.#length)
   }
 
-  /** A copy of what was written from `start` on. */
+  /** A copy of the bytes written from `start` on. */
   copyFrom(start: number): Uint8Array {
     return new Uint8Array(this.#buffer.subarray(start, this.#length))
   }
@@ -51,7 +51,7 @@ export class ByteWriter {
       spare.push(buffer)
   }
 
-  /** Takes back everything written from `position` on: a value could not be written to its end. */
+  /** Takes back everything written from `position` on, for example half a value that could not be encoded. */
   rewind(position: number): void {
     this.#length = position
   }
@@ -82,13 +82,13 @@ export class ByteWriter {
     buffer[this.#length++] = value
   }
 
-  /** Numbers up to 2^53; the wire has 63 bits. */
+  /** Writes a number of up to 2^53 into the 63 bits that the wire has for it. */
   uint63(value: number): void {
     this.uint32(Math.floor(value / 2 ** 32))
     this.uint32(value >>> 0)
   }
 
-  /** Overwrites three bytes that stand already: a length that is known only now. */
+  /** Overwrites three bytes written before, such as a length that was not known then. */
   setUint24(position: number, value: number): void {
     const buffer = this.#buffer
     buffer[position] = value >>> 16
@@ -108,7 +108,7 @@ export class ByteWriter {
     this.#reserve(length)
     const buffer = this.#buffer
     const at = this.#length
-    // The metadata of a route: a loop takes half the time of the call.
+    // For bytes as short as a route's metadata a loop takes half the time of `set`.
     if (length <= SHORT)
       for (let index = 0; index < length; index++) buffer[at + index] = bytes[index] as number
     else buffer.set(bytes, at)
@@ -122,7 +122,7 @@ export class ByteWriter {
     this.#length += end - start
   }
 
-  /** The start of a frame whose parts are known: length, stream id, type and flags. */
+  /** Writes the header of a frame: length, stream id, type and flags. */
   frameHeader(length: number, streamId: number, typeAndFlags: number): void {
     this.#reserve(9)
     const buffer = this.#buffer

@@ -1,4 +1,4 @@
-/** Reads numbers, in network byte order, from a buffer by position: no view object for each field. */
+/** Reads numbers in network byte order from a position in a buffer, without a view object for each field. */
 
 export function readUint16(buffer: Uint8Array, at: number): number {
   return ((buffer[at] as number) << 8) | (buffer[at + 1] as number)
@@ -8,7 +8,7 @@ export function readUint24(buffer: Uint8Array, at: number): number {
   return ((buffer[at] as number) << 16) | ((buffer[at + 1] as number) << 8) | (buffer[at + 2] as number)
 }
 
-/** 31 bits; the first bit is reserved and not read. */
+/** Reads 31 bits; the first bit is reserved and ignored. */
 export function readUint31(buffer: Uint8Array, at: number): number {
   return (((buffer[at] as number) & 0x7f) << 24) | readUint24(buffer, at + 1)
 }
@@ -17,12 +17,12 @@ export function readUint32(buffer: Uint8Array, at: number): number {
   return (((buffer[at] as number) << 24) | readUint24(buffer, at + 1)) >>> 0
 }
 
-/** 63 bits, as far as a number is exact (2^53). */
+/** Reads 63 bits; exact up to 2^53. */
 export function readUint63(buffer: Uint8Array, at: number): number {
   return readUint31(buffer, at) * 2 ** 32 + readUint32(buffer, at + 4)
 }
 
-/** A copy of the bytes between two positions: it outlives the buffer, and is a plain `Uint8Array`. */
+/** Copies the bytes between two positions into a plain `Uint8Array`, which outlives the buffer. */
 export function copyBytes(buffer: Uint8Array, start: number, end: number): Uint8Array {
   return new Uint8Array(buffer.subarray(start, end))
 }

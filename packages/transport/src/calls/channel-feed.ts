@@ -1,31 +1,31 @@
 /**
- * Feeds a channel from a stream of the caller: the first value goes with the request, each other one when
- * the other side has granted demand. What an Observable emits beyond it waits as bytes, within a bound.
+ * Feeds a channel from a stream of the caller: the first value goes with the request, the others as the other side
+ * grants demand. Values that an Observable emits beyond the demand are held as bytes, up to a limit.
  */
 import { OverloadedError } from '../errors/index.ts'
 import { consume, type StreamSink, type StreamSource } from '../stream.ts'
 import type { ChannelInput } from './pending-call.ts'
 
-/** How a channel sends. What it throws fails the channel. */
+/** How a channel sends. An error that a method throws fails the channel. */
 export interface ChannelOutput {
-  /** Bytes of values that may wait for demand. */
+  /** Most bytes of values that may wait for demand. */
   readonly maxHeldSize: number
-  /** Whether a value may be sent at the moment. If not, `resume` of the feed is called when it may. */
+  /** Whether a value may be sent now. If not, `resume` of the feed is called later. */
   hasRoomFor(feed: { resume(): void }): boolean
-  /** Sends the request with the first value; `isOnly`: there are no others. */
+  /** Sends the request with the first value. @param isOnly no other value follows */
   open(value: unknown, isOnly: boolean): void
   next(value: unknown): void
-  /** A value as `sendHeld` takes it. */
+  /** Encodes a value for `sendHeld`. */
   hold(value: unknown): Uint8Array
   sendHeld(bytes: Uint8Array): void
   complete(): void
-  /** The source has failed, or cannot be slowed. */
+  /** The source has failed, or is too far ahead of the demand. */
   fail(error: Error): void
-  /** The source's clean-up has failed, when nobody took its values any more. */
+  /** Logs that the clean-up of the cancelled source failed. */
   teardownFailed(error: unknown): void
 }
 
-/** Joins a stream of values and a channel. */
+/** Connects a stream of values to a channel. */
 export class ChannelFeed implements ChannelInput, StreamSink {
   readonly #output: ChannelOutput
   #source: StreamSource | undefined
@@ -44,7 +44,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     return this.#isStopped
   }
 
-  /** Starts to take values. */
+  /** Starts to take values from the stream. */
   start(stream: object): void {
     const source = consume(stream, this)
     if (this.#isStopped) return source.cancel()

@@ -1,10 +1,10 @@
-/** One timer for all deadlines of a connection: it is set for the earliest, not for each. */
+/** One timer for all deadlines of a connection. It is set for the earliest one. */
 import type { Timer } from './timer.ts'
 
-/** Runtimes fire longer timers at once. */
+/** Longest delay, because runtimes fire longer timers at once. */
 const MAX_DELAY = 2 ** 31 - 1
 
-/** Wakes its owner when the earliest deadline asked for has come. */
+/** Wakes its owner at the earliest deadline that was asked for. */
 export class DeadlineTimer implements Timer {
   readonly #wake: (now: number) => void
   readonly #settle: (() => void) | undefined
@@ -12,8 +12,8 @@ export class DeadlineTimer implements Timer {
   #at = Number.POSITIVE_INFINITY
 
   /**
-   * @param wake is called when the time has come; deadlines it still wants it must ask for again
-   * @param settle is called before: an answer, or a sign of life, may have come and not been looked at
+   * @param wake is called at the deadline; it must ask again for all later deadlines
+   * @param settle is called before `wake`, to handle an answer or sign of life that has come but was not read yet
    */
   constructor(wake: (now: number) => void, settle?: () => void) {
     this.#wake = wake
@@ -28,14 +28,14 @@ export class DeadlineTimer implements Timer {
     if (time >= this.#at) return
     clearTimeout(this.#timer)
     this.#at = time
-    // Rounded up: a timer that fires early would find nothing due.
+    // Rounded up, because a timer that fires early would find nothing due.
     const delay = Math.max(0, Math.ceil(time - this.now()))
     this.#timer = setTimeout(fire, Math.min(delay, MAX_DELAY), this)
   }
 
   stop(): void {
     clearTimeout(this.#timer)
-    // Earlier than any time that may still be asked for.
+    // Earlier than any deadline, so that `wakeAt` sets no timer any more.
     this.#at = Number.NEGATIVE_INFINITY
   }
 
@@ -43,13 +43,13 @@ export class DeadlineTimer implements Timer {
   fire(): void {
     this.#at = Number.POSITIVE_INFINITY
     this.#settle?.()
-    // What came may have been the end of the connection.
+    // `settle` may have ended the connection, which stops the timer.
     if (this.#at === Number.NEGATIVE_INFINITY) return
     this.#wake(this.now())
   }
 }
 
-// The timer gets its owner as an argument: no closure for each connection.
+// The timer gets its owner as an argument, so that connections need no closure each.
 function fire(timer: DeadlineTimer): void {
   timer.fire()
 }

@@ -1,21 +1,21 @@
 /**
- * What the other side sends in a channel, as an async iterable with demand: it may send only as many values
- * as have been asked for, and is asked for more as they are read.
+ * The values that the other side sends in a channel, as an async iterable with demand: the sender may send only as many
+ * values as were asked for, and is asked for more as they are read.
  */
 import { ValueQueue } from '../value-queue.ts'
 
 /** Values asked for ahead of the reader. */
 export const INPUT_WINDOW = 64
-/** Values that may wait to be read: those asked for, and as many again for senders that count in another way. */
+/** Most unread values: the window, and as many again for senders that count demand in another way. */
 const MAX_UNREAD = 2 * INPUT_WINDOW
 
-/** One reader, any number of values. */
+/** The values of a channel for one reader. */
 export class InputStream extends ValueQueue<unknown> {
   readonly #requestN: (n: number) => void
   #hasEnded = false
   /** Values that have come. */
   #arrived = 0
-  /** Of those that were read, as many as have been replaced by demand. */
+  /** Read values for which new demand was granted. */
   #replaced = 0
 
   /**
@@ -27,7 +27,7 @@ export class InputStream extends ValueQueue<unknown> {
     this.#requestN = requestN
   }
 
-  /** A value has come. False if it is not taken, because its sender has sent far more than was asked for. */
+  /** Adds a value. Returns false if the sender has sent far more than was asked for; then the value is not taken. */
   override push(value: unknown): boolean {
     if (this.#hasEnded) return true
     if (this.size === MAX_UNREAD) return false
@@ -42,7 +42,7 @@ export class InputStream extends ValueQueue<unknown> {
     super.end(failure)
   }
 
-  /** Nobody is to read any more, because the answer has ended. True if the sender does not know of an end yet. */
+  /** Ends reading because the answer has ended. Returns true if the sender must still be told. */
   close(): boolean {
     if (this.#hasEnded) return false
     this.clear()

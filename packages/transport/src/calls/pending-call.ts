@@ -1,68 +1,68 @@
 /**
- * Calls between their sending and their end, of whichever transport: a request settles with the first value, a
- * stream passes all on. Demand and channels are for transports that have them.
+ * Calls from their start to their end, the same for all transports: a request settles with the first value, a stream
+ * passes all values on. Demand and channels are for transports that have them.
  */
 import type { CallOptions, CallReceiver, StreamCall } from '../call.ts'
 import { CanceledError, OptionError, TimeoutError } from '../errors/index.ts'
-import type { Headers } from '../headers.ts'
-import type { Pattern } from '../pattern.ts'
+import { type Headers, RESERVED_PREFIX } from '../headers.ts'
+import { type Pattern, routeOf } from '../pattern.ts'
 import type { TableEntry } from './stream-table.ts'
 import type { Timer } from './timer.ts'
 
-/** How a call is answered: by one value, by many, not at all. */
+/** How a call is answered: with one value, with many, or not at all. */
 export type CallKind = 'request' | 'stream' | 'event'
 
-/** Who has a call at the moment: the requester of a connection, or those that wait for one. */
+/** Holds a call at the moment: the requester of a connection, or the calls waiting for a connection. */
 export interface CallHolder {
-  /** Gives the call up; nothing is said to its owner. */
+  /** Gives up the call without settling it. */
   cancel(call: PendingCall): void
   /** Lets the other side send `n` more values. */
   demand(call: PendingCall, n: number): void
 }
 
 /**
- * Is asked before a call fails. True if the call has been taken over: it goes on elsewhere, with another
- * requester, and is not to be failed.
+ * Is asked before a call fails. Returns true if it took the call over: the call goes on with another requester and must
+ * not be failed.
  */
 export type Recover = (call: PendingCall, error: Error) => boolean
 
 /** A call that waits for its answer. */
 export abstract class PendingCall implements TableEntry {
-  /** Given by the stream table. */
+  /** Set by the stream table. */
   sequence = 0
-  /** Given when the request is sent; 0 while it waits for the connection or a lease. */
+  /** Set when the request is sent; 0 while it waits for a connection or a lease. */
   streamId = 0
   readonly pattern: Pattern
   readonly kind: CallKind
-  /** What is asked: kept until the call ends, because it may have to be sent again. */
+  /** The data; kept until the call ends, because it may have to be sent again. */
   readonly data: unknown
   readonly options: CallOptions | undefined
-  /** Values asked for at first; -1 where there is no demand. */
+  /** Values asked for with the request; -1 for a call without demand. */
   readonly initialDemand: number
   holder: CallHolder | undefined
-  /** How often the call has been sent again. */
+  /** Number of retries so far. */
   retries = 0
-  /** The endpoint at which the call failed last. */
+  /** The endpoint at which the last attempt failed. */
   failedAt: { readonly name: string } | undefined
-  /** The call has waited, for a connection or to be sent again: part of its time is over. */
+  /** The call had to wait for a connection or for a retry, so part of its time is over. */
   isDelayed = false
   /** An attempt may have reached the other side. */
   mayHaveRun = false
-  /** A value has come: if the request were sent again now, it would be answered twice. */
+  /** A value has come, so the request must not be sent again: its receiver would get values twice. */
   isAnswered = false
-  /** Demand asked for before the request was sent. */
+  /** Demand granted before the request was sent. */
   extraDemand = 0
   /** The call has ended. */
   isSettled = false
-  /** The other side has ended it, and need not be told that it is given up. */
+  /** The other side has ended the call and need not be told that it is given up. */
   isOver = false
-  /** When the call is given up; `Infinity` for never. In the clock of the requester. */
+  /** Time at which the call is given up, in the clock of the requester; `Infinity` for never. */
   deadline = Number.POSITIVE_INFINITY
   /** Milliseconds the caller allowed. */
   timeout = 0
-  /** What feeds a channel; `undefined` for other calls. */
+  /** The feed of a channel; `undefined` for other calls. */
   input: ChannelInput | undefined
-  /** Takes back what the call registered elsewhere, such as a listener of an `AbortSignal`. */
+  /** Removes the call's listener from its `AbortSignal`. */
   cleanUp: (() => void) | undefined
 
   constructor(
@@ -79,17 +79,23 @@ export abstract class PendingCall implements TableEntry {
     this.initialDemand = initialDemand
   }
 
-  /** The pattern in words, for messages. */
+  /** The pattern as text, for error messages. */
   get name(): string {
-    return typeof this.pattern === 'object' ? JSON.stringify(this.pattern) : String(this.pattern)
+    try {
+      const { pattern } = this
+      return (typeof pattern === 'object' ? JSON.stringify(pattern) : String(pattern)) ?? routeOf(pattern)
+    } catch {
+      // A pattern that contains itself, or whose getters throw: calls of it fail, and their errors need a name.
+      return 'a pattern that is not JSON'
+    }
   }
 
   /**
-   * What every call needs before it is sent: it may be too late, and must not wait for ever.
-   * @param timeout milliseconds for a call that says nothing else; 0 for no limit
-   * @param cancel gives the call up, when its signal aborts
-   * @throws {OptionError} an option is not what it must be
-   * @throws {CanceledError} the signal has aborted
+   * Checks the options, sets the deadline and listens to the signal. Called before the call is sent or has to wait.
+   * @param timeout milliseconds for a call without its own timeout; 0 for no limit
+   * @param cancel gives up the call when its signal aborts
+   * @throws {OptionError} an option is wrong
+   * @throws {CanceledError} the signal has already aborted
    */
   prepare(timer: Timer, timeout: number, cancel: (call: PendingCall, error: Error) => void): void {
     const { options } = this
@@ -104,7 +110,7 @@ export abstract class PendingCall implements TableEntry {
     this.cleanUp = () => signal.removeEventListener('abort', abort)
   }
 
-  /** The error of a call whose time is over. @param mayHaveRun it is with the other side */
+  /** The error of a call whose time is over. @param mayHaveRun the request was sent */
   timedOut(mayHaveRun: boolean): TimeoutError {
     const late =
       this.kind === 'event' ? `The event '${this.name}' has not left within ${this.timeout} ms` : undefined
@@ -115,7 +121,7 @@ export abstract class PendingCall implements TableEntry {
     return new CanceledError(this.name, signal.reason, this.streamId !== 0 || this.mayHaveRun)
   }
 
-  /** Sets the deadline, if the call has none yet, and asks to be woken for it. 0: no limit. */
+  /** Sets the deadline if the call has none, and asks the timer to wake at it. @param timeout 0 for no limit */
   limit(timer: Timer, timeout: number): void {
     if (this.deadline === Number.POSITIVE_INFINITY) {
       if (timeout === 0) return
@@ -125,17 +131,17 @@ export abstract class PendingCall implements TableEntry {
     timer.wakeAt(this.deadline)
   }
 
-  /** A value has come. True if the call needs no more. @param size bytes it had on the wire, about */
+  /** Takes a value. Returns true if the call needs no more. @param size its approximate bytes on the wire */
   abstract next(value: unknown, size: number): boolean
-  /** The answer has ended. */
+  /** The answer has ended without an error. */
   abstract complete(): void
-  /** The answer is an error, or will not come. */
+  /** The answer is an error, or no answer will come. */
   abstract fail(error: Error): void
-  /** Demand to grant the other side after a value; 0 for none yet. */
+  /** Demand to grant to the other side after a value; 0 for none yet. */
   replenish(): number {
     return 0
   }
-  /** The call is over, however it ended. */
+  /** The call is over, whatever the outcome. */
   release(): void {
     this.input?.stop()
     if (this.cleanUp === undefined) return
@@ -181,28 +187,28 @@ export class PendingRequest extends PendingCall {
   }
 }
 
-/** Values asked for at first, and at most. A window grows while its reader keeps up, and its bytes allow it. */
+/** First and largest window, in values. A window grows while the reader keeps up and `WINDOW_BYTES` allows it. */
 const FIRST_WINDOW = 256
 const LARGEST_WINDOW = 16 * 1024
-/** Bytes that the values of a window may have together, as far as can be told from those that have come. */
+/** Most bytes in a window, estimated from the sizes of earlier values. */
 const WINDOW_BYTES = 1024 * 1024
 
-/** A call that wants all values; of a channel, with the values that go the other way. */
+/** A call that wants all values; also a channel, which sends values too. */
 export class PendingStream extends PendingCall implements StreamCall {
   readonly #receiver: CallReceiver
-  /** The receiver asks for values itself. */
+  /** The receiver asks for values itself (option `demand`). */
   readonly #asksItself: boolean
   #window = FIRST_WINDOW
-  /** Values that were asked for and have not come. */
+  /** Values asked for that have not come yet. */
   #expected = FIRST_WINDOW
   /** The receiver has enough for now. */
   #isPaused = false
-  /** It was paused since more was asked for: then the window does not grow. */
+  /** It was paused since the last demand: then the window does not grow. */
   #wasPaused = false
-  /** Mean size of a value, the latest ones weighing most. */
+  /** Moving average of the sizes of values, in bytes. */
   #meanSize = 0
 
-  /** @param demand values asked for at first; `undefined`: more are asked for while the receiver takes them */
+  /** @param demand values asked for at first; `undefined`: demand is granted while the receiver takes values */
   constructor(
     pattern: Pattern,
     data: unknown,
@@ -216,7 +222,7 @@ export class PendingStream extends PendingCall implements StreamCall {
   }
 
   next(value: unknown, size: number): boolean {
-    // The timeout is for the first answer; a stream may pause between values as long as it likes.
+    // The timeout is for the first value only: a stream may pause between values as long as it likes.
     this.deadline = Number.POSITIVE_INFINITY
     this.isAnswered = true
     this.#expected--
@@ -248,7 +254,7 @@ export class PendingStream extends PendingCall implements StreamCall {
     return more
   }
 
-  // ── what the caller of the stream holds, wherever the call is ────────────────────────────────────────
+  // ── calls from the reader of the stream, whichever holder has the call ────────────────────────────────────────
 
   cancel(): void {
     this.holder?.cancel(this)
@@ -266,7 +272,7 @@ export class PendingStream extends PendingCall implements StreamCall {
   }
 }
 
-/** @throws {OptionError} an option is not what it must be */
+/** @throws {OptionError} an option is wrong */
 function checkCallOptions({ timeout, signal, headers }: CallOptions): void {
   if (timeout !== undefined && !(typeof timeout === 'number' && timeout >= 0))
     throw OptionError.expected('options.timeout', 'milliseconds, 0 for no limit', timeout)
@@ -280,16 +286,21 @@ function checkCallOptions({ timeout, signal, headers }: CallOptions): void {
 
 function checkHeaders(headers: Headers): void {
   if (typeof headers !== 'object' || headers === null)
-    throw OptionError.expected('options.headers', 'an object of texts', headers)
+    throw OptionError.expected('options.headers', 'an object whose values are strings', headers)
   for (const name in headers) {
-    if (typeof headers[name] !== 'string')
-      throw OptionError.expected(`options.headers[${JSON.stringify(name)}]`, 'a text', headers[name])
+    const path = `options.headers[${JSON.stringify(name)}]`
+    if (typeof headers[name] !== 'string') throw OptionError.expected(path, 'a string', headers[name])
+    if (name.startsWith(RESERVED_PREFIX))
+      throw new OptionError(
+        path,
+        `${path} is a reserved name: ${RESERVED_PREFIX}* are this library's own headers`
+      )
   }
 }
 
-/** The source of a channel's values, as its call sees it. */
+/** The feed of a channel, as its call sees it. */
 export interface ChannelInput {
-  /** Everything is sent, or the other side takes no more. */
+  /** All values are sent, or the other side takes no more. */
   readonly stopped: boolean
   start(source: object): void
   /** The other side takes `n` more values. */

@@ -1,19 +1,20 @@
-/** Makes calls: the one place where a request, a stream or an event becomes a `PendingCall`. */
+/** The one place where a request, a stream or an event becomes a `PendingCall`. */
 import type { Caller, CallOptions, CallReceiver, EmitOptions, StreamCall, StreamOptions } from '../call.ts'
+import { unsendable } from '../errors/index.ts'
 import type { Pattern } from '../pattern.ts'
 import { type PendingCall, PendingRequest, PendingStream } from './pending-call.ts'
 import { inheritedOptions } from './within.ts'
 
 const NO_CALL: StreamCall = { cancel() {}, resume() {}, request() {} }
 
-/** A caller on top of whoever starts its calls. */
+/** A caller that makes `PendingCall`s and hands them to `start`. */
 export class PendingCaller implements Caller {
   readonly #start: (call: PendingCall) => void
   readonly #timeout: number
 
   /**
-   * @param start takes a call on its way. What is wrong with it, it tells the call: it never throws
-   * @param timeout milliseconds for a call that says nothing else; 0 for no limit
+   * @param start sends a call. It never throws: it fails the call instead
+   * @param timeout milliseconds for a call without its own timeout; 0 for no limit
    */
   constructor(start: (call: PendingCall) => void, timeout: number) {
     this.#start = start
@@ -22,28 +23,37 @@ export class PendingCaller implements Caller {
 
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const own = options?.within ? inheritedOptions(pattern, options, this.#timeout) : options
+      const own = this.#own(pattern, options)
       this.#start(new PendingRequest(pattern, 'request', data, own, resolve, reject))
     })
   }
 
   stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall {
-    let own: StreamOptions | undefined
+    let call: PendingStream
     try {
-      own = options?.within ? inheritedOptions(pattern, options, this.#timeout) : options
+      const own: StreamOptions | undefined = this.#own(pattern, options)
+      call = new PendingStream(pattern, data, receiver, own, own?.demand)
     } catch (error) {
-      receiver.error(error as Error)
+      receiver.error(unsendable(error))
       return NO_CALL
     }
-    const call = new PendingStream(pattern, data, receiver, own, own?.demand)
     this.#start(call)
     return call
   }
 
   emit(pattern: Pattern, data: unknown, options?: EmitOptions): Promise<void> {
     return new Promise((resolve, reject) => {
-      const own = options?.within ? inheritedOptions(pattern, options, this.#timeout) : options
+      const own = this.#own(pattern, options)
       this.#start(new PendingRequest(pattern, 'event', data, own, () => resolve(), reject))
     })
+  }
+
+  /** @throws {TimeoutError} the time of the message that the call is made for is over */
+  #own<Options extends CallOptions>(pattern: Pattern, options: Options | undefined): Options | undefined {
+    try {
+      return options?.within ? inheritedOptions(pattern, options, this.#timeout) : options
+    } catch (error) {
+      throw unsendable(error)
+    }
   }
 }

@@ -1,34 +1,35 @@
 /**
- * What is in flight on one connection, by number. Hot path: one array access finds an entry; its slot is the number
- * modulo the size of the array. An entry that is still there when another needs its slot (a long stream) moves to a
- * map. A map for all of them would do, but V8 leaves a trail of old maps behind when entries come and go: with 100
- * handlers in flight it kept what had long been answered, and half of the server's time went into collecting it.
+ * The requests in flight on one connection, by number. Hot path: one array access finds an entry, whose slot is its
+ * number modulo the size of the array. An entry that is still there when another needs its slot (a long stream) moves
+ * to a Map. One Map for all entries would be simpler, but as entries come and go V8 keeps old tables of the Map alive:
+ * with 100 handlers in flight these held requests that were long answered, and collecting them took half of the
+ * server's time.
  */
 
-/** An entry of a table. */
+/** An entry of the table. */
 export interface TableEntry {
   /** Its number. */
   sequence: number
 }
 
 const INITIAL_SIZE = 8
-/** The slots of a table that has never been used: most connections are idle. */
+/** The slots of all unused tables: most connections are idle and need no array of their own. */
 const NO_SLOTS: undefined[] = [undefined]
 
-/** Finds entries by numbers that others give. */
+/** Finds entries by numbers that its users choose. */
 export class SlotTable<Entry extends TableEntry> {
-  /** Made for the first entry whose slot another needs. */
+  /** Entries whose slot another entry needed; made for the first of them. */
   #old: Map<number, Entry> | undefined
   #slots: (Entry | undefined)[] = NO_SLOTS
   #mask = 0
   #size = 0
 
-  /** How many entries there are. */
+  /** Number of entries. */
   get size(): number {
     return this.#size
   }
 
-  /** Keeps an entry, whose number no other has. */
+  /** Adds an entry. No other entry may have its number. */
   put(entry: Entry): void {
     if ((this.#size + 1) * 2 > this.#slots.length)
       this.#resize(Math.max(INITIAL_SIZE, this.#slots.length * 2))
@@ -42,14 +43,14 @@ export class SlotTable<Entry extends TableEntry> {
     this.#size++
   }
 
-  /** The entry of a number; `undefined` if it is not there any more, or never was. */
+  /** The entry with this number; `undefined` if there is none. */
   get(sequence: number): Entry | undefined {
     const entry = this.#slots[sequence & this.#mask]
     if (entry !== undefined && entry.sequence === sequence) return entry
     return this.#old?.get(sequence)
   }
 
-  /** Removes an entry; false if it was not there. */
+  /** Removes an entry. Returns false if it was not there. */
   delete(entry: Entry): boolean {
     const slot = entry.sequence & this.#mask
     if (this.#slots[slot] === entry) this.#slots[slot] = undefined
@@ -60,7 +61,7 @@ export class SlotTable<Entry extends TableEntry> {
     return true
   }
 
-  /** All entries, by number. */
+  /** All entries, sorted by number. */
   all(): Entry[] {
     const entries = this.#slots.filter((entry) => entry !== undefined)
     return [...(this.#old?.values() ?? []), ...entries].sort((a, b) => a.sequence - b.sequence)
@@ -70,19 +71,19 @@ export class SlotTable<Entry extends TableEntry> {
     const entries = this.#slots
     this.#slots = new Array(size).fill(undefined)
     this.#mask = size - 1
-    // Numbers that differ modulo the old size differ modulo its double.
+    // Entries cannot collide: numbers that differ modulo the old size differ modulo the larger one too.
     for (const entry of entries) if (entry !== undefined) this.#slots[entry.sequence & this.#mask] = entry
   }
 }
 
-/** Numbers its entries from 1, one after the other. */
+/** A table that numbers its entries itself, from 1 upwards. */
 export class StreamTable<Entry extends TableEntry> extends SlotTable<Entry> {
   readonly #max: number
   #last: number
 
   /**
-   * @param max after this number, numbering starts again at 1 and leaves out those in use; default: 2^30
-   * @param last the number given last; default: none yet
+   * @param max the largest number; after it numbering starts again at 1 and skips numbers in use; default: 2^30
+   * @param last the last number in use before this table; default: none
    */
   constructor(max = 2 ** 30, last = 0) {
     super()
@@ -90,12 +91,12 @@ export class StreamTable<Entry extends TableEntry> extends SlotTable<Entry> {
     this.#last = last
   }
 
-  /** The number given last; how many entries there were, while numbering has not started again. */
+  /** The last number given out. Until numbering starts again, this is also the number of entries ever added. */
   get last(): number {
     return this.#last
   }
 
-  /** Numbers the entry and keeps it. */
+  /** Numbers an entry and adds it. */
   add(entry: Entry): void {
     do {
       this.#last = this.#last === this.#max ? 1 : this.#last + 1
@@ -104,7 +105,7 @@ export class StreamTable<Entry extends TableEntry> extends SlotTable<Entry> {
     this.put(entry)
   }
 
-  /** Removes the entry that was added last, and gives its number to the next. */
+  /** Removes the entry that was added last; the next entry gets its number. */
   takeBack(entry: Entry): void {
     if (this.delete(entry) && entry.sequence === this.#last) this.#last--
   }

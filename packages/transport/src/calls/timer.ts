@@ -1,9 +1,9 @@
-/** The clock of a connection, and its one timer. */
+/** The clock and the one timer of a connection. */
 export interface Timer {
-  /** Milliseconds, never going back. */
+  /** Milliseconds of a clock that never goes back. */
   now(): number
-  /** Asks for a call of `wake` at that time, if none is due earlier. */
+  /** Asks to be woken at that time, unless an earlier time is already set. */
   wakeAt(time: number): void
-  /** Asks for no call any more. */
+  /** Stops the timer for good. */
   stop(): void
 }

@@ -1,12 +1,12 @@
-/** The options of a call that is made while a message is handled: it has what is left of that message's time. */
+/** The options of a call made with `within`: it gets no more than the remaining time of the handled message. */
 import type { CallOptions } from '../call.ts'
 import { TimeoutError } from '../errors/index.ts'
 import { type Pattern, routeOf } from '../pattern.ts'
 
 /**
- * Options without `within`, with its deadline and signal.
- * @param timeout milliseconds for a call that says nothing else; 0 for no limit
- * @throws {TimeoutError} the message's time is over
+ * Replaces `within` by the timeout and signal that the call takes over from it.
+ * @param timeout milliseconds for a call without its own timeout; 0 for no limit
+ * @throws {TimeoutError} the time of the message is over
  */
 export function inheritedOptions<Options extends CallOptions>(
   pattern: Pattern,
@@ -25,7 +25,7 @@ export function inheritedOptions<Options extends CallOptions>(
   const signals = [options.signal, outer].filter((signal) => signal !== undefined && signal !== null)
   return {
     ...options,
-    // Told to the other side only where there is something to tell.
+    // Set only if the message has a limit, because a set timeout is told to the other side.
     ...(remaining === undefined ? {} : { timeout: own === 0 ? remaining : Math.min(own, remaining) }),
     ...(signals.length === 0 ? {} : { signal: signals.length === 1 ? signals[0] : AbortSignal.any(signals) })
   } as Options

@@ -4,7 +4,7 @@ import { copyBytes } from '../bytes/read.ts'
 import { OptionError } from '../errors/index.ts'
 import type { Codec } from './codec.ts'
 
-/** `application/octet-stream`. What it decodes is a copy: it outlives the chunk it came in. */
+/** `application/octet-stream`. Decodes into a copy, which outlives the chunk it came in. */
 export const bytesCodec: Codec = {
   mimeType: 'application/octet-stream',
   stateful: false,
@@ -12,7 +12,7 @@ export const bytesCodec: Codec = {
   encode(value: unknown, out: ByteWriter): void {
     if (value === undefined) return
     if (!(value instanceof Uint8Array))
-      throw OptionError.expected('data', 'a Uint8Array, as the codec is bytes,', value)
+      throw OptionError.expected('data', "a Uint8Array with the codec 'bytes'", value)
     out.bytes(value)
   },
 

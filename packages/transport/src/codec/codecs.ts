@@ -33,7 +33,7 @@ function openRecords(): Codec {
 /** The short names of codecs, such as `'json'`. */
 export const CODEC_NAMES: readonly string[] = [...SHORT_NAMES.keys()]
 
-/** MIME types there is a codec for. */
+/** The MIME types that have a codec. */
 export function knownMimeTypes(): string[] {
   return [...FACTORIES.keys()]
 }
@@ -43,12 +43,12 @@ export function hasCodec(mimeType: string): boolean {
   return FACTORIES.has(mimeType)
 }
 
-/** Opens the codec of a MIME type, for one connection; `undefined` if there is none. */
+/** Opens the codec of a MIME type for one connection; `undefined` if the type has none. */
 export function openCodec(mimeType: string): Codec | undefined {
   return FACTORIES.get(mimeType)?.()
 }
 
-/** The MIME type of a codec's short name; other names are MIME types themselves. */
+/** The MIME type of a codec's short name. Any other name is returned as it is: a MIME type. */
 export function mimeTypeOfCodec(name: string): string {
   return SHORT_NAMES.get(name) ?? name
 }

@@ -1,14 +1,15 @@
-/** JSON: the codec every peer has. */
+/** JSON, the codec that every peer has. */
 import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { text as utf8 } from '../bytes/text.ts'
 import { ProtocolError } from '../errors/index.ts'
 import type { Codec } from './codec.ts'
+import { checkDepth } from './depth.ts'
 import { cannotCarry, describeClass, findUncarriable, type Rules, type Verdict } from './uncarriable.ts'
 
 /**
- * `application/json`. Carries what JSON has a form for; as with `JSON.stringify`, an object with `toJSON`
- * says its own, and a property without a value is left out. Anything else, which `JSON.stringify` would turn
- * into `{}` or `null`, is an error that says where it stands.
+ * `application/json`. As with `JSON.stringify`, an object with `toJSON` chooses its own form, and a property that is
+ * `undefined` is left out. A value that `JSON.stringify` would silently turn into `{}` or `null` is an error that says
+ * where the value is.
  */
 export const jsonCodec: Codec = {
   mimeType: 'application/json',
@@ -23,11 +24,15 @@ export const jsonCodec: Codec = {
 
   decode(buffer: Uint8Array, start: number, end: number): unknown {
     if (start === end) return undefined
+    let value: unknown
     try {
-      return JSON.parse(utf8.read(buffer, start, end))
+      value = JSON.parse(utf8.read(buffer, start, end))
     } catch (cause) {
       throw new ProtocolError('Data of type application/json is not JSON', cause)
     }
+    // Each level is opened and closed.
+    checkDepth(value, (end - start) / 2)
+    return value
   }
 }
 
@@ -43,17 +48,17 @@ function stringify(value: unknown): string {
 }
 
 /**
- * Whether a text can come from a value that JSON has no form for: a Map, a Set or a promise leaves `{}`, a
- * typed array an object with the key 0, NaN `null`. Searching the text costs a few percent of writing it, and
- * looking at every value several times that: only texts that may hide something are looked into.
+ * Whether a text may come from a value that JSON cannot carry: a Map, a Set or a promise becomes `{}`, a typed array
+ * an object with the key 0, NaN becomes `null`. Searching the text costs a few percent of writing it. Checking every
+ * value costs several times more, so only values with such a text are checked.
  */
 function mayHaveLost(text: string): boolean {
   return text.includes('{}') || text.includes('null') || text.includes('{"0":')
 }
 
 /**
- * Whether a value may hold what JSON loses: a quick look, wrong to the safe side. It runs for every object
- * with a null in it; the look that names the place takes ten times as long.
+ * Whether JSON may lose something of a value. A quick check that may say yes by mistake, but never no. It runs for
+ * every object with a null in it; the check that names the place takes ten times as long.
  */
 function maySilentlyLose(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value)
@@ -102,14 +107,14 @@ const rules: Rules = {
 }
 
 function judgeObject(value: object): Verdict {
-  // A Buffer says its own form too, in the way Nest's users know.
+  // A Buffer has `toJSON` too, whose form Nest's users know.
   if (typeof (value as { toJSON?: unknown }).toJSON === 'function') return CARRIED
   if (Array.isArray(value)) return NESTED
   const isOpaque =
     ArrayBuffer.isView(value) ||
     value instanceof Map ||
     value instanceof Set ||
-    // What has state but nothing to list of it: ArrayBuffer, Promise, RegExp, Error, WeakMap.
+    // Objects with state but without enumerable properties: ArrayBuffer, Promise, RegExp, Error, WeakMap.
     (Object.keys(value).length === 0 && Object.prototype.toString.call(value) !== '[object Object]')
   return isOpaque ? { wrong: `is ${describeClass(value)}` } : NESTED
 }

@@ -1,22 +1,22 @@
-/** Finds what a codec cannot carry, and says where it stands. For values that have failed: not a hot path. */
+/** Finds the part of a value that a codec cannot carry, and its path. Runs only for values that failed. */
 import { OptionError } from '../errors/index.ts'
 
 /**
- * What a codec says of one value that is not a string, a boolean or a finite number.
- * Words for what is wrong with it; `'carried'` if it is carried whole, `'nested'` if its members must be looked at.
+ * Whether a codec can carry a value: `'carried'` if it can, `'nested'` if that depends on its members, else what is
+ * wrong, in words.
  */
 export type Verdict = 'carried' | 'nested' | { readonly wrong: string }
 
-/** What a codec can carry. */
+/** Says what a codec can carry. */
 export interface Rules {
   judge(value: unknown): Verdict
-  /** Whether an object is carried without this member. */
+  /** Whether objects are carried without this member. */
   omits(member: unknown): boolean
 }
 
-/** A value somewhere in another. */
+/** A part of a value that cannot be carried. */
 export interface Found {
-  /** Where it stands, such as `data.items[2]`. */
+  /** Its path, such as `data.items[2]`. */
   readonly path: string
   /** What is wrong with it, in words. */
   readonly wrong: string
@@ -25,7 +25,7 @@ export interface Found {
 
 const IDENTIFIER = /^[\p{L}_$][\p{L}\p{N}_$]*$/u
 
-/** The first value that cannot be carried, depth first; `undefined` if there is none. */
+/** Finds the first part that cannot be carried, depth first; `undefined` if there is none. */
 export function findUncarriable(value: unknown, { judge, omits }: Rules): Found | undefined {
   const within = new Set<object>()
 
@@ -67,7 +67,7 @@ function* members(object: object): Generator<[path: string, member: unknown]> {
   }
 }
 
-/** What a value is, in a word or two: `a Map`, `a bigint`. */
+/** The type of a value in words: `a Map`, `a bigint`. */
 export function describeClass(value: unknown): string {
   const name =
     typeof value === 'object' && value !== null
@@ -77,8 +77,8 @@ export function describeClass(value: unknown): string {
 }
 
 /**
- * The error for a value that could not be encoded: names where the first thing stands that the codec cannot
- * carry, or passes on what the encoder said.
+ * The error for a value that could not be encoded. Names the first part that the codec cannot carry, or else repeats
+ * the encoder's own error.
  * @param type the MIME type or its short name
  */
 export function cannotCarry(type: string, value: unknown, rules: Rules, cause?: unknown): OptionError {
@@ -86,7 +86,7 @@ export function cannotCarry(type: string, value: unknown, rules: Rules, cause?: 
   return new OptionError(path, `${path} cannot be carried by ${type}: it ${wrong}`, cause)
 }
 
-/** Getters and Proxies of the user's may throw again while their place is looked for. */
+/** Catches errors, because the user's getters and Proxies may throw again during the search. */
 function findSafely(value: unknown, rules: Rules): Found | undefined {
   try {
     return findUncarriable(value, rules)
@@ -95,6 +95,12 @@ function findSafely(value: unknown, rules: Rules): Found | undefined {
   }
 }
 
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? `fails with "${cause.message}"` : 'has no form there'
+/** Why a value could not be encoded, as the end of a sentence about it. The cause may be anything: never throws. */
+export function reasonOf(cause: unknown): string {
+  try {
+    if (cause instanceof Error) return `fails with "${cause.message}"`
+  } catch {
+    // It was thrown by a getter or a Proxy, and cannot be read either.
+  }
+  return 'has no form there'
 }

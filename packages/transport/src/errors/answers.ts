@@ -1,32 +1,32 @@
 /**
- * Answers: what the other side said. A handler answers with an error by throwing an `RpcError`; its caller catches
- * the same class. Nothing else leaves the process: see `failure.ts`.
+ * Answers: errors that the other side sent. A handler throws an `RpcError`, and its caller catches the same class. The
+ * content of other errors stays in the process: see `failure.ts`.
  */
 import { describe, MicroserviceError } from './microservice-error.ts'
 
-/** What an application error consists of. */
+/** The parts of an application error. */
 export interface RpcErrorInit {
-  /** Stable identifier the caller can branch on, such as `'ORDER_NOT_FOUND'`. Default: `'UNKNOWN'`. */
+  /** Stable identifier that callers compare against, such as `'ORDER_NOT_FOUND'`. Default: `'UNKNOWN'`. */
   readonly code?: string
   /** One sentence for a human. Default: the code. */
   readonly message?: string
-  /** Anything the codec can carry that helps the caller. */
+  /** Any further value that helps the caller and that the codec can carry. */
   readonly details?: unknown
 }
 
 /**
- * An application error: throw it in a handler and the caller receives code, message and details; a caller
- * catches the same class. It is the only kind of error whose content leaves the process.
+ * An application error: throw it in a handler, and the caller catches the same class with the same code, message and
+ * details. It is the only kind of error whose content leaves the process.
  */
 export class RpcError extends MicroserviceError {
   override name = 'RpcError'
   readonly mayHaveRun: boolean = true
   readonly retryable: boolean = false
-  /** What the thrower added for the caller; `undefined` if nothing. */
+  /** The details for the caller; `undefined` if there are none. */
   readonly details: unknown
   /**
-   * The error exactly as it came over the wire; `undefined` on an error made in this process. A handler that lets
-   * an error with it escape has failed itself: such an error is not passed on to the handler's caller.
+   * The error exactly as it came over the wire; `undefined` for an error made in this process. A received error that
+   * escapes a handler is not passed on: it counts as an internal failure of the handler.
    */
   readonly received: unknown
 
@@ -46,7 +46,7 @@ export class RpcError extends MicroserviceError {
   }
 }
 
-/** Nobody on the other side handles the pattern. Code `PATTERN_NOT_FOUND`. */
+/** The other side has no handler for the pattern. Code `PATTERN_NOT_FOUND`. */
 export class PatternNotFoundError extends RpcError {
   override name = 'PatternNotFoundError'
   override readonly mayHaveRun = false
@@ -55,23 +55,23 @@ export class PatternNotFoundError extends RpcError {
     super({ code: 'PATTERN_NOT_FOUND', message }, received)
   }
 
-  /** The error of a dispatcher that has no handler for a pattern. */
+  /** The error that a dispatcher without a handler for the pattern throws. */
   static of(pattern: string): PatternNotFoundError {
-    return new PatternNotFoundError(`There is no handler of the pattern '${pattern}'`)
+    return new PatternNotFoundError(`There is no handler for the pattern '${pattern}'`)
   }
 }
 
 /** Data or headers that break the schema of their handler. Code `VALIDATION`. */
 export class ValidationError extends RpcError {
   override name = 'ValidationError'
-  /** Where the value stands, such as `data.items[2]`. */
+  /** Path of the wrong value, such as `data.items[2]`. */
   readonly path: string
-  /** What was expected there, in words. */
+  /** What is expected there, in words. */
   readonly expected: string
 
   /**
-   * @param message the sentence of a schema's library, where there is one; else it is made of the rest
-   * @param answer the error as it came over the wire, whose details are kept
+   * @param message the schema library's own sentence; default: made from the other arguments
+   * @param answer the error as it came over the wire; its details are kept
    */
   constructor(
     path: string,
@@ -105,7 +105,7 @@ export class RejectedError extends RpcError {
   }
 }
 
-/** The other side does not accept the credentials, of a connection or of a request. Code `UNAUTHENTICATED`. */
+/** The other side does not accept the credentials of a connection or of a request. Code `UNAUTHENTICATED`. */
 export class UnauthenticatedError extends RpcError {
   override name = 'UnauthenticatedError'
   override readonly mayHaveRun = false
@@ -116,9 +116,9 @@ export class UnauthenticatedError extends RpcError {
 }
 
 /**
- * The error a caller gets for an answer that has a code: of the class that the other side threw. `REJECTED` is not
- * among them: a handler may mean something of its own by the word, and whoever reads it as "not started" would make
- * the call again. Transports have a sign for it that no handler can send.
+ * Makes the error for an answer that has a code, in the class that the other side threw. It never makes a
+ * `RejectedError`: a handler may use the code `REJECTED` in a meaning of its own, and a client that read it as "not
+ * started" would make the call again. Transports mark rejections in a way that no handler can send.
  */
 export function errorOf(code: string, message: string, details: unknown, answer: unknown): RpcError {
   switch (code) {

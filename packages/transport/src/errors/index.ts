@@ -1,4 +1,4 @@
-/** The error family: answers (what the other side said) and local errors (what happened here). */
+/** All errors: answers (the other side said it) and local errors (it happened here). */
 export {
   errorOf,
   PatternNotFoundError,
@@ -18,6 +18,7 @@ export {
   PayloadTooLargeError,
   ProtocolError,
   TimeoutError,
+  unsendable,
   WorkerError
 } from './local.ts'
 export { describe, MicroserviceError } from './microservice-error.ts'

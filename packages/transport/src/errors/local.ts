@@ -1,38 +1,55 @@
 /**
- * Local errors: what happened on this side. None of them crosses the wire: one that escapes a handler is that
- * handler's internal failure, whatever its class.
+ * Local errors: failures on this side. They never cross the wire: a local error that escapes a handler becomes an
+ * internal failure of the handler, whatever its class.
  */
 import { describe, MicroserviceError } from './microservice-error.ts'
 
-/** No answer came, and this says why. */
+/** The base of errors that say why no answer came. */
 export abstract class LocalError extends MicroserviceError {
   override name = 'LocalError'
 }
 
 /**
- * Something that was given to this library is not what it must be: an option, a pattern, headers, data that the
- * codec cannot carry. Nothing was sent. Code `OPTION`.
+ * A value given to this library is wrong: an option, a pattern, headers, or data that the codec cannot carry. Nothing
+ * was sent. Code `OPTION`.
  */
 export class OptionError extends LocalError {
   override name = 'OptionError'
   readonly mayHaveRun = false
   readonly retryable = false
-  /** Where the value stands, such as `options.port` or `data.items[2]`. */
+  /** Path of the wrong value, such as `options.port` or `data.items[2]`. */
   readonly path: string
 
-  /** @param message one sentence that says what is wrong at `path`, and what to do */
+  /** @param message one sentence: what is wrong at `path`, and what to do */
   constructor(path: string, message: string, cause?: unknown) {
     super('OPTION', message, cause === undefined ? undefined : { cause })
     this.path = path
   }
 
-  /** The error for a value that is of the wrong kind. @param expected what it must be, in words */
+  /** The error for a value of the wrong kind. @param expected the right kind, in words */
   static expected(path: string, expected: string, value: unknown): OptionError {
     return new OptionError(path, `${path} must be ${expected}, but is ${describe(value)}`)
   }
 }
 
-/** This side holds as many calls, or as many unsent bytes, as it may. Nothing was sent. Code `OVERLOADED`. */
+/**
+ * The error of a call that could not be sent. An error of this library stays as it is. Anything else was thrown by what
+ * the user gave, such as a getter or a Proxy, and becomes the cause of an `OptionError`.
+ */
+export function unsendable(error: unknown): Error {
+  try {
+    if (error instanceof MicroserviceError) return error
+  } catch {
+    // A revoked Proxy was thrown.
+  }
+  return new OptionError(
+    'call',
+    'The call cannot be sent: its pattern, data or options cannot be read',
+    error
+  )
+}
+
+/** This side already holds as many calls or unsent bytes as a limit allows. Nothing was sent. Code `OVERLOADED`. */
 export class OverloadedError extends LocalError {
   override name = 'OverloadedError'
   readonly mayHaveRun = false
@@ -43,7 +60,7 @@ export class OverloadedError extends LocalError {
   }
 }
 
-/** No answer within the time allowed. Code `TIMEOUT`. */
+/** No answer came within the time allowed. Code `TIMEOUT`. */
 export class TimeoutError extends LocalError {
   override name = 'TimeoutError'
   readonly mayHaveRun: boolean
@@ -63,7 +80,7 @@ export class TimeoutError extends LocalError {
   }
 }
 
-/** The caller gave the call up, by its `AbortSignal` or by its deadline on the other side. Code `CANCELED`. */
+/** The call was given up: by its `AbortSignal`, or by the other side when its deadline had passed. Code `CANCELED`. */
 export class CanceledError extends LocalError {
   override name = 'CanceledError'
   readonly mayHaveRun: boolean
@@ -78,12 +95,12 @@ export class CanceledError extends LocalError {
 /** The connection could not be made, or was lost before the answer came. Code `CONNECTION`. */
 export class ConnectionError extends LocalError {
   override name = 'ConnectionError'
-  /** False: the request never left this process. True: it may have reached the other side. */
+  /** False if the request never left this process; true if it may have reached the other side. */
   readonly mayHaveRun: boolean
   readonly retryable: boolean
   /**
-   * Why, as the code of the cause: the system's, such as `ECONNREFUSED`, or of TLS, such as `TLS_WRONG_HOST` (see
-   * `TlsFailureCode`); `undefined` if the cause has none.
+   * The code of the cause: from the system, such as `ECONNREFUSED`, or from TLS, such as `TLS_WRONG_HOST` (see
+   * `TlsFailureCode`); `undefined` if the cause has no code.
    */
   readonly reason: string | undefined
 
@@ -96,14 +113,14 @@ export class ConnectionError extends LocalError {
     else this.reason = typeof code === 'string' ? code : undefined
   }
 
-  /** The error of a call whose client was closed. */
+  /** The error of a call on a closed client. */
   static closed(mayHaveRun = false): ConnectionError {
     const message = 'The client is closed; make a new one with connect()'
     return new ConnectionError(message, mayHaveRun, undefined, false)
   }
 }
 
-/** A server could not start to listen. Its code is that of the system, such as `EADDRINUSE`. */
+/** A server could not start to listen. The code comes from the system, such as `EADDRINUSE`. */
 export class ListenError extends LocalError {
   override name = 'ListenError'
   readonly mayHaveRun = false
@@ -116,7 +133,7 @@ export class ListenError extends LocalError {
   }
 }
 
-/** The system's codes say little to those who do not know them; what certificates suffer from is in the message. */
+/** Explains the system's codes in words. Errors of certificates have no such code: their message says what is wrong. */
 function reasonInWords(code: string, { message }: Error): string {
   switch (code) {
     case 'EADDRINUSE':
@@ -130,15 +147,15 @@ function reasonInWords(code: string, { message }: Error): string {
   }
 }
 
-/** A worker of a service (one of several processes) could not start, or could not do what was asked. Code `WORKER`. */
+/** A worker (one of several processes of a service) could not start or could not do its task. Code `WORKER`. */
 export class WorkerError extends LocalError {
   override name = 'WorkerError'
   readonly mayHaveRun = true
   readonly retryable = false
-  /** Which of the workers, from 1. */
+  /** Number of the worker, from 1. */
   readonly worker: number
 
-  /** @param reason what happened to it, in words */
+  /** @param reason what happened to the worker, in words */
   constructor(worker: number, pid: number | undefined, reason: string) {
     const which = pid === undefined ? '' : ` (process ${pid})`
     super('WORKER', `Worker ${worker}${which}: ${reason}`)
@@ -146,7 +163,7 @@ export class WorkerError extends LocalError {
   }
 }
 
-/** The peer sent bytes the protocol does not allow; the connection is closed. Code `PROTOCOL`. */
+/** The peer sent bytes that the protocol does not allow; the connection is closed. Code `PROTOCOL`. */
 export class ProtocolError extends LocalError {
   override name = 'ProtocolError'
   readonly mayHaveRun = true

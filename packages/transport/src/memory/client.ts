@@ -9,7 +9,8 @@ import {
   errorOf,
   PatternNotFoundError,
   ProtocolError,
-  RejectedError
+  RejectedError,
+  unsendable
 } from '../errors/index.ts'
 import { Notices } from '../notices.ts'
 import { routeOf } from '../pattern.ts'
@@ -24,6 +25,7 @@ import {
   type MemoryMessage,
   type MemoryRequest
 } from './hub.ts'
+import { later, outside } from './outside.ts'
 import { TurnRoom } from './turn-room.ts'
 
 const MAX_HELD_SIZE = 128 * 1024 * 1024
@@ -34,7 +36,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   readonly #hub: MemoryHub
   readonly #context: ClientContext
   readonly #timer = new DeadlineTimer((now) => this.#expire(now))
-  /** Calls on their way, with the request that answers them as soon as it runs. */
+  /** Calls in flight, each with its request once that runs. */
   readonly #calls = new Map<PendingCall, MemoryRequest | undefined>()
   readonly #notices: Notices
   #isClosed = false
@@ -89,20 +91,20 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       else this.#send(call, this.#messageOf(call, encode(this.#hub.openCodec(), call.data)))
     } catch (error) {
       this.#calls.set(call, undefined)
-      this.#fail(call, error as Error)
+      this.#fail(call, unsendable(error))
     }
   }
 
-  /** In a turn of its own, as over a wire. */
+  /** Sends a message in a turn of its own, as over a wire. */
   #send(call: PendingCall, message: MemoryMessage): void {
-    queueMicrotask(() => {
+    outside(() => {
       if (!this.#calls.has(call)) return
       try {
         if (this.#hub.isEmpty) throw nobody()
         if (call.kind === 'event') this.#sendEvent(call, message)
         else this.#sendRequest(call, message)
       } catch (error) {
-        this.#fail(call, error as Error)
+        this.#fail(call, unsendable(error))
       }
     })
   }
@@ -123,7 +125,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       try {
         return server.request(message, call.kind === 'request', demand, this.#callerOf(call), (request) => {
           call.mayHaveRun = true
-          this.#calls.set(call, request)
+          this.#calls.set(call, fromAfar(request))
         })
       } catch (error) {
         // Another service may handle it.
@@ -136,7 +138,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   #callerOf(call: PendingCall): MemoryCaller {
     const codec = this.#hub.openCodec()
     return {
-      value: (bytes) => {
+      value: later((bytes) => {
         if (!this.#calls.has(call)) return
         let isSatisfied: boolean
         try {
@@ -147,23 +149,25 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
         if (isSatisfied) return this.cancel(call)
         const more = call.replenish()
         if (more > 0) this.demand(call, more)
-      },
-      end: () => {
+      }),
+      end: later(() => {
         if (this.#end(call)) call.complete()
-      },
-      error: (text, isRejected) => this.#fail(call, errorOfText(text, isRejected)),
-      lost: () => this.#fail(call, new ConnectionError('The service stopped before it had answered', true)),
-      inputWanted: (n) => {
+      }),
+      error: later((text, isRejected) => this.#fail(call, errorOfText(text, isRejected))),
+      lost: later(() =>
+        this.#fail(call, new ConnectionError('The service stopped before it had answered', true))
+      ),
+      inputWanted: later((n) => {
         if (n === 0) call.input?.stop()
         else call.input?.requestN(n)
-      }
+      })
     }
   }
 
   #startChannel(call: PendingCall, source: object): void {
     const codec = this.#hub.openCodec()
     const request = () => this.#calls.get(call)
-    // What comes before the request runs waits for it.
+    // Whatever is said before the request runs waits here.
     const early: ((request: MemoryRequest) => void)[] = []
     const tell = (say: (request: MemoryRequest) => void) => {
       const running = request()
@@ -181,7 +185,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       open: (value, isOnly) => {
         const first = isOnly && value === undefined ? undefined : encode(codec, value)
         this.#send(call, this.#messageOf(call, undefined))
-        queueMicrotask(() => {
+        outside(() => {
           const running = request()
           if (running === undefined) return
           if (first !== undefined) running.input(first)
@@ -195,7 +199,11 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       sendHeld: sendBytes,
       complete: () => tell((running) => running.inputEnded()),
       fail: (error) => {
-        const said = errorToText(error, this.#context.logger)
+        const said = errorToText(
+          error,
+          this.#context.logger,
+          `The input of the channel '${call.name}' failed`
+        )
         tell((running) => running.inputEnded(new ProtocolError(`The caller's input failed: ${said}`)))
         this.#giveUp(call, error)
       },
@@ -225,7 +233,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     if (next < Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
   }
 
-  /** Gives a call up, tells the other side, and its owner why. */
+  /** Gives up a call: cancels it at the other side and fails it. */
   #giveUp(call: PendingCall, error: Error): void {
     const request = this.#calls.get(call)
     if (!this.#end(call)) return
@@ -237,7 +245,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     if (this.#end(call)) call.fail(error)
   }
 
-  /** The one place where a call ends; false if it has ended before. */
+  /** The one place where a call ends. Returns false if it had already ended. */
   #end(call: PendingCall): boolean {
     if (!this.#calls.delete(call)) return false
     call.release()
@@ -245,10 +253,20 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   }
 }
 
-/** Values of a channel that may come before the handler has read any. */
+/** Values of a channel that may be sent before the handler has read any. */
 const INPUT_AT_FIRST = 64
 
-/** The error that the other side is told, in the way it would come over a wire. */
+/** A request as its caller has it: what it says arrives later, as over a wire. */
+function fromAfar(request: MemoryRequest): MemoryRequest {
+  return {
+    requestN: later((n) => request.requestN(n)),
+    cancel: later(() => request.cancel()),
+    input: later((bytes) => request.input(bytes)),
+    inputEnded: later((failure) => request.inputEnded(failure))
+  }
+}
+
+/** The error of an answer, made from its text as if it had come over a wire. */
 function errorOfText(text: string, isRejected: boolean): Error {
   const { code = 'UNKNOWN', message, details, received } = readErrorText(text)
   return isRejected ? new RejectedError(message, received) : errorOf(code, message, details, received)

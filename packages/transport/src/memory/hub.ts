@@ -4,31 +4,31 @@ import type { Codec } from '../codec/codec.ts'
 import { openCodec } from '../codec/codecs.ts'
 import type { Headers } from '../headers.ts'
 
-/** A message on its way. */
+/** A message between client and server. */
 export interface MemoryMessage {
-  /** The pattern as its JSON text, or the text itself. */
+  /** The pattern as text; an object pattern as JSON. */
   readonly pattern: string
   readonly route: string
-  /** The encoded data; `undefined` where it comes value by value. */
+  /** The encoded data; `undefined` for a channel, whose values come one by one. */
   readonly data: Uint8Array | undefined
-  /** As a wire would carry them: a copy. */
+  /** A copy of the caller's headers, as a wire would make. */
   readonly headers: Headers | undefined
   readonly timeout: number | undefined
 }
 
-/** How a caller hears of its answer. */
+/** Receives the answer for a caller. */
 export interface MemoryCaller {
   value(bytes: Uint8Array): void
   end(): void
-  /** @param isRejected the handler says that it is busy and has not started */
+  /** @param isRejected the other side was busy and has not started the work */
   error(text: string, isRejected: boolean): void
   /** The server has stopped before the request ended. */
   lost(): void
-  /** The other side takes `n` more values of the channel; 0: no more at all. */
+  /** The other side takes `n` more values of the channel; 0 means that it takes no more at all. */
   inputWanted(n: number): void
 }
 
-/** How a caller goes on with a request of its own. */
+/** A running request, as its caller sees it. */
 export interface MemoryRequest {
   requestN(n: number): void
   cancel(): void
@@ -39,12 +39,12 @@ export interface MemoryRequest {
 
 /** A server, as the clients see it. */
 export interface MemoryEnd {
-  /** What servers of one service have in common: each event goes to one of them. */
+  /** The same for all servers of one service: each event goes to one of them. */
   readonly service: unknown
   /**
    * Answers a request.
-   * @param opened is called before its handler is, with what the caller goes on with
-   * @throws {PatternNotFoundError} nobody handles its pattern here
+   * @param opened is called with the running request, before its handler
+   * @throws {PatternNotFoundError} this server has no handler for the pattern
    */
   request(
     message: MemoryMessage,
@@ -57,7 +57,7 @@ export interface MemoryEnd {
   event(message: MemoryMessage): void
 }
 
-/** The servers that have started, and the codec of everything that passes. */
+/** The started servers, and the codec of all messages. */
 export class MemoryHub {
   readonly #mimeType: string
   readonly #servers: MemoryEnd[] = []
@@ -85,7 +85,7 @@ export class MemoryHub {
     return this.#servers.length === 0
   }
 
-  /** All servers, another one first each time: they take turns. */
+  /** All servers. Each time another one is first, so that they take turns. */
   inTurn(): readonly MemoryEnd[] {
     const count = this.#servers.length
     if (count < 2) return this.#servers
@@ -94,7 +94,7 @@ export class MemoryHub {
   }
 }
 
-/** The bytes of a value. @throws {OptionError} the codec cannot carry it */
+/** Encodes a value. @throws {OptionError} the codec cannot carry it */
 export function encode(codec: Codec, value: unknown): Uint8Array {
   const out = new ByteWriter()
   try {
@@ -105,7 +105,7 @@ export function encode(codec: Codec, value: unknown): Uint8Array {
   }
 }
 
-/** The value of bytes. */
+/** Decodes a value. */
 export function decode(codec: Codec, bytes: Uint8Array): unknown {
   return codec.decode(bytes, 0, bytes.length)
 }

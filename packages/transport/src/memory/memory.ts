@@ -1,6 +1,6 @@
 /**
- * The transport inside one process: for tests of services without ports. What goes over it is encoded and decoded
- * all the same, so that a value which no wire could carry is noticed here too.
+ * The transport inside one process, for tests of services without ports. Values are encoded and decoded all the same,
+ * so that a value which no wire could carry fails here too.
  */
 import { hasCodec, knownMimeTypes, mimeTypeOfCodec } from '../codec/codecs.ts'
 import { OptionError } from '../errors/index.ts'
@@ -12,14 +12,14 @@ import { MemoryServer } from './server.ts'
 
 /** Options of `memory()`. */
 export interface MemoryOptions {
-  /** How data is encoded on its way: `'json'`, `'msgpack'`, `'bytes'` or a MIME type. Default: `'json'`. */
+  /** How data is encoded: `'json'`, `'msgpack'`, `'bytes'` or a MIME type. Default: `'json'`. */
   readonly codec?: string | undefined
 }
 
 /**
- * A transport inside this process: services and clients that are given the same value reach each other. Of several
- * services of one name, each request and each event goes to one; an event goes to one of each name.
- * @throws {OptionError} an option is not what it must be
+ * Makes a transport inside this process: services and clients that get the same value reach each other. If several
+ * services have the same name, each request goes to one of them; an event goes to one service of each name.
+ * @throws {OptionError} an option is wrong
  */
 export function memory(options?: MemoryOptions): Transport {
   const { codec } = withDefaults('options', options, { codec: 'json' })

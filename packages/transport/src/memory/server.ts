@@ -3,13 +3,12 @@ import { answerWith } from '../answer.ts'
 import { InputStream } from '../calls/input-stream.ts'
 import type { Codec } from '../codec/codec.ts'
 import type { Dispatcher } from '../dispatcher.ts'
-import { RejectedError } from '../errors/index.ts'
-import { isNoHandler } from '../failure.ts'
+import { isNoHandler, isRejected } from '../failure.ts'
 import { IncomingMessage } from '../message.ts'
 import { OutgoingValues } from '../outgoing-values.ts'
 import { reportEvent } from '../report-event.ts'
 import type { ServerContext, ServerTransport, StopOptions, TransportStats } from '../transport.ts'
-import { errorToText, INTERNAL_ERROR_TEXT } from '../wire-error.ts'
+import { errorToText } from '../wire-error.ts'
 import {
   decode,
   encode,
@@ -24,7 +23,7 @@ import { TurnRoom } from './turn-room.ts'
 const DEFAULT_DRAIN = 10_000
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
-/** Answers the requests of this process's clients. */
+/** Answers the requests of clients in the same process. */
 export class MemoryServer implements ServerTransport, MemoryEnd {
   readonly name = 'memory'
   readonly #hub: MemoryHub
@@ -39,7 +38,7 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     this.#context = context
   }
 
-  /** What servers of one service have in common: each event goes to one of them. */
+  /** The same for all servers of one service: each event goes to one of them. */
   get service(): unknown {
     return this.#context.name ?? this
   }
@@ -74,8 +73,8 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
 
   /**
    * Answers a request.
-   * @param opened is called before its handler is, with what the caller goes on with
-   * @throws {PatternNotFoundError} nobody handles its pattern here
+   * @param opened is called with the running request, before its handler
+   * @throws {PatternNotFoundError} this server has no handler for the pattern
    */
   request(
     message: MemoryMessage,
@@ -157,7 +156,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
     this.#ended = ended
   }
 
-  /** What the caller sends in a channel, for the handler. */
+  /** Makes the stream of values that the caller sends in a channel, for the handler. */
   openInput(): InputStream {
     const stream = new InputStream(
       (n) => this.#caller.inputWanted(n),
@@ -172,7 +171,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
     this.abort()
   }
 
-  /** The server has stopped, and does not wait any longer. */
+  /** The server stops and does not wait any longer. */
   cut(): void {
     this.abort(() => this.#caller.lost())
   }
@@ -209,8 +208,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
 
   protected sendError(error: unknown): void {
     const text = errorToText(error, this.#logger)
-    // An error that is answered as `INTERNAL` keeps its class to itself.
-    this.#caller.error(text, text !== INTERNAL_ERROR_TEXT && error instanceof RejectedError)
+    this.#caller.error(text, isRejected(error))
   }
 
   protected sendUnencodable(cause: unknown): void {

@@ -1,10 +1,10 @@
 /**
- * Values that plain MessagePack has no form for travel as extensions of ours (docs/protocol.md): a Map, which
- * would be an object, a Set, which would be a list, and a small bigint, which would be a number.
+ * Extensions of MessagePack for values that it cannot tell apart (docs/protocol.md): a Map would become an object, a
+ * Set a list, and a small bigint a number.
  *
- * The content of an extension is packed by itself, so that a peer that does not know the type can step over it.
- * It is read by itself too, after the value it stands in: msgpackr reads texts ahead where it has native help,
- * and copies its whole input where it is entered again.
+ * The content of an extension is packed separately, so that a peer that does not know the type can skip it. It is also
+ * read separately, after the value around it, because msgpackr cannot be called again in the middle of a value without
+ * copying its whole input.
  */
 import { addExtension, type Packr } from 'msgpackr/pack'
 import { asBuffer } from '../../bytes/text.ts'
@@ -14,12 +14,12 @@ import { isOpaque } from './packing.ts'
 const MAP = 0x4d
 const SET = 0x53
 const BIGINT = 0x49
-/** Digits of a bigint that comes as an extension: larger ones are integers of MessagePack. */
+/** Most digits of a bigint in an extension; larger bigints are integers of MessagePack. */
 const MAX_DIGITS = 20
-/** Extensions within extensions. */
+/** Most extensions inside one another. */
 const MAX_DEPTH = 100
 
-/** Stands for such a value while it is packed. */
+/** Stands in for such a value while it is packed. */
 class Extension {
   readonly content: unknown
   constructor(content: unknown) {
@@ -30,7 +30,7 @@ class MapExtension extends Extension {}
 class SetExtension extends Extension {}
 class BigIntExtension extends Extension {}
 
-/** Stands for such a value until its content is read. */
+/** Stands in for such a value until its content is read. */
 class Unread {
   readonly bytes: Uint8Array
   readonly build: (content: unknown) => unknown
@@ -41,7 +41,7 @@ class Unread {
 }
 let unread = 0
 
-/** Makes msgpackr know our extensions, whose contents are packed by `packr`. */
+/** Registers our extensions with msgpackr. @param packr packs their contents */
 export function registerExtensions(packr: Packr): void {
   const register = (Class: typeof Extension, type: number, build: (content: unknown) => unknown) =>
     addExtension({
@@ -69,7 +69,7 @@ function entryOf(item: unknown): [unknown, unknown] {
 }
 
 function bigintOf(content: unknown): bigint {
-  // Reading very many digits takes very long.
+  // Limited, because reading very many digits takes very long.
   if (typeof content === 'string' && content.length <= MAX_DIGITS && /^-?\d+$/.test(content))
     return BigInt(content)
   throw new ProtocolError('The content of a bigint is not its digits')
@@ -77,8 +77,9 @@ function bigintOf(content: unknown): bigint {
 
 /**
  * Reads a value and the extensions in it.
- * @param read reads some bytes as one value
- * @throws {ProtocolError} an extension is not what it should be
+ * @param read reads the value
+ * @param readBytes reads the content of one extension
+ * @throws {ProtocolError} the content of an extension is invalid
  */
 export function readWithExtensions(read: () => unknown, readBytes: (bytes: Uint8Array) => unknown): unknown {
   unread = 0
@@ -89,7 +90,8 @@ export function readWithExtensions(read: () => unknown, readBytes: (bytes: Uint8
 function resolve(value: unknown, readBytes: (bytes: Uint8Array) => unknown, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return value
   if (value instanceof Unread) {
-    if (depth === 0) throw new ProtocolError(`Extensions stand in one another more than ${MAX_DEPTH} deep`)
+    if (depth === 0)
+      throw new ProtocolError(`Extensions of MessagePack are nested more than ${MAX_DEPTH} deep`)
     return value.build(resolve(readBytes(value.bytes), readBytes, depth - 1))
   }
   if (value instanceof Set) return new Set([...value].map((item) => resolve(item, readBytes, depth)))
@@ -102,7 +104,7 @@ function resolve(value: unknown, readBytes: (bytes: Uint8Array) => unknown, dept
   return value
 }
 
-/** The same value with extensions where they are needed; a copy only then. */
+/** Puts extensions into a value where they are needed. Copies only what has to change. */
 export function withExtensions(value: unknown): unknown {
   if (typeof value === 'bigint') {
     return Number.isSafeInteger(Number(value)) ? new BigIntExtension(String(value)) : value
@@ -111,7 +113,7 @@ export function withExtensions(value: unknown): unknown {
   if (Array.isArray(value)) return replaceMembers(value, (list: unknown[]) => [...list])
   if (value instanceof Map) return new MapExtension([...value].map((entry) => entry.map(withExtensions)))
   if (value instanceof Set) return new SetExtension([...value].map(withExtensions))
-  // msgpackr takes only a Buffer for bin, the bytes of every MessagePack; other typed arrays keep their type.
+  // msgpackr writes only a Buffer as `bin`, the type that every MessagePack library reads as bytes.
   if (value.constructor === Uint8Array) return asBuffer(value as Uint8Array)
   const isLeaf = value instanceof Date || ArrayBuffer.isView(value) || value instanceof ArrayBuffer
   if (isLeaf || typeof (value as { toJSON?: unknown }).toJSON === 'function') return value

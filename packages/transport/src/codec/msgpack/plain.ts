@@ -13,7 +13,7 @@ const OPTIONS = {
   useRecords: false,
   mapsAsObjects: true,
   variableMapSize: true,
-  // Its types do not know it: a number where that is exact, else a bigint.
+  // 'auto' (missing in msgpackr's types) reads a number if it is exact, else a bigint.
   int64AsType: 'auto' as 'number'
 } as const
 
@@ -22,8 +22,8 @@ const unpackr = new Unpackr(OPTIONS)
 registerExtensions(packr)
 
 /**
- * `application/x-msgpack`: objects are maps, bytes are bin, dates are timestamps. Integers of 64 bits are read
- * as a number where that is exact, else as a bigint; bytes are read as a `Buffer`.
+ * `application/x-msgpack`: objects travel as maps, bytes as bin, dates as timestamps. A 64-bit integer is read as a
+ * number if that is exact, else as a bigint; bytes are read as a `Buffer`.
  */
 export const msgpackCodec: Codec = {
   mimeType: MIME_TYPE,
@@ -36,7 +36,7 @@ export const msgpackCodec: Codec = {
     try {
       prepared = withExtensions(value)
     } catch (cause) {
-      // A cycle has no end.
+      // A cycle overflows the stack.
       throw cannotCarry(MIME_TYPE, value, rules, cause)
     }
     pack(packr, MIME_TYPE, prepared, out)

@@ -1,38 +1,40 @@
-/** Bounds what a peer can make us remember: the keys of records it has defined. */
+/** Limits the memory that a peer can take by defining records, whose keys the decoder remembers. */
 import { ProtocolError } from '../../errors/index.ts'
 
-/** Records of one connection: an encoder of this library keeps 32 at a time. */
+/** Most records of one connection; an encoder of this library keeps 32 at a time. */
 const MAX_RECORDS = 64
-/** Keys of all records together. */
+/** Most keys of all records together. */
 const MAX_KEYS = 1_000_000
-/** Looked at after so many bytes: that is how much more than the limit there may be. */
+/** Bytes between two checks, because a check costs too much for every message. */
 const BYTES_BETWEEN = 64 * 1024
 
-/** A decoder with what it remembers. */
+/** A decoder that remembers records. */
 export interface Remembering {
   readonly structures?: readonly (readonly string[])[]
 }
 
-/** Watches one decoder. */
+/** Watches the records of one decoder. */
 export class RecordLimit {
   #bytes = 0
 
   /**
-   * Counts a message of `bytes`.
+   * Counts a message of this many bytes, and checks the records now and then.
    * @throws {ProtocolError} the peer has defined too many records
    */
   check(decoder: Remembering, bytes: number): void {
     this.#bytes += bytes
     if (this.#bytes < BYTES_BETWEEN) return
     this.#bytes = 0
-    // Numbers of records may be negative too: they are keys like others then.
+    // A record may have a negative number, which is an ordinary key of the array: so all values count.
     const records = Object.values(decoder.structures ?? []).filter(Array.isArray)
     const keys = records.reduce((sum, record) => sum + record.length, 0)
     if (records.length > MAX_RECORDS)
-      throw new ProtocolError(`A connection has defined more than ${MAX_RECORDS} records`)
+      throw new ProtocolError(
+        `The peer has defined more than ${MAX_RECORDS} records of MessagePack on one connection`
+      )
     if (keys > MAX_KEYS)
       throw new ProtocolError(
-        `The records of a connection have more than ${MAX_KEYS} keys together; objects with ever new keys are better sent as a Map`
+        `The peer's records of MessagePack have more than ${MAX_KEYS} keys together; send objects with ever new keys as a Map`
       )
   }
 }

@@ -10,13 +10,13 @@ export const MSGPACK_RECORDS = 'application/vnd.elysia-microservices.records+msg
 const OPTIONS = { ...COMMON, sequential: true } as const
 
 /**
- * The codec of one connection: the keys of an object travel with a number the first time, and then only the
- * number does. Dates, Maps, Sets, bigints, typed arrays, errors and `undefined` survive.
+ * The codec of one connection. The first object with a set of keys sends the keys and a number; later ones send only
+ * the number. Dates, Maps, Sets, bigints, typed arrays, errors and `undefined` keep their type.
  */
 export class MsgpackRecords implements Codec {
   readonly mimeType = MSGPACK_RECORDS
   readonly stateful = true
-  // msgpackr changes its options: each needs its own. One remembers what was sent, the other what was received.
+  // One remembers the keys sent, the other the keys received. Each has a copy of the options, which msgpackr changes.
   #packr = new Packr({ ...OPTIONS })
   readonly #unpackr = new Unpackr({ ...OPTIONS })
   readonly #limit = new RecordLimit()
@@ -31,7 +31,7 @@ export class MsgpackRecords implements Codec {
     return value
   }
 
-  /** What the other side has not seen must be said again; numbers given anew replace those it knows. */
+  /** Starts over, so that keys which the other side has not seen are sent again; new numbers replace the known ones. */
   takenBack(): void {
     this.#packr = new Packr({ ...OPTIONS })
   }

@@ -1,15 +1,18 @@
 /**
- * Packets of Nest's TCP wire: the JSON inside the frames, its keys in the order in which Nest writes them.
- * Replies are put together as text: one `JSON.stringify` for the value, none for the packet around it.
+/**
+ * Packets of Nest's wires, whatever carries them: JSON, with the keys in Nest's order. Replies are built as text, with
+ * one `JSON.stringify` for the value and none for the packet around it.
  */
-import { NO_MESSAGE_HANDLER, ProtocolError } from '@elysia-microservices/transport/kit'
+import { checkDepth } from '../codec/depth.ts'
+import { ProtocolError } from '../errors/index.ts'
+import { NO_MESSAGE_HANDLER } from './words.ts'
 
-/** A packet as it came: any JSON object. Every field may be missing or of any type. */
+/** A received packet: any JSON object. Every field may be missing or of any type. */
 export interface NestPacket {
   readonly pattern?: unknown
   readonly data?: unknown
   readonly metadata?: unknown
-  /** A request has one, whatever its value; an event has none. */
+  /** Present on a request, with any value; missing on an event. */
   readonly id?: unknown
   readonly err?: unknown
   readonly response?: unknown
@@ -18,37 +21,39 @@ export interface NestPacket {
 }
 
 /**
- * Reads the JSON text of a frame. What is not an object is a packet without fields.
- * @throws {ProtocolError} it is not JSON
+ * Reads the JSON text of a packet. A value that is not an object counts as a packet without fields.
+ * @throws {ProtocolError} the text is not JSON, or nested too deeply
  */
 export function parsePacket(json: string): NestPacket {
   let packet: unknown
   try {
     packet = JSON.parse(json)
   } catch (cause) {
-    throw new ProtocolError('Could not parse JSON of a received frame', cause)
+    throw new ProtocolError('Could not parse JSON of a received packet', cause)
   }
+  // Each level is opened and closed.
+  checkDepth(packet, json.length / 2)
   return typeof packet === 'object' && packet !== null ? packet : {}
 }
 
-/** The JSON text of a value; `undefined` for a value that a packet leaves out. Throws what JSON cannot carry. */
+/** The JSON text of a value; `undefined` for a value that a packet leaves out. Throws if JSON cannot carry it. */
 export function toJson(value: unknown): string | undefined {
   return JSON.stringify(value)
 }
 
-/** The JSON text of the id of a request. */
+/** The JSON text of a request's id. */
 export function idToJson(id: unknown): string {
   return JSON.stringify(id)
 }
 
-/** The only or last value of a reply; `json` `undefined`: the end without a value. */
+/** The only or last value of a reply. @param json `undefined` to end without a value */
 export function lastValuePacket(json: string | undefined, id: string): string {
   return json === undefined
     ? `{"isDisposed":true,"id":${id}}`
     : `{"response":${json},"isDisposed":true,"id":${id}}`
 }
 
-/** A value of a reply that goes on; `json` `undefined`: the value is `undefined`. */
+/** A value of a reply that goes on. @param json `undefined` for the value `undefined` */
 export function valuePacket(json: string | undefined, id: string): string {
   return json === undefined ? `{"id":${id}}` : `{"response":${json},"id":${id}}`
 }
@@ -58,17 +63,17 @@ export function errorPacket(json: string, id: string): string {
   return `{"err":${json},"isDisposed":true,"id":${id}}`
 }
 
-/** The answer to a request whose pattern nobody handles. */
+/** The answer to a request whose pattern has no handler. */
 export function noHandlerPacket(id: string): string {
   return `{"id":${id},"status":"error","err":"${NO_MESSAGE_HANDLER}"}`
 }
 
-/** A request up to its data, the part that calls of one pattern share. */
+/** The start of a request, up to its data; the same for all calls with one pattern. */
 export function requestHead(pattern: string | number | object): string {
   return `{"pattern":${JSON.stringify(pattern)}`
 }
 
-/** A request. `data` and `metadata` as JSON text, `undefined` to leave them out. */
+/** A request. `data` and `metadata` are JSON texts, or `undefined` to leave them out. */
 export function requestPacket(
   head: string,
   data: string | undefined,
@@ -79,7 +84,7 @@ export function requestPacket(
   return data === undefined ? head + tail : `${head},"data":${data}${tail}`
 }
 
-/** An event: a request without id, its pattern canonical. */
+/** An event: a request without id, with the route as its pattern. */
 export function eventPacket(route: string, data: string | undefined, metadata: string | undefined): string {
   const head = `{"pattern":${JSON.stringify(route)}`
   const tail = metadata === undefined ? '}' : `,"metadata":${metadata}}`

@@ -1,10 +1,10 @@
-/** What Nest's wires say, whatever carries them. */
+/** Nest's own sentences, the same on every transport. */
 
-/** What callers get when their pattern has no handler, as Nest words it. */
+/** The answer to a request without a handler. */
 export const NO_MESSAGE_HANDLER = 'There is no matching message handler defined in the remote service.'
 
-/** What is logged when an event has no handler, as Nest words it. */
+/** The log line for an event without a handler. */
 export const NO_EVENT_HANDLER = 'There is no matching event handler defined in the remote service.'
 
-/** What callers get when a handler failed without saying what may be told, as Nest words it. */
+/** The answer to a request whose handler failed with an unexpected error. */
 export const INTERNAL_ERROR = { status: 'error', message: 'Internal server error' } as const

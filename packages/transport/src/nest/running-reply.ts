@@ -1,48 +1,44 @@
 /**
- * One request on Nest's wire that takes more than the turn it came in. As in Nest, the last value of a turn is held
- * back until the turn is over, so that the end of a stream can travel in the same packet.
+ * One request on Nest's wire that takes more than the turn in which it came. As in Nest, the last value of a turn is
+ * held back until the turn ends, so that the end of a stream can travel in the same packet.
  */
-import {
-  type Answer,
-  consume,
-  type IncomingMessage,
-  type Logger,
-  type RejectedError,
-  type StreamSink,
-  type StreamSource,
-  type TableEntry
-} from '@elysia-microservices/transport/kit'
+import type { Answer } from '../answer.ts'
+import type { TableEntry } from '../calls/stream-table.ts'
+import type { RejectedError } from '../errors/index.ts'
+import type { Logger } from '../logger.ts'
+import type { IncomingMessage } from '../message.ts'
+import { consume, type StreamSink, type StreamSource } from '../stream.ts'
 import { lastValuePacket, toJson, valuePacket } from './packet.ts'
 
-/** What a reply needs of its connection. */
+/** The connection, as a reply sees it. */
 export interface Replies {
   readonly logger: Logger
   /** Sends one packet. */
   sendPacket(json: string): void
   /** Answers with the error of a handler. */
   fail(idJson: string, error: unknown): void
-  /** Calls `turnEnded` of the reply once the current turn is over. */
+  /** Calls `turnEnded` of the reply when the current turn is over. */
   atTurnEnd(reply: RunningReply): void
-  /** Why the connection may not have one more stream; `undefined` if it may. */
+  /** Counts one more stream. Returns why it is refused, or `undefined` if it is not. */
   openStream(): RejectedError | undefined
-  /** Whether a stream may send at the moment. If not, its `resume` is called when it may. */
+  /** Whether a stream may send now. If not, its `resume` is called later. */
   hasRoomFor(reply: RunningReply): boolean
-  /** The reply has ended, or was given up. Called once. */
+  /** The reply has ended or was given up. Called once. */
   ended(reply: RunningReply): void
 }
 
 /** Answers one request. */
 export class RunningReply implements Answer, StreamSink, TableEntry {
-  /** Given by the table of the connection. */
+  /** Set by the table of the connection. */
   sequence = 0
   readonly #replies: Replies
   readonly #id: string
   readonly #message: IncomingMessage
-  /** The answer is a stream of values, which has begun. */
+  /** Whether the answer is a stream. */
   isStream = false
   #source: StreamSource | undefined
   #isDone = false
-  /** A value waits for the end of the turn; `#held` is its JSON, `undefined` if the value is. */
+  /** A value waits for the end of the turn. `#held` is its JSON, or `undefined` if the value is `undefined`. */
   #isHolding = false
   #held: string | undefined
   #isTurnEndAsked = false
@@ -53,7 +49,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
     this.#message = message
   }
 
-  // ── what the handler gives ───────────────────────────────────────────────────────────────────────────
+  // ── calls from the handler's result ───────────────────────────────────────────────────────────────────────────
 
   value(value: unknown): void {
     let json: string | undefined
@@ -115,9 +111,9 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
     this.#replies.logger.error('The clean-up of a stream failed', error)
   }
 
-  // ── what the connection says ─────────────────────────────────────────────────────────────────────────
+  // ── calls from the connection ─────────────────────────────────────────────────────────────────────────
 
-  /** The connection takes more again. */
+  /** The connection takes values again. */
   resume(): void {
     if (!this.#isDone && this.#replies.hasRoomFor(this)) this.#source?.resume()
   }
@@ -128,7 +124,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
     this.#release()
   }
 
-  /** Nobody is there to take the answer. */
+  /** Stops the work, because the connection is gone. */
   abort(): void {
     this.#isHolding = false
     this.#end(() => this.#message.abort(this.#replies.logger))
@@ -141,7 +137,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
     this.#replies.sendPacket(valuePacket(this.#held, this.#id))
   }
 
-  /** The one place where a reply ends: says so, and stops its source. */
+  /** The one place where a reply ends: sends the end, and stops the source. */
   #end(say: () => void): void {
     if (this.#isDone) return
     this.#isDone = true

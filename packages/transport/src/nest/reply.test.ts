@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PatternNotFoundError, RpcError, ValidationError } from '@elysia-microservices/transport/kit'
+import { PatternNotFoundError, RpcError, ValidationError } from '../errors/index.ts'
 import { isForeign, readRemoteError } from './reply.ts'
 
 describe('readRemoteError', () => {

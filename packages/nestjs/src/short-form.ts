@@ -1,6 +1,7 @@
-/** TCP, the transport that comes with this package. The only file of it that knows TCP. */
-import { type TcpClientOptions, type TcpServerOptions, tcp } from '@elysia-microservices/tcp'
-import type { Transport } from '@elysia-microservices/transport'
+/** TCP's options without a transport's value: the only file of this package that knows TCP. */
+import type { TcpClientOptions, TcpServerOptions } from '@elysia-microservices/tcp'
+
+export { shortForm } from '@elysia-microservices/tcp/kit'
 
 /** Options of a server on TCP in the short form. */
 export interface ShortServerOptions extends TcpServerOptions {
@@ -12,9 +13,4 @@ export interface ShortServerOptions extends TcpServerOptions {
 export interface ShortClientOptions extends TcpClientOptions {
   /** How messages travel. Default: `'tcp'`, with the options of TCP beside it. */
   readonly transport?: 'tcp' | undefined
-}
-
-/** The transport that the short form stands for. @throws {OptionError} there is no option of that name */
-export function shortForm(options: TcpServerOptions | TcpClientOptions): Transport {
-  return tcp(options)
 }

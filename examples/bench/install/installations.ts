@@ -1,0 +1,26 @@
+/** What the users of each peer install to have what the bench measures: server and client. */
+import type { TargetName } from '../peers/targets.ts'
+import type { Installation } from '../report/schema.ts'
+import { installedSize } from './size.ts'
+
+const NEST = ['@nestjs/core', '@nestjs/common', '@nestjs/microservices', 'reflect-metadata', 'rxjs']
+
+const INSTALLATIONS: Partial<Readonly<Record<TargetName, readonly string[]>>> = {
+  elysia: ['elysia-microservices', 'elysia', '@sinclair/typebox'],
+  nest: NEST,
+  'nest-strategy': [...NEST, '@elysia-microservices/nestjs'],
+  moleculer: ['moleculer'],
+  grpc: ['@grpc/grpc-js', '@grpc/proto-loader'],
+  connect: ['@connectrpc/connect', '@connectrpc/connect-node', '@bufbuild/protobuf'],
+  trpc: ['@trpc/server', '@trpc/client', 'ws'],
+  'rsocket-js': ['rsocket-core', 'rsocket-flowable', 'rsocket-tcp-client', 'rsocket-tcp-server']
+}
+
+/** The sizes of all installations, as they are here and now. */
+export async function measureInstallations(): Promise<Installation[]> {
+  const all: Installation[] = []
+  for (const [target, names] of Object.entries(INSTALLATIONS)) {
+    all.push({ target, ...(await installedSize(names)) })
+  }
+  return all
+}

@@ -1,0 +1,14 @@
+/** What an installation of each peer puts on the disk: `bun run-sizes.ts`. */
+import { measureInstallations } from './install/installations.ts'
+import { print, runCommand } from './process/main.ts'
+import { SIZES_REMARK, sizeRows, sizesHeader } from './report/sizes.ts'
+import { alignColumns } from './report/table.ts'
+
+await runCommand(
+  async () => {
+    const rows = [sizesHeader, ...sizeRows(await measureInstallations())]
+    await print(`${alignColumns(rows).join('\n')}\n${SIZES_REMARK}\n`)
+    return 0
+  },
+  async () => {}
+)

@@ -1,0 +1,68 @@
+/** What a measurement asks of a server beside the payload: the modes of the bench, and what each lets one choose. */
+
+export const modes = ['request', 'stream', 'emit', 'start'] as const
+export type Mode = (typeof modes)[number]
+
+export const handlers = ['sync', 'async', 'waits'] as const
+/** How a handler answers: at once, as an `async` function, or in a later turn of the event loop. */
+export type Handler = (typeof handlers)[number]
+
+export const sources = ['sync', 'async', 'observable'] as const
+/** What a handler answers with that streams: a generator, an async generator, or an Observable. */
+export type Source = (typeof sources)[number]
+
+export const takes = ['iterate', 'send'] as const
+/** How our client reads a stream: `for await` over `stream()`, or subscribing to `send()`. */
+export type Take = (typeof takes)[number]
+
+export interface RequestTask {
+  readonly mode: 'request'
+  readonly handler: Handler
+}
+
+export interface StreamTask {
+  readonly mode: 'stream'
+  readonly generator: Source
+  /** `null`: the client has one way only. */
+  readonly take: Take | null
+  /** Values of each stream. */
+  readonly values: number
+  /** Milliseconds that the reader waits after each value; 0: it takes what it can. */
+  readonly pause: number
+}
+
+export interface EmitTask {
+  readonly mode: 'emit'
+  /** Events that are sent before their promises are awaited, all together. */
+  readonly batch: number
+  /** Milliseconds that the server is busy with each event. */
+  readonly busy: number
+}
+
+export interface StartTask {
+  readonly mode: 'start'
+}
+
+export type Task = RequestTask | StreamTask | EmitTask | StartTask
+
+/** What is asked where nobody says: an echo, answered at once. */
+export const ECHO: RequestTask = { mode: 'request', handler: 'sync' }
+
+/** What is asked by a contest or a measurement; those of older reports are echoes and do not say so. */
+export const taskOf = ({ task }: { readonly task?: Task | undefined }): Task => task ?? ECHO
+
+/** The flags of a measurement that ask for it: none for a plain echo, which every older bench knows too. */
+export function flagsOfTask(task: Task): Readonly<Record<string, string | number>> {
+  const { mode, ...chosen } = task
+  const differs = Object.entries(chosen).filter(
+    ([name, value]) => value !== null && !(name === 'handler' && value === ECHO.handler)
+  )
+  return { ...(mode !== 'request' && { mode }), ...Object.fromEntries(differs) }
+}
+
+/** What a server must know of it. */
+export function flagsOfServer(task: Task): string[] {
+  if (task.mode === 'request') return [`--handler=${task.handler}`]
+  if (task.mode === 'stream') return [`--generator=${task.generator}`]
+  return task.mode === 'emit' ? [`--busy=${task.busy}`] : []
+}

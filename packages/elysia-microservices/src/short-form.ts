@@ -1,0 +1,51 @@
+/** `transport: 'tcp'` with TCP's options beside it: the only file of this package that knows TCP. */
+import {
+  type TcpClientOptions,
+  type TcpServerOptions,
+  type TcpServerStats,
+  tcp
+} from '@elysia-microservices/tcp'
+import { nearest, OptionError, type TransportStats } from '@elysia-microservices/transport/kit'
+
+export { shortForm } from '@elysia-microservices/tcp/kit'
+
+/** The name of TCP as the option `transport`; TCP's options then stand beside it. */
+export type TcpName = 'tcp'
+
+/** The figures of any transport. Figures that only TCP has are `undefined` for others. */
+export type AnyTransportStats = TransportStats & Partial<TcpServerStats>
+
+/** Options of a service on TCP in the short form. */
+export interface ShortServerOptions extends TcpServerOptions {
+  /** What carries messages: `'tcp'`. The options of TCP stand beside it. */
+  readonly transport: TcpName
+}
+
+/** Options of a client over TCP in the short form. */
+export interface ShortClientOptions extends TcpClientOptions {
+  /** What carries the calls: `'tcp'`. The options of TCP stand beside it. Default: `'tcp'`. */
+  readonly transport?: TcpName | undefined
+}
+
+/** The error for an unknown option beside a transport that is given as a value. */
+export function strayOption(
+  name: string,
+  whose: 'a service' | 'a client',
+  own: readonly string[]
+): OptionError {
+  const near = isOfTcp(name) ? undefined : nearest(name, own)
+  const hint =
+    near === undefined
+      ? 'options of a transport are given to it, as in tcp({ port: 4000 })'
+      : `did you mean options.${near}?`
+  return new OptionError(`options.${name}`, `options.${name} is not an option of ${whose}; ${hint}`)
+}
+
+function isOfTcp(name: string): boolean {
+  try {
+    tcp({ [name]: true })
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,197 @@
+/** One connection to NATS: the only place that knows how the driver connects, loses its server and finds another. */
+import { ConnectionError, type Logger, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import {
+  connect,
+  errors,
+  type Msg,
+  type MsgHdrs,
+  type NatsConnection,
+  type NodeConnectionOptions,
+  type Subscription
+} from '@nats-io/transport-node'
+import { bytesOf } from './wire.ts'
+
+/** Who is told of a connection. */
+export interface LinkListener {
+  /** The server is lost; the driver looks for another. */
+  lost(): void
+  /** There is a server again. */
+  restored(server: string): void
+  /** The server does not let this user publish to a subject, or subscribe to it. */
+  refused(subject: string, operation: string, error: Error): void
+  /** The connection is over, and not because it was closed. */
+  ended(error: Error | undefined): void
+}
+
+/** Bytes of answers that may wait for a server. */
+const MAX_HELD = 64 * 1024 * 1024
+
+interface HeldMessage {
+  readonly subject: string
+  readonly payload: string | Uint8Array
+  readonly reply: string | undefined
+  readonly headers: MsgHdrs | undefined
+}
+
+/** A connection that has been made. */
+export class Link {
+  readonly #connection: NatsConnection
+  readonly #logger: Logger
+  #isConnected = true
+  #isClosing = false
+  /** What was published while there was no server. */
+  #held: HeldMessage[] = []
+  #heldSize = 0
+  /** Who waits for a server, or for the end. */
+  #waiting: (() => void)[] = []
+
+  private constructor(connection: NatsConnection, listener: LinkListener, logger: Logger) {
+    this.#connection = connection
+    this.#logger = logger
+    void this.#watch(listener)
+  }
+
+  /**
+   * Connects.
+   * @throws {ConnectionError} no server can be reached
+   * @throws {UnauthenticatedError} the server does not accept the credentials
+   */
+  static async open(options: NodeConnectionOptions, listener: LinkListener, logger: Logger): Promise<Link> {
+    try {
+      return new Link(await connect(options), listener, logger)
+    } catch (error) {
+      throw connectFailure(options, error)
+    }
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected
+  }
+
+  /** Where the server is: `host:port`. */
+  get server(): string {
+    return this.#connection.getServer()
+  }
+
+  /** Bytes that one message may have, headers included. */
+  get maxPayload(): number {
+    return this.#connection.info?.max_payload ?? 1024 * 1024
+  }
+
+  /** Publishes now; while there is no server, once there is one. */
+  publish(subject: string, payload: string | Uint8Array, reply?: string, headers?: MsgHdrs): void {
+    if (!this.#isConnected) return this.#hold({ subject, payload, reply, headers })
+    try {
+      const bytes = typeof payload === 'string' ? bytesOf(payload) : payload
+      if (headers !== undefined)
+        this.#connection.publish(subject, bytes, reply === undefined ? { headers } : { reply, headers })
+      else if (reply !== undefined) this.#connection.publish(subject, bytes, { reply })
+      else this.#connection.publish(subject, bytes)
+    } catch (error) {
+      this.#logger.error(`A message to '${subject}' could not be published`, error)
+    }
+  }
+
+  subscribe(
+    subject: string,
+    queue: string | undefined,
+    callback: (error: Error | null, message: Msg) => void
+  ): Subscription {
+    return this.#connection.subscribe(subject, { ...(queue === undefined ? {} : { queue }), callback })
+  }
+
+  /** Resolves when the server has everything that was published. Rejects if it is lost before. */
+  flush(): Promise<void> {
+    return this.#connection.flush()
+  }
+
+  /** Resolves when a server has everything that was published, however long there is none. */
+  async whenFlushed(): Promise<void> {
+    while (!this.#isClosing) {
+      if (
+        this.#isConnected &&
+        (await this.#connection.flush().then(
+          () => true,
+          () => false
+        ))
+      )
+        return
+      if (!this.#isConnected) await new Promise<void>((resolve) => this.#waiting.push(resolve))
+      // What flushing says may come before the news that the server is lost.
+      else await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+
+  /** Closes; what was published is sent before, if there is a server. */
+  async close(): Promise<void> {
+    if (this.#isClosing) return
+    this.#isClosing = true
+    this.#wake()
+    if (this.#isConnected) await this.#connection.flush().catch(() => {})
+    await this.#connection.close()
+  }
+
+  async #watch(listener: LinkListener): Promise<void> {
+    for await (const status of this.#connection.status()) {
+      if (status.type === 'disconnect') {
+        if (!this.#isConnected) continue
+        this.#isConnected = false
+        if (!this.#isClosing) listener.lost()
+      } else if (status.type === 'reconnect') {
+        this.#isConnected = true
+        this.#sendHeld()
+        this.#wake()
+        listener.restored(this.server)
+      } else if (status.type === 'error') {
+        const { error } = status
+        if (error instanceof errors.PermissionViolationError)
+          listener.refused(error.subject, error.operation, error)
+      }
+    }
+    const error = await this.#connection.closed()
+    this.#isConnected = false
+    if (!this.#isClosing) listener.ended(error instanceof Error ? error : undefined)
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const go of waiting) go()
+  }
+
+  #hold(message: HeldMessage): void {
+    this.#heldSize += message.payload.length
+    if (this.#heldSize > MAX_HELD) {
+      this.#heldSize -= message.payload.length
+      return this.#logger.error(
+        `A message to '${message.subject}' is lost: ${MAX_HELD} bytes wait for a NATS server already`
+      )
+    }
+    this.#held.push(message)
+  }
+
+  #sendHeld(): void {
+    const held = this.#held
+    this.#held = []
+    this.#heldSize = 0
+    for (const { subject, payload, reply, headers } of held) this.publish(subject, payload, reply, headers)
+  }
+}
+
+function connectFailure({ servers, port }: NodeConnectionOptions, error: unknown): Error {
+  const where = [servers ?? `localhost:${port ?? 4222}`].flat().join(', ')
+  const cause = error instanceof Error ? error : new Error(String(error))
+  if (
+    cause instanceof errors.AuthorizationError ||
+    cause instanceof errors.UserAuthenticationExpiredError ||
+    cause.cause instanceof errors.AuthorizationError
+  )
+    return new UnauthenticatedError(
+      `NATS at ${where} does not accept the credentials (${cause.message}); check user and pass, token, authenticator or tls`
+    )
+  return new ConnectionError(
+    `Cannot reach NATS at ${where}: ${cause.message}; start nats-server there, or check options.servers`,
+    false,
+    cause.cause instanceof Error ? cause.cause : cause
+  )
+}

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { subjectOfCall, subjectOfHandler } from './subjects.ts'
+
+describe('subjects', () => {
+  for (const route of ['echo', 'orders.total', '{"a":"x","b":1}', '5', 'a-b_c', 'é', '*a', 'a.>b'])
+    it(`are patterns as they are: ${route}`, () => {
+      assert.equal(subjectOfCall(route), route)
+      assert.equal(subjectOfHandler(route), route)
+    })
+
+  for (const route of ['', 'a b', 'a\tb', 'a\nb', '.', 'a.', '.a', 'a..b', 'a'.repeat(2_049)])
+    it(`are refused where NATS has none: ${JSON.stringify(route.slice(0, 10))}`, () => {
+      for (const subjectOf of [subjectOfCall, subjectOfHandler])
+        assert.throws(() => subjectOf(route), {
+          name: 'OptionError',
+          message: /^NATS cannot carry the pattern/
+        })
+    })
+
+  for (const route of ['*', '>', 'orders.*', 'orders.>', '*.created'])
+    it(`have wildcards in handlers, not in calls: ${route}`, () => {
+      assert.equal(subjectOfHandler(route), route)
+      assert.throws(() => subjectOfCall(route), { name: 'OptionError', message: /write the segments out/ })
+    })
+
+  it('are refused for a RegExp', () => {
+    assert.throws(() => subjectOfHandler(undefined), { name: 'OptionError', message: /RegExp/ })
+  })
+})

@@ -1,0 +1,41 @@
+/** The options of RSocket, from JavaScript too. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { rsocketClientOptions } from './rsocket-options.ts'
+
+describe('credentials', () => {
+  for (const credentials of [
+    { type: 'bearer', token: 'x' },
+    { type: 'simple', username: 'a', password: '' },
+    { type: 'other', name: 'x.custom', payload: new Uint8Array([1]) }
+  ]) {
+    it(`may be of the type ${credentials.type}`, () => {
+      assert.deepEqual(rsocketClientOptions({ credentials: credentials as never }).credentials, credentials)
+    })
+  }
+
+  for (const [credentials, path] of [
+    [null, ''],
+    ['secret', ''],
+    [{ token: 'secret' }, ''],
+    [{ type: 'toString', token: 'secret' }, ''],
+    [{ type: 'bearer' }, '.token'],
+    [{ type: 'bearer', token: 5 }, '.token'],
+    [{ type: 'simple', username: 'a' }, '.password'],
+    [{ type: 'other', name: 'größe', payload: new Uint8Array() }, '.name'],
+    [{ type: 'other', name: 'x'.repeat(128), payload: new Uint8Array() }, '.name'],
+    [{ type: 'other', name: 'x', payload: 'secret' }, '.payload']
+  ] as const) {
+    it(`are not ${JSON.stringify(credentials)?.slice(0, 60)}`, () => {
+      assert.throws(
+        () => rsocketClientOptions({ credentials: credentials as never }),
+        (error: Error & { path?: string }) => {
+          assert.equal(error.name, 'OptionError')
+          assert.equal(error.path, `options.rsocket.credentials${path}`)
+          assert.doesNotMatch(error.message, /secret/)
+          return true
+        }
+      )
+    })
+  }
+})

@@ -1,0 +1,22 @@
+/** The failure of a handler as a packet of Nest's wire. */
+import { isNoHandler, readFailure } from '../failure.ts'
+import type { Logger } from '../logger.ts'
+import { errorPacket, noHandlerPacket, toJson } from './packet.ts'
+import { INTERNAL_ERROR } from './words.ts'
+
+/** The packet that tells a caller of a handler's error; what it may not be told is logged. @param id as JSON */
+export function failurePacket(error: unknown, id: string, logger: Logger): string {
+  if (isNoHandler(error)) return noHandlerPacket(id)
+  const failure = readFailure(error)
+  let json: string | undefined
+  if ('answer' in failure) {
+    try {
+      json = toJson(failure.answer)
+    } catch (cause) {
+      logger.error('The error of a handler cannot be written as JSON', cause)
+    }
+  } else if (failure.logged) {
+    logger.error('A message handler failed', error)
+  }
+  return errorPacket(json ?? JSON.stringify(INTERNAL_ERROR), id)
+}

@@ -1,0 +1,78 @@
+/** `bun --hot`: after an edit HTTP and messages have the new code, and calls in flight get their answers. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, describe, it } from 'node:test'
+import { connect } from 'elysia-microservices/client'
+import { freePort } from '../support/free-port.ts'
+import { Log } from '../support/log.ts'
+import { within } from '../support/within.ts'
+import { bun, testsFolder } from '../workspace.ts'
+
+// Below the tests, where it finds the packages.
+const folder = mkdtempSync(path.join(testsFolder, '.hot-'))
+after(() => rmSync(folder, { recursive: true }))
+
+/** The program in one of its versions. */
+const program = (version: string, http: number, messages: number) => `
+import { Elysia } from 'elysia'
+import { microservice } from 'elysia-microservices'
+
+const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: ${messages} })
+  .message('version', () => '${version}')
+  .message('slow', () => new Promise((resolve) => {
+    globalThis.answer = () => resolve('begun in ${version}')
+    console.log('${version} waits')
+  }))
+  .event('answer', () => globalThis.answer())
+new Elysia().use(service).get('/', () => '${version}').listen(${http})
+await service.listen()
+console.log('${version} listens')
+`
+
+for (const protocol of ['rsocket', 'nest'] as const) {
+  describe(`bun --hot, ${protocol}`, () => {
+    it('serves the new code after each edit, and ends what the old one has begun', async () => {
+      const [http, messages] = [await freePort(), await freePort()]
+      const file = path.join(folder, `${protocol}.ts`)
+      const edit = (version: string) => writeFileSync(file, program(version, http, messages))
+      edit('v1')
+      const log = new Log()
+      const running = spawn(bun, ['--hot', file], { stdio: ['ignore', 'pipe', 'pipe'] })
+      for (const stream of [running.stdout, running.stderr])
+        stream.setEncoding('utf8').on('data', (text: string) => log.add(text))
+      const said = (text: string) => within(log.has(text), text)
+      await said('v1 listens')
+      const client = connect({ host: '127.0.0.1', port: messages, protocol })
+      try {
+        for (const [version, next] of [
+          ['v1', 'v2'],
+          ['v2', 'v3']
+        ] as const) {
+          assert.equal(await client.request('version'), version)
+          const slow = client.request('slow')
+          await said(`${version} waits`)
+          edit(next)
+          await said(`${next} listens`)
+          assert.equal(await (await fetch(`http://localhost:${http}`)).text(), next)
+          const other = connect({ host: '127.0.0.1', port: messages, protocol })
+          assert.equal(await other.request('version'), next)
+          await other.emit('answer', null)
+          assert.equal(await slow, `begun in ${version}`)
+          await other.close()
+          assert.equal(await client.request('version'), next)
+        }
+        assert.deepEqual(
+          log.lines.filter((line) => line.includes('EADDRINUSE')),
+          []
+        )
+      } finally {
+        await client.close()
+        running.kill('SIGKILL')
+        await once(running, 'exit')
+      }
+    })
+  })
+}

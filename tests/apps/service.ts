@@ -1,0 +1,28 @@
+/** The service that apps hold here. */
+import { type Logger, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+
+/** What tests see of a service. */
+export interface Held {
+  readonly address: { readonly port: number } | undefined
+  listen(): Promise<unknown>
+  stop(): Promise<void>
+}
+
+/** A service on a free port that says what data it was sent. */
+export function newService(logger?: Logger) {
+  return microservice({ name: 'held', transport: 'tcp', host: '127.0.0.1', port: 0, logger }).message(
+    'echo',
+    ({ data }: { data: unknown }) => data
+  )
+}
+
+/** Asks the service where it listens. */
+export async function ask(service: Held, data: unknown): Promise<unknown> {
+  const client = connect({ host: '127.0.0.1', port: (service.address as { port: number }).port })
+  try {
+    return await client.request('echo', data)
+  } finally {
+    await client.close()
+  }
+}

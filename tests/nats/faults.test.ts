@@ -1,0 +1,386 @@
+/** What fails over NATS, and what callers, handlers and users are told of it. */
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { type NatsOptions, nats } from '@elysia-microservices/nats'
+import { connect as connectBare, headers } from '@nats-io/transport-node'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { freePort } from '../support/free-port.ts'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
+import { aborted, Values } from '../support/values.ts'
+import { until } from '../support/within.ts'
+
+if (!isMissing('what fails over NATS', natsMissing())) {
+  describe('over NATS', () => {
+    let server: NatsServerProcess
+    const cleanUps: (() => Promise<unknown>)[] = []
+    const log = new Log()
+    let said = new Values<unknown>()
+
+    function newClient(options: NatsOptions = {}): UntypedClient {
+      const client = connect({ transport: nats({ servers: server.url, ...options }), logger: log.logger })
+      cleanUps.push(() => client.close())
+      return client
+    }
+
+    async function serve(name: string | undefined = 'test', options: NatsOptions = {}) {
+      const transport = nats({ servers: server.url, ...options })
+      const service = microservice({ name, transport, logger: log.logger, drain: 200 })
+        .message('echo', ({ data }) => data)
+        .message('who', () => name)
+        .message('wait', async ({ signal }) => {
+          said.put('begun')
+          await aborted(signal)
+          said.put('aborted')
+        })
+        .message('later', async ({ data }) => data)
+        .message('fails', () => {
+          throw new Error('secret')
+        })
+        .message('sized', ({ data }: Message<number>) => 'x'.repeat(data))
+        .message('count', async function* ({ data }: Message<number>) {
+          try {
+            for (let n = 0; n < data; n++) yield n
+          } finally {
+            said.put('returned')
+          }
+        })
+        .event('noted', ({ data }) => said.put(data))
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      return service
+    }
+
+    before(async () => {
+      server = await NatsServerProcess.start()
+    })
+    after(() => server.stop())
+    afterEach(async () => {
+      for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+      log.clear()
+      said = new Values()
+    })
+
+    describe('a server that is not there', () => {
+      it('fails a service that starts, and each call, with where it was looked for; later all is well', async () => {
+        const port = await freePort()
+        const where = { servers: `nats://127.0.0.1:${port}` }
+        await assert.rejects(serve('test', where), {
+          name: 'ConnectionError',
+          message: new RegExp(`Cannot reach NATS at nats://127.0.0.1:${port}.*start nats-server`),
+          mayHaveRun: false
+        })
+        const client = newClient(where)
+        for (const call of [client.request('echo', 1), client.emit('noted', 1), client.connect()])
+          await assert.rejects(call, { name: 'ConnectionError', mayHaveRun: false })
+        assert.equal(client.status, 'disconnected')
+      })
+
+      it('fails what is under way at once, makes idempotent calls again, and lets others wait', async () => {
+        await serve()
+        const client = newClient()
+        assert.equal(await client.request('echo', 1), 1)
+        const lost = assert.rejects(client.request('wait'), { name: 'ConnectionError', mayHaveRun: true })
+        const again = client.request('wait', 0, { idempotent: true })
+        again.catch(() => {})
+        assert.deepEqual([await said.take(), await said.take()], ['begun', 'begun'])
+        await server.stop()
+        await lost
+        assert.equal(client.status, 'reconnecting')
+        const waiting = client.request('echo', 2)
+        const event = client.emit('noted', 'kept')
+        await server.start()
+        assert.equal(await waiting, 2)
+        await event
+        // The handlers whose callers have given them up are told, the repeated call runs, the event has come.
+        const told: unknown[] = []
+        while (told.length < 4) told.push(await said.take())
+        assert.deepEqual(told.sort(), ['aborted', 'aborted', 'begun', 'kept'])
+        await client.close()
+        await assert.rejects(again, { name: 'ConnectionError' })
+      })
+
+      it('lets the answer of a handler wait for it, where the caller is connected to another', async () => {
+        const [one, two] = await NatsServerProcess.cluster(2)
+        cleanUps.unshift(async () => {
+          await one?.stop()
+          await two?.stop()
+        })
+        const answer = new Values<string>()
+        const service = microservice({
+          name: 'clustered',
+          transport: nats({ servers: [one!.url, two!.url], noRandomize: true }),
+          logger: log.logger
+        })
+          .message('ready', () => true)
+          .message('slow', async () => {
+            said.put('begun')
+            return answer.take()
+          })
+        await service.listen()
+        cleanUps.push(() => service.stop())
+        const client = newClient({ servers: two!.url, ignoreClusterUpdates: true })
+        await until('the service is reached over the cluster', () =>
+          client.request<boolean>('ready').catch(() => false)
+        )
+        const result = client.request('slow')
+        assert.equal(await said.take(), 'begun')
+        await one!.stop()
+        await log.has('is lost; another is looked for')
+        answer.put('late')
+        assert.equal(await result, 'late')
+      })
+    })
+
+    describe('who may not', () => {
+      let folder: string
+      let guarded: NatsServerProcess
+      before(async () => {
+        folder = await mkdtemp(join(tmpdir(), 'nats-'))
+        const file = join(folder, 'server.conf')
+        writeFileSync(
+          file,
+          `authorization { users = [
+            { user: "all", password: "secret" }
+            { user: "little", password: "secret", permissions: {
+              publish: { allow: ["echo", "_INBOX.>"] }, subscribe: { allow: ["_INBOX.>", "$SRV.>"] } } }
+          ] }`
+        )
+        guarded = await NatsServerProcess.start('-c', file)
+      })
+      after(async () => {
+        await guarded.stop()
+        await rm(folder, { recursive: true })
+      })
+
+      it('connect is told so, service and client', async () => {
+        const wrong = { servers: guarded.url, user: 'all', pass: 'wrong' }
+        const refused = {
+          name: 'UnauthenticatedError',
+          message: /does not accept the credentials/,
+          mayHaveRun: false
+        }
+        await assert.rejects(serve('test', wrong), refused)
+        await assert.rejects(newClient(wrong).request('echo', 1), refused)
+      })
+
+      it('subscribe is told so at the start', async () => {
+        const little = { servers: guarded.url, user: 'little', pass: 'secret' }
+        await assert.rejects(serve('test', little), {
+          name: 'ListenError',
+          message: /Permissions Violation/i
+        })
+      })
+
+      it('publish is told so, for that pattern alone', async () => {
+        await serve('test', { servers: guarded.url, user: 'all', pass: 'secret' })
+        const client = newClient({ servers: guarded.url, user: 'little', pass: 'secret' })
+        const refused = {
+          name: 'ConnectionError',
+          message: /may|not let this client publish to/,
+          mayHaveRun: false
+        }
+        await assert.rejects(client.request('later', 1), refused)
+        await assert.rejects(client.emit('noted', 1), refused)
+        assert.equal(await client.request('echo', 1), 1)
+      })
+    })
+
+    describe('what is too large, or no subject', () => {
+      it('is carried in parts between our ends, up to a limit, and refused beyond it', async () => {
+        await serve()
+        const client = newClient()
+        const large = 'é'.repeat(5_000_000)
+        assert.equal(await client.request('echo', large), large)
+        assert.equal((await client.request<string>('sized', 20_000_000)).length, 20_000_000)
+        await assert.rejects(client.request('echo', 'x'.repeat(33 * 1024 * 1024)), {
+          name: 'PayloadTooLargeError',
+          mayHaveRun: false
+        })
+        await assert.rejects(client.request('sized', 33 * 1024 * 1024), { code: 'INTERNAL' })
+        await log.has('is larger than')
+        await assert.rejects(client.emit('noted', 'x'.repeat(2_000_000)), { name: 'PayloadTooLargeError' })
+        assert.equal(await client.request('echo', 1), 1)
+      })
+
+      it('is refused before anything is sent or subscribed to', async () => {
+        const client = newClient()
+        for (const pattern of ['two words', '', 'a..b', 'a.', '.a', 'orders.*', 'orders.>', '>'])
+          await assert.rejects(client.request(pattern), { name: 'OptionError', mayHaveRun: false })
+        for (const pattern of [/a/, 'two words', 'a..b']) {
+          const service = microservice({ transport: nats({ servers: server.url }), logger: log.logger })
+          service.message(pattern, () => 1)
+          await assert.rejects(service.listen(), { name: 'OptionError', message: /NATS cannot carry/ })
+        }
+        await assert.rejects(client.emit('noted', 1, { headers: { 'a b': '1' } }), { name: 'OptionError' })
+        assert.throws(() => nats({ server: 'x' } as NatsOptions), {
+          name: 'OptionError',
+          message: /did you mean options.servers/
+        })
+        assert.throws(() => nats({ queue: 'a b' }), { name: 'OptionError' })
+      })
+    })
+
+    describe('callers of other kinds', () => {
+      it('get plain JSON, errors in headers, and an answer to what is no JSON', async () => {
+        await serve()
+        const bare = await connectBare({ servers: server.url })
+        cleanUps.push(() => bare.close())
+        const plain = await bare.request('echo', '{"a":1}')
+        assert.deepEqual(plain.json(), { a: 1 })
+        assert.equal((await bare.request('echo', '')).string(), '')
+        const failed = await bare.request('fails', '{"a":1}')
+        assert.equal(failed.headers?.get('Nats-Service-Error-Code'), '500')
+        assert.equal(failed.headers?.get('Nats-Service-Error'), 'Internal server error')
+        const broken = (await bare.request('echo', '{"a":')).json<{ err: { code: string } }>()
+        assert.equal(broken.err.code, 'BAD_REQUEST')
+        const packet = (await bare.request('echo', '{"data":1,"id":"z"}')).string()
+        assert.equal(packet, '{"response":1,"isDisposed":true,"id":"z"}')
+        bare.publish('noted', '{"whole":"body"}')
+        assert.deepEqual(await said.take(), { whole: 'body' })
+        bare.publish('noted', 'no json')
+        await log.has("The body of an event on 'noted' is not JSON")
+      })
+
+      it('find the service by the micro service API, with its figures', async () => {
+        await serve('orders')
+        const client = newClient()
+        await client.request('echo', 1)
+        await client.request('later', 1)
+        await client.request('fails').catch(() => {})
+        const bare = await connectBare({ servers: server.url })
+        cleanUps.push(() => bare.close())
+        const ask = async (subject: string) => (await bare.request(subject)).json<Record<string, unknown>>()
+        const ping = await ask('$SRV.PING')
+        assert.equal(ping['type'], 'io.nats.micro.v1.ping_response')
+        assert.equal(ping['name'], 'orders')
+        const info = await ask(`$SRV.INFO.orders.${ping['id']}`)
+        const endpoints = info['endpoints'] as Record<string, unknown>[]
+        assert.ok(
+          endpoints.some(({ subject, queue_group }) => subject === 'echo' && queue_group === 'orders')
+        )
+        const stats = (await ask('$SRV.STATS.orders'))['endpoints'] as Record<string, number>[]
+        const of = (name: string) => stats.find((endpoint) => String(endpoint['name']) === name)!
+        assert.deepEqual([of('echo')['num_requests'], of('echo')['num_errors']], [1, 0])
+        assert.deepEqual([of('fails')['num_requests'], of('fails')['num_errors']], [1, 1])
+        assert.ok(of('later')['processing_time']! > 0)
+      })
+
+      it('answer our client: values, errors in headers', async () => {
+        const bare = await connectBare({ servers: server.url })
+        cleanUps.push(() => bare.close())
+        bare.subscribe('foreign', {
+          callback: (_error, message) => void message.respond('{"id":"1","name":"x"}')
+        })
+        bare.subscribe('number', { callback: (_error, message) => void message.respond('5') })
+        bare.subscribe('text', { callback: (_error, message) => void message.respond('no json') })
+        bare.subscribe('refusing', {
+          callback(_error, message) {
+            const said = headers()
+            said.set('Nats-Service-Error-Code', '404')
+            said.set('Nats-Service-Error', 'not found')
+            message.respond('', { headers: said })
+          }
+        })
+        await bare.flush()
+        const client = newClient()
+        assert.deepEqual(await client.request('foreign'), { id: '1', name: 'x' })
+        assert.equal(await client.request('number'), 5)
+        await assert.rejects(client.request('text'), { name: 'ProtocolError' })
+        await assert.rejects(client.request('refusing'), {
+          name: 'RpcError',
+          code: '404',
+          message: 'not found'
+        })
+      })
+    })
+
+    describe('several services', () => {
+      it('of one name share requests and events; of two names both get an event', async () => {
+        await serve('one')
+        await serve('one')
+        await serve('two', { queue: 'two' })
+        const client = newClient()
+        for (let n = 0; n < 20; n++) await client.emit('noted', n)
+        const got: unknown[] = []
+        while (got.length < 40) got.push(await said.take())
+        const expected = [...Array(20).keys()].flatMap((n) => [n, n])
+        assert.deepEqual(
+          got.sort((a, b) => Number(a) - Number(b)),
+          expected
+        )
+        assert.equal(await client.request('echo', 1), 1)
+      })
+
+      it('get an event each where all are to have it', async () => {
+        await serve('all', { events: 'all' })
+        await serve('all', { events: 'all' })
+        const client = newClient()
+        await client.emit('noted', 'both')
+        assert.deepEqual([await said.take(), await said.take()], ['both', 'both'])
+        assert.equal(await client.request('echo', 1), 1)
+      })
+
+      it('are replaced one after the other under load, and no request fails', async () => {
+        let running = [await serve('rolling'), await serve('rolling')]
+        const client = newClient()
+        let isOver = false
+        let answered = 0
+        const load = Array.from({ length: 20 }, async (_, caller) => {
+          while (!isOver) {
+            assert.equal(await client.request('later', caller), caller)
+            answered++
+          }
+        })
+        for (let round = 0; round < 5; round++) {
+          const next = await serve('rolling')
+          const [old, ...rest] = running
+          await old!.stop()
+          running = [...rest, next]
+        }
+        isOver = true
+        await Promise.all(load)
+        assert.ok(answered > 0)
+      })
+    })
+
+    it('a stopping service ends what it has, and tells callers of what it cuts off', async () => {
+      const service = await serve()
+      const client = newClient()
+      const cut = assert.rejects(client.request('wait'), { name: 'ConnectionError', mayHaveRun: true })
+      assert.equal(await said.take(), 'begun')
+      await service.stop()
+      await cut
+      assert.equal(await said.take(), 'aborted')
+    })
+
+    it('a slow reader slows the generator of large values, by its bytes', async () => {
+      let made = 0
+      const service = microservice({
+        name: 'large',
+        transport: nats({ servers: server.url }),
+        logger: log.logger
+      })
+      service.message('large', function* () {
+        for (;;) {
+          made++
+          yield 'x'.repeat(100_000)
+        }
+      })
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      const client = newClient()
+      const values = client.stream('large')[Symbol.asyncIterator]()
+      await values.next()
+      for (let turn = 0; turn < 50; turn++) await client.request('nobody').catch(() => {})
+      assert.ok(made < 1_000, `${made} values of 100 KB were made`)
+      await values.return?.()
+    })
+  })
+}

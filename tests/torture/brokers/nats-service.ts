@@ -1,0 +1,51 @@
+/**
+ * A service over NATS in a process of its own. Arguments: the servers with commas between, and the file in which handlers
+ * write that they ran. It ends when its stdin does; after SIGTERM when there is nothing left to do.
+ */
+import { nats } from '@elysia-microservices/nats'
+import { type Message, microservice } from 'elysia-microservices'
+import { aborted } from '../../support/values.ts'
+import { pause } from '../../support/within.ts'
+import { RunRecorder } from '../support/record.ts'
+
+const [servers, record] = process.argv.slice(2) as [string, string]
+const recorder = new RunRecorder(record)
+let open = 0
+
+const service = microservice({
+  name: 'torture',
+  transport: nats({ servers: servers.split(','), pingInterval: 1_000 }),
+  logger: { error() {}, warn() {} },
+  drain: 5_000
+})
+  .message('echo', ({ data }: Message<number>) => {
+    recorder.ran(data)
+    return data
+  })
+  .message('work', async ({ data }: Message<number>) => {
+    recorder.ran(data)
+    await pause(2)
+    return data
+  })
+  // Streams that end only when their reader does.
+  .message('endless', async function* ({ data }: Message<number>) {
+    open++
+    try {
+      for (let n = 0; ; n++) yield { n, text: 'x'.repeat(data) }
+    } finally {
+      open--
+    }
+  })
+  .message('wait', async ({ signal }) => {
+    open++
+    await aborted(signal)
+    open--
+  })
+  .message('open', () => ({ open, rss: process.memoryUsage.rss() }))
+
+await service.listen()
+process.stdin.resume().once('end', () => process.exit(1))
+process.once('SIGTERM', () => {
+  void service.stop().then(() => process.stdin.destroy())
+})
+console.log(JSON.stringify({ port: 0 }))

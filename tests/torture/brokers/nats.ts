@@ -1,0 +1,260 @@
+/** Services over NATS: they are killed, their server is, their callers are. */
+import { type NatsOptions, nats } from '@elysia-microservices/nats'
+import type { ClientTransport } from '@elysia-microservices/transport'
+import { NatsServerProcess } from '../../support/nats-server.ts'
+import { ServerProcess } from '../../support/server-process.ts'
+import { pause, until, within } from '../../support/within.ts'
+import { startCallers } from '../load/callers.ts'
+import type { Circumstances, Row, Scenario } from '../scenario.ts'
+import { errorsInWords, Ledger } from '../support/ledger.ts'
+import { highest, peakMb } from '../support/memory.ts'
+import { RunRecord } from '../support/record.ts'
+
+const CALLERS = 16
+/** Milliseconds a call waits: what a killed service has taken with it is not noticed by anything else. */
+const TIMEOUT = 3_000
+
+/** NATS servers, services on them, and a client. */
+class Setting {
+  readonly ledger = new Ledger()
+  readonly record = new RunRecord()
+  readonly #clients: ClientTransport[] = []
+  readonly servers: readonly NatsServerProcess[]
+  readonly services: readonly ServerProcess[]
+
+  private constructor(servers: readonly NatsServerProcess[], services: number) {
+    this.servers = servers
+    this.services = Array.from({ length: services }, () => this.newService())
+  }
+
+  static async start(nodes: number, services: number): Promise<Setting> {
+    const servers =
+      nodes === 1 ? [await NatsServerProcess.start('-m', '-1')] : await NatsServerProcess.cluster(nodes)
+    const setting = new Setting(servers, services)
+    await Promise.all(setting.services.map((service) => service.start()))
+    return setting
+  }
+
+  get urls(): string[] {
+    return this.servers.map(({ url }) => url)
+  }
+
+  newService(): ServerProcess {
+    return new ServerProcess({
+      program: 'torture/brokers/nats-service',
+      arguments: () => [this.urls.join(','), this.record.path]
+    })
+  }
+
+  client(options: NatsOptions = {}, timeout = TIMEOUT): ClientTransport {
+    const client = nats({ servers: this.urls, pingInterval: 1_000, ...options }).client({
+      logger: { error() {}, warn() {} },
+      timeout,
+      tellTimeout: true,
+      dispatcher: undefined
+    })
+    this.#clients.push(client)
+    return client
+  }
+
+  get peakMb(): number | undefined {
+    return highest(...this.services.map(({ pid }) => peakMb(pid)))
+  }
+
+  /** The row, once all requests have settled. */
+  async row(scenario: string, faults: number, isIdempotent = false): Promise<Row> {
+    await this.ledger.settled()
+    const runs = this.record.read()
+    return {
+      scenario,
+      server: 'ours',
+      faults,
+      ...this.ledger.account(runs, isIdempotent),
+      peakRssMb: this.peakMb,
+      remark: errorsInWords(this.ledger.errors) || 'none failed',
+      broken: this.ledger.untruths(runs)
+    }
+  }
+
+  async end(): Promise<void> {
+    await Promise.allSettled(this.#clients.map((client) => client.close()))
+    await Promise.allSettled(this.services.map((service) => service.stop('SIGKILL')))
+    await Promise.allSettled(this.servers.map((server) => server.stop()))
+    this.record.remove()
+  }
+}
+
+/** Runs with a setting, and ends it. */
+async function inSetting(
+  nodes: number,
+  services: number,
+  run: (setting: Setting) => Promise<readonly Row[]>
+): Promise<readonly Row[]> {
+  const setting = await Setting.start(nodes, services)
+  try {
+    return await run(setting)
+  } finally {
+    await setting.end()
+  }
+}
+
+/** Does something again and again under load; the next request succeeds each time. */
+async function underLoad(
+  setting: Setting,
+  times: number,
+  { progress }: Circumstances,
+  fault: (n: number) => Promise<void>
+): Promise<void> {
+  const { ledger } = setting
+  const stop = startCallers(ledger, setting.client(), CALLERS)
+  for (let n = 0; n < times; n++) {
+    await within(ledger.nextSuccess(), 'The next success')
+    await pause(50 + Math.random() * 150)
+    await fault(n)
+    await within(ledger.nextSuccess(), 'The next success after it')
+    progress(`${n + 1} of ${times}, ${ledger.succeeded} requests succeeded`)
+  }
+  stop()
+}
+
+export const overNats: readonly Scenario[] = [
+  {
+    name: 'nats-kill-services',
+    run: (circumstances) =>
+      inSetting(1, 2, async (setting) => {
+        const kills = circumstances.length === 'long' ? 50 : 4
+        await underLoad(setting, kills, circumstances, async (n) => {
+          const service = setting.services[n % 2] as ServerProcess
+          await service.stop('SIGKILL')
+          await service.start()
+        })
+        return [await setting.row('over NATS: one of two services killed (SIGKILL) under load', kills)]
+      })
+  },
+  {
+    name: 'nats-kill-server',
+    run: (circumstances) =>
+      inSetting(1, 2, async (setting) => {
+        const kills = circumstances.length === 'long' ? 20 : 3
+        await underLoad(setting, kills, circumstances, async () => {
+          await setting.servers[0]?.stop()
+          await pause(Math.random() * 500)
+          await setting.servers[0]?.start()
+        })
+        return [await setting.row('over NATS: the NATS server killed and started again under load', kills)]
+      })
+  },
+  {
+    name: 'nats-kill-node',
+    run: (circumstances) =>
+      inSetting(3, 3, async (setting) => {
+        const kills = circumstances.length === 'long' ? 20 : 3
+        await underLoad(setting, kills, circumstances, async (n) => {
+          const node = setting.servers[n % 3] as NatsServerProcess
+          await node.stop()
+          await pause(500)
+          await node.start()
+        })
+        return [await setting.row('over NATS: one node of a cluster of three killed and returned', kills)]
+      })
+  },
+  {
+    name: 'nats-partition',
+    run: (circumstances) =>
+      inSetting(3, 3, async (setting) => {
+        const times = circumstances.length === 'long' ? 10 : 1
+        await underLoad(setting, times, circumstances, async (n) => {
+          const node = setting.servers[n % 3] as NatsServerProcess
+          node.signal('SIGSTOP')
+          // Longer than both ends wait for a sign of life.
+          await pause(5_000)
+          node.signal('SIGCONT')
+        })
+        return [await setting.row('over NATS: one node of three stands still for 5 s', times)]
+      })
+  },
+  {
+    name: 'nats-rolling-restart',
+    run: (circumstances) =>
+      inSetting(1, 3, async (setting) => {
+        const rounds = circumstances.length === 'long' ? 20 : 2
+        await underLoad(setting, rounds * 3, circumstances, async (n) => {
+          const service = setting.services[n % 3] as ServerProcess
+          await within(service.stop('SIGTERM'), 'The service ends after SIGTERM')
+          await service.start()
+        })
+        const row = await setting.row('over NATS: rolling restart of three services', rounds * 3)
+        if (row.failed === 0) return [row]
+        return [
+          {
+            ...row,
+            broken: [...row.broken, `${row.failed} requests failed in rolling restarts: ${row.remark}`]
+          }
+        ]
+      })
+  },
+  {
+    name: 'nats-dead-callers',
+    run: ({ length, progress }) =>
+      inSetting(1, 1, async (setting) => {
+        const kills = length === 'long' ? 20 : 1
+        const { ledger } = setting
+        const client = setting.client()
+        for (let n = 1; n <= kills; n++) {
+          const caller = new ServerProcess({
+            program: 'torture/brokers/nats-caller',
+            arguments: () => [setting.urls.join(',')]
+          })
+          await within(caller.start(), 'The caller starts')
+          await ledger.request(client, 'work')
+          await caller.stop('SIGKILL')
+          await until('No handler runs for a caller that is gone', async () => {
+            const { open } = (await client.request('open', undefined)) as { open: number }
+            return open === 0
+          })
+          progress(`${n} of ${kills} callers killed`)
+        }
+        return [await setting.row('over NATS: callers killed in the middle of ten calls each', kills)]
+      })
+  },
+  {
+    name: 'nats-slow-readers',
+    run: ({ length, progress }) =>
+      inSetting(1, 1, async (setting) => {
+        const seconds = length === 'long' ? 600 : 5
+        const { ledger } = setting
+        const client = setting.client({}, 0)
+        const read = { values: 0 }
+        const calls = Array.from({ length: 20 }, (_, index) => {
+          let expected = 0
+          const call = client.stream('endless', index % 2 === 0 ? 50 : 20_000, {
+            next(value) {
+              if ((value as { n: number }).n !== expected++)
+                ledger.losses.push('A value of a stream is missing')
+              read.values++
+              setTimeout(() => call.resume(), 20)
+              return false
+            },
+            complete: () => ledger.losses.push('An endless stream has ended'),
+            error: (error) => ledger.losses.push(`An endless stream has failed: ${error.message}`)
+          })
+          return call
+        })
+        for (const end = performance.now() + seconds * 1_000; performance.now() < end; ) {
+          await ledger.request(client, 'work')
+          await pause(50)
+          progress(`${read.values} values read, ${Math.round((end - performance.now()) / 1_000)} s left`)
+        }
+        for (const call of calls) call.cancel()
+        await until('All streams are left', async () => {
+          const { open } = (await client.request('open', undefined)) as { open: number }
+          return open === 0
+        })
+        const row = await setting.row(
+          `over NATS: slow readers of 20 fast streams for ${seconds} s`,
+          calls.length
+        )
+        return [{ ...row, rssLimitMb: 400, remark: `${read.values} values read` }]
+      })
+  }
+]
