@@ -11,7 +11,8 @@ import {
   OverloadedError,
   type PendingCall,
   PendingCaller,
-  StreamTable
+  StreamTable,
+  unsendable
 } from '@elysia-microservices/transport/kit'
 import { ClientLink } from './client-link.ts'
 import type { CheckedOptions } from './options.ts'
@@ -96,7 +97,7 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
       if (this.#link?.isConnected === true) this.#link.send(call, outgoing)
       else this.#wait(call, outgoing)
     } catch (error) {
-      this.#fail(call, error as Error)
+      this.#fail(call, unsendable(error))
     }
   }
 
@@ -108,7 +109,7 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
       if (this.#link?.isConnected === true) this.#link.send(call, outgoing)
       else this.#wait(call, outgoing)
     } catch (error) {
-      this.#fail(call, error as Error)
+      this.#fail(call, unsendable(error))
     }
   }
 

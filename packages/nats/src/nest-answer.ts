@@ -5,6 +5,7 @@
 import {
   failurePacket,
   type IncomingMessage,
+  type Logger,
   type RejectedError,
   type Replies,
   RunningReply
@@ -82,8 +83,8 @@ export class NestAnswer implements Replies, Controlled {
     return false
   }
 
-  teardownFailed(error: unknown): void {
-    this.#owner.logger.error('The clean-up of a stream failed', error)
+  get logger(): Logger {
+    return this.#owner.logger
   }
 
   ended(): void {
@@ -103,7 +104,7 @@ export class NestAnswer implements Replies, Controlled {
   /** The service stops and does not wait any longer. */
   cut(): void {
     this.running.error(new Error('The service stopped before it had answered'))
-    this.#message.abort()
+    this.#message.abort(this.logger)
   }
 
   async #flush(reply: RunningReply): Promise<void> {

@@ -3,6 +3,7 @@ import {
   isStream,
   OptionError,
   type PendingCall,
+  reasonOf,
   requestHead,
   requestPacket,
   routeOf,
@@ -63,10 +64,6 @@ export function dataToJson(data: unknown): string | undefined {
   try {
     return toJson(data)
   } catch (cause) {
-    throw new OptionError(
-      'data',
-      `data cannot be carried by JSON: it fails with "${(cause as Error).message}"`,
-      cause
-    )
+    throw new OptionError('data', `data cannot be carried by JSON: it ${reasonOf(cause)}`, cause)
   }
 }

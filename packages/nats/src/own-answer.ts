@@ -7,10 +7,10 @@ import {
   failurePacket,
   type IncomingMessage,
   InputStream,
+  isRejected,
   type Logger,
   OutgoingValues,
   ProtocolError,
-  RejectedError,
   toJson,
   valuePacket
 } from '@elysia-microservices/transport/kit'
@@ -194,8 +194,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   protected sendError(error: unknown): void {
     this.#hasFailed = true
     const { logger } = this.#owner
-    if (error instanceof RejectedError && error.received === undefined)
-      this.#publish(`+${Said.rejected}${errorToText(error, logger)}`)
+    if (isRejected(error)) this.#publish(`+${Said.rejected}${errorToText(error, logger)}`)
     else this.#publish(failurePacket(error, this.#id, logger))
   }
 
@@ -214,7 +213,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   protected over(isAborted: boolean): void {
     clearTimeout(this.#deadline)
     if (this.#input?.close() === true && !isAborted) this.#say(Said.inputStopped)
-    if (isAborted) this.#message?.abort()
+    if (isAborted) this.#message?.abort(this.#owner.logger)
     this.#owner.control.remove(this)
     this.#ended(this.#hasFailed)
   }

@@ -1,5 +1,11 @@
 /** Calls Nest's handlers and gives what the transport takes, inside the processing hooks where there are any. */
-import { exhaust, isStreamOfValues, isThenable } from '@elysia-microservices/transport/kit'
+import {
+  EventHandlersError,
+  exhaust,
+  isStreamOfValues,
+  isThenable,
+  whenSettled
+} from '@elysia-microservices/transport/kit'
 import type { MessageHandler } from '@nestjs/microservices'
 import { answerOfUnfiltered, HandlerStream } from './handler-stream.ts'
 import type { MicroserviceContext } from './microservice-context.ts'
@@ -16,7 +22,7 @@ export function answerTo(call: () => unknown): unknown {
     throw answerOfUnfiltered(error)
   }
   if (typeof result !== 'object' || result === null || !isThenable(result)) return streamOrValue(result)
-  return result.then(streamOrValue, (error: unknown) => {
+  return whenSettled(result, streamOrValue, (error) => {
     throw answerOfUnfiltered(error)
   })
 }
@@ -62,8 +68,7 @@ export async function runEventHandlers(
     end.status === 'rejected' ? [end.reason as unknown] : []
   )
   if (failures.length === 1) throw failures[0]
-  if (failures.length > 1)
-    throw new AggregateError(failures, `${failures.length} handlers of the event failed`)
+  if (failures.length > 1) throw new EventHandlersError(failures)
 }
 
 /** The same between hooks. */

@@ -1,5 +1,5 @@
 /** Callbacks of `on(event, callback)`, by event. */
-import { OptionError } from '@elysia-microservices/transport'
+import { isThenable, OptionError, whenSettled } from '@elysia-microservices/transport/kit'
 
 type Callback = (...args: never[]) => void
 
@@ -31,7 +31,9 @@ export class Listeners<Events extends Record<keyof Events, Callback>> {
   emit<Event extends keyof Events>(event: Event, ...args: Parameters<Events[Event]>): void {
     for (const callback of this.#callbacks.get(event) ?? []) {
       try {
-        ;(callback as (...args: unknown[]) => void)(...args)
+        const result = (callback as (...args: unknown[]) => unknown)(...args)
+        if (typeof result === 'object' && result !== null && isThenable(result))
+          void whenSettled(result, () => {}, this.#failed)
       } catch (error) {
         this.#failed(error)
       }

@@ -23,8 +23,8 @@ export interface Dispatcher {
   request(message: IncomingMessage): unknown
   /**
    * Gives an event to all its handlers and settles when all have ended: a draining server waits for this, and a broker
-   * then acknowledges or delivers again. Throws or rejects with the failure of a handler, or with an `AggregateError`
-   * of several failures.
+   * then acknowledges or delivers again. Throws or rejects with the failure of a handler, or with an
+   * `EventHandlersError` of several failures.
    * @throws {PatternNotFoundError} nobody handles the pattern
    */
   event(message: IncomingMessage): void | Promise<void>

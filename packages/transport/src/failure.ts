@@ -3,7 +3,7 @@
  * `RpcError` (or Nest's `RpcException` or `HttpException`). Any other error is a bug or an outage: the caller gets an
  * internal error only.
  */
-import { RpcError } from './errors/index.ts'
+import { PatternNotFoundError, RejectedError, RpcError } from './errors/index.ts'
 import { httpAnswerOf } from './http-exception.ts'
 
 /**
@@ -16,6 +16,31 @@ export class ErrorAnswer {
 
   constructor(value: unknown) {
     this.value = value
+  }
+}
+
+/** Several handlers of one event have failed, each with its own error. */
+export class EventHandlersError extends AggregateError {
+  constructor(failures: readonly unknown[]) {
+    super(failures, `${failures.length} handlers of the event failed`)
+  }
+}
+
+/** Whether an error says that no handler here has the pattern. Users may throw anything: reading it never throws. */
+export function isNoHandler(error: unknown): boolean {
+  try {
+    return error instanceof PatternNotFoundError && error.received === undefined
+  } catch {
+    return false
+  }
+}
+
+/** Whether an error refuses the message as a whole: one from a further service is none. Reading it never throws. */
+export function isRejected(error: unknown): boolean {
+  try {
+    return error instanceof RejectedError && error.received === undefined
+  } catch {
+    return false
   }
 }
 

@@ -26,9 +26,17 @@ export type { Codec } from './codec/codec.ts'
 export { CODEC_NAMES, hasCodec, knownMimeTypes, mimeTypeOfCodec, openCodec } from './codec/codecs.ts'
 export { checkDepth, isTooDeep, MAX_DEPTH } from './codec/depth.ts'
 export { jsonCodec } from './codec/json.ts'
+export { reasonOf } from './codec/uncarriable.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
-export { describe, errorOf } from './errors/index.ts'
-export { ErrorAnswer, type Failure, readFailure } from './failure.ts'
+export { describe, errorOf, unsendable } from './errors/index.ts'
+export {
+  ErrorAnswer,
+  EventHandlersError,
+  type Failure,
+  isNoHandler,
+  isRejected,
+  readFailure
+} from './failure.ts'
 export { RESERVED_PREFIX } from './headers.ts'
 export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'
@@ -67,7 +75,8 @@ export {
   isStreamOfValues,
   isThenable,
   type StreamSink,
-  type StreamSource
+  type StreamSource,
+  whenSettled
 } from './stream.ts'
 export type { ClientContext, ServerContext, Sharing } from './transport.ts'
 export { ValueQueue } from './value-queue.ts'

@@ -23,8 +23,18 @@ describe('loggerOf', () => {
     assert.equal(lines[1]?.err, undefined)
   })
 
-  it('takes any other logger as it is', () => {
-    const logger = { error() {}, warn() {} }
-    assert.equal(loggerOf(logger), logger)
+  it('gives any other logger text and cause, and survives what it does', async () => {
+    const lines: unknown[] = []
+    const record = (...given: unknown[]) => {
+      lines.push(given)
+      if (lines.length === 3) throw new Error('the disk is full')
+      return Promise.reject(new Error('later'))
+    }
+    const logger = loggerOf({ error: record, warn: record })
+    logger.error('failed', 'cause')
+    logger.warn('odd')
+    logger.error('lost')
+    await null
+    assert.deepEqual(lines, [['failed', 'cause'], ['odd'], ['lost']])
   })
 })

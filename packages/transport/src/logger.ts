@@ -1,4 +1,5 @@
 import { OptionError } from './errors/index.ts'
+import { isThenable, whenSettled } from './stream.ts'
 
 /** Receives what the library cannot tell a caller: broken peers, failing handlers, unknown events. */
 export interface Logger {
@@ -6,6 +7,15 @@ export interface Logger {
   error(message: string, cause?: unknown): void
   /** Something is odd, but the service goes on. */
   warn(message: string, cause?: unknown): void
+}
+
+function ignore(): void {}
+
+/** Writes the line without its cause, which may be what could not be written. */
+function sayOnConsole(message: string): void {
+  try {
+    console.error(message)
+  } catch {}
 }
 
 /** @throws {OptionError} the value is not a logger */
@@ -27,13 +37,25 @@ interface ObjectFirst {
   warn(fields: object, message: string): void
 }
 
-/** The logger that was given, in the form that this library calls: pino would drop an error that stands behind the text. */
+/**
+ * The given logger as this library calls it. pino gets a cause in front of the text, where it does not drop it. The
+ * result never throws and never rejects, whatever the given logger does, because no call may fail for a line that cannot
+ * be written; if writing throws, the console gets the line.
+ */
 export function loggerOf(given: Logger): Logger {
-  if (!isPino(given)) return given
-  const pino = given as Logger & ObjectFirst
-  const line = (level: 'error' | 'warn') => (message: string, cause?: unknown) =>
-    cause === undefined ? pino[level](message) : pino[level]({ err: cause }, message)
-  return { error: line('error'), warn: line('warn') }
+  const pino = isPino(given) ? (given as Logger & ObjectFirst) : undefined
+  const guarded = (level: 'error' | 'warn') => (message: string, cause?: unknown) => {
+    try {
+      let written: unknown
+      if (cause === undefined) written = given[level](message)
+      else written = pino === undefined ? given[level](message, cause) : pino[level]({ err: cause }, message)
+      if (typeof written === 'object' && written !== null && isThenable(written))
+        void whenSettled(written, ignore, ignore)
+    } catch {
+      sayOnConsole(message)
+    }
+  }
+  return { error: guarded('error'), warn: guarded('warn') }
 }
 
 /** Known by its methods, because pino is no dependency. */

@@ -2,7 +2,9 @@
  * Messages as a transport hands them to a dispatcher: one request or event each. They know neither bytes nor handlers.
  */
 import type { Caller } from './call.ts'
+import { guardListeners } from './guarded-signal.ts'
 import type { Headers } from './headers.ts'
+import type { Logger } from './logger.ts'
 import type { PeerCertificate } from './peer-certificate.ts'
 
 /** The other end of the connection that a message came over. Messages from brokers have none. */
@@ -86,6 +88,7 @@ export class IncomingMessage<Data = unknown> {
   readonly #expires: number
   #aborter: AbortController | undefined
   #isAborted = false
+  #logger: Logger | undefined
 
   constructor(init: IncomingMessageInit<Data>) {
     const { timeout } = init
@@ -119,6 +122,9 @@ export class IncomingMessage<Data = unknown> {
   get signal(): AbortSignal {
     if (this.#aborter === undefined) {
       this.#aborter = new AbortController()
+      guardListeners(this.#aborter.signal, (error) =>
+        this.#logger?.error(`A listener of the signal of '${this.pattern}' failed`, error)
+      )
       if (this.#isAborted) this.#aborter.abort()
     }
     return this.#aborter.signal
@@ -130,11 +136,12 @@ export class IncomingMessage<Data = unknown> {
   }
 
   /**
-   * Aborts `signal`. For the transport that received the message, when no caller waits any more. Listeners of the
-   * signal are the user's code: what they throw becomes an uncaught exception and does not reach this method's caller.
+   * Aborts `signal`. For the transport that received the message, when no caller waits any more. Never throws.
+   * @param logger gets what listeners of the signal throw
    */
-  abort(): void {
+  abort(logger: Logger): void {
     this.#isAborted = true
+    this.#logger = logger
     this.#aborter?.abort()
   }
 }

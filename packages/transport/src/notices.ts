@@ -1,6 +1,7 @@
 /** The status of a client, and its listeners. */
 import type { ClientEvent, ClientListener, ClientStatus } from './client-event.ts'
 import type { Logger } from './logger.ts'
+import { isThenable, whenSettled } from './stream.ts'
 
 /** Keeps the status and tells listeners about events. */
 export class Notices {
@@ -31,12 +32,18 @@ export class Notices {
     return () => this.#listeners.delete(entry)
   }
 
+  readonly #failed = (error: unknown): void => {
+    this.#logger.error('A listener of a client failed', error)
+  }
+
   tell(event: ClientEvent): void {
     for (const listener of this.#listeners) {
       try {
-        listener(event)
+        const result: unknown = listener(event)
+        if (typeof result === 'object' && result !== null && isThenable(result))
+          void whenSettled(result, () => {}, this.#failed)
       } catch (error) {
-        this.#logger.error('A listener for the events of a client failed', error)
+        this.#failed(error)
       }
     }
   }

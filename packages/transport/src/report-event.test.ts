@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { PatternNotFoundError, RejectedError } from './errors/index.ts'
-import { ErrorAnswer } from './failure.ts'
+import { ErrorAnswer, EventHandlersError } from './failure.ts'
 import { IncomingMessage } from './message.ts'
 import { reportEvent } from './report-event.ts'
 
@@ -70,7 +70,8 @@ describe('an event', () => {
   const failures: [what: string, reason: unknown, lines: string[]][] = [
     ['an error', error, [FAILED]],
     ['an error on purpose', new RejectedError('busy'), [FAILED]],
-    ['several errors', new AggregateError([error, new AggregateError([error])]), [FAILED, FAILED]],
+    ['several errors', new EventHandlersError([error, new AggregateError([])]), [FAILED, FAILED]],
+    ['an error of several', new AggregateError([error, error]), [FAILED]],
     [
       'a pattern that nobody handles',
       PatternNotFoundError.of('order.placed'),

@@ -1,7 +1,6 @@
 /** Handles events for transports that do not store them: a failure is only logged. */
 import type { Dispatcher } from './dispatcher.ts'
-import { PatternNotFoundError } from './errors/index.ts'
-import { ErrorAnswer, readFailure } from './failure.ts'
+import { ErrorAnswer, EventHandlersError, isNoHandler, readFailure } from './failure.ts'
 import type { Logger } from './logger.ts'
 import type { IncomingMessage } from './message.ts'
 import { NO_EVENT_HANDLER } from './nest/words.ts'
@@ -39,21 +38,36 @@ export function reportEvent(
   return true
 }
 
-function report(error: unknown, message: IncomingMessage, logger: Logger): void {
-  // The dispatcher has its own rules for errors and has already reported this one.
-  if (error instanceof ErrorAnswer) return
-  if (error instanceof AggregateError) {
-    for (const one of error.errors) report(one, message, logger)
-  } else if (error instanceof PatternNotFoundError && error.received === undefined)
-    quietLog(logger).error(
+function report(error: unknown, { pattern }: IncomingMessage, logger: Logger): void {
+  if (isNoHandler(error))
+    return quietLog(logger).error(
       NO_EVENT_HANDLER,
-      `${NO_EVENT_HANDLER} Event pattern: ${shown(message.pattern)}`,
+      `${NO_EVENT_HANDLER} Event pattern: ${shown(pattern)}`,
       undefined,
       MOST_UNKNOWN
     )
-  else {
-    const failure = readFailure(error)
+  for (const one of failuresIn(error)) {
+    const failure = readFailure(one)
     if ('answer' in failure || failure.logged)
-      logger.error(`A handler of the event '${shown(message.pattern)}' failed`, error)
+      logger.error(`A handler of the event '${shown(pattern)}' failed`, one)
+  }
+}
+
+/** The errors to report. An `ErrorAnswer` is none: a dispatcher with its own rules for errors has reported it. */
+function failuresIn(error: unknown): readonly unknown[] {
+  try {
+    const all: readonly unknown[] = error instanceof EventHandlersError ? error.errors : [error]
+    return all.filter((one) => !isReported(one))
+  } catch {
+    // A revoked Proxy.
+    return [error]
+  }
+}
+
+function isReported(error: unknown): boolean {
+  try {
+    return error instanceof ErrorAnswer
+  } catch {
+    return false
   }
 }

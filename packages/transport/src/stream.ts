@@ -59,13 +59,16 @@ export function asPromise<Value>(thenable: PromiseLike<Value>): Promise<Value> {
   }
 }
 
-/** Calls one of the two functions, once and in a later turn; resolves with its result. Never throws. */
+/**
+ * Calls one of the two functions, once and in a later turn; resolves with its result, or rejects as the thenable does if
+ * nobody takes its rejection. Never throws.
+ */
 export function whenSettled<Result>(
   thenable: PromiseLike<unknown>,
   fulfilled: (value: unknown) => Result,
-  rejected: (error: unknown) => Result
-): Promise<Result> {
-  return then.call(asPromise(thenable), fulfilled, rejected) as Promise<Result>
+  rejected?: (error: unknown) => Result
+): Promise<Awaited<Result>> {
+  return then.call(asPromise(thenable), fulfilled, rejected) as Promise<Awaited<Result>>
 }
 
 /**
@@ -189,7 +192,7 @@ class SyncPull implements StreamSource {
     this.#isPulling = true
     try {
       while (this.#isAsked && !this.#isOver) {
-        const step = this.#iterator.next()
+        const step = checkedStep(this.#iterator.next())
         if (this.#isOver) break
         if (step.done === true) {
           this.#isOver = true
@@ -241,7 +244,7 @@ class AsyncPull implements StreamSource {
   async #pull(): Promise<void> {
     try {
       while (this.#isAsked) {
-        const step = await this.#iterator.next()
+        const step = checkedStep(await this.#iterator.next())
         // The stream was cancelled during the step: its value is dropped.
         if (this.#isOver) return
         if (step.done === true) {
@@ -268,12 +271,23 @@ class AsyncPull implements StreamSource {
   }
 }
 
+/** @throws {TypeError} it is not an iterator's step, as in a loop: nothing would ever say that it is the last */
+function checkedStep(step: IteratorResult<unknown>): IteratorResult<unknown> {
+  if (typeof step !== 'object' || step === null)
+    throw new TypeError(`next() of an iterator must give an object, but gave ${typeof step}`)
+  return step
+}
+
 /** Lets an iterator clean up. If it is in the middle of a step, it cleans up after the step. */
 function endIterator(iterator: Iterator<unknown> | AsyncIterator<unknown>, sink: StreamSink): void {
   try {
     const returned: unknown = iterator.return?.()
     if (typeof returned === 'object' && returned !== null && isThenable(returned))
-      Promise.resolve(returned).catch((error: unknown) => sink.teardownFailed(error))
+      void whenSettled(
+        returned,
+        () => {},
+        (error) => sink.teardownFailed(error)
+      )
   } catch (error) {
     sink.teardownFailed(error)
   }

@@ -2,7 +2,7 @@
  * Binds a method to its instance and to its pipeline. A pipeline needs rxjs, so pipelines are loaded only with the
  * first method that has one.
  */
-import { OptionError } from '@elysia-microservices/transport/kit'
+import { type Logger, OptionError } from '@elysia-microservices/transport/kit'
 import type { Message } from '../types/message.ts'
 import type { Enhancers, Pipe, PreRequestHook } from './enhancer.ts'
 import type { AnyClass } from './execution-context.ts'
@@ -20,7 +20,8 @@ export async function bind(
   { guards, pipes, interceptors, filters }: Enhancers,
   parameterPipes: ReadonlyMap<unknown, Pipe>,
   preRequestHooks: readonly PreRequestHook[],
-  RpcException: RpcExceptionClass | undefined
+  RpcException: RpcExceptionClass | undefined,
+  logger: Logger
 ): Promise<(message: Message) => unknown> {
   const own: unknown = Reflect.get(instance, name)
   if (typeof own !== 'function')
@@ -46,6 +47,7 @@ export async function bind(
       ...pipes,
       ...parameter.pipes.map((pipe) => parameterPipes.get(pipe) as Pipe)
     ]),
-    fail: failureBy(filters)
+    fail: failureBy(filters),
+    logger
   })
 }

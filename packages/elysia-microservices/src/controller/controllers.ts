@@ -87,12 +87,13 @@ export class Controllers {
       }
     }
     const known = await this.#rpcException(bound.flatMap(({ enhancers }) => enhancers.filters))
-    const { preRequestHooks = [] } = this.#options.nest
+    const { logger, nest } = this.#options
+    const { preRequestHooks = [] } = nest
     for (const { instance, handler, entry, enhancers } of bound) {
       const pipes = new Map<unknown, Pipe>()
       for (const pipe of handler.parameters.flatMap((parameter) => parameter.pipes))
         pipes.set(pipe, (await this.#enhancer(entry, 'pipes', pipe, handler.where)) as Pipe)
-      handler.late.current = await bind(instance, handler, enhancers, pipes, preRequestHooks, known)
+      handler.late.current = await bind(instance, handler, enhancers, pipes, preRequestHooks, known, logger)
       handler.late.isIntercepted = preRequestHooks.length + enhancers.interceptors.length > 0
     }
     if (this.#options.lifecycle) await callStartHooks([...this.#living])

@@ -1,6 +1,6 @@
 /** Nest's interceptors around a call, the first one outermost. */
 import { AsyncResource } from 'node:async_hooks'
-import { isStream } from '@elysia-microservices/transport/kit'
+import { isStreamOfValues, type Logger } from '@elysia-microservices/transport/kit'
 import { defer, mergeAll, Observable, type ObservableInput } from 'rxjs'
 import type { Interceptor } from './enhancer.ts'
 import type { RpcExecutionContext } from './execution-context.ts'
@@ -10,11 +10,12 @@ import { feedSubscriber } from './feed-subscriber.ts'
 export function intercept(
   interceptors: readonly Interceptor[],
   context: RpcExecutionContext,
-  call: () => Promise<unknown>
+  call: () => Promise<unknown>,
+  logger: Logger
 ): Observable<unknown> {
   const from = async (index: number): Promise<ObservableInput<unknown>> => {
     const interceptor = interceptors[index]
-    if (interceptor === undefined) return defer(inThisScope(() => streamOf(call())))
+    if (interceptor === undefined) return defer(inThisScope(() => streamOf(call(), logger)))
     const next = { handle: () => defer(inThisScope(() => from(index + 1))).pipe(mergeAll()) }
     return interceptor.intercept(context as never, next as never) as ObservableInput<unknown>
   }
@@ -24,21 +25,21 @@ export function intercept(
 /**
  * A result as a stream. Unsubscribing cancels the stream that the handler gave; one that comes later is not begun.
  */
-export function streamOf(result: Promise<unknown>): Observable<unknown> {
+export function streamOf(result: Promise<unknown>, logger: Logger): Observable<unknown> {
   return new Observable((subscriber) => {
     let cancel: (() => void) | undefined
-    result.then(
-      (value) => {
+    result
+      .then((value) => {
         if (subscriber.closed) return
-        if (typeof value === 'object' && value !== null && isStream(value)) {
-          cancel = feedSubscriber(value, subscriber)
+        if (isStreamOfValues(value)) {
+          cancel = feedSubscriber(value, subscriber, logger)
           return
         }
         subscriber.next(value)
         subscriber.complete()
-      },
-      (error: unknown) => subscriber.error(error)
-    )
+      })
+      // Of the result, or of a look at it: a getter of it throws.
+      .catch((error: unknown) => subscriber.error(error))
     return () => cancel?.()
   })
 }

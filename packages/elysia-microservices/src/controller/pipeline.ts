@@ -2,9 +2,9 @@
  * Nest's way of a message through a method: pre-request hooks, guards, interceptors, pipes, the method, and exception filters
  * around all. What is synchronous stays so; Nest's own makes a promise of everything.
  */
-import { isStream } from '@elysia-microservices/transport/kit'
+import { isStream, type Logger, whenSettled } from '@elysia-microservices/transport/kit'
 import { catchError, from, isObservable, lastValueFrom, Observable, type ObservableInput } from 'rxjs'
-import { isPromise } from '../hooks/promise.ts'
+import { isPromise, whenThere } from '../hooks/promise.ts'
 import type { Message } from '../types/message.ts'
 import { RpcContext } from './context.ts'
 import type { Guard, Interceptor, PreRequestHook } from './enhancer.ts'
@@ -28,11 +28,12 @@ export interface Stages {
   readonly invoke: Invoke
   /** The exception filters. */
   readonly fail: Fail | undefined
+  readonly logger: Logger
 }
 
 /** Puts the stages together. */
 export function pipeline(stages: Stages): (message: Message) => unknown {
-  const { fail } = stages
+  const { fail, logger } = stages
   const run = prepared(stages, runner(stages))
   if (fail === undefined) return (message) => run([message.data, new RpcContext(message)])
   return (message) => {
@@ -42,26 +43,36 @@ export function pipeline(stages: Stages): (message: Message) => unknown {
     try {
       const result = run([message.data, context])
       return isPromise(result)
-        ? result.then((value) => caught(value, failed), failed)
-        : caught(result, failed)
+        ? whenSettled(result, (value) => caught(value, failed, logger)).catch(failed)
+        : caught(result, failed, logger)
     } catch (error) {
       return failed(error)
     }
   }
 }
 
-function prepared({ type, method, preRequestHooks }: Stages, run: Invoke): Invoke {
+function prepared({ type, method, preRequestHooks, logger }: Stages, run: Invoke): Invoke {
   if (preRequestHooks.length === 0) return run
   return (args) =>
-    runPreRequestHooks(preRequestHooks, new RpcExecutionContext(args, type, method), async () => run(args))
+    runPreRequestHooks(
+      preRequestHooks,
+      new RpcExecutionContext(args, type, method),
+      async () => run(args),
+      logger
+    )
 }
 
-function runner({ type, method, guards, refusal, interceptors, invoke }: Stages): Invoke {
+function runner({ type, method, guards, refusal, interceptors, invoke, logger }: Stages): Invoke {
   const call: Invoke =
     interceptors.length === 0
       ? invoke
       : (args) =>
-          intercept(interceptors, new RpcExecutionContext(args, type, method), async () => invoke(args))
+          intercept(
+            interceptors,
+            new RpcExecutionContext(args, type, method),
+            async () => invoke(args),
+            logger
+          )
   if (guards.length === 0) return call
   const admitted = (allowed: unknown, args: Arguments) => {
     if (!allowed) throw refusal()
@@ -69,7 +80,7 @@ function runner({ type, method, guards, refusal, interceptors, invoke }: Stages)
   }
   return (args) => {
     const allowed = ask(guards, new RpcExecutionContext(args, type, method), 0)
-    return isPromise(allowed) ? allowed.then((value) => admitted(value, args)) : admitted(allowed, args)
+    return whenThere(allowed, (value) => admitted(value, args))
   }
 }
 
@@ -89,10 +100,10 @@ async function lastOf(answer: unknown): Promise<unknown> {
 }
 
 /** Lets filters answer the errors of a stream too. */
-function caught(result: unknown, failed: (error: unknown) => unknown): unknown {
+function caught(result: unknown, failed: (error: unknown) => unknown, logger: Logger): unknown {
   if (typeof result !== 'object' || result === null || !isStream(result)) return result
   const stream = isObservable(result)
     ? from(result)
-    : new Observable((subscriber) => feedSubscriber(result, subscriber))
+    : new Observable((subscriber) => feedSubscriber(result, subscriber, logger))
   return stream.pipe(catchError((error) => failed(error) as ObservableInput<unknown>))
 }

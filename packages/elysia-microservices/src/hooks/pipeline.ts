@@ -3,7 +3,7 @@
  * is called as it is. What is synchronous stays so: a promise appears only where a hook, a schema or the
  * handler makes one.
  */
-import { ErrorAnswer, type IncomingMessage, isStream } from '@elysia-microservices/transport/kit'
+import { ErrorAnswer, type IncomingMessage, isStream, whenSettled } from '@elysia-microservices/transport/kit'
 import type { PatternParams } from '../router/handler-pattern.ts'
 import type { Check } from '../schema/check.ts'
 import { mapStream } from '../schema/mapped-stream.ts'
@@ -12,7 +12,7 @@ import type { MessageContext } from './context.ts'
 import type { Environment } from './environment.ts'
 import type { Hook, HookFunction, HookType } from './hook.ts'
 import { codeOf, toAnswer } from './known-errors.ts'
-import { isPromise } from './promise.ts'
+import { isPromise, whenThere } from './promise.ts'
 
 /** A function that takes a message: a user's handler, or what it was compiled to. */
 export type CompiledHandler = (message: IncomingMessage, params?: PatternParams) => unknown
@@ -52,18 +52,18 @@ export function compile(plan: Plan, environment: Environment): CompiledHandler {
   const answer = (early: unknown, context: MessageContext) => {
     const result = early === undefined ? handler(context) : early
     if (after === undefined) return result
-    return isPromise(result) ? result.then((value) => after(context, value)) : after(context, result)
+    return whenThere(result, (value) => after(context, value))
   }
   const run = (context: MessageContext) => {
     const early = runSteps(before, context, 0)
-    return isPromise(early) ? early.then((value) => answer(value, context)) : answer(early, context)
+    return isPromise(early) ? whenSettled(early, (value) => answer(value, context)) : answer(early, context)
   }
   if (fail === undefined) return (message, params) => run(new Context(message, params))
   return (message, params) => {
     const context = new Context(message, params)
     try {
       const result = run(context)
-      return isPromise(result) ? result.then(undefined, (error: unknown) => fail(context, error)) : result
+      return isPromise(result) ? whenSettled(result, identity, (error) => fail(context, error)) : result
     } catch (error) {
       return fail(context, error)
     }
@@ -89,18 +89,14 @@ function checkOf(field: 'data' | 'headers', check: Check): Step {
     context[field] = value as never
   }
   return (context) => {
-    const checked = check(context[field])
-    if (isPromise(checked)) return checked.then((value) => replace(context, value))
-    replace(context, checked)
+    return whenThere(check(context[field]), (value) => replace(context, value))
   }
 }
 
 /** Makes what the hook returns part of the context. An error returned is as good as one thrown. */
 function extend(run: HookFunction): Step {
   return (context) => {
-    const added = run(context)
-    if (isPromise(added)) return added.then((value) => void Object.assign(context, thrownIfError(value)))
-    Object.assign(context, thrownIfError(added))
+    return whenThere(run(context), (added) => void Object.assign(context, thrownIfError(added)))
   }
 }
 
@@ -114,7 +110,7 @@ function runSteps(steps: readonly Step[], context: MessageContext, from: number)
     const early = (steps[index] as Step)(context)
     if (early === undefined) continue
     if (!isPromise(early)) return thrownIfError(early)
-    return early.then((value) =>
+    return whenSettled(early, (value) =>
       value === undefined ? runSteps(steps, context, index + 1) : thrownIfError(value)
     )
   }
@@ -144,7 +140,7 @@ function stepAfter(
   if (afterHandle.length === 0) return finish
   const replace = (context: MessageContext, result: unknown) => {
     const replaced = runAfter(afterHandle, context, result, 0)
-    return isPromise(replaced) ? replaced.then((value) => finish(context, value)) : finish(context, replaced)
+    return whenThere(replaced, (value) => finish(context, value))
   }
   if (!byValue) return replace
   return (context, result) =>
@@ -165,7 +161,7 @@ function runAfter(
     const replaced = (hooks[index] as HookFunction)(context)
     if (isPromise(replaced)) {
       const before = current
-      return replaced.then((value) =>
+      return whenSettled(replaced, (value) =>
         runAfter(hooks, context, value === undefined ? before : value, index + 1)
       )
     }
@@ -193,7 +189,9 @@ function failure(
     for (let index = from; index < onError.length; index++) {
       const answer = (onError[index] as HookFunction)(context)
       if (isPromise(answer)) {
-        return answer.then((value) => (value === undefined ? next(context, error, index + 1) : settle(value)))
+        return whenSettled(answer, (value) =>
+          value === undefined ? next(context, error, index + 1) : settle(value)
+        )
       }
       if (answer !== undefined) return settle(answer)
     }
@@ -208,11 +206,15 @@ function failure(
     context.code = codeOf(error, errors)
     try {
       const answer = next(context, error, 0)
-      return isPromise(answer) ? answer.then(undefined, rethrow) : answer
+      return isPromise(answer) ? whenSettled(answer, identity, rethrow) : answer
     } catch (failure) {
       return rethrow(failure)
     }
   }
+}
+
+function identity(value: unknown): unknown {
+  return value
 }
 
 function functionsOf(hooks: readonly Hook[], wanted: HookType): HookFunction[] {

@@ -5,7 +5,8 @@ import {
   type Feed,
   type StreamSink,
   type StreamSource,
-  ValueQueue
+  ValueQueue,
+  whenSettled
 } from '@elysia-microservices/transport/kit'
 import { isPromise } from '../hooks/promise.ts'
 
@@ -147,7 +148,7 @@ class Mapping implements StreamSink, StreamSource {
     this.#isAsked = false
     this.#inTurn(() => {
       const mapped = this.#onValue(value)
-      return isPromise(mapped) ? mapped.then((awaited) => this.#pass(awaited)) : this.#pass(mapped)
+      return isPromise(mapped) ? whenSettled(mapped, (awaited) => this.#pass(awaited)) : this.#pass(mapped)
     })
     return this.#isAsked && this.#behind === undefined
   }
@@ -206,9 +207,10 @@ class Mapping implements StreamSink, StreamSource {
       if (this.#onFailure === undefined) throw error
       const last = this.#onFailure(error)
       if (!isPromise(last)) return this.#last(last)
-      return last.then(
+      return whenSettled(
+        last,
         (value) => this.#last(value),
-        (failure: unknown) => this.#end(() => this.#sink.error(failure))
+        (failure) => this.#end(() => this.#sink.error(failure))
       )
     } catch (failure) {
       this.#end(() => this.#sink.error(failure))

@@ -1,4 +1,5 @@
 /** Checks by a Standard Schema. */
+import { whenThere } from '../hooks/promise.ts'
 import { type Check, pathPart, SchemaViolation } from './check.ts'
 import type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
 import { asyncZod } from './zod.ts'
@@ -9,15 +10,17 @@ export function standardCheck(schema: StandardSchema): Check {
   if (waiting !== undefined) return (value) => waiting(value).then((settled) => acceptedValue(settled, value))
   const standard = schema['~standard']
   return (value) => {
-    const result = standard.validate(value)
-    return result instanceof Promise
-      ? result.then((settled) => acceptedValue(settled, value))
-      : acceptedValue(result, value)
+    return whenThere(standard.validate(value), (result) => acceptedValue(result, value))
   }
 }
 
-function acceptedValue(result: StandardResult<unknown>, value: unknown): unknown {
-  if (result.issues === undefined) return result.value
+/** @throws {TypeError} the schema has given neither a value nor issues: what is not checked is not taken */
+function acceptedValue(given: unknown, value: unknown): unknown {
+  const result = given as StandardResult<unknown>
+  if (result.issues === undefined) {
+    if ('value' in result) return result.value
+    throw new TypeError("A schema's validate() gave neither a value nor issues")
+  }
   const [issue] = result.issues
   if (issue === undefined) throw new SchemaViolation({ path: '', expected: 'another value', received: value })
   const keys = keysOf(issue)

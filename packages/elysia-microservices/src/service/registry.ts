@@ -1,7 +1,7 @@
 /** The compiled handlers of a service by pattern, and how a message finds them. Knows nothing of bytes. */
 import {
-  asPromise,
   type Dispatcher,
+  EventHandlersError,
   exhaust,
   type IncomingMessage,
   isStreamOfValues,
@@ -9,7 +9,8 @@ import {
   OptionError,
   PatternNotFoundError,
   type Route,
-  routeOf
+  routeOf,
+  whenSettled
 } from '@elysia-microservices/transport/kit'
 import type { CompiledHandler } from '../hooks/pipeline.ts'
 import { type HandlerPattern, type PatternParams, parsePattern } from '../router/handler-pattern.ts'
@@ -129,7 +130,7 @@ function named(pattern: HandlerPattern, handler: CompiledHandler): CompiledHandl
 function run(handler: Bound, message: IncomingMessage): void | Promise<void> {
   const result = handler(message)
   if (typeof result !== 'object' || result === null) return
-  if (isThenable(result)) return asPromise(result).then(ended)
+  if (isThenable(result)) return whenSettled(result, ended)
   return ended(result)
 }
 
@@ -156,8 +157,7 @@ function runAll(handlers: readonly Bound[], message: IncomingMessage): void | Pr
 
 function fail(failures: readonly unknown[]): void {
   if (failures.length === 1) throw failures[0]
-  if (failures.length > 1)
-    throw new AggregateError(failures, `${failures.length} handlers of the event failed`)
+  if (failures.length > 1) throw new EventHandlersError(failures)
 }
 
 function bind(match: Match<CompiledHandler> | undefined): Bound | undefined {

@@ -113,4 +113,34 @@ describe('Outbox', () => {
     await turn()
     assert.deepEqual([resumed(), other.resumed()], [1, 1])
   })
+
+  it('gives streams that always have values their turns one after the other', async () => {
+    const { outbox } = made()
+    const turns: number[] = []
+    const endless = [0, 1, 2].map((name) => {
+      const stream = {
+        resume() {
+          while (outbox.hasRoomFor(stream)) {
+            turns.push(name)
+            outbox.add('x'.repeat(32 * KB))
+          }
+        }
+      }
+      return stream
+    })
+    for (const stream of endless) stream.resume()
+    for (let n = 0; n < 3; n++) await turn()
+    assert.deepEqual(turns, [0, 0, 0, 0, 1, 1, 2, 2])
+  })
+
+  it('goes on in the next turn when a stream ends that took all of this one', async () => {
+    const { outbox, stream, resumed } = made()
+    outbox.add('x'.repeat(64 * KB))
+    const last = { resume: () => outbox.add('x'.repeat(64 * KB)) }
+    assert.deepEqual([outbox.hasRoomFor(last), outbox.hasRoomFor(stream)], [false, false])
+    await turn()
+    assert.equal(resumed(), 0)
+    await turn()
+    assert.equal(resumed(), 1)
+  })
 })

@@ -99,11 +99,8 @@ export class Outbox {
   /** See `Output.hasRoomFor`. */
   hasRoomFor(stream: WaitingStream): boolean {
     if (!this.#isBlocked && this.#streamed < STREAM_SIZE) return true
-    if (this.#waiting === undefined) {
-      this.#waiting = new Set([stream])
-      // A stream that always has a value ready would block sockets and timers.
-      if (!this.#isBlocked) setImmediate(outside(() => this.resumeStreams()))
-    } else this.#waiting.add(stream)
+    if (this.#waiting === undefined) this.#wait([stream])
+    else this.#waiting.add(stream)
     return false
   }
 
@@ -112,7 +109,23 @@ export class Outbox {
     this.#streamed = 0
     if (this.#isBlocked) return
     const waiting = this.#waiting
+    if (waiting === undefined) return
     this.#waiting = undefined
-    for (const stream of waiting ?? []) stream.resume()
+    const unserved: WaitingStream[] = []
+    for (const stream of waiting) {
+      if (!this.#isBlocked && this.#streamed < STREAM_SIZE) stream.resume()
+      else unserved.push(stream)
+    }
+    if (unserved.length === 0) return
+    // They go first in the next turn: otherwise a stream that always has values would take every turn.
+    const served: ReadonlySet<WaitingStream> | undefined = this.#waiting
+    if (served === undefined) this.#wait(unserved)
+    else this.#waiting = new Set([...unserved, ...served])
+  }
+
+  #wait(streams: readonly WaitingStream[]): void {
+    this.#waiting = new Set(streams)
+    // A stream that always has a value ready would block sockets and timers.
+    if (!this.#isBlocked) setImmediate(outside(() => this.resumeStreams()))
   }
 }

@@ -13,12 +13,14 @@ import {
   parsePacket,
   type Recover,
   readRemoteError,
+  reasonOf,
   requestHead,
   requestPacket,
   routeOf,
   StreamTable,
   type Timer,
-  toJson
+  toJson,
+  unsendable
 } from '@elysia-microservices/transport/kit'
 import { cannotConnect, connectionClosed, sendBufferFull } from '../connection/connection-errors.ts'
 import type { ClientProtocol, Output } from '../connection/protocol.ts'
@@ -98,7 +100,7 @@ export class NestRequester implements ClientProtocol {
         this.#send(output, call, frame)
       }
     } catch (error) {
-      this.#fail(call, error as Error)
+      this.#fail(call, unsendable(error))
     }
   }
 
@@ -248,8 +250,7 @@ function dataToJson(data: unknown): string | undefined {
   try {
     return toJson(data)
   } catch (cause) {
-    const why = (cause as Error).message
-    throw new OptionError('data', `data cannot be carried by JSON: it fails with "${why}"`, cause)
+    throw new OptionError('data', `data cannot be carried by JSON: it ${reasonOf(cause)}`, cause)
   }
 }
 

@@ -44,7 +44,7 @@ export interface NestResponderOptions {
 /** Answers the requests of one connection. */
 export class NestResponder implements ProtocolConnection, PeerSide {
   readonly #dispatcher: Dispatcher
-  readonly #logger: Logger
+  readonly logger: Logger
   readonly output: Output
   readonly #peer: Peer
   readonly #patterns: PatternReader
@@ -64,7 +64,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   constructor(options: NestResponderOptions) {
     this.#dispatcher = options.dispatcher
-    this.#logger = options.logger
+    this.logger = options.logger
     this.output = options.output
     this.#peer = new ConnectionPeer(this)
     this.#patterns = options.patterns
@@ -185,7 +185,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   #handleEvent(message: IncomingMessage): void {
     this.#events++
-    reportEvent(this.#dispatcher, message, this.#logger, () => {
+    reportEvent(this.#dispatcher, message, this.logger, () => {
       this.#events--
       this.output.settled()
     })
@@ -205,7 +205,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   /** Answers with the error of a handler. An unexpected error is logged, and the caller gets an internal error. */
   fail(idJson: string, error: unknown): void {
-    this.sendPacket(failurePacket(error, idJson, this.#logger))
+    this.sendPacket(failurePacket(error, idJson, this.logger))
   }
 
   sendPacket(json: string): void {
@@ -235,10 +235,6 @@ export class NestResponder implements ProtocolConnection, PeerSide {
       this.output.defer(() => this.#endTurn())
     }
     this.#unfinished.push(reply)
-  }
-
-  teardownFailed(error: unknown): void {
-    this.#logger.error('The clean-up of a stream failed', error)
   }
 
   ended(reply: RunningReply): void {

@@ -17,7 +17,8 @@ import {
   type Recover,
   routeOf,
   StreamTable,
-  type Timer
+  type Timer,
+  unsendable
 } from '@elysia-microservices/transport/kit'
 import { fromWireError, toWireError } from './failure-codes.ts'
 import { ErrorCode, Flag, FrameType } from './frame-type.ts'
@@ -138,7 +139,7 @@ export class RSocketRequester implements CallHolder {
           metadata
         )
     } catch (error) {
-      this.#fail(call, error as Error)
+      this.#fail(call, unsendable(error))
     }
   }
 
@@ -221,7 +222,7 @@ export class RSocketRequester implements CallHolder {
     try {
       this.#send(call, type, flags, initialN, metadata, data)
     } catch (error) {
-      this.#fail(call, error as Error)
+      this.#fail(call, unsendable(error))
     }
   }
 
@@ -271,7 +272,7 @@ export class RSocketRequester implements CallHolder {
         value = dataOf(payload, this.#codecOf(payload))
       } catch (error) {
         if ((flags & Flag.COMPLETE) === 0) this.#wire.cancel(streamId)
-        return this.#fail(call, error as Error)
+        return this.#fail(call, unsendable(error))
       }
       // Set before `next`, because the receiver may give up the stream during its last value (`firstValueFrom` does).
       if (flags & Flag.COMPLETE && call.input === undefined) call.isOver = true

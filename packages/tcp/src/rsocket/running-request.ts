@@ -124,7 +124,7 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
   protected over(isAborted: boolean): void {
     // The answer does not close the caller's side of a channel, so that is cancelled.
     if (this.input?.close() === true && !this.#hasFailed) this.#owner.wire.cancel(this.streamId)
-    if (isAborted) this.message.abort()
+    if (isAborted) this.message.abort(this.#owner.logger)
     this.#owner.ended(this)
   }
 }

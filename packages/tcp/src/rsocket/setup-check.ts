@@ -4,7 +4,8 @@ import {
   isThenable,
   knownMimeTypes,
   type Peer,
-  quietLog
+  quietLog,
+  whenSettled
 } from '@elysia-microservices/transport/kit'
 import { isAccepted } from './authenticate.ts'
 import type { Credentials } from './composite-metadata.ts'
@@ -76,7 +77,7 @@ export function acceptsCredentials(
   try {
     const answer: unknown = authenticate({ credentials: setupCredentials(setup), route: undefined, peer })
     if (typeof answer !== 'object' || answer === null || !isThenable(answer)) return isAccepted(answer)
-    return Promise.resolve(answer).then(isAccepted, refuse)
+    return whenSettled(answer, isAccepted, refuse)
   } catch (error) {
     return refuse(error)
   }

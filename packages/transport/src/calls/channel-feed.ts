@@ -73,13 +73,17 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     if (this.#isOpened) return this.#finishIfEmpty()
     this.#isOpened = true
     this.#isStopped = true
-    this.#output.open(undefined, true)
+    try {
+      this.#output.open(undefined, true)
+    } catch (error) {
+      this.#output.fail(asError(error))
+    }
   }
 
   error(error: unknown): void {
     if (this.#isStopped) return
     this.stop()
-    this.#output.fail(error instanceof Error ? error : new Error(String(error)))
+    this.#output.fail(asError(error))
   }
 
   teardownFailed(error: unknown): void {
@@ -134,5 +138,14 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     if (!this.#isComplete || this.#isStopped || this.#held.length > 0) return
     this.#isStopped = true
     this.#output.complete()
+  }
+}
+
+/** What a source fails with may be anything, even what cannot be looked at. */
+function asError(error: unknown): Error {
+  try {
+    return error instanceof Error ? error : new Error(String(error))
+  } catch (cause) {
+    return new Error('The values of the call failed with what cannot be shown', { cause })
   }
 }

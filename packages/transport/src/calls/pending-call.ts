@@ -5,7 +5,7 @@
 import type { CallOptions, CallReceiver, StreamCall } from '../call.ts'
 import { CanceledError, OptionError, TimeoutError } from '../errors/index.ts'
 import { type Headers, RESERVED_PREFIX } from '../headers.ts'
-import type { Pattern } from '../pattern.ts'
+import { type Pattern, routeOf } from '../pattern.ts'
 import type { TableEntry } from './stream-table.ts'
 import type { Timer } from './timer.ts'
 
@@ -81,7 +81,13 @@ export abstract class PendingCall implements TableEntry {
 
   /** The pattern as text, for error messages. */
   get name(): string {
-    return typeof this.pattern === 'object' ? JSON.stringify(this.pattern) : String(this.pattern)
+    try {
+      const { pattern } = this
+      return (typeof pattern === 'object' ? JSON.stringify(pattern) : String(pattern)) ?? routeOf(pattern)
+    } catch {
+      // A pattern that contains itself, or whose getters throw: calls of it fail, and their errors need a name.
+      return 'a pattern that is not JSON'
+    }
   }
 
   /**
@@ -139,8 +145,13 @@ export abstract class PendingCall implements TableEntry {
   release(): void {
     this.input?.stop()
     if (this.cleanUp === undefined) return
-    this.cleanUp()
+    const { cleanUp } = this
     this.cleanUp = undefined
+    try {
+      cleanUp()
+    } catch {
+      // A signal of the user's own making: the call has ended all the same.
+    }
   }
 }
 
@@ -265,7 +276,10 @@ export class PendingStream extends PendingCall implements StreamCall {
 function checkCallOptions({ timeout, signal, headers }: CallOptions): void {
   if (timeout !== undefined && !(typeof timeout === 'number' && timeout >= 0))
     throw OptionError.expected('options.timeout', 'milliseconds, 0 for no limit', timeout)
-  if (signal && typeof signal.addEventListener !== 'function')
+  if (
+    signal &&
+    !(typeof signal.addEventListener === 'function' && typeof signal.removeEventListener === 'function')
+  )
     throw OptionError.expected('options.signal', 'an AbortSignal', signal)
   if (headers !== undefined) checkHeaders(headers)
 }
@@ -289,6 +303,9 @@ export interface ChannelInput {
   /** All values are sent, or the other side takes no more. */
   readonly stopped: boolean
   start(source: object): void
+  /** The other side takes `n` more values. */
   requestN(n: number): void
+  /** What was sent has left: goes on. */
+  resume(): void
   stop(): void
 }

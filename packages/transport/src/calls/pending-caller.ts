@@ -1,5 +1,6 @@
 /** The one place where a request, a stream or an event becomes a `PendingCall`. */
 import type { Caller, CallOptions, CallReceiver, EmitOptions, StreamCall, StreamOptions } from '../call.ts'
+import { unsendable } from '../errors/index.ts'
 import type { Pattern } from '../pattern.ts'
 import { type PendingCall, PendingRequest, PendingStream } from './pending-call.ts'
 import { inheritedOptions } from './within.ts'
@@ -22,28 +23,37 @@ export class PendingCaller implements Caller {
 
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const own = options?.within ? inheritedOptions(pattern, options, this.#timeout) : options
+      const own = this.#own(pattern, options)
       this.#start(new PendingRequest(pattern, 'request', data, own, resolve, reject))
     })
   }
 
   stream(pattern: Pattern, data: unknown, receiver: CallReceiver, options?: StreamOptions): StreamCall {
-    let own: StreamOptions | undefined
+    let call: PendingStream
     try {
-      own = options?.within ? inheritedOptions(pattern, options, this.#timeout) : options
+      const own: StreamOptions | undefined = this.#own(pattern, options)
+      call = new PendingStream(pattern, data, receiver, own, own?.demand)
     } catch (error) {
-      receiver.error(error as Error)
+      receiver.error(unsendable(error))
       return NO_CALL
     }
-    const call = new PendingStream(pattern, data, receiver, own, own?.demand)
     this.#start(call)
     return call
   }
 
   emit(pattern: Pattern, data: unknown, options?: EmitOptions): Promise<void> {
     return new Promise((resolve, reject) => {
-      const own = options?.within ? inheritedOptions(pattern, options, this.#timeout) : options
+      const own = this.#own(pattern, options)
       this.#start(new PendingRequest(pattern, 'event', data, own, () => resolve(), reject))
     })
+  }
+
+  /** @throws {TimeoutError} the time of the message that the call is made for is over */
+  #own<Options extends CallOptions>(pattern: Pattern, options: Options | undefined): Options | undefined {
+    try {
+      return options?.within ? inheritedOptions(pattern, options, this.#timeout) : options
+    } catch (error) {
+      throw unsendable(error)
+    }
   }
 }

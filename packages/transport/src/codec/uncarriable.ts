@@ -95,6 +95,12 @@ function findSafely(value: unknown, rules: Rules): Found | undefined {
   }
 }
 
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? `fails with "${cause.message}"` : 'has no form there'
+/** Why a value could not be encoded, as the end of a sentence about it. The cause may be anything: never throws. */
+export function reasonOf(cause: unknown): string {
+  try {
+    if (cause instanceof Error) return `fails with "${cause.message}"`
+  } catch {
+    // It was thrown by a getter or a Proxy, and cannot be read either.
+  }
+  return 'has no form there'
 }

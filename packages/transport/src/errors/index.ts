@@ -18,6 +18,7 @@ export {
   PayloadTooLargeError,
   ProtocolError,
   TimeoutError,
+  unsendable,
   WorkerError
 } from './local.ts'
 export { describe, MicroserviceError } from './microservice-error.ts'

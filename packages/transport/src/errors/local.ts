@@ -32,6 +32,23 @@ export class OptionError extends LocalError {
   }
 }
 
+/**
+ * The error of a call that could not be sent. An error of this library stays as it is. Anything else was thrown by what
+ * the user gave, such as a getter or a Proxy, and becomes the cause of an `OptionError`.
+ */
+export function unsendable(error: unknown): Error {
+  try {
+    if (error instanceof MicroserviceError) return error
+  } catch {
+    // A revoked Proxy was thrown.
+  }
+  return new OptionError(
+    'call',
+    'The call cannot be sent: its pattern, data or options cannot be read',
+    error
+  )
+}
+
 /** This side already holds as many calls or unsent bytes as a limit allows. Nothing was sent. Code `OVERLOADED`. */
 export class OverloadedError extends LocalError {
   override name = 'OverloadedError'

@@ -23,15 +23,16 @@ export abstract class MicroserviceError extends Error {
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (typeof value === 'string') return value.length > 64 ? `'${value.slice(0, 61)}...'` : `'${value}'`
-  if (typeof value === 'object') return Array.isArray(value) ? 'an array' : `an object (${classOf(value)})`
+  if (typeof value === 'object') return describeObject(value)
   if (typeof value === 'function') return 'a function'
   return String(value)
 }
 
-function classOf(value: object): string {
+/** Users' objects may throw at every look. */
+function describeObject(value: object): string {
   try {
-    return value.constructor?.name ?? 'no prototype'
+    return Array.isArray(value) ? 'an array' : `an object (${value.constructor?.name ?? 'no prototype'})`
   } catch {
-    return 'unreadable'
+    return 'an object (unreadable)'
   }
 }

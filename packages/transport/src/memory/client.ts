@@ -9,7 +9,8 @@ import {
   errorOf,
   PatternNotFoundError,
   ProtocolError,
-  RejectedError
+  RejectedError,
+  unsendable
 } from '../errors/index.ts'
 import { Notices } from '../notices.ts'
 import { routeOf } from '../pattern.ts'
@@ -25,6 +26,7 @@ import {
   type MemoryRequest
 } from './hub.ts'
 import { later, outside } from './outside.ts'
+import { TurnRoom } from './turn-room.ts'
 
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
@@ -89,7 +91,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       else this.#send(call, this.#messageOf(call, encode(this.#hub.openCodec(), call.data)))
     } catch (error) {
       this.#calls.set(call, undefined)
-      this.#fail(call, error as Error)
+      this.#fail(call, unsendable(error))
     }
   }
 
@@ -102,7 +104,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
         if (call.kind === 'event') this.#sendEvent(call, message)
         else this.#sendRequest(call, message)
       } catch (error) {
-        this.#fail(call, error as Error)
+        this.#fail(call, unsendable(error))
       }
     })
   }
@@ -172,10 +174,14 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       if (running === undefined) early.push(say)
       else say(running)
     }
-    const sendBytes = (bytes: Uint8Array) => tell((running) => running.input(bytes))
+    const room = new TurnRoom(() => call.input?.resume())
+    const sendBytes = (bytes: Uint8Array) => {
+      room.use()
+      tell((running) => running.input(bytes))
+    }
     call.input = new ChannelFeed({
       maxHeldSize: MAX_HELD_SIZE,
-      hasRoomFor: () => true,
+      hasRoomFor: () => room.isLeft,
       open: (value, isOnly) => {
         const first = isOnly && value === undefined ? undefined : encode(codec, value)
         this.#send(call, this.#messageOf(call, undefined))

@@ -3,12 +3,12 @@ import { answerWith } from '../answer.ts'
 import { InputStream } from '../calls/input-stream.ts'
 import type { Codec } from '../codec/codec.ts'
 import type { Dispatcher } from '../dispatcher.ts'
-import { PatternNotFoundError, RejectedError } from '../errors/index.ts'
+import { isNoHandler, isRejected } from '../failure.ts'
 import { IncomingMessage } from '../message.ts'
 import { OutgoingValues } from '../outgoing-values.ts'
 import { reportEvent } from '../report-event.ts'
 import type { ServerContext, ServerTransport, StopOptions, TransportStats } from '../transport.ts'
-import { errorToText, INTERNAL_ERROR_TEXT } from '../wire-error.ts'
+import { errorToText } from '../wire-error.ts'
 import {
   decode,
   encode,
@@ -18,10 +18,9 @@ import {
   type MemoryMessage,
   type MemoryRequest
 } from './hub.ts'
+import { TurnRoom } from './turn-room.ts'
 
 const DEFAULT_DRAIN = 10_000
-/** After this many values of one stream other work gets its turn. */
-const VALUES_A_TURN = 1_000
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
 /** Answers the requests of clients in the same process. */
@@ -98,7 +97,7 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     try {
       result = (this.#dispatcher as Dispatcher).request(incoming)
     } catch (error) {
-      if (error instanceof PatternNotFoundError && error.received === undefined) throw error
+      if (isNoHandler(error)) throw error
       this.#running.add(request)
       return request.error(error)
     }
@@ -140,8 +139,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
   readonly #ended: () => void
   message: IncomingMessage | undefined
   #input: { readonly stream: InputStream; readonly codec: Codec } | undefined
-  /** Values sent in this turn. */
-  #sent = 0
+  readonly #room = new TurnRoom(() => this.resume())
 
   constructor(
     codec: Codec,
@@ -200,7 +198,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
   }
 
   protected sendHeld(bytes: Uint8Array): void {
-    this.#sent++
+    this.#room.use()
     this.#caller.value(bytes)
   }
 
@@ -210,8 +208,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
 
   protected sendError(error: unknown): void {
     const text = errorToText(error, this.#logger)
-    // If the answer is `INTERNAL`, the caller must not learn the class of the error.
-    this.#caller.error(text, error instanceof RejectedError && text !== INTERNAL_ERROR_TEXT)
+    this.#caller.error(text, isRejected(error))
   }
 
   protected sendUnencodable(cause: unknown): void {
@@ -219,20 +216,12 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
   }
 
   protected hasRoom(): boolean {
-    if (this.#sent < VALUES_A_TURN) return true
-    if (this.#sent === VALUES_A_TURN) {
-      this.#sent++
-      setTimeout(() => {
-        this.#sent = 0
-        this.resume()
-      }, 0)
-    }
-    return false
+    return this.#room.isLeft
   }
 
   protected over(isAborted: boolean): void {
     if (this.#input?.stream.close() === true) this.#caller.inputWanted(0)
-    if (isAborted) this.message?.abort()
+    if (isAborted) this.message?.abort(this.#logger)
     this.#ended()
   }
 }

@@ -1,13 +1,12 @@
 /** The failure of a handler as a packet of Nest's wire. */
-import { PatternNotFoundError } from '../errors/index.ts'
-import { readFailure } from '../failure.ts'
+import { isNoHandler, readFailure } from '../failure.ts'
 import type { Logger } from '../logger.ts'
 import { errorPacket, noHandlerPacket, toJson } from './packet.ts'
 import { INTERNAL_ERROR } from './words.ts'
 
 /** The packet that tells a caller of a handler's error; what it may not be told is logged. @param id as JSON */
 export function failurePacket(error: unknown, id: string, logger: Logger): string {
-  if (error instanceof PatternNotFoundError && error.received === undefined) return noHandlerPacket(id)
+  if (isNoHandler(error)) return noHandlerPacket(id)
   const failure = readFailure(error)
   let json: string | undefined
   if ('answer' in failure) {

@@ -5,12 +5,14 @@
 import type { Answer } from '../answer.ts'
 import type { TableEntry } from '../calls/stream-table.ts'
 import type { RejectedError } from '../errors/index.ts'
+import type { Logger } from '../logger.ts'
 import type { IncomingMessage } from '../message.ts'
 import { consume, type StreamSink, type StreamSource } from '../stream.ts'
 import { lastValuePacket, toJson, valuePacket } from './packet.ts'
 
 /** The connection, as a reply sees it. */
 export interface Replies {
+  readonly logger: Logger
   /** Sends one packet. */
   sendPacket(json: string): void
   /** Answers with the error of a handler. */
@@ -21,8 +23,6 @@ export interface Replies {
   openStream(): RejectedError | undefined
   /** Whether a stream may send now. If not, its `resume` is called later. */
   hasRoomFor(reply: RunningReply): boolean
-  /** Logs that the clean-up of a cancelled stream failed. */
-  teardownFailed(error: unknown): void
   /** The reply has ended or was given up. Called once. */
   ended(reply: RunningReply): void
 }
@@ -108,7 +108,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
   }
 
   teardownFailed(error: unknown): void {
-    this.#replies.teardownFailed(error)
+    this.#replies.logger.error('The clean-up of a stream failed', error)
   }
 
   // ── calls from the connection ─────────────────────────────────────────────────────────────────────────
@@ -127,7 +127,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
   /** Stops the work, because the connection is gone. */
   abort(): void {
     this.#isHolding = false
-    this.#end(() => this.#message.abort())
+    this.#end(() => this.#message.abort(this.#replies.logger))
   }
 
   /** Sends the value that was held back, if any. */

@@ -1,0 +1,79 @@
+/** What users' code gives and throws while a message is answered: each gets an answer, and nobody else suffers. */
+import type { UntypedClient } from 'elysia-microservices/client'
+import fc from 'fast-check'
+import { alright, type Case, checkAnswer, type Ends, each, TIMEOUT } from './case.ts'
+import { anyRecipe, RECIPES, type Recipe } from './recipes.ts'
+import { EVENTS, PLACES } from './service.ts'
+
+/** Asks, in both ways; a value, or an error that says nothing, must come of it. */
+async function ask(client: UntypedClient, pattern: string, recipe: Recipe): Promise<void> {
+  await client.request(pattern, recipe, { timeout: TIMEOUT }).catch(checkAnswer)
+  try {
+    for await (const _ of client.stream(pattern, recipe, { timeout: TIMEOUT }));
+  } catch (error) {
+    checkAnswer(error)
+  }
+}
+
+/** Reads one value and leaves; Nest's wire can say so only by closing its connection. */
+async function leave(ends: Ends, pattern: string, recipe: Recipe): Promise<void> {
+  const client = ends.connect()
+  try {
+    for await (const _ of client.stream(pattern, recipe, { timeout: TIMEOUT })) break
+  } catch (error) {
+    checkAnswer(error)
+  }
+  await client.close()
+}
+
+const composed = Object.fromEntries(
+  Object.entries(RECIPES).filter(([, recipe]) => typeof recipe === 'object')
+)
+
+const requests: readonly Case[] = PLACES.flatMap((pattern): Case[] => [
+  {
+    name: `${pattern} what has gone wrong before`,
+    run: ({ good }, look) => each(RECIPES, look, (recipe) => ask(good, pattern, recipe))
+  },
+  {
+    name: `${pattern} a stream that is left`,
+    run: (ends, look) => each(composed, look, (recipe) => leave(ends, pattern, recipe))
+  },
+  {
+    name: `${pattern} anything`,
+    run: ({ good }, look) =>
+      fc.assert(
+        fc.asyncProperty(anyRecipe, async (recipe) => {
+          await ask(good, pattern, recipe)
+          await alright(look, JSON.stringify(recipe))
+        })
+      )
+  }
+])
+
+const events: readonly Case[] = EVENTS.map((pattern) => ({
+  name: `${pattern} anything`,
+  async run({ good }, look) {
+    await each(RECIPES, look, (recipe) => good.emit(pattern, recipe))
+    await fc.assert(
+      fc.asyncProperty(anyRecipe, async (recipe) => {
+        await good.emit(pattern, recipe)
+        await alright(look, JSON.stringify(recipe))
+      })
+    )
+  }
+}))
+
+const backwards: Case = {
+  name: 'a service that answers at the client gives and throws anything',
+  on: ['RSocket'],
+  async run({ good }, look) {
+    for (const place of ['a handler gives', 'a handler throws', 'an around gives'])
+      await each(RECIPES, look, (recipe) =>
+        good.request('ask back', [place, recipe], { timeout: TIMEOUT }).catch(checkAnswer)
+      )
+  }
+}
+
+/** All of them. */
+export const answering: readonly Case[] = [...requests, ...events, backwards]

@@ -1,0 +1,65 @@
+/** What a case of hostile code is, and what all of them ask for. */
+import type { Microservice, TransportStats } from 'elysia-microservices'
+import { RpcError } from 'elysia-microservices'
+import type { ConnectOptions, UntypedClient } from 'elysia-microservices/client'
+import { type Recipe, SECRET } from './recipes.ts'
+
+/** What carries the calls. */
+export const TRANSPORT_NAMES = ['RSocket', "Nest's wire", 'memory'] as const
+export type TransportName = (typeof TRANSPORT_NAMES)[number]
+
+/** What a case works with. */
+export interface Ends {
+  readonly transport: TransportName
+  readonly service: Pick<Microservice, 'stop'>
+  /** A client that must not suffer. */
+  readonly good: UntypedClient
+  /** Another client. */
+  connect(options?: Omit<ConnectOptions, 'transport'>): UntypedClient
+  stats(): TransportStats
+  /** Where the server has sent a secret since the last time; none where there is no wire. */
+  found(): readonly string[]
+  /** What the service has logged since the last time. */
+  logged(): readonly string[]
+}
+
+/** Looks at all that must be as it was before: gives what is not. */
+export type Look = () => Promise<readonly string[]>
+
+/** One of the things tried. */
+export interface Case {
+  readonly name: string
+  /** Where it can be tried. Default: everywhere. */
+  readonly on?: readonly TransportName[]
+  run(ends: Ends, look: Look): Promise<void>
+}
+
+/** Milliseconds. Long enough for any machine: a call that takes longer hangs. */
+export const TIMEOUT = 20_000
+
+/** @throws {Error} it is no answer that a caller may get of hostile code */
+export function checkAnswer(error: unknown): void {
+  const isAnswer = error instanceof RpcError
+  const text = isAnswer ? `${error.code} ${error.message} ${JSON.stringify(error.details)}` : String(error)
+  if (!isAnswer || text.includes(SECRET)) throw new Error(`the caller got ${text}`)
+}
+
+/** @throws {Error} something is not as it was before */
+export async function alright(look: Look, what: string): Promise<void> {
+  const problems = await look()
+  if (problems.length > 0) throw new Error([what, ...problems].join('\n'))
+}
+
+/** Tries all of them, one after the other. @throws {Error} naming those that did harm */
+export async function each(
+  recipes: Readonly<Record<string, Recipe>>,
+  look: Look,
+  attempt: (recipe: Recipe) => Promise<unknown>
+): Promise<void> {
+  for (const [name, recipe] of Object.entries(recipes)) {
+    await attempt(recipe).catch((error: unknown) => {
+      throw new Error(`${name}: ${String(error)}`)
+    })
+    await alright(look, name)
+  }
+}

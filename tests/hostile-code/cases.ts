@@ -1,0 +1,7 @@
+/** Everything that is tried. */
+import { answering } from './answering.ts'
+import { calling } from './calling.ts'
+import type { Case } from './case.ts'
+import { leaving } from './leaving.ts'
+
+export const CASES: readonly Case[] = [...answering, ...leaving, ...calling]

@@ -1,0 +1,148 @@
+/**
+ * Both ends in one process, with hostile code in them, case after case. Prints for each a line of JSON: its name, and
+ * what went wrong. Argument: the name of the transport.
+ */
+import { memory, type Transport } from 'elysia-microservices'
+import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { tcp } from 'elysia-microservices/tcp'
+import fc from 'fast-check'
+import { within } from '../support/within.ts'
+import { type Case, type Ends, TRANSPORT_NAMES, type TransportName } from './case.ts'
+import { CASES } from './cases.ts'
+import { make } from './recipes.ts'
+import { hostileService } from './service.ts'
+import { Tap } from './tap.ts'
+
+/** So few that those which are never given back are missed soon. */
+const PLACES_IN_FLIGHT = 8
+
+const unhandled: string[] = []
+process.on('uncaughtException', (error) => void unhandled.push(`uncaught exception: ${shown(error)}`))
+process.on('unhandledRejection', (error) => void unhandled.push(`unhandled rejection: ${shown(error)}`))
+
+function shown(error: unknown): string {
+  try {
+    if (!(error instanceof Error)) return String(error)
+    return error.cause === undefined ? String(error.stack) : `${error.message}\n${shown(error.cause)}`
+  } catch {
+    return 'something that cannot be shown'
+  }
+}
+
+/** Looks at all that must be as before. Gives what is not. */
+async function lookedAt({ good, stats, found }: Ends): Promise<string[]> {
+  const problems: string[] = []
+  // What is reported in later turns has been, by then.
+  for (let turn = 0; turn < 4; turn++) await new Promise((resolve) => setImmediate(resolve))
+  for (let waited = 0; ; waited++) {
+    const figures = stats()
+    if (figures.inFlight.current === 0 && figures.streams === 0) break
+    if (waited === 200) {
+      problems.push(`in flight: ${figures.inFlight.current}, streams: ${figures.streams}`)
+      break
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+  for (let n = 0; n <= PLACES_IN_FLIGHT; n++) {
+    const echoed = await good.request('echo', n, { timeout: 10_000 }).catch((error: unknown) => shown(error))
+    if (echoed !== n) problems.push(`a good caller got ${echoed}`)
+  }
+  problems.push(...found().map((text) => `on the wire: ${text}`))
+  problems.push(...unhandled.splice(0))
+  return problems
+}
+
+/** Keeps what is logged; writing it fails in one way or the other, or says that it never will have been written. */
+function loggerTo(lines: string[]) {
+  let count = 0
+  const log = (line: string): unknown => {
+    lines.push(line)
+    switch (count++ % 4) {
+      case 0:
+        throw new Error('the disk is full')
+      case 1:
+        return Promise.reject(new Error('the disk is full'))
+      case 2:
+        return make({ thenable: [['throw', 'a revoked Proxy']] })
+      default:
+        return new Promise(() => {})
+    }
+  }
+  return { error: log, warn: log }
+}
+
+async function open(name: TransportName): Promise<Ends & { close(): Promise<void> }> {
+  const lines: string[] = []
+  let server: Transport
+  let far: () => Transport
+  let tap: Tap | undefined
+  if (name === 'memory') {
+    server = memory()
+    far = () => server
+  } else {
+    const protocol = name === 'RSocket' ? 'rsocket' : 'nest'
+    server = tcp({ host: '127.0.0.1', port: 0, limits: { inFlight: PLACES_IN_FLIGHT } })
+    far = () => tcp({ host: '127.0.0.1', port: (tap as Tap).port, protocol })
+  }
+  const service = hostileService(server, loggerTo(lines))
+  await service.listen()
+  if (service.address !== undefined) tap = await Tap.before(service.address.port)
+  const clients: UntypedClient[] = []
+  const newClient: Ends['connect'] = (options = {}) => {
+    const client = connect({
+      transport: far(),
+      logger: loggerTo([]),
+      answers: hostileService(memory(), loggerTo([])),
+      ...options
+    })
+    clients.push(client)
+    return client
+  }
+  return {
+    transport: name,
+    service,
+    good: newClient(),
+    connect: newClient,
+    stats: () => service.stats()[0] as ReturnType<Ends['stats']>,
+    found: () => tap?.found() ?? [],
+    logged: () => lines.splice(0),
+    async close() {
+      for (const client of clients) await client.close()
+      await service.stop()
+      tap?.close()
+    }
+  }
+}
+
+/** Runs a case. What is thrown is a problem of it. */
+async function problemsOf({ run }: Case, ends: Ends): Promise<string[]> {
+  try {
+    await within(
+      run(ends, () => lookedAt(ends)),
+      'the case',
+      120_000
+    )
+  } catch (error) {
+    return [shown(error), ...(await lookedAt(ends))]
+  }
+  return lookedAt(ends)
+}
+
+const name = process.argv[2] as TransportName
+if (!TRANSPORT_NAMES.includes(name)) throw new Error(`No such transport: ${name}`)
+fc.configureGlobal({ endOnFailure: true, numRuns: 40 })
+const only = process.argv[3]
+let ends = await open(name)
+for (const each of CASES) {
+  if (only !== undefined && !each.name.includes(only)) continue
+  if (each.on?.includes(name) === false) continue
+  const problems = await problemsOf(each, ends)
+  console.log(JSON.stringify({ name: each.name, problems }))
+  if (problems.length === 0) continue
+  // One that does harm must not harm those behind it.
+  void ends.close()
+  ends = await open(name)
+}
+await ends.close()
+console.log(JSON.stringify({ name: 'the end', problems: unhandled }))
+process.exit()

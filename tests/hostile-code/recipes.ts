@@ -1,0 +1,404 @@
+/**
+ * What users' code may hand over, as recipes: plain data that travels to whoever makes the value of it. Named ones for
+ * what has gone wrong somewhere before, and a generator of any others.
+ */
+import fc from 'fast-check'
+import { finalize, Observable, type Subscriber } from 'rxjs'
+
+/** Stands in every message that nobody outside of the process may read. */
+export const SECRET = 'SECRET'
+
+/** What a piece of hostile code does when it is called, one step after the other. */
+export type Step = readonly ['resolve' | 'reject' | 'throw' | 'next' | 'error' | 'complete', Recipe?]
+
+/** How a value is made: the name of an atom, or one of the composed kinds. */
+export type Recipe =
+  | string
+  | { readonly promise: Recipe }
+  | { readonly rejection: Recipe }
+  | { readonly object: Recipe }
+  | { readonly list: Recipe }
+  | { readonly toJson: Recipe }
+  | { readonly thenable: readonly Step[]; readonly late?: boolean | undefined }
+  | {
+      readonly observable: readonly Step[]
+      readonly teardown?: Recipe | undefined
+      readonly returns?: Recipe | undefined
+    }
+  | {
+      readonly generator: readonly Recipe[]
+      readonly teardown?: Recipe | undefined
+      readonly throws?: Recipe | undefined
+    }
+  | {
+      readonly asyncGenerator: readonly Recipe[]
+      readonly teardown?: Recipe | undefined
+      readonly throws?: Recipe | undefined
+    }
+  | { readonly iterator: Recipe; readonly returns?: Recipe | undefined }
+  | { readonly asyncIterator: Recipe; readonly returns?: Recipe | undefined }
+
+const secret = (): never => {
+  throw new Error(SECRET)
+}
+
+function revoked(target: object): object {
+  const { proxy, revoke } = Proxy.revocable(target, {})
+  revoke()
+  return proxy
+}
+
+function withGetter(name: PropertyKey, base: object = {}): object {
+  return Object.defineProperty(base, name, { get: secret, enumerable: true, configurable: true })
+}
+
+/** A getter that answers once, and throws when it is asked again. */
+function onceGetter(name: PropertyKey, value: unknown): object {
+  let asked = 0
+  return Object.defineProperty({}, name, {
+    enumerable: true,
+    get: () => (asked++ === 0 ? value : secret())
+  })
+}
+
+function errorWith(fields: object, error: Error = new Error(SECRET)): Error {
+  return Object.defineProperties(error, Object.getOwnPropertyDescriptors(fields))
+}
+
+function cycle(): object {
+  const value: Record<string, unknown> = { text: SECRET }
+  value['self'] = value
+  return value
+}
+
+function cyclicAggregate(): Error {
+  const error = new AggregateError([], SECRET)
+  error.errors = [error]
+  return error
+}
+
+/** What throws wherever it is looked at. */
+function allTraps(): object {
+  return new Proxy(
+    {},
+    new Proxy({} as ProxyHandler<object>, {
+      get: () => secret
+    })
+  )
+}
+
+/** A proxy that throws for all but reading, where it has a function for every name. */
+function anyMember(): object {
+  return new Proxy({}, { get: () => secret, has: () => true })
+}
+
+/** Values without parts of their own. */
+export const ATOMS: Readonly<Record<string, () => unknown>> = {
+  'a text': () => 'fine',
+  undefined: () => undefined,
+  null: () => null,
+  'a function': () => () => SECRET,
+  'a symbol': () => Symbol(SECRET),
+  'a bigint': () => 10n,
+  NaN: () => Number.NaN,
+  'a cycle': cycle,
+  'a revoked Proxy': () => revoked({}),
+  'a revoked Proxy of a function': () => revoked(() => 1),
+  'a revoked Proxy of an error': () => revoked(new Error(SECRET)),
+  'a Proxy of a promise': () => new Proxy(Promise.resolve('fine'), {}),
+  'a Proxy whose traps throw': allTraps,
+  'a Proxy that has every member': anyMember,
+  'a then that cannot be read': () => withGetter('then'),
+  'a then that can be read once': () => onceGetter('then', (done: (value: unknown) => void) => done('fine')),
+  'a subscribe that cannot be read': () => withGetter('subscribe', { '@@observable': 1 }),
+  'a subscribe that can be read once': () =>
+    Object.assign(
+      onceGetter('subscribe', () => undefined),
+      { '@@observable': 1 }
+    ),
+  'a Symbol.asyncIterator that cannot be read': () => withGetter(Symbol.asyncIterator),
+  'a toJSON that cannot be read': () => withGetter('toJSON'),
+  'a member that cannot be read': () => withGetter('member'),
+  'an object without a prototype': () => Object.create(null),
+  'an error': () => new Error(SECRET),
+  'an error whose message cannot be read': () => withGetter('message', new Error(SECRET)),
+  'an error whose stack cannot be read': () => withGetter('stack', new Error(SECRET)),
+  'an error whose name cannot be read': () => withGetter('name', new Error(SECRET)),
+  'an error whose cause cannot be read': () => withGetter('cause', new Error(SECRET)),
+  'an error whose prototype is a revoked Proxy': () =>
+    Object.setPrototypeOf(new Error(SECRET), revoked(Error.prototype)),
+  'an error that cannot be inspected': () =>
+    errorWith({ [Symbol.for('nodejs.util.inspect.custom')]: secret, toString: secret, toJSON: secret }),
+  'an error that says its content wrongly': () => errorWith({ getError: secret }),
+  'an error whose content is revoked': () => errorWith({ getError: () => revoked({}) }),
+  'an error that is an HTTP exception, and throws': () =>
+    errorWith({ getStatus: secret, getResponse: secret }),
+  'several errors that cannot be read': () => withGetter('errors', new AggregateError([], SECRET)),
+  'several errors of which one is revoked': () => new AggregateError([revoked({})], SECRET),
+  'several errors without a list': () => errorWith({ errors: undefined }, new AggregateError([], SECRET)),
+  'several errors in one another': cyclicAggregate,
+  'a promise with a then of its own': () =>
+    withThen(Promise.resolve('fine'), (done: (value: unknown) => void) => [done(1), done(2)]),
+  'a promise whose constructor cannot be read': () => withGetter('constructor', Promise.resolve('fine')),
+  'a Date that is none': () => new Date(Number.NaN),
+  'a Map of itself': () => {
+    const map = new Map<unknown, unknown>()
+    return map.set('self', map)
+  }
+}
+
+function run(steps: readonly Step[], call: (action: string, value: unknown) => void): void {
+  for (const [action, recipe] of steps) {
+    const value = recipe === undefined ? undefined : make(recipe)
+    if (action === 'throw') throw value
+    call(action, value)
+  }
+}
+
+function teardownOf(recipe: Recipe | undefined): void {
+  if (recipe !== undefined) throw make(recipe)
+}
+
+/** An object with that `then`: it resolves at last, whatever its steps do. */
+function thenable(steps: readonly Step[], isLate: boolean): object {
+  const then = (resolve: (value: unknown) => void, reject: (error: unknown) => void) => {
+    const settle = () => {
+      run(steps, (action, value) => {
+        if (action === 'reject' || action === 'error') reject(value)
+        else resolve(value)
+      })
+      resolve('at last')
+    }
+    if (!isLate) return settle()
+    setTimeout(() => {
+      try {
+        settle()
+      } catch {
+        resolve('at last')
+      }
+    }, 1)
+  }
+  return withThen({}, then)
+}
+
+function withThen(target: object, then: unknown): object {
+  Reflect.set(target, 'then', then)
+  return target
+}
+
+function observable(
+  steps: readonly Step[],
+  teardown: Recipe | undefined,
+  returns: Recipe | undefined
+): object {
+  if (returns !== undefined) {
+    // Of another library: what `subscribe` gives is anything.
+    return {
+      '@@observable': () => undefined,
+      subscribe(observer: Subscriber<unknown>) {
+        emit(steps, observer)
+        return make(returns)
+      }
+    }
+  }
+  const values = new Observable((subscriber) => emit(steps, subscriber))
+  return teardown === undefined ? values : values.pipe(finalize(() => teardownOf(teardown)))
+}
+
+function emit(
+  steps: readonly Step[],
+  observer: Pick<Subscriber<unknown>, 'next' | 'error' | 'complete'>
+): void {
+  run(steps, (action, value) => {
+    if (action === 'reject' || action === 'error') observer.error(value)
+    else if (action === 'complete') observer.complete()
+    else observer.next(value)
+  })
+  observer.complete()
+}
+
+function* generator(values: readonly Recipe[], throws: Recipe | undefined, teardown: Recipe | undefined) {
+  try {
+    for (const recipe of values) yield make(recipe)
+    if (throws !== undefined) throw make(throws)
+  } finally {
+    // biome-ignore lint/correctness/noUnsafeFinally: it is what is tested
+    if (teardown !== undefined) throw make(teardown)
+  }
+}
+
+async function* asyncGenerator(
+  values: readonly Recipe[],
+  throws: Recipe | undefined,
+  teardown: Recipe | undefined
+) {
+  yield* generator(values, throws, teardown)
+}
+
+/** A promise that nobody needs to watch: where it rejects unseen, that is the fault of the recipe. */
+function unwatched(work: () => Promise<unknown>): Promise<unknown> {
+  const promise = Promise.resolve().then(work)
+  promise.catch(() => {})
+  return promise
+}
+
+/** Makes the value. */
+export function make(recipe: Recipe): unknown {
+  if (typeof recipe === 'string') return ATOMS[recipe]?.()
+  if ('promise' in recipe) return unwatched(async () => make(recipe.promise))
+  if ('rejection' in recipe) {
+    return unwatched(async () => {
+      throw make(recipe.rejection)
+    })
+  }
+  if ('object' in recipe) return { before: 1, member: make(recipe.object) }
+  if ('list' in recipe) return [1, make(recipe.list)]
+  if ('toJson' in recipe) return { toJSON: () => make(recipe.toJson) }
+  if ('thenable' in recipe) return thenable(recipe.thenable, recipe.late === true)
+  if ('observable' in recipe) return observable(recipe.observable, recipe.teardown, recipe.returns)
+  if ('generator' in recipe) return generator(recipe.generator, recipe.throws, recipe.teardown)
+  if ('asyncGenerator' in recipe) return asyncGenerator(recipe.asyncGenerator, recipe.throws, recipe.teardown)
+  const isAsync = 'asyncIterator' in recipe
+  const step = isAsync ? recipe.asyncIterator : recipe.iterator
+  let left = 3
+  const iterator = {
+    next: () => (left-- > 0 ? make(step) : { done: true, value: undefined }),
+    return: () => (recipe.returns === undefined ? { done: true } : make(recipe.returns))
+  }
+  return Object.assign(iterator, { [isAsync ? Symbol.asyncIterator : Symbol.iterator]: () => iterator })
+}
+
+const THROWN = 'an error'
+
+/** What has gone wrong somewhere, or is likely to. */
+export const RECIPES: Readonly<Record<string, Recipe>> = {
+  ...Object.fromEntries(Object.keys(ATOMS).map((atom) => [atom, atom])),
+  'a thenable that throws': { thenable: [['throw', THROWN]] },
+  'a thenable that settles twice': {
+    thenable: [
+      ['resolve', 'a text'],
+      ['resolve', 'a text']
+    ]
+  },
+  'a thenable that resolves and rejects': {
+    thenable: [
+      ['resolve', 'a text'],
+      ['reject', THROWN]
+    ]
+  },
+  'a thenable that rejects and resolves': {
+    thenable: [
+      ['reject', THROWN],
+      ['resolve', 'a text']
+    ]
+  },
+  'a thenable that resolves and throws': {
+    thenable: [
+      ['resolve', 'a text'],
+      ['throw', THROWN]
+    ]
+  },
+  'a thenable of a thenable that throws': { thenable: [['resolve', { thenable: [['throw', THROWN]] }]] },
+  'a thenable of a stream that throws': { thenable: [['resolve', { generator: [], throws: THROWN }]] },
+  'a promise of a revoked Proxy': { promise: 'a revoked Proxy' },
+  'a rejection with a revoked Proxy': { rejection: 'a revoked Proxy' },
+  'a toJSON that throws': { toJson: 'a member that cannot be read' },
+  'a toJSON that gives a function': { toJson: 'a function' },
+  'a list with a revoked Proxy': { list: 'a revoked Proxy' },
+  'an Observable that throws': { observable: [['throw', THROWN]] },
+  'an Observable that fails with a revoked Proxy': { observable: [['error', 'a revoked Proxy']] },
+  'an Observable that goes on after its end': {
+    observable: [['next', 'a text'], ['complete'], ['next', 'a text'], ['error', THROWN]],
+    returns: 'undefined'
+  },
+  'an Observable that ends twice': { observable: [['complete'], ['complete']], returns: 'undefined' },
+  'an Observable that fails twice': {
+    observable: [
+      ['error', THROWN],
+      ['error', THROWN]
+    ],
+    returns: 'null'
+  },
+  'an Observable whose subscription is a revoked Proxy': {
+    observable: [['next', 'a text']],
+    returns: 'a revoked Proxy'
+  },
+  'an Observable whose subscription is a Proxy of functions that throw': {
+    observable: [['next', 'a text']],
+    returns: 'a Proxy that has every member'
+  },
+  'an Observable whose teardown throws': { observable: [['next', 'a text']], teardown: THROWN },
+  'an Observable of a revoked Proxy': { observable: [['next', 'a revoked Proxy']] },
+  'a generator whose teardown throws': { generator: ['a text', 'a text'], teardown: THROWN },
+  'an async generator whose teardown throws': { asyncGenerator: ['a text', 'a text'], teardown: THROWN },
+  'a generator that throws a revoked Proxy': { generator: ['a text'], throws: 'a revoked Proxy' },
+  'a generator of a revoked Proxy': { generator: ['a text', 'a revoked Proxy'] },
+  'an async generator of a bigint': { asyncGenerator: ['a text', 'a bigint'] },
+  'an iterator of texts': { iterator: 'a text' },
+  'an iterator of nothing': { iterator: 'undefined' },
+  'an iterator of revoked Proxies': { iterator: 'a revoked Proxy' },
+  'an iterator of promises': { iterator: { promise: 'a text' } },
+  'an async iterator of texts': { asyncIterator: 'a text' },
+  'an async iterator of nothing': { asyncIterator: 'undefined' },
+  'an async iterator of steps that cannot be read': { asyncIterator: 'a member that cannot be read' },
+  'an async iterator of rejections': { asyncIterator: { rejection: THROWN } },
+  'an async iterator of thenables that throw': { asyncIterator: { thenable: [['throw', THROWN]] } },
+  'an iterator whose return gives a revoked Proxy': {
+    generator: [],
+    throws: { promise: 'a revoked Proxy' }
+  },
+  'an async iterator whose return rejects': {
+    asyncIterator: { object: 'a text' },
+    returns: { rejection: 'a revoked Proxy' }
+  },
+  'an iterator whose return is a thenable that throws': {
+    iterator: { object: 'a text' },
+    returns: { thenable: [['throw', THROWN]] }
+  }
+}
+
+/** Any recipe. What it makes ends by itself. */
+export const anyRecipe: fc.Arbitrary<Recipe> = fc.letrec<{ recipe: Recipe; steps: readonly Step[] }>(
+  (tie) => {
+    const one = tie('recipe')
+    const maybe = fc.option(one, { nil: undefined })
+    const atom = fc.constantFrom(...Object.keys(ATOMS))
+    return {
+      recipe: fc.oneof(
+        { maxDepth: 3, withCrossShrink: true },
+        { arbitrary: atom, weight: 3 },
+        { arbitrary: fc.record({ promise: one }), weight: 1 },
+        { arbitrary: fc.record({ rejection: one }), weight: 1 },
+        { arbitrary: fc.record({ object: one }), weight: 1 },
+        { arbitrary: fc.record({ toJson: one }), weight: 1 },
+        { arbitrary: fc.record({ thenable: tie('steps'), late: fc.boolean() }), weight: 2 },
+        { arbitrary: fc.record({ observable: tie('steps'), teardown: maybe, returns: maybe }), weight: 2 },
+        {
+          arbitrary: fc.record({
+            generator: fc.array(one, { maxLength: 3 }),
+            teardown: maybe,
+            throws: maybe
+          }),
+          weight: 1
+        },
+        {
+          arbitrary: fc.record({
+            asyncGenerator: fc.array(one, { maxLength: 3 }),
+            teardown: maybe,
+            throws: maybe
+          }),
+          weight: 1
+        },
+        { arbitrary: fc.record({ iterator: one, returns: maybe }), weight: 1 },
+        { arbitrary: fc.record({ asyncIterator: one, returns: maybe }), weight: 1 }
+      ),
+      steps: fc.array(
+        fc.tuple(
+          fc.constantFrom('resolve', 'reject', 'throw', 'next', 'error', 'complete'),
+          one
+        ) as fc.Arbitrary<Step>,
+        { maxLength: 3 }
+      )
+    }
+  }
+).recipe

@@ -1,0 +1,56 @@
+/** Stands between a client and a server, passes all bytes on, and looks for secrets in the server's. */
+import { once } from 'node:events'
+import net from 'node:net'
+import { SECRET } from './recipes.ts'
+
+/** Listens on a port of its own. */
+export class Tap {
+  readonly #server: net.Server
+  readonly #sockets = new Set<net.Socket>()
+  /** What came last, so that a text in two pieces is found too. */
+  #tail = ''
+  #found: string[] = []
+
+  private constructor(target: number) {
+    this.#server = net.createServer((client) => {
+      const server = net.connect(target, '127.0.0.1')
+      for (const [from, to] of [
+        [client, server],
+        [server, client]
+      ] as const) {
+        this.#sockets.add(from)
+        from.on('error', () => to.destroy())
+        from.on('close', () => to.destroy())
+        from.pipe(to)
+      }
+      server.on('data', (chunk: Buffer) => {
+        const text = this.#tail + chunk.toString('latin1')
+        const at = text.indexOf(SECRET)
+        if (at >= 0) this.#found.push(text.slice(Math.max(0, at - 100), at + 50))
+        this.#tail = text.slice(-SECRET.length + 1)
+      })
+    })
+  }
+
+  /** @param target the port to pass everything on to */
+  static async before(target: number): Promise<Tap> {
+    const tap = new Tap(target)
+    tap.#server.listen(0, '127.0.0.1')
+    await once(tap.#server, 'listening')
+    return tap
+  }
+
+  get port(): number {
+    return (this.#server.address() as net.AddressInfo).port
+  }
+
+  /** Where the server has sent a secret since the last time. */
+  found(): string[] {
+    return this.#found.splice(0)
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy()
+    this.#server.close()
+  }
+}
