@@ -60,4 +60,5 @@ export type { Microservice } from './service/service.ts'
 // By this file the compiler knows of all that it names in the declarations of a service, also if nobody imports it.
 export type { EventHandler, MessageHandler } from './types/index.ts'
 export type { Message } from './types/message.ts'
+export type { ShutdownSignal } from './workers/signals.ts'
 export type { WorkerFigures } from './workers/supervisor.ts'

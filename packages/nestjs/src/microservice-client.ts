@@ -1,6 +1,11 @@
 /** The `ClientProxy`: our clients under Nest's `send()` and `emit()`. */
 import { inspect } from 'node:util'
-import { type ClientEvent, type ClientTransport, ConnectionError } from '@elysia-microservices/transport/kit'
+import {
+  type ClientEvent,
+  type ClientTransport,
+  ConnectionError,
+  loggerOf
+} from '@elysia-microservices/transport/kit'
 import { Logger } from '@nestjs/common'
 import { ClientProxy, type ReadPacket, type WritePacket } from '@nestjs/microservices'
 import { Observable } from 'rxjs'
@@ -145,7 +150,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     const failed = (error: unknown) => this.logger.error(error)
     const listeners = new Listeners<MicroserviceClientEvents>(['connect', 'close', 'error'], failed)
     const { transport, timeout, tellTimeout, logger = this.#log } = this.#options
-    const client = transport.client({ logger, timeout, tellTimeout, dispatcher: undefined })
+    const client = transport.client({ logger: loggerOf(logger), timeout, tellTimeout, dispatcher: undefined })
     client.onEvent((event) => this.#tell(event, listeners))
     return { transport: client, listeners }
   }

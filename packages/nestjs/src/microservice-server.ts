@@ -5,6 +5,7 @@ import {
   type Dispatcher,
   hasWildcards,
   type IncomingMessage,
+  loggerOf,
   OptionError,
   PatternNotFoundError,
   type Route,
@@ -70,7 +71,9 @@ export class MicroserviceServer
   constructor(options: MicroserviceServerOptions = {}) {
     super()
     const { transports, name, drain, logger = nestLogger(this.logger) } = serverOptions(options)
-    this.#servers = transports.map((transport) => transport.server({ name, version: undefined, logger }))
+    this.#servers = transports.map((transport) =>
+      transport.server({ name, version: undefined, logger: loggerOf(logger) })
+    )
     this.transportId = NEST_TRANSPORTS[this.#servers[0]?.name ?? 'tcp'] ?? Transport.TCP
     this.#drain = drain
   }

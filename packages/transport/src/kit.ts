@@ -32,7 +32,7 @@ export { ErrorAnswer, type Failure, readFailure } from './failure.ts'
 export { RESERVED_PREFIX } from './headers.ts'
 export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'
-export { checkLogger } from './logger.ts'
+export { checkLogger, loggerOf } from './logger.ts'
 export { IncomingMessage, type IncomingMessageInit } from './message.ts'
 export { failurePacket } from './nest/failure-packet.ts'
 export {

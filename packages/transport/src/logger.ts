@@ -20,3 +20,23 @@ export const consoleLogger: Logger = {
   error: (message, cause) => (cause === undefined ? console.error(message) : console.error(message, cause)),
   warn: (message, cause) => (cause === undefined ? console.warn(message) : console.warn(message, cause))
 }
+
+/** A logger that takes what belongs to a line before its text, as pino does. */
+interface ObjectFirst {
+  error(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+/** The logger that was given, in the form that this library calls: pino would drop an error that stands behind the text. */
+export function loggerOf(given: Logger): Logger {
+  if (!isPino(given)) return given
+  const pino = given as Logger & ObjectFirst
+  const line = (level: 'error' | 'warn') => (message: string, cause?: unknown) =>
+    cause === undefined ? pino[level](message) : pino[level]({ err: cause }, message)
+  return { error: line('error'), warn: line('warn') }
+}
+
+/** Known by its methods, because pino is no dependency. */
+function isPino(given: object): boolean {
+  return ['bindings', 'setBindings', 'child'].every((name) => typeof Reflect.get(given, name) === 'function')
+}

@@ -12,6 +12,7 @@ import {
   consoleLogger,
   type EmitOptions,
   type Logger,
+  loggerOf,
   OptionError,
   type Pattern,
   type SentMessage,
@@ -61,8 +62,9 @@ export function connect(options?: ConnectOptions): UntypedClient
 export function connect<Service>(options?: ConnectOptions): ClientOf<Service>
 export function connect(options: ConnectOptions = {}): UntypedClient {
   const { own, transport } = readOptions(options)
-  const { timeout, use = [], answers, onEvent, logger = consoleLogger } = own
-  checkLogger('options.logger', logger)
+  const { timeout, use = [], answers, onEvent, logger: given = consoleLogger } = own
+  checkLogger('options.logger', given)
+  const logger = loggerOf(given)
   if (timeout !== undefined) atLeast(0, 'options.timeout', timeout)
   if (!Array.isArray(use) || use.some((around) => typeof around !== 'function'))
     throw OptionError.expected('options.use', 'a list of functions', use)

@@ -5,6 +5,7 @@ import {
   consoleLogger,
   LocalError,
   type Logger,
+  loggerOf,
   MicroserviceError,
   OptionError,
   UnauthenticatedError
@@ -66,7 +67,7 @@ export class ErrorAnswers {
     }
     this.#statuses = statusTable(errors)
     this.#retryAfter = String(retryAfter)
-    this.#logger = logger
+    this.#logger = loggerOf(logger)
   }
 
   /**

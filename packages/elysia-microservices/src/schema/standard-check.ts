@@ -1,9 +1,12 @@
 /** Checks by a Standard Schema. */
 import { type Check, pathPart, SchemaViolation } from './check.ts'
 import type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
+import { asyncZod } from './zod.ts'
 
 /** The check of a schema; it gives promises where the schema does. */
 export function standardCheck(schema: StandardSchema): Check {
+  const waiting = asyncZod(schema)
+  if (waiting !== undefined) return (value) => waiting(value).then((settled) => acceptedValue(settled, value))
   const standard = schema['~standard']
   return (value) => {
     const result = standard.validate(value)

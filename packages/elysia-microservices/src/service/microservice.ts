@@ -4,6 +4,7 @@ import {
   atLeast,
   checkLogger,
   consoleLogger,
+  loggerOf,
   type ServerTransport,
   type ServiceStatus
 } from '@elysia-microservices/transport/kit'
@@ -37,9 +38,10 @@ export function microservice<App extends AnyElysia>(
 ): Microservice<NoAnswers, Empty, With<EmptyScope, 'context', ContextOf<App>>>
 export function microservice(options: MicroserviceOptions): Microservice {
   const { service, transports } = readOptions(options)
-  const { name, version, controllers = [], nest, chaos, drain = DEFAULT_DRAIN, workers } = service
-  const { logger = consoleLogger } = service
-  checkLogger('options.logger', logger)
+  const { name, version, controllers = [], nest, chaos, drain = DEFAULT_DRAIN, workers, shutdownOn } = service
+  const { logger: given = consoleLogger } = service
+  checkLogger('options.logger', given)
+  const logger = loggerOf(given)
   atLeast(0, 'options.drain', drain)
   checkWorkers(workers)
   const core = new ServiceCore()
@@ -47,7 +49,7 @@ export function microservice(options: MicroserviceOptions): Microservice {
   if (controllers.length > 0) core.addControllers(new Controllers({ controllers, logger, ...settings }))
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).around)
   const servers = transports.map((transport) => transport.server({ name, version, logger }))
-  return newService(core, { name, servers, drain, logger, workers }, service)
+  return newService(core, { name, servers, drain, logger, workers, shutdownOn }, service)
 }
 
 function newService(
@@ -73,7 +75,12 @@ function newService(
     return app
   }) as Microservice
 
-  const groupSettings = { ...settings, servers: [] as readonly ServerTransport[], workers: undefined }
+  const groupSettings = {
+    ...settings,
+    servers: [] as readonly ServerTransport[],
+    workers: undefined,
+    shutdownOn: undefined
+  }
   addChain(service, core, () => newService(core.newGroup(), groupSettings))
   const describe = (asked?: DescribeOptions) => describeService(core, runner, options, asked)
   answerDescription(core, options.describe, describe)
@@ -92,6 +99,7 @@ function newService(
   })
   return Object.defineProperties(service, {
     address: { get: (): Address | undefined => runner.address },
+    draining: { get: (): AbortSignal => core.draining },
     status: { get: (): ServiceStatus => runner.status }
   })
 }

@@ -10,6 +10,7 @@ import {
 import { schemasCompiled } from '../schema/typebox.ts'
 import { checkWorkers, type Workers } from '../workers/option.ts'
 import { placeOfWorker, type Role } from '../workers/role.ts'
+import { type ShutdownSignal, stopOnSignals } from '../workers/signals.ts'
 import type { WorkerFigures } from '../workers/supervisor.ts'
 import type { WorkerGroup } from '../workers/worker-group.ts'
 import { clearEarlier, remember } from './hot.ts'
@@ -24,6 +25,7 @@ export interface RunnerSettings {
   readonly drain: number
   readonly logger: Logger
   readonly workers: Workers | undefined
+  readonly shutdownOn: readonly ShutdownSignal[] | undefined
 }
 
 /** Starts and stops a service, and gives its figures. */
@@ -39,6 +41,7 @@ export class ServiceRunner {
   #stopping: Promise<void> | undefined
   #stopApp: (() => Promise<unknown>) | undefined
   #forget = () => {}
+  #forgetSignals = () => {}
 
   constructor(core: ServiceCore, settings: RunnerSettings) {
     this.#core = core
@@ -153,8 +156,11 @@ export class ServiceRunner {
     await clearEarlier()
     const place = placeOfWorker()
     if (this.role === 'supervisor') await this.#startWorkers()
-    else if (this.role === 'alone' || place === undefined) await this.#startServers()
-    else {
+    else if (this.role === 'alone' || place === undefined) {
+      await this.#startServers()
+      const { shutdownOn = [] } = this.#settings
+      this.#forgetSignals = stopOnSignals((signal) => this.#shutDown(signal), shutdownOn)
+    } else {
       const { servers } = this.#settings
       for (const [index, { sharing }] of servers.entries()) sharing?.join(place.shared[index])
       const { followSupervisor } = await import('../workers/worker.ts')
@@ -171,6 +177,7 @@ export class ServiceRunner {
   async #startServers(): Promise<void> {
     const { servers } = this.#settings
     const core = this.#core
+    core.endDrain()
     await schemasCompiled()
     await core.startControllers()
     const started: ServerTransport[] = []
@@ -203,16 +210,34 @@ export class ServiceRunner {
     })
   }
 
+  /** Stops at a signal, with the app where there is one. */
+  async #shutDown(signal: string): Promise<void> {
+    const { logger, drain } = this.#settings
+    const inFlight = this.stats().reduce((sum, { inFlight: { current } }) => sum + current, 0)
+    logger.warn(`${signal}: ${this.title} stops; ${inFlight} messages are in flight`)
+    const begun = performance.now()
+    await (this.#stopApp?.() ?? this.stop())
+    const time = Math.round(performance.now() - begun)
+    const how = time < drain ? '' : `; what was in flight then is lost (options.drain is ${drain})`
+    logger.warn(`${this.title} has stopped after ${time} ms${how}`)
+  }
+
   async #stop(): Promise<void> {
+    this.#core.beginDrain()
     if (this.#group !== undefined) {
       await this.#group.stop()
       this.#group = undefined
       return
     }
     const { servers, drain } = this.#settings
-    await Promise.all(servers.map((server) => server.stop({ drain }))).finally(() =>
-      this.#core.stopControllers()
-    )
+    const forgetSignals = this.#forgetSignals
+    try {
+      await Promise.all(servers.map((server) => server.stop({ drain })))
+    } finally {
+      await this.#core.stopControllers()
+      // Not before: a signal that something else has stopped the service at is waited with until here.
+      forgetSignals()
+    }
   }
 }
 

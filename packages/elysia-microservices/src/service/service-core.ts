@@ -63,6 +63,10 @@ export class ServiceCore {
   #hooks: Hook[] = []
   #guards: Guard[] = []
 
+  /** Services and groups whose handlers are here. */
+  readonly #used = new Set<ServiceCore>()
+  #drain = new AbortController()
+
   /** The arounds of the service, the first outermost. */
   readonly #arounds: Around<ReceivedMessage>[] = []
   /** Arounds outside of `#arounds`. A service that uses this one does not take them over. */
@@ -70,6 +74,23 @@ export class ServiceCore {
 
   /** Answers one more route. A service that uses this one does not take it over. */
   #reserved: Reserved | undefined
+
+  /** See `service.draining`. */
+  get draining(): AbortSignal {
+    return this.#drain.signal
+  }
+
+  /** The service begins to stop, and what it uses with it. */
+  beginDrain(): void {
+    this.#drain.abort()
+    for (const used of this.#used) used.beginDrain()
+  }
+
+  /** The service starts, after it has stopped perhaps. */
+  endDrain(): void {
+    if (this.#drain.signal.aborted) this.#drain = new AbortController()
+    for (const used of this.#used) used.endDrain()
+  }
 
   /** The handlers, behind all arounds. */
   dispatcher(): Dispatcher {
@@ -213,6 +234,7 @@ export class ServiceCore {
   }
 
   #adopt(other: ServiceCore, rename: (pattern: HandlerPattern) => HandlerPattern): void {
+    this.#used.add(other)
     this.environment.include(other.environment)
     for (const controllers of other.#controllers) this.#controllers.add(controllers)
     for (const [name, macro] of other.#macros) if (!this.#macros.has(name)) this.#macros.set(name, macro)

@@ -22,6 +22,12 @@ export interface Running {
   stop(): Promise<void>
 
   /**
+   * Aborts when the service begins to stop, so that handlers of streams without an end can end them: `stop()` waits
+   * for them. A service that another one uses stops with that one. After `listen()` it is a new signal.
+   */
+  readonly draining: AbortSignal
+
+  /**
    * The figures of each transport in this process, counted when they are asked for. A supervisor answers no messages:
    * see `workers()` there.
    */
