@@ -9,13 +9,16 @@ import { keyOf } from './report/contest.ts'
 /** Seconds that a measurement takes beside warm-up and measuring: starting, connecting, collecting garbage. */
 const OVERHEAD = 1.2
 
-/** Of Elysia itself, or a variant of ours that is measured elsewhere. */
+/** Of Elysia itself, a variant of ours that is measured elsewhere, or over NATS, which needs a broker. */
 const NO_PEERS = [
   'elysia-hooks',
   'elysia-10000',
   'elysia-metrics',
   'elysia-sampled',
   'elysia-traced',
+  'elysia-nats',
+  'nest-nats',
+  'nats',
   'http',
   'http-hybrid'
 ]
