@@ -4,6 +4,7 @@ import {
   checkLogger,
   type Logger,
   loggerOf,
+  milliseconds,
   OptionError,
   type Transport
 } from '@elysia-microservices/transport/kit'
@@ -123,7 +124,7 @@ export interface CheckedClientOptions {
 export function serverOptions(options: MicroserviceServerOptions): CheckedServerOptions {
   refuse(REFUSED_BY_SERVER, options)
   const { transport, name, drain = DEFAULT_DRAIN, logger, ...others } = options
-  atLeast(0, 'options.drain', drain)
+  milliseconds(0, 'options.drain', drain)
   if (logger !== undefined) checkLogger('options.logger', logger)
   const transports = isShort(transport)
     ? [shortForm(withTls(others), 'server', SERVER_NAMES)]

@@ -1,10 +1,10 @@
 /** `microservice()`: a service that an Elysia app uses as a plugin, or that listens by itself. */
 import {
   type Address,
-  atLeast,
   checkLogger,
   consoleLogger,
   loggerOf,
+  milliseconds,
   type ServerTransport,
   type ServiceStatus
 } from '@elysia-microservices/transport/kit'
@@ -42,7 +42,7 @@ export function microservice(options: MicroserviceOptions): Microservice {
   const { logger: given = consoleLogger } = service
   checkLogger('options.logger', given)
   const logger = loggerOf(given)
-  atLeast(0, 'options.drain', drain)
+  milliseconds(0, 'options.drain', drain)
   checkWorkers(workers)
   const core = new ServiceCore()
   const settings = settingsOf(nest)

@@ -3,8 +3,6 @@ import type { Session } from '../connection/session.ts'
 
 /** Checks per timeout, so a connection may stay up to a quarter of the timeout longer. */
 const LOOKS = 4
-/** The longest time of a timer, in milliseconds. */
-const LONGEST_TIMER = 2 ** 31 - 1
 
 /** Watches the connections of a server. */
 export class IdleConnections {
@@ -36,7 +34,7 @@ export class IdleConnections {
   start(): void {
     const shortest = Math.min(...[this.#timeout, this.#silence].filter((limit) => limit > 0))
     if (shortest === Number.POSITIVE_INFINITY) return
-    const pause = Math.ceil(Math.min(shortest, LONGEST_TIMER) / LOOKS)
+    const pause = Math.ceil(shortest / LOOKS)
     this.#timer ??= setInterval(() => this.look(performance.now()), pause).unref()
   }
 
