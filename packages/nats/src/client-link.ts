@@ -20,7 +20,7 @@ import { type Conversation, serviceGone } from './conversation.ts'
 import { Link } from './link.ts'
 import type { CheckedOptions } from './options.ts'
 import type { OutgoingCall } from './outgoing-call.ts'
-import { HEARTBEAT, numberAt, SAID, Said, Told, textOf } from './wire.ts'
+import { HEARTBEAT, jsonOf, numberAt, SAID, Said, Told, textOf } from './wire.ts'
 
 /** Who has the connection. */
 export interface ClientLinkOwner extends CallOwner {
@@ -285,7 +285,7 @@ const NUMBERED: ReadonlySet<string> = new Set([
 /** @throws {ProtocolError} it is not JSON */
 function bodyOf(data: Uint8Array, start = 0): unknown {
   try {
-    return JSON.parse(textOf(data, start))
+    return jsonOf(textOf(data, start))
   } catch (cause) {
     throw new ProtocolError('The body of an answer is not JSON', cause)
   }

@@ -18,6 +18,7 @@ import { type Control, type Controlled, readGrant } from './control.ts'
 import type { Link } from './link.ts'
 import {
   bytesOf,
+  jsonOf,
   MAX_MESSAGE,
   numberAt,
   partsOf,
@@ -150,7 +151,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     if (numberAt(text, 0) !== ++this.#inputCount)
       return this.#failInput('A value of the channel was lost on its way')
     try {
-      const value: unknown = blank + 1 === text.length ? undefined : JSON.parse(text.slice(blank + 1))
+      const value: unknown = blank + 1 === text.length ? undefined : jsonOf(text.slice(blank + 1))
       if (!this.#input.push(value)) this.#failInput('The caller has sent far more values than it was granted')
     } catch {
       this.#failInput('A value of the channel is not JSON')

@@ -24,7 +24,7 @@ import { envelopeOf, incoming, isOfSystem, type Origin } from './incoming.ts'
 import { LargeRequest } from './large-request.ts'
 import { NestAnswer, publishPacket } from './nest-answer.ts'
 import { type AnswerOwner, lastWords, OwnAnswer } from './own-answer.ts'
-import { OURS_ONLY, type ReplyToken, readReply, Said, textOf } from './wire.ts'
+import { jsonOf, OURS_ONLY, type ReplyToken, readReply, Said, textOf } from './wire.ts'
 
 const NOT_JSON = 'The body of the request is not JSON'
 const INPUT_AT_FIRST = 64
@@ -126,7 +126,7 @@ export class Receiver {
   #receiveBody(opened: Opened, origin: Origin, data: Uint8Array, isChannel = false): void {
     let body: unknown
     try {
-      body = data.length === 0 ? undefined : JSON.parse(textOf(data))
+      body = data.length === 0 ? undefined : jsonOf(textOf(data))
     } catch {
       count(origin.endpoint, origin.startedAt, true)
       return this.#refuse(opened, origin.replyTo, NOT_JSON)
@@ -153,7 +153,7 @@ export class Receiver {
     const logger = this.#logger
     let body: unknown
     try {
-      body = message.data.length === 0 ? undefined : JSON.parse(textOf(message.data))
+      body = message.data.length === 0 ? undefined : jsonOf(textOf(message.data))
     } catch (cause) {
       return logger.error(`The body of an event on '${message.subject}' is not JSON`, cause)
     }

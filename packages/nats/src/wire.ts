@@ -3,7 +3,7 @@
  * its reply subject; a call that lasts has a control subject at the service, which is the reply subject of what the
  * service sends. Nest's ends look at neither.
  */
-import { text as utf8 } from '@elysia-microservices/transport/kit'
+import { checkDepth, text as utf8 } from '@elysia-microservices/transport/kit'
 
 /** What a caller wants, as its reply subject says it. */
 export type CallerKind = 'request' | 'stream' | 'event'
@@ -132,6 +132,18 @@ export const STREAM_WINDOW = 1024 * 1024
 /** Milliseconds between signs of life of a call that lasts, and after which one without them is over. */
 export const HEARTBEAT = 5_000
 export const LOST_AFTER = 4 * HEARTBEAT
+
+/**
+ * The value of a JSON text.
+ * @throws {SyntaxError} it is not JSON
+ * @throws {ProtocolError} it is nested too deeply
+ */
+export function jsonOf(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  // Each level is opened and closed.
+  checkDepth(value, text.length / 2)
+  return value
+}
 
 /** The text of bytes. */
 export function textOf(bytes: Uint8Array, start = 0): string {
