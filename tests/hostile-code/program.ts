@@ -130,7 +130,7 @@ async function problemsOf({ run }: Case, ends: Ends): Promise<string[]> {
 
 const name = process.argv[2] as TransportName
 if (!TRANSPORT_NAMES.includes(name)) throw new Error(`No such transport: ${name}`)
-fc.configureGlobal({ endOnFailure: true, numRuns: 40 })
+fc.configureGlobal({ endOnFailure: true, numRuns: 25 })
 const only = process.argv[3]
 let ends = await open(name)
 for (const each of CASES) {

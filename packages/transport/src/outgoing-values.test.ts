@@ -310,6 +310,17 @@ describe('values of an Observable that nobody has asked for', () => {
 })
 
 describe('one value', () => {
+  it('that is undefined is none, as in Nest, unless one value is all that is wanted', () => {
+    for (const demand of [0, 1]) {
+      const answer = new Recorded(demand)
+      answer.value(undefined)
+      assert.deepEqual([answer.sent, answer.ends], [['end'], ['answered']])
+    }
+    const single = new Recorded(1, true)
+    single.value(undefined)
+    assert.deepEqual(single.sent, ['undefined last'])
+  })
+
   it('is the last', () => {
     const answer = new Recorded(1)
     answer.value(7)

@@ -62,6 +62,8 @@ export abstract class OutgoingValues implements Answer, StreamSink {
 
   value(value: unknown): void {
     if (this.#isDone) return
+    // As in Nest: a stream that nothing was returned for has no values.
+    if (value === undefined && !this.isSingle) return this.#sendEnd()
     if (this.#demand > 0) return this.#sendLast(value)
     if (this.#hold(value)) this.#isComplete = true
   }

@@ -158,10 +158,13 @@ describe('a Standard Schema', () => {
     arktype: type({ n: 'string.numeric.parse' })
   }
   for (const [name, schema] of Object.entries(schemas)) {
-    it(`of ${name} checks and transforms`, () => {
-      assert.deepEqual(data(schema)({ n: '5' }), { n: 5 })
+    it(`of ${name} checks and transforms`, async () => {
+      const check = data(schema)
+      // The first value may be looked at longer, to learn whether the schema is synchronous.
+      assert.deepEqual(await check({ n: '5' }), { n: 5 })
+      assert.deepEqual(check({ n: '5' }), { n: 5 })
       assert.throws(
-        () => data(schema)({ n: 5 }),
+        () => check({ n: 5 }),
         (error) => {
           assert.ok(error instanceof ValidationError)
           assert.equal(error.path, 'data.n')
@@ -182,12 +185,38 @@ describe('a Standard Schema', () => {
     })
   })
 
-  it('of headers and of a response works the same', () => {
-    assert.deepEqual(headers(z.looseObject({ depth: z.coerce.number() }))({ depth: '3', other: 'x' }), {
-      depth: 3,
-      other: 'x'
-    })
-    assert.equal(response(schemas.zod.shape.n)('5'), 5)
+  it('of headers and of a response works the same', async () => {
+    const both = headers(z.looseObject({ depth: z.coerce.number() }))
+    assert.deepEqual(await both({ depth: '3', other: 'x' }), { depth: 3, other: 'x' })
+    assert.equal(await response(schemas.zod.shape.n)('5'), 5)
+  })
+
+  it('of zod whose asynchronous refinement throws fails its own message, and nothing else', async () => {
+    const unhandled: unknown[] = []
+    const note = (error: unknown) => void unhandled.push(error)
+    process.on('unhandledRejection', note)
+    const down = new Error('the directory is down')
+    const check = data(
+      z.string().refine(async (text) => {
+        if (text === 'bad') throw down
+        return text !== 'taken'
+      })
+    )
+    for (const value of ['bad', 'bad', 'free', 'bad', 'free', 'taken', 'bad']) {
+      const checked = Promise.resolve(check(value))
+      if (value === 'free') assert.equal(await checked, value)
+      else await assert.rejects(checked, value === 'bad' ? down : ValidationError)
+    }
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    process.off('unhandledRejection', note)
+    assert.deepEqual(unhandled, [])
+  })
+
+  it('that says nothing lets nothing pass', async () => {
+    for (const result of [undefined, null, {}, 5, Promise.resolve({})]) {
+      const schema = { '~standard': { version: 1, vendor: 'odd', validate: () => result } } as never
+      await assert.rejects(async () => data(schema)('x'), TypeError)
+    }
   })
 })
 
@@ -205,7 +234,7 @@ describe("a schema of Elysia's t for the response", () => {
     assert.deepEqual(check({ at: new Date('2026-01-01'), secret: 1 }), { at: '2026-01-01', n: 1 })
   })
 
-  it('fails with an error that is no answer', () => {
+  it('fails with an error that is no answer', async () => {
     for (const value of [{ a: 5 }, undefined, null]) {
       assert.throws(
         () => response(t.Object({ a: t.String() }))(value),
@@ -213,7 +242,10 @@ describe("a schema of Elysia's t for the response", () => {
       )
     }
     assert.throws(() => response(date)('no date'), ResponseValidationError)
-    assert.throws(() => response(z.string())(5), { name: 'ResponseValidationError', received: 5 })
+    await assert.rejects(async () => response(z.string())(5), {
+      name: 'ResponseValidationError',
+      received: 5
+    })
   })
 
   it('coerces nothing', () => {

@@ -296,7 +296,10 @@ export class RSocketResponder implements RunningRequestOwner {
       input?.close()
       return this.#init.settled()
     }
-    const isAnswered = this.#sendValue(streamId, codec, announced, result)
+    // As in Nest, a handler that gives `undefined` where a stream is wanted gives no value.
+    const isEmpty = result === undefined && frame.type !== FrameType.REQUEST_RESPONSE
+    if (isEmpty) this.wire.complete(streamId)
+    const isAnswered = isEmpty || this.#sendValue(streamId, codec, announced, result)
     // The answer does not close the caller's side of a channel, so that is cancelled.
     if (input?.close() === true && isAnswered) this.wire.cancel(streamId)
     this.#init.settled()

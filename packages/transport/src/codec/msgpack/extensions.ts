@@ -9,7 +9,6 @@
 import { addExtension, type Packr } from 'msgpackr/pack'
 import { asBuffer } from '../../bytes/text.ts'
 import { ProtocolError } from '../../errors/index.ts'
-import { isOpaque } from './packing.ts'
 
 const MAP = 0x4d
 const SET = 0x53
@@ -104,36 +103,12 @@ function resolve(value: unknown, readBytes: (bytes: Uint8Array) => unknown, dept
   return value
 }
 
-/** Puts extensions into a value where they are needed. Copies only what has to change. */
-export function withExtensions(value: unknown): unknown {
-  if (typeof value === 'bigint') {
+/** Replaces a value that plain MessagePack has no form for by an extension; gives any other value back. */
+export function withExtension(value: object | bigint): unknown {
+  if (typeof value === 'bigint')
     return Number.isSafeInteger(Number(value)) ? new BigIntExtension(String(value)) : value
-  }
-  if (typeof value !== 'object' || value === null) return value
-  if (Array.isArray(value)) return replaceMembers(value, (list: unknown[]) => [...list])
-  if (value instanceof Map) return new MapExtension([...value].map((entry) => entry.map(withExtensions)))
-  if (value instanceof Set) return new SetExtension([...value].map(withExtensions))
+  if (value instanceof Map) return new MapExtension([...value])
+  if (value instanceof Set) return new SetExtension([...value])
   // msgpackr writes only a Buffer as `bin`, the type that every MessagePack library reads as bytes.
-  if (value.constructor === Uint8Array) return asBuffer(value as Uint8Array)
-  const isLeaf = value instanceof Date || ArrayBuffer.isView(value) || value instanceof ArrayBuffer
-  if (isLeaf || typeof (value as { toJSON?: unknown }).toJSON === 'function') return value
-  if (value.constructor !== Object && isOpaque(value)) throw new TypeError('it cannot be packed')
-  return replaceMembers(value as Record<string, unknown>, (object) => ({ ...object }))
-}
-
-function replaceMembers<Container extends Record<string, unknown> | unknown[]>(
-  container: Container,
-  copy: (container: Container) => Container
-): Container {
-  const members = container as Record<string, unknown>
-  let replaced: Record<string, unknown> | undefined
-  for (const key in members) {
-    const member = members[key]
-    if (typeof member !== 'object' && typeof member !== 'bigint') continue
-    const replacement = withExtensions(member)
-    if (replacement === member) continue
-    replaced ??= copy(container) as Record<string, unknown>
-    replaced[key] = replacement
-  }
-  return (replaced as Container | undefined) ?? container
+  return value.constructor === Uint8Array ? asBuffer(value as Uint8Array) : value
 }

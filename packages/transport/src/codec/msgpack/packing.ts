@@ -5,6 +5,7 @@ import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import { ProtocolError } from '../../errors/index.ts'
 import { checkDepth } from '../depth.ts'
 import { cannotCarry, describeClass, type Rules, type Verdict } from '../uncarriable.ts'
+import { isOpaque, isWellFormed, LONE_SURROGATE, prepared, type Replace } from './prepare.ts'
 
 /** Options of msgpackr for both codecs. */
 export const COMMON = {
@@ -42,12 +43,14 @@ interface PackedInPlace extends Uint8Array {
 
 /**
  * Packs a value into `out`.
- * @throws {OptionError} the value cannot be packed; says which part
+ * @param replace see `prepared`
+ * @throws {OptionError} naming what cannot be packed
  */
-export function pack(packr: Packr, type: string, value: unknown, out: ByteWriter): void {
+export function pack(packr: Packr, type: string, value: unknown, replace: Replace, out: ByteWriter): void {
   let packed: PackedInPlace
   try {
-    packed = packr.pack(value, IN_PLACE) as Uint8Array as PackedInPlace
+    // A cycle overflows the stack.
+    packed = packr.pack(prepared(value, replace), IN_PLACE) as Uint8Array as PackedInPlace
   } catch (cause) {
     throw cannotCarry(type, value, rules, cause)
   }
@@ -75,31 +78,49 @@ export function unpack(
     throw new ProtocolError(`Data of type ${type} is not MessagePack`, cause)
   }
   checkDepth(value, end - start)
+  refuseClasses(value, type)
   return value
 }
 
-const OPAQUE = new Set(
-  ['Promise', 'WeakMap', 'WeakSet', 'WeakRef', 'Generator', 'AsyncGenerator'].map((tag) => `[object ${tag}]`)
-)
-
-/** Whether an object has hidden state that cannot travel, such as a promise. */
-export function isOpaque(value: object): boolean {
-  return OPAQUE.has(Object.prototype.toString.call(value))
+/**
+ * Refuses what msgpackr reads and neither end of ours writes: a regular expression of a peer's choice could keep a
+ * handler busy for ever.
+ */
+function refuseClasses(value: unknown, type: string): void {
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return
+  if (Array.isArray(value)) {
+    for (let index = 0; index < value.length; index++) refuseClasses(value[index], type)
+  } else if (value instanceof Map) {
+    for (const [key, member] of value) {
+      refuseClasses(key, type)
+      refuseClasses(member, type)
+    }
+  } else if (value instanceof Set) {
+    for (const item of value) refuseClasses(item, type)
+  } else if (value instanceof RegExp || value instanceof Error) {
+    throw new ProtocolError(`Data of type ${type} has ${describeClass(value)}, which is not carried`)
+  } else {
+    for (const key in value) refuseClasses((value as Record<string, unknown>)[key], type)
+  }
 }
 
 /** What both codecs can carry. */
 export const rules: Rules = {
   judge(value): Verdict {
+    if (typeof value === 'string' && !isWellFormed(value)) return { wrong: LONE_SURROGATE }
     if (typeof value === 'function' || typeof value === 'symbol')
       return { wrong: `is ${describeClass(value)}` }
     if (typeof value !== 'object' || value === null) return 'carried'
-    if (isOpaque(value)) return { wrong: `is ${describeClass(value)}` }
     const isLeaf =
+      value instanceof Number ||
+      value instanceof String ||
+      value instanceof Boolean ||
       value instanceof Date ||
       value instanceof ArrayBuffer ||
       ArrayBuffer.isView(value) ||
       typeof (value as { toJSON?: unknown }).toJSON === 'function'
-    return isLeaf ? 'carried' : 'nested'
+    if (isLeaf) return 'carried'
+    return isOpaque(value) ? { wrong: `is ${describeClass(value)}` } : 'nested'
   },
-  omits: () => false
+  omits: (member) => typeof member === 'function' || typeof member === 'symbol'
 }

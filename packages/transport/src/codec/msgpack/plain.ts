@@ -3,9 +3,8 @@ import { Packr } from 'msgpackr/pack'
 import { Unpackr } from 'msgpackr/unpack'
 import type { ByteWriter } from '../../bytes/byte-writer.ts'
 import type { Codec } from '../codec.ts'
-import { cannotCarry } from '../uncarriable.ts'
-import { readWithExtensions, registerExtensions, withExtensions } from './extensions.ts'
-import { COMMON, pack, rules, unpack } from './packing.ts'
+import { readWithExtensions, registerExtensions, withExtension } from './extensions.ts'
+import { COMMON, pack, unpack } from './packing.ts'
 
 const MIME_TYPE = 'application/x-msgpack'
 const OPTIONS = {
@@ -30,16 +29,7 @@ export const msgpackCodec: Codec = {
   stateful: false,
 
   encode(value: unknown, out: ByteWriter): void {
-    if (value === undefined) return
-    if (typeof value !== 'object' && typeof value !== 'bigint') return pack(packr, MIME_TYPE, value, out)
-    let prepared: unknown
-    try {
-      prepared = withExtensions(value)
-    } catch (cause) {
-      // A cycle overflows the stack.
-      throw cannotCarry(MIME_TYPE, value, rules, cause)
-    }
-    pack(packr, MIME_TYPE, prepared, out)
+    if (value !== undefined) pack(packr, MIME_TYPE, value, withExtension, out)
   },
 
   decode(buffer, start, end) {

@@ -11,7 +11,7 @@ const OPTIONS = { ...COMMON, sequential: true } as const
 
 /**
  * The codec of one connection. The first object with a set of keys sends the keys and a number; later ones send only
- * the number. Dates, Maps, Sets, bigints, typed arrays, errors and `undefined` keep their type.
+ * the number. Dates, Maps, Sets, bigints, typed arrays and `undefined` keep their type.
  */
 export class MsgpackRecords implements Codec {
   readonly mimeType = MSGPACK_RECORDS
@@ -22,7 +22,7 @@ export class MsgpackRecords implements Codec {
   readonly #limit = new RecordLimit()
 
   encode(value: unknown, out: ByteWriter): void {
-    if (value !== undefined) pack(this.#packr, MSGPACK_RECORDS, value, out)
+    if (value !== undefined) pack(this.#packr, MSGPACK_RECORDS, value, asItIs, out)
   }
 
   decode(buffer: Uint8Array, start: number, end: number): unknown {
@@ -35,4 +35,9 @@ export class MsgpackRecords implements Codec {
   takenBack(): void {
     this.#packr = new Packr({ ...OPTIONS })
   }
+}
+
+/** Records have a form for everything that is carried. */
+function asItIs(value: object | bigint): unknown {
+  return value
 }

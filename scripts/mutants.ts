@@ -1,0 +1,127 @@
+/**
+ * `npm run mutants`: changes the sources of `transport` and `tcp` one place at a time (an operator, a boolean, a number,
+ * a statement less) and runs the package's unit tests under Bun. A change that no test notices survives: a test is
+ * missing, or the change makes no difference. Each source is restored behind its tests.
+ *
+ *   --count=40        how many changes, chosen at random
+ *   --seed=1          which ones
+ *   --files=rsocket   only sources whose path holds one of these texts, comma-separated
+ *   --changed         only sources that differ from origin/main
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Glob, spawn, spawnSync } from 'bun'
+import { type Mutation, mutationsOf } from './mutations.ts'
+
+const PACKAGES = ['packages/transport', 'packages/tcp']
+/** Milliseconds for all unit tests of a package: what takes longer hangs, and is noticed. */
+const PATIENCE = 240_000
+
+interface Candidate extends Mutation {
+  readonly file: string
+  readonly folder: string
+}
+
+const { values } = parseArgs({
+  options: {
+    count: { type: 'string', default: '40' },
+    seed: { type: 'string', default: '1' },
+    files: { type: 'string', default: '' },
+    changed: { type: 'boolean', default: false }
+  }
+})
+
+/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
+function randomOf(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+function sourcesOf(folder: string): string[] {
+  const all = [...new Glob(`${folder}/src/**/*.ts`).scanSync('.')].sort()
+  const parts = values.files.split(',')
+  const changed = spawnSync(['git', 'diff', '--name-only', 'origin/main']).stdout.toString().split('\n')
+  return all.filter(
+    (file) =>
+      !file.endsWith('.test.ts') &&
+      !file.includes('/testing/') &&
+      parts.some((part) => file.includes(part)) &&
+      (!values.changed || changed.includes(file))
+  )
+}
+
+/** Some of the candidates, each at most once. */
+function chosen(candidates: Candidate[], count: number, random: () => number): Candidate[] {
+  const left = [...candidates]
+  const taken: Candidate[] = []
+  while (taken.length < count && left.length > 0)
+    taken.push(...left.splice(Math.floor(random() * left.length), 1))
+  return taken
+}
+
+/** Whether the unit tests below a folder of a package succeed. */
+async function pass(folder: string, below: string): Promise<boolean> {
+  const tests = spawn(['bun', 'test', below, '--bail=1', '--timeout=20000'], {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'ignore']
+  })
+  const late = setTimeout(() => tests.kill('SIGKILL'), PATIENCE)
+  const code = await tests.exited
+  clearTimeout(late)
+  return code === 0
+}
+
+/** Whether no test notices the change. The nearest tests run first: most changes end there. */
+async function survives({ file, folder, changed }: Candidate): Promise<boolean> {
+  const text = readFileSync(file, 'utf8')
+  const restore = () => writeFileSync(file, text)
+  const interrupted = () => {
+    restore()
+    process.exit(1)
+  }
+  process.once('SIGINT', interrupted)
+  process.once('SIGTERM', interrupted)
+  try {
+    writeFileSync(file, changed)
+    const near = `./${dirname(file).slice(folder.length + 1)}/`
+    if (near !== './src/' && !(await pass(folder, near))) return false
+    return await pass(folder, './src')
+  } finally {
+    restore()
+    process.off('SIGINT', interrupted)
+    process.off('SIGTERM', interrupted)
+  }
+}
+
+const candidates = PACKAGES.flatMap((folder) =>
+  sourcesOf(folder).flatMap((file) =>
+    mutationsOf(readFileSync(file, 'utf8')).map((mutation) => ({ ...mutation, file, folder }))
+  )
+)
+const picked = chosen(candidates, Number(values.count), randomOf(Number(values.seed)))
+for (const folder of new Set(picked.map((mutation) => mutation.folder))) {
+  if (await pass(folder, './src')) continue
+  console.error(`The unit tests of ${folder} fail as they are`)
+  process.exit(1)
+}
+
+const survivors: Candidate[] = []
+for (const [index, mutation] of picked.entries()) {
+  const hasSurvived = await survives(mutation)
+  if (hasSurvived) survivors.push(mutation)
+  const { file, line, before, after } = mutation
+  console.log(`${index + 1}/${picked.length} ${hasSurvived ? 'SURVIVED' : 'caught'} ${file}:${line}`)
+  console.log(`    ${before.trim()}\n    ${after.trim() || '(nothing)'}`)
+}
+const caught = picked.length - survivors.length
+console.log(
+  `${caught} of ${picked.length} caught (${Math.round((100 * caught) / Math.max(1, picked.length))} %), seed ${values.seed}, ${candidates.length} places`
+)
+for (const { file, line, before, after } of survivors)
+  console.log(`survived: ${file}:${line}\n    ${before.trim()}\n    ${after.trim() || '(nothing)'}`)

@@ -1,0 +1,56 @@
+/** The places where sources are changed, and what they become. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { mutationsOf } from './mutations.ts'
+
+/** What becomes of the line in the middle of a function. */
+function changed(line: string): string[] {
+  return mutationsOf(`function f() {\n${line}\n}`).map(({ after }) => after.trim())
+}
+
+describe('mutationsOf', () => {
+  it('changes operators, booleans and numbers, one at a time', () => {
+    assert.deepEqual(changed('  if (a === 1 && b) {'), [
+      'if (a !== 1 && b) {',
+      'if (a === 1 || b) {',
+      'if (a === 2 && b) {'
+    ])
+    assert.deepEqual(changed('  return n++ < 5_000 ? true : x'), [
+      'return n++ <= 5_000 ? true : x',
+      'return n-- < 5_000 ? true : x',
+      'return n++ < 5_000 ? false : x',
+      'return n++ < 5001 ? true : x'
+    ])
+  })
+
+  it('leaves out statements that end in their line', () => {
+    assert.deepEqual(changed('  this.#timer.stop()'), [''])
+    assert.deepEqual(changed('  if (isOver) return done'), [''])
+    assert.deepEqual(changed('  count += size'), ['count -= size', ''])
+    assert.deepEqual(changed('  call('), [])
+    assert.deepEqual(changed('  const a = b()'), [])
+    assert.deepEqual(mutationsOf('  promise()\n    .then(a)').length, 0)
+  })
+
+  it('leaves comments, types, texts and type arguments alone', () => {
+    for (const line of [
+      '  // 1 + 1 === 2',
+      "  return 'a === 1'",
+      '  const a: Map<number, Set<string>> = b',
+      '  readonly size?: 5'
+    ])
+      assert.deepEqual(changed(line), [], line)
+    assert.deepEqual(
+      mutationsOf('/**\n * 1 + 1\n */\nexport interface A {\n  a(): true\n}\ntype B =\n  | 1\n  | 2\n'),
+      []
+    )
+  })
+
+  it('says where, and gives the whole source', () => {
+    const [mutation] = mutationsOf('let a\na = 5\nlet b')
+    assert.deepEqual(
+      [mutation?.line, mutation?.before, mutation?.changed],
+      [2, 'a = 5', 'let a\na = 6\nlet b']
+    )
+  })
+})

@@ -1,0 +1,99 @@
+/** Where a source may be changed, and into what. It is read as text, formatted as everything here is. */
+
+/** One change of one line. */
+export interface Mutation {
+  /** From 1. */
+  readonly line: number
+  readonly before: string
+  /** Empty: the statement is gone. */
+  readonly after: string
+  /** The whole source with it. */
+  readonly changed: string
+}
+
+/** What may stand in the place of what. Comparisons have blanks around them; type arguments have none. */
+const REPLACEMENTS: readonly (readonly [RegExp, (found: string) => string])[] = [
+  [/ === /g, () => ' !== '],
+  [/ !== /g, () => ' === '],
+  [/ < /g, () => ' <= '],
+  [/ <= /g, () => ' < '],
+  [/ > /g, () => ' >= '],
+  [/ >= /g, () => ' > '],
+  [/ && /g, () => ' || '],
+  [/ \|\| /g, () => ' && '],
+  [/ \+ /g, () => ' - '],
+  [/ - /g, () => ' + '],
+  [/ \* /g, () => ' / '],
+  [/ \/ /g, () => ' * '],
+  [/ \+= /g, () => ' -= '],
+  [/ -= /g, () => ' += '],
+  [/\+\+/g, () => '--'],
+  [/--/g, () => '++'],
+  [/\btrue\b/g, () => 'false'],
+  [/\bfalse\b/g, () => 'true'],
+  [/(?<![\w.#$])\d[\d_]*(?![\w.])/g, (found) => String(Number(found.replaceAll('_', '')) + 1)]
+]
+
+/** A statement that ends in its line and can be left out. */
+const STATEMENT =
+  /^\s+(?:(?:this|[a-z]\w*)[.#\w?!]*(?:\(.*\)|(?: [-+]?= | \?\?= ).*|\+\+|--)|void .*|if \(.*\) return\b.*)$/
+/** What has no meaning at run time, or is no statement of its own. */
+const SKIPPED =
+  /^\s*(?:import |export (?:type |interface |\{|\*)|(?:export )?type |readonly \w+\??:|\/\/|\*|\/\*)/
+
+/** All changes of a source. */
+export function mutationsOf(text: string): Mutation[] {
+  const lines = text.split('\n')
+  const isCode = codeOf(lines)
+  const found: Mutation[] = []
+  const add = (index: number, after: string) => {
+    const before = lines[index] as string
+    const changed = [...lines.slice(0, index), after, ...lines.slice(index + 1)].join('\n')
+    found.push({ line: index + 1, before, after, changed })
+  }
+  for (const [index, line] of lines.entries()) {
+    if (!isCode[index] || SKIPPED.test(line)) continue
+    const blank = withoutTexts(line)
+    for (const [pattern, replace] of REPLACEMENTS) {
+      for (const { 0: match, index: at } of blank.matchAll(pattern))
+        add(index, line.slice(0, at) + replace(match) + line.slice(at + match.length))
+    }
+    if (STATEMENT.test(line) && isBalanced(blank) && !isContinued(lines[index + 1])) add(index, '')
+  }
+  return found
+}
+
+/** Which lines are neither comment nor type. */
+function codeOf(lines: readonly string[]): boolean[] {
+  let isComment = false
+  let isType = false
+  return lines.map((line) => {
+    if (/^\s*\/\*/.test(line)) isComment = true
+    if (/^(?:export )?(?:interface|type) .*[{=]$/.test(line)) isType = true
+    const isCode = !isComment && !isType
+    if (line.includes('*/')) isComment = false
+    if (isType && (line === '}' || line === '')) isType = false
+    return isCode
+  })
+}
+
+/** The line with blanks for what stands in quotes and behind `//`. */
+function withoutTexts(line: string): string {
+  return line
+    .replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`/g, (text) => '_'.repeat(text.length))
+    .replace(/\/\/.*$/, (comment) => '_'.repeat(comment.length))
+}
+
+function isBalanced(line: string): boolean {
+  let depth = 0
+  for (const character of line) {
+    if ('([{'.includes(character)) depth++
+    else if (')]}'.includes(character) && --depth < 0) return false
+  }
+  return depth === 0 && !/(?:[-+*/=&|?:,.]|=>)$/.test(line)
+}
+
+/** Whether the statement goes on in the next line. */
+function isContinued(next: string | undefined): boolean {
+  return next !== undefined && /^\s*(?:[.?:&|+*]|else\b)/.test(next)
+}
