@@ -35,7 +35,11 @@ function describe(error: unknown): string {
 
 const STREAMS = ['generator', 'asyncGenerator', 'observable', 'iterator', 'asyncIterator']
 /** They look like streams, too, and fail with errors of their own. */
-const SEEM_STREAMS: readonly Recipe[] = ['a Proxy that has every member', 'a subscribe that can be read once']
+const SEEM_STREAMS: readonly Recipe[] = [
+  'a Proxy that has every member',
+  'a subscribe that can be read once',
+  'a Symbol.asyncIterator that cannot be read'
+]
 const isStream = (recipe: Recipe) => typeof recipe === 'object' && STREAMS.some((kind) => kind in recipe)
 const pick = (wanted: (recipe: Recipe) => boolean) =>
   Object.fromEntries(Object.entries(RECIPES).filter(([, recipe]) => wanted(recipe)))

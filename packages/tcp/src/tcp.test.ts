@@ -114,7 +114,8 @@ for (const [socketsName, sockets] of SOCKETS) {
       it('gives a call up when its time has passed, and the default time too', async () => {
         await assert.rejects(client.request('wait', 1, { timeout: 20 }), {
           name: 'TimeoutError',
-          timeout: 20
+          timeout: 20,
+          mayHaveRun: true
         })
         const hasty = connectTo(server.address!.port, { timeout: 20 })
         await assert.rejects(hasty.request('wait', 1), { name: 'TimeoutError', timeout: 20 })
@@ -317,6 +318,25 @@ for (const [socketsName, sockets] of SOCKETS) {
       assert.equal(timeout, 20)
       if (!signal.aborted) await once(signal, 'abort')
       await timedOut
+    })
+
+    it('sends what an Observable has made ahead of its reader as soon as it is asked for', async () => {
+      const client = await startBoth()
+      const seen: unknown[] = []
+      await new Promise<void>((resolve, reject) => {
+        const receiver: CallReceiver = {
+          next: (value) => {
+            seen.push(value)
+            // Nothing else is sent that could take the values along.
+            if (seen.length === 1) setTimeout(() => call.request(2), 20)
+            if (seen.length === 3) resolve()
+          },
+          complete: () => reject(new Error('it never completes')),
+          error: reject
+        }
+        const call = client.stream('burst', 5, receiver, { demand: 1 })
+      })
+      assert.deepEqual(seen, [0, 1, 2])
     })
 
     it('lets a stream be only as far ahead as it was asked', async () => {

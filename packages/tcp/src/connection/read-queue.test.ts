@@ -98,6 +98,12 @@ describe('the queue of reads', () => {
     assert.equal(process.endTurn(), 0)
   })
 
+  it('gathers nothing of three connections, however busy they are', () => {
+    const process = new Process()
+    const three = process.connections(3)
+    for (let turn = 0; turn < 1_000; turn++) assert.equal(process.turn(three), 0)
+  })
+
   it('begins with the first busy turns, whatever some connections read twice, and after any quiet time', () => {
     const process = new Process()
     const [a, b, c, d, e] = process.connections(5) as [Reader, Reader, Reader, Reader, Reader]

@@ -7,6 +7,7 @@ import {
   type Route,
   RpcError
 } from '@elysia-microservices/transport/kit'
+import { concat, NEVER, range } from 'rxjs'
 
 /** Logs into lists. */
 export class RecordingLogger implements Logger {
@@ -65,6 +66,8 @@ export class TestDispatcher implements Dispatcher {
         return new Promise((answer) => this.waiting.push({ message, answer }))
       case 'count':
         return count(message.data as number)
+      case 'burst':
+        return concat(range(0, message.data as number), NEVER)
       case 'endless':
         return this.#endless()
       case 'fail':
