@@ -48,13 +48,17 @@ export class IdleConnections {
     for (const session of this.#sessions) {
       const activeAt = this.#activeAt.get(session)
       const isActive = session.takeActivity()
-      const limit = session.protocol === undefined ? this.#silence : this.#timeout
-      if (isActive || activeAt === undefined) this.#activeAt.set(session, now)
-      else if (limit > 0 && now - activeAt >= limit) {
-        // Not called again while the connection is closing.
-        this.#activeAt.set(session, Number.POSITIVE_INFINITY)
-        this.#close(session, session.protocol === undefined)
+      if (isActive || activeAt === undefined) {
+        this.#activeAt.set(session, now)
+        continue
       }
+      const pause = now - activeAt
+      const isIdle = this.#timeout > 0 && pause >= this.#timeout
+      const isSilent = this.#silence > 0 && pause >= this.#silence && session.protocol === undefined
+      if (!isIdle && !isSilent) continue
+      // Not called again while the connection is closing.
+      this.#activeAt.set(session, Number.POSITIVE_INFINITY)
+      this.#close(session, !isIdle)
     }
   }
 }
