@@ -67,7 +67,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   #batch: string[] = []
   #batchSize = 0
 
-  /** @param id that of the request, as JSON */
+  /** @param id the id of the request, as JSON */
   constructor(
     owner: AnswerOwner,
     replyTo: string,

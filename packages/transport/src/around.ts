@@ -63,11 +63,11 @@ interface Attached {
 /** What was counted of one pattern, since the process has begun. */
 export interface HandlerFigures {
   readonly kind: 'message' | 'event'
-  /** The pattern of the handler, or `_OTHER` for those that are not told apart. */
+  /** The pattern of the handler; `_OTHER` for all patterns beyond the bound. */
   readonly pattern: string
   /** Messages that have begun and not ended, and take more than the turn they came in. */
   readonly inFlight: number
-  /** How many ended with each code; `OK` for those that ended well. */
+  /** How many ended with each code; `OK` is success. */
   readonly outcomes: Readonly<Record<string, number>>
   /** Durations in buckets: upper bounds in seconds, and one more count than there are bounds. */
   readonly durations: { readonly bounds: readonly number[]; readonly counts: readonly number[] }

@@ -31,7 +31,7 @@ export interface HandlerDescription {
   readonly headers?: JsonSchema
   /** Schema of its answer, or of each value of a stream. */
   readonly response?: JsonSchema
-  /** Names of the functions that run before and after it; of those that have one. */
+  /** Names of the functions that run before and after the handler; functions without a name are left out. */
   readonly hooks: readonly { readonly type: HookType; readonly name: string }[]
 }
 

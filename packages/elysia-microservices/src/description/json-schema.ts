@@ -25,7 +25,7 @@ const TYPES: ReadonlySet<unknown> = new Set([
 ])
 const UNIONS = ['anyOf', 'oneOf', 'allOf'] as const
 
-/** A schema as JSON Schema; that of a stream (`t.AsyncIterator`) is that of its values. */
+/** A schema as JSON Schema. For a stream (`t.AsyncIterator`) it is the schema of its values. */
 export function jsonSchemaOf(schema: AnySchema, side: SchemaSide): JsonSchema {
   try {
     if (isTypeBox(schema)) return ofTypeBox(itemsOf(schema) ?? schema)

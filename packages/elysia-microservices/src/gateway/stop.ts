@@ -22,7 +22,7 @@ export interface ClosingOptions {
 /** Milliseconds after which a client that is still connected has most likely been forgotten. */
 const FORGOTTEN = 5_000
 
-/** The clients of an app: those that are its own to close, and those that were only lent to it. */
+/** The clients of an app: its own clients, which it closes, and lent clients, which their owner closes. */
 export class Clients {
   readonly #own: AnyClient[] = []
   readonly #lent: AnyClient[] = []

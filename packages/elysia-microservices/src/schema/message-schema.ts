@@ -14,7 +14,7 @@ export interface SchemaOptions {
   readonly response?: AnySchema | undefined
 }
 
-/** The schemas that checks were made of, for those who describe them. */
+/** The schema from which each check was made, for descriptions. */
 const sources = new WeakMap<Check, AnySchema>()
 
 /** The schema that a check was made of. */

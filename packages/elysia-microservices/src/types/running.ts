@@ -36,7 +36,7 @@ export interface Running {
   /** What the service is: its name, transports, and patterns with their schemas as JSON Schema. */
   describe(options?: DescribeOptions): ServiceDescription
 
-  /** Whether it takes messages: `draining` from the moment in which `stop()` is called. A supervisor's is that of its workers. */
+  /** Whether it takes messages: `draining` from the call of `stop()` on. A supervisor has the status of its workers. */
   readonly status: ServiceStatus
 
   /** What this process is: with `workers` the supervisor or one of the workers, else `'alone'`. */

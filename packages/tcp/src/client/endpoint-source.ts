@@ -68,7 +68,7 @@ export class EndpointSource {
       this.fixed = [own]
       return
     }
-    // The form of all endpoints is checked now, also of those that are looked up later.
+    // The form of all endpoints is checked now, even if they are looked up later.
     if (endpoints.includes(SRV))
       throw OptionError.expected(
         'options.endpoints',

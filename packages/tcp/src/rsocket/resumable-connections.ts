@@ -17,7 +17,7 @@ export interface Resumable {
 /** Calls `task` after `delay` milliseconds. Returns a function that prevents it. */
 export type Later = (task: () => void, delay: number) => () => void
 
-/** One of so many addresses may take this part of the places and bytes. */
+/** The part of the places and bytes that one address may take. */
 const SHARE_OF_AN_ADDRESS = 1 / 4
 
 /** What waiting connections take. */

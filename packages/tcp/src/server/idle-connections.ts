@@ -1,4 +1,4 @@
-/** Closes idle connections, and those that never say anything, with one timer for all of them. */
+/** Closes idle connections, and connections that never say anything, with one timer for all of them. */
 import type { Session } from '../connection/session.ts'
 
 /** Checks per timeout, so a connection may stay up to a quarter of the timeout longer. */

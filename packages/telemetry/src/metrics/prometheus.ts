@@ -12,7 +12,7 @@ interface Written {
   readonly values: readonly {
     readonly value: number
     readonly labels: Readonly<Record<string, string | number>>
-    /** Where it is not that of the metric. */
+    /** Default: the metric's. */
     readonly metricName?: string
   }[]
 }
