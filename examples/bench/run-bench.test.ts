@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, describe, it } from 'node:test'
 import { makePayload, type ShapeName } from './payload/payload.ts'
+import { natsServerCommand } from './peers/nats/nats-server.ts'
 import { isOurs, ownTargets, type TargetName, targets } from './peers/targets.ts'
 import { ServerProcess } from './process/server-process.ts'
 import type { Measurement } from './report/schema.ts'
@@ -46,6 +47,8 @@ describe('a measurement', () => {
   ]
   let runs: Promise<Finished>[] = []
   before(() => {
+    // Fetched once, and not by several measurements at a time.
+    natsServerCommand()
     const jobs = cases.map(
       ([target, ...flags]) =>
         () =>

