@@ -8,18 +8,20 @@ import { build } from 'esbuild'
 
 const FOLDER = 'lib'
 
-interface Exports {
-  readonly [path: string]: string | { readonly types: string; readonly default: string }
+interface Package {
+  readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
+  readonly bin?: Readonly<Record<string, string>>
 }
 
-const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as { exports: Exports }
-const entrypoints = Object.values(exports).flatMap((target) =>
-  typeof target === 'string' ? [] : [target.default.replace(`./${FOLDER}/`, './src/').replace(/\.js$/, '.ts')]
+const { exports, bin = {} } = JSON.parse(readFileSync('package.json', 'utf8')) as Package
+const bundled = Object.values(exports).flatMap((target) => (typeof target === 'string' ? [] : target.default))
+const entryPoints = [...bundled, ...Object.values(bin)].map((file) =>
+  file.replace(`./${FOLDER}/`, './src/').replace(/\.js$/, '.ts')
 )
 
 rmSync(FOLDER, { recursive: true, force: true })
 await build({
-  entryPoints: entrypoints,
+  entryPoints,
   outbase: 'src',
   outdir: FOLDER,
   platform: 'node',

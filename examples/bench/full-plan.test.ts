@@ -9,8 +9,19 @@ import { keyOf } from './report/contest.ts'
 /** Seconds that a measurement takes beside warm-up and measuring: starting, connecting, collecting garbage. */
 const OVERHEAD = 1.2
 
-/** Of Elysia itself, or a variant of ours that is measured elsewhere. */
-const NO_PEERS = ['elysia-hooks', 'elysia-10000', 'http', 'http-hybrid']
+/** Of Elysia itself, a variant of ours that is measured elsewhere, or over NATS, which needs a broker. */
+const NO_PEERS = [
+  'elysia-hooks',
+  'elysia-10000',
+  'elysia-metrics',
+  'elysia-sampled',
+  'elysia-traced',
+  'elysia-nats',
+  'nest-nats',
+  'nats',
+  'http',
+  'http-hybrid'
+]
 
 describe('the plan of the published report', () => {
   const plan = fullPlan({ times: {}, runtimes: undefined, patience: undefined, within: undefined })

@@ -19,7 +19,8 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   tcp: ['transport'],
   nats: ['transport'],
   'elysia-microservices': ['transport', 'tcp'],
-  nestjs: ['transport', 'tcp']
+  nestjs: ['transport', 'tcp'],
+  telemetry: ['transport']
 }
 
 /** The rooms of packages that have floors, from the lowest; rooms of one floor do not know each other. */
@@ -36,10 +37,10 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ],
   'elysia-microservices': [
     ['short-form.ts', 'router', 'app'],
-    ['schema', 'hooks', 'types', 'chaos', 'controller', 'workers'],
+    ['schema', 'hooks', 'types', 'chaos', 'controller', 'workers', 'description'],
     ['service'],
     ['client'],
-    ['gateway'],
+    ['gateway', 'cli'],
     ['index.ts', 'tcp.ts']
   ]
 }

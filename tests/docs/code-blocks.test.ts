@@ -1,10 +1,15 @@
-/** Every code block of the documentation: TypeScript compiles, blocks marked `ts run` run, commands exist. */
+/**
+ * Every code block of the documentation: TypeScript compiles, blocks marked `ts run` run (`ts run nats` beside a NATS
+ * server, whose address is in `NATS_URL`), commands exist.
+ */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { isMissing } from '../support/missing.ts'
+import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { bun, rootFolder, testsFolder, tsc } from '../workspace.ts'
 import { type CodeBlock, codeBlocks, DOCUMENTS } from './markdown.ts'
 
@@ -47,8 +52,17 @@ describe('the documentation', () => {
   })
 
   for (const block of typescript.filter(({ info }) => info.split(' ').includes('run'))) {
-    it(`has a program at ${nameOf(block)} that runs to its end`, async () => {
-      await run(bun, [join(folder, fileOf(block))], { timeout: 20_000 })
+    const what = `a program at ${nameOf(block)}`
+    const needsNats = block.info.split(' ').includes('nats')
+    if (needsNats && isMissing(what, natsMissing())) continue
+    it(`has ${what} that runs to its end`, async () => {
+      const server = needsNats ? await NatsServerProcess.start() : undefined
+      const env = { ...process.env, ...(server === undefined ? {} : { NATS_URL: server.url }) }
+      try {
+        await run(bun, [join(folder, fileOf(block))], { timeout: 20_000, env })
+      } finally {
+        await server?.stop()
+      }
     })
   }
 

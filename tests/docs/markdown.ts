@@ -13,8 +13,10 @@ export const DOCUMENTS: readonly string[] = [
     .map((name) => join('docs', name)),
   'packages/transport/README.md',
   'packages/tcp/README.md',
+  'packages/nats/README.md',
   'packages/elysia-microservices/README.md',
   'packages/nestjs/README.md',
+  'packages/telemetry/README.md',
   'examples/bench/README.md',
   'examples/dependency-injection/README.md',
   'examples/migrate-from-nest/README.md'

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
+import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
@@ -150,6 +151,8 @@ if (!isMissing('what fails over NATS', natsMissing())) {
             { user: "all", password: "secret" }
             { user: "little", password: "secret", permissions: {
               publish: { allow: ["echo", "_INBOX.>"] }, subscribe: { allow: ["_INBOX.>", "$SRV.>"] } } }
+            { user: "own", password: "secret", permissions: {
+              publish: { allow: ["echo", "_OWN.>"] }, subscribe: { allow: ["_OWN.>"] } } }
           ] }`
         )
         guarded = await NatsServerProcess.start('-c', file)
@@ -176,6 +179,17 @@ if (!isMissing('what fails over NATS', natsMissing())) {
           name: 'ListenError',
           message: /Permissions Violation/i
         })
+      })
+
+      it('have an inbox is told so when it connects, unless it says which', async () => {
+        await serve('test', { servers: guarded.url, user: 'all', pass: 'secret' })
+        const own = { servers: guarded.url, user: 'own', pass: 'secret' }
+        await assert.rejects(newClient(own).request('echo', 1), {
+          name: 'ConnectionError',
+          message: /does not let this client subscribe to _INBOX.*set inboxPrefix/,
+          mayHaveRun: false
+        })
+        assert.equal(await newClient({ ...own, inboxPrefix: '_OWN' }).request('echo', 1), 1)
       })
 
       it('publish is told so, for that pattern alone', async () => {
@@ -224,6 +238,13 @@ if (!isMissing('what fails over NATS', natsMissing())) {
           message: /did you mean options.servers/
         })
         assert.throws(() => nats({ queue: 'a b' }), { name: 'OptionError' })
+        await serve()
+        const long = { long: 'x'.repeat(1_100_000) }
+        await assert.rejects(client.request('echo', 1, { headers: long }), {
+          name: 'OptionError',
+          path: 'options.headers'
+        })
+        assert.equal(await client.request('echo', 1), 1)
       })
     })
 
@@ -348,6 +369,64 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         await Promise.all(load)
         assert.ok(answered > 0)
       })
+    })
+
+    it('a call that never reached its service is noticed, whatever time it has', async () => {
+      await serve('lossy')
+      // A process of the group takes what comes with it to its grave.
+      const bare = await connectBare({ servers: server.url })
+      cleanUps.push(() => bare.close())
+      bare.subscribe('echo', { queue: 'lossy', callback() {} })
+      await bare.flush()
+      const client = newClient()
+      const calls = Array.from({ length: 20 }, (_, n) => client.request('echo', n, { timeout: 0 }))
+      const outcomes = await Promise.allSettled(calls)
+      for (const [n, outcome] of outcomes.entries()) {
+        if (outcome.status === 'fulfilled') assert.equal(outcome.value, n)
+        else assert.deepEqual([outcome.reason.name, outcome.reason.mayHaveRun], ['ConnectionError', true])
+      }
+      assert.ok(outcomes.some(({ status }) => status === 'rejected'))
+    })
+
+    it('messages that cannot be read are answered, and the next are read', async () => {
+      await serve()
+      const client = newClient()
+      assert.equal(await client.request('echo', 1), 1)
+      const socket = net.connect(server.port, '127.0.0.1')
+      cleanUps.push(async () => socket.destroy())
+      let received = ''
+      socket.on('data', (chunk) => {
+        received += String(chunk)
+      })
+      const publish = (subject: string, head: string, body: string) =>
+        socket.write(
+          `HPUB ${subject} answers ${head.length} ${head.length + body.length}\r\n${head}${body}\r\n`
+        )
+      socket.write('CONNECT {"headers":true,"verbose":false}\r\nSUB answers 1\r\n')
+      const deep = '['.repeat(100_000) + ']'.repeat(100_000)
+      publish('echo', 'NATS/1.0\r\na b: 1\r\n\r\n', '{"data":1,"id":"1"}')
+      publish('echo', 'NATS/1.0\r\n\r\n', `{"pattern":${deep},"data":1,"id":"2"}`)
+      publish('echo', 'NATS/1.0 x\r\n\r\n', '{"data":3,"id":"3"}')
+      publish('_ELYSIA.CALLS', 'NATS/1.0\r\n\r\n', 'a')
+      await until('the last is answered', () =>
+        received.includes('{"response":3,"isDisposed":true,"id":"3"}')
+      )
+      assert.equal(await client.request('echo', 2), 2)
+      // What comes to a client, or to a control subject, that it does not expect.
+      const bare = await connectBare({ servers: server.url })
+      cleanUps.push(() => bare.close())
+      const inboxes: string[] = []
+      bare.subscribe('later', { callback: (_error, { reply }) => void inboxes.push(reply ?? '') })
+      await bare.flush()
+      const odd = client.request('later', 1)
+      odd.catch(() => {})
+      await until('the request', () => inboxes.length > 0)
+      const inbox = inboxes[0]!.slice(0, inboxes[0]!.lastIndexOf('.'))
+      for (const token of ['', 'r', 'r-', 'r-999999-', 'x-1-', '1'])
+        for (const body of ['', '+', '+?', '+v', '+v[', '{', '5', 'null', '{"id":1}'])
+          if (token !== '') bare.publish(`${inbox}.${token}`, body, { reply: 'nobody.listens' })
+      await bare.flush()
+      assert.equal(await client.request('echo', 3), 3)
     })
 
     it('a stopping service ends what it has, and tells callers of what it cuts off', async () => {

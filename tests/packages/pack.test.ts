@@ -13,7 +13,7 @@ import { freePort } from '../support/free-port.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
 const run = promisify(execFile)
-const PACKAGES = ['transport', 'tcp', 'elysia-microservices', 'nestjs']
+const PACKAGES = ['transport', 'tcp', 'elysia-microservices', 'nestjs', 'telemetry', 'nats']
 
 interface PackageJson {
   readonly name: string
@@ -35,7 +35,7 @@ function entriesOf(name: string): { readonly entry: string; readonly files: read
 }
 
 function versionOf(name: string): string {
-  for (const folder of ['.', 'packages/elysia-microservices', 'packages/nestjs']) {
+  for (const folder of ['.', 'packages/elysia-microservices', 'packages/nestjs', 'packages/telemetry']) {
     const version = packageJson(folder).devDependencies[name]
     if (version !== undefined) return version
   }
@@ -53,6 +53,7 @@ const OTHERS = [
   '@nestjs/common',
   '@nestjs/core',
   '@nestjs/microservices',
+  '@opentelemetry/api',
   'reflect-metadata',
   'rxjs'
 ]

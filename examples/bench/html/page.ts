@@ -83,8 +83,8 @@ function summaryRow({ contest, index }: Part['contests'][number]): string {
     verdict?.winner == null
       ? 'no clear winner'
       : `${verdict.winner}, in ${titleOfFigure(verdict.figure, contest)}`
-  // At how long something takes, the first figure is no rate.
-  const figure = figuresOf(contest)[0]!
+  // What decides is not always a rate.
+  const figure = verdict?.figure ?? 'rps'
   const ratios = ratiosIn(contest, figure).map(
     ({ target, ratio, ratioTo }) =>
       `${target} ${times(ratio?.[figure]?.median)} of ${ratioTo}${figure === 'rps' ? '' : ` in ${titleOfFigure(figure, contest)}`}`

@@ -6,6 +6,9 @@ export const targetNames = [
   'elysia',
   'elysia-hooks',
   'elysia-10000',
+  'elysia-metrics',
+  'elysia-sampled',
+  'elysia-traced',
   'nest',
   'nest-strategy',
   'raw',
@@ -116,6 +119,10 @@ export const targets: Readonly<Record<TargetName, Target>> = {
   // What an application adds, and many patterns: what they cost beside the plain one.
   'elysia-hooks': { port: 7007, server: 'peers/elysia/server-hooks', client: 'elysia', does: REQUESTS },
   'elysia-10000': { port: 7008, server: 'peers/elysia/server-10000', client: 'elysia', does: REQUESTS },
+  // What it costs to be watched: counted; one of a hundred messages traced; each traced.
+  'elysia-metrics': { port: 7017, server: 'peers/elysia/server-metrics', client: 'elysia', does: SYNC },
+  'elysia-sampled': { port: 7018, server: 'peers/elysia/server-sampled', client: 'elysia', does: SYNC },
+  'elysia-traced': { port: 7019, server: 'peers/elysia/server-traced', client: 'elysia', does: SYNC },
   // Elysia without and with a service in it: what the plugin costs an HTTP app.
   http: { port: 7009, server: 'peers/http/server', client: 'http', does: REQUESTS, package: 'elysia' },
   'http-hybrid': { port: 7010, server: 'peers/http/server-hybrid', client: 'http', does: REQUESTS },
@@ -207,7 +214,17 @@ export interface Client {
 
 export const clients: Readonly<Record<ClientName, Client>> = {
   elysia: {
-    asks: ['elysia', 'elysia-hooks', 'elysia-10000', 'nest', 'nest-strategy', 'custom'],
+    asks: [
+      'elysia',
+      'elysia-hooks',
+      'elysia-10000',
+      'elysia-metrics',
+      'elysia-sampled',
+      'elysia-traced',
+      'nest',
+      'nest-strategy',
+      'custom'
+    ],
     choices: ['method', 'protocol', 'codec', 'take'],
     load: async () => (await import('./elysia/client.ts')).openEchoClient
   },

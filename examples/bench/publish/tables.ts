@@ -1,7 +1,7 @@
 /** The tables of the documentation, made of the published report: what a page says of figures, it says by these. */
 import type { Runtime } from '../process/runtime.ts'
 import { describeTask, type Layout, layoutOf, loadOf, payloadOf, settingOf } from '../report/contest.ts'
-import { type Figure, plural, times, titleOfFigure } from '../report/figures.ts'
+import { type Figure, figuresOf, plural, times, titleOfFigure } from '../report/figures.ts'
 import { runsOf } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
 import { sizeRows, sizesHeader } from '../report/sizes.ts'
@@ -215,11 +215,15 @@ export const sameClientTable = (comparison: Comparison): string =>
     ({ client, layout }) => `${client === 'nest' ? "Nest's client" : 'raw sockets'}, ${layoutOf({ layout })}`
   )
 
+/** Of a slow reader there is nothing else to say. */
+const comparesMemory = (contest: ContestResult): boolean => figuresOf(contest)[0] === 'rssPeak'
+
 /** For each contest a row for everybody in it, and the ratio of ours to Nest's. */
 function wholeTable(contests: readonly ContestResult[], nameOf: (contest: ContestResult) => string): string {
   const [first] = contests
   if (first === undefined) return 'Not in this report.'
-  const columns = COLUMNS[taskOf(first).mode]
+  const { mode } = taskOf(first)
+  const columns = comparesMemory(first) ? figuresOf(first) : COLUMNS[mode]
   const rows = contests.flatMap((contest) => [
     ...contest.results.map((result, index) => [
       `${index === 0 ? `**${nameOf(contest)}**: ` : ''}${titleOfTarget(result.target)}`,
@@ -239,7 +243,7 @@ const errorsOf = ({ errors }: TargetResult): string => (errors === 0 ? '' : ` ($
 function ratioRow({ target, ratio, ratioTo }: TargetResult, columns: readonly Figure[]): string[] {
   const cells = columns.map((name) => {
     const range = ratio?.[name]
-    if (range === null || range === undefined) return '–'
+    if (range === null || range === undefined || name === 'sent') return '–'
     const digits = times(range.median)
     return name === columns[0] ? `**${digits}** (${range.min.toFixed(2)}–${range.max.toFixed(2)})` : digits
   })

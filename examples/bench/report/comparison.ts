@@ -1,7 +1,7 @@
 /** What a comparison found: measurements in rounds, and per contest the medians, ratios and verdicts made of them. */
 import { isLimit, isOurs, LABEL } from '../peers/targets.ts'
 import { taskOf } from '../task/task.ts'
-import { type Figure, figureNames, figures, figuresOf, titleOfFigure } from './figures.ts'
+import { comparedFiguresOf, type Figure, figureNames, figures, titleOfFigure } from './figures.ts'
 import type {
   Comparison,
   Contest,
@@ -112,7 +112,7 @@ function summarizeTarget(
     figures: spreads((figure) => measured.map((measurement) => measurement[figure] ?? null)),
     ratioTo: index === base ? null : rounds[0]![base]!.target,
     ratio,
-    baseAhead: behindIn(ratio, figuresOf(contest)),
+    baseAhead: behindIn(ratio, comparedFiguresOf(contest)),
     errors: measured.reduce((total, { errors }) => total + errors, 0),
     notMeasured: missing.length,
     reason: missing[0]?.notMeasured ?? null,

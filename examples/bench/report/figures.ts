@@ -40,8 +40,18 @@ interface Asked {
   readonly task?: Task | undefined
 }
 
+/** Of a reader that waits only what both ends hold meanwhile. */
+const OF_SLOW_READER: readonly Figure[] = ['rssPeak', 'clientRssPeak', 'rssIdle', 'rssAfter']
+
 /** The figures that say something of what was asked. */
-export const figuresOf = (asked: Asked): readonly Figure[] => FIGURES_OF[taskOf(asked).mode]
+export function figuresOf(asked: Asked): readonly Figure[] {
+  const task = taskOf(asked)
+  return task.mode === 'stream' && task.pause > 0 ? OF_SLOW_READER : FIGURES_OF[task.mode]
+}
+
+/** Those of them in which more or less is better: to have sent more than arrives is not. */
+export const comparedFiguresOf = (asked: Asked): readonly Figure[] =>
+  figuresOf(asked).filter((figure) => figure !== 'sent' && figure !== 'arrived')
 
 const TITLES: Readonly<Record<Mode, Readonly<Partial<Record<Figure, string>>>>> = {
   request: {},

@@ -1,7 +1,16 @@
 /** A contest as rows of text, for every kind of report. */
 import { isLimit, isOurs } from '../peers/targets.ts'
 import { isMeasured } from './comparison.ts'
-import { type Figure, figures, figuresOf, format, plural, times, titleOfFigure } from './figures.ts'
+import {
+  comparedFiguresOf,
+  type Figure,
+  figures,
+  figuresOf,
+  format,
+  plural,
+  times,
+  titleOfFigure
+} from './figures.ts'
 import type { ContestResult, TargetResult } from './schema.ts'
 import type { Spread } from './statistics.ts'
 
@@ -45,13 +54,16 @@ export const rangeRows = (contest: ContestResult): string[][] =>
 
 /** Ratios, three rows for each target that has any. */
 export const ratioRows = (contest: ContestResult): string[][] =>
-  contest.results.flatMap((result) => ratiosOf(result, figuresOf(contest)))
+  contest.results.flatMap((result) => ratiosOf(result, contest))
 
-function ratiosOf({ target, ratio, ratioTo }: TargetResult, names: readonly Figure[]): string[][] {
-  if (ratio === null || ratio.rps === null) return []
+function ratiosOf({ target, ratio, ratioTo }: TargetResult, contest: ContestResult): string[][] {
+  const compared = comparedFiguresOf(contest)
+  if (ratio === null || compared.every((figure) => ratio[figure] == null)) return []
   const row = (title: string, value: keyof Spread) => [
     title,
-    ...names.map((figure) => times(ratio[figure]?.[value])),
+    ...figuresOf(contest).map((figure) =>
+      times(compared.includes(figure) ? ratio[figure]?.[value] : undefined)
+    ),
     '',
     ''
   ]
@@ -91,7 +103,7 @@ const isInteresting = (results: readonly TargetResult[]) => {
 }
 
 function whereBehind({ target, ratio, ratioTo, baseAhead }: TargetResult, contest: ContestResult): string[] {
-  if (ratio === null || ratio.rps === null) return []
+  if (ratio === null || comparedFiguresOf(contest).every((figure) => ratio[figure] == null)) return []
   // At a rate that is given nobody answers more than that.
   const comparable = baseAhead.filter((figure) => contest.rate === null || figure !== 'rps')
   const ahead = comparable.map((figure) => titleOfFigure(figure, contest)).join(', ')

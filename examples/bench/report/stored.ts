@@ -5,7 +5,7 @@ import { BenchError } from '../errors.ts'
 import { LABEL } from '../peers/targets.ts'
 import { behindIn, type Round, verdictsOn } from './comparison.ts'
 import { keyOf } from './contest.ts'
-import { type Figure, figureNames, figuresOf } from './figures.ts'
+import { comparedFiguresOf, type Figure, figureNames } from './figures.ts'
 import {
   type Comparison,
   type ContestResult,
@@ -114,7 +114,7 @@ function together(contests: readonly ContestResult[], labels: readonly string[])
         target: named(index)(result.target),
         ratioTo: base === undefined ? null : named(0)(base.target),
         ratio,
-        baseAhead: behindIn(ratio, figuresOf(contest))
+        baseAhead: behindIn(ratio, comparedFiguresOf(contest))
       }
     })
   )

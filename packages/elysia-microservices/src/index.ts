@@ -10,6 +10,7 @@ export {
   type Delivery,
   type Gauge,
   type Handle,
+  type HandlerFigures,
   type Headers,
   ListenError,
   LocalError,
@@ -30,6 +31,7 @@ export {
   type ResultWatcher,
   RpcError,
   type RpcErrorInit,
+  type ServiceStatus,
   TimeoutError,
   type Transport,
   type TransportStats,
@@ -43,6 +45,14 @@ export { RpcContext } from './controller/context.ts'
 export { Ctx, EventPattern, MessagePattern, Payload } from './controller/decorators.ts'
 export type { Controller } from './controller/entry.ts'
 export type { NestOptions } from './controller/nest-app.ts'
+export { type AsyncApiDocument, asyncApi } from './description/asyncapi.ts'
+export type {
+  DescribeOptions,
+  HandlerDescription,
+  PatternDescription,
+  ServiceDescription
+} from './description/description.ts'
+export type { JsonSchema } from './description/json-schema.ts'
 export { ResponseValidationError } from './schema/message-schema.ts'
 export { microservice } from './service/microservice.ts'
 export type { MicroserviceOptions, ServiceOptions } from './service/options.ts'
@@ -50,4 +60,5 @@ export type { Microservice } from './service/service.ts'
 // By this file the compiler knows of all that it names in the declarations of a service, also if nobody imports it.
 export type { EventHandler, MessageHandler } from './types/index.ts'
 export type { Message } from './types/message.ts'
+export type { ShutdownSignal } from './workers/signals.ts'
 export type { WorkerFigures } from './workers/supervisor.ts'

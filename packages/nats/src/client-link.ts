@@ -1,13 +1,10 @@
 /** A client's connection: calls out, answers in. */
 import {
-  ChannelFeed,
   type ClientContext,
   ConnectionError,
-  errorToText,
   isForeign,
   type NestPacket,
-  PatternNotFoundError,
-  PayloadTooLargeError,
+  OptionError,
   type PendingCall,
   ProtocolError,
   RejectedError,
@@ -18,59 +15,27 @@ import {
   type StreamTable
 } from '@elysia-microservices/transport/kit'
 import { createInbox, type Msg } from '@nats-io/transport-node'
-import { Conversation, serviceGone } from './conversation.ts'
+import { type CallOwner, CallSender } from './call-sender.ts'
+import { type Conversation, serviceGone } from './conversation.ts'
 import { Link } from './link.ts'
 import type { CheckedOptions } from './options.ts'
-import { dataToJson, type OutgoingCall } from './outgoing-call.ts'
-import {
-  bytesOf,
-  HEARTBEAT,
-  MAX_MESSAGE,
-  numberAt,
-  prefixed,
-  replyToken,
-  SAID,
-  Said,
-  Told,
-  textOf
-} from './wire.ts'
+import type { OutgoingCall } from './outgoing-call.ts'
+import { HEARTBEAT, jsonOf, numberAt, SAID, Said, Told, textOf } from './wire.ts'
 
-/** Whose calls they are. */
-export interface ClientLinkOwner {
+/** Who has the connection. */
+export interface ClientLinkOwner extends CallOwner {
   lost(): void
   restored(): void
   over(error: Error | undefined): void
-  /** The service has ended a call. @param error `undefined`: well */
-  settled(call: PendingCall, error?: Error): void
-  /** Nobody listens yet: a call that has not run is to be sent again. */
-  again(call: PendingCall): void
-  /** A call is to be given up here: its service is told. */
-  giveUp(call: PendingCall, error: Error): void
 }
-
-/**
- * Milliseconds after a lost server is back, or another found, in which services may not have come back yet: what nobody
- * listens to is sent again, after so many milliseconds each time.
- */
-const GRACE = 5_000
-const AGAIN_AFTER = 100
-const MAX_HELD_SIZE = 128 * 1024 * 1024
-/** Bytes left for headers and subjects in a message that is as large as the server allows. */
-const PART_MARGIN = 1024
 
 /** Sends calls and finds them by their answers. */
 export class ClientLink {
   readonly #owner: ClientLinkOwner
-  readonly #context: ClientContext
   readonly #calls: StreamTable<PendingCall>
-  readonly #conversations = new Map<PendingCall, Conversation>()
+  readonly #sender: CallSender
   readonly #inbox: string
   readonly #heartbeat: ReturnType<typeof setInterval>
-  /** Events whose arrival at the server is not known yet. */
-  #events: PendingCall[] = []
-  /** Calls that nobody has listened to, on their way to being sent again. */
-  readonly #again = new Set<PendingCall>()
-  #restoredAt = Number.NEGATIVE_INFINITY
   readonly #link: Link
 
   private constructor(
@@ -81,46 +46,56 @@ export class ClientLink {
     calls: StreamTable<PendingCall>
   ) {
     this.#link = link
-    this.#context = context
     this.#owner = owner
     this.#calls = calls
     this.#inbox = `${createInbox(options.connection.inboxPrefix)}.`
-    link.subscribe(`${this.#inbox}*`, undefined, (error, message) => {
-      if (error === null) this.#receive(message)
-      else
-        context.logger.error(
-          `NATS does not let this client subscribe to its inbox ${this.#inbox}*: it gets no answers`,
-          error
-        )
-    })
+    this.#sender = new CallSender(link, this.#inbox, context, owner)
     this.#heartbeat = setInterval(() => this.#beat(), HEARTBEAT)
     this.#heartbeat.unref?.()
   }
 
-  /** Connects. @throws {ConnectionError | UnauthenticatedError} it cannot */
+  /**
+   * Connects.
+   * @throws {ConnectionError} it cannot, or may not subscribe to an inbox
+   * @throws {UnauthenticatedError} the server does not accept the credentials
+   */
   static async open(
     options: CheckedOptions,
     context: ClientContext,
     owner: ClientLinkOwner,
     calls: StreamTable<PendingCall>
   ): Promise<ClientLink> {
-    const link = await Link.open(
-      options.connection,
-      {
-        lost: () => owner.lost(),
-        restored: () => {
-          const now = performance.now()
-          made.#restoredAt = now
-          for (const conversation of made.#conversations.values()) conversation.restored(now)
-          owner.restored()
-        },
-        refused: (subject, operation, error) => made.#refused(subject, operation, error),
-        ended: (error) => owner.over(error)
+    const link = await Link.open(options.connection, {
+      lost: () => owner.lost(),
+      restored: () => {
+        made.#sender.restored()
+        owner.restored()
       },
-      context.logger
-    )
+      refused: (subject, operation, error) => made.#refused(subject, operation, error),
+      unpublished: (_subject, cause) => {
+        throw new OptionError('options.headers', `The message cannot be published: ${cause.message}`, cause)
+      },
+      failed: (error) => context.logger.error('A message of NATS could not be handled', error),
+      ended: (error) => owner.over(error)
+    })
     const made = new ClientLink(link, options, context, owner, calls)
+    await made.#listen()
     return made
+  }
+
+  async #listen(): Promise<void> {
+    const subject = `${this.#inbox}*`
+    let refusal: Error | undefined
+    this.#link.subscribe(subject, undefined, (error, message) => {
+      if (error === null) this.#receive(message)
+      else refusal = error
+    })
+    // A server that is lost now is noticed elsewhere.
+    await this.#link.flush().catch(() => {})
+    if (refusal === undefined) return
+    await this.close()
+    const message = `NATS does not let this client subscribe to ${subject}, where its answers come; give its user the permission, or set inboxPrefix`
+    throw new ConnectionError(message, false, refusal, false)
   }
 
   get isConnected(): boolean {
@@ -138,142 +113,23 @@ export class ClientLink {
 
   // ── calls ────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Sends a call, whose packet may be from before its number was known. */
+  /** Sends a call. What fails it is told. */
   send(call: PendingCall, outgoing: OutgoingCall): void {
-    try {
-      if (call.kind === 'event') this.#sendEvent(call, outgoing)
-      else if (outgoing.input !== undefined) this.#openChannel(call, outgoing, outgoing.input)
-      else this.#sendRequest(call, outgoing)
-    } catch (error) {
-      this.#owner.settled(call, error as Error)
-    }
-  }
-
-  #sendEvent(call: PendingCall, { subject, packet, headers }: OutgoingCall): void {
-    const { maxPayload } = this.#link
-    if (packet.length * 3 > maxPayload - PART_MARGIN) {
-      const { length } = bytesOf(packet)
-      if (length > maxPayload - PART_MARGIN)
-        throw new PayloadTooLargeError(
-          'max_payload of the NATS server',
-          maxPayload,
-          length,
-          'bytes of an event'
-        )
-    }
-    this.#link.publish(subject, packet, this.#isSettling ? this.#replyTo(call) : undefined, headers)
-    call.mayHaveRun = true
-    this.#events.push(call)
-    if (this.#events.length === 1) queueMicrotask(() => void this.#confirmEvents())
-  }
-
-  /** Events of one turn are confirmed together: the server has read what stands before our PING. */
-  async #confirmEvents(): Promise<void> {
-    const events = this.#events
-    this.#events = []
-    try {
-      await this.#link.flush()
-      // A refusal came before the confirmation, and the driver tells of it a little later.
-      await new Promise((resolve) => setImmediate(resolve))
-      for (const call of events) if (!this.#again.has(call)) this.#owner.settled(call)
-    } catch (cause) {
-      const error = new ConnectionError(
-        'The connection to NATS was lost before the server had confirmed the event',
-        true,
-        cause
-      )
-      for (const call of events) this.#owner.settled(call, error)
-    }
-  }
-
-  #sendRequest(call: PendingCall, outgoing: OutgoingCall): void {
-    const { subject, packet, headers } = outgoing
-    const replyTo = this.#replyTo(call)
-    if (call.kind === 'stream') this.#converse(call, replyTo)
-    const room = this.#link.maxPayload - PART_MARGIN
-    if (packet.length * 3 > room) {
-      const bytes = bytesOf(packet)
-      if (bytes.length > room) return this.#sendLarge(call, outgoing, bytes, room, replyTo)
-    }
-    this.#link.publish(subject, packet, replyTo, headers)
-    call.mayHaveRun = true
-  }
-
-  #sendLarge(
-    call: PendingCall,
-    { subject, headers }: OutgoingCall,
-    bytes: Uint8Array,
-    room: number,
-    replyTo: string
-  ): void {
-    if (bytes.length > MAX_MESSAGE)
-      throw new PayloadTooLargeError('the size of a message of nats()', MAX_MESSAGE, bytes.length, 'bytes')
-    const first = room - PART_MARGIN
-    this.#converse(call, replyTo).sendLater(bytes.subarray(first), first, first)
-    this.#link.publish(subject, prefixed(`~${bytes.length}\n`, bytes.subarray(0, first)), replyTo, headers)
-    call.mayHaveRun = true
-  }
-
-  #openChannel(call: PendingCall, { subject, packet, headers }: OutgoingCall, input: object): void {
-    const replyTo = this.#replyTo(call)
-    const conversation = this.#converse(call, replyTo)
-    call.input = new ChannelFeed({
-      maxHeldSize: MAX_HELD_SIZE,
-      hasRoomFor: () => true,
-      open: (value, isOnly) => {
-        const json = isOnly && value === undefined ? undefined : (dataToJson(value) ?? '')
-        const bytes = bytesOf(packet)
-        this.#link.publish(subject, prefixed(`~${bytes.length} channel\n`, bytes), replyTo, headers)
-        call.mayHaveRun = true
-        if (json !== undefined) conversation.sendInput(json)
-        if (isOnly) conversation.endInput()
-      },
-      next: (value) => conversation.sendInput(dataToJson(value) ?? ''),
-      hold: (value) => bytesOf(dataToJson(value) ?? ''),
-      sendHeld: (bytes) => conversation.sendInput(textOf(bytes)),
-      complete: () => conversation.endInput(),
-      fail: (error) => {
-        const failed = `The input of the channel '${call.name}' failed`
-        conversation.say(`${Told.inputFailed}${errorToText(error, this.#context.logger, failed)}`)
-        this.#owner.giveUp(call, error)
-      },
-      teardownFailed: (error) => this.#context.logger.error('The clean-up of a stream failed', error)
-    })
-    call.input.start(input)
-  }
-
-  #replyTo(call: PendingCall): string {
-    const { options } = call
-    const tells = (options?.timeout !== undefined || this.#context.tellTimeout) && call.timeout !== 0
-    const left = call.isDelayed ? Math.max(1, call.deadline - performance.now()) : call.timeout
-    const demand = call.initialDemand + call.extraDemand
-    return this.#inbox + replyToken(call.kind, call.sequence, tells ? left : undefined, demand)
-  }
-
-  #converse(call: PendingCall, replyTo: string): Conversation {
-    const conversation = new Conversation(this.#link, call, replyTo, call.initialDemand + call.extraDemand)
-    this.#conversations.set(call, conversation)
-    return conversation
-  }
-
-  /** A server has come back, and services may not have. */
-  get #isSettling(): boolean {
-    return performance.now() - this.#restoredAt < GRACE
+    this.#sender.send(call, outgoing)
   }
 
   /** Tells the service that a call is given up. */
   cancel(call: PendingCall): void {
-    this.#conversations.get(call)?.cancel()
+    this.#sender.conversations.get(call)?.cancel()
   }
 
   demand(call: PendingCall, n: number): void {
-    this.#conversations.get(call)?.grant(n)
+    this.#sender.conversations.get(call)?.grant(n)
   }
 
   /** The call is over. */
   forget(call: PendingCall): void {
-    this.#conversations.delete(call)
-    this.#again.delete(call)
+    this.#sender.forget(call)
   }
 
   // ── answers ──────────────────────────────────────────────────────────────────────────────────────────
@@ -288,11 +144,11 @@ export class ClientLink {
         this.#link.publish(message.reply, Told.canceled)
       return
     }
-    if (first === undefined && message.headers?.code === 503) return this.#nobody(call)
+    if (first === undefined && message.headers?.code === 503) return this.#sender.nobody(call)
     try {
       if (first === SAID) this.#said(call, message, data)
       else {
-        const conversation = this.#conversations.get(call)
+        const conversation = this.#sender.conversations.get(call)
         conversation?.heard(message.reply ?? '', true)
         conversation?.read(data.length)
         this.#packet(call, message, data)
@@ -300,23 +156,6 @@ export class ClientLink {
     } catch (error) {
       this.#owner.giveUp(call, error as Error)
     }
-  }
-
-  /** Nobody subscribes to what a call was published to: its pattern, or later its control subject. */
-  #nobody(call: PendingCall): void {
-    if (this.#conversations.get(call)?.isReached === true) return this.#owner.settled(call, serviceGone())
-    call.mayHaveRun = false
-    if (this.#isSettling && call.input === undefined) {
-      this.#again.add(call)
-      setTimeout(() => {
-        if (this.#again.delete(call)) this.#owner.again(call)
-      }, AGAIN_AFTER)
-    } else if (call.kind === 'event') this.#owner.settled(call)
-    else
-      this.#owner.settled(
-        call,
-        new PatternNotFoundError(PatternNotFoundError.of(call.name).message, call.name)
-      )
   }
 
   #packet(call: PendingCall, message: Msg, data: Uint8Array): void {
@@ -343,7 +182,7 @@ export class ClientLink {
     if (call.isSettled) return
     if (call.next(value, size)) {
       // A service of Nest's goes on, as it cannot be told.
-      this.#conversations.get(call)?.cancel()
+      this.#sender.conversations.get(call)?.cancel()
       return this.#owner.settled(call)
     }
     const more = call.replenish()
@@ -352,10 +191,11 @@ export class ClientLink {
 
   #said(call: PendingCall, message: Msg, data: Uint8Array): void {
     const word = String.fromCharCode(data[1] as number)
-    let conversation = this.#conversations.get(call)
+    let conversation = this.#sender.conversations.get(call)
+    if (word === Said.absent) return this.#sender.absent(call)
     // Most answers are a value, at once: nothing has to be known of them.
     if (conversation !== undefined || (word !== Said.last && word !== Said.end)) {
-      conversation ??= this.#converse(call, message.subject)
+      conversation ??= this.#sender.converse(call, message.subject)
       conversation.heard(message.reply ?? '', NUMBERED.has(word))
       conversation.read(data.length)
     }
@@ -419,11 +259,13 @@ export class ClientLink {
   #beat(): void {
     if (!this.#link.isConnected) return
     const now = performance.now()
-    for (const conversation of [...this.#conversations.values()]) {
+    for (const call of this.#calls.all()) {
       try {
-        conversation.beat(now)
+        const conversation = this.#sender.conversations.get(call)
+        if (conversation?.isReached === true) conversation.beat(now)
+        else this.#sender.ask(call, now)
       } catch (error) {
-        this.#owner.settled(conversation.call, error as Error)
+        this.#owner.settled(call, error as Error)
       }
     }
   }
@@ -443,7 +285,7 @@ const NUMBERED: ReadonlySet<string> = new Set([
 /** @throws {ProtocolError} it is not JSON */
 function bodyOf(data: Uint8Array, start = 0): unknown {
   try {
-    return JSON.parse(textOf(data, start))
+    return jsonOf(textOf(data, start))
   } catch (cause) {
     throw new ProtocolError('The body of an answer is not JSON', cause)
   }

@@ -195,7 +195,8 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
           endpoint: undefined,
           attempt: call.retries,
           delay: 0,
-          error
+          error,
+          headers: call.options?.headers
         })
         // With a number of its own: what still answers the first attempt learns that nobody waits for it.
         this.#calls.delete(call)

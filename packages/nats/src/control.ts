@@ -11,6 +11,8 @@ export interface Controlled {
   heardAt: number
   /** The control subject with the number of what was sent last, as the reply subject of what is said next. */
   readonly reply: string
+  /** Where its caller gets its answer. */
+  readonly replyTo: string
   /** What its caller says. @param word the first letter */
   told(word: string, payload: Uint8Array): void
   /** Nobody is there to take the answer. */
@@ -59,6 +61,12 @@ export class Control {
     call.number = ++this.#last
     call.heardAt = performance.now()
     this.#calls.set(call.number, call)
+  }
+
+  /** The call whose answer goes to a subject that begins so; `undefined` if there is none. */
+  byReply(head: string): Controlled | undefined {
+    for (const call of this.#calls.values()) if (call.replyTo.startsWith(head)) return call
+    return undefined
   }
 
   /** Has a call say where it can be reached, unless it ends soon. */

@@ -60,6 +60,11 @@ export class Endpoints {
     this.#isPlain = subjects.size === this.all.length && this.all.every(({ isExact }) => isExact)
   }
 
+  /** Whether the service handles a subject. */
+  has(subject: string): boolean {
+    return this.all.some((endpoint) => routeMatches(endpoint.subject, subject))
+  }
+
   /** The endpoint of a message that has come for one; `undefined`: it comes for another, too, and is handled there. */
   of(received: Endpoint, subject: string, kind: Route['kind']): Endpoint | undefined {
     if (this.#isPlain) return received

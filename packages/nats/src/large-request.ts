@@ -9,18 +9,23 @@ export class LargeRequest implements Controlled {
   number = 0
   heardAt = 0
   readonly #owner: AnswerOwner
-  readonly #replyTo: string
+  readonly replyTo: string
   readonly #size: number
-  readonly #complete: (body: Uint8Array) => void
+  readonly #over: (body: Uint8Array | undefined) => void
   #parts: Uint8Array[] = []
   #received = 0
 
-  /** @param complete is called once, with the whole body */
-  constructor(owner: AnswerOwner, replyTo: string, size: number, complete: (body: Uint8Array) => void) {
+  /** @param over is called once, with the whole body; without one if it does not come, or is too large */
+  constructor(
+    owner: AnswerOwner,
+    replyTo: string,
+    size: number,
+    over: (body: Uint8Array | undefined) => void
+  ) {
     this.#owner = owner
-    this.#replyTo = replyTo
+    this.replyTo = replyTo
     this.#size = size
-    this.#complete = complete
+    this.#over = over
     owner.control.add(this)
   }
 
@@ -35,8 +40,7 @@ export class LargeRequest implements Controlled {
     // A copy: it lies in what the socket gave.
     this.#parts.push(new Uint8Array(part))
     if (this.#received < this.#size) return this.beat()
-    this.#owner.control.remove(this)
-    this.#complete(joined(this.#parts))
+    this.#end(joined(this.#parts))
   }
 
   told(word: string, payload: Uint8Array): void {
@@ -45,23 +49,28 @@ export class LargeRequest implements Controlled {
   }
 
   beat(): void {
-    this.#owner.link.publish(this.#replyTo, `+${Said.received}${this.#received}`, this.reply)
+    this.#owner.link.publish(this.replyTo, `+${Said.received}${this.#received}`, this.reply)
   }
 
   callerGone(): void {
-    this.#owner.control.remove(this)
-    this.#parts = []
+    this.#end(undefined)
   }
 
   cut(): void {
     this.callerGone()
-    this.#owner.link.publish(this.#replyTo, `+${Said.gone}`)
+    this.#owner.link.publish(this.replyTo, `+${Said.gone}`)
+  }
+
+  #end(body: Uint8Array | undefined): void {
+    this.#parts = []
+    this.#owner.control.remove(this)
+    this.#over(body)
   }
 
   #refuse(): void {
     this.callerGone()
     const message = `A request of ${this.#size} bytes is larger than the ${MAX_MESSAGE} that nats() carries`
     const json = JSON.stringify({ status: 'error', code: 'PAYLOAD_TOO_LARGE', message })
-    this.#owner.link.publish(this.#replyTo, errorPacket(json, 'null'))
+    this.#owner.link.publish(this.replyTo, errorPacket(json, 'null'))
   }
 }

@@ -1,5 +1,5 @@
 /** One connection to NATS: the only place that knows how the driver connects, loses its server and finds another. */
-import { ConnectionError, type Logger, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { ConnectionError, OverloadedError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
 import {
   connect,
   errors,
@@ -19,6 +19,10 @@ export interface LinkListener {
   restored(server: string): void
   /** The server does not let this user publish to a subject, or subscribe to it. */
   refused(subject: string, operation: string, error: Error): void
+  /** A message could not be published. What it throws, whoever publishes gets. */
+  unpublished(subject: string, error: Error): void
+  /** Handling a message has failed. */
+  failed(error: unknown): void
   /** The connection is over, and not because it was closed. */
   ended(error: Error | undefined): void
 }
@@ -36,7 +40,7 @@ interface HeldMessage {
 /** A connection that has been made. */
 export class Link {
   readonly #connection: NatsConnection
-  readonly #logger: Logger
+  readonly #listener: LinkListener
   #isConnected = true
   #isClosing = false
   /** What was published while there was no server. */
@@ -45,9 +49,9 @@ export class Link {
   /** Who waits for a server, or for the end. */
   #waiting: (() => void)[] = []
 
-  private constructor(connection: NatsConnection, listener: LinkListener, logger: Logger) {
+  private constructor(connection: NatsConnection, listener: LinkListener) {
     this.#connection = connection
-    this.#logger = logger
+    this.#listener = listener
     void this.#watch(listener)
   }
 
@@ -56,9 +60,9 @@ export class Link {
    * @throws {ConnectionError} no server can be reached
    * @throws {UnauthenticatedError} the server does not accept the credentials
    */
-  static async open(options: NodeConnectionOptions, listener: LinkListener, logger: Logger): Promise<Link> {
+  static async open(options: NodeConnectionOptions, listener: LinkListener): Promise<Link> {
     try {
-      return new Link(await connect(options), listener, logger)
+      return new Link(await connect(options), listener)
     } catch (error) {
       throw connectFailure(options, error)
     }
@@ -88,7 +92,7 @@ export class Link {
       else if (reply !== undefined) this.#connection.publish(subject, bytes, { reply })
       else this.#connection.publish(subject, bytes)
     } catch (error) {
-      this.#logger.error(`A message to '${subject}' could not be published`, error)
+      this.#listener.unpublished(subject, error as Error)
     }
   }
 
@@ -97,7 +101,18 @@ export class Link {
     queue: string | undefined,
     callback: (error: Error | null, message: Msg) => void
   ): Subscription {
-    return this.#connection.subscribe(subject, { ...(queue === undefined ? {} : { queue }), callback })
+    const guarded = (error: Error | null, message: Msg) => {
+      try {
+        callback(error, message)
+      } catch (cause) {
+        // The driver would stop reading, and say nothing.
+        this.#listener.failed(cause)
+      }
+    }
+    return this.#connection.subscribe(subject, {
+      ...(queue === undefined ? {} : { queue }),
+      callback: guarded
+    })
   }
 
   /** Resolves when the server has everything that was published. Rejects if it is lost before. */
@@ -163,9 +178,8 @@ export class Link {
     this.#heldSize += message.payload.length
     if (this.#heldSize > MAX_HELD) {
       this.#heldSize -= message.payload.length
-      return this.#logger.error(
-        `A message to '${message.subject}' is lost: ${MAX_HELD} bytes wait for a NATS server already`
-      )
+      const why = `${MAX_HELD} bytes wait for a NATS server already`
+      return this.#listener.unpublished(message.subject, new OverloadedError(why))
     }
     this.#held.push(message)
   }

@@ -26,7 +26,7 @@ export class NestAnswer implements Replies, Controlled {
   heardAt = Number.POSITIVE_INFINITY
   readonly running: RunningReply
   readonly #owner: AnswerOwner
-  readonly #replyTo: string
+  readonly replyTo: string
   readonly #message: IncomingMessage
   readonly #ended: (hasFailed: boolean) => void
   #hasFailed = false
@@ -43,7 +43,7 @@ export class NestAnswer implements Replies, Controlled {
     ended: (hasFailed: boolean) => void
   ) {
     this.#owner = owner
-    this.#replyTo = replyTo
+    this.replyTo = replyTo
     this.#message = message
     this.#ended = ended
     this.running = new RunningReply(this, id, message)
@@ -61,7 +61,7 @@ export class NestAnswer implements Replies, Controlled {
     const isAsking = this.running.isStream && now - this.#askedAt > ASKING
     if (isAsking) this.#askedAt = now
     // The server answers on the control subject if nobody subscribes to the reply subject.
-    publishPacket(this.#owner, this.#replyTo, json, isAsking ? this.reply : undefined)
+    publishPacket(this.#owner, this.replyTo, json, isAsking ? this.reply : undefined)
   }
 
   fail(idJson: string, error: unknown): void {

@@ -18,6 +18,7 @@ import { type Control, type Controlled, readGrant } from './control.ts'
 import type { Link } from './link.ts'
 import {
   bytesOf,
+  jsonOf,
   MAX_MESSAGE,
   numberAt,
   partsOf,
@@ -47,7 +48,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   heardAt = 0
   protected readonly maxHeldSize = MAX_HELD_SIZE
   readonly #owner: AnswerOwner
-  readonly #replyTo: string
+  readonly replyTo: string
   readonly #id: string
   readonly #ended: (hasFailed: boolean) => void
   #message: IncomingMessage | undefined
@@ -77,7 +78,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   ) {
     super(demand, isSingle)
     this.#owner = owner
-    this.#replyTo = replyTo
+    this.replyTo = replyTo
     this.#id = id
     this.#granted = demand
     this.#ended = ended
@@ -150,7 +151,8 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     if (numberAt(text, 0) !== ++this.#inputCount)
       return this.#failInput('A value of the channel was lost on its way')
     try {
-      this.#input.push(blank + 1 === text.length ? undefined : JSON.parse(text.slice(blank + 1)))
+      const value: unknown = blank + 1 === text.length ? undefined : jsonOf(text.slice(blank + 1))
+      if (!this.#input.push(value)) this.#failInput('The caller has sent far more values than it was granted')
     } catch {
       this.#failInput('A value of the channel is not JSON')
     }
@@ -267,7 +269,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   #sendOne(payload: string | Uint8Array): void {
     this.#sent++
     const isNumbered = !this.isSingle || payload instanceof Uint8Array
-    this.#owner.link.publish(this.#replyTo, payload, isNumbered ? this.reply : undefined)
+    this.#owner.link.publish(this.replyTo, payload, isNumbered ? this.reply : undefined)
   }
 
   #sendTooLarge(size: number): void {
@@ -280,7 +282,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   }
 
   #say(words: string): void {
-    this.#owner.link.publish(this.#replyTo, `+${words}`, this.reply)
+    this.#owner.link.publish(this.replyTo, `+${words}`, this.reply)
   }
 }
 

@@ -24,7 +24,7 @@ import { envelopeOf, incoming, isOfSystem, type Origin } from './incoming.ts'
 import { LargeRequest } from './large-request.ts'
 import { NestAnswer, publishPacket } from './nest-answer.ts'
 import { type AnswerOwner, lastWords, OwnAnswer } from './own-answer.ts'
-import { OURS_ONLY, type ReplyToken, readReply, textOf } from './wire.ts'
+import { jsonOf, OURS_ONLY, type ReplyToken, readReply, Said, textOf } from './wire.ts'
 
 const NOT_JSON = 'The body of the request is not JSON'
 const INPUT_AT_FIRST = 64
@@ -88,10 +88,26 @@ export class Receiver {
     const isEvent = replyTo === '' || own?.kind === 'event'
     const endpoint = opened.endpoints.of(received, subject, isEvent ? 'event' : 'message')
     if (endpoint === undefined) return
-    if (isEvent) return this.#receiveEvent(endpoint, message)
-    const origin = { endpoint, subject, replyTo, own, headers: message.headers, startedAt: performance.now() }
-    if (own !== undefined && data[0] === OURS_ONLY) this.#receiveOurs(opened, origin, data)
-    else this.#receiveBody(opened, origin, data, 0)
+    try {
+      if (isEvent) return this.#receiveEvent(endpoint, message)
+      const { headers } = message
+      const origin = { endpoint, subject, replyTo, own, headers, startedAt: performance.now() }
+      if (own !== undefined && data[0] === OURS_ONLY) this.#receiveOurs(opened, origin, data)
+      else this.#receiveBody(opened, origin, data)
+    } catch (error) {
+      // Headers that are none, or a pattern nested too deeply to be written. The driver would stop reading.
+      this.#logger.error(`A message on '${subject}' cannot be read`, error)
+      if (!isEvent) this.#refuse(opened, replyTo, 'The message cannot be read')
+    }
+  }
+
+  /** A caller has heard nothing of a call: it has been lost on its way, or another process has it. */
+  asked(opened: Opened, message: Msg): void {
+    const [subject = '', replyTo = ''] = textOf(message.data).split(' ')
+    const call = opened.control.byReply(replyTo)
+    if (call !== undefined) call.beat()
+    else if (readReply(replyTo) !== undefined && opened.endpoints.has(subject))
+      opened.link.publish(replyTo, `+${Said.absent}`)
   }
 
   /** A channel, or the first part of a large request: `~<bytes of all>` and a line feed before it. */
@@ -100,19 +116,20 @@ export class Receiver {
     const [size, isChannel] = textOf(data.subarray(0, Math.max(end, 0)), 1).split(' ')
     const large = new LargeRequest(opened, origin.replyTo, Number(size), (body) => {
       this.#running.delete(large)
-      this.#receiveBody(opened, origin, body, 0, isChannel === 'channel')
+      if (body !== undefined) this.#receiveBody(opened, origin, body, isChannel === 'channel')
+      this.#checkSettled()
     })
     this.#running.add(large)
     large.take(data.subarray(end + 1))
-    if (!opened.control.all().includes(large)) this.#running.delete(large)
   }
 
-  #receiveBody(opened: Opened, origin: Origin, data: Uint8Array, start: number, isChannel = false): void {
+  #receiveBody(opened: Opened, origin: Origin, data: Uint8Array, isChannel = false): void {
     let body: unknown
     try {
-      body = data.length === 0 ? undefined : JSON.parse(textOf(data, start))
+      body = data.length === 0 ? undefined : jsonOf(textOf(data))
     } catch {
-      return this.#refuseBody(opened, origin)
+      count(origin.endpoint, origin.startedAt, true)
+      return this.#refuse(opened, origin.replyTo, NOT_JSON)
     }
     const packet = envelopeOf(body)
     if (packet === undefined) return this.#answerForeign(opened, origin, body)
@@ -136,7 +153,7 @@ export class Receiver {
     const logger = this.#logger
     let body: unknown
     try {
-      body = message.data.length === 0 ? undefined : JSON.parse(textOf(message.data))
+      body = message.data.length === 0 ? undefined : jsonOf(textOf(message.data))
     } catch (cause) {
       return logger.error(`The body of an event on '${message.subject}' is not JSON`, cause)
     }
@@ -231,9 +248,8 @@ export class Receiver {
     }
   }
 
-  #refuseBody({ link }: Opened, { endpoint, replyTo, startedAt }: Origin): void {
-    count(endpoint, startedAt, true)
-    const json = JSON.stringify({ status: 'error', code: 'BAD_REQUEST', message: NOT_JSON })
+  #refuse({ link }: Opened, replyTo: string, message: string): void {
+    const json = JSON.stringify({ status: 'error', code: 'BAD_REQUEST', message })
     link.publish(replyTo, errorPacket(json, 'null'))
   }
 

@@ -15,6 +15,7 @@ import { Link } from './link.ts'
 import type { CheckedOptions } from './options.ts'
 import { type Opened, Receiver } from './receiver.ts'
 import { answerDiscovery, serviceName } from './service-info.ts'
+import { CALLS } from './wire.ts'
 
 const DEFAULT_DRAIN = 10_000
 /** The queue group of services without a name. */
@@ -96,9 +97,11 @@ export class NatsServer implements ServerTransport {
           logger.error(
             `NATS does not let this service ${operation === 'publish' ? 'publish' : 'subscribe'} to '${subject}'; give its user the permission`
           ),
+        unpublished: (subject, error) =>
+          logger.error(`A message to '${subject}' could not be published`, error),
+        failed: (error) => logger.error('A message of NATS could not be handled', error),
         ended: (error) => void this.#listenAgain(dispatcher, receiver, error)
-      },
-      logger
+      }
     )
     const control = new Control(link, createInbox(options.connection.inboxPrefix))
     const listening: Listening = { link, control, logger, endpoints, subscriptions: [] }
@@ -111,6 +114,10 @@ export class NatsServer implements ServerTransport {
       }
       listening.subscriptions.push(link.subscribe(subject, group, receive))
     }
+    // Who may not subscribe there cannot be asked, and serves all the same.
+    link.subscribe(CALLS, undefined, (error, message) => {
+      if (error === null) receiver.asked(listening, message)
+    })
     const version = /^\d+\.\d+\.\d+/.test(context.version ?? '') ? (context.version as string) : '0.0.0'
     answerDiscovery(link, {
       name: serviceName(context.name),

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { bytesOf, joined, numberAt, partsOf, prefixed, readReply, replyToken, textOf } from './wire.ts'
+import {
+  bytesOf,
+  joined,
+  jsonOf,
+  numberAt,
+  partsOf,
+  prefixed,
+  readReply,
+  replyToken,
+  textOf
+} from './wire.ts'
 
 describe('reply subjects', () => {
   it('say what a caller of ours wants', () => {
@@ -62,5 +72,12 @@ describe('bytes', () => {
         assert.equal(textOf(prefixed('p12 ', bytes)), `p12 ${text}`)
       })
     )
+  })
+})
+
+describe('jsonOf', () => {
+  it('refuses what is nested deeper than anybody means it', () => {
+    assert.deepEqual(jsonOf('{"a":[1]}'), { a: [1] })
+    assert.throws(() => jsonOf('['.repeat(1_001) + ']'.repeat(1_001)), { name: 'ProtocolError' })
   })
 })

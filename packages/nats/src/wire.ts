@@ -3,7 +3,7 @@
  * its reply subject; a call that lasts has a control subject at the service, which is the reply subject of what the
  * service sends. Nest's ends look at neither.
  */
-import { text as utf8 } from '@elysia-microservices/transport/kit'
+import { checkDepth, text as utf8 } from '@elysia-microservices/transport/kit'
 
 /** What a caller wants, as its reply subject says it. */
 export type CallerKind = 'request' | 'stream' | 'event'
@@ -26,8 +26,13 @@ export function replyToken(
   timeout: number | undefined,
   demand: number
 ): string {
-  const head = `${LETTERS[kind]}-${call}-${timeout === undefined ? '' : Math.ceil(timeout)}`
+  const head = replyHead(kind, call) + (timeout === undefined ? '' : Math.ceil(timeout))
   return kind === 'stream' ? `${head}-${demand}` : head
+}
+
+/** What of a reply subject's last segment names the call: `r-17-`. */
+export function replyHead(kind: CallerKind, call: number): string {
+  return `${LETTERS[kind]}-${call}-`
 }
 
 /** Reads a reply subject; `undefined`: it is not one of ours. */
@@ -92,9 +97,17 @@ export const Said = {
   received: 'b',
   /** The handler is busy, and has not started. */
   rejected: 'r',
+  /** This process has no such call: the answer to a question on `CALLS`. */
+  absent: 'n',
   /** The service knows of no such request (any more): it has stopped. */
   gone: 'x'
 } as const
+
+/**
+ * Where a caller asks all services of ours about a call of which it has heard nothing: `<subject> <reply subject up to the call's number>`. The
+ * one that has it says where it can be reached; the others that handle the subject say that they do not have it.
+ */
+export const CALLS = '_ELYSIA.CALLS'
 
 /** The first letter of what a caller says to a control subject. */
 export const Told = {
@@ -119,6 +132,18 @@ export const STREAM_WINDOW = 1024 * 1024
 /** Milliseconds between signs of life of a call that lasts, and after which one without them is over. */
 export const HEARTBEAT = 5_000
 export const LOST_AFTER = 4 * HEARTBEAT
+
+/**
+ * The value of a JSON text.
+ * @throws {SyntaxError} it is not JSON
+ * @throws {ProtocolError} it is nested too deeply
+ */
+export function jsonOf(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  // Each level is opened and closed.
+  checkDepth(value, text.length / 2)
+  return value
+}
 
 /** The text of bytes. */
 export function textOf(bytes: Uint8Array, start = 0): string {

@@ -4,7 +4,7 @@ import {
   type ClientEvent,
   type ClientTransport,
   ConnectionError,
-  guardedLogger
+  loggerOf
 } from '@elysia-microservices/transport/kit'
 import { Logger } from '@nestjs/common'
 import { ClientProxy, type ReadPacket, type WritePacket } from '@nestjs/microservices'
@@ -150,12 +150,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     const failed = (error: unknown) => this.logger.error(error)
     const listeners = new Listeners<MicroserviceClientEvents>(['connect', 'close', 'error'], failed)
     const { transport, timeout, tellTimeout, logger = this.#log } = this.#options
-    const client = transport.client({
-      logger: guardedLogger(logger),
-      timeout,
-      tellTimeout,
-      dispatcher: undefined
-    })
+    const client = transport.client({ logger: loggerOf(logger), timeout, tellTimeout, dispatcher: undefined })
     client.onEvent((event) => this.#tell(event, listeners))
     return { transport: client, listeners }
   }

@@ -29,6 +29,11 @@ export class MicroserviceContext extends ContextWithoutSocket {
     return this.#message.peer
   }
 
+  /** The message itself, as controllers find it in services of `elysia-microservices`. */
+  get message(): IncomingMessage {
+    return this.#message
+  }
+
   /** The pattern as text by which the message came: over NATS its subject. */
   getSubject(): string {
     return this.#message.route ?? this.#message.pattern

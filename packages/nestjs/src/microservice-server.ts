@@ -3,9 +3,9 @@ import {
   type Address,
   bySpecificity,
   type Dispatcher,
-  guardedLogger,
   hasWildcards,
   type IncomingMessage,
+  loggerOf,
   OptionError,
   PatternNotFoundError,
   type Route,
@@ -72,7 +72,7 @@ export class MicroserviceServer
     super()
     const { transports, name, drain, logger = nestLogger(this.logger) } = serverOptions(options)
     this.#servers = transports.map((transport) =>
-      transport.server({ name, version: undefined, logger: guardedLogger(logger) })
+      transport.server({ name, version: undefined, logger: loggerOf(logger) })
     )
     this.transportId = NEST_TRANSPORTS[this.#servers[0]?.name ?? 'tcp'] ?? Transport.TCP
     this.#drain = drain

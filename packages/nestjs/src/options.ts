@@ -3,6 +3,8 @@ import {
   atLeast,
   checkLogger,
   type Logger,
+  loggerOf,
+  milliseconds,
   OptionError,
   type Transport
 } from '@elysia-microservices/transport/kit'
@@ -122,12 +124,12 @@ export interface CheckedClientOptions {
 export function serverOptions(options: MicroserviceServerOptions): CheckedServerOptions {
   refuse(REFUSED_BY_SERVER, options)
   const { transport, name, drain = DEFAULT_DRAIN, logger, ...others } = options
-  atLeast(0, 'options.drain', drain)
+  milliseconds(0, 'options.drain', drain)
   if (logger !== undefined) checkLogger('options.logger', logger)
   const transports = isShort(transport)
     ? [shortForm(withTls(others), 'server', SERVER_NAMES)]
     : given(transport, others)
-  return { transports, name, drain, logger }
+  return { transports, name, drain, logger: logger && loggerOf(logger) }
 }
 
 /** @throws {OptionError} an option is not what it must be, or is one of Nest's that has no effect here */
@@ -144,7 +146,7 @@ export function clientOptions(options: MicroserviceClientOptions): CheckedClient
     transport: only as Transport,
     timeout: timeout ?? DEFAULT_TIMEOUT,
     tellTimeout: timeout !== undefined,
-    logger
+    logger: logger && loggerOf(logger)
   }
 }
 

@@ -4,12 +4,14 @@
  */
 import { type Answer, answerWith } from './answer.ts'
 import type { Caller, CallOptions, CallReceiver, StreamCall } from './call.ts'
+import type { ClientListener } from './client-event.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import { OptionError } from './errors/index.ts'
 import type { Headers } from './headers.ts'
 import type { IncomingMessage } from './message.ts'
 import type { Pattern } from './pattern.ts'
 import { consume, FEED, type Feed, type StreamSink, type StreamSource } from './stream.ts'
+import type { TransportStats } from './transport.ts'
 
 /** The part of a message that an `Around` sees on both ends. */
 export interface AroundMessage {
@@ -42,9 +44,54 @@ export interface SentMessage extends AroundMessage {
 export type Handle<Message extends AroundMessage> = (message: Message) => unknown
 
 /** Stands around the messages that a service receives, or that a client sends. */
-export type Around<Message extends AroundMessage> = (next: Handle<Message>) => Handle<Message>
+export interface Around<Message extends AroundMessage> extends Attached {
+  (next: Handle<Message>): Handle<Message>
+}
 /** Stands around messages on either end: it uses only the part of a message that both ends have. */
-export type AroundAny = <Message extends AroundMessage>(next: Handle<Message>) => Handle<Message>
+export interface AroundAny extends Attached {
+  <Message extends AroundMessage>(next: Handle<Message>): Handle<Message>
+}
+
+/** What an around may have beside its call, to see more than messages. */
+interface Attached {
+  /** Is told whose messages it stands around: `use()` and `connect()` call it. */
+  attach?(end: WatchedService | WatchedClient): void
+  /** What it has counted of the messages that this process received: for `service.describe({ figures: true })`. */
+  figures?(): readonly HandlerFigures[]
+}
+
+/** What was counted of one pattern, since the process has begun. */
+export interface HandlerFigures {
+  readonly kind: 'message' | 'event'
+  /** The pattern of the handler, or `_OTHER` for those that are not told apart. */
+  readonly pattern: string
+  /** Messages that have begun and not ended, and take more than the turn they came in. */
+  readonly inFlight: number
+  /** How many ended with each code; `OK` for those that ended well. */
+  readonly outcomes: Readonly<Record<string, number>>
+  /** Durations in buckets: upper bounds in seconds, and one more count than there are bounds. */
+  readonly durations: { readonly bounds: readonly number[]; readonly counts: readonly number[] }
+}
+
+/** A service, as an around sees it. */
+export interface WatchedService {
+  /** What each of its transports does at the moment. */
+  stats(): readonly TransportStats[]
+  /** Whether it takes messages at the moment. */
+  readonly status: ServiceStatus
+}
+
+/**
+ * `stopped`: not started, or stopped; `starting`; `listening`: takes messages; `draining`: `stop()` was called, takes no
+ * more and lets work in flight end.
+ */
+export type ServiceStatus = 'stopped' | 'starting' | 'listening' | 'draining'
+
+/** A client, as an around sees it. */
+export interface WatchedClient {
+  /** Tells a listener of connections, retries and ejections. Returns the function that ends it. */
+  onEvent(listener: ClientListener): () => void
+}
 
 /** Puts arounds on a dispatcher, the first outermost. Without arounds it returns the dispatcher itself. */
 export function aroundDispatcher(

@@ -1,5 +1,7 @@
 /** What a client transport reports: its status, and what it does about failures. */
 
+import type { Headers } from './headers.ts'
+
 /**
  * The status of a client. `disconnected`: not connected, and no call was made yet (or the client does not reconnect);
  * `connecting`: for the first time; `connected`: to at least one endpoint; `reconnecting`: was connected and tries
@@ -35,6 +37,8 @@ export type ClientEvent =
       readonly attempt: number
       readonly delay: number
       readonly error: Error
+      /** The headers of the call, the very object it was made with; `undefined` if it has none. */
+      readonly headers: Headers | undefined
     }
   /** The list of endpoints has changed. */
   | { readonly type: 'endpoints'; readonly endpoints: readonly string[] }

@@ -1,5 +1,16 @@
 /** The exports for users of any transport. `kit.ts` has the exports for writing a transport. */
-export type { Around, AroundAny, AroundMessage, Handle, ReceivedMessage, SentMessage } from './around.ts'
+export type {
+  Around,
+  AroundAny,
+  AroundMessage,
+  Handle,
+  HandlerFigures,
+  ReceivedMessage,
+  SentMessage,
+  ServiceStatus,
+  WatchedClient,
+  WatchedService
+} from './around.ts'
 export type {
   Caller,
   CallOptions,

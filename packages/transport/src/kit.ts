@@ -40,7 +40,7 @@ export {
 export { RESERVED_PREFIX } from './headers.ts'
 export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'
-export { checkLogger, guardedLogger } from './logger.ts'
+export { checkLogger, loggerOf } from './logger.ts'
 export { IncomingMessage, type IncomingMessageInit } from './message.ts'
 export { failurePacket } from './nest/failure-packet.ts'
 export {
@@ -60,7 +60,15 @@ export { isForeign, readRemoteError } from './nest/reply.ts'
 export { type Replies, RunningReply } from './nest/running-reply.ts'
 export { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './nest/words.ts'
 export { Notices } from './notices.ts'
-export { atLeast, checkNames, type Filled, nearest, withDefaults } from './options.ts'
+export {
+  atLeast,
+  checkNames,
+  type Filled,
+  LONGEST_TIME,
+  milliseconds,
+  nearest,
+  withDefaults
+} from './options.ts'
 export { OutgoingValues, UNLIMITED } from './outgoing-values.ts'
 export { routeOf, routeOfValue } from './pattern.ts'
 export { QuietLog, quietLog, shown } from './quiet-log.ts'

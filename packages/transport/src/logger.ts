@@ -9,23 +9,6 @@ export interface Logger {
   warn(message: string, cause?: unknown): void
 }
 
-/**
- * A logger that never throws and never rejects, whatever the given one does: no call may fail because a line cannot be
- * written. If writing throws, the console gets the line.
- */
-export function guardedLogger(logger: Logger): Logger {
-  const guarded = (level: 'error' | 'warn') => (message: string, cause?: unknown) => {
-    try {
-      const written: unknown = cause === undefined ? logger[level](message) : logger[level](message, cause)
-      if (typeof written === 'object' && written !== null && isThenable(written))
-        void whenSettled(written, ignore, ignore)
-    } catch {
-      sayOnConsole(message)
-    }
-  }
-  return { error: guarded('error'), warn: guarded('warn') }
-}
-
 function ignore(): void {}
 
 /** Writes the line without its cause, which may be what could not be written. */
@@ -46,4 +29,36 @@ export function checkLogger(path: string, value: unknown): void {
 export const consoleLogger: Logger = {
   error: (message, cause) => (cause === undefined ? console.error(message) : console.error(message, cause)),
   warn: (message, cause) => (cause === undefined ? console.warn(message) : console.warn(message, cause))
+}
+
+/** A logger that takes what belongs to a line before its text, as pino does. */
+interface ObjectFirst {
+  error(fields: object, message: string): void
+  warn(fields: object, message: string): void
+}
+
+/**
+ * The given logger as this library calls it. pino gets a cause in front of the text, where it does not drop it. The
+ * result never throws and never rejects, whatever the given logger does, because no call may fail for a line that cannot
+ * be written; if writing throws, the console gets the line.
+ */
+export function loggerOf(given: Logger): Logger {
+  const pino = isPino(given) ? (given as Logger & ObjectFirst) : undefined
+  const guarded = (level: 'error' | 'warn') => (message: string, cause?: unknown) => {
+    try {
+      let written: unknown
+      if (cause === undefined) written = given[level](message)
+      else written = pino === undefined ? given[level](message, cause) : pino[level]({ err: cause }, message)
+      if (typeof written === 'object' && written !== null && isThenable(written))
+        void whenSettled(written, ignore, ignore)
+    } catch {
+      sayOnConsole(message)
+    }
+  }
+  return { error: guarded('error'), warn: guarded('warn') }
+}
+
+/** Known by its methods, because pino is no dependency. */
+function isPino(given: object): boolean {
+  return ['bindings', 'setBindings', 'child'].every((name) => typeof Reflect.get(given, name) === 'function')
 }

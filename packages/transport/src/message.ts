@@ -80,6 +80,11 @@ export class IncomingMessage<Data = unknown> {
   readonly peer: Peer | undefined
   /** Facts about its storage and delivery; `undefined` if it was not stored. */
   readonly delivery: Delivery | undefined
+  /**
+   * The pattern with wildcards, or the RegExp as text, by which the handler was found; `undefined` if it was found by
+   * `route`, or not yet. So `matched ?? route` of a handled message is one of a bounded number of names.
+   */
+  matched: string | undefined = undefined
   readonly #expires: number
   #aborter: AbortController | undefined
   #isAborted = false
@@ -123,6 +128,11 @@ export class IncomingMessage<Data = unknown> {
       if (this.#isAborted) this.#aborter.abort()
     }
     return this.#aborter.signal
+  }
+
+  /** Whether nobody waits for the result any more. Unlike `signal.aborted`, it costs nothing. */
+  get isAborted(): boolean {
+    return this.#isAborted
   }
 
   /**

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { OptionError } from './errors/index.ts'
-import { atLeast, checkNames, nearest, withDefaults } from './options.ts'
+import { atLeast, checkNames, milliseconds, nearest, withDefaults } from './options.ts'
 
 const DEFAULTS = { host: 'localhost', port: 4000, path: undefined, connectTimeout: 10_000 }
 interface Options {
@@ -126,5 +126,17 @@ describe('the nearest name', () => {
         }
       )
     )
+  })
+})
+
+describe('milliseconds', () => {
+  it('are what a timer can wait', () => {
+    for (const fits of [1, 0.5 + 1, 2 ** 31 - 1]) milliseconds(1, 'options.drain', fits)
+    for (const wrong of [0, -1, 2 ** 31, Number.POSITIVE_INFINITY, Number.NaN, '5', 5n, undefined]) {
+      assert.throws(() => milliseconds(1, 'options.drain', wrong), {
+        name: 'OptionError',
+        message: /^options\.drain must be milliseconds, from 1 to 2147483647 \(24\.8 days\), but is /
+      })
+    }
   })
 })

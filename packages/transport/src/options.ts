@@ -48,6 +48,15 @@ export function atLeast(least: number, path: string, value: unknown): void {
   throw OptionError.expected(path, `a number, ${least} or more`, value)
 }
 
+/** Most milliseconds of a timer, 24.8 days: with more, runtimes wake it at once. */
+export const LONGEST_TIME = 2 ** 31 - 1
+
+/** @throws {OptionError} the value is no time that a timer can have, or less than `least` */
+export function milliseconds(least: number, path: string, value: unknown): void {
+  if (typeof value === 'number' && value >= least && value <= LONGEST_TIME) return
+  throw OptionError.expected(path, `milliseconds, from ${least} to ${LONGEST_TIME} (24.8 days)`, value)
+}
+
 /** The known name most similar to `name`; `undefined` if none is similar enough. */
 export function nearest(name: string, known: readonly string[]): string | undefined {
   const scored = known.map((other) => ({

@@ -77,7 +77,7 @@ export const answeringRequests = {
     const answer = client.request({ cmd: 'sum', v: 1 }, [1, 2], { headers, timeout: 9_000 })
     const asked = await connection.requested()
     assert.equal(asked.route, '{"cmd":"sum","v":1}')
-    assert.deepEqual(asked.headers, { ...headers, deadline: '9000' })
+    assert.deepEqual(asked.headers, { ...headers, 'elysia-timeout': '9000' })
     asked.answer.next(3, { complete: true })
     assert.equal(await answer, 3)
   },

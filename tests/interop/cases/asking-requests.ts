@@ -126,7 +126,7 @@ export const askingRequests = {
     const connection = await given.dial(port)
     const headers = { traceparent: '00-1-2-01', greeting: 'Grüß Gott' }
     assert.deepEqual(await connection.request({ route: 'headers', headers }), headers)
-    const slow = connection.open('response', { route: 'slow', headers: { deadline: '20' } })
+    const slow = connection.open('response', { route: 'slow', headers: { 'elysia-timeout': '20' } })
     assert.equal((await slow.event('error')).code, Code.CANCELED)
     assert.equal(await over.take(), 20)
   },

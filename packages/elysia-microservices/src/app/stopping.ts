@@ -39,6 +39,11 @@ interface NodeServer {
   readonly raw: { close(closeActiveConnections?: boolean): Promise<void> }
 }
 
+/** Whether `app.stop()` works: on Node it does for apps that {@link stopOnNode} has seen. */
+export function canStop(app: AnyElysia): boolean {
+  return Boolean(app.server) || onNode.has(app)
+}
+
 const onNode = new WeakSet<AnyElysia>()
 
 /**

@@ -11,8 +11,8 @@ import {
   checkLogger,
   consoleLogger,
   type EmitOptions,
-  guardedLogger,
   type Logger,
+  loggerOf,
   OptionError,
   type Pattern,
   type SentMessage,
@@ -62,20 +62,22 @@ export function connect(options?: ConnectOptions): UntypedClient
 export function connect<Service>(options?: ConnectOptions): ClientOf<Service>
 export function connect(options: ConnectOptions = {}): UntypedClient {
   const { own, transport } = readOptions(options)
-  const { timeout, use = [], answers, onEvent, logger = consoleLogger } = own
-  checkLogger('options.logger', logger)
+  const { timeout, use = [], answers, onEvent, logger: given = consoleLogger } = own
+  checkLogger('options.logger', given)
+  const logger = loggerOf(given)
   if (timeout !== undefined) atLeast(0, 'options.timeout', timeout)
   if (!Array.isArray(use) || use.some((around) => typeof around !== 'function'))
     throw OptionError.expected('options.use', 'a list of functions', use)
   if (onEvent !== undefined && typeof onEvent !== 'function')
     throw OptionError.expected('options.onEvent', 'a function', onEvent)
   const client = transport.client({
-    logger: guardedLogger(logger),
+    logger,
     timeout: timeout ?? DEFAULT_TIMEOUT,
     tellTimeout: timeout !== undefined,
     dispatcher: answers === undefined ? undefined : dispatcherOf(answers)
   })
   if (onEvent !== undefined) client.onEvent(onEvent)
+  for (const around of use) around.attach?.(client)
   return new TransportClient(client, aroundCaller(client, use, client.name))
 }
 

@@ -3,9 +3,9 @@ import {
   ConnectionError,
   codeOfStatus,
   consoleLogger,
-  guardedLogger,
   LocalError,
   type Logger,
+  loggerOf,
   MicroserviceError,
   OptionError,
   UnauthenticatedError
@@ -67,7 +67,7 @@ export class ErrorAnswers {
     }
     this.#statuses = statusTable(errors)
     this.#retryAfter = String(retryAfter)
-    this.#logger = guardedLogger(logger)
+    this.#logger = loggerOf(logger)
   }
 
   /**

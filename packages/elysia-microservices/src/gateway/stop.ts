@@ -1,5 +1,5 @@
 /** What must end with the app: event streams before its HTTP server stops, clients after. */
-import { consoleLogger, type Logger } from '@elysia-microservices/transport/kit'
+import { consoleLogger, type Logger, loggerOf } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { follow } from '../app/follow.ts'
 import { type Stopping, stopWith } from '../app/stopping.ts'
@@ -31,7 +31,7 @@ export class Clients {
 
   constructor({ closeClients = false, logger = consoleLogger }: ClosingOptions) {
     this.#closeLent = closeClients
-    this.#logger = logger
+    this.#logger = loggerOf(logger)
   }
 
   /** The client that was given, or made by what was given. */

@@ -14,6 +14,14 @@ export interface SchemaOptions {
   readonly response?: AnySchema | undefined
 }
 
+/** The schemas that checks were made of, for those who describe them. */
+const sources = new WeakMap<Check, AnySchema>()
+
+/** The schema that a check was made of. */
+export function sourceOf(check: Check): AnySchema | undefined {
+  return sources.get(check)
+}
+
 /** Schemas as they are used. The checks of data and headers throw a `ValidationError`, which is for the caller. */
 export interface MessageSchema {
   readonly data?: Check
@@ -45,15 +53,25 @@ export class ResponseValidationError extends Error {
  */
 export function compileSchemas({ data, headers, response }: SchemaOptions): MessageSchema {
   return {
-    ...(data && { data: dataCheck(data) }),
-    ...(headers && { headers: translated(checkOf(headers, 'headers'), callersFault('headers')) }),
+    ...(data && { data: remembered(data, dataCheck(data)) }),
+    ...(headers && {
+      headers: remembered(headers, translated(checkOf(headers, 'headers'), callersFault('headers')))
+    }),
     ...(response && {
-      response: translated(
-        checkOf(response, 'response'),
-        (violation) => new ResponseValidationError(violation.violation, violation)
+      response: remembered(
+        response,
+        translated(
+          checkOf(response, 'response'),
+          (violation) => new ResponseValidationError(violation.violation, violation)
+        )
       )
     })
   }
+}
+
+function remembered(schema: AnySchema, check: Check): Check {
+  sources.set(check, schema)
+  return check
 }
 
 /** A channel is checked value by value, while it is read. */

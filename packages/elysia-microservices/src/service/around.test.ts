@@ -4,7 +4,16 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { afterEach, describe, it } from 'node:test'
 import { firstValueFrom, interval, Observable, of, throwError } from 'rxjs'
 import { connect, type SentMessage } from '../client/index.ts'
-import { type Around, type ReceivedMessage, type ResultEnd, RpcError, tap } from '../index.ts'
+import {
+  type Around,
+  type AroundAny,
+  type AroundMessage,
+  type Handle,
+  type ReceivedMessage,
+  type ResultEnd,
+  RpcError,
+  tap
+} from '../index.ts'
 import { tcp } from '../tcp.ts'
 import { happening } from '../testing/service.ts'
 import { Cleanups, type Ends, newWay, WAYS } from '../testing/ways.ts'
@@ -592,5 +601,25 @@ describe('what stands around a service that another one uses', () => {
     assert.equal(await client.request('first'), 1)
     await assert.rejects(client.request('not taken over'), { name: 'PatternNotFoundError' })
     assert.deepEqual(log, ['late first'])
+  })
+})
+
+describe('what stands around messages and wants to know whose', () => {
+  it('is told of the service and the client, each once, and sees what they tell', async () => {
+    const ends = newWay('memory')
+    const seen: object[] = []
+    const around: AroundAny = Object.assign(
+      <Message extends AroundMessage>(next: Handle<Message>): Handle<Message> => next,
+      { attach: (end: object) => void seen.push(end) }
+    )
+    const service = newService(ends)
+      .use(around)
+      .message('x', () => 1)
+    const client = await asked(ends, service, { use: [around] })
+    assert.equal(await client.request('x'), 1)
+    const [first, second] = seen
+    assert.equal(seen.length, 2)
+    assert.equal(first, service)
+    assert.equal(typeof Reflect.get(second!, 'onEvent'), 'function')
   })
 })

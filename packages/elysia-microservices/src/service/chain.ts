@@ -1,5 +1,10 @@
 /** The methods of a service that can be chained: each changes the core of the service and returns the service. */
-import { type Around, OptionError, type ReceivedMessage } from '@elysia-microservices/transport/kit'
+import {
+  type Around,
+  OptionError,
+  type ReceivedMessage,
+  type WatchedService
+} from '@elysia-microservices/transport/kit'
 import type { Host } from '../hooks/environment.ts'
 import { type HookType, hookOf, scopeOf } from '../hooks/hook.ts'
 import type { ErrorClass } from '../hooks/known-errors.ts'
@@ -44,8 +49,11 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
       else if (isHost(plugin)) {
         core.environment.decorate(plugin.decorator)
         core.environment.state(plugin.store)
-      } else if (typeof plugin === 'function') core.addAround(plugin as Around<ReceivedMessage>)
-      else
+      } else if (typeof plugin === 'function') {
+        const around = plugin as Around<ReceivedMessage>
+        core.addAround(around)
+        around.attach?.(service as WatchedService)
+      } else
         throw OptionError.expected(
           'The argument of use()',
           'a service, an Elysia app or an around (a function)',

@@ -3,7 +3,7 @@ import { type Logger, OptionError } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { follow } from '../app/follow.ts'
 import { isApp, outermost } from '../app/outermost.ts'
-import { type Stopping, stopWith } from '../app/stopping.ts'
+import { canStop, type Stopping, stopWith } from '../app/stopping.ts'
 import type { Role } from '../workers/role.ts'
 
 /** Milliseconds after which a service says that nothing has started it. */
@@ -49,8 +49,7 @@ function startFor(host: AnyElysia, service: Startable, stopping: Stopping): void
   service.hosts.add(host)
   listen(service)
   stopWith(host, stopping)
-  // Elysia's adapter for Node has no server here, and cannot be stopped.
-  if (host.server) service.follows(() => host.stop())
+  if (canStop(host)) service.follows(() => host.stop())
 }
 
 /** It serves all of its apps, so it stops with the last. */

@@ -1,23 +1,26 @@
 /** `microservice()`: a service that an Elysia app uses as a plugin, or that listens by itself. */
 import {
   type Address,
-  atLeast,
   checkLogger,
   consoleLogger,
-  guardedLogger,
-  type ServerTransport
+  loggerOf,
+  milliseconds,
+  type ServerTransport,
+  type ServiceStatus
 } from '@elysia-microservices/transport/kit'
 import type { AnyElysia } from 'elysia'
 import { Chaos } from '../chaos/chaos.ts'
 import { Controllers } from '../controller/controllers.ts'
 import { settingsOf } from '../controller/nest-app.ts'
+import type { DescribeOptions } from '../description/description.ts'
 import type { ContextOf, Empty, EmptyScope, With } from '../types/scope.ts'
 import type { NoAnswers } from '../types/service.ts'
 import { checkWorkers } from '../workers/option.ts'
 import { addChain } from './chain.ts'
+import { answerDescription, describeService } from './describe.ts'
 import { DISPATCHER } from './dispatcher-of.ts'
 import { followApp } from './lifecycle.ts'
-import { type MicroserviceOptions, readOptions } from './options.ts'
+import { type MicroserviceOptions, readOptions, type ServiceOptions } from './options.ts'
 import { type RunnerSettings, ServiceRunner } from './runner.ts'
 import type { Microservice } from './service.ts'
 import { ServiceCore } from './service-core.ts'
@@ -35,21 +38,25 @@ export function microservice<App extends AnyElysia>(
 ): Microservice<NoAnswers, Empty, With<EmptyScope, 'context', ContextOf<App>>>
 export function microservice(options: MicroserviceOptions): Microservice {
   const { service, transports } = readOptions(options)
-  const { name, version, controllers = [], nest, chaos, drain = DEFAULT_DRAIN, workers } = service
+  const { name, version, controllers = [], nest, chaos, drain = DEFAULT_DRAIN, workers, shutdownOn } = service
   const { logger: given = consoleLogger } = service
   checkLogger('options.logger', given)
-  atLeast(0, 'options.drain', drain)
-  const logger = guardedLogger(given)
+  const logger = loggerOf(given)
+  milliseconds(0, 'options.drain', drain)
   checkWorkers(workers)
   const core = new ServiceCore()
   const settings = settingsOf(nest)
   if (controllers.length > 0) core.addControllers(new Controllers({ controllers, logger, ...settings }))
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).around)
   const servers = transports.map((transport) => transport.server({ name, version, logger }))
-  return newService(core, { name, servers, drain, logger, workers })
+  return newService(core, { name, servers, drain, logger, workers, shutdownOn }, service)
 }
 
-function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
+function newService(
+  core: ServiceCore,
+  settings: RunnerSettings,
+  options: Pick<ServiceOptions, 'name' | 'version' | 'describe'> = {}
+): Microservice {
   const runner = new ServiceRunner(core, settings)
   const service = ((app: AnyElysia) => {
     followApp(app, {
@@ -68,9 +75,17 @@ function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
     return app
   }) as Microservice
 
-  const groupSettings = { ...settings, servers: [] as readonly ServerTransport[], workers: undefined }
+  const groupSettings = {
+    ...settings,
+    servers: [] as readonly ServerTransport[],
+    workers: undefined,
+    shutdownOn: undefined
+  }
   addChain(service, core, () => newService(core.newGroup(), groupSettings))
+  const describe = (asked?: DescribeOptions) => describeService(core, runner, options, asked)
+  answerDescription(core, options.describe, describe)
   Object.assign(service, {
+    describe,
     role: runner.role,
     async listen() {
       await runner.listen()
@@ -82,5 +97,9 @@ function newService(core: ServiceCore, settings: RunnerSettings): Microservice {
     stop: () => runner.stop(),
     [DISPATCHER]: () => core.dispatcher()
   })
-  return Object.defineProperty(service, 'address', { get: (): Address | undefined => runner.address })
+  return Object.defineProperties(service, {
+    address: { get: (): Address | undefined => runner.address },
+    draining: { get: (): AbortSignal => core.draining },
+    status: { get: (): ServiceStatus => runner.status }
+  })
 }

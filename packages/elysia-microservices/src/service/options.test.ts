@@ -154,12 +154,12 @@ describe('an option is refused if it is not what it must be', () => {
     })
   }
 
-  for (const drain of [-1, Number.NaN, '5', null]) {
+  for (const drain of [-1, Number.NaN, Number.POSITIVE_INFINITY, '5', null]) {
     it(`such as a drain of ${drain}`, () => {
       assert.throws(ofService({ transport: memory(), drain }), {
         name: 'OptionError',
         path: 'options.drain',
-        message: /^options\.drain must be a number, 0 or more, but is /
+        message: /^options\.drain must be milliseconds, from 0 to 2147483647 \(24\.8 days\), but is /
       })
     })
   }

@@ -4,6 +4,8 @@ import type { ChaosOptions } from '../chaos/options.ts'
 import type { Controller } from '../controller/entry.ts'
 import type { NestOptions } from '../controller/nest-app.ts'
 import { type ShortServerOptions, shortForm, strayOption } from '../short-form.ts'
+import { SHUTDOWN_SIGNALS, type ShutdownSignal } from '../workers/signals.ts'
+import type { DescribeTo } from './describe.ts'
 
 /** Options of every service, whatever carries its messages. */
 export interface ServiceOptions {
@@ -26,6 +28,12 @@ export interface ServiceOptions {
   readonly workers?: number | 'auto' | undefined
   /** Milliseconds that work in flight may take when the service stops. Default: 10,000. */
   readonly drain?: number | undefined
+  /**
+   * Signals at which the service, or the app that uses it, stops and the process ends; a second one ends it at once.
+   * Where the program listens to the signal itself, the end of the process is left to it. With `workers`, SIGTERM and
+   * SIGINT do so in any case. Default: none.
+   */
+  readonly shutdownOn?: readonly ShutdownSignal[] | undefined
   /** Where failures are reported that no caller can be told of. Default: the console. */
   readonly logger?: Logger | undefined
   /**
@@ -33,6 +41,11 @@ export interface ServiceOptions {
    * unless `allowInProduction` is set. Default: none.
    */
   readonly chaos?: ChaosOptions | undefined
+  /**
+   * Who may ask the service over its transports what it is, by the pattern `elysia-microservices.describe`: patterns with
+   * their schemas, addresses, figures. A function is asked with each such message. Default: nobody.
+   */
+  readonly describe?: DescribeTo | undefined
 }
 
 /** Options of a service over any transports: `transport: tcp({ port: 4000 })`, or a list of transports. */
@@ -54,8 +67,10 @@ const NAMES = [
   'nest',
   'workers',
   'drain',
+  'shutdownOn',
   'logger',
   'chaos',
+  'describe',
   'transport'
 ] as const satisfies readonly (keyof TransportServiceOptions)[]
 
@@ -72,6 +87,7 @@ export function readOptions(options: MicroserviceOptions): {
   const others = entries.filter((entry) => !isOwn(entry))
   checkName('name', service.name)
   checkName('version', service.version)
+  checkSignals(service.shutdownOn)
   const { transport } = options
   if (transport === 'tcp')
     return { service, transports: [shortForm(Object.fromEntries(others), 'server', NAMES)] }
@@ -90,6 +106,12 @@ export function readOptions(options: MicroserviceOptions): {
 function checkName(option: 'name' | 'version', value: unknown): void {
   if (value !== undefined && (typeof value !== 'string' || value === ''))
     throw OptionError.expected(`options.${option}`, 'a text that is not empty', value)
+}
+
+function checkSignals(value: unknown): void {
+  if (value === undefined) return
+  if (!Array.isArray(value) || !value.every((signal) => SHUTDOWN_SIGNALS.includes(signal)))
+    throw OptionError.expected('options.shutdownOn', `a list of ${SHUTDOWN_SIGNALS.join(', ')}`, value)
 }
 
 function isTransport(value: unknown): value is Transport {

@@ -56,6 +56,21 @@ describe('HandlerRegistry', () => {
     assert.throws(() => addMessage(true as unknown as string, () => 1), { name: 'OptionError' })
   })
 
+  it('says by which pattern a handler was found, unless that is the route of the message', () => {
+    const { handlers, addMessage, addEvent } = registry()
+    const matched = ({ matched }: IncomingMessage) => matched
+    for (const pattern of ['sum', 'users.*', /^invoice-/, '>']) addMessage(pattern, matched)
+    const seen: unknown[] = []
+    for (const pattern of ['placed.*', 'placed.7'])
+      addEvent(pattern, (message) => seen.push(matched(message)))
+    assert.equal(handlers.request(message('sum')), undefined)
+    assert.equal(handlers.request(message('users.7')), 'users.*')
+    assert.equal(handlers.request(message('invoice-7')), '/^invoice-/')
+    assert.equal(handlers.request(message('x')), '>')
+    handlers.event(message('placed.7', undefined, 'event'))
+    assert.deepEqual(seen, ['placed.*', 'placed.*'])
+  })
+
   it('keeps messages and events of one name apart', () => {
     const { handlers, addMessage, addEvent } = registry()
     const seen: string[] = []

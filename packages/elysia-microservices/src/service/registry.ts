@@ -13,7 +13,7 @@ import {
   whenSettled
 } from '@elysia-microservices/transport/kit'
 import type { CompiledHandler } from '../hooks/pipeline.ts'
-import type { HandlerPattern, PatternParams } from '../router/handler-pattern.ts'
+import { type HandlerPattern, type PatternParams, parsePattern } from '../router/handler-pattern.ts'
 import { type Match, PatternRouter } from '../router/pattern-router.ts'
 import { answerByEventHandlers } from './event-answer.ts'
 
@@ -48,8 +48,9 @@ export class HandlerRegistry implements Dispatcher {
    * Adds a handler. A message pattern has one handler, an event pattern any number.
    * @throws {OptionError} a pattern is not valid, or is a message pattern that has a handler already
    */
-  add({ kind, patterns, handler }: RegisteredHandler): void {
+  add({ kind, patterns, handler: given }: RegisteredHandler): void {
     for (const pattern of patterns) {
+      const handler = named(pattern, given)
       if (kind === 'message') this.#addMessage(pattern, handler)
       else this.#events.getOrAdd(pattern, () => []).push({ order: this.#size++, handler })
       this.#routes.push({ kind, route: pattern instanceof RegExp ? undefined : routeOf(pattern) })
@@ -112,6 +113,16 @@ export class HandlerRegistry implements Dispatcher {
     return found
       .sort((a, b) => a.order - b.order)
       .map(({ handler, params }) => bind({ value: handler, params }) as Bound)
+  }
+}
+
+/** A handler that is not found by the route of its message says by which pattern it is: the first one that is asked. */
+function named(pattern: HandlerPattern, handler: CompiledHandler): CompiledHandler {
+  const { kind, route } = parsePattern(pattern)
+  if (kind === 'exact') return handler
+  return (message, params) => {
+    message.matched ??= route
+    return handler(message, params)
   }
 }
 

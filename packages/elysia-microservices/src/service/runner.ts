@@ -4,11 +4,13 @@ import {
   type Logger,
   OptionError,
   type ServerTransport,
+  type ServiceStatus,
   type TransportStats
 } from '@elysia-microservices/transport/kit'
 import { schemasCompiled } from '../schema/typebox.ts'
 import { checkWorkers, type Workers } from '../workers/option.ts'
 import { placeOfWorker, type Role } from '../workers/role.ts'
+import { type ShutdownSignal, stopOnSignals } from '../workers/signals.ts'
 import type { WorkerFigures } from '../workers/supervisor.ts'
 import type { WorkerGroup } from '../workers/worker-group.ts'
 import { clearEarlier, remember } from './hot.ts'
@@ -23,6 +25,7 @@ export interface RunnerSettings {
   readonly drain: number
   readonly logger: Logger
   readonly workers: Workers | undefined
+  readonly shutdownOn: readonly ShutdownSignal[] | undefined
 }
 
 /** Starts and stops a service, and gives its figures. */
@@ -34,9 +37,11 @@ export class ServiceRunner {
   readonly #settings: RunnerSettings
   #group: WorkerGroup | undefined
   #listening: Promise<void> | undefined
+  #status: ServiceStatus = 'stopped'
   #stopping: Promise<void> | undefined
   #stopApp: (() => Promise<unknown>) | undefined
   #forget = () => {}
+  #forgetSignals = () => {}
 
   constructor(core: ServiceCore, settings: RunnerSettings) {
     this.#core = core
@@ -47,6 +52,10 @@ export class ServiceRunner {
   /** The address of the first transport that has one. */
   get address(): Address | undefined {
     return this.#settings.servers.find(({ address }) => address !== undefined)?.address
+  }
+
+  get status(): ServiceStatus {
+    return this.#status
   }
 
   stats(): readonly TransportStats[] {
@@ -65,15 +74,14 @@ export class ServiceRunner {
   }
 
   async listen(): Promise<void> {
-    if (this.#listening === undefined) {
-      this.#forget = remember(() => this.#giveWay())
-      this.#listening = this.#start()
-    }
+    const listening = this.#listening ?? this.#begin()
     try {
-      await this.#listening
+      await listening
     } catch (error) {
-      this.#listening = undefined
-      this.#forget()
+      if (this.#listening === listening) {
+        this.#listening = undefined
+        this.#forget()
+      }
       throw error
     }
   }
@@ -102,11 +110,15 @@ export class ServiceRunner {
     this.#listening = undefined
     this.#forget()
     // A start that failed has told its caller; there is nothing to stop then.
-    if (started !== undefined)
-      this.#stopping = started.then(
-        () => this.#stop(),
-        () => {}
-      )
+    if (started !== undefined) {
+      this.#status = 'draining'
+      this.#stopping = started
+        .then(
+          () => this.#stop(),
+          () => {}
+        )
+        .finally(() => this.#ended('draining'))
+    }
     return this.#stopping ?? Promise.resolve()
   }
 
@@ -120,12 +132,35 @@ export class ServiceRunner {
     if (this.#group !== undefined) await stopped
   }
 
+  #begin(): Promise<void> {
+    this.#status = 'starting'
+    this.#forget = remember(() => this.#giveWay())
+    this.#listening = this.#start().then(
+      () => {
+        if (this.#status === 'starting') this.#status = 'listening'
+      },
+      (error) => {
+        this.#ended('starting')
+        throw error
+      }
+    )
+    return this.#listening
+  }
+
+  /** It does not run any more, unless something else has begun meanwhile. */
+  #ended(what: ServiceStatus): void {
+    if (this.#status === what) this.#status = 'stopped'
+  }
+
   async #start(): Promise<void> {
     await clearEarlier()
     const place = placeOfWorker()
     if (this.role === 'supervisor') await this.#startWorkers()
-    else if (this.role === 'alone' || place === undefined) await this.#startServers()
-    else {
+    else if (this.role === 'alone' || place === undefined) {
+      await this.#startServers()
+      const { shutdownOn = [] } = this.#settings
+      this.#forgetSignals = stopOnSignals((signal) => this.#shutDown(signal), shutdownOn)
+    } else {
       const { servers } = this.#settings
       for (const [index, { sharing }] of servers.entries()) sharing?.join(place.shared[index])
       const { followSupervisor } = await import('../workers/worker.ts')
@@ -142,6 +177,7 @@ export class ServiceRunner {
   async #startServers(): Promise<void> {
     const { servers } = this.#settings
     const core = this.#core
+    core.endDrain()
     await schemasCompiled()
     await core.startControllers()
     const started: ServerTransport[] = []
@@ -174,16 +210,34 @@ export class ServiceRunner {
     })
   }
 
+  /** Stops at a signal, with the app where there is one. */
+  async #shutDown(signal: string): Promise<void> {
+    const { logger, drain } = this.#settings
+    const inFlight = this.stats().reduce((sum, { inFlight: { current } }) => sum + current, 0)
+    logger.warn(`${signal}: ${this.title} stops; ${inFlight} messages are in flight`)
+    const begun = performance.now()
+    await (this.#stopApp?.() ?? this.stop())
+    const time = Math.round(performance.now() - begun)
+    const how = time < drain ? '' : `; what was in flight then is lost (options.drain is ${drain})`
+    logger.warn(`${this.title} has stopped after ${time} ms${how}`)
+  }
+
   async #stop(): Promise<void> {
+    this.#core.beginDrain()
     if (this.#group !== undefined) {
       await this.#group.stop()
       this.#group = undefined
       return
     }
     const { servers, drain } = this.#settings
-    await Promise.all(servers.map((server) => server.stop({ drain }))).finally(() =>
-      this.#core.stopControllers()
-    )
+    const forgetSignals = this.#forgetSignals
+    try {
+      await Promise.all(servers.map((server) => server.stop({ drain })))
+    } finally {
+      await this.#core.stopControllers()
+      // Not before: a signal that something else has stopped the service at is waited with until here.
+      forgetSignals()
+    }
   }
 }
 

@@ -7,10 +7,13 @@ import {
   aroundDispatcher,
   composeArounds,
   type Dispatcher,
+  type HandlerFigures,
+  type IncomingMessage,
   OptionError,
   type ReceivedMessage
 } from '@elysia-microservices/transport/kit'
 import type { Controllers } from '../controller/controllers.ts'
+import { describeHandler, type HandlerDescription } from '../description/description.ts'
 import { Environment, type Host } from '../hooks/environment.ts'
 import { type Hook, type HookOptions, type HookScope, liftHooks, mergeHooks } from '../hooks/hook.ts'
 import { type Macro, readOptions } from '../hooks/macro.ts'
@@ -44,6 +47,12 @@ interface Guard {
   readonly schema: MessageSchema
 }
 
+/** A route of the service itself. */
+interface Reserved {
+  readonly route: string
+  answer(message: IncomingMessage): unknown
+}
+
 /** The changing part of a service. */
 export class ServiceCore {
   readonly environment = new Environment()
@@ -54,14 +63,55 @@ export class ServiceCore {
   #hooks: Hook[] = []
   #guards: Guard[] = []
 
+  /** Services and groups whose handlers are here. */
+  readonly #used = new Set<ServiceCore>()
+  #drain = new AbortController()
+
   /** The arounds of the service, the first outermost. */
   readonly #arounds: Around<ReceivedMessage>[] = []
   /** Arounds outside of `#arounds`. A service that uses this one does not take them over. */
   readonly #outermost: Around<ReceivedMessage>[] = []
 
+  /** Answers one more route. A service that uses this one does not take it over. */
+  #reserved: Reserved | undefined
+
+  /** See `service.draining`. */
+  get draining(): AbortSignal {
+    return this.#drain.signal
+  }
+
+  /** The service begins to stop, and what it uses with it. */
+  beginDrain(): void {
+    this.#drain.abort()
+    for (const used of this.#used) used.beginDrain()
+  }
+
+  /** The service starts, after it has stopped perhaps. */
+  endDrain(): void {
+    if (this.#drain.signal.aborted) this.#drain = new AbortController()
+    for (const used of this.#used) used.endDrain()
+  }
+
   /** The handlers, behind all arounds. */
   dispatcher(): Dispatcher {
-    return aroundDispatcher(this.#registry, [...this.#outermost, ...this.#arounds])
+    const handlers =
+      this.#reserved === undefined ? this.#registry : withReserved(this.#registry, this.#reserved)
+    return aroundDispatcher(handlers, [...this.#outermost, ...this.#arounds])
+  }
+
+  /** Answers the service's own route, which is no handler's. */
+  reserve(reserved: Reserved): void {
+    this.#reserved = reserved
+  }
+
+  /** What the handlers are. */
+  describe(): HandlerDescription[] {
+    return this.#registrations.map(({ kind, patterns, plan }) => describeHandler(kind, patterns, plan()))
+  }
+
+  /** What is counted of messages; `undefined` if nothing counts. */
+  figures(): readonly HandlerFigures[] | undefined {
+    return this.#arounds.find(({ figures }) => figures !== undefined)?.figures?.()
   }
 
   /** Adds an around for messages that come to this service itself, not for its handlers in a service that uses it. */
@@ -184,6 +234,7 @@ export class ServiceCore {
   }
 
   #adopt(other: ServiceCore, rename: (pattern: HandlerPattern) => HandlerPattern): void {
+    this.#used.add(other)
     this.environment.include(other.environment)
     for (const controllers of other.#controllers) this.#controllers.add(controllers)
     for (const [name, macro] of other.#macros) if (!this.#macros.has(name)) this.#macros.set(name, macro)
@@ -216,6 +267,14 @@ export class ServiceCore {
 
   #guardSchema(): MessageSchema {
     return Object.assign({}, ...this.#guards.map(({ schema }) => schema))
+  }
+}
+
+function withReserved(registry: HandlerRegistry, { route, answer }: Reserved): Dispatcher {
+  return {
+    routes: () => [...registry.routes(), { kind: 'message', route }],
+    request: (message) => (message.route === route ? answer(message) : registry.request(message)),
+    event: (message) => registry.event(message)
   }
 }
 

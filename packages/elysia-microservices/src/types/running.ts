@@ -1,5 +1,6 @@
-/** How a service runs: it listens, stops and gives figures. */
-import type { Address } from '@elysia-microservices/transport'
+/** How a service runs: it listens, stops, and tells of itself. */
+import type { Address, ServiceStatus } from '@elysia-microservices/transport'
+import type { DescribeOptions, ServiceDescription } from '../description/description.ts'
 import type { AnyTransportStats } from '../short-form.ts'
 import type { Role } from '../workers/role.ts'
 import type { WorkerFigures } from '../workers/supervisor.ts'
@@ -21,10 +22,22 @@ export interface Running {
   stop(): Promise<void>
 
   /**
+   * Aborts when the service begins to stop, so that handlers of streams without an end can end them: `stop()` waits
+   * for them. A service that another one uses stops with that one. After `listen()` it is a new signal.
+   */
+  readonly draining: AbortSignal
+
+  /**
    * The figures of each transport in this process, counted when they are asked for. A supervisor answers no messages:
    * see `workers()` there.
    */
   stats(): readonly AnyTransportStats[]
+
+  /** What the service is: its name, transports, and patterns with their schemas as JSON Schema. */
+  describe(options?: DescribeOptions): ServiceDescription
+
+  /** Whether it takes messages: `draining` from the moment in which `stop()` is called. A supervisor's is that of its workers. */
+  readonly status: ServiceStatus
 
   /** What this process is: with `workers` the supervisor or one of the workers, else `'alone'`. */
   readonly role: Role

@@ -204,7 +204,8 @@ export class Pool implements EndpointOwner {
     call.isDelayed = true
     call.failedAt = endpoint
     const { name: pattern, retries: attempt } = call
-    this.#notices.tell({ type: 'retry', pattern, endpoint: endpoint?.name, attempt, delay, error })
+    const headers = call.options?.headers
+    this.#notices.tell({ type: 'retry', pattern, endpoint: endpoint?.name, attempt, delay, error, headers })
     if (delay === 0) this.call(call)
     else this.#waiting.add(call, now + delay)
     return true

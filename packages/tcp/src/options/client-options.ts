@@ -1,9 +1,9 @@
 /** The options of a TCP client, with their defaults in one table. */
 import {
-  atLeast,
   type Filled,
   hasCodec,
   knownMimeTypes,
+  milliseconds,
   mimeTypeOfCodec,
   OptionError,
   withDefaults
@@ -90,7 +90,7 @@ export function clientOptions(given: TcpClientOptions | undefined): CheckedClien
   const { protocol } = all
   if (protocol !== 'nest' && protocol !== 'rsocket')
     throw OptionError.expected('options.protocol', "'rsocket' or 'nest'", protocol)
-  atLeast(1, 'options.connectTimeout', all.connectTimeout)
+  milliseconds(1, 'options.connectTimeout', all.connectTimeout)
   checkClientTls(all.tls)
   const rsocket = rsocketClientOptions(all.rsocket)
   const dataMimeType = mimeTypeOfCodec(rsocket.codec)

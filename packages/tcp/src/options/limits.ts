@@ -1,5 +1,5 @@
 /** The limits of both ends, with their defaults in one table each. A test checks docs/operations.md against them. */
-import { atLeast, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
+import { atLeast, milliseconds, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import {
   ADAPTIVE_DEFAULTS,
   type AdaptiveConcurrencyOptions,
@@ -123,7 +123,7 @@ export function connectionLimits(given: ConnectionLimits | undefined): CheckedCo
 export function serverLimits(given: ServerLimitOptions | undefined): CheckedServerLimits {
   const all = withDefaults('options.limits', given, SERVER_LIMITS)
   for (const name of ['idle', 'silence', 'handshake'] as const)
-    atLeast(0, `options.limits.${name}`, all[name])
+    milliseconds(0, `options.limits.${name}`, all[name])
   return {
     ...checkedConnection(all),
     connections: orNone('connections', all.connections),
@@ -138,7 +138,7 @@ export function serverLimits(given: ServerLimitOptions | undefined): CheckedServ
 }
 
 function checkedConnection(all: Required<CheckedConnectionLimits>): CheckedConnectionLimits {
-  atLeast(0, 'options.limits.incompleteMessage', all.incompleteMessage)
+  milliseconds(0, 'options.limits.incompleteMessage', all.incompleteMessage)
   return {
     receiveBuffer: orNone('receiveBuffer', all.receiveBuffer),
     sendBuffer: orNone('sendBuffer', all.sendBuffer),

@@ -1,6 +1,12 @@
 /** The options for what a client does when servers fail, with their defaults in one table. */
 
-import { atLeast, type BackoffOptions, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
+import {
+  atLeast,
+  type BackoffOptions,
+  milliseconds,
+  OptionError,
+  withDefaults
+} from '@elysia-microservices/transport/kit'
 import type { HealthOptions } from '../balance/endpoint-health.ts'
 import type { RetryBudgetOptions } from '../balance/retry-budget.ts'
 
@@ -125,7 +131,7 @@ export function resilienceOptions(
         'a list of one endpoint or more, or a function',
         endpoints
       )
-  atLeast(1, 'options.resolveInterval', resolveInterval)
+  milliseconds(1, 'options.resolveInterval', resolveInterval)
   if (!Number.isInteger(connections) || connections < 1 || connections > MAX_CONNECTIONS)
     throw OptionError.expected(
       'options.connections',
@@ -168,7 +174,7 @@ function delays<Defaults extends BackoffOptions>(
   defaults: Defaults
 ): Defaults {
   const all = withDefaults(`options.${name}`, given === true ? {} : given, defaults) as unknown as Defaults
-  atLeast(0, `options.${name}.minDelay`, all.minDelay)
-  atLeast(all.minDelay, `options.${name}.maxDelay`, all.maxDelay)
+  milliseconds(0, `options.${name}.minDelay`, all.minDelay)
+  milliseconds(all.minDelay, `options.${name}.maxDelay`, all.maxDelay)
   return all
 }

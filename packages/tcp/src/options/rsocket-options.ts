@@ -1,5 +1,5 @@
 /** The options for RSocket only, in a group of their own because Nest's wire has none of them. */
-import { atLeast, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
+import { atLeast, milliseconds, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import type { Authenticate } from '../rsocket/authenticate.ts'
 import type { Credentials } from '../rsocket/composite-metadata.ts'
 import {
@@ -75,8 +75,8 @@ export function rsocketServerOptions(given: RSocketServerOptions | undefined) {
 export function rsocketClientOptions(given: RSocketClientOptions | undefined) {
   const all = withDefaults('options.rsocket', given, CLIENT_DEFAULTS)
   const keepalive = withDefaults('options.rsocket.keepalive', all.keepalive, KEEPALIVE_DEFAULTS)
-  atLeast(1, 'options.rsocket.keepalive.interval', keepalive.interval)
-  atLeast(1, 'options.rsocket.keepalive.lifetime', keepalive.lifetime)
+  milliseconds(1, 'options.rsocket.keepalive.interval', keepalive.interval)
+  milliseconds(1, 'options.rsocket.keepalive.lifetime', keepalive.lifetime)
   if (all.credentials !== undefined) checkCredentials(all.credentials)
   return { ...all, keepalive, resume: resumeOptions(all.resume, RESUME_DEFAULTS) }
 }

@@ -3,8 +3,6 @@ import type { Session } from '../connection/session.ts'
 
 /** Checks per timeout, so a connection may stay up to a quarter of the timeout longer. */
 const LOOKS = 4
-/** The longest time of a timer, in milliseconds. */
-const LONGEST_TIMER = 2 ** 31 - 1
 
 /** Watches the connections of a server. */
 export class IdleConnections {
@@ -36,7 +34,7 @@ export class IdleConnections {
   start(): void {
     const shortest = Math.min(...[this.#timeout, this.#silence].filter((limit) => limit > 0))
     if (shortest === Number.POSITIVE_INFINITY) return
-    const pause = Math.ceil(Math.min(shortest, LONGEST_TIMER) / LOOKS)
+    const pause = Math.ceil(shortest / LOOKS)
     this.#timer ??= setInterval(() => this.look(performance.now()), pause).unref()
   }
 
@@ -50,13 +48,17 @@ export class IdleConnections {
     for (const session of this.#sessions) {
       const activeAt = this.#activeAt.get(session)
       const isActive = session.takeActivity()
-      const limit = session.protocol === undefined ? this.#silence : this.#timeout
-      if (isActive || activeAt === undefined) this.#activeAt.set(session, now)
-      else if (limit > 0 && now - activeAt >= limit) {
-        // Not called again while the connection is closing.
-        this.#activeAt.set(session, Number.POSITIVE_INFINITY)
-        this.#close(session, session.protocol === undefined)
+      if (isActive || activeAt === undefined) {
+        this.#activeAt.set(session, now)
+        continue
       }
+      const pause = now - activeAt
+      const isIdle = this.#timeout > 0 && pause >= this.#timeout
+      const isSilent = this.#silence > 0 && pause >= this.#silence && session.protocol === undefined
+      if (!isIdle && !isSilent) continue
+      // Not called again while the connection is closing.
+      this.#activeAt.set(session, Number.POSITIVE_INFINITY)
+      this.#close(session, !isIdle)
     }
   }
 }

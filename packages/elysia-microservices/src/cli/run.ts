@@ -1,0 +1,63 @@
+/** One command line, from its arguments to the code that the process ends with. */
+import { MicroserviceError } from '@elysia-microservices/transport/kit'
+import { connect } from '../client/connect.ts'
+import { readArguments } from './arguments.ts'
+import { RUN } from './commands.ts'
+import { EXIT, exitCodeOf } from './exit-codes.ts'
+import { HELP } from './help.ts'
+import { type Output, plainText, valueText } from './output.ts'
+
+/** What a command line is run with. */
+export interface Terminal extends Pick<Output, 'out' | 'error' | 'isTerminal'> {
+  /** Gives all of the standard input. */
+  stdin(): Promise<string>
+  readonly version: string
+}
+
+/** What goes wrong is said by the error that the command ends with. */
+const QUIET = { error() {}, warn() {} }
+
+/** Runs a command line; gives what the process is to end with. Never rejects. */
+export async function run(line: readonly string[], terminal: Terminal): Promise<number> {
+  const json = line.includes('--json')
+  const output: Output = { ...terminal, json }
+  try {
+    const args = await readArguments(line, () => terminal.stdin())
+    if (args === 'help') {
+      terminal.out(HELP)
+      return line.length === 0 ? EXIT.usage : EXIT.ok
+    }
+    if (args === 'version') {
+      terminal.out(terminal.version)
+      return EXIT.ok
+    }
+    // A call that fails is to say so, not to wait for a service that comes back.
+    const client = connect({ ...args.connect, timeout: args.timeout, reconnect: false, logger: QUIET })
+    try {
+      return await RUN[args.command](client, args, output)
+    } finally {
+      await client.close()
+    }
+  } catch (error) {
+    output.error(json ? valueText(errorOf(error), true) : errorText(error))
+    return exitCodeOf(error)
+  }
+}
+
+function errorOf(error: unknown) {
+  const {
+    code = 'UNKNOWN',
+    message = String(error),
+    details
+  } = Object(error) as Partial<MicroserviceError> & {
+    details?: unknown
+  }
+  return { code, message, ...(details !== undefined && { details }) }
+}
+
+function errorText(error: unknown): string {
+  if (!(error instanceof MicroserviceError)) return plainText(error)
+  const { code, message, details } = errorOf(error)
+  const text = plainText(code === message ? code : `${code}: ${message}`)
+  return details === undefined ? text : `${text}\n${valueText(details, false)}`
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type } from 'arktype'
+import { t } from 'elysia'
+import * as v from 'valibot'
+import { z } from 'zod'
+import { jsonSchemaOf } from './json-schema.ts'
+
+describe('jsonSchemaOf', () => {
+  it('takes TypeBox as it is, without what JSON Schema does not know', () => {
+    const schema = t.Object({
+      n: t.Number({ minimum: 1 }),
+      missing: t.Undefined(),
+      date: t.Union([t.Date(), t.Null()])
+    })
+    const { properties } = jsonSchemaOf(schema, 'input') as { properties: Record<string, unknown> }
+    assert.deepEqual(properties['n'], { type: 'number', minimum: 1 })
+    assert.deepEqual(properties['missing'], {})
+    assert.doesNotMatch(JSON.stringify(properties), /"Date"/)
+  })
+
+  it('asks libraries of Standard Schema that can write JSON Schema, for the side that is described', () => {
+    const schema = z.object({ n: z.string().transform(Number).pipe(z.number()) })
+    const property = (side: 'input' | 'output') =>
+      (jsonSchemaOf(schema, side) as { properties: Record<string, unknown> }).properties['n']
+    assert.deepEqual(property('input'), { type: 'string' })
+    assert.deepEqual(property('output'), { type: 'number' })
+    assert.deepEqual((jsonSchemaOf(type({ a: 'string' }), 'input') as { properties: unknown }).properties, {
+      a: { type: 'string' }
+    })
+  })
+
+  it('knows nothing of a schema whose library cannot write it', () => {
+    assert.deepEqual(jsonSchemaOf(v.object({ a: v.string() }), 'input'), {})
+    assert.deepEqual(jsonSchemaOf(z.date(), 'input'), {})
+  })
+})

@@ -1,0 +1,58 @@
+/** `service.describe()`, for whoever holds the service and, if it says so, for callers. */
+import {
+  type IncomingMessage,
+  OptionError,
+  PatternNotFoundError,
+  type ReceivedMessage
+} from '@elysia-microservices/transport/kit'
+import { DESCRIBE_ROUTE, type DescribeOptions, type ServiceDescription } from '../description/description.ts'
+import type { ServiceRunner } from './runner.ts'
+import type { ServiceCore } from './service-core.ts'
+
+/** Who may ask a service what it is: everybody, nobody, or whose message a function says yes to. */
+export type DescribeTo = boolean | ((message: ReceivedMessage) => boolean | Promise<boolean>)
+
+/** Describes a service. */
+export function describeService(
+  core: ServiceCore,
+  runner: ServiceRunner,
+  { name, version }: { readonly name?: string | undefined; readonly version?: string | undefined },
+  { figures: withFigures }: DescribeOptions = {}
+): ServiceDescription {
+  const figures = withFigures === true ? core.figures() : undefined
+  return {
+    ...(name !== undefined && { name }),
+    ...(version !== undefined && { version }),
+    status: runner.status,
+    transports: runner.stats(),
+    handlers: core.describe(),
+    ...(figures && { figures })
+  }
+}
+
+/**
+ * Lets callers ask for the description. Whoever may not is told that there is no such pattern.
+ * @throws {OptionError} `describeTo` is not what it must be
+ */
+export function answerDescription(
+  core: ServiceCore,
+  describeTo: DescribeTo | undefined,
+  describe: (options: DescribeOptions) => ServiceDescription
+): void {
+  if (describeTo === undefined || describeTo === false) return
+  if (describeTo !== true && typeof describeTo !== 'function')
+    throw OptionError.expected('options.describe', 'a boolean or a function', describeTo)
+  const answer = ({ data }: IncomingMessage) =>
+    // Undefined fields would be refused by no codec, but are not what JSON carries.
+    JSON.parse(JSON.stringify(describe({ figures: Object(data).figures === true }))) as ServiceDescription
+  core.reserve({
+    route: DESCRIBE_ROUTE,
+    answer:
+      describeTo === true
+        ? answer
+        : async (message) => {
+            if ((await describeTo(message)) === true) return answer(message)
+            throw PatternNotFoundError.of(message.pattern)
+          }
+  })
+}

@@ -1,0 +1,59 @@
+/** Handlers of streams without an end see that their service stops. */
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { connect } from '../client/index.ts'
+import { microservice } from '../index.ts'
+import { newService } from '../testing/service.ts'
+import { Cleanups, newWay, WAYS } from '../testing/ways.ts'
+
+/** Resolves when the signal aborts. */
+const aborted = (signal: AbortSignal) =>
+  new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+
+for (const way of WAYS) {
+  describe(`a service that stops, over ${way}`, () => {
+    const cleanups = new Cleanups()
+    after(() => cleanups.run())
+
+    it('tells the handlers of its streams, also those of services it uses and of groups', async () => {
+      const ends = newWay(way)
+      const own = microservice({ transport: ends.transport, drain: 60_000 })
+      const other = newService()
+      other.message('other', async function* () {
+        yield 'begun'
+        await aborted(other.draining)
+        yield 'over'
+      })
+      const service = own
+        .message('own', async function* () {
+          yield 'begun'
+          await aborted(own.draining)
+          yield 'over'
+        })
+        .use(other)
+        .group('group', (group) =>
+          group.message('live', async function* () {
+            yield 'begun'
+            await aborted(group.draining)
+            yield 'over'
+          })
+        )
+      await service.listen()
+      const client = cleanups.add(connect(ends.client()))
+      for (let round = 0; round < 2; round++) {
+        const streams = ['own', 'other', 'group.live'].map((pattern) => client.stream(pattern))
+        for (const stream of streams) assert.equal((await stream.next()).value, 'begun')
+        assert.equal(service.draining.aborted, false)
+        const stopped = service.stop()
+        for (const stream of streams) {
+          assert.equal((await stream.next()).value, 'over')
+          assert.equal((await stream.next()).done, true)
+        }
+        await stopped
+        assert.equal(service.draining.aborted, true)
+        if (round > 0 || way !== 'memory') break
+        await service.listen()
+      }
+    })
+  })
+}

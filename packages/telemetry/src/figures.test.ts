@@ -1,0 +1,197 @@
+/** What is counted, and how it is written: for Prometheus, for an SDK. */
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import { RpcError } from '@elysia-microservices/transport'
+import { metrics as api } from '@opentelemetry/api'
+import {
+  AggregationTemporality,
+  type HistogramMetricData,
+  InMemoryMetricExporter,
+  MeterProvider,
+  type MetricProducer,
+  PeriodicExportingMetricReader
+} from '@opentelemetry/sdk-metrics'
+import fc from 'fast-check'
+import { figures, MAX_PATTERNS, SideFigures } from './figures/figures.ts'
+import { BOUNDS, CONVENTIONAL_BOUNDS, Histogram } from './figures/histogram.ts'
+import { metricProducer } from './metrics/producer.ts'
+import { prometheusText } from './metrics/prometheus.ts'
+import { type Handlers, newEnds, take } from './testing/ends.ts'
+
+/** How many ended with each code. */
+function codes(
+  side: keyof typeof figures & ('server' | 'client' | 'consumer' | 'producer'),
+  pattern: string
+) {
+  return Object.fromEntries(
+    [...figures[side].of(pattern).durations].map(([code, { count }]) => [code, count])
+  )
+}
+
+describe('what is counted', () => {
+  let ends: Awaited<ReturnType<typeof newEnds>> | undefined
+  afterEach(async () => {
+    await ends?.close()
+    ends = undefined
+  })
+  const asking = async (handlers: Handlers) => {
+    ends = await newEnds(handlers)
+    return ends.client
+  }
+
+  it('how often each pattern ended in which way, at both ends', async () => {
+    const client = await asking({
+      'figures.value': () => 1,
+      'figures.object': () => ({ a: 1 }),
+      'figures.later': async () => 1,
+      'figures.meant': () => {
+        throw new RpcError({ code: 'NO' })
+      },
+      'figures.broken': async () => {
+        throw new Error('x')
+      }
+    })
+    for (let n = 0; n < 3; n++) {
+      await client.request('figures.value', 1)
+      await client.request('figures.object', 1)
+      await client.request('figures.later', 1)
+      await client.request('figures.meant', 1).catch(() => {})
+      await client.request('figures.broken', 1).catch(() => {})
+    }
+    for (const side of ['server', 'client'] as const) {
+      for (const pattern of ['figures.value', 'figures.object', 'figures.later'])
+        assert.deepEqual(codes(side, pattern), { OK: 3 })
+      assert.deepEqual(codes(side, 'figures.meant'), { NO: 3 })
+      assert.deepEqual(codes(side, 'figures.broken'), { INTERNAL: 3 })
+    }
+  })
+
+  it('events, on both sides', async () => {
+    const client = await asking({ 'figures.event': async () => {} })
+    await client.emit('figures.event', 1)
+    await ends?.close()
+    assert.deepEqual(codes('producer', 'figures.event'), { OK: 1 })
+    assert.deepEqual(codes('consumer', 'figures.event'), { OK: 1 })
+  })
+
+  it('what is in flight, and the values of streams', async () => {
+    let inside: number[] = []
+    const client = await asking({
+      async *'figures.stream'() {
+        inside = [figures.server.of('figures.stream').inFlight, figures.client.of('figures.stream').inFlight]
+        yield* [1, 2, 3]
+      }
+    })
+    await take(client, 'figures.stream', 9)
+    assert.deepEqual(inside, [1, 1])
+    for (const side of ['server', 'client'] as const) {
+      assert.equal(figures[side].of('figures.stream').inFlight, 0)
+      assert.equal(figures[side].of('figures.stream').values, 3)
+    }
+  })
+
+  it('patterns that nobody handles share one name, however many there are', async () => {
+    const client = await asking({ 'figures.known': () => 1 })
+    const before = codes('server', '_OTHER')['PATTERN_NOT_FOUND'] ?? 0
+    const names = () => [...figures.server.all(), ...figures.client.all()].length
+    await client.request('figures.known', 1)
+    await client.request('unknown', 1).catch(() => {})
+    const atFirst = names()
+    for (let n = 0; n < 2_000; n++) await client.request(`unknown.${n}`, 1).catch(() => {})
+    assert.equal(names(), atFirst)
+    const [other] = [...figures.server.all()].filter(({ pattern }) => pattern === '_OTHER')
+    assert.equal(other?.durations.get('PATTERN_NOT_FOUND')?.count, before + 2_001)
+  })
+
+  it('has a bound for patterns, and one for codes', () => {
+    const side = new SideFigures()
+    for (let n = 0; n < MAX_PATTERNS + 50; n++) side.of(`p${n}`).ended('OK', 1)
+    const all = [...side.all()]
+    assert.equal(all.length, MAX_PATTERNS + 1)
+    assert.equal(all.at(-1)?.durations.get('OK')?.count, 50)
+    const figuresOfOne = side.of('p0')
+    for (let n = 0; n < 1_000; n++) figuresOfOne.ended(`code ${n}`, 1)
+    assert.ok(figuresOfOne.durations.size < 40)
+    const counted = [...figuresOfOne.durations.values()].reduce((sum, { count }) => sum + count, 0)
+    assert.equal(counted, 1_001)
+  })
+})
+
+describe('Histogram', () => {
+  it('loses no duration, and puts each below its bound', () => {
+    fc.assert(
+      fc.property(fc.array(fc.double({ min: 0, max: 20, noNaN: true })), (durations) => {
+        const histogram = new Histogram()
+        for (const seconds of durations) histogram.add(seconds)
+        assert.equal(histogram.count, durations.length)
+        const below = (bound: number) => durations.filter((seconds) => seconds <= bound).length
+        let sum = 0
+        for (const [index, bound] of BOUNDS.entries()) {
+          sum += histogram.counts[index]!
+          assert.equal(sum, below(bound))
+        }
+        sum = 0
+        for (const [index, bound] of CONVENTIONAL_BOUNDS.entries()) {
+          sum += histogram.conventional[index]!
+          assert.equal(sum, below(bound))
+        }
+        assert.equal(
+          histogram.conventional.reduce((a, b) => a + b, 0),
+          durations.length
+        )
+      })
+    )
+  })
+})
+
+describe('for Prometheus', () => {
+  it('writes durations with their buckets, and what else is counted', async () => {
+    const ends = await newEnds({ 'prom."quoted"\n': () => 1 })
+    await ends.client.request('prom."quoted"\n', 1)
+    await ends.close()
+    const { text, contentType } = await prometheusText()
+    assert.match(contentType, /^text\/plain; version=0\.0\.4/)
+    const own = text.split('\n').filter((line) => line.includes('rpc_server') && line.includes('quoted'))
+    const labels = String.raw`rpc_system_name="elysia_microservices",rpc_method="prom.\"quoted\"\n",rpc_status_code="OK"`
+    assert.equal(own.length, CONVENTIONAL_BOUNDS.length + 3)
+    assert.ok(own.includes(`rpc_server_call_duration_seconds_bucket{${labels},le="0.005"} 1`), own.join('\n'))
+    assert.ok(own.includes(`rpc_server_call_duration_seconds_bucket{${labels},le="+Inf"} 1`))
+    assert.ok(own.includes(`rpc_server_call_duration_seconds_count{${labels}} 1`))
+    assert.match(text, /^# TYPE elysia_microservices_client_ejections_total counter$/m)
+  })
+})
+
+describe('for an SDK', () => {
+  it('gives durations by a producer and the rest by instruments, when somebody collects', async () => {
+    const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE)
+    // What users write: the producer is one of the SDK's to the compiler.
+    const producer: MetricProducer = metricProducer() as MetricProducer
+    const reader = new PeriodicExportingMetricReader({ exporter, metricProducers: [producer] })
+    const provider = new MeterProvider({ readers: [reader] })
+    api.setGlobalMeterProvider(provider)
+    try {
+      const ends = await newEnds({ 'sdk.value': () => 1 })
+      await ends.client.request('sdk.value', 1)
+      await ends.close()
+      await reader.forceFlush()
+      const collected =
+        exporter
+          .getMetrics()
+          .at(-1)
+          ?.scopeMetrics.flatMap(({ metrics }) => metrics) ?? []
+      const names = collected.map(({ descriptor }) => descriptor.name)
+      assert.ok(names.includes('elysia_microservices.in_flight'), names.join())
+      const durations = collected.find(({ descriptor }) => descriptor.name === 'rpc.server.call.duration')
+      assert.equal(durations?.descriptor.unit, 's')
+      const point = (durations as HistogramMetricData).dataPoints.find(
+        ({ attributes }) => attributes['rpc.method'] === 'sdk.value'
+      )
+      assert.equal(point?.value.count, 1)
+      assert.deepEqual(point?.value.buckets.boundaries, CONVENTIONAL_BOUNDS)
+      assert.equal(point?.value.buckets.counts.length, CONVENTIONAL_BOUNDS.length + 1)
+    } finally {
+      await provider.shutdown()
+      api.disable()
+    }
+  })
+})

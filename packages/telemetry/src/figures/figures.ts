@@ -1,0 +1,97 @@
+/**
+ * What is counted of messages, in this process and for nobody in particular: whoever wants the figures reads them. One
+ * look-up by pattern and one addition a message; the number of patterns and codes that are told apart is bounded.
+ */
+import { Histogram } from './histogram.ts'
+
+/** Which end of which kind of message: what is counted for it has a name of its own in the semantic conventions. */
+export type Side = 'server' | 'client' | 'consumer' | 'producer'
+
+/** What stands for the patterns, and for the codes, that are not told apart. The word of the semantic conventions. */
+export const OTHER = '_OTHER'
+
+/** Patterns that are told apart on one side. A pattern beyond is counted as `_OTHER`. */
+export const MAX_PATTERNS = 1_000
+/** Codes that are told apart of one pattern. */
+const MAX_CODES = 30
+
+/** How a message ended: `'OK'`, or a code. */
+export type Code = string
+
+/** What is counted of one pattern. */
+export class PatternFigures {
+  readonly pattern: string
+  /** Messages that take more than the turn they came in, and have not ended. */
+  inFlight = 0
+  /** Values that streams have given. */
+  values = 0
+  /** Calls that were made again. */
+  retries = 0
+  /** Durations by how the messages ended. */
+  readonly durations = new Map<Code, Histogram>()
+  /** That of messages that ended well, which most do. */
+  #ok: Histogram | undefined
+
+  constructor(pattern: string) {
+    this.pattern = pattern
+  }
+
+  /** A message has ended. @param ms how long it took */
+  ended(code: Code, ms: number): void {
+    const durations = code === 'OK' ? this.#ok : undefined
+    ;(durations ?? this.#durationsOf(code)).add(ms / 1_000)
+  }
+
+  #durationsOf(code: Code): Histogram {
+    const known = this.durations.get(code)
+    if (known !== undefined) return known
+    if (this.durations.size >= MAX_CODES && code !== OTHER) return this.#durationsOf(OTHER)
+    const histogram = new Histogram()
+    this.durations.set(code, histogram)
+    if (code === 'OK') this.#ok = histogram
+    return histogram
+  }
+}
+
+/** What is counted of one side. */
+export class SideFigures {
+  readonly #patterns = new Map<string, PatternFigures>()
+  readonly #other = new PatternFigures(OTHER)
+
+  /** The figures of a pattern; those of `_OTHER` if there are too many, or nobody handles it. */
+  of(pattern: string | undefined): PatternFigures {
+    if (pattern === undefined || pattern === OTHER) return this.#other
+    const known = this.#patterns.get(pattern)
+    if (known !== undefined) return known
+    if (this.#patterns.size >= MAX_PATTERNS) return this.#other
+    const figures = new PatternFigures(pattern)
+    this.#patterns.set(pattern, figures)
+    return figures
+  }
+
+  /** Takes back what `of` has made for a message that turned out to be of another pattern, unless it was used. */
+  forget(figures: PatternFigures): void {
+    if (figures.durations.size === 0 && figures.inFlight === 0) this.#patterns.delete(figures.pattern)
+  }
+
+  /** The figures of all patterns that anything was counted of. */
+  *all(): Iterable<PatternFigures> {
+    yield* this.#patterns.values()
+    if (this.#other.durations.size > 0 || this.#other.retries > 0) yield this.#other
+  }
+}
+
+/** What is counted. */
+export class Figures {
+  readonly server = new SideFigures()
+  readonly client = new SideFigures()
+  readonly consumer = new SideFigures()
+  readonly producer = new SideFigures()
+  /** How often clients have given up an endpoint for a while. */
+  ejections = 0
+  /** Since when it is counted: milliseconds since 1970. */
+  readonly since = Date.now()
+}
+
+/** Those of this process. */
+export const figures = new Figures()

@@ -1,0 +1,42 @@
+/** Durations counted in buckets: one addition a duration, whatever reads it. */
+
+/**
+ * Upper bounds in seconds. From 5 ms on they are those of the semantic conventions; the finer ones below are for
+ * `percentile`, because most handlers end sooner.
+ */
+export const BOUNDS: readonly number[] = [
+  0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1,
+  0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10
+]
+/** Where the buckets of the semantic conventions begin among `BOUNDS`. */
+const FIRST_CONVENTIONAL = BOUNDS.indexOf(0.005)
+
+/** The bounds that the semantic conventions advise for durations of calls. */
+export const CONVENTIONAL_BOUNDS: readonly number[] = BOUNDS.slice(FIRST_CONVENTIONAL)
+
+/** Counts durations. */
+export class Histogram {
+  /** One more than there are bounds: the last bucket is for what is longer. */
+  readonly counts: number[] = new Array(BOUNDS.length + 1).fill(0)
+  /** Seconds, of all durations together. */
+  sum = 0
+
+  /** @param seconds a duration */
+  add(seconds: number): void {
+    let bucket = 0
+    while (bucket < BOUNDS.length && seconds > (BOUNDS[bucket] as number)) bucket++
+    this.counts[bucket] = (this.counts[bucket] as number) + 1
+    this.sum += seconds
+  }
+
+  /** How many durations there were. */
+  get count(): number {
+    return this.counts.reduce((all, count) => all + count, 0)
+  }
+
+  /** The counts in the buckets of the semantic conventions. */
+  get conventional(): number[] {
+    const fine = this.counts.slice(0, FIRST_CONVENTIONAL + 1).reduce((all, count) => all + count, 0)
+    return [fine, ...this.counts.slice(FIRST_CONVENTIONAL + 1)]
+  }
+}

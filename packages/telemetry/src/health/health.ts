@@ -1,0 +1,104 @@
+/** `health()`: what probes of Kubernetes and others ask, in an Elysia app or on a port of its own. */
+import { createServer, type Server } from 'node:http'
+import {
+  type AroundAny,
+  type AroundMessage,
+  atLeast,
+  type Handle,
+  ListenError,
+  type WatchedClient,
+  type WatchedService
+} from '@elysia-microservices/transport/kit'
+import type { AnyElysia } from 'elysia'
+import { Health, type HealthOptions } from './report.ts'
+
+/** Options of `health()` on a port of its own. */
+export interface HealthPortOptions extends HealthOptions {
+  /** The port to answer probes on, for a service without HTTP: `service.use(health({ port: 8081 }))`. 0: any. */
+  readonly port: number
+  /** The address to answer on. Default: all of the machine, because probes come from outside. */
+  readonly host?: string | undefined
+}
+
+/** What `health()` gives to an Elysia app. */
+export type HealthPlugin = <App extends AnyElysia>(app: App) => App
+
+/** What `health({ port })` gives to a service: it stands around messages and does nothing with them. */
+export interface HealthServer extends AroundAny {
+  /** The port that it answers on, once it does. */
+  readonly port: Promise<number>
+  /** Answers no more. It does not keep the process alive, so few programs need this. */
+  close(): void
+}
+
+const PATHS = ['/livez', '/readyz', '/healthz'] as const
+type Path = (typeof PATHS)[number]
+
+/**
+ * Answers probes: `/livez` (the process answers at all), `/readyz` (its services listen and are not draining, and all
+ * checks are well), `/healthz` (the same with reasons, as JSON). 200, or 503. Reasons are the messages of errors: let only
+ * those reach `/healthz` who may read them.
+ * @throws {OptionError} an option is not what it must be
+ */
+export function health(options?: HealthOptions): HealthPlugin
+export function health(options: HealthPortOptions): HealthServer
+export function health(options: HealthOptions | HealthPortOptions = {}): HealthPlugin | HealthServer {
+  const state = new Health(options)
+  return 'port' in options && options.port !== undefined ? serve(state, options) : plugin(state)
+}
+
+function plugin(state: Health): HealthPlugin {
+  return <App extends AnyElysia>(app: App): App => {
+    for (const path of PATHS) {
+      app.get(path, async () => {
+        const { status, type, body } = await answer(state, path)
+        return new Response(body, { status, headers: { 'content-type': type } })
+      })
+    }
+    return app
+  }
+}
+
+function serve(state: Health, { port, host }: HealthPortOptions): HealthServer {
+  atLeast(0, 'options.port', port)
+  const server = createServer(async (request, response) => {
+    const path = PATHS.find((each) => each === request.url?.split('?')[0])
+    if (path === undefined) return response.writeHead(404).end()
+    const { status, type, body } = await answer(state, path)
+    response.writeHead(status, { 'content-type': type }).end(body)
+  })
+  // As a service that cannot listen: the process ends with the reason, because it must not look healthy.
+  server.on('error', (error) => {
+    throw new ListenError(`${host ?? 'any address'}, port ${port}`, error)
+  })
+  const listening = listen(server, port, host)
+  const around = <Message extends AroundMessage>(next: Handle<Message>): Handle<Message> => next
+  return Object.assign(around, {
+    port: listening,
+    close: () => {
+      server.close()
+      server.closeAllConnections()
+    },
+    attach(end: WatchedService | WatchedClient) {
+      if ('status' in end && 'stats' in end) state.add(end)
+    }
+  })
+}
+
+function listen(server: Server, port: number, host: string | undefined): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(port, host, () => {
+      server.unref()
+      const address = server.address()
+      resolve(typeof address === 'object' && address !== null ? address.port : port)
+    })
+  })
+}
+
+async function answer(state: Health, path: Path): Promise<{ status: number; type: string; body: string }> {
+  if (path === '/livez') return { status: 200, type: 'text/plain', body: 'ok' }
+  const report = await state.report()
+  const status = report.ok ? 200 : 503
+  if (path === '/readyz') return { status, type: 'text/plain', body: report.ok ? 'ok' : 'not ready' }
+  return { status, type: 'application/json', body: JSON.stringify(report) }
+}

@@ -1,0 +1,92 @@
+/** Whether a process can take work, and if not, why. */
+import { OptionError, type ServiceStatus, type WatchedService } from '@elysia-microservices/transport/kit'
+
+/** Says whether something that the service needs is there: by throwing, by rejecting, or with `false` that it is not. */
+export type Check = () => unknown
+
+/** What `health()` looks at. */
+export interface HealthOptions {
+  /** Services that must listen. A service that uses the value of `health()` is one of them. Default: none. */
+  readonly services?: readonly Pick<WatchedService, 'status'>[] | undefined
+  /** What else must be there, by name, such as a database. Default: nothing. */
+  readonly checks?: Readonly<Record<string, Check>> | undefined
+  /** Milliseconds that each check may take. Default: 1,000. */
+  readonly timeout?: number | undefined
+}
+
+/** How one thing is. */
+export type CheckReport =
+  | { readonly ok: true; readonly ms: number }
+  | { readonly ok: false; readonly reason: string }
+
+/** How everything is: what `/healthz` answers. */
+export interface HealthReport {
+  readonly ok: boolean
+  /** In the order of `services`. */
+  readonly services: readonly ServiceStatus[]
+  readonly checks: Readonly<Record<string, CheckReport>>
+}
+
+const DEFAULT_TIMEOUT = 1_000
+
+/** Looks at services and runs checks. */
+export class Health {
+  readonly #services: Pick<WatchedService, 'status'>[]
+  readonly #checks: [string, Check][]
+  readonly #timeout: number
+  /** One run answers all who ask meanwhile, so that many who ask do not become many who ask the database. */
+  #running: Promise<Readonly<Record<string, CheckReport>>> | undefined
+
+  /** @throws {OptionError} an option is not what it must be */
+  constructor({ services = [], checks = {}, timeout = DEFAULT_TIMEOUT }: HealthOptions) {
+    for (const [name, check] of Object.entries(checks))
+      if (typeof check !== 'function')
+        throw OptionError.expected(`options.checks.${name}`, 'a function', check)
+    if (typeof timeout !== 'number' || !(timeout > 0))
+      throw OptionError.expected('options.timeout', 'a number of milliseconds above 0', timeout)
+    if (!Array.isArray(services) || services.some((service) => typeof service?.status !== 'string'))
+      throw OptionError.expected('options.services', 'a list of services', services)
+    this.#services = [...services]
+    this.#checks = Object.entries(checks)
+    this.#timeout = timeout
+  }
+
+  /** One more service that must listen. */
+  add(service: Pick<WatchedService, 'status'>): void {
+    if (!this.#services.includes(service)) this.#services.push(service)
+  }
+
+  /** How everything is now. Never rejects. */
+  async report(): Promise<HealthReport> {
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined
+    })
+    const checks = await this.#running
+    const services = this.#services.map(({ status }) => status)
+    const ok =
+      services.every((status) => status === 'listening') && Object.values(checks).every((each) => each.ok)
+    return { ok, services, checks }
+  }
+
+  async #run(): Promise<Readonly<Record<string, CheckReport>>> {
+    const reports = this.#checks.map(async ([name, check]) => [name, await this.#reportOf(check)] as const)
+    return Object.fromEntries(await Promise.all(reports))
+  }
+
+  async #reportOf(check: Check): Promise<CheckReport> {
+    const start = performance.now()
+    let late: NodeJS.Timeout | undefined
+    const tooLate = new Promise<never>((_, reject) => {
+      late = setTimeout(() => reject(new Error(`no answer within ${this.#timeout} ms`)), this.#timeout)
+    })
+    try {
+      const result = await Promise.race([(async () => check())(), tooLate])
+      if (result === false) return { ok: false, reason: 'the check says no' }
+      return { ok: true, ms: Math.round(performance.now() - start) }
+    } catch (error) {
+      return { ok: false, reason: error instanceof Error ? error.message : String(error) }
+    } finally {
+      clearTimeout(late)
+    }
+  }
+}

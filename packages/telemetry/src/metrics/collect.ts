@@ -1,0 +1,104 @@
+/** All figures as metrics, in the words of OpenTelemetry, whoever writes them down. Made when somebody collects. */
+import { figures, type PatternFigures, type Side } from '../figures/figures.ts'
+import { isError } from '../outcome.ts'
+import { ERROR_TYPE, MESSAGING, RPC, SYSTEM } from '../traces/attributes.ts'
+import { eventLoopDelay } from './event-loop.ts'
+import type { HistogramMetric, NumberMetric, Point } from './metric.ts'
+import { transportMetrics } from './transports.ts'
+
+const DURATIONS: Readonly<Record<Side, { readonly name: string; readonly description: string }>> = {
+  server: {
+    name: 'rpc.server.call.duration',
+    description: 'Duration of requests, from their arrival to their end'
+  },
+  client: {
+    name: 'rpc.client.call.duration',
+    description: 'Duration of calls, connecting and retries included'
+  },
+  consumer: { name: 'messaging.process.duration', description: 'Duration of the handling of events' },
+  producer: { name: 'messaging.client.operation.duration', description: 'Duration of the sending of events' }
+}
+
+/** All durations. */
+export function histograms(): HistogramMetric[] {
+  return sides().map(([side, { name, description }]) => ({
+    kind: 'histogram',
+    name,
+    description,
+    unit: 's',
+    points: each(side, (pattern) =>
+      [...pattern.durations].map(([code, value]) => ({
+        attributes: { ...attributesOf(side, pattern.pattern), ...outcomeOf(side, code) },
+        value
+      }))
+    )
+  }))
+}
+
+/** All other figures. */
+export function numbers(): NumberMetric[] {
+  const own: NumberMetric[] = [
+    {
+      kind: 'updown',
+      name: `${SYSTEM}.in_flight`,
+      description:
+        'Messages and calls that have begun and not ended, and take more than the turn they came in',
+      unit: '{message}',
+      points: sides().flatMap(([side]) =>
+        each(side, ({ pattern, inFlight }) => [
+          { attributes: { [`${SYSTEM}.side`]: side, ...attributesOf(side, pattern) }, value: inFlight }
+        ])
+      )
+    },
+    {
+      kind: 'counter',
+      name: `${SYSTEM}.stream.values`,
+      description: 'Values that streams have given',
+      unit: '{value}',
+      points: (['server', 'client'] as const).flatMap((side) =>
+        each(side, ({ pattern, values }) => [
+          { attributes: { [`${SYSTEM}.side`]: side, ...attributesOf(side, pattern) }, value: values }
+        ])
+      )
+    },
+    {
+      kind: 'counter',
+      name: `${SYSTEM}.client.retries`,
+      description: 'Calls that were made again',
+      unit: '{call}',
+      points: each('client', ({ pattern, retries }) => [
+        { attributes: attributesOf('client', pattern), value: retries }
+      ])
+    },
+    {
+      kind: 'counter',
+      name: `${SYSTEM}.client.ejections`,
+      description: 'Endpoints that were given up for a while',
+      unit: '{endpoint}',
+      points: [{ attributes: {}, value: figures.ejections }]
+    }
+  ]
+  return [...own, ...transportMetrics(), ...eventLoopDelay()]
+}
+
+function sides(): [Side, (typeof DURATIONS)[Side]][] {
+  return Object.entries(DURATIONS) as [Side, (typeof DURATIONS)[Side]][]
+}
+
+function each<Value>(side: Side, points: (pattern: PatternFigures) => Point<Value>[]): Point<Value>[] {
+  return [...figures[side].all()].flatMap(points)
+}
+
+function attributesOf(side: Side, pattern: string): Record<string, string> {
+  if (side === 'server' || side === 'client') return { [RPC.system]: SYSTEM, [RPC.method]: pattern }
+  return {
+    [MESSAGING.system]: SYSTEM,
+    [MESSAGING.destination]: pattern,
+    [MESSAGING.operation]: side === 'producer' ? 'send' : 'process'
+  }
+}
+
+function outcomeOf(side: Side, code: string): Record<string, string> {
+  const status = side === 'server' || side === 'client' ? { [RPC.status]: code } : {}
+  return isError(side, code) ? { ...status, [ERROR_TYPE]: code } : status
+}

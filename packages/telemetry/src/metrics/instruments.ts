@@ -1,0 +1,52 @@
+/** Observable instruments of an OpenTelemetry SDK: they read the figures when somebody collects. */
+import {
+  createNoopMeter,
+  type Meter,
+  metrics,
+  type Observable,
+  type ObservableResult
+} from '@opentelemetry/api'
+import { SCOPE } from '../traces/attributes.ts'
+import { numbers } from './collect.ts'
+import type { NumberMetric } from './metric.ts'
+
+/** The instruments that there are, by the provider that has made them. */
+const registered = new WeakMap<object, Set<string>>()
+
+/**
+ * Makes the instruments of all figures but durations, which the API has no observable instrument for, if an SDK for
+ * metrics is registered and does not have them.
+ */
+export function registerInstruments(): void {
+  const provider = metrics.getMeterProvider()
+  const meter = provider.getMeter(SCOPE)
+  if (meter === createNoopMeter()) return
+  const known = registered.get(provider) ?? new Set<string>()
+  registered.set(provider, known)
+  for (const metric of numbers()) {
+    if (known.has(metric.name)) continue
+    known.add(metric.name)
+    newInstrument(meter, metric).addCallback((result) => observe(metric.name, result))
+  }
+}
+
+function newInstrument(meter: Meter, { kind, name, description, unit }: NumberMetric): Observable {
+  const options = { description, unit }
+  if (kind === 'counter') return meter.createObservableCounter(name, options)
+  if (kind === 'updown') return meter.createObservableUpDownCounter(name, options)
+  return meter.createObservableGauge(name, options)
+}
+
+/** What one collection reads: all its instruments are asked in one turn, and need one look. */
+let collected: NumberMetric[] | undefined
+
+function observe(name: string, result: ObservableResult): void {
+  if (collected === undefined) {
+    collected = numbers()
+    setImmediate(() => {
+      collected = undefined
+    })
+  }
+  const metric = collected.find((each) => each.name === name)
+  for (const { value, attributes } of metric?.points ?? []) result.observe(value, attributes)
+}

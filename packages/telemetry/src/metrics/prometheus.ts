@@ -1,0 +1,78 @@
+/** The figures in Prometheus' text format, which prom-client writes. */
+import type { Metric, Registry } from 'prom-client'
+import { CONVENTIONAL_BOUNDS } from '../figures/histogram.ts'
+import { histograms, numbers } from './collect.ts'
+import type { HistogramMetric, NumberMetric } from './metric.ts'
+
+/** What prom-client asks of a metric when it writes it: these are made for one answer. */
+interface Written {
+  readonly name: string
+  readonly help: string
+  readonly type: 'counter' | 'gauge' | 'histogram'
+  readonly values: readonly {
+    readonly value: number
+    readonly labels: Readonly<Record<string, string | number>>
+    /** Where it is not that of the metric. */
+    readonly metricName?: string
+  }[]
+}
+
+/** All figures, and with them what a registry of the user's has. @returns text and its content type */
+export async function prometheusText(others?: Registry): Promise<{ text: string; contentType: string }> {
+  // Loaded with the first question, because most processes are never asked.
+  const { Registry } = (await import('prom-client')).default
+  const registry = new Registry()
+  for (const metric of [...histograms().map(writeHistogram), ...numbers().map(writeNumbers)]) {
+    if (metric.values.length > 0) registry.registerMetric(asMetric(metric))
+  }
+  const text = await registry.metrics()
+  return {
+    text: others === undefined ? text : `${text}\n${await others.metrics()}`,
+    contentType: registry.contentType
+  }
+}
+
+/** By OpenTelemetry's rules for Prometheus: dots become underscores, the unit stands at the end, then `_total`. */
+function prometheusName({ name, unit, kind }: NumberMetric | HistogramMetric): string {
+  const words = { s: '_seconds', By: '_bytes' }[unit] ?? ''
+  return name.replace(/[^a-zA-Z0-9_]/g, '_') + words + (kind === 'counter' ? '_total' : '')
+}
+
+function labels(attributes: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(attributes).map(([name, value]) => [name.replace(/[^a-zA-Z0-9_]/g, '_'), value])
+  )
+}
+
+function writeNumbers(metric: NumberMetric): Written {
+  return {
+    name: prometheusName(metric),
+    help: metric.description,
+    type: metric.kind === 'counter' ? 'counter' : 'gauge',
+    values: metric.points.map(({ attributes, value }) => ({ value, labels: labels(attributes) }))
+  }
+}
+
+function writeHistogram(metric: HistogramMetric): Written {
+  const name = prometheusName(metric)
+  const values = metric.points.flatMap(({ attributes, value: { conventional, sum, count } }) => {
+    const own = labels(attributes)
+    let below = 0
+    const buckets = conventional.map((inBucket, index) => {
+      below += inBucket
+      const le = CONVENTIONAL_BOUNDS[index] ?? '+Inf'
+      return { metricName: `${name}_bucket`, value: below, labels: { ...own, le } }
+    })
+    return [
+      ...buckets,
+      { metricName: `${name}_sum`, value: sum, labels: own },
+      { metricName: `${name}_count`, value: count, labels: own }
+    ]
+  })
+  return { name, help: metric.description, type: 'histogram', values }
+}
+
+/** prom-client asks no more of a metric than this, and types it by its own classes, which count for themselves. */
+function asMetric(metric: Written): Metric {
+  return { name: metric.name, get: async () => metric } as unknown as Metric
+}

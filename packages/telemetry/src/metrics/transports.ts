@@ -1,0 +1,77 @@
+/** What transports tell of themselves by `stats()`, whichever they are, as metrics. */
+import type { Gauge, TransportStats } from '@elysia-microservices/transport'
+import { transportStats } from '../figures/services.ts'
+import { SYSTEM } from '../traces/attributes.ts'
+import type { NumberMetric, Point } from './metric.ts'
+
+const PREFIX = `${SYSTEM}.transport`
+/** What of the figures of TCP only grows. */
+const COUNTERS: ReadonlySet<string> = new Set(['closedIdle'])
+const UNITS: Readonly<Record<string, string>> = {
+  connections: '{connection}',
+  inFlight: '{message}',
+  streams: '{stream}',
+  received: 'By',
+  unsent: 'By'
+}
+
+type Attributes = Point<number>['attributes']
+
+/** The figures of all transports: each number by its name, limits and refusals by the limit. */
+export function transportMetrics(): NumberMetric[] {
+  const metrics = new Map<string, NumberMetric & { readonly points: Point<number>[] }>()
+  const add = (metric: Omit<NumberMetric, 'points'>, attributes: Attributes, value: number) => {
+    const known = metrics.get(metric.name)
+    if (known === undefined) return metrics.set(metric.name, { ...metric, points: [{ attributes, value }] })
+    const text = JSON.stringify(attributes)
+    const same = known.points.findIndex((point) => JSON.stringify(point.attributes) === text)
+    // Two services inside the process have no address to be told apart by.
+    if (same === -1) known.points.push({ attributes, value })
+    else known.points[same] = { attributes, value: value + (known.points[same] as Point<number>).value }
+    return metrics
+  }
+  for (const stats of transportStats()) {
+    const own = attributesOf(stats)
+    for (const [key, value] of Object.entries(stats)) {
+      const described = { kind: 'updown', name: `${PREFIX}.${snake(key)}`, unit: UNITS[key] ?? '1' } as const
+      const description = `What stats() tells as ${key}`
+      if (typeof value === 'number')
+        add({ ...described, kind: COUNTERS.has(key) ? 'counter' : 'updown', description }, own, value)
+      else if (isGauge(value)) {
+        add({ ...described, description }, own, value.current)
+        const limit = {
+          kind: 'gauge',
+          name: `${PREFIX}.limit`,
+          unit: '1',
+          description: 'Limits; 0 for none'
+        } as const
+        add(limit, { ...own, limit: snake(key) }, value.limit)
+      } else if (key === 'refused') {
+        const refused = { kind: 'counter', name: `${PREFIX}.refused`, unit: '1' } as const
+        for (const [limit, count] of Object.entries(value as Record<string, number>))
+          add(
+            { ...refused, description: 'Refused because of a limit' },
+            { ...own, limit: snake(limit) },
+            count
+          )
+      }
+    }
+  }
+  return [...metrics.values()]
+}
+
+function attributesOf({ transport, address }: TransportStats): Attributes {
+  if (address === undefined) return { transport }
+  const { host, port, path } = address
+  if (path !== undefined) return { transport, 'server.address': path }
+  return { transport, 'server.address': host, 'server.port': String(port) }
+}
+
+function isGauge(value: unknown): value is Gauge {
+  const { current, limit } = Object(value) as Partial<Gauge>
+  return typeof current === 'number' && typeof limit === 'number'
+}
+
+function snake(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

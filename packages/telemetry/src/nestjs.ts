@@ -1,0 +1,167 @@
+/**
+ * Traces and figures of applications of Nest, over Nest's own servers and clients too: the trace travels in the
+ * `metadata` of their packets.
+ */
+import type { Headers, ResultEnd } from '@elysia-microservices/transport'
+import { Observable } from 'rxjs'
+import { Followed, Measured, Recorded } from './observation.ts'
+import { startReceived, startSent, tracer } from './traces/tracing.ts'
+
+/** What Nest hands to a hook that runs before guards: its `ExecutionContext`. */
+export interface NestContext {
+  getHandler(): object
+  switchToRpc(): { getContext(): unknown }
+}
+
+/** What Nest tells of a message: contexts of TCP and Redis have metadata. */
+interface NestMessage {
+  getPattern?(): unknown
+  getMetadata?(): Headers | undefined
+}
+
+/** A packet, as Nest's clients make it. */
+interface NestPacket {
+  readonly pattern: unknown
+  metadata?: Headers
+}
+
+type Answer = { readonly err?: unknown; readonly isDisposed?: boolean }
+
+/** The methods by which a client of Nest sends; they are protected. */
+interface NestSender {
+  publish(packet: NestPacket, callback: (answer: Answer) => void): () => void
+  dispatchEvent(packet: NestPacket): Promise<unknown>
+}
+
+/** What reflect-metadata adds, which every application of Nest has loaded. */
+type MetadataReader = { readonly getMetadata?: (key: string, target: object) => unknown }
+
+/** Nest's metadata of handlers: 1 answers requests, 2 takes events. */
+const HANDLER_TYPE = 'microservices:handler_type'
+const EVENT_HANDLER = 2
+
+/**
+ * A hook for `app.registerPreRequestHook(nestTelemetry())`: counts the messages that the application handles, and makes
+ * spans of them, in the trace of whoever sent them. Guards, interceptors and handlers run inside.
+ */
+export function nestTelemetry() {
+  return (execution: NestContext, next: () => Observable<unknown>): Observable<unknown> =>
+    new Observable((subscriber) => {
+      const watcher = begin(execution)
+      const end = once((how) => {
+        watcher.settled()
+        watcher.ended(how)
+      })
+      const subscription = inside(watcher, () =>
+        next().subscribe({
+          next: (value) => subscriber.next(value),
+          error(error: unknown) {
+            end({ outcome: 'failed', error })
+            subscriber.error(error)
+          },
+          complete() {
+            end({ outcome: 'completed' })
+            subscriber.complete()
+          }
+        })
+      )
+      return () => {
+        end({ outcome: 'canceled' })
+        subscription.unsubscribe()
+      }
+    })
+}
+
+/**
+ * Counts the calls of a client of Nest, whatever its transport, makes spans of them and puts the trace into the metadata
+ * of its packets. Changes the client, and gives it back.
+ */
+export function traceNestClient<Client extends object>(client: Client): Client {
+  const sender = client as unknown as NestSender
+  const publish = sender.publish.bind(client)
+  const dispatchEvent = sender.dispatchEvent.bind(client)
+  sender.publish = (packet, callback) => {
+    const { watcher, end } = beginSent('client', packet)
+    const cancel = inside(watcher, () =>
+      publish(packet, (answer) => {
+        if (answer.err) end({ outcome: 'failed', error: answer.err })
+        else if (answer.isDisposed) end({ outcome: 'completed' })
+        callback(answer)
+      })
+    )
+    return () => {
+      end({ outcome: 'canceled' })
+      cancel()
+    }
+  }
+  sender.dispatchEvent = async (packet) => {
+    const { watcher, end } = beginSent('producer', packet)
+    try {
+      const sent = await inside(watcher, () => dispatchEvent(packet))
+      end({ outcome: 'completed' })
+      return sent
+    } catch (error) {
+      end({ outcome: 'failed', error })
+      throw error
+    }
+  }
+  return client
+}
+
+function begin(execution: NestContext): Measured {
+  const message = execution.switchToRpc().getContext() as NestMessage
+  const { getMetadata } = Reflect as MetadataReader
+  const isEvent = getMetadata?.(HANDLER_TYPE, execution.getHandler()) === EVENT_HANDLER
+  const side = isEvent ? 'consumer' : 'server'
+  const received = {
+    transport: 'tcp',
+    pattern: text(message.getPattern?.()),
+    headers: message.getMetadata?.() ?? {}
+  }
+  const sdk = tracer()
+  const traced = sdk && startReceived(sdk, side, received)
+  return started(side, received, traced)
+}
+
+function beginSent(side: 'client' | 'producer', packet: NestPacket) {
+  const call = { transport: 'tcp', pattern: text(packet.pattern), headers: packet.metadata ?? {} }
+  const sdk = tracer()
+  const traced = sdk && startSent(sdk, side, call)
+  if (traced !== undefined) packet.metadata = traced.headers
+  const watcher = started(side, call, traced)
+  const end = once((how) => {
+    watcher.settled()
+    watcher.ended(how)
+  })
+  return { watcher, end }
+}
+
+function started(
+  side: Measured['side'],
+  message: { readonly transport: string; readonly pattern: string },
+  traced: ConstructorParameters<typeof Followed>[3] | undefined
+): Measured {
+  const start = performance.now()
+  let watcher: Measured
+  if (traced === undefined) watcher = new Measured(side, message, start)
+  else watcher = new (traced.isRecorded ? Recorded : Followed)(side, message, start, traced)
+  watcher.pending()
+  return watcher
+}
+
+function inside<Result>(watcher: Measured, work: () => Result): Result {
+  return watcher instanceof Followed ? watcher.run(work) : work()
+}
+
+function once(end: (how: ResultEnd) => void): (how: ResultEnd) => void {
+  let hasEnded = false
+  return (how) => {
+    if (hasEnded) return
+    hasEnded = true
+    end(how)
+  }
+}
+
+function text(pattern: unknown): string {
+  return typeof pattern === 'string' ? pattern : (JSON.stringify(pattern) ?? 'undefined')
+}

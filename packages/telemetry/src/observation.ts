@@ -1,0 +1,118 @@
+/** One message that is being handled, or one call that is being made, from its beginning to its end. */
+import type { ResultEnd, ResultWatcher } from '@elysia-microservices/transport'
+import { context, type Span } from '@opentelemetry/api'
+import { figures, OTHER, type PatternFigures, type Side } from './figures/figures.ts'
+import { clientOutcome, type Outcome, serverOutcome } from './outcome.ts'
+import { STREAM_VALUES } from './traces/attributes.ts'
+import { end, rename, type Traced } from './traces/tracing.ts'
+
+/** A message, as either end knows it. */
+export interface Observed {
+  readonly transport: string
+  readonly pattern: string
+  /** Of received messages, as are the others below. */
+  readonly route?: string | undefined
+  readonly matched?: string | undefined
+  readonly isAborted?: boolean
+  readonly remaining?: number | undefined
+}
+
+/** Counts. */
+export class Measured implements ResultWatcher {
+  readonly side: Side
+  protected readonly message: Observed
+  readonly #start: number
+  readonly #figures: PatternFigures
+  /** Whether the result is a stream that somebody takes. */
+  protected isStream = false
+
+  /** @param start when it began, in the clock of `performance.now()` */
+  constructor(side: Side, message: Observed, start: number) {
+    this.side = side
+    this.message = message
+    this.#start = start
+    this.#figures = figures[side].of(nameOf(message))
+  }
+
+  pending(): void {
+    this.#figures.inFlight++
+  }
+
+  settled(): void {
+    this.#figures.inFlight--
+  }
+
+  streaming(): void {
+    this.isStream = true
+    this.#figures.inFlight++
+  }
+
+  value(): void {
+    if (this.isStream) this.#figures.values++
+  }
+
+  ended(how: ResultEnd): void {
+    if (this.isStream) this.#figures.inFlight--
+    const { side, message } = this
+    const isReceived = side === 'server' || side === 'consumer'
+    const outcome = isReceived ? serverOutcome(how, message) : clientOutcome(how)
+    // What an around did between may have kept the handler from being known until now.
+    const name = outcome.isUnknown ? undefined : nameOf(message)
+    const counted = figures[side].of(name)
+    counted.ended(outcome.code, performance.now() - this.#start)
+    if (counted !== this.#figures) figures[side].forget(this.#figures)
+    this.tell(outcome, name ?? OTHER)
+  }
+
+  /** It has ended so. @param name the pattern that its handler has, or `_OTHER` */
+  protected tell(_outcome: Outcome, _name: string): void {}
+}
+
+/** Counts, and keeps the steps of generators in the trace, which nobody records. */
+export class Followed extends Measured {
+  protected readonly traced: Traced
+
+  constructor(side: Side, message: Observed, start: number, traced: Traced) {
+    super(side, message, start)
+    this.traced = traced
+  }
+
+  run<Result>(work: () => Result): Result {
+    return context.with(this.traced.context, work)
+  }
+}
+
+/** Counts, and tells the span. */
+export class Recorded extends Followed {
+  #values = 0
+  /** The attempt that goes on, if the call was made again. */
+  #attempt: Span | undefined
+
+  override value(): void {
+    super.value()
+    if (this.isStream && ++this.#values === 1) this.traced.span.addEvent('stream.first_value')
+  }
+
+  /** The call is made again. @param begin makes the span of the attempt, in the context of the call */
+  madeAgain(begin: (traced: Traced) => Span): void {
+    this.#attempt?.end()
+    this.#attempt = begin(this.traced)
+  }
+
+  protected override tell(outcome: Outcome, name: string): void {
+    const { side, message } = this
+    const { span } = this.traced
+    if (this.isStream) {
+      span.addEvent('stream.end')
+      span.setAttribute(STREAM_VALUES, this.#values)
+    }
+    if (name !== message.pattern) rename(span, side, message.transport, message.pattern, name)
+    this.#attempt?.end()
+    end(span, side, outcome)
+  }
+}
+
+/** The pattern of the handler, where it is known; else what the caller wrote. */
+export function nameOf({ matched, route, pattern }: Observed): string {
+  return matched ?? route ?? pattern
+}

@@ -1,0 +1,78 @@
+/** How a message has ended, in the words of the semantic conventions: a code, and whether it is to be called an error. */
+import {
+  type MicroserviceError,
+  NO_MESSAGE_HANDLER,
+  type ResultEnd,
+  readFailure
+} from '@elysia-microservices/transport/kit'
+import type { Side } from './figures/figures.ts'
+
+/** How a message has ended. */
+export interface Outcome {
+  /** `'OK'`, the code of the error, `'CANCELED'` or `'TIMEOUT'`: the attribute `rpc.status_code`. */
+  readonly code: string
+  /** What went wrong, by its kind: the attribute `error.type`; `undefined` if nothing did. */
+  readonly errorType?: string
+  /** In words; `undefined` if there are none. */
+  readonly message?: string
+  /** The error that nobody threw on purpose: a bug or an outage, whose stack is worth having. */
+  readonly exception?: Error
+  /** Nobody handles the pattern. */
+  readonly isUnknown?: boolean
+}
+
+/** It ended well. */
+export const OK: Outcome = { code: 'OK' }
+const CANCELED: Outcome = { code: 'CANCELED' }
+const DEADLINE: Outcome = { code: 'TIMEOUT', errorType: 'TIMEOUT', message: "The caller's time is over" }
+const UNKNOWN_PATTERN = 'PATTERN_NOT_FOUND'
+
+/** What `serverOutcome` asks of a message. */
+interface Waiting {
+  readonly isAborted?: boolean
+  readonly remaining?: number | undefined
+}
+
+/**
+ * How a handler has ended. An error that is thrown on purpose (an `RpcError`, Nest's `RpcException`) is an answer with
+ * a code and no error of the service, as a status of 404 is none of an HTTP server.
+ */
+export function serverOutcome(end: ResultEnd, message: Waiting): Outcome {
+  // Whatever a handler did after its caller had left, nobody got it.
+  if (end.outcome === 'canceled' || message.isAborted) return message.remaining === 0 ? DEADLINE : CANCELED
+  if (end.outcome === 'completed') return OK
+  const failure = readFailure(end.error)
+  if (!('answer' in failure)) {
+    const exception = end.error instanceof Error ? end.error : new Error(String(end.error))
+    return { code: 'INTERNAL', errorType: nameOf(exception), message: exception.message, exception }
+  }
+  const code = codeOf(failure.answer)
+  return code === UNKNOWN_PATTERN ? { code, errorType: code, isUnknown: true } : { code }
+}
+
+/** How a call has ended. A call that was given up is no failure; every other error is, also one that the handler meant. */
+export function clientOutcome(end: ResultEnd): Outcome {
+  if (end.outcome === 'completed') return OK
+  if (end.outcome === 'canceled') return CANCELED
+  const { code, message = end.error } = Object(end.error) as Partial<MicroserviceError>
+  if (code === 'CANCELED') return { ...CANCELED, message: String(message) }
+  // Nest says it by these words, without a code.
+  const isUnknown = code === UNKNOWN_PATTERN || message === NO_MESSAGE_HANDLER
+  const known = isUnknown ? UNKNOWN_PATTERN : typeof code === 'string' && code !== '' ? code : 'UNKNOWN'
+  return { code: known, errorType: known, message: String(message), isUnknown }
+}
+
+function codeOf(answer: unknown): string {
+  const { code } = Object(answer) as { code?: unknown }
+  return typeof code === 'string' && code !== '' ? code : 'UNKNOWN'
+}
+
+function nameOf(error: Error): string {
+  return error.name === 'Error' ? error.constructor.name : error.name
+}
+
+/** Whether a code is a failure of its side: an error that a handler throws on purpose is none of the service's. */
+export function isError(side: Side, code: string): boolean {
+  if (code === OK.code || code === CANCELED.code) return false
+  return side !== 'server' || ['INTERNAL', 'TIMEOUT', UNKNOWN_PATTERN].includes(code)
+}

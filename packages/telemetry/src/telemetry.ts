@@ -1,0 +1,126 @@
+/** `telemetry()`: figures and traces of the messages of a service, or of the calls of a client. */
+import {
+  type Around,
+  type AroundAny,
+  type AroundMessage,
+  type ClientEvent,
+  type Handle,
+  isStream,
+  isThenable,
+  OptionError,
+  type ReceivedMessage,
+  type SentMessage,
+  tap
+} from '@elysia-microservices/transport/kit'
+import { context } from '@opentelemetry/api'
+import { beginning, endedAtOnce, endsLater } from './figures/clock.ts'
+import { figures, type Side } from './figures/figures.ts'
+import { handlerFigures } from './figures/handler-figures.ts'
+import { watchService } from './figures/services.ts'
+import { registerInstruments } from './metrics/instruments.ts'
+import { Followed, Measured, nameOf, type Observed, Recorded } from './observation.ts'
+import { startAttempt, startReceived, startSent, type Traced, tracer } from './traces/tracing.ts'
+
+/** Options of `telemetry()`. */
+export interface TelemetryOptions {
+  /**
+   * The share of the traces beginning here that the SDK is asked about, from 0 to 1. An SDK's own sampler decides too, but
+   * costs more than most messages; let it be one that follows parents. Default: 1.
+   */
+  readonly sample?: number | undefined
+}
+
+/**
+ * Counts messages and their durations, and, if an OpenTelemetry SDK is registered, makes spans of them and carries the
+ * trace in their headers. For both ends: `service.use(telemetry())`, `connect({ use: [telemetry()] })`. What is counted
+ * is of the process: `metrics()` and `metricProducer()` give it.
+ * @throws {OptionError} an option is not what it must be
+ */
+export function telemetry({ sample = 1 }: TelemetryOptions = {}): AroundAny {
+  if (typeof sample !== 'number' || !(sample >= 0 && sample <= 1))
+    throw OptionError.expected('options.sample', 'a number from 0 to 1', sample)
+  registerInstruments()
+  const around = <Message extends AroundMessage>(next: Handle<Message>): Handle<Message> => {
+    let handle: ((message: AroundMessage) => unknown) | undefined
+    // What stands around messages stands at one end, which the first message tells.
+    return (message) => {
+      handle ??= (
+        'withHeaders' in message
+          ? sending(sample)(next as unknown as Handle<SentMessage>)
+          : receiving(sample)(next as unknown as Handle<ReceivedMessage>)
+      ) as (message: AroundMessage) => unknown
+      return handle(message)
+    }
+  }
+  return Object.assign(around, {
+    figures: handlerFigures,
+    attach(end: Parameters<NonNullable<AroundAny['attach']>>[0]) {
+      if ('stats' in end) watchService(end)
+      else end.onEvent(clientEvent)
+      // A transport's figures are known from here on.
+      registerInstruments()
+    }
+  })
+}
+
+const receiving =
+  (sample: number): Around<ReceivedMessage> =>
+  (next) =>
+  (message) => {
+    const start = beginning(message.peer !== undefined)
+    const side = message.kind === 'event' ? 'consumer' : 'server'
+    const sdk = tracer()
+    const traced = sdk && startReceived(sdk, side, message, sample)
+    let result: unknown
+    let isLater: boolean
+    try {
+      result = traced === undefined ? next(message) : context.with(traced.context, next, undefined, message)
+      isLater = typeof result === 'object' && result !== null && (isThenable(result) || isStream(result))
+    } catch (error) {
+      endsLater()
+      observed(side, message, start, traced).ended({ outcome: 'failed', error })
+      throw error
+    }
+    // Nothing is made for a handler that has answered at once, as most do, unless somebody records it.
+    if (isLater || traced?.isRecorded === true) {
+      endsLater()
+      return tap(result, observed(side, message, start, traced))
+    }
+    figures[side].of(nameOf(message)).ended('OK', endedAtOnce() - start)
+    return result
+  }
+
+const sending =
+  (sample: number): Around<SentMessage> =>
+  (next) =>
+  (call) => {
+    const start = performance.now()
+    const side = call.kind === 'event' ? 'producer' : 'client'
+    const sdk = tracer()
+    const traced = sdk && startSent(sdk, side, call, sample)
+    const watcher = observed(side, call, start, traced)
+    if (traced !== undefined && watcher instanceof Recorded) calls.set(traced.headers, watcher)
+    try {
+      return tap(next(traced === undefined ? call : call.withHeaders(traced.headers)), watcher)
+    } catch (error) {
+      watcher.ended({ outcome: 'failed', error })
+      throw error
+    }
+  }
+
+function observed(side: Side, message: Observed, start: number, traced: Traced | undefined): Measured {
+  if (traced === undefined) return new Measured(side, message, start)
+  return new (traced.isRecorded ? Recorded : Followed)(side, message, start, traced)
+}
+
+/** Recorded calls by the headers they were made with, which is what a client tells of a call it makes again. */
+const calls = new WeakMap<object, Recorded>()
+
+function clientEvent(event: ClientEvent): void {
+  if (event.type === 'ejected') figures.ejections++
+  if (event.type !== 'retry') return
+  figures.client.of(event.pattern).retries++
+  const sdk = tracer()
+  const call = event.headers === undefined ? undefined : calls.get(event.headers)
+  if (sdk !== undefined) call?.madeAgain((traced) => startAttempt(sdk, traced, event))
+}

@@ -1,0 +1,80 @@
+/** A service and a client of it over `memory()`, with what stands around both. Not part of the package's interface. */
+import {
+  type Around,
+  aroundCaller,
+  aroundDispatcher,
+  type Caller,
+  type IncomingMessage,
+  memory,
+  PatternNotFoundError,
+  type ReceivedMessage,
+  type SentMessage
+} from '@elysia-microservices/transport/kit'
+import { telemetry } from '../telemetry.ts'
+
+const silent = { error() {}, warn() {} }
+
+/** Handlers by their patterns. */
+export type Handlers = Readonly<Record<string, (message: IncomingMessage) => unknown>>
+
+/** What stands around at each end. Default: `telemetry()`. */
+export interface Arounds {
+  readonly service?: readonly Around<ReceivedMessage>[]
+  readonly client?: readonly Around<SentMessage>[]
+}
+
+/** Starts both ends. `close` ends them when all is handled. */
+export async function newEnds(handlers: Handlers, arounds: Arounds = {}) {
+  const { service = [telemetry()], client = [telemetry()] } = arounds
+  const handle = (message: IncomingMessage) => {
+    const handler = handlers[message.route ?? '']
+    if (handler === undefined) throw PatternNotFoundError.of(message.pattern)
+    return handler(message)
+  }
+  const transport = memory()
+  const server = transport.server({ name: undefined, version: undefined, logger: silent })
+  const dispatcher = {
+    // All messages come to the handlers, those of unknown patterns too.
+    routes: () => [
+      { kind: 'message' as const, route: '>' },
+      { kind: 'event' as const, route: '>' }
+    ],
+    request: handle,
+    event: async (message: IncomingMessage) => void (await handle(message))
+  }
+  await server.start(aroundDispatcher(dispatcher, service))
+  const context = { logger: silent, timeout: 30_000, tellTimeout: true, dispatcher: undefined }
+  const caller = transport.client(context)
+  return {
+    client: aroundCaller(caller, client, 'memory'),
+    async close() {
+      await caller.close()
+      await server.stop()
+    }
+  }
+}
+
+/** Takes values of a stream until it ends, or until there are as many as wanted; then it is left. */
+export function take(client: Caller, pattern: string, wanted: number, options = {}): Promise<unknown[]> {
+  return new Promise((resolve, reject) => {
+    const values: unknown[] = []
+    const call = client.stream(
+      pattern,
+      undefined,
+      {
+        next(value) {
+          values.push(value)
+          if (values.length < wanted) return true
+          queueMicrotask(() => {
+            call.cancel()
+            resolve(values)
+          })
+          return false
+        },
+        complete: () => resolve(values),
+        error: reject
+      },
+      options
+    )
+  })
+}

@@ -1,0 +1,76 @@
+/**
+ * Names of spans and attributes by OpenTelemetry's semantic conventions (RPC stable, messaging in development). They
+ * are written out, because the package of their constants is ten times as large as this one; a test compares.
+ */
+import { type Attributes, SpanKind } from '@opentelemetry/api'
+import type { Side } from '../figures/figures.ts'
+
+/** What we are called among systems of remote calls, and of messages where no broker stands between. */
+export const SYSTEM = 'elysia_microservices'
+
+/** Who makes spans and instruments. */
+export const SCOPE = '@elysia-microservices/telemetry'
+
+/** Attributes of requests. */
+export const RPC = {
+  system: 'rpc.system.name',
+  method: 'rpc.method',
+  original: 'rpc.method_original',
+  status: 'rpc.status_code'
+} as const
+
+/** Attributes of events. */
+export const MESSAGING = {
+  system: 'messaging.system.name',
+  destination: 'messaging.destination.name',
+  operation: 'messaging.operation.name',
+  type: 'messaging.operation.type',
+  id: 'messaging.message.id'
+} as const
+
+/** Attributes of both. */
+export const ERROR_TYPE = 'error.type'
+/** What carried the message; the conventions know it of sockets only. */
+export const NETWORK_TRANSPORT = 'network.transport'
+/** Values that a stream has given: there is no name for it in the conventions. */
+export const STREAM_VALUES = `${SYSTEM}.stream.values`
+/** Which attempt of a call it is, from 2: there is no name for it in the conventions. */
+export const ATTEMPT = `${SYSTEM}.attempt`
+
+/** What is the same for all messages of one pattern and side. */
+export interface Naming {
+  /** Of the span. */
+  readonly name: string
+  readonly kind: SpanKind
+  readonly attributes: Attributes
+}
+
+const KINDS: Readonly<Record<Side, SpanKind>> = {
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  consumer: SpanKind.CONSUMER,
+  producer: SpanKind.PRODUCER
+}
+
+/** Transports without a broker: what sends an event over them is the sender's own process. */
+const DIRECT: ReadonlySet<string> = new Set(['tcp', 'memory'])
+
+/** How spans of a pattern are called, and what is known of all of them. */
+export function namingOf(side: Side, transport: string, pattern: string): Naming {
+  const kind = KINDS[side]
+  const network = transport === 'tcp' ? { [NETWORK_TRANSPORT]: transport } : {}
+  if (side === 'server' || side === 'client')
+    return { name: pattern, kind, attributes: { [RPC.system]: SYSTEM, [RPC.method]: pattern, ...network } }
+  const operation = side === 'producer' ? 'send' : 'process'
+  return {
+    name: `${operation} ${pattern}`,
+    kind,
+    attributes: {
+      [MESSAGING.system]: DIRECT.has(transport) ? SYSTEM : transport,
+      [MESSAGING.destination]: pattern,
+      [MESSAGING.operation]: operation,
+      [MESSAGING.type]: operation,
+      ...network
+    }
+  }
+}

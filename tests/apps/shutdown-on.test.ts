@@ -1,0 +1,54 @@
+/** `shutdownOn`: a signal stops all services, the process ends when the last has, a second signal ends it at once. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, it } from 'node:test'
+import { connect } from 'elysia-microservices/client'
+import { Log } from '../support/log.ts'
+import { within } from '../support/within.ts'
+import { programFile, testsFolder } from '../workspace.ts'
+
+/** The program, whose services have a request each that takes so long. */
+async function startBusy(where: string, milliseconds: number) {
+  const args = [programFile('apps/shutdown-program'), where]
+  const running = spawn(process.execPath, args, { cwd: testsFolder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const log = new Log()
+  for (const stream of [running.stdout, running.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      for (const line of text.split('\n')) log.add(line)
+    })
+  }
+  await within(log.has('['), 'The ports')
+  const ports = JSON.parse(log.lines.find((line) => line.startsWith('[')) as string) as number[]
+  const clients = ports.map((port) => connect({ host: '127.0.0.1', port, reconnect: false }))
+  const answers = clients.map((client) =>
+    client.request('slow', milliseconds).catch((error: Error) => error.name)
+  )
+  await within(Promise.all([log.has('orders waits'), log.has('users waits')]), 'The requests')
+  return { running, log, exited: once(running, 'exit'), answers, clients }
+}
+
+for (const where of ['alone', 'app']) {
+  describe(`services that shut down at a signal, ${where === 'app' ? 'in an app' : 'by themselves'}`, () => {
+    it('answer what is in flight, say so, and end the process', async () => {
+      const { running, log, exited, answers, clients } = await startBusy(where, 300)
+      running.kill('SIGTERM')
+      assert.deepEqual(await Promise.all(answers), ['orders has answered', 'users has answered'])
+      await Promise.all(clients.map((client) => client.close()))
+      assert.deepEqual(await within(exited, 'The end'), [0, null], log.lines.join('\n'))
+      const text = log.lines.join('\n')
+      assert.match(text, /SIGTERM: The service 'orders' stops; 1 messages are in flight/)
+      assert.match(text, /The service 'users' has stopped after \d+ ms$/m)
+    })
+
+    it('end at once at the second', async () => {
+      const { running, log, exited, answers, clients } = await startBusy(where, 60_000)
+      running.kill('SIGTERM')
+      await within(log.has("SIGTERM: The service 'users' stops"), 'The beginning')
+      running.kill('SIGTERM')
+      assert.deepEqual(await within(exited, 'The end'), [143, null])
+      assert.deepEqual(await Promise.all(answers), ['ConnectionError', 'ConnectionError'])
+      await Promise.all(clients.map((client) => client.close()))
+    })
+  })
+}

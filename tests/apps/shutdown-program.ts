@@ -1,0 +1,24 @@
+/** Two services that stop at SIGTERM, by themselves or in an app. Its argument is `app`, or `alone`. */
+import { node } from '@elysiajs/node'
+import { Elysia } from 'elysia'
+import { microservice } from 'elysia-microservices'
+import { underBun } from '../workspace.ts'
+
+const [, , where] = process.argv
+const service = (name: string) =>
+  microservice({ name, transport: 'tcp', host: '127.0.0.1', port: 0, shutdownOn: ['SIGTERM'] }).message(
+    'slow',
+    async ({ data }: { data: unknown }) => {
+      console.log(`${name} waits`)
+      await new Promise((resolve) => setTimeout(resolve, data as number))
+      return `${name} has answered`
+    }
+  )
+const all = [service('orders'), service('users')] as const
+if (where === 'app') {
+  const app = new Elysia(underBun ? {} : { adapter: node() })
+  for (const one of all) app.use(one)
+  app.listen(0)
+}
+const [orders, users] = await Promise.all(all.map((one) => one.listen()))
+console.log(JSON.stringify([orders!.address!.port, users!.address!.port]))

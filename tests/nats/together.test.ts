@@ -1,0 +1,82 @@
+/** NATS beside other transports, behind a gateway, and in a service's own tests without it. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { nats } from '@elysia-microservices/nats'
+import { Elysia, t } from 'elysia'
+import { memory, microservice, type Transport } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import { gateway } from 'elysia-microservices/gateway'
+import { tcp } from 'elysia-microservices/tcp'
+import { isMissing } from '../support/missing.ts'
+import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
+
+function orders(transport: Transport | readonly Transport[]) {
+  return microservice({ name: 'orders', transport, logger: { error() {}, warn() {} } })
+    .message('orders.total', ({ data }) => data.prices.reduce((sum, price) => sum + price, 0), {
+      data: t.Object({ prices: t.Array(t.Number()) })
+    })
+    .message('orders.by', ({ transport }) => transport)
+    .message('orders.watch', async function* () {
+      yield { order: 1 }
+      yield { order: 2 }
+    })
+}
+
+if (!isMissing('NATS beside other transports', natsMissing())) {
+  describe('a service over NATS', () => {
+    let server: NatsServerProcess
+    before(async () => {
+      server = await NatsServerProcess.start()
+    })
+    after(() => server.stop())
+
+    it('is one over TCP and in memory, too', async () => {
+      const [door, inside] = [tcp({ host: '127.0.0.1', port: 0 }), memory()]
+      const service = orders([door, nats({ servers: server.url }), inside])
+      await service.listen()
+      for (const [name, transport] of [
+        ['tcp', tcp({ host: '127.0.0.1', port: door.address!.port })],
+        ['nats', nats({ servers: server.url })],
+        ['memory', inside]
+      ] as const) {
+        const client = connect<typeof service>({ transport })
+        assert.equal(await client.request('orders.by'), name)
+        assert.equal(await client.request('orders.total', { prices: [1, 2] }), 3)
+        await assert.rejects(client.request('orders.total', { prices: ['1'] } as never), {
+          code: 'VALIDATION'
+        })
+        await client.close()
+      }
+      await service.stop()
+    })
+
+    it('stands behind a gateway', async () => {
+      const service = orders(nats({ servers: server.url }))
+      await service.listen()
+      const client = connect<typeof service>({ transport: nats({ servers: server.url }) })
+      const app = new Elysia().use(
+        gateway(
+          client,
+          { 'POST /total': 'orders.total', 'GET /watch': { stream: 'orders.watch' } },
+          { logger: { error() {}, warn() {} } }
+        )
+      )
+      const ask = (path: string, init?: RequestInit) =>
+        app.handle(new Request(`http://localhost${path}`, init))
+      const post = (body: unknown) => ({
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body)
+      })
+      assert.equal(await (await ask('/total', post({ prices: [1, 2] }))).json(), 3)
+      assert.equal((await ask('/total', post({ prices: ['one'] }))).status, 422)
+      assert.match(
+        await (await ask('/watch')).text(),
+        /data: \{"order":1\}\n\ndata: \{"order":2\}\n\nevent: end/
+      )
+      await service.stop()
+      assert.equal((await ask('/total', post({ prices: [1] }))).status, 501)
+      await client.close()
+    })
+  })
+}

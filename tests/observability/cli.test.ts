@@ -1,0 +1,195 @@
+/** The command line as a shell runs it: every example of its help, against a service of ours and one of Nest's. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { telemetry } from '@elysia-microservices/telemetry'
+import { Controller } from '@nestjs/common'
+import { MessagePattern, Payload } from '@nestjs/microservices'
+import { microservice, RejectedError, RpcError } from 'elysia-microservices'
+import { type RunningServer, startNest } from '../conformance/harness/servers.ts'
+import { rootFolder } from '../workspace.ts'
+
+@Controller()
+class SumController {
+  @MessagePattern({ cmd: 'sum' })
+  sum(@Payload() data: number[]): number {
+    return data.reduce((a, b) => a + b, 0)
+  }
+}
+
+const PROGRAM = join(rootFolder, 'packages/elysia-microservices/dist/cli/main.js')
+
+interface Ended {
+  readonly code: number
+  readonly out: string
+  readonly error: string
+}
+
+describe('elysia-microservices', () => {
+  const events: unknown[] = []
+  const headers: unknown[] = []
+  const service = microservice({ name: 'math', transport: 'tcp', host: '127.0.0.1', port: 0, describe: true })
+    .use(telemetry())
+    .message('math.sum', ({ data, headers: given }: { data: number[]; headers: object }) => {
+      headers.push(given)
+      return data.reduce((a, b) => a + b, 0)
+    })
+    .message('math.count', function* ({ data }: { data: number }) {
+      for (let n = 1; n <= data; n++) yield n
+    })
+    .message('ticks', async function* () {
+      for (let n = 1; ; n++) yield n
+    })
+    .event('order.placed', ({ data }) => void events.push(data))
+    .message('fails', () => {
+      throw new RpcError({ code: 'NO', message: 'never', details: { why: '\u001b[31mred' } })
+    })
+    .message('busy', () => {
+      throw new RejectedError('busy')
+    })
+    .message('slow', () => new Promise(() => {}))
+  let nest: RunningServer
+  let folder: string
+  const url = () => `tcp://127.0.0.1:${service.address!.port}`
+
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'elysia-microservices-cli-'))
+    writeFileSync(join(folder, 'numbers.json'), '[1,2,3]')
+    await service.listen()
+    nest = await startNest([SumController])
+  })
+  after(async () => {
+    await service.stop()
+    await nest.stop()
+    rmSync(folder, { recursive: true })
+  })
+
+  /** Lets a shell run a line as users write it. */
+  const shell = (line: string): Promise<Ended> =>
+    new Promise((resolve) => {
+      const command = line.replaceAll(/(^|\| )elysia-microservices /g, `$1node '${PROGRAM}' `)
+      execFile('sh', ['-c', command], { cwd: folder, timeout: 30_000 }, (error, out, stderr) => {
+        resolve({ code: error === null ? 0 : Number(error.code), out, error: stderr })
+      })
+    })
+
+  it('prints help, whose examples all do what they say', async () => {
+    const { code, out } = await shell('elysia-microservices --help')
+    assert.equal(code, 0)
+    const examples = out
+      .split('Examples\n')[1]!
+      .trim()
+      .split('\n')
+      .map((line) => line.trim())
+    const ended = new Map<string, Ended>()
+    for (const example of examples) {
+      const port = example.includes('--protocol=nest') ? nest.port : service.address!.port
+      ended.set(example, await shell(example.replace('localhost:4000', `127.0.0.1:${port}`)))
+    }
+    for (const [example, { code, error }] of ended) assert.equal(code, 0, `${example}\n${error}`)
+    const outputs = [...ended.values()].map(({ out }) => out.trim())
+    assert.deepEqual(outputs.slice(0, 7), ['6', '6', '6', '6', '1\n2\n3', '1\n2', ''])
+    assert.equal((JSON.parse(outputs[7]!) as { name: string }).name, 'math')
+    assert.equal(outputs[8], 'listening')
+    assert.match(
+      outputs[9]!,
+      /^math, listening; in flight: tcp \d+\npattern +req\/s +p50 ms +p99 ms +in flight +errors\/s\n/
+    )
+    assert.match(outputs[9]!, /^math\.sum /m)
+    assert.deepEqual(events, [{ id: 7 }])
+    assert.deepEqual(headers.at(-1), { tenant: 'a' })
+  })
+
+  it('ends with a code for each kind of failure, and says on stderr what went wrong', async () => {
+    const closed = await closedPort()
+    const cases: [string, number, RegExp][] = [
+      [`call ${url()} fails`, 1, /^NO: never\n/],
+      ['', 2, /^$/],
+      ['cal tcp://localhost:1 x', 2, /did you mean call\?/],
+      ['call', 2, /needs a url/],
+      ['call localhost:4000 x', 2, /must begin with tcp:\/\//],
+      [`call ${url()}`, 2, /needs a pattern/],
+      [`call ${url()} x nothing`, 2, /is not JSON/],
+      [`call ${url()} x 1 2`, 2, /has no use for 2/],
+      [`call ${url()} x @nowhere.json`, 2, /cannot be read/],
+      [`call ${url()} x --timeout=soon`, 2, /--timeout must be a whole number/],
+      [`call ${url()} x --nonsense`, 2, /--nonsense/],
+      [`call ${url()} x --header broken`, 2, /name=value/],
+      [`call tcp://127.0.0.1:${closed} x`, 3, /^CONNECTION: /],
+      [`health tcp://127.0.0.1:${closed}`, 3, /^CONNECTION: /],
+      [`call ${url()} slow --timeout 100`, 4, /^TIMEOUT: /],
+      [`call ${url()} nobody`, 5, /^PATTERN_NOT_FOUND: /],
+      [`describe tcp://127.0.0.1:${nest.port} --protocol=nest`, 5, /^PATTERN_NOT_FOUND: /],
+      [`call ${url()} busy`, 6, /^REJECTED: /]
+    ]
+    for (const [line, expected, said] of cases) {
+      const { code, error } = await shell(`elysia-microservices ${line}`)
+      assert.equal(code, expected, `${line}\n${error}`)
+      assert.match(error, said, line)
+    }
+  })
+
+  it('says errors as JSON, and lets no service write to the terminal', async () => {
+    const { error } = await shell(`elysia-microservices call ${url()} fails --json`)
+    assert.deepEqual(JSON.parse(error), { code: 'NO', message: 'never', details: { why: '\u001b[31mred' } })
+    const shown = await shell(`elysia-microservices call ${url()} fails`)
+    assert.ok(!shown.error.includes('\u001b'))
+  })
+
+  it('tells a service of Nest is there, and one that drains is not ready', async () => {
+    assert.equal(
+      (await shell(`elysia-microservices health tcp://127.0.0.1:${nest.port} --protocol=nest`)).out,
+      'connected\n'
+    )
+    const lying = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).message(
+      'elysia-microservices.describe',
+      () => ({
+        status: 'draining\u001b[2J',
+        handlers: [{ kind: 'x' }, 7],
+        transports: ['x'],
+        figures: [{ pattern: 'x' }]
+      })
+    )
+    await lying.listen()
+    const at = `tcp://127.0.0.1:${lying.address!.port}`
+    assert.deepEqual(await shell(`elysia-microservices health ${at}`), {
+      code: 7,
+      out: 'draining\\u001b[2J\n',
+      error: ''
+    })
+    for (const command of [`describe ${at}`, `top ${at} --count 1 --interval 10`]) {
+      const { code, out } = await shell(`elysia-microservices ${command}`)
+      assert.equal(code, 0)
+      assert.ok(!out.includes('\u001b'))
+    }
+    await lying.stop()
+  })
+
+  it('refuses a description that is none', async () => {
+    const other = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).message(
+      'elysia-microservices.describe',
+      () => 'everything is fine'
+    )
+    await other.listen()
+    const { code, error } = await shell(
+      `elysia-microservices describe tcp://127.0.0.1:${other.address!.port}`
+    )
+    assert.equal(code, 1)
+    assert.match(error, /is no description/)
+    await other.stop()
+  })
+})
+
+/** A port that nobody listens on. */
+function closedPort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}

@@ -1,0 +1,208 @@
+/** `service.describe()`, over the wire, and as an AsyncAPI document that the official parser reads. */
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import { Parser } from '@asyncapi/parser'
+import { telemetry } from '@elysia-microservices/telemetry'
+import { t } from 'elysia'
+import { asyncApi, memory, microservice, type ServiceDescription } from 'elysia-microservices'
+import { type ConnectOptions, connect } from 'elysia-microservices/client'
+import { tcp } from 'elysia-microservices/tcp'
+
+const ROUTE = 'elysia-microservices.describe'
+const ends: { stop?(): Promise<void>; close?(): Promise<void> }[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await (end.close?.() ?? end.stop?.())
+})
+const connected = (options: ConnectOptions) => {
+  const client = connect(options)
+  ends.push(client)
+  return client
+}
+
+function shop(options: { readonly describe?: boolean } = {}) {
+  const door = tcp({ host: '127.0.0.1', port: 0 })
+  const authenticated = () => undefined
+  const service = microservice({ name: 'shop', version: '1.2.0', transport: [door, memory()], ...options })
+    .use(telemetry())
+    .onBeforeHandle(authenticated)
+    .message('orders.create', ({ data }) => ({ id: 1, ...data }), {
+      data: t.Object({ items: t.Array(t.String()), note: t.Optional(t.String()) }),
+      headers: t.Object({ tenant: t.String() }),
+      response: t.Object({ id: t.Number() })
+    })
+    .message('orders.*', ({ params }) => params[0])
+    .message(['files.>', { cmd: 'version' }, 7], () => 1)
+    .message(/^invoice-\d+$/, () => 1)
+    .message('odd', ({ data }) => data, {
+      data: t.Object({
+        at: t.Date(),
+        tree: t.Recursive((This) => t.Object({ nodes: t.Array(This) })),
+        big: t.BigInt()
+      })
+    })
+    .message('numbers', ({ data }) => data, { data: t.AsyncIterator(t.Number()) })
+    .event('order.placed', () => {}, { data: t.Object({ id: t.Number() }) })
+  ends.push(service)
+  return { door, service }
+}
+
+describe('service.describe()', () => {
+  it('tells name, transports, and patterns with their schemas', async () => {
+    const { door, service } = shop()
+    assert.equal(service.describe().status, 'stopped')
+    await service.listen()
+    const { handlers, transports, ...own } = service.describe()
+    assert.deepEqual(own, { name: 'shop', version: '1.2.0', status: 'listening' })
+    assert.deepEqual(
+      transports.map(({ transport, address }) => [transport, address]),
+      [
+        ['tcp', door.address],
+        ['memory', undefined]
+      ]
+    )
+    const [create, any, several, invoice, odd, numbers, placed] = handlers
+    assert.deepEqual(create, {
+      kind: 'message',
+      patterns: [{ kind: 'exact', pattern: 'orders.create' }],
+      data: {
+        type: 'object',
+        required: ['items'],
+        properties: { items: { type: 'array', items: { type: 'string' } }, note: { type: 'string' } }
+      },
+      headers: { type: 'object', required: ['tenant'], properties: { tenant: { type: 'string' } } },
+      response: { type: 'object', required: ['id'], properties: { id: { type: 'number' } } },
+      hooks: [{ type: 'beforeHandle', name: 'authenticated' }]
+    })
+    assert.deepEqual(any?.patterns, [{ kind: 'wildcard', pattern: 'orders.*' }])
+    assert.equal(any?.data, undefined)
+    assert.deepEqual(several?.patterns, [
+      { kind: 'wildcard', pattern: 'files.>' },
+      { kind: 'exact', pattern: '{"cmd":"version"}' },
+      { kind: 'exact', pattern: '7' }
+    ])
+    assert.deepEqual(invoice?.patterns, [{ kind: 'regexp', pattern: '/^invoice-\\d+$/' }])
+    assert.deepEqual(numbers?.data, { type: 'number' })
+    assert.equal(placed?.kind, 'event')
+    const { properties } = odd!.data as { properties: Record<string, unknown> }
+    assert.deepEqual(properties['big'], {})
+    assert.deepEqual(properties['tree'], { $ref: '#/definitions/T0' })
+    assert.doesNotMatch(JSON.stringify(properties['at']), /"Date"/)
+  })
+
+  it('tells what was counted, if that is asked for', async () => {
+    const { door, service } = shop()
+    await service.listen()
+    const client = connected({ host: '127.0.0.1', port: door.address!.port })
+    for (const n of [1, 2, 3]) await client.request(`orders.${n}`)
+    assert.equal(service.describe().figures, undefined)
+    const figures = service.describe({ figures: true }).figures?.find(({ pattern }) => pattern === 'orders.*')
+    assert.deepEqual(figures?.outcomes, { OK: 3 })
+    assert.equal(figures?.durations.counts.length, figures!.durations.bounds.length + 1)
+    assert.equal(
+      figures?.durations.counts.reduce((a, b) => a + b, 0),
+      3
+    )
+  })
+
+  it('is for nobody else unless the service says so', async () => {
+    const { door, service } = shop()
+    await service.listen()
+    const client = connected({ host: '127.0.0.1', port: door.address!.port })
+    await assert.rejects(client.request(ROUTE), { code: 'PATTERN_NOT_FOUND' })
+  })
+
+  it('is for callers where it says so, over both protocols and inside the process', async () => {
+    const inside = memory()
+    const door = tcp({ host: '127.0.0.1', port: 0 })
+    const service = microservice({ name: 'a', transport: [door, inside], describe: true }).message(
+      'x',
+      () => 1
+    )
+    ends.push(service)
+    await service.listen()
+    const { port } = door.address!
+    const expected = JSON.parse(JSON.stringify(service.describe().handlers)) as unknown
+    for (const options of [
+      { host: '127.0.0.1', port },
+      { host: '127.0.0.1', port, protocol: 'nest' as const },
+      { transport: inside }
+    ]) {
+      const described = await connected(options).request<ServiceDescription>(ROUTE, {})
+      assert.equal(described.name, 'a')
+      assert.deepEqual(described.handlers, expected)
+    }
+  })
+
+  it('is for those whom a function lets ask; others see no such pattern', async () => {
+    const service = microservice({
+      transport: 'tcp',
+      host: '127.0.0.1',
+      port: 0,
+      describe: async ({ headers }) => headers['token'] === 'secret'
+    })
+    ends.push(service)
+    await service.listen()
+    const client = connected({ host: '127.0.0.1', port: service.address!.port })
+    await assert.rejects(client.request(ROUTE), {
+      code: 'PATTERN_NOT_FOUND',
+      message: /elysia-microservices/
+    })
+    const described = await client.request<ServiceDescription>(ROUTE, {}, { headers: { token: 'secret' } })
+    assert.equal(described.status, 'listening')
+  })
+
+  it('stays behind when another service uses this one', async () => {
+    const used = shop({ describe: true }).service
+    const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).use(used)
+    ends.push(service)
+    await service.listen()
+    const client = connected({ host: '127.0.0.1', port: service.address!.port })
+    await assert.rejects(client.request(ROUTE), { code: 'PATTERN_NOT_FOUND' })
+    assert.equal(service.describe().handlers.length, used.describe().handlers.length)
+  })
+
+  it('refuses what says neither yes nor no', () => {
+    assert.throws(() => microservice({ transport: memory(), describe: 'yes' as never }), {
+      path: 'options.describe'
+    })
+  })
+})
+
+describe('asyncApi()', () => {
+  const parser = new Parser()
+
+  it('makes a document that the official parser accepts without a word', async () => {
+    const { service } = shop()
+    await service.listen()
+    const { document, diagnostics } = await parser.parse(JSON.stringify(asyncApi(service)))
+    assert.deepEqual(
+      diagnostics.map(({ code, message, path }) => [code, message, path.join('.')]),
+      []
+    )
+    const operations = document!.operations().all()
+    assert.equal(operations.length, 9)
+    assert.equal(document!.info().title(), 'shop')
+    const create = document!
+      .channels()
+      .all()
+      .find((channel) => channel.address() === 'orders.create')
+    assert.deepEqual(create?.messages().get('request')?.payload()?.required(), ['items'])
+    const addresses = document!
+      .channels()
+      .all()
+      .map((channel) => channel.address())
+    assert.ok(addresses.includes('orders.{part1}') && addresses.includes('files.{rest}'))
+  })
+
+  it('of a service without a name, handlers or an address, and of a description that came over the wire', async () => {
+    const empty = asyncApi(microservice({ transport: memory() }))
+    const sent = asyncApi(JSON.parse(JSON.stringify(shop().service.describe())) as ServiceDescription)
+    for (const document of [empty, sent]) {
+      const { diagnostics } = await parser.parse(JSON.stringify(document))
+      assert.deepEqual(
+        diagnostics.map(({ message }) => message),
+        []
+      )
+    }
+  })
+})

@@ -1,0 +1,27 @@
+/** A real app on a real port: under Bun and, with Elysia's adapter, under Node. */
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { node } from '@elysiajs/node'
+import { type AnyElysia, Elysia } from 'elysia'
+import { underBun } from '../workspace.ts'
+
+/** An Elysia app for the runtime the tests run under. */
+export function newApp(): Elysia {
+  return underBun ? new Elysia() : new Elysia({ adapter: node() })
+}
+
+/** Lets an app listen on a free port. `stop` ends it; what still runs is cut off. */
+export async function listen(app: AnyElysia): Promise<{ readonly url: string; stop(): Promise<unknown> }> {
+  const server = await new Promise<unknown>((resolve) => app.listen(0, resolve))
+  if (underBun) return { url: `http://localhost:${app.server?.port}`, stop: () => app.stop(true) }
+  const http = (server as { readonly node: { readonly server: Server } }).node.server
+  if (!http.listening) await once(http, 'listening')
+  return {
+    url: `http://localhost:${(http.address() as AddressInfo).port}`,
+    async stop() {
+      http.close()
+      http.closeAllConnections()
+    }
+  }
+}
