@@ -113,6 +113,30 @@ describe('the health of an endpoint', () => {
     assert.equal(health.state, 'healthy')
   })
 
+  it('wants a probe from the moment on in which its ejection ends', () => {
+    const health = new EndpointHealth(HEALTH)
+    assert.equal(health.wantsProbe(0), false)
+    for (let n = 0; n < 3; n++) health.failed(0, 0)
+    assert.deepEqual(
+      [499, 500, 501].map((now) => health.wantsProbe(now)),
+      [false, true, true]
+    )
+  })
+
+  it('is ejected for longer if it fails soon after it was trusted again, and later no more', () => {
+    for (const [after, duration] of [
+      [HEALTH.maxDelay - 1, 1_000],
+      [HEALTH.maxDelay, 500]
+    ] as const) {
+      const health = new EndpointHealth(HEALTH)
+      for (let n = 0; n < 3; n++) health.failed(0, 0)
+      let now = 500
+      while (!health.picked(now)) now += HEALTH.minDelay
+      const ejections = [1, 2, 3].map(() => health.failed(now + after, 0))
+      assert.deepEqual(ejections, [undefined, undefined, duration])
+    }
+  })
+
   it('admits every endpoint again some time, whatever happened', () => {
     const event = fc.record({ time: fc.nat(3_000), failed: fc.boolean(), random: random01 })
     fc.assert(

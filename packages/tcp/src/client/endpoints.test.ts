@@ -413,6 +413,33 @@ describe('the source of endpoints', () => {
     ])
   })
 
+  it('asks again after failures, once a second at most, and not before it has asked at all', async (t) => {
+    let time = 5_000
+    t.mock.method(performance, 'now', () => time)
+    let asked = 0
+    const source = new EndpointSource(
+      { endpoints: async () => [`10.0.0.${++asked}`], resolveInterval: 60_000 },
+      { host: 'localhost', port: 4000 },
+      () => {},
+      assert.fail
+    )
+    const refresh = async () => {
+      source.refresh()
+      await new Promise((resolve) => setImmediate(resolve))
+      return asked
+    }
+    assert.equal(await refresh(), 0)
+    await source.start()
+    time += 999
+    assert.equal(await refresh(), 1)
+    time += 1
+    assert.equal(await refresh(), 2)
+    assert.equal(await refresh(), 2)
+    source.stop()
+    time += 5_000
+    assert.equal(await refresh(), 2)
+  })
+
   it('asks for the addresses of names that begin with dns:, with the port of the endpoint', async () => {
     const found: unknown[] = []
     const source = new EndpointSource(

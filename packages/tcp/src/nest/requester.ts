@@ -203,7 +203,7 @@ export class NestRequester implements ClientProtocol {
     let next = Number.POSITIVE_INFINITY
     for (const call of this.#pending()) {
       if (call.deadline > now) next = Math.min(next, call.deadline)
-      else this.#fail(call, call.timedOut(this.#output !== undefined))
+      else this.#fail(call, call.timedOut(call.mayHaveRun))
     }
     if (next !== Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
   }

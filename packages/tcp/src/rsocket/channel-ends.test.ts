@@ -57,6 +57,7 @@ describe('a channel whose answer ends before its input', () => {
   it('is not cancelled after an ERROR, which ends both directions, nor when the input has ended', async () => {
     const server = rsocketServer({
       fail: () => Promise.reject(new Error('bug')),
+      odd: () => () => 1,
       sum: async ({ data }) => {
         let total = 0
         for await (const value of data as AsyncIterable<number>) total += value
@@ -65,6 +66,8 @@ describe('a channel whose answer ends before its input', () => {
     })
     server.on(channel('fail', '1'))
     assert.match((await server.later()).join(), /^ERROR 1 0x201 [^C]*$/)
+    // Nor where the value cannot be encoded, which is an ERROR as well.
+    assert.match(server.on(channel('odd', '1')).join(), /^REQUEST_N 1 64,ERROR 1 0x201 [^C]*$/)
     server.on(channel('sum', '1'))
     assert.deepEqual(server.on(frame(1, 'PAYLOAD', 'C')), [])
     assert.deepEqual(await server.later(), ['PAYLOAD 1 CN 1'])

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { Subject } from 'rxjs'
 import { NO_LIMITS } from '../limits/server-limits.ts'
 import { describeFrames } from '../testing/describe-frames.ts'
 import { FakeOutput } from '../testing/peer.ts'
@@ -166,6 +167,27 @@ describe('Resuming Operation', () => {
       }),
       { numRuns: 150 }
     )
+  })
+
+  it('sends values again that have waited for demand, and were lost when it came', async () => {
+    const subject = new Subject<number>()
+    const line = new Line({ values: () => subject })
+    line.connect()
+    line.carry()
+    const receiver = new RecordingReceiver()
+    const call = line.client.caller.stream('values', undefined, receiver, { demand: 1 })
+    line.carry()
+    for (let n = 0; n < 4; n++) subject.next(n)
+    line.carry()
+    call.request(9)
+    line.carry([Number.POSITIVE_INFINITY, 0])
+    line.cut()
+    line.connect()
+    for (let round = 0; round < 5; round++) {
+      line.carry()
+      await turn()
+    }
+    assert.deepEqual(receiver.seen, ['0', '1', '2', '3'])
   })
 
   it('sends nothing before RESUME, and nothing after it until the server agrees [MUST]', () => {

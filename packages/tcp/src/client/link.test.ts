@@ -1,0 +1,96 @@
+/** Which connections of a client are resumed when their socket is lost, and which are over. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
+import { afterEach, describe, it } from 'node:test'
+import type { IncomingMessage } from '@elysia-microservices/transport/kit'
+import { Ends, SOCKETS } from '../testing/ends.ts'
+import { FirstChunk } from './first-chunk.ts'
+
+const RESUME = { resume: { window: 2_000 } }
+
+for (const [name, sockets] of SOCKETS) {
+  describe(`a lost socket of ${name}, with options.rsocket.resume`, () => {
+    let ends: Ends
+    const cleanups: (() => Promise<unknown>)[] = []
+    afterEach(async () => {
+      await ends.close()
+      for (const cleanup of cleanups.splice(0)) await cleanup()
+    })
+
+    /** Makes a call and cuts its connection when the handler has begun. Gives what came of it. */
+    async function cut(isLeaving: boolean): Promise<string> {
+      ends = new Ends(sockets)
+      const server = await ends.server({ rsocket: { resume: true } })
+      let list = [`127.0.0.1:${server.address!.port}`]
+      const client = ends.client(0, {
+        endpoints: async () => list,
+        resolveInterval: 5,
+        retry: false,
+        rsocket: RESUME
+      })
+      const begun = new Promise<IncomingMessage>((resolve) => {
+        ends.dispatcher.began = resolve
+      })
+      const outcome = client.request('wait', 1).then(
+        (value) => `answered ${String(value)}`,
+        (error: Error) => error.name
+      )
+      const { peer } = await begun
+      const known = new Promise<void>((resolve) => {
+        client.onEvent(({ type }) => type === 'endpoints' && resolve())
+      })
+      if (isLeaving) {
+        list = ['127.0.0.1:1']
+        await known
+      }
+      peer?.disconnect()
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      ends.dispatcher.waiting[0]?.answer('late')
+      return outcome
+    }
+
+    it('is replaced, and the answer comes', async () => {
+      assert.equal(await cut(false), 'answered late')
+    })
+
+    it('is the end of a connection that was to end anyway', async () => {
+      assert.equal(await cut(true), 'ConnectionError')
+    })
+
+    it('is not replaced where the server wants TLS', async () => {
+      ends = new Ends(sockets)
+      let connections = 0
+      const server = net.createServer((socket) => {
+        connections++
+        socket.on('error', () => {})
+        socket.once('data', () => socket.end(Buffer.of(0x15, 3, 3, 0, 2, 2, 40)))
+      })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      cleanups.push(() => new Promise((resolve) => server.close(resolve)))
+      const { port } = server.address() as net.AddressInfo
+      const client = ends.client(port, { retry: false, rsocket: RESUME })
+      await assert.rejects(client.request('echo', 1), { name: 'ConnectionError' })
+      assert.equal(connections, 1)
+    })
+  })
+}
+
+describe('the first chunk of a server', () => {
+  it('is that of an HTTP server only if it begins with HTTP/', () => {
+    const refused = (text: string) => {
+      let isRefused = false
+      const protocol = { receive() {}, close() {} }
+      const first = new FirstChunk(protocol as never, () => {
+        isRefused = true
+      })
+      first.output = { adopt() {} } as never
+      first.receive(Buffer.from(text))
+      return isRefused
+    }
+    assert.equal(refused('HTTP/1.1 400 Bad Request'), true)
+    for (const text of ['HTTP', 'XTTP/', 'HXTP/', 'HTXP/', 'HTTX/', 'HTTPX', '12#{}'])
+      assert.equal(refused(text), false, text)
+  })
+})
