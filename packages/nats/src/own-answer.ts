@@ -8,6 +8,7 @@ import {
   type IncomingMessage,
   InputStream,
   isRejected,
+  LONGEST_TIME,
   type Logger,
   OutgoingValues,
   ProtocolError,
@@ -93,7 +94,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   begin(message: IncomingMessage): void {
     this.#message = message
     if (message.timeout === undefined || this.isDone) return
-    this.#deadline = setTimeout(() => this.callerGone(), Math.min(message.timeout, 2 ** 31 - 1))
+    this.#deadline = setTimeout(() => this.callerGone(), Math.min(message.timeout, LONGEST_TIME))
   }
 
   /** What the caller sends in a channel. */

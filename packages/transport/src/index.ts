@@ -46,7 +46,7 @@ export { type MemoryOptions, memory } from './memory/memory.ts'
 export type { Delivery, Peer } from './message.ts'
 export type { Pattern } from './pattern.ts'
 export type { DistinguishedName, PeerCertificate } from './peer-certificate.ts'
-export { type ResultEnd, type ResultWatcher, tap } from './stream.ts'
+export { type ResultEnd, type ResultWatcher, tap } from './tap.ts'
 export type {
   Address,
   ClientTransport,

@@ -1,5 +1,5 @@
 /** What the commands do. Each gives the code that the process ends with, or throws the error that decides it. */
-import { PatternNotFoundError } from '@elysia-microservices/transport/kit'
+import { LONGEST_TIME, PatternNotFoundError } from '@elysia-microservices/transport/kit'
 import type { UntypedClient } from '../client/client-types.ts'
 import type { Arguments, Command } from './arguments.ts'
 import { askDescription } from './described.ts'
@@ -73,7 +73,7 @@ async function health(client: UntypedClient, args: Arguments, output: Output): P
 
 /** Connects within the time, which calls have by themselves. */
 async function connected(client: UntypedClient, timeout: number): Promise<void> {
-  const late = setTimeout(() => void client.close(), timeout === 0 ? 2 ** 31 - 1 : timeout)
+  const late = setTimeout(() => void client.close(), timeout === 0 ? LONGEST_TIME : timeout)
   try {
     await client.connect()
   } finally {

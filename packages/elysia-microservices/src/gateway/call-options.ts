@@ -2,6 +2,7 @@
 import {
   type CallOptions,
   type HandledMessage,
+  LONGEST_TIME,
   OptionError,
   RpcError
 } from '@elysia-microservices/transport/kit'
@@ -49,8 +50,6 @@ export const DEFAULTS = {
   headers: ['traceparent', 'tracestate', 'x-request-id']
 } as const
 
-/** The longest delay a timer takes, in milliseconds. */
-const MAX_TIMEOUT = 2 ** 31 - 1
 /** Methods that HTTP calls safe (RFC 9110, 9.2.1): anybody on the way may repeat them. */
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MILLISECONDS = /^\d{1,15}$/
@@ -64,10 +63,10 @@ export function assertForwardOptions({
   key,
   within
 }: ForwardOptions<never>): void {
-  if (timeout !== undefined && !(Number.isInteger(timeout) && timeout >= 0 && timeout <= MAX_TIMEOUT)) {
+  if (timeout !== undefined && !(Number.isInteger(timeout) && timeout >= 0 && timeout <= LONGEST_TIME)) {
     throw OptionError.expected(
       'options.timeout',
-      `milliseconds, a whole number from 0 to ${MAX_TIMEOUT}`,
+      `milliseconds, a whole number from 0 to ${LONGEST_TIME}`,
       timeout
     )
   }
@@ -131,7 +130,7 @@ function shorter(timeout: number, name: string, headers: Headers): number {
     const details = { path, expected: 'milliseconds, a whole number above 0' }
     throw new RpcError({ code: 'VALIDATION', message: `${path}: expected ${details.expected}`, details })
   }
-  return Math.min(Number(given), timeout === 0 ? MAX_TIMEOUT : timeout)
+  return Math.min(Number(given), timeout === 0 ? LONGEST_TIME : timeout)
 }
 
 function forwarded<Context extends RequestContext>(

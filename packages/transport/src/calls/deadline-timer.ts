@@ -1,8 +1,6 @@
 /** One timer for all deadlines of a connection. It is set for the earliest one. */
+import { LONGEST_TIME } from '../options.ts'
 import type { Timer } from './timer.ts'
-
-/** Longest delay, because runtimes fire longer timers at once. */
-const MAX_DELAY = 2 ** 31 - 1
 
 /** Wakes its owner at the earliest deadline that was asked for. */
 export class DeadlineTimer implements Timer {
@@ -30,7 +28,7 @@ export class DeadlineTimer implements Timer {
     this.#at = time
     // Rounded up, because a timer that fires early would find nothing due.
     const delay = Math.max(0, Math.ceil(time - this.now()))
-    this.#timer = setTimeout(fire, Math.min(delay, MAX_DELAY), this)
+    this.#timer = setTimeout(fire, Math.min(delay, LONGEST_TIME), this)
   }
 
   stop(): void {

@@ -1,0 +1,162 @@
+/** Watches what a handler returns, or what a call of ours gives, while it passes. */
+import {
+  consume,
+  FEED,
+  type Feed,
+  isStream,
+  isStreamOfValues,
+  isThenable,
+  type StreamSink,
+  type StreamSource,
+  whenSettled
+} from './stream.ts'
+
+/** How a result ended: with its last value, with an error, or because its reader left. */
+export type ResultEnd =
+  | { readonly outcome: 'completed' }
+  | { readonly outcome: 'failed'; readonly error: unknown }
+  | { readonly outcome: 'canceled' }
+
+/** Watches a result. */
+export interface ResultWatcher {
+  /** The result is a promise. */
+  pending?(): void
+  /** The promise has resolved or rejected. */
+  settled?(): void
+  /** The result is a stream, and a reader begins to take its values. */
+  streaming?(): void
+  /** A value passes: the only one, or one of a stream. */
+  value?(value: unknown): void
+  /** Returns the error that is passed on in place of this one. Default: the same error. */
+  error?(error: unknown): unknown
+  /** The result has ended. Called once; never for a stream that no reader begins to take. */
+  ended(end: ResultEnd): void
+  /** Runs a piece of the user's code: a step of a generator, a subscription. Default: calls `work`. */
+  run?<Result>(work: () => Result): Result
+}
+
+const COMPLETED: ResultEnd = { outcome: 'completed' }
+const CANCELED: ResultEnd = { outcome: 'canceled' }
+
+/** Passes a result through and tells the watcher about its values and its end. */
+export function tap(result: unknown, watcher: ResultWatcher): unknown {
+  if (typeof result !== 'object' || result === null) return passed(result, watcher)
+  if (!isThenable(result))
+    return isStream(result) ? new TappedStream(result, watcher) : passed(result, watcher)
+  watcher.pending?.()
+  return whenSettled(
+    result,
+    (value) => {
+      watcher.settled?.()
+      return isStreamOfValues(value) ? new TappedStream(value, watcher) : passed(value, watcher)
+    },
+    (error) => {
+      watcher.settled?.()
+      watcher.ended({ outcome: 'failed', error })
+      throw watcher.error === undefined ? error : watcher.error(error)
+    }
+  )
+}
+
+function passed(value: unknown, watcher: ResultWatcher): unknown {
+  watcher.value?.(value)
+  watcher.ended(COMPLETED)
+  return value
+}
+
+/** A watched stream. A watcher that throws fails it: its reader gets the error, and the stream is cleaned up. */
+class TappedStream implements Feed {
+  readonly #stream: object
+  readonly #watcher: ResultWatcher
+
+  constructor(stream: object, watcher: ResultWatcher) {
+    this.#stream = stream
+    this.#watcher = watcher
+  }
+
+  [FEED](sink: StreamSink): StreamSource {
+    const watcher = this.#watcher
+    const run = watcher.run?.bind(watcher) ?? (<Result>(work: () => Result) => work())
+    let isOver = false
+    let source: StreamSource | undefined
+    const watcherThrew = (error: unknown) => {
+      if (isOver) return sink.teardownFailed(error)
+      isOver = true
+      // Not by `run`, which may be what threw.
+      source?.cancel()
+      try {
+        watcher.ended({ outcome: 'failed', error })
+      } catch (another) {
+        sink.teardownFailed(another)
+      }
+      sink.error(error)
+    }
+    const watched = (work: () => void) => {
+      if (isOver) return
+      try {
+        run(work)
+      } catch (error) {
+        watcherThrew(error)
+      }
+    }
+    watched(() => {
+      watcher.streaming?.()
+      source = consume(this.#stream, {
+        next(value) {
+          if (isOver) return false
+          try {
+            watcher.value?.(value)
+          } catch (error) {
+            watcherThrew(error)
+            return false
+          }
+          return sink.next(value)
+        },
+        complete() {
+          if (isOver) return
+          isOver = true
+          try {
+            watcher.ended(COMPLETED)
+          } catch (error) {
+            return sink.error(error)
+          }
+          sink.complete()
+        },
+        error(error) {
+          if (isOver) return
+          isOver = true
+          let told = error
+          try {
+            watcher.ended({ outcome: 'failed', error })
+            if (watcher.error !== undefined) told = watcher.error(error)
+          } catch (thrown) {
+            told = thrown
+          }
+          sink.error(told)
+        },
+        teardownFailed: (error) => sink.teardownFailed(error)
+      })
+      // It was an Observable whose first value the watcher did not bear.
+      if (isOver) source.cancel()
+    })
+    return {
+      resume: () => watched(() => source?.resume()),
+      request: (n) => source?.request?.(n),
+      cancel() {
+        if (isOver) return
+        isOver = true
+        try {
+          run(() => source?.cancel())
+        } catch (error) {
+          source?.cancel()
+          sink.teardownFailed(error)
+        }
+        try {
+          watcher.ended(CANCELED)
+        } catch (error) {
+          sink.teardownFailed(error)
+        }
+      }
+    }
+  }
+}
