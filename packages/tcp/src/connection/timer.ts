@@ -4,10 +4,7 @@ import { readQueue } from './read-queue.ts'
 
 const settle = () => readQueue.settle()
 
-/**
- * Makes a timer that handles everything that was read before it wakes its owner.
- * @param wake is called at the deadline; it must ask again for all later deadlines
- */
+/** Makes a timer that handles everything that was read before it wakes its owner. See `Timer.wake`. */
 export function newTimer(wake: (now: number) => void): Timer {
   return new DeadlineTimer(wake, settle)
 }

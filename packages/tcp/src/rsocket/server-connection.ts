@@ -42,9 +42,16 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   /** The client's address, as long as the connection can be resumed: a lost socket has none any more. */
   #address = ''
 
-  constructor(options: ServerConnectionOptions, setup: Setup, codec: Codec, wire: Wire, input: FrameInput) {
+  constructor(
+    options: ServerConnectionOptions,
+    setup: Setup,
+    codec: Codec,
+    wire: Wire,
+    input: FrameInput,
+    timer: Timer
+  ) {
     const { limits, logger, dispatcher, resumable, maxMessageSize } = options
-    const timer = options.newTimer((now) => this.wake(now))
+    timer.wake = (now) => this.wake(now)
     this.#options = options
     this.#timer = timer
     this.#wire = wire

@@ -9,7 +9,7 @@ import {
   readUint31,
   type Timer
 } from '@elysia-microservices/transport/kit'
-import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
+import type { PeerSide } from '../connection/peer.ts'
 import type { Output, ProtocolConnection } from '../connection/protocol.ts'
 import { FrameInput } from './frame-input.ts'
 import { ErrorCode, FrameType } from './frame-type.ts'
@@ -107,7 +107,7 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
     const refusal = setupRefusal(setup, this.#options)
     if (refusal !== undefined) return this.#reject(refusal.code, refusal.message)
     // The peer has a certificate to judge by, but no caller yet.
-    const accepted = acceptsCredentials(setup, this.#options, new ConnectionPeer(this))
+    const accepted = acceptsCredentials(setup, this.#options, this)
     if (typeof accepted === 'boolean') return this.#decide(setup, accepted)
     this.#state = 'authenticating'
     void accepted.then((verdict) => {
@@ -126,9 +126,9 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
         JSON.stringify({ code: 'UNAUTHENTICATED', message })
       )
     }
-    this.#over()
+    this.#state = 'over'
     const codec = openCodec(setup.dataMimeType) as Codec
-    const connection = new ServerConnection(this.#options, setup, codec, this.#wire, this.#input)
+    const connection = new ServerConnection(this.#options, setup, codec, this.#wire, this.#input, this.#timer)
     this.#input.handler = connection
     this.output.adopt(connection)
   }

@@ -3,10 +3,10 @@ import {
   hasCodec,
   isThenable,
   knownMimeTypes,
-  type Peer,
   quietLog,
   whenSettled
 } from '@elysia-microservices/transport/kit'
+import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
 import { isAccepted } from './authenticate.ts'
 import type { Credentials } from './composite-metadata.ts'
 import { ErrorCode, MAJOR_VERSION, MINOR_VERSION } from './frame-type.ts'
@@ -67,7 +67,7 @@ export function setupRefusal(
 export function acceptsCredentials(
   setup: Setup,
   { authenticate, logger }: Pick<ServerConnectionOptions, 'authenticate' | 'logger'>,
-  peer: Peer
+  side: PeerSide
 ): boolean | Promise<boolean> {
   if (authenticate === undefined) return true
   const refuse = (error: unknown) => {
@@ -75,6 +75,7 @@ export function acceptsCredentials(
     return false
   }
   try {
+    const peer = new ConnectionPeer(side)
     const answer: unknown = authenticate({ credentials: setupCredentials(setup), route: undefined, peer })
     if (typeof answer !== 'object' || answer === null || !isThenable(answer)) return isAccepted(answer)
     return whenSettled(answer, isAccepted, refuse)

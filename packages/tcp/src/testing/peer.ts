@@ -111,12 +111,12 @@ export class FakeClock {
 class FakeTimer implements Timer {
   at = Number.POSITIVE_INFINITY
   readonly now: () => number
-  readonly #wake: (now: number) => void
+  wake: (now: number) => void
   #isStopped = false
 
   constructor(now: () => number, wake: (now: number) => void) {
     this.now = now
-    this.#wake = wake
+    this.wake = wake
   }
 
   wakeAt(time: number): void {
@@ -131,6 +131,6 @@ class FakeTimer implements Timer {
   fireAt(time: number): void {
     if (this.at > time) return
     this.at = Number.POSITIVE_INFINITY
-    this.#wake(time)
+    this.wake(time)
   }
 }

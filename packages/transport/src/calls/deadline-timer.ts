@@ -4,17 +4,17 @@ import type { Timer } from './timer.ts'
 
 /** Wakes its owner at the earliest deadline that was asked for. */
 export class DeadlineTimer implements Timer {
-  readonly #wake: (now: number) => void
+  wake: (now: number) => void
   readonly #settle: (() => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #at = Number.POSITIVE_INFINITY
 
   /**
-   * @param wake is called at the deadline; it must ask again for all later deadlines
+   * @param wake see `Timer.wake`
    * @param settle is called before `wake`, to handle an answer or sign of life that has come but was not read yet
    */
   constructor(wake: (now: number) => void, settle?: () => void) {
-    this.#wake = wake
+    this.wake = wake
     this.#settle = settle
   }
 
@@ -43,7 +43,7 @@ export class DeadlineTimer implements Timer {
     this.#settle?.()
     // `settle` may have ended the connection, which stops the timer.
     if (this.#at === Number.NEGATIVE_INFINITY) return
-    this.#wake(this.now())
+    this.wake(this.now())
   }
 }
 
