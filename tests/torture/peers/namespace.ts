@@ -12,9 +12,13 @@ const NETEM = ['delay', '20ms', '5ms', 'loss', '2%']
 /** Requests over the lossy link. */
 const REQUESTS = { short: 50, long: 2_000 }
 
+/** With the folders of `ip` and `tc`, which are not in every user's path. */
+const env = { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/sbin` }
+
+/** Runs a command; returns why it failed, or `undefined`. */
 function command(...words: readonly string[]): string | undefined {
-  const { status, stderr } = spawnSync(words[0] as string, words.slice(1), { encoding: 'utf8' })
-  return status === 0 ? undefined : stderr.trim()
+  const { status, stderr, error } = spawnSync(words[0] as string, words.slice(1), { encoding: 'utf8', env })
+  return status === 0 ? undefined : (error?.message ?? stderr.trim())
 }
 
 function must(...words: readonly string[]): void {
