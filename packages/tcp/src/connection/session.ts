@@ -121,10 +121,7 @@ export class Session implements SocketListener, Output {
   // ── calls from the socket ───────────────────────────────────────────────────────────────────────────
 
   data(chunk: Uint8Array): void {
-    if (this.#isEnding) return
-    // With TLS the queue gains nothing, and the end may come together with the data.
-    if (this.socket.encrypted === true) this.read(chunk)
-    else readQueue.add(this, chunk)
+    if (!this.#isEnding) readQueue.add(this, chunk)
   }
 
   eof(): void {
