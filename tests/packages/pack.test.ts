@@ -110,7 +110,7 @@ describe('the packages as users install them', () => {
       for (const file of [
         'lib/index.js',
         'lib/index.js.map',
-        'dist/index.d.ts',
+        'lib/index.d.ts',
         'package.json',
         'LICENSE',
         'README.md'
