@@ -13,6 +13,8 @@ class RecordedSocket implements Socket {
   readonly unsent = 0
   listener: SocketListener = NOBODY
   writes: Buffer[] = []
+  /** When reading stopped and went on. */
+  reads: string[] = []
 
   write(text: string): void {
     this.writes.push(Buffer.from(text))
@@ -20,6 +22,14 @@ class RecordedSocket implements Socket {
 
   writeBytes(bytes: Uint8Array, length: number): void {
     this.writes.push(Buffer.from(bytes.subarray(0, length)))
+  }
+
+  pause(): void {
+    this.reads.push('pause')
+  }
+
+  resume(): void {
+    this.reads.push('resume')
   }
 
   end(): void {
@@ -179,6 +189,23 @@ describe('sessions that are read in the same turn', () => {
     // In one go, or in two: what filled a batch, and the rest.
     assert.match(log.map((entry) => entry[0]).join(''), /^a+w+(a+w+)?$/)
     await Promise.all(all.map(({ client }) => client.close()))
+  })
+})
+
+describe('a session whose peer sends without a pause', () => {
+  it('leaves the rest of a turn to others after 256 KB', async () => {
+    const { socket, client } = await connected()
+    const part = Buffer.concat(Array.from({ length: 64 }, () => answer('"no call had this"')))
+    let given = 0
+    while (socket.reads.length === 0) {
+      socket.listener.data(part)
+      given += part.length
+    }
+    assert.ok(given >= 256 * 1024 && given < 256 * 1024 + part.length, `${given} bytes`)
+    assert.deepEqual(socket.reads, ['pause'])
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(socket.reads, ['pause', 'resume'])
+    await client.close()
   })
 })
 
