@@ -144,23 +144,11 @@ export interface UntypedClient extends ClientBase {
   emit(pattern: Pattern, data?: unknown, options?: EmitOptions): Promise<void>
 }
 
-/** What `connect<typeof makeService>()` gives: nothing that can be called. */
-export interface NotAService {
-  /** The type is that of a function which makes a service. Take `ReturnType<typeof makeService>`. */
-  readonly '~error': 'This is the type of a function which makes a service: take ReturnType<typeof …>'
-}
-
 /**
  * The client of a service, from the type of the service (`ClientOf<typeof orders>`) or from a contract: an interface of
  * methods and events (`ClientOf<OrdersContract>`).
  */
-export type ClientOf<Service> = Service extends (...args: never[]) => { readonly '~messages'?: unknown }
-  ? '~messages' extends keyof Service
-    ? TypedClient<Service>
-    : NotAService
-  : TypedClient<Service>
-
-type TypedClient<Service> = Client<
+export type ClientOf<Service> = Client<
   Calls<AnswersOf<Service>['values']>,
   Calls<AnswersOf<Service>['streams']>,
   Calls<MessagesOf<Service>>,

@@ -2,7 +2,7 @@
 import { after, before } from 'node:test'
 import type { AnyElysia } from 'elysia'
 import type { TcpConnectOptions } from '../client/connect.ts'
-import { type ClientOf, connect, type UntypedClient } from '../client/index.ts'
+import { type ClientOf, connect } from '../client/index.ts'
 import { type Listening, listen, newApp } from './http-app.ts'
 import type { newService } from './service.ts'
 
@@ -18,12 +18,12 @@ export function behindGateway<Service extends object>(
   options: TcpConnectOptions = {}
 ): Served<Service> {
   const running = service as never as ReturnType<typeof newService>
-  let client: UntypedClient
+  let client: ClientOf<Service>
   let http: Listening
   before(async () => {
     await running.listen()
-    client = connect({ host: '127.0.0.1', port: running.address!.port, ...options })
-    http = await listen(newApp().use(plugin(client as ClientOf<Service>)))
+    client = connect<Service>({ host: '127.0.0.1', port: running.address!.port, ...options })
+    http = await listen(newApp().use(plugin(client)))
   })
   after(async () => {
     await http.stop()

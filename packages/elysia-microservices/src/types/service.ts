@@ -158,7 +158,18 @@ type Carried<Service, Key extends keyof Typed, None> = Service extends { readonl
 /** What a service, or a contract, answers: values and streams apart. */
 export type AnswersOf<Service> = '~messages' extends keyof Service
   ? Carried<Service, '~messages', NoAnswers>
-  : ContractAnswers<Service>
+  : Service extends (...args: never[]) => unknown
+    ? MistakenAnswers
+    : ContractAnswers<Service>
+
+/** What the type of a function answers: a name that says, where the compiler complains, what is meant. */
+interface MistakenAnswers extends NoAnswers {
+  readonly values: Mistaken
+  readonly streams: Mistaken
+}
+type Mistaken = {
+  readonly [Name in 'This is a function that makes a service: take ReturnType<typeof …>']: MessageType
+}
 /** The message patterns of a service. */
 export type MessagesOf<Service> = AnswersOf<Service>['values'] & AnswersOf<Service>['streams']
 /** The event patterns of a service, or of a contract. */
