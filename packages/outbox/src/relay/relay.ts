@@ -14,9 +14,7 @@ import { type Watched, watchedTransaction } from './watched.ts'
 
 /** Figures of an outbox and of one of its relays. */
 export interface OutboxStats {
-  /** Whether this relay is the one that publishes. */
-  readonly active: boolean
-  /** Events that it has published since it was made. */
+  /** Events that this relay has published since it was made. */
   readonly published: number
   /** How many of them the engine had already. */
   readonly duplicates: number
@@ -33,8 +31,8 @@ export interface OutboxStats {
 /** Publishes what is in an outbox, and looks after its table. What is not `start` and `stop` works without them. */
 export interface OutboxRelay {
   /**
-   * Begins to publish, or to wait until the relay that publishes ends. A database or an engine that is down later is
-   * waited for, with growing pauses.
+   * Begins to publish. Of several relays one publishes at a time. A database or an engine that is down later is waited
+   * for, with growing pauses.
    * @throws {OptionError} the tables are missing
    * @throws the driver's error if the database cannot be reached
    */
@@ -73,7 +71,6 @@ class Relay implements OutboxRelay {
   readonly #sleep = new Sleep()
   #running: Promise<void> | undefined
   #isStopping = false
-  #isActive = false
   #isAsleep = false
   #mark = new Mark()
   #listening: Promise<(() => Promise<void>) | undefined> | undefined
@@ -109,7 +106,6 @@ class Relay implements OutboxRelay {
   async stats(): Promise<OutboxStats> {
     const [row] = await this.#database.query(this.#at(STATS))
     return {
-      active: this.#isActive,
       published: this.#published,
       duplicates: this.#duplicates,
       retries: this.#retries,
@@ -129,7 +125,7 @@ class Relay implements OutboxRelay {
       const { pollInterval } = this.#options
       try {
         const round = await watchedTransaction(this.#database, (connection) => this.#round(connection))
-        if (round !== 'standby') this.#listen()
+        this.#listen()
         this.#failuresInARow = round === 'none published' ? this.#failuresInARow + 1 : 0
         if (round === 'none published') await this.#pause()
         if (round === 'standby') await this.#sleep.sleep(pollInterval)
@@ -139,8 +135,6 @@ class Relay implements OutboxRelay {
         // Between what it said here and its sleep there is another reading.
         else await this.#setAsleep(this.#database, true)
       } catch (error) {
-        this.#isActive = false
-        this.#isAsleep = false
         this.#failuresInARow++
         // Another database may answer next, with other positions.
         this.#mark = new Mark()
@@ -148,7 +142,6 @@ class Relay implements OutboxRelay {
         await this.#pause()
       }
     }
-    this.#isActive = false
     // A database that does not answer is not waited for.
     const unlistened = this.#listening?.then((end) => end?.()).catch(() => {})
     await Promise.race([unlistened, new Sleep().sleep(UNLISTEN)])
@@ -157,11 +150,8 @@ class Relay implements OutboxRelay {
   async #round(connection: Watched): Promise<Round> {
     const { client, batch, timeout } = this.#options
     const [lead] = await connection.query(this.#at(LEAD), [String(this.#mark.position)])
-    this.#isActive = lead!['leads'] === true
-    if (!this.#isActive) {
-      this.#isAsleep = false
-      return 'standby'
-    }
+    if (lead!['leads'] !== true) return 'standby'
+    this.#isAsleep = lead!['asleep'] === true
     this.#mark.see({
       first: lead!['first'] === null ? undefined : BigInt(lead!['first'] as string),
       last: BigInt((lead!['last'] ?? 0) as string),

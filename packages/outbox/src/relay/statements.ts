@@ -6,6 +6,7 @@
  */
 export const LEAD = `select
   pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.relay', 0)) as leads,
+  (select asleep from elysia_microservices.relay) as asleep,
   (select min(position) from elysia_microservices.outbox
     where published_at is null and failed_at is null and retry_at is null and position > $1::text::bigint)::text as first,
   (select max(position) from elysia_microservices.outbox)::text as last,
