@@ -27,7 +27,7 @@ export interface OutboxRelayOptions extends SchemaOptions {
    * relay takes over. Default: 500.
    */
   readonly pollInterval?: number | undefined
-  /** Milliseconds that the engine has to store an event. Default: 10,000. */
+  /** Milliseconds that the engine has to store an event, and PostgreSQL to answer. Default: 10,000. */
   readonly timeout?: number | undefined
   /** Default: the console. */
   readonly logger?: Logger | undefined

@@ -122,9 +122,11 @@ class Relay implements OutboxRelay {
   async #run(): Promise<void> {
     let readings = 0
     while (!this.#isStopping) {
-      const { pollInterval } = this.#options
+      const { pollInterval, timeout } = this.#options
       try {
-        const round = await watchedTransaction(this.#database, (connection) => this.#round(connection))
+        const round = await watchedTransaction(this.#database, timeout, (connection) =>
+          this.#round(connection)
+        )
         this.#listen()
         this.#failuresInARow = round === 'none published' ? this.#failuresInARow + 1 : 0
         if (round === 'none published') await this.#pause()

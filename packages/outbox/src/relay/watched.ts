@@ -2,9 +2,6 @@
 import { TimeoutError } from '@elysia-microservices/transport/kit'
 import type { Connection, Database } from '../database/database.ts'
 
-/** Milliseconds that a statement, or getting a connection, may take. */
-const PATIENCE = 30_000
-
 /** What a watched transaction runs in. */
 export interface Watched extends Connection {
   /** Whether the transaction can still be committed, as far as is known. */
@@ -14,11 +11,12 @@ export interface Watched extends Connection {
 /**
  * Runs a function in a transaction. Time counts only while the database is waited for. Settles when the function has
  * ended too, so that nothing of it goes on afterwards.
+ * @param patience milliseconds that a statement, or getting a connection, may take
  */
 export async function watchedTransaction<Result>(
   database: Database,
-  run: (connection: Watched) => Promise<Result>,
-  patience = PATIENCE
+  patience: number,
+  run: (connection: Watched) => Promise<Result>
 ): Promise<Result> {
   let isOpen = true
   let running: Promise<unknown> | undefined

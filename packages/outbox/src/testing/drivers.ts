@@ -28,7 +28,9 @@ export function drive(driver: Driver, url: string, max = 10): Driven {
   if (driver === 'pg') return drivePg(url, max)
   // The two are one interface for what is used here.
   const sql = (
-    driver === 'postgres.js' ? postgres(url, { max, onnotice() {} }) : new Bun.SQL(url, { max })
+    driver === 'postgres.js'
+      ? postgres(url, { max, onnotice() {}, backoff: () => 0.1 })
+      : new Bun.SQL(url, { max })
   ) as postgres.Sql
   return {
     sql,
