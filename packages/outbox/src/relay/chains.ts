@@ -1,5 +1,11 @@
 /** Publishes the events of one reading: those of one key one after the other, all others at the same time. */
-import { backoffDelay, describe, type Headers, TimeoutError } from '@elysia-microservices/transport/kit'
+import {
+  backoffDelay,
+  describe,
+  type Headers,
+  shown,
+  TimeoutError
+} from '@elysia-microservices/transport/kit'
 import type { Row } from '../database/database.ts'
 import type { Publisher } from '../publisher.ts'
 
@@ -116,14 +122,11 @@ function failureOf({ position, id, pattern, attempts }: Event, cause: unknown): 
   return { position, id, pattern, reason, pause, cause }
 }
 
-/** What was thrown may be anything, and may throw when it is read. */
+/** What was thrown may be anything, and may throw when it is read. The reason has only what PostgreSQL can keep. */
 function readError(cause: unknown): { readonly code: unknown; readonly reason: string } {
   try {
     if (cause instanceof Error)
-      return {
-        code: Reflect.get(cause, 'code'),
-        reason: `${cause.name}: ${cause.message}`.replaceAll('\0', '')
-      }
+      return { code: Reflect.get(cause, 'code'), reason: shown(`${cause.name}: ${cause.message}`) }
   } catch {}
-  return { code: undefined, reason: describe(cause) }
+  return { code: undefined, reason: shown(describe(cause)) }
 }

@@ -1,5 +1,6 @@
 /** What a relay publishes, in which order, and what it does when something fails; with each driver. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
 import { ConnectionError, PayloadTooLargeError } from '@elysia-microservices/transport'
 import { migrate } from '../migrate.ts'
@@ -113,6 +114,15 @@ for (const driver of DRIVERS)
       assert.deepEqual(engine.of('b'), inOrder)
       assert.equal(engine.mostOfOneKey, 1)
       assert.ok(engine.mostUnderWay > 2 && engine.mostUnderWay <= 40, String(engine.mostUnderWay))
+    })
+
+    it('has not more of large events under way than memory allows', async () => {
+      // Random, so that PostgreSQL cannot make it smaller.
+      const random = () => randomBytes(3 * 1024 * 1024).toString('base64')
+      for (let n = 0; n < 12; n++) await publish('large', random())
+      await make().start()
+      await until(() => engine.stored.length === 12)
+      assert.ok(engine.mostUnderWay >= 2 && engine.mostUnderWay <= 6, String(engine.mostUnderWay))
     })
 
     it('finds an event whose transaction lasts longer than those of many later ones', async () => {
@@ -237,13 +247,16 @@ for (const driver of DRIVERS)
         () => new Promise(() => {}),
         () => {
           throw 'text \0'
-        }
+        },
+        () => Promise.reject(new Error('half \ud800 \0'))
       ]
       engine.fail = () => tricks.shift()?.()
-      for (let n = 0; n < 5; n++) await publish('a', n)
+      for (let n = 0; n < 6; n++) await publish('a', n)
       await make({ timeout: 500 }).start()
-      await until(() => engine.stored.length === 5)
+      await until(() => engine.stored.length === 6)
       assert.equal(tricks.length, 0)
+      // Each failure could be written down.
+      assert.ok(lines.warnings.length > 0 && lines.warnings.every((line) => line.startsWith('Event')))
     })
 
     it('publishes in one of several relays at a time, and goes on without one of them', async () => {

@@ -53,6 +53,8 @@ const LINGERS = 10
 const FEW = 16
 /** Milliseconds that the end of listening may take. */
 const UNLISTEN = 1_000
+/** Bytes of data, as PostgreSQL stores them, after which a reading takes no further event. */
+const MOST_BYTES = 16 * 1024 * 1024
 /** Pauses while the database or the engine is down. */
 const PAUSES = { minDelay: 100, maxDelay: 10_000 }
 
@@ -135,7 +137,7 @@ class Relay implements OutboxRelay {
         else if (++readings < LINGERS) await this.#sleep.sleep(Math.min(LINGER, pollInterval))
         else if (this.#isAsleep) await this.#sleep.sleep(pollInterval)
         // Between what it said here and its sleep there is another reading.
-        else await this.#setAsleep(this.#database, true)
+        else await watchedTransaction(this.#database, timeout, (each) => this.#setAsleep(each, true))
       } catch (error) {
         this.#failuresInARow++
         // Another database may answer next, with other positions.
@@ -161,7 +163,8 @@ class Relay implements OutboxRelay {
       next: BigInt(lead!['next'] as string)
     })
     const most = this.#failuresInARow === 0 ? batch : Math.min(batch, FEW)
-    const rows = await connection.query(this.#at(FETCH), [String(this.#mark.position), String(most)])
+    const bounds = [this.#mark.position, most, MOST_BYTES].map(String)
+    const rows = await connection.query(this.#at(FETCH), bounds)
     if (rows.length === 0) return 'nothing'
     const mayGoOn = () => !this.#isStopping && connection.isOpen
     const { published, failures, duplicates } = await publishAll(rows, client, timeout, mayGoOn)
@@ -176,18 +179,14 @@ class Relay implements OutboxRelay {
     for (const { id, pattern, reason, pause, cause } of failures) {
       const which = `Event ${shown(id)} of '${shown(pattern)}'`
       if (pause !== null)
-        this.#complain('event', `${which} cannot be published; trying again: ${shown(reason)}`, cause)
-      else
-        this.#options.logger.error(
-          `${which} is put aside, it can never be published: ${shown(reason)}`,
-          cause
-        )
+        this.#complain('event', `${which} cannot be published; trying again: ${reason}`, cause)
+      else this.#options.logger.error(`${which} is put aside, it can never be published: ${reason}`, cause)
     }
     if (this.#isAsleep) await this.#setAsleep(connection, false)
     return published.length > 0 || failures.some(({ pause }) => pause === null) ? 'some' : 'none published'
   }
 
-  async #setAsleep(connection: Pick<Database, 'query'>, isAsleep: boolean): Promise<void> {
+  async #setAsleep(connection: Watched, isAsleep: boolean): Promise<void> {
     await connection.query(this.#at(SLEEP), [String(isAsleep)])
     this.#isAsleep = isAsleep
   }

@@ -16,7 +16,7 @@ from pg_current_snapshot() as snapshot`
 
 /**
  * Events to be published: those whose pause is over, and fresh ones above a mark whose key does not wait for an earlier
- * one. In order of their positions. It sees what other relays did, because its snapshot is younger than the lock.
+ * one. In order of their positions, until their data have a size, as they are stored. It sees what other relays did, because its snapshot is younger than the lock.
  */
 export const FETCH = `with events as (
   (select position, id, pattern, key, headers, data, attempts
@@ -34,7 +34,10 @@ export const FETCH = `with events as (
     order by position limit $2::text::integer)
 )
 select position::text, id, pattern, key, headers::text, data::text, attempts::text
-from events order by events.position`
+from (
+  select *, sum(pg_column_size(data)) over (order by position) - pg_column_size(data) as before from events
+) as event
+where coalesce(before, 0) < $3::text::bigint order by event.position`
 
 export const PUBLISHED = `update elysia_microservices.outbox
 set published_at = clock_timestamp(), retry_at = null, attempts = attempts + 1
