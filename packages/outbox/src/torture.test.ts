@@ -27,12 +27,15 @@ const WRITERS = 4
 class Relays {
   readonly #running = new Set<ChildProcess>()
   readonly #args: readonly string[]
+  /** All of them, for the end of a test that has failed. */
+  static readonly all = new Set<Relays>()
   #isKilled = false
   /** How often one has ended by itself. */
   crashes = 0
 
   constructor(driver: Driver, url: string, sink: Sink) {
     this.#args = [program, driver, url, String(sink.port)]
+    Relays.all.add(this)
   }
 
   /** Starts one. @returns resolves when it has ended, with what ended it */
@@ -178,6 +181,7 @@ for (const driver of DRIVERS)
       sink = await Sink.start()
     })
     after(async () => {
+      for (const relays of Relays.all) await relays.kill()
       sink.stop()
       await driven.end()
       await writing.end()

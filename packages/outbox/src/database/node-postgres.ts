@@ -16,7 +16,8 @@ interface PooledClient extends PgClient {
 /** A pool of `pg`. */
 export interface PgPool extends PgClient {
   readonly totalCount: number
-  connect(): Promise<unknown>
+  /** Takes a callback, among others: overloads are no interface. */
+  connect(...given: never[]): unknown
 }
 
 /** Whether it is a client, from a pool or not, or a pool. */
@@ -49,45 +50,62 @@ export function pgConnection(client: PgClient): Connection {
 
 function ignore(): void {}
 
+/**
+ * A client of a pool that does not end the process when its connection is lost: the pool listens for errors only of
+ * clients that are idle. By a callback, because the error may come in the turn in which the client does.
+ */
+function connect(pool: PgPool): Promise<PooledClient> {
+  return new Promise((resolve, reject) => {
+    const connected = (error: Error | undefined, client: PooledClient) => {
+      if (error) return reject(error)
+      client.on('error', ignore)
+      resolve(client)
+    }
+    const connect = pool.connect as (callback: typeof connected) => void
+    connect.call(pool, connected)
+  })
+}
+
+/** Gives a client back. One that is broken is thrown away, and may still fail while it ends. */
+function release(client: PooledClient, isBroken: boolean): void {
+  if (!isBroken) client.removeListener('error', ignore)
+  client.release(isBroken)
+}
+
 export function pgDatabase(pool: PgPool): Database<PgClient> {
   return {
     ...pgConnection(pool),
     async transaction(run) {
-      const client = (await pool.connect()) as PooledClient
-      // The pool listens only to clients that are idle; without a listener, a lost connection would end the process.
-      client.on('error', ignore)
-      const close = (broken: boolean) => {
-        client.removeListener('error', ignore)
-        client.release(broken)
-      }
+      const client = await connect(pool)
       try {
         await client.query(`begin ${ISOLATION}`)
         const result = await run(pgConnection(client), client)
         await client.query('commit')
-        close(false)
+        release(client, false)
         return result
       } catch (error) {
         const isBack = await client.query('rollback').then(
           () => true,
           () => false
         )
-        close(!isBack)
+        release(client, !isBack)
         throw error
       }
     },
     async listen(channel, wake, lost) {
-      const client = (await pool.connect()) as PooledClient
+      const client = await connect(pool)
       let isOpen = true
-      const close = (broken: boolean) => {
+      const close = () => {
         if (!isOpen) return
         isOpen = false
         client.removeListener('notification', wake)
         client.removeListener('end', ended)
-        // The listener of errors stays: the client is thrown away, and may fail while it ends.
-        client.release(broken)
+        client.removeListener('error', ended)
+        // Not given back, because it listens.
+        release(client, true)
       }
       const ended = () => {
-        close(true)
+        close()
         lost()
       }
       client.on('error', ended)
@@ -96,10 +114,10 @@ export function pgDatabase(pool: PgPool): Database<PgClient> {
       try {
         await client.query(`listen "${channel}"`)
       } catch (error) {
-        close(true)
+        close()
         throw error
       }
-      return async () => close(true)
+      return async () => close()
     }
   }
 }
