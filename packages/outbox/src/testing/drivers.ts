@@ -46,14 +46,13 @@ export function drive(driver: Driver, url: string, max = 10): Driven {
 
 function drivePg(url: string, max: number): Driven {
   const pool = new pg.Pool({ connectionString: url, max })
-  // What idle clients say when their server is killed.
+  // What clients say when their server is killed: idle ones to the pool, and the tests' own in use to nobody else.
   pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
   return {
     sql: pool,
     async begin(run) {
       const client = await pool.connect()
-      const ignore = () => {}
-      client.on('error', ignore)
       let isBroken = false
       try {
         await client.query('begin')
@@ -66,7 +65,6 @@ function drivePg(url: string, max: number): Driven {
         })
         throw error
       } finally {
-        client.removeListener('error', ignore)
         client.release(isBroken)
       }
     },
