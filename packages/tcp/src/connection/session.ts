@@ -7,6 +7,7 @@
 import {
   type ByteWriter,
   type Logger,
+  MicroserviceError,
   ProtocolError,
   quietLog,
   shown
@@ -253,10 +254,12 @@ export class Session implements SocketListener, Output {
   #log(reason: Error): void {
     const { remoteAddress, remotePort } = this.socket
     const peer = remoteAddress === undefined ? 'an unnamed peer' : `${remoteAddress}:${remotePort}`
+    // Errors of this library, and plain ones, are sentences about the peer; others are defects, whose stack is needed.
+    const isSentence = reason instanceof MicroserviceError || reason.constructor === Error
     quietLog(this.#options.logger).error(
       'closing',
       `Closing the connection of ${peer}: ${shown(reason.message)}`,
-      reason,
+      isSentence ? undefined : reason,
       MOST_CLOSINGS
     )
   }
