@@ -7,8 +7,9 @@ import type {
   Pattern
 } from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
+import type { AnswersOf, EventsOf, MessagesOf } from '../types/carried.ts'
 import type { ObjectName, ObjectOf } from '../types/pattern.ts'
-import type { AnswersOf, EventsOf, EventType, MessagesOf, MessageType } from '../types/service.ts'
+import type { EventType, MessageType } from '../types/service.ts'
 
 /** What both kinds of client have. */
 interface ClientBase {

@@ -8,6 +8,7 @@ import type { HookScope } from '../hooks/hook.ts'
 import type { ErrorClass } from '../hooks/known-errors.ts'
 import type { Patterns } from '../router/handler-pattern.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
+import type { AnswersOf, EventsOf, ScopeOf } from '../types/carried.ts'
 import type {
   Added,
   Addition,
@@ -34,16 +35,13 @@ import type {
 } from '../types/scope.ts'
 import type {
   Answers,
-  AnswersOf,
   Chosen,
-  EventsOf,
   EventTypeOf,
   HandlerExtras,
   MessageTypeOf,
   NoAnswers,
   PrefixedAnswers,
   Returned,
-  ScopeOf,
   StreamOf,
   Typed
 } from '../types/service.ts'

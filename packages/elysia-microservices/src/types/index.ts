@@ -21,6 +21,7 @@ export type { HandlerPattern, PatternParams, Patterns } from '../router/handler-
 export type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
 export type { StandardSchema } from '../schema/standard-schema.ts'
 export type { Role } from '../workers/role.ts'
+export type { AnswersOf, EventsOf, MessagesOf, ScopeOf } from './carried.ts'
 export type { Added, ErrorsOf, Schemas } from './hooks.ts'
 export type { MacroDefinition, Macros, MacroTypes } from './macro.ts'
 export type { NameOf, ObjectName, Prefixed } from './pattern.ts'
@@ -38,19 +39,15 @@ export type {
 } from './scope.ts'
 export type {
   Answers,
-  AnswersOf,
   AnyStream,
   EventHandler,
-  EventsOf,
   EventType,
   EventTypeOf,
   MessageHandler,
-  MessagesOf,
   MessageType,
   MessageTypeOf,
   NoAnswers,
   PrefixedAnswers,
-  ScopeOf,
   StreamOf,
   Typed,
   ValueOf

@@ -1,7 +1,6 @@
 /** The types a service carries: which patterns it answers, with what data and what values. */
 import type { Observable } from 'rxjs'
 import type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
-import type { ContractAnswers, ContractEvents } from './contract.ts'
 import type { Message } from './message.ts'
 import type { ParamsContext, Prefixed } from './pattern.ts'
 import type { Empty, Extras, SchemaTypes, ScopeTypes } from './scope.ts'
@@ -150,31 +149,3 @@ export interface Typed<Messages = unknown, Events = unknown, Scope = unknown> {
   readonly '~events'?: Events
   readonly '~scope'?: Scope
 }
-
-type Carried<Service, Key extends keyof Typed, None> = Service extends { readonly [K in Key]?: infer Types }
-  ? Types & None
-  : None
-
-/** What a service, or a contract, answers: values and streams apart. */
-export type AnswersOf<Service> = '~messages' extends keyof Service
-  ? Carried<Service, '~messages', NoAnswers>
-  : Service extends (...args: never[]) => unknown
-    ? MistakenAnswers
-    : ContractAnswers<Service>
-
-/** What the type of a function answers: a name that says, where the compiler complains, what is meant. */
-interface MistakenAnswers extends NoAnswers {
-  readonly values: Mistaken
-  readonly streams: Mistaken
-}
-type Mistaken = {
-  readonly [Name in 'This is a function that makes a service: take ReturnType<typeof …>']: MessageType
-}
-/** The message patterns of a service. */
-export type MessagesOf<Service> = AnswersOf<Service>['values'] & AnswersOf<Service>['streams']
-/** The event patterns of a service, or of a contract. */
-export type EventsOf<Service> = '~messages' extends keyof Service
-  ? Carried<Service, '~events', Empty>
-  : ContractEvents<Service>
-/** What else a service carries. */
-export type ScopeOf<Service> = Extract<Carried<Service, '~scope', unknown>, ScopeTypes>
