@@ -20,7 +20,8 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   nats: ['transport'],
   'elysia-microservices': ['transport', 'tcp'],
   nestjs: ['transport', 'tcp'],
-  telemetry: ['transport']
+  telemetry: ['transport'],
+  console: ['transport', 'elysia-microservices']
 }
 
 /** The rooms of packages that have floors, from the lowest; rooms of one floor do not know each other. */
@@ -41,7 +42,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['service'],
     ['client'],
     ['gateway', 'cli'],
-    ['index.ts', 'tcp.ts']
+    ['index.ts', 'kit.ts', 'tcp.ts']
   ]
 }
 
