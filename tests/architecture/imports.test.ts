@@ -60,7 +60,7 @@ describe('packages', () => {
       const wrong = files.flatMap(({ file, imports }) =>
         imports
           .filter((given) => /^(@elysia-microservices\/|elysia-microservices)/.test(given))
-          .filter((given) => !BELOW[name]?.includes(given.split('/')[1] ?? ''))
+          .filter((given) => !BELOW[name]?.includes(given.split('/')[given.startsWith('@') ? 1 : 0] ?? ''))
           .map((given) => `${file} imports ${given}`)
       )
       assert.deepEqual(wrong, [])

@@ -13,7 +13,7 @@ import { freePort } from '../support/free-port.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
 const run = promisify(execFile)
-const PACKAGES = ['transport', 'tcp', 'elysia-microservices', 'nestjs', 'telemetry', 'nats']
+const PACKAGES = ['transport', 'tcp', 'elysia-microservices', 'nestjs', 'telemetry', 'nats', 'console']
 
 interface PackageJson {
   readonly name: string
