@@ -3,11 +3,12 @@ import { describe, it } from 'node:test'
 import type { PatternFigures, Sample } from '../protocol.ts'
 import {
   gaugeLines,
+  type History,
   linesByPattern,
   linesOf,
   MAX_LINES,
   MAX_SAMPLES,
-  type Moment,
+  NOTHING,
   withSample
 } from './history.ts'
 
@@ -29,15 +30,15 @@ const sample = (at: number, rows: PatternFigures[], connections = 1): Sample => 
     }
   }
 })
-const historyOf = (...samples: Sample[]): readonly Moment[] =>
-  samples.reduce(withSample, new Map<string, readonly Moment[]>()).get('a') ?? []
+const historyOf = (...samples: Sample[]): History =>
+  samples.reduce(withSample, new Map<string, History>()).get('a') ?? NOTHING
 
 describe('the history of a service', () => {
   it('keeps so many samples, and fewer of many patterns', () => {
     const few = historyOf(...Array.from({ length: MAX_SAMPLES + 5 }, (_, at) => sample(at, [row('x', 1)])))
-    assert.deepEqual([few.length, few[0]?.at], [MAX_SAMPLES, 5])
+    assert.deepEqual([few.moments.length, few.moments[0]?.at], [MAX_SAMPLES, 5])
     const rows = Array.from({ length: 1_000 }, (_, n) => row(`p${n}`, 1))
-    assert.equal(historyOf(...Array.from({ length: 120 }, (_, at) => sample(at, rows))).length, 90)
+    assert.equal(historyOf(...Array.from({ length: 120 }, (_, at) => sample(at, rows))).moments.length, 90)
   })
 
   it('draws the busiest patterns, and all others as one', () => {
@@ -51,6 +52,17 @@ describe('the history of a service', () => {
     assert.deepEqual(lines[0], { label: 'p9', values: [null, 9, 9] })
     assert.deepEqual(lines.at(-1), { label: '3 others', values: [null, 6, 6] })
     assert.deepEqual(linesByPattern(historyOf(sample(2, rows)), 'errors').lines, [])
+  })
+
+  it('forgets patterns with the last moment in which they did anything', () => {
+    const busy = sample(0, [row('x', 0.1, { errors: 0.3 }), row('y', 0.2)])
+    const quiet = Array.from({ length: MAX_SAMPLES }, (_, at) => sample(at + 1, [row('x', 0), row('y', 0.7)]))
+    const labels = (history: History, figure: 'rate' | 'errors') =>
+      linesByPattern(history, figure).lines.map(({ label }) => label)
+    const before = historyOf(busy, ...quiet.slice(1))
+    assert.deepEqual([labels(before, 'rate'), labels(before, 'errors')], [['y', 'x'], ['x']])
+    const after = historyOf(busy, ...quiet)
+    assert.deepEqual([labels(after, 'rate'), labels(after, 'errors')], [['y'], []])
   })
 
   it('draws figures of one pattern, of all, and of transports', () => {

@@ -15,7 +15,27 @@ export interface Moment {
   readonly sample: ServiceSample
   /** By kind and pattern. */
   readonly rows: ReadonlyMap<string, Figures>
+  /** Of all rows together. */
+  readonly sums: Sums
+  /** Numbers of all transports together, by their names. */
+  readonly gauges: ReadonlyMap<string, number>
 }
+
+/** What is compared of patterns. */
+interface Sums {
+  readonly rate: number
+  readonly errors: number
+}
+
+/** What one service did lately. Sums go along with it, because adding all of it up each second would take too long. */
+export interface History {
+  readonly moments: readonly Moment[]
+  /** Of each pattern that did anything, over all moments. */
+  readonly busy: ReadonlyMap<string, Sums>
+}
+
+/** A history without anything. */
+export const NOTHING: History = { moments: [], busy: new Map() }
 
 /** Lines over the same times. */
 export interface Lines {
@@ -34,44 +54,84 @@ export function keyOf(kind: Kind, pattern: string): string {
   return `${kind} ${pattern}`
 }
 
-/** What a history is with one more sample. */
+/** What histories are with one more sample. */
 export function withSample(
-  history: ReadonlyMap<string, readonly Moment[]>,
+  histories: ReadonlyMap<string, History>,
   { at, services }: Sample
-): ReadonlyMap<string, readonly Moment[]> {
-  const next = new Map(history)
-  for (const [id, sample] of Object.entries(services)) {
-    const rows = new Map(sample.rows.map((row) => [keyOf(row.kind, row.pattern), row]))
-    const most = Math.max(2, Math.min(MAX_SAMPLES, Math.floor(MAX_FIGURES / Math.max(1, rows.size))))
-    next.set(id, [...(next.get(id) ?? []), { at: at / 1_000, sample, rows }].slice(-most))
-  }
+): ReadonlyMap<string, History> {
+  const next = new Map(histories)
+  for (const [id, sample] of Object.entries(services))
+    next.set(id, withMoment(next.get(id) ?? NOTHING, momentOf(at / 1_000, sample)))
   return next
 }
 
+function momentOf(at: number, sample: ServiceSample): Moment {
+  const gauges = new Map<string, number>()
+  for (const transport of sample.transports)
+    for (const { name, value } of transport.gauges) gauges.set(name, (gauges.get(name) ?? 0) + value)
+  return {
+    at,
+    sample,
+    rows: new Map(sample.rows.map((row) => [keyOf(row.kind, row.pattern), row])),
+    sums: {
+      rate: sample.rows.reduce((sum, { rate }) => sum + rate, 0),
+      errors: sample.rows.reduce((sum, { errors }) => sum + errors, 0)
+    },
+    gauges
+  }
+}
+
+function withMoment({ moments, busy }: History, moment: Moment): History {
+  const most = Math.max(2, Math.min(MAX_SAMPLES, Math.floor(MAX_FIGURES / Math.max(1, moment.rows.size))))
+  const next = new Map(busy)
+  addUp(next, moment, 1)
+  const surplus = Math.max(0, moments.length + 1 - most)
+  for (const old of moments.slice(0, surplus)) addUp(next, old, -1)
+  return { moments: [...moments.slice(surplus), moment], busy: next }
+}
+
+/** What remains of sums when all of it was taken away again is no more than this. */
+const NEXT_TO_NOTHING = 1e-6
+
+function addUp(busy: Map<string, Sums>, { rows }: Moment, sign: 1 | -1): void {
+  for (const [key, { rate, errors }] of rows) {
+    if (rate === 0 && errors === 0) continue
+    const known = busy.get(key) ?? { rate: 0, errors: 0 }
+    const sums = { rate: known.rate + sign * rate, errors: known.errors + sign * errors }
+    if (sums.rate < NEXT_TO_NOTHING && sums.errors < NEXT_TO_NOTHING) busy.delete(key)
+    else busy.set(key, sums)
+  }
+}
+
 /** One figure of the busiest patterns, and of all others together. */
-export function linesByPattern(moments: readonly Moment[], figure: 'rate' | 'errors'): Lines {
-  const sums = new Map<string, number>()
-  for (const { rows } of moments)
-    for (const [key, row] of rows) if (row[figure] > 0) sums.set(key, (sums.get(key) ?? 0) + row[figure])
-  const busiest = [...sums].sort((a, b) => b[1] - a[1]).map(([key]) => key)
+export function linesByPattern({ moments, busy }: History, figure: 'rate' | 'errors'): Lines {
+  const busiest = [...busy]
+    .filter(([, sums]) => sums[figure] > NEXT_TO_NOTHING)
+    .sort((a, b) => b[1][figure] - a[1][figure])
+    .map(([key]) => key)
   const told = busiest.slice(0, MAX_LINES)
   const lines: Line[] = told.map((key) => ({
     label: key.slice(key.indexOf(' ') + 1),
     values: moments.map(({ rows }) => rows.get(key)?.[figure] ?? null)
   }))
-  if (busiest.length > told.length) {
-    const others = busiest.slice(MAX_LINES)
-    const values = moments.map(({ rows }) =>
-      rows.size === 0 ? null : others.reduce((sum, key) => sum + (rows.get(key)?.[figure] ?? 0), 0)
+  const others = busiest.length - told.length
+  if (others > 0) {
+    const values = moments.map(({ rows, sums }) =>
+      rows.size === 0
+        ? null
+        : Math.max(
+            0,
+            told.reduce((left, key) => left - (rows.get(key)?.[figure] ?? 0), sums[figure])
+          )
     )
-    lines.push({ label: `${others.length} others`, values })
+    lines.push({ label: `${others} others`, values })
   }
   return { times: timesOf(moments), lines }
 }
 
 /** Figures of one pattern, or of all together. */
 export function linesOf(
-  moments: readonly Moment[],
+  { moments }: History,
   key: string | undefined,
   figures: readonly (readonly [label: string, figure: keyof Figures])[]
 ): Lines {
@@ -85,16 +145,13 @@ export function linesOf(
   return { times: timesOf(moments), lines }
 }
 
-/** Numbers of all transports, by their names. */
+/** Numbers of all transports together. */
 export function gaugeLines(
-  moments: readonly Moment[],
+  { moments }: History,
   gauges: readonly (readonly [label: string, name: string])[]
 ): Lines {
   const lines = gauges.flatMap(([label, name]) => {
-    const values = moments.map(({ sample }) => {
-      const found = sample.transports.flatMap(({ gauges }) => gauges.filter((gauge) => gauge.name === name))
-      return found.length === 0 ? null : found.reduce((sum, { value }) => sum + value, 0)
-    })
+    const values = moments.map((moment) => moment.gauges.get(name) ?? null)
     return values.every((value) => value === null) ? [] : [{ label, values }]
   })
   return { times: timesOf(moments), lines }

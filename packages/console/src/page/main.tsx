@@ -3,7 +3,7 @@ import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { ServiceView } from '../protocol.ts'
 import { count } from './format.ts'
-import type { Moment } from './history.ts'
+import { type History, NOTHING } from './history.ts'
 import { Service } from './service.tsx'
 import { follow, type Shown } from './updates.ts'
 
@@ -69,7 +69,7 @@ function App() {
             <Service
               key={service.id}
               service={service}
-              moments={history.get(service.id) ?? []}
+              history={history.get(service.id) ?? NOTHING}
               trying={overview.canTry ? { url: `${base}/try`, service: service.id } : undefined}
             />
           )}
@@ -84,7 +84,7 @@ function stateOf({ problem, described }: ServiceView): 'good' | 'odd' | 'bad' {
   return described?.status === 'listening' ? 'good' : 'odd'
 }
 
-function noteOf({ problem, described }: ServiceView, moments: readonly Moment[] = []): string {
+function noteOf({ problem, described }: ServiceView, { moments }: History = NOTHING): string {
   if (problem !== undefined) return described === undefined ? 'no description' : 'not reached'
   const rate = moments.at(-1)?.sample.total?.rate
   return rate === undefined ? (described?.status ?? '') : `${count(rate)} req/s`

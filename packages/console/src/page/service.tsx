@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { PatternView, ServiceView } from '../protocol.ts'
 import { Chart } from './chart.tsx'
 import { count, ms, whole } from './format.ts'
-import { gaugeLines, keyOf, linesByPattern, linesOf, type Moment } from './history.ts'
+import { gaugeLines, type History, keyOf, linesByPattern, linesOf, type Moment } from './history.ts'
 import { Pattern } from './pattern.tsx'
 import { Transports } from './transports.tsx'
 import type { Trying } from './trial.tsx'
@@ -22,10 +22,11 @@ const GAUGES = [
 
 export function Service(props: {
   readonly service: ServiceView
-  readonly moments: readonly Moment[]
+  readonly history: History
   readonly trying: Trying | undefined
 }) {
-  const { service, moments, trying } = props
+  const { service, history, trying } = props
+  const latest = history.moments.at(-1)
   const { id, problem, described } = service
   const [opened, open] = useState<string | undefined>()
   const [wanted, setWanted] = useState('')
@@ -33,7 +34,7 @@ export function Service(props: {
   const isOpen = patterns.some(({ kind, pattern }) => keyOf(kind, pattern) === opened)
   const key = isOpen ? opened : undefined
   const found = patterns.filter(({ pattern }) => pattern.toLowerCase().includes(wanted.toLowerCase()))
-  const transports = moments.at(-1)?.sample.transports ?? []
+  const transports = latest?.sample.transports ?? []
   return (
     <>
       <div class="title">
@@ -69,29 +70,29 @@ export function Service(props: {
               <Chart
                 title="Messages a second"
                 {...(key === undefined
-                  ? linesByPattern(moments, 'rate')
-                  : linesOf(moments, key, [['messages', 'rate']]))}
+                  ? linesByPattern(history, 'rate')
+                  : linesOf(history, key, [['messages', 'rate']]))}
                 format={count}
               />
               <Chart
                 title="Latency, ms"
-                {...linesOf(moments, key, PERCENTILES)}
+                {...linesOf(history, key, PERCENTILES)}
                 format={(value) => ms(value)}
               />
               <Chart
                 title="Errors a second"
                 {...(key === undefined
-                  ? linesByPattern(moments, 'errors')
-                  : linesOf(moments, key, [['errors', 'errors']]))}
+                  ? linesByPattern(history, 'errors')
+                  : linesOf(history, key, [['errors', 'errors']]))}
                 format={count}
                 empty="No errors"
               />
               {key === undefined ? (
-                <Chart title="Connections, in flight" {...gaugeLines(moments, GAUGES)} format={whole} />
+                <Chart title="Connections, in flight" {...gaugeLines(history, GAUGES)} format={whole} />
               ) : (
                 <Chart
                   title="In flight"
-                  {...linesOf(moments, key, [['in flight', 'inFlight']])}
+                  {...linesOf(history, key, [['in flight', 'inFlight']])}
                   format={whole}
                 />
               )}
@@ -112,7 +113,7 @@ export function Service(props: {
             </div>
             <PatternTable
               patterns={found}
-              moment={moments.at(-1)}
+              moment={latest}
               opened={key}
               open={open}
               trying={trying}

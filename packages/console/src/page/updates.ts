@@ -1,12 +1,12 @@
 /** What the server tells the page, as long as the page is open. */
 import type { Overview, Update } from '../protocol.ts'
-import { type Moment, withSample } from './history.ts'
+import { type History, withSample } from './history.ts'
 
 /** What the page shows. */
 export interface Shown {
   readonly connection: 'connecting' | 'live' | 'lost'
   readonly overview: Overview | undefined
-  readonly history: ReadonlyMap<string, readonly Moment[]>
+  readonly history: ReadonlyMap<string, History>
 }
 
 /** Milliseconds until a refused connection is tried again. A lost one the browser tries again by itself. */
