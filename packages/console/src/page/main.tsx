@@ -85,7 +85,7 @@ function stateOf({ problem, described }: ServiceView): 'good' | 'odd' | 'bad' {
 }
 
 function noteOf({ problem, described }: ServiceView, { moments }: History = NOTHING): string {
-  if (problem !== undefined) return described === undefined ? 'no description' : 'not reached'
+  if (problem !== undefined) return described === undefined ? 'nothing known' : 'not reached'
   const rate = moments.at(-1)?.sample.total?.rate
   return rate === undefined ? (described?.status ?? '') : `${count(rate)} req/s`
 }
