@@ -1,12 +1,18 @@
 /**
  * Bundles a package's entry points: a program that imports a package reads a few files in place of hundreds, which
  * halves the time until it listens (docs/performance.md, "Start"). Run in the package's folder, behind `tsc -b`, which
- * makes the declarations. What is imported lazily stays in files of its own; other packages are not bundled.
+ * makes the declarations: those that can be reached from an entry point are put beside the bundles. What is imported
+ * lazily stays in files of its own; other packages are not bundled.
  */
-import { readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { build } from 'esbuild'
 
 const FOLDER = 'lib'
+/** Where `tsc -b` puts declarations. */
+const COMPILED = 'dist'
+/** The path of a file next to it, as `tsc` writes it in `import … from`, `export … from` and `import()`. */
+const IMPORT = /\b(?:from |import ?\(?)'(\.[^']+)\.[jt]s'/g
 
 interface Package {
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
@@ -14,7 +20,8 @@ interface Package {
 }
 
 const { exports, bin = {} } = JSON.parse(readFileSync('package.json', 'utf8')) as Package
-const bundled = Object.values(exports).flatMap((target) => (typeof target === 'string' ? [] : target.default))
+const targets = Object.values(exports).filter((target) => typeof target !== 'string')
+const bundled = targets.map((target) => target.default)
 const entryPoints = [...bundled, ...Object.values(bin)].map((file) =>
   file.replace(`./${FOLDER}/`, './src/').replace(/\.js$/, '.ts')
 )
@@ -36,3 +43,15 @@ await build({
   sourcesContent: false,
   logLevel: 'warning'
 })
+
+const declarations = new Set(targets.map(({ types }) => types.replace(`./${FOLDER}/`, '')))
+for (const file of declarations) {
+  const compiled = join(COMPILED, file)
+  const copy = join(FOLDER, file)
+  mkdirSync(dirname(copy), { recursive: true })
+  copyFileSync(compiled, copy)
+  for (const [, path] of readFileSync(compiled, 'utf8').matchAll(IMPORT)) {
+    // A set that is iterated also gives what is added meanwhile.
+    declarations.add(join(dirname(file), `${path}.d.ts`))
+  }
+}

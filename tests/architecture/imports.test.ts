@@ -18,6 +18,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   transport: [],
   tcp: ['transport'],
   nats: ['transport'],
+  outbox: ['transport'],
   'elysia-microservices': ['transport', 'tcp'],
   nestjs: ['transport', 'tcp'],
   telemetry: ['transport'],

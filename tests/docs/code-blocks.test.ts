@@ -1,12 +1,13 @@
 /**
  * Every code block of the documentation: TypeScript compiles, blocks marked `ts run` run (`ts run nats` beside a NATS
- * server, whose address is in `NATS_URL`), commands exist.
+ * server, whose address is in `NATS_URL`; `ts run postgres` with an empty database at `DATABASE_URL`), commands exist.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
@@ -27,6 +28,20 @@ function fileOf(block: CodeBlock): string {
   return named ?? `${nameOf(block).replace(/[^a-zA-Z0-9]+/g, '-')}.ts`
 }
 
+/** What the tests of packages/outbox start; nobody else needs it, so no entry of the package has it. */
+interface Postgres {
+  database(): Promise<string>
+  stop(): Promise<void>
+}
+let postgresServer: Promise<Postgres> | undefined
+function postgres(): Promise<Postgres> {
+  const file = pathToFileURL(join(rootFolder, 'packages/outbox/dist/testing/postgres-server.js')).href
+  postgresServer ??= import(file).then(
+    ({ PostgresServer }: { PostgresServer: { start(): Promise<Postgres> } }) => PostgresServer.start()
+  )
+  return postgresServer
+}
+
 describe('the documentation', () => {
   const typescript = blocks.filter(({ info }) => info.split(' ')[0] === 'ts')
 
@@ -44,7 +59,10 @@ describe('the documentation', () => {
     }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
   })
-  after(() => rmSync(folder, { recursive: true, force: true }))
+  after(async () => {
+    rmSync(folder, { recursive: true, force: true })
+    await (await postgresServer)?.stop()
+  })
 
   it('has TypeScript that compiles', async () => {
     assert.ok(typescript.length > 10, `${typescript.length} blocks found`)
@@ -55,9 +73,14 @@ describe('the documentation', () => {
     const what = `a program at ${nameOf(block)}`
     const needsNats = block.info.split(' ').includes('nats')
     if (needsNats && isMissing(what, natsMissing())) continue
+    const needsPostgres = block.info.split(' ').includes('postgres')
     it(`has ${what} that runs to its end`, async () => {
       const server = needsNats ? await NatsServerProcess.start() : undefined
-      const env = { ...process.env, ...(server === undefined ? {} : { NATS_URL: server.url }) }
+      const env = {
+        ...process.env,
+        ...(server === undefined ? {} : { NATS_URL: server.url }),
+        ...(needsPostgres ? { DATABASE_URL: await (await postgres()).database() } : {})
+      }
       try {
         await run(bun, [join(folder, fileOf(block))], { timeout: 20_000, env })
       } finally {

@@ -14,6 +14,7 @@ export const DOCUMENTS: readonly string[] = [
   'packages/transport/README.md',
   'packages/tcp/README.md',
   'packages/nats/README.md',
+  'packages/outbox/README.md',
   'packages/elysia-microservices/README.md',
   'packages/nestjs/README.md',
   'packages/telemetry/README.md',

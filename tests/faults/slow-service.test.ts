@@ -47,5 +47,17 @@ for (const protocol of ['rsocket', 'nest'] as const) {
       assert.equal((await handled(client)) - before, COUNT - failures.length)
       await client.close()
     })
+
+    it('leaves turns to others, who do not wait until all of them are handled', async () => {
+      const client = open()
+      const size = KB
+      const before = await handled(client)
+      for (let n = 0; n < 2 * COUNT; n++) await client.emit('slow', EVENT.slice(0, size))
+      assert.equal((await handled(client)) - before, 2 * COUNT)
+      const most = await client.request<number>('mostInTurn', null)
+      // A connection leaves a turn to others after 256 KB; runtimes read up to 512 KB at once.
+      assert.ok(most <= (256 + 512) * (KB / size), `${most} events in a turn`)
+      await client.close()
+    })
   })
 }

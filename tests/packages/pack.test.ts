@@ -13,7 +13,16 @@ import { freePort } from '../support/free-port.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
 const run = promisify(execFile)
-const PACKAGES = ['transport', 'tcp', 'elysia-microservices', 'nestjs', 'telemetry', 'nats', 'console']
+const PACKAGES = [
+  'transport',
+  'tcp',
+  'elysia-microservices',
+  'nestjs',
+  'telemetry',
+  'nats',
+  'outbox',
+  'console'
+]
 
 interface PackageJson {
   readonly name: string
@@ -110,7 +119,7 @@ describe('the packages as users install them', () => {
       for (const file of [
         'lib/index.js',
         'lib/index.js.map',
-        'dist/index.d.ts',
+        'lib/index.d.ts',
         'package.json',
         'LICENSE',
         'README.md'

@@ -15,6 +15,8 @@ export class RunningProgram {
   readonly ended: Promise<number | string | null>
   readonly #process: ChildProcess
   #waiting: (() => void)[] = []
+  /** How it has ended, in words. */
+  #end: string | undefined
   #clients: UntypedClient[] = []
 
   /** @param ownGroup its processes are a group, as those of a terminal's command are */
@@ -38,6 +40,7 @@ export class RunningProgram {
     })
     this.ended = new Promise((resolve) => {
       this.#process.once('close', (code, signal) => {
+        this.#end = String(code ?? signal)
         resolve(code ?? signal)
         for (const wake of this.#waiting.splice(0)) wake()
       })
@@ -53,11 +56,16 @@ export class RunningProgram {
     this.#process.kill(signal)
   }
 
-  /** Waits until something holds of what was said and logged. */
+  /**
+   * Waits until something holds of what was said and logged.
+   * @throws {Error} the program has ended, and it does not
+   */
   async until<Value>(find: () => Value | undefined | false): Promise<Value> {
     for (;;) {
       const found = find()
       if (found !== undefined && found !== false) return found
+      if (this.#end !== undefined)
+        throw new Error(`The program has ended (${this.#end}) before that happened; it logged: ${this.log}`)
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
   }

@@ -90,6 +90,18 @@ describe('a service with workers', () => {
     assert.deepEqual(failures, [])
   })
 
+  it('gives a worker that was started anew its share, where connections have an age', async () => {
+    const program = run({ tcp: { limits: { age: 200 } } })
+    await program.port()
+    const clients = await program.clientOfEachWorker()
+    const [victim] = clients.keys()
+    process.kill(victim as number, 'SIGKILL')
+    const replacement = await program.fact('started', 2)
+    const answered = async () => Promise.all([...clients.values()].map((client) => client.request('pid')))
+    // Both clients are at the survivor at first.
+    while (!(await answered()).includes(replacement));
+  })
+
   it('tells each caller whose request was lost with a killed worker', async () => {
     const program = run({ service: { workers: 1 } })
     const client = await program.client({ retry: false })

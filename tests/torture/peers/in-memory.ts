@@ -28,6 +28,10 @@ export class MemorySocket implements Socket {
     if (!this.closed) this.#written(Buffer.from(bytes.subarray(0, length)))
   }
 
+  pause(): void {}
+
+  resume(): void {}
+
   end(): void {
     this.destroy()
   }

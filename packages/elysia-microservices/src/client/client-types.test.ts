@@ -3,9 +3,9 @@ import { describe, it } from 'node:test'
 import { Elysia, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'
 import { from, type Observable } from 'rxjs'
-import { type Message, microservice } from '../index.ts'
+import { type AnyMicroservice, type Event, type Implements, type Message, microservice } from '../index.ts'
 import type { MessagesOf } from '../types/index.ts'
-import { connect } from './index.ts'
+import { type ClientOf, connect } from './index.ts'
 
 const service = microservice({ transport: 'tcp' })
   .message('sum', ({ data }: Message<number[]>) => data.length)
@@ -148,6 +148,73 @@ function composition() {
   expectTypeOf<MessagesOf<typeof composed>['sum']['data']>().toEqualTypeOf<number[]>()
 }
 
+interface Contract {
+  sum(numbers: number[]): number
+  later(): Promise<string>
+  count(to: number): AsyncIterable<number>
+  either(whether: boolean): Promise<number | AsyncIterable<number>>
+  'users.get'(id: { id: string }): { name: string }
+  placed: Event<{ id: number }>
+  tick: Event
+}
+
+function contracts(c: ClientOf<Contract>) {
+  expectTypeOf(connect<Contract>()).toEqualTypeOf<ClientOf<Contract>>()
+  expectTypeOf(c.request('sum', [1])).toEqualTypeOf<Promise<number>>()
+  expectTypeOf(c.request('later')).toEqualTypeOf<Promise<string>>()
+  expectTypeOf(c.stream('count', 3)).toEqualTypeOf<AsyncIterableIterator<number>>()
+  expectTypeOf(c.request('users.get', { id: 'a' })).toEqualTypeOf<Promise<{ name: string }>>()
+  expectTypeOf(c.emit('placed', { id: 1 })).toEqualTypeOf<Promise<void>>()
+  expectTypeOf(c.emit('tick')).toEqualTypeOf<Promise<void>>()
+  // @ts-expect-error there is no such pattern
+  void c.request('nothing')
+  // @ts-expect-error the data is a list of numbers
+  void c.request('sum', 'a')
+  // @ts-expect-error a stream is not one value
+  void c.request('count', 3)
+  // @ts-expect-error an event is not asked
+  void c.request('placed', { id: 1 })
+  // @ts-expect-error the event has an id
+  void c.emit('placed', {})
+  const kept = microservice({ transport: 'tcp' })
+    .message('sum', ({ data }: Message<number[]>) => data.length)
+    .message('later', async () => 'text')
+    .message('count', async function* ({ data }: Message<number>) {
+      yield data
+    })
+    .message('either', ({ data }: Message<boolean>) => (data ? 1 : from([1])))
+    .message('users.get', ({ data }: Message<{ id: string }>) => ({ name: data.id }))
+    .event('placed', ({ data: _ }: Message<{ id: number }>) => {})
+    .event('tick', ({ data: _ }: Message<undefined>) => {})
+  kept satisfies Implements<Pick<Contract, 'sum' | 'later' | 'count' | 'users.get' | 'placed' | 'tick'>>
+  const broken = microservice({ transport: 'tcp' }).message('sum', ({ data }: Message<number[]>) =>
+    String(data)
+  )
+  // @ts-expect-error the contract has a number there
+  broken satisfies Implements<Pick<Contract, 'sum'>>
+  // @ts-expect-error the contract's callers send a list, too
+  broken satisfies Implements<{ sum(data: number | number[]): string }>
+  broken satisfies Implements<{ sum(data: 1[]): string }>
+  // @ts-expect-error the service has no such pattern
+  broken satisfies Implements<Pick<Contract, 'later'>>
+}
+
+function mistaken() {
+  const makeService = () => service
+  // @ts-expect-error a function that makes a service is none: ReturnType<typeof makeService> is
+  void connect<typeof makeService>().request('sum', [1])
+  expectTypeOf(connect<ReturnType<typeof makeService>>().request('sum', [1])).toEqualTypeOf<Promise<number>>()
+  const takesOne = (client: ClientOf<typeof checked>) => client
+  // @ts-expect-error the client of another service
+  takesOne(connect<typeof service>())
+  takesOne(connect<typeof checked>())
+  // A service with more patterns answers what one with fewer does.
+  const more = checked.message('more', () => 1)
+  takesOne(connect<typeof more>())
+  const any: AnyMicroservice[] = [service, checked, composed]
+  expectTypeOf(any).items.toHaveProperty('listen')
+}
+
 function untyped() {
   const c = connect({ transport: 'tcp' })
   expectTypeOf(c.request({ cmd: 'x' }, 1)).toEqualTypeOf<Promise<unknown>>()
@@ -162,7 +229,17 @@ function plugin() {
 
 describe('the types of clients', () => {
   it('are as the assertions of this file say, which compiles', () => {
-    for (const check of [values, streams, wildcards, schemas, composition, untyped, plugin]) {
+    for (const check of [
+      values,
+      streams,
+      wildcards,
+      schemas,
+      composition,
+      contracts,
+      mistaken,
+      untyped,
+      plugin
+    ]) {
       expectTypeOf(check).toBeFunction()
     }
   })

@@ -100,6 +100,8 @@ type ValueIn<Types, Name> = Types[Name & keyof Types] extends { readonly value: 
 
 /** A client that knows the patterns of its service. */
 export interface Client<Values, Streams, All, Events> extends ClientBase {
+  /** Carries types, so that the client of another service does not fit; has no value. */
+  readonly '~calls'?: { readonly messages: All; readonly events: Events }
   /**
    * Asks once and gives the value of the answer; `undefined` if it ends without one.
    * @throws {RpcError} the handler failed; {@link PatternNotFoundError} if there is no handler
@@ -142,7 +144,10 @@ export interface UntypedClient extends ClientBase {
   emit(pattern: Pattern, data?: unknown, options?: EmitOptions): Promise<void>
 }
 
-/** The client of a service, from the type of the service. */
+/**
+ * The client of a service, from the type of the service (`ClientOf<typeof orders>`) or from a contract: an interface of
+ * methods and events (`ClientOf<OrdersContract>`).
+ */
 export type ClientOf<Service> = Client<
   Calls<AnswersOf<Service>['values']>,
   Calls<AnswersOf<Service>['streams']>,

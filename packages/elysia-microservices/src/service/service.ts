@@ -49,6 +49,9 @@ import type {
 } from '../types/service.ts'
 import type { Guarded, SchemasWith } from '../types/used-macros.ts'
 
+/** Any service: what helpers take that listen to one, stop it or look at it. */
+export interface AnyMicroservice extends Typed, Running {}
+
 /**
  * A service: handlers of message and event patterns. It is an Elysia plugin (`app.use(service)`), and its
  * type tells `connect<typeof service>()` what callers may ask.

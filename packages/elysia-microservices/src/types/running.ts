@@ -5,7 +5,7 @@ import type { AnyTransportStats } from '../short-form.ts'
 import type { Role } from '../workers/role.ts'
 import type { WorkerFigures } from '../workers/supervisor.ts'
 
-/** A service that can run. */
+/** A service that runs, or will. */
 export interface Running {
   /**
    * Starts all transports, without an app or before the app does. If one cannot start, none stays started. Does

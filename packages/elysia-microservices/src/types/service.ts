@@ -1,6 +1,7 @@
 /** The types a service carries: which patterns it answers, with what data and what values. */
 import type { Observable } from 'rxjs'
 import type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
+import type { ContractAnswers, ContractEvents } from './contract.ts'
 import type { Message } from './message.ts'
 import type { ParamsContext, Prefixed } from './pattern.ts'
 import type { Empty, Extras, SchemaTypes, ScopeTypes } from './scope.ts'
@@ -10,6 +11,8 @@ import type { MacroFields } from './used-macros.ts'
 export interface MessageType<Data = unknown, Value = unknown, Stream = boolean, Headers = unknown> {
   /** What callers send. */
   readonly data: Data
+  /** The same, so that a service that takes more fits a contract; has no value. */
+  readonly '~takes'?: (data: Data) => void
   /** What one answer, or each value of a stream, is. */
   readonly value: Value
   /** `true`: a stream of values, `false`: one value, `boolean`: either. */
@@ -22,6 +25,8 @@ export interface MessageType<Data = unknown, Value = unknown, Stream = boolean, 
 export interface EventType<Data = unknown, Headers = unknown> {
   /** What senders send. */
   readonly data: Data
+  /** See {@link MessageType}. */
+  readonly '~takes'?: (data: Data) => void
   /** Headers senders must send; `unknown` if any or none. */
   readonly headers: Headers
 }
@@ -150,11 +155,26 @@ type Carried<Service, Key extends keyof Typed, None> = Service extends { readonl
   ? Types & None
   : None
 
-/** What a service answers, values and streams apart. */
-export type AnswersOf<Service> = Carried<Service, '~messages', NoAnswers>
+/** What a service, or a contract, answers: values and streams apart. */
+export type AnswersOf<Service> = '~messages' extends keyof Service
+  ? Carried<Service, '~messages', NoAnswers>
+  : Service extends (...args: never[]) => unknown
+    ? MistakenAnswers
+    : ContractAnswers<Service>
+
+/** What the type of a function answers: a name that says, where the compiler complains, what is meant. */
+interface MistakenAnswers extends NoAnswers {
+  readonly values: Mistaken
+  readonly streams: Mistaken
+}
+type Mistaken = {
+  readonly [Name in 'This is a function that makes a service: take ReturnType<typeof …>']: MessageType
+}
 /** The message patterns of a service. */
 export type MessagesOf<Service> = AnswersOf<Service>['values'] & AnswersOf<Service>['streams']
-/** The event patterns of a service. */
-export type EventsOf<Service> = Carried<Service, '~events', Empty>
+/** The event patterns of a service, or of a contract. */
+export type EventsOf<Service> = '~messages' extends keyof Service
+  ? Carried<Service, '~events', Empty>
+  : ContractEvents<Service>
 /** What else a service carries. */
 export type ScopeOf<Service> = Extract<Carried<Service, '~scope', unknown>, ScopeTypes>

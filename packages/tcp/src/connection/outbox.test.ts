@@ -19,6 +19,10 @@ class SlowSocket implements Socket {
     this.unsent += length
   }
 
+  pause(): void {}
+
+  resume(): void {}
+
   end(): void {}
   destroy(): void {}
 }

@@ -24,6 +24,8 @@ export interface ProtocolConnection {
   readonly streams?: number
   /** Whether whole messages wait because the server has no room for more work. */
   readonly isHeldBack?: boolean
+  /** Whether the peer, told that the connection ends, connects again and makes its further requests there. */
+  readonly handsOver?: boolean
   /**
    * Begins to drain: tells the peer why and refuses new work, as far as the protocol can. Returns true if the peer was
    * told and closes the connection itself.

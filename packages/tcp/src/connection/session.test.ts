@@ -1,6 +1,7 @@
 /** What shares a write, and what is handled together. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Logger } from '@elysia-microservices/transport/kit'
 import type { Socket, SocketListener, SocketRuntime } from '../socket/socket.ts'
 import { NOBODY } from '../socket/socket.ts'
 import { newClient, newServer } from '../testing/ends.ts'
@@ -13,6 +14,8 @@ class RecordedSocket implements Socket {
   readonly unsent = 0
   listener: SocketListener = NOBODY
   writes: Buffer[] = []
+  /** When reading stopped and went on. */
+  reads: string[] = []
 
   write(text: string): void {
     this.writes.push(Buffer.from(text))
@@ -20,6 +23,14 @@ class RecordedSocket implements Socket {
 
   writeBytes(bytes: Uint8Array, length: number): void {
     this.writes.push(Buffer.from(bytes.subarray(0, length)))
+  }
+
+  pause(): void {
+    this.reads.push('pause')
+  }
+
+  resume(): void {
+    this.reads.push('resume')
   }
 
   end(): void {
@@ -182,8 +193,25 @@ describe('sessions that are read in the same turn', () => {
   })
 })
 
+describe('a session whose peer sends without a pause', () => {
+  it('leaves the rest of a turn to others after 256 KB', async () => {
+    const { socket, client } = await connected()
+    const part = Buffer.concat(Array.from({ length: 64 }, () => answer('"no call had this"')))
+    let given = 0
+    while (socket.reads.length === 0) {
+      socket.listener.data(part)
+      given += part.length
+    }
+    assert.ok(given >= 256 * 1024 && given < 256 * 1024 + part.length, `${given} bytes`)
+    assert.deepEqual(socket.reads, ['pause'])
+    await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual(socket.reads, ['pause', 'resume'])
+    await client.close()
+  })
+})
+
 /** A server, its connections, and a frame of Nest's wire for it. */
-async function serving(request: (data: unknown) => unknown) {
+async function serving(request: (data: unknown) => unknown, logger: Logger = new RecordingLogger()) {
   const dispatcher = new TestDispatcher()
   dispatcher.request = (message) => request(message.data)
   let accepted: ((socket: Socket) => SocketListener) | undefined
@@ -194,7 +222,7 @@ async function serving(request: (data: unknown) => unknown) {
     },
     connect: () => assert.fail('nobody connects here')
   }
-  const server = newServer({ sockets }, new RecordingLogger())
+  const server = newServer({ sockets }, logger)
   await server.start(dispatcher)
   const connections = Array.from({ length: 100 }, () => {
     const socket = new RecordedSocket()
@@ -243,5 +271,20 @@ describe('sessions of a server that are read in the same turn', () => {
     })
     connections[0]?.listener.data(asked('all'))
     await server.stop({ drain: 1 })
+  })
+})
+
+describe('why a session closes its connection', () => {
+  it('is a line without a stack where the peer is to blame', async () => {
+    const logged: unknown[][] = []
+    const log = (...line: unknown[]) => void logged.push(line)
+    const { server, connections } = await serving((data) => data, { error: log, warn: log })
+    connections[0]?.listener.data(Buffer.from('no length#{}'))
+    // After a chunk that was handled in its turn.
+    await new Promise((resolve) => setImmediate(resolve))
+    await server.stop({ drain: 0 })
+    assert.equal(logged.length, 1)
+    assert.equal(logged[0]?.length, 1)
+    assert.match(String(logged[0]?.[0]), /^Closing the connection of an unnamed peer: /)
   })
 })

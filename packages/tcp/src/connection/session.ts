@@ -7,6 +7,7 @@
 import {
   type ByteWriter,
   type Logger,
+  MicroserviceError,
   ProtocolError,
   quietLog,
   shown
@@ -20,8 +21,13 @@ import type { Output, ProtocolConnection, WaitingStream } from './protocol.ts'
 import { readQueue } from './read-queue.ts'
 import { TurnWrites } from './turn-writes.ts'
 
+/** Bytes after which a connection leaves the rest of the turn to others. */
+const TURN_SIZE = 256 * 1024
 /** Most lines about closed connections in 10 s: peers choose how many there are. */
 const MOST_CLOSINGS = 20
+
+// Taken now, because a test that replaces timers would stop all reading.
+const immediately = setImmediate
 
 /** Options of a session. */
 export interface SessionOptions {
@@ -54,6 +60,8 @@ export class Session implements SocketListener, Output {
   /** FIN was sent or the socket destroyed: nothing more is handled or sent. */
   #isEnding = false
   #isClosed = false
+  /** Bytes read since the connection last left a turn to others. */
+  #read = 0
   /** Bytes were read or written since the last `takeActivity`. */
   #isActive = true
   /** Unsent bytes at the last `takeActivity`. */
@@ -122,9 +130,16 @@ export class Session implements SocketListener, Output {
 
   data(chunk: Uint8Array): void {
     if (this.#isEnding) return
-    // With TLS the queue gains nothing, and the end may come together with the data.
-    if (this.socket.encrypted === true) this.read(chunk)
-    else readQueue.add(this, chunk)
+    readQueue.add(this, chunk)
+    this.#read += chunk.length
+    if (this.#read >= TURN_SIZE) this.#takeTurns()
+  }
+
+  /** Reads nothing more in this turn: a peer that sends without a pause would keep all others waiting. */
+  #takeTurns(): void {
+    this.#read = 0
+    this.socket.pause()
+    immediately(() => this.socket.resume())
   }
 
   eof(): void {
@@ -239,10 +254,12 @@ export class Session implements SocketListener, Output {
   #log(reason: Error): void {
     const { remoteAddress, remotePort } = this.socket
     const peer = remoteAddress === undefined ? 'an unnamed peer' : `${remoteAddress}:${remotePort}`
+    // Errors of this library, and plain ones, are sentences about the peer; others are defects, whose stack is needed.
+    const isSentence = reason instanceof MicroserviceError || reason.constructor === Error
     quietLog(this.#options.logger).error(
       'closing',
       `Closing the connection of ${peer}: ${shown(reason.message)}`,
-      reason,
+      isSentence ? undefined : reason,
       MOST_CLOSINGS
     )
   }

@@ -64,6 +64,12 @@ export interface ServerLimitOptions extends ConnectionLimits {
    */
   readonly silence?: number | undefined
   /**
+   * Milliseconds after which a client of ours on RSocket is told to connect again, give or take a tenth: so that clients
+   * find servers that were added, and workers that were started anew. Its open requests and streams end on the old
+   * connection. Default: 0.
+   */
+  readonly age?: number | undefined
+  /**
    * RSocket: milliseconds from the first byte of a connection in which it must be set up and authenticated. TLS:
    * milliseconds in which the handshake must begin, and again in which it must end. Default: 10,000.
    */
@@ -90,6 +96,7 @@ export const SERVER_LIMITS = {
   headerSize: 65_536,
   idle: 0,
   silence: 300_000,
+  age: 0,
   handshake: 10_000
 }
 
@@ -110,6 +117,7 @@ export interface CheckedServerLimits extends CheckedConnectionLimits {
   readonly headerSize: number
   readonly idle: number
   readonly silence: number
+  readonly age: number
   readonly handshake: number
 }
 
@@ -122,7 +130,7 @@ export function connectionLimits(given: ConnectionLimits | undefined): CheckedCo
 /** @throws {OptionError} a limit has a wrong value or an unknown name */
 export function serverLimits(given: ServerLimitOptions | undefined): CheckedServerLimits {
   const all = withDefaults('options.limits', given, SERVER_LIMITS)
-  for (const name of ['idle', 'silence', 'handshake'] as const)
+  for (const name of ['idle', 'silence', 'age', 'handshake'] as const)
     milliseconds(0, `options.limits.${name}`, all[name])
   return {
     ...checkedConnection(all),
@@ -133,6 +141,7 @@ export function serverLimits(given: ServerLimitOptions | undefined): CheckedServ
     headerSize: orNone('headerSize', all.headerSize),
     idle: all.idle,
     silence: all.silence,
+    age: all.age,
     handshake: all.handshake
   }
 }

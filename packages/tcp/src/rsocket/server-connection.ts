@@ -145,6 +145,10 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     if (this.#wire.isEnded) this.#hasEnded = true
   }
 
+  get handsOver(): boolean {
+    return this.#gate.understandsGoingAway
+  }
+
   drain(reason = 'The server is stopping'): boolean {
     return this.#gate.drain(reason)
   }

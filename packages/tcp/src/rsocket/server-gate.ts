@@ -83,6 +83,11 @@ export class ServerGate {
     return true
   }
 
+  /** Whether the client understands the early announcement of `going-away.ts`. */
+  get understandsGoingAway(): boolean {
+    return this.#init.understandsGoingAway
+  }
+
   get isDraining(): boolean {
     return this.#drainReason !== undefined
   }

@@ -107,6 +107,30 @@ for (const [socketsName, sockets] of SOCKETS) {
         assert.match(logger.lines.join(), /The connection sent nothing for limits\.silence \(40 ms\)/)
       })
 
+      it(`age ${protocol === 'nest' ? 'leaves connections alone' : 'hands connections over and loses no request'}, ${protocol}`, async () => {
+        const ports = new Set<number | undefined>()
+        const request = (message: IncomingMessage) => {
+          ports.add(message.peer?.port)
+          return dispatcher.request(message)
+        }
+        await start({ age: 40 }, { routes: () => [], request, event() {} })
+        const caller = client({ protocol, reconnect: {}, retry: {} })
+        const lasting = caller.request('wait', 'first')
+        await begun(1)
+        let asked = 0
+        while (protocol === 'rsocket' ? ports.size < 4 : asked < 1_000) {
+          assert.equal(await caller.request('echo', asked), asked)
+          asked++
+          await turn()
+        }
+        assert.equal(protocol === 'rsocket' || ports.size === 1, true)
+        // The first connection stays until what is in flight there is answered.
+        assert.ok(server.stats().inFlight.current >= 1)
+        answerOne()
+        assert.equal(await lasting, 'first')
+        assert.equal(logger.lines.join(), '')
+      })
+
       it(`idle spares a connection with a request or a stream in flight, ${protocol}`, async () => {
         await start({ idle: 20 })
         const caller = client({ protocol })

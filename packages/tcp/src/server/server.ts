@@ -24,7 +24,7 @@ import { ResumableConnections } from '../rsocket/resumable-connections.ts'
 import { ServerHandshake } from '../rsocket/server-handshake.ts'
 import type { Socket, SocketListener } from '../socket/socket.ts'
 import type { TlsServerOptions } from '../socket/tls.ts'
-import { IdleConnections } from './idle-connections.ts'
+import { ConnectionTimes, type TimeLimits } from './connection-times.ts'
 import { Listener } from './listener.ts'
 import { RefusedConnections } from './refused-connections.ts'
 import { serverStats, type TcpServerStats } from './server-stats.ts'
@@ -43,7 +43,7 @@ export class TcpServer implements ServerTransport {
   readonly #metadataReaders = new Map<string, MetadataReader>()
   readonly #resumable: ResumableConnections | undefined
   readonly #limits: ServerLimits
-  readonly #idle: IdleConnections
+  readonly #times: ConnectionTimes
   readonly #refused = new RefusedConnections()
   readonly #listener: Listener
   readonly sharing: TcpSharing
@@ -66,8 +66,8 @@ export class TcpServer implements ServerTransport {
       () => performance.now(),
       (task) => void setImmediate(task)
     )
-    this.#idle = new IdleConnections(this.#sessions, limits.idle, limits.silence, (session, isSilent) =>
-      this.#closeIdle(session, isSilent)
+    this.#times = new ConnectionTimes(this.#sessions, limits, (session, limit) =>
+      this.#timeOver(session, limit)
     )
     if (rsocket.resume !== undefined) {
       const givenUp = (why: string) => this.#limits.refused('waiting', why)
@@ -107,7 +107,7 @@ export class TcpServer implements ServerTransport {
       this.#sessions.add(session)
       return session
     })
-    this.#idle.start()
+    this.#times.start()
   }
 
   /** See `TcpTransport.reloadTls`. */
@@ -119,7 +119,7 @@ export class TcpServer implements ServerTransport {
 
   async stop({ drain = DEFAULT_DRAIN }: StopOptions = {}): Promise<void> {
     this.#listener.close()
-    this.#idle.stop()
+    this.#times.stop()
     this.#refused.stop()
     const sessions = [...this.#sessions]
     const late = setTimeout(() => {
@@ -137,11 +137,14 @@ export class TcpServer implements ServerTransport {
     return this.#refused.refuse(socket, reason)
   }
 
-  #closeIdle(session: Session, isSilent: boolean): void {
-    const { idle, silence } = this.#options.limits
-    const reason = isSilent
-      ? `The connection sent nothing for limits.silence (${silence} ms)`
-      : `The connection was idle for limits.idle (${idle} ms)`
+  #timeOver(session: Session, limit: keyof TimeLimits): void {
+    const { idle, silence, age } = this.#options.limits
+    if (limit === 'age')
+      return void session.drained(`The connection is older than limits.age (${age} ms); connect again`)
+    const reason =
+      limit === 'silence'
+        ? `The connection sent nothing for limits.silence (${silence} ms)`
+        : `The connection was idle for limits.idle (${idle} ms)`
     this.#limits.refused('idleConnections', reason)
     if (session.unsent === 0) return void session.drained(reason)
     // The peer does not read, so it cannot be told, and work for it may never end.

@@ -82,6 +82,14 @@ class BunSocket implements Socket {
     if (written < length && written >= 0) this.#keep(Buffer.from(bytes.subarray(written, length)))
   }
 
+  pause(): void {
+    this.#native.pause()
+  }
+
+  resume(): void {
+    this.#native.resume()
+  }
+
   end(): void {
     this.#ending = true
     if (this.#unsent === 0) this.#native.shutdown()

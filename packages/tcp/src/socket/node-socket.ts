@@ -27,6 +27,14 @@ export class NodeSocket implements Socket {
     this.#socket.write(Buffer.from(bytes.subarray(0, length)))
   }
 
+  pause(): void {
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#socket.resume()
+  }
+
   end(): void {
     this.#socket.end()
   }

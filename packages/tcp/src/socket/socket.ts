@@ -20,6 +20,10 @@ export interface Socket {
   write(text: string): void
   /** Sends the first `length` bytes in the same way. The caller may change them when the method returns. */
   writeBytes(bytes: Uint8Array, length: number): void
+  /** Reads nothing more until `resume`, so that the peer is slowed. Bytes that were read already may still come. */
+  pause(): void
+  /** Reads again. Does nothing on a socket that is not paused, or closed. */
+  resume(): void
   /** Sends FIN after everything written. Reading goes on until the peer ends too. */
   end(): void
   /** Closes at once; unsent bytes are lost. Does nothing on a closed socket. */

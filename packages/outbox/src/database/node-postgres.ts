@@ -1,0 +1,123 @@
+/** The driver `pg`. */
+import { type Connection, type Database, ISOLATION, type Row } from './database.ts'
+
+/** A client of `pg`. */
+export interface PgClient {
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: unknown[] }>
+}
+
+/** A client that a pool gave. */
+interface PooledClient extends PgClient {
+  release(error?: Error | boolean): void
+  on(event: string, listener: (argument: unknown) => void): unknown
+  removeListener(event: string, listener: (argument: unknown) => void): unknown
+}
+
+/** A pool of `pg`. */
+export interface PgPool extends PgClient {
+  readonly totalCount: number
+  /** Takes a callback, among others: overloads are no interface. */
+  connect(...given: never[]): unknown
+}
+
+/** Whether it is a client, from a pool or not, or a pool. */
+export function isPg(sql: unknown): sql is PgClient {
+  return typeof sql === 'object' && sql !== null && typeof Reflect.get(sql, 'query') === 'function'
+}
+
+/** Whether it has clients to choose from, and so is no transaction. */
+export function isPgPool(sql: PgClient): sql is PgPool {
+  return (
+    typeof Reflect.get(sql, 'totalCount') === 'number' && typeof Reflect.get(sql, 'connect') === 'function'
+  )
+}
+
+/** Whether a client says that no transaction is open; older versions of the driver do not say. */
+export function isIdle(client: PgClient): boolean {
+  const status: unknown = Reflect.get(client, 'getTransactionStatus')
+  return typeof status === 'function' && Reflect.apply(status, client, []) === 'I'
+}
+
+export function pgConnection(client: PgClient): Connection {
+  return {
+    async query(text, values) {
+      // Several statements have several results, which nobody here asks for.
+      const result = await client.query(text, values === undefined ? undefined : [...values])
+      return (Array.isArray(result) ? [] : result.rows) as Row[]
+    }
+  }
+}
+
+function ignore(): void {}
+
+/**
+ * A client of a pool that does not end the process when its connection is lost: the pool listens for errors only of
+ * clients that are idle. By a callback, because the error may come in the turn in which the client does.
+ */
+function connect(pool: PgPool): Promise<PooledClient> {
+  return new Promise((resolve, reject) => {
+    const connected = (error: Error | undefined, client: PooledClient) => {
+      if (error) return reject(error)
+      client.on('error', ignore)
+      resolve(client)
+    }
+    const connect = pool.connect as (callback: typeof connected) => void
+    connect.call(pool, connected)
+  })
+}
+
+/** Gives a client back. One that is broken is thrown away, and may still fail while it ends. */
+function release(client: PooledClient, isBroken: boolean): void {
+  if (!isBroken) client.removeListener('error', ignore)
+  client.release(isBroken)
+}
+
+export function pgDatabase(pool: PgPool): Database<PgClient> {
+  return {
+    ...pgConnection(pool),
+    async transaction(run) {
+      const client = await connect(pool)
+      try {
+        await client.query(`begin ${ISOLATION}`)
+        const result = await run(pgConnection(client), client)
+        await client.query('commit')
+        release(client, false)
+        return result
+      } catch (error) {
+        const isBack = await client.query('rollback').then(
+          () => true,
+          () => false
+        )
+        release(client, !isBack)
+        throw error
+      }
+    },
+    async listen(channel, wake, lost) {
+      const client = await connect(pool)
+      let isOpen = true
+      const close = () => {
+        if (!isOpen) return
+        isOpen = false
+        client.removeListener('notification', wake)
+        client.removeListener('end', ended)
+        client.removeListener('error', ended)
+        // Not given back, because it listens.
+        release(client, true)
+      }
+      const ended = () => {
+        close()
+        lost()
+      }
+      client.on('error', ended)
+      client.on('end', ended)
+      client.on('notification', wake)
+      try {
+        await client.query(`listen "${channel}"`)
+      } catch (error) {
+        close()
+        throw error
+      }
+      return async () => close()
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/** An event as it is written into the outbox: checked before the database sees it, since its refusal ends a transaction. */
+import type { Headers, Pattern } from '@elysia-microservices/transport'
+import {
+  ByteWriter,
+  isTooDeep,
+  jsonCodec,
+  OptionError,
+  RESERVED_PREFIX,
+  routeOf,
+  text as utf8
+} from '@elysia-microservices/transport/kit'
+
+/** An event's columns. */
+export interface EventRow {
+  readonly pattern: string
+  readonly data: string | null
+  readonly headers: string | null
+}
+
+/** @throws {OptionError} something of it cannot be written */
+export function eventRow(pattern: Pattern, data: unknown, headers: Headers | undefined): EventRow {
+  const route = routeOf(pattern)
+  checkText('pattern', route)
+  return { pattern: route, data: dataColumn(data), headers: headersColumn(headers) }
+}
+
+/** @throws {OptionError} JSON loses something of the data */
+function dataColumn(data: unknown): string | null {
+  if (data === undefined) return null
+  if (isTooDeep(data)) throw new OptionError('data', 'data has more than 1000 levels of arrays and objects')
+  const writer = new ByteWriter()
+  jsonCodec.encode(data, writer)
+  const json = utf8.read(writer.buffer, 0, writer.length)
+  writer.reset()
+  return json
+}
+
+function headersColumn(headers: Headers | undefined): string | null {
+  if (headers === undefined) return null
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
+    throw OptionError.expected('options.headers', 'an object whose values are strings', headers)
+  const entries = Object.entries(headers)
+  for (const [name, value] of entries) {
+    const path = `options.headers[${JSON.stringify(name)}]`
+    if (typeof value !== 'string') throw OptionError.expected(path, 'a string', value)
+    if (name.startsWith(RESERVED_PREFIX))
+      throw new OptionError(
+        path,
+        `${path} is a reserved name: ${RESERVED_PREFIX}* are this library's own headers`
+      )
+  }
+  return entries.length === 0 ? null : JSON.stringify(Object.fromEntries(entries))
+}
+
+/** Most bytes of a text in an index: an entry of two such texts must be below PostgreSQL's 2,700. */
+const LONGEST = 1_024
+
+/** @throws {OptionError} the value is no text that PostgreSQL keeps as it is */
+export function checkText(path: string, value: unknown): asserts value is string {
+  if (typeof value !== 'string' || value === '' || Buffer.byteLength(value) > LONGEST)
+    throw OptionError.expected(path, `a text of 1 to ${LONGEST} bytes`, value)
+  // PostgreSQL refuses NUL. Half a character would be written as another one: two keys could become one.
+  if (value.includes('\0') || /\p{Surrogate}/u.test(value))
+    throw new OptionError(
+      path,
+      `${path} has a character that PostgreSQL cannot keep: NUL, or half of a surrogate pair`
+    )
+}

@@ -1,0 +1,11 @@
+/** Outbox and inbox on PostgreSQL. */
+export type { DatabaseSql, TransactionOf, TransactionSql } from './database/adapter.ts'
+export { type Inbox, inbox } from './inbox.ts'
+export { migrate } from './migrate.ts'
+export { type Outbox, type OutboxPublishOptions, outbox, type Written } from './outbox.ts'
+export type { PruneOptions } from './prune.ts'
+export type { Published, Publisher, PublishOptions } from './publisher.ts'
+export type { OutboxRelayOptions } from './relay/options.ts'
+export type { FailedEvent, FailedOptions, PutAside } from './relay/put-aside.ts'
+export { type OutboxRelay, type OutboxStats, outboxRelay } from './relay/relay.ts'
+export type { SchemaOptions } from './schema.ts'

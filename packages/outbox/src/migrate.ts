@@ -1,0 +1,57 @@
+/** `migrate()`: makes the tables. */
+import { checkNames } from '@elysia-microservices/transport/kit'
+import { type DatabaseSql, databaseOf } from './database/adapter.ts'
+import { MIGRATIONS } from './migrations.ts'
+import { checkSchema, inSchema, type SchemaOptions } from './schema.ts'
+
+/**
+ * Makes the schema and its tables, or brings them up to date; nothing happens if they are. May run at every start, in
+ * several processes at a time. The same statements are in `lib/migrations`, for tools that migrate by files.
+ * @throws {OptionError} `sql` or an option is not what it must be
+ */
+export async function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Promise<void> {
+  checkNames('options', options, ['schema'])
+  const schema = checkSchema(options.schema)
+  const database = databaseOf(sql)
+  const at = (statement: string) => inSchema(statement, schema)
+  await database.transaction(async (connection) => {
+    // Also the creation of a schema "if not exists" fails where two do it at the same time.
+    await connection.query('select pg_advisory_xact_lock(hashtextextended($1::text, 0))', [
+      `${schema} migrations`
+    ])
+    await connection.query(MIGRATIONS_TABLE.map(at).join(';\n'))
+    const done = await connection.query(at('select name from elysia_microservices.migrations'))
+    const names = new Set(done.map(({ name }) => name))
+    for (const { name, statements } of MIGRATIONS) {
+      if (names.has(name)) continue
+      await connection.query(at(statements))
+      await connection.query(at(REMEMBER), [name])
+    }
+  })
+}
+
+const REMEMBER = 'insert into elysia_microservices.migrations (name) values ($1::text)'
+
+/** What must be there before the first migration. The notices that it is there already are kept off the drivers' output. */
+const MIGRATIONS_TABLE = [
+  'set local client_min_messages = warning',
+  'create schema if not exists elysia_microservices',
+  `create table if not exists elysia_microservices.migrations (
+  name text primary key,
+  applied_at timestamptz not null default now()
+)`
+]
+
+/**
+ * A migration as a file: it makes what it needs, runs once, and `migrate()` knows afterwards that it has run.
+ * @param index its place in the list, from 0
+ */
+export function migrationFile(index: number): string {
+  const { name, statements } = MIGRATIONS[index]!
+  return `begin;
+${MIGRATIONS_TABLE.join(';\n')};
+insert into elysia_microservices.migrations (name) values ('${name}');
+${statements}
+commit;
+`
+}

@@ -1,0 +1,132 @@
+/** Publishes the events of one reading: those of one key one after the other, all others at the same time. */
+import {
+  backoffDelay,
+  describe,
+  type Headers,
+  shown,
+  TimeoutError
+} from '@elysia-microservices/transport/kit'
+import type { Row } from '../database/database.ts'
+import type { Publisher } from '../publisher.ts'
+
+/** An event as it is read. */
+interface Event {
+  readonly position: string
+  readonly id: string
+  readonly pattern: string
+  readonly key: string | null
+  readonly headers: string | null
+  readonly data: string | null
+  readonly attempts: string
+}
+
+/** An event that could not be published. */
+export interface Failure {
+  readonly position: string
+  readonly id: string
+  readonly pattern: string
+  /** Why, in words. */
+  readonly reason: string
+  /** Milliseconds until the next attempt; `null` if there will be none. */
+  readonly pause: number | null
+  readonly cause: unknown
+}
+
+/** What became of events. Those in neither list were not tried. */
+export interface Outcome {
+  /** The positions of those that are stored. */
+  readonly published: string[]
+  readonly failures: Failure[]
+  /** How many of them the engine had already. */
+  duplicates: number
+}
+
+/** Pauses between attempts. */
+const PAUSES = { minDelay: 100, maxDelay: 10_000 }
+
+/** Codes of errors that say that an event itself is wrong: another attempt would fail too. */
+const HOPELESS: ReadonlySet<unknown> = new Set(['OPTION', 'PAYLOAD_TOO_LARGE', 'VALIDATION'])
+
+/** Milliseconds that a publisher may take longer than it was told, before it is no longer waited for. */
+const GRACE = 1_000
+
+/**
+ * Publishes until everything is tried or `mayGoOn` says no; never rejects. Of one key one event is under way at a time,
+ * because if several were and the first of them failed, the others would be before it.
+ */
+export async function publishAll(
+  rows: readonly Row[],
+  client: Publisher,
+  timeout: number,
+  mayGoOn: () => boolean
+): Promise<Outcome> {
+  const outcome: Outcome = { published: [], failures: [], duplicates: 0 }
+  const chains = new Map<string, Event[]>()
+  for (const row of rows as readonly unknown[] as readonly Event[]) {
+    const name = row.key === null ? `position ${row.position}` : `key ${row.key}`
+    const chain = chains.get(name)
+    if (chain === undefined) chains.set(name, [row])
+    else chain.push(row)
+  }
+  await Promise.all(
+    [...chains.values()].map((chain) => publishChain(chain, client, timeout, mayGoOn, outcome))
+  )
+  return outcome
+}
+
+async function publishChain(
+  chain: readonly Event[],
+  client: Publisher,
+  timeout: number,
+  mayGoOn: () => boolean,
+  outcome: Outcome
+): Promise<void> {
+  for (const event of chain) {
+    if (!mayGoOn()) return
+    try {
+      const stored = await publish(event, client, timeout)
+      outcome.published.push(event.position)
+      if (Object(stored).duplicate === true) outcome.duplicates++
+    } catch (cause) {
+      const failure = failureOf(event, cause)
+      outcome.failures.push(failure)
+      // What is put aside does not hold up its key.
+      if (failure.pause !== null) return
+    }
+  }
+}
+
+function publish({ id, pattern, key, headers, data }: Event, client: Publisher, timeout: number) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new TimeoutError(pattern, timeout)), timeout + GRACE)
+    const settled = () => clearTimeout(timer)
+    const options = {
+      id,
+      timeout,
+      ...(key === null ? {} : { key }),
+      ...(headers === null ? {} : { headers: JSON.parse(headers) as Headers })
+    }
+    try {
+      const published = client.publish(pattern, data === null ? undefined : JSON.parse(data), options)
+      Promise.resolve(published).finally(settled).then(resolve, reject)
+    } catch (error) {
+      settled()
+      reject(error)
+    }
+  })
+}
+
+function failureOf({ position, id, pattern, attempts }: Event, cause: unknown): Failure {
+  const { code, reason } = readError(cause)
+  const pause = HOPELESS.has(code) ? null : backoffDelay(PAUSES, Number(attempts), Math.random())
+  return { position, id, pattern, reason, pause, cause }
+}
+
+/** What was thrown may be anything, and may throw when it is read. The reason has only what PostgreSQL can keep. */
+function readError(cause: unknown): { readonly code: unknown; readonly reason: string } {
+  try {
+    if (cause instanceof Error)
+      return { code: Reflect.get(cause, 'code'), reason: shown(`${cause.name}: ${cause.message}`) }
+  } catch {}
+  return { code: undefined, reason: shown(describe(cause)) }
+}

@@ -1,0 +1,63 @@
+/** The options of a relay. */
+import {
+  atLeast,
+  checkLogger,
+  checkNames,
+  consoleLogger,
+  type Logger,
+  loggerOf,
+  milliseconds,
+  OptionError
+} from '@elysia-microservices/transport/kit'
+import type { DatabaseSql } from '../database/adapter.ts'
+import type { Publisher } from '../publisher.ts'
+import { checkSchema, type SchemaOptions } from '../schema.ts'
+
+/** Options of `outboxRelay()`. */
+export interface OutboxRelayOptions extends SchemaOptions {
+  /** The `sql` of postgres.js or of Bun, or a pool of `pg`, with two connections at least. */
+  readonly sql: DatabaseSql
+  /** Publishes: a client over a transport that stores messages. Closing it stays yours, after `stop()`. */
+  readonly client: Publisher
+  /** Most events that are read, and under way to the engine, at a time. Default: 500. */
+  readonly batch?: number | undefined
+  /**
+   * Milliseconds after which a relay that sleeps looks for events by itself. New ones wake it at once, unless their
+   * transaction took longer than the relay took to fall asleep; so this bounds that delay, and the time until another
+   * relay takes over. Default: 500.
+   */
+  readonly pollInterval?: number | undefined
+  /** Milliseconds that the engine has to store an event, and PostgreSQL to answer. Default: 10,000. */
+  readonly timeout?: number | undefined
+  /** Default: the console. */
+  readonly logger?: Logger | undefined
+}
+
+/** What is checked of them. */
+export interface CheckedRelayOptions {
+  readonly sql: DatabaseSql
+  readonly client: Publisher
+  readonly batch: number
+  readonly pollInterval: number
+  readonly timeout: number
+  readonly logger: Logger
+  readonly schema: string
+}
+
+const NAMES = ['sql', 'client', 'batch', 'pollInterval', 'timeout', 'logger', 'schema']
+
+/** @throws {OptionError} an option is not what it must be */
+export function relayOptions(given: OutboxRelayOptions): CheckedRelayOptions {
+  checkNames('options', given, NAMES)
+  const { sql, client, batch = 500, pollInterval = 500, timeout = 10_000, logger = consoleLogger } = given
+  if (typeof Object(client).publish !== 'function')
+    throw OptionError.expected('options.client', 'a client with publish()', client)
+  atLeast(1, 'options.batch', batch)
+  if (!Number.isInteger(batch) || batch > 100_000)
+    throw OptionError.expected('options.batch', 'a whole number from 1 to 100000', batch)
+  milliseconds(1, 'options.pollInterval', pollInterval)
+  milliseconds(1, 'options.timeout', timeout)
+  checkLogger('options.logger', logger)
+  const schema = checkSchema(given.schema)
+  return { sql, client, batch, pollInterval, timeout, logger: loggerOf(logger), schema }
+}

@@ -1,0 +1,240 @@
+/** `outboxRelay()`: publishes what transactions have left in the outbox. */
+import { backoffDelay, OptionError, quietLog, shown } from '@elysia-microservices/transport/kit'
+import { databaseOf } from '../database/adapter.ts'
+import type { Database } from '../database/database.ts'
+import { type PruneOptions, prune } from '../prune.ts'
+import { channelOf, inSchema } from '../schema.ts'
+import { publishAll } from './chains.ts'
+import { Mark } from './mark.ts'
+import { type CheckedRelayOptions, type OutboxRelayOptions, relayOptions } from './options.ts'
+import { type PutAside, PutAsideEvents } from './put-aside.ts'
+import { Sleep } from './sleep.ts'
+import { FAILED, FETCH, LEAD, PROBE, PRUNE, PUBLISHED, SLEEP, STATS } from './statements.ts'
+import { type Watched, watchedTransaction } from './watched.ts'
+
+/** Figures of an outbox and of one of its relays. */
+export interface OutboxStats {
+  /** Events that this relay has published since it was made. */
+  readonly published: number
+  /** How many of them the engine had already. */
+  readonly duplicates: number
+  /** Attempts of it that failed. */
+  readonly retries: number
+  /** Events of the outbox that wait to be published. */
+  readonly pending: number
+  /** Milliseconds since the oldest of them was written; 0 if there is none. */
+  readonly lag: number
+  /** Events of the outbox that are put aside. */
+  readonly failed: number
+}
+
+/** Publishes what is in an outbox, and looks after its table. What is not `start` and `stop` works without them. */
+export interface OutboxRelay {
+  /**
+   * Begins to publish. Of several relays one publishes at a time. A database or an engine that is down later is waited
+   * for, with growing pauses.
+   * @throws {OptionError} the tables are missing
+   * @throws the driver's error if the database cannot be reached
+   */
+  start(): Promise<void>
+  /** Ends when the events under way are stored or have failed. What is left is published by the next relay. */
+  stop(): Promise<void>
+  stats(): Promise<OutboxStats>
+  /** Removes published events. Their ids are forgotten with them. @returns how many */
+  prune(options: PruneOptions): Promise<number>
+  /** Events that can never be published as they are: too large, or refused as wrong. */
+  readonly failed: PutAside
+}
+
+/** Milliseconds between readings while a relay falls asleep, and how many there are. */
+const LINGER = 20
+const LINGERS = 10
+/** Most events that are tried at a time while nothing can be published. */
+const FEW = 16
+/** Milliseconds that the end of listening may take. */
+const UNLISTEN = 1_000
+/** Bytes of data, as PostgreSQL stores them, after which a reading takes no further event. */
+const MOST_BYTES = 16 * 1024 * 1024
+/** Pauses while the database or the engine is down. */
+const PAUSES = { minDelay: 100, maxDelay: 10_000 }
+
+/** What a round has found: that another relay publishes, nothing, or events, of which all, some or none failed. */
+type Round = 'standby' | 'nothing' | 'some' | 'none published'
+
+/** A relay; it does nothing before `start()`. @throws {OptionError} an option is not what it must be */
+export function outboxRelay(options: OutboxRelayOptions): OutboxRelay {
+  return new Relay(relayOptions(options))
+}
+
+class Relay implements OutboxRelay {
+  readonly failed: PutAside
+  readonly #options: CheckedRelayOptions
+  readonly #database: Database
+  readonly #sleep = new Sleep()
+  #running: Promise<void> | undefined
+  #isStopping = false
+  #isAsleep = false
+  #mark = new Mark()
+  #listening: Promise<(() => Promise<void>) | undefined> | undefined
+  #failuresInARow = 0
+  #published = 0
+  #duplicates = 0
+  #retries = 0
+
+  constructor(options: CheckedRelayOptions) {
+    this.#options = options
+    this.#database = databaseOf(options.sql)
+    const { max } = Object(Reflect.get(options.sql, 'options')) as { max?: unknown }
+    if (max === 1)
+      throw new OptionError('options.sql', 'options.sql needs two connections: one to publish, one to listen')
+    this.failed = new PutAsideEvents(this.#database, options.schema, () => this.#sleep.wake())
+  }
+
+  async start(): Promise<void> {
+    if (this.#running !== undefined)
+      throw new OptionError('relay', 'The relay was started before; make another with outboxRelay()')
+    await this.#database.query(this.#at(PROBE)).catch((error: unknown) => {
+      throw isTableMissing(error) ? this.#tablesAreMissing(error) : error
+    })
+    this.#running ??= this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#sleep.wake()
+    await this.#running
+  }
+
+  async stats(): Promise<OutboxStats> {
+    const [row] = await this.#database.query(this.#at(STATS))
+    return {
+      published: this.#published,
+      duplicates: this.#duplicates,
+      retries: this.#retries,
+      pending: Number(row!['pending']),
+      lag: Math.max(0, Number(row!['lag'] ?? 0)),
+      failed: Number(row!['failed'])
+    }
+  }
+
+  prune(options: PruneOptions): Promise<number> {
+    return prune(this.#database, this.#at(PRUNE), options)
+  }
+
+  async #run(): Promise<void> {
+    let readings = 0
+    while (!this.#isStopping) {
+      const { pollInterval, timeout } = this.#options
+      try {
+        const round = await watchedTransaction(this.#database, timeout, (connection) =>
+          this.#round(connection)
+        )
+        this.#listen()
+        this.#failuresInARow = round === 'none published' ? this.#failuresInARow + 1 : 0
+        if (round === 'none published') await this.#pause()
+        if (round === 'standby') await this.#sleep.sleep(pollInterval)
+        if (round !== 'nothing') readings = 0
+        else if (++readings < LINGERS) await this.#sleep.sleep(Math.min(LINGER, pollInterval))
+        else if (this.#isAsleep) await this.#sleep.sleep(pollInterval)
+        // Between what it said here and its sleep there is another reading.
+        else await watchedTransaction(this.#database, timeout, (each) => this.#setAsleep(each, true))
+      } catch (error) {
+        this.#failuresInARow++
+        // Another database may answer next, with other positions.
+        this.#mark = new Mark()
+        this.#complain('database', 'The outbox cannot be read; trying again', error)
+        await this.#pause()
+      }
+    }
+    // A database that does not answer is not waited for.
+    const unlistened = this.#listening?.then((end) => end?.()).catch(() => {})
+    await Promise.race([unlistened, new Sleep().sleep(UNLISTEN)])
+  }
+
+  async #round(connection: Watched): Promise<Round> {
+    const { client, batch, timeout } = this.#options
+    const [lead] = await connection.query(this.#at(LEAD), [String(this.#mark.position)])
+    if (lead!['leads'] !== true) return 'standby'
+    this.#isAsleep = lead!['asleep'] === true
+    this.#mark.see({
+      first: lead!['first'] === null ? undefined : BigInt(lead!['first'] as string),
+      last: BigInt((lead!['last'] ?? 0) as string),
+      running: BigInt(lead!['running'] as string),
+      next: BigInt(lead!['next'] as string)
+    })
+    const most = this.#failuresInARow === 0 ? batch : Math.min(batch, FEW)
+    const bounds = [this.#mark.position, most, MOST_BYTES].map(String)
+    const rows = await connection.query(this.#at(FETCH), bounds)
+    if (rows.length === 0) return 'nothing'
+    const mayGoOn = () => !this.#isStopping && connection.isOpen
+    const { published, failures, duplicates } = await publishAll(rows, client, timeout, mayGoOn)
+    this.#published += published.length
+    this.#duplicates += duplicates
+    this.#retries += failures.length
+    if (published.length > 0) await connection.query(this.#at(PUBLISHED), [`{${published.join()}}`])
+    if (failures.length > 0) {
+      const columns = failures.map(({ position, reason, pause }) => ({ position, reason, pause }))
+      await connection.query(this.#at(FAILED), [JSON.stringify(columns)])
+    }
+    for (const { id, pattern, reason, pause, cause } of failures) {
+      const which = `Event ${shown(id)} of '${shown(pattern)}'`
+      if (pause !== null)
+        this.#complain('event', `${which} cannot be published; trying again: ${reason}`, cause)
+      else this.#options.logger.error(`${which} is put aside, it can never be published: ${reason}`, cause)
+    }
+    if (this.#isAsleep) await this.#setAsleep(connection, false)
+    return published.length > 0 || failures.some(({ pause }) => pause === null) ? 'some' : 'none published'
+  }
+
+  async #setAsleep(connection: Watched, isAsleep: boolean): Promise<void> {
+    await connection.query(this.#at(SLEEP), [String(isAsleep)])
+    this.#isAsleep = isAsleep
+  }
+
+  /** Begins to listen, if it does not; a relay that cannot, or not yet, looks for events by itself. */
+  #listen(): void {
+    if (this.#listening !== undefined) return
+    const lost = () => {
+      this.#listening = undefined
+    }
+    const channel = channelOf(this.#options.schema)
+    this.#listening = this.#database
+      .listen(channel, () => this.#sleep.wake(), lost)
+      .catch((error: unknown) => {
+        lost()
+        this.#complain(
+          'listen',
+          'The relay of the outbox cannot LISTEN; it looks for events by itself',
+          error
+        )
+        return undefined
+      })
+  }
+
+  #pause(): Promise<void> {
+    return this.#sleep.sleep(backoffDelay(PAUSES, this.#failuresInARow - 1, Math.random()))
+  }
+
+  #complain(kind: 'database' | 'listen' | 'event', message: string, cause: unknown): void {
+    quietLog(this.#options.logger).warn(`outbox ${kind}`, message, cause)
+  }
+
+  #tablesAreMissing(cause: unknown): OptionError {
+    const { schema } = this.#options
+    return new OptionError(
+      'options.schema',
+      `The schema ${schema} has no outbox; make it: await migrate(sql${schema === 'elysia_microservices' ? '' : `, { schema: '${schema}' }`})`,
+      cause
+    )
+  }
+
+  #at(statement: string): string {
+    return inSchema(statement, this.#options.schema)
+  }
+}
+
+/** PostgreSQL's codes for a table and a schema that do not exist. Bun keeps them in `errno`. */
+function isTableMissing(error: unknown): boolean {
+  const { code, errno } = Object(error) as Record<string, unknown>
+  return [code, errno].some((given) => given === '42P01' || given === '3F000')
+}

@@ -1,0 +1,24 @@
+/** Sleeping that can be ended. */
+export class Sleep {
+  #wake: (() => void) | undefined
+  #isWoken = false
+
+  /** Ends the sleep, or lets the next one not begin. */
+  wake(): void {
+    this.#isWoken = true
+    this.#wake?.()
+  }
+
+  async sleep(milliseconds: number): Promise<void> {
+    if (!this.#isWoken)
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, milliseconds)
+        this.#wake = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+      })
+    this.#wake = undefined
+    this.#isWoken = false
+  }
+}
