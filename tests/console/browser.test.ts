@@ -80,9 +80,9 @@ function register(): void {
     assert.deepEqual(await page.getByRole('navigation').getByRole('button').count(), 3)
     const names = await page.locator('tbody th code').allTextContents()
     assert.deepEqual(names, [
-      ...['orders.create', 'orders.*', 'echo', 'fails', 'ticks', 'fast', 'order.placed', HOSTILE, LONG]
+      ...['parcels.create', 'parcels.*', 'echo', 'fails', 'ticks', 'fast', 'parcel.placed', HOSTILE, LONG]
     ])
-    await openPattern('orders.create')
+    await openPattern('parcels.create')
     const schema = await page.getByRole('region', { name: 'Schema of data' }).textContent()
     assert.deepEqual((JSON.parse(schema!) as { required: string[] }).required, ['customer', 'items'])
     await page.getByText('without the option try').waitFor()
@@ -105,13 +105,13 @@ function register(): void {
     await open({})
     const chart = page.locator('figure').filter({ hasText: 'Messages a second' })
     const picture = () => page.evaluate<string>("document.querySelector('figure canvas').toDataURL()")
-    const legend = chart.getByRole('listitem').filter({ hasText: 'orders.*' })
+    const legend = chart.getByRole('listitem').filter({ hasText: 'parcels.*' })
     assert.equal(await legend.count(), 0)
     const before = await picture()
     loads.push(shop.load())
     await legend.filter({ hasText: /[1-9]/ }).waitFor()
     await until('the picture changes', async () => (await picture()) !== before)
-    const row = page.locator('tbody tr').filter({ hasText: 'orders.*' })
+    const row = page.locator('tbody tr').filter({ hasText: 'parcels.*' })
     await row.locator('td.rate').filter({ hasText: /[1-9]/ }).waitFor()
     assert.match((await row.locator('td.p99').textContent())!, /\d/)
     await page.locator('figure').filter({ hasText: 'Errors a second' }).getByText('fails').waitFor()
@@ -138,7 +138,7 @@ function register(): void {
         .and(page.locator(':focus'))
         .count()
         .then((count) => count === 1)
-    await tabTo('the pattern', async () => (await focused()).startsWith('orders.create'))
+    await tabTo('the pattern', async () => (await focused()).startsWith('parcels.create'))
     await page.keyboard.press('Enter')
     await tabTo('customer', isFocused('customer'))
     await page.keyboard.type('Ada')
@@ -159,7 +159,7 @@ function register(): void {
 
   it('says what is wrong before it sends, and where', async () => {
     await open()
-    await openPattern('orders.create')
+    await openPattern('parcels.create')
     await page.getByRole('button', { name: 'Add to items' }).click()
     await page.getByLabel('count').fill('two')
     await page.getByRole('button', { name: 'Send request' }).click()
@@ -169,7 +169,7 @@ function register(): void {
 
   it('sends JSON and headers, and events', async () => {
     await open()
-    await openPattern('orders.create')
+    await openPattern('parcels.create')
     await page.getByLabel('customer').fill('Ada')
     await page.getByLabel('Data as JSON').check()
     const json = page
@@ -182,7 +182,7 @@ function register(): void {
     await page.getByRole('button', { name: 'Send request' }).click()
     await status().filter({ hasText: 'Ended' }).waitFor()
     assert.equal((shop.told[0] as [unknown, { tenant: string }])[1].tenant, 'a')
-    await page.locator('tbody th button', { hasText: 'order.placed' }).click()
+    await page.locator('tbody th button', { hasText: 'parcel.placed' }).click()
     await page.getByLabel('id').fill('9')
     await page.getByRole('button', { name: 'Send event' }).click()
     await status().filter({ hasText: 'Sent' }).waitFor()
@@ -192,8 +192,8 @@ function register(): void {
 
   it('calls a wildcard by the name that is typed', async () => {
     await open()
-    await page.locator('tbody th button', { hasText: 'orders.*' }).click()
-    await page.getByLabel('Pattern', { exact: true }).fill('orders.42')
+    await page.locator('tbody th button', { hasText: 'parcels.*' }).click()
+    await page.getByLabel('Pattern', { exact: true }).fill('parcels.42')
     await page.getByRole('button', { name: 'Send request' }).click()
     await values().filter({ hasText: '"42"' }).waitFor()
   })
@@ -246,7 +246,7 @@ function register(): void {
         loads.push(shop.load())
         await page.locator('figure').filter({ hasText: 'Errors a second' }).getByText('fails').waitFor()
         await page.getByText('All figures and limits').click()
-        for (const name of [LONG, 'fails', 'orders.create']) {
+        for (const name of [LONG, 'fails', 'parcels.create']) {
           await openPattern(name)
           await page.getByRole('button', { name: 'Send request' }).waitFor()
           assert.equal(await width(), size, name)

@@ -30,7 +30,7 @@ export async function startShop(options: Partial<ConsoleOptions> = {}): Promise<
   const orders = microservice({ ...local, name: 'orders', version: '1.2.0', describe: true })
     .use(telemetry())
     .message(
-      'orders.create',
+      'parcels.create',
       ({ data, headers }) => {
         told.push([data, headers])
         return { id: 7, total: data.items.reduce((sum, { count }) => sum + count, 0) }
@@ -45,7 +45,7 @@ export async function startShop(options: Partial<ConsoleOptions> = {}): Promise<
         response: t.Object({ id: t.Number(), total: t.Number() })
       }
     )
-    .message('orders.*', ({ params }) => params[0])
+    .message('parcels.*', ({ params }) => params[0])
     .message('echo', ({ data }) => data)
     .message('fails', () => {
       throw new RpcError({ code: 'NO_STOCK', message: 'Sold out', details: { sku: 'a' } })
@@ -64,7 +64,7 @@ export async function startShop(options: Partial<ConsoleOptions> = {}): Promise<
     .message('fast', function* () {
       for (let n = 1; ; n++) yield n
     })
-    .event('order.placed', ({ data }) => void told.push(data), { data: t.Object({ id: t.Number() }) })
+    .event('parcel.placed', ({ data }) => void told.push(data), { data: t.Object({ id: t.Number() }) })
     .message(HOSTILE, () => HOSTILE)
     .message(LONG, () => LONG)
   const silent = microservice(local).message('x', () => 1)
@@ -95,7 +95,7 @@ export async function startShop(options: Partial<ConsoleOptions> = {}): Promise<
       let isOver = false
       const loading = (async () => {
         while (!isOver) {
-          await Promise.all(Array.from({ length: 20 }, () => client.request('orders.7')))
+          await Promise.all(Array.from({ length: 20 }, () => client.request('parcels.7')))
           await client.request('fails').catch(() => {})
           await new Promise((resolve) => setTimeout(resolve, 10))
         }
