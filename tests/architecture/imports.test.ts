@@ -21,7 +21,8 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   outbox: ['transport'],
   'elysia-microservices': ['transport', 'tcp'],
   nestjs: ['transport', 'tcp'],
-  telemetry: ['transport']
+  telemetry: ['transport'],
+  console: ['transport', 'elysia-microservices']
 }
 
 /** The rooms of packages that have floors, from the lowest; rooms of one floor do not know each other. */
@@ -42,7 +43,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['service'],
     ['client'],
     ['gateway', 'cli'],
-    ['index.ts', 'tcp.ts']
+    ['index.ts', 'kit.ts', 'tcp.ts']
   ]
 }
 
@@ -60,7 +61,7 @@ describe('packages', () => {
       const wrong = files.flatMap(({ file, imports }) =>
         imports
           .filter((given) => /^(@elysia-microservices\/|elysia-microservices)/.test(given))
-          .filter((given) => !BELOW[name]?.includes(given.split('/')[1] ?? ''))
+          .filter((given) => !BELOW[name]?.includes(given.split('/')[given.startsWith('@') ? 1 : 0] ?? ''))
           .map((given) => `${file} imports ${given}`)
       )
       assert.deepEqual(wrong, [])

@@ -16,7 +16,7 @@ const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g
 export function sourcesOf(folder: string): SourceFile[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((file) => file.split(path.sep).join('/'))
-    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts') && !/^testing\//.test(file))
+    .filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.test.ts') && !/^testing\//.test(file))
     .sort()
     .map((file) => {
       const text = readFileSync(path.join(folder, file), 'utf8')

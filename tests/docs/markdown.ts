@@ -18,6 +18,7 @@ export const DOCUMENTS: readonly string[] = [
   'packages/elysia-microservices/README.md',
   'packages/nestjs/README.md',
   'packages/telemetry/README.md',
+  'packages/console/README.md',
   'examples/bench/README.md',
   'examples/dependency-injection/README.md',
   'examples/migrate-from-nest/README.md'

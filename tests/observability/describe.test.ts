@@ -4,9 +4,10 @@ import { afterEach, describe, it } from 'node:test'
 import { Parser } from '@asyncapi/parser'
 import { telemetry } from '@elysia-microservices/telemetry'
 import { t } from 'elysia'
-import { asyncApi, memory, microservice, type ServiceDescription } from 'elysia-microservices'
+import { asyncApi, asyncApiRoute, memory, microservice, type ServiceDescription } from 'elysia-microservices'
 import { type ConnectOptions, connect } from 'elysia-microservices/client'
 import { tcp } from 'elysia-microservices/tcp'
+import { listen, newApp } from '../support/http-app.ts'
 
 const ROUTE = 'elysia-microservices.describe'
 const ends: { stop?(): Promise<void>; close?(): Promise<void> }[] = []
@@ -192,6 +193,27 @@ describe('asyncApi()', () => {
       .all()
       .map((channel) => channel.address())
     assert.ok(addresses.includes('orders.{part1}') && addresses.includes('files.{rest}'))
+  })
+
+  it('is answered by a plugin, as the service is then', async () => {
+    const { service } = shop()
+    const http = await listen(
+      newApp()
+        .use(asyncApiRoute(service))
+        .use(asyncApiRoute(service, { path: '/b.json' }))
+    )
+    try {
+      await service.listen()
+      for (const path of ['/asyncapi.json', '/b.json']) {
+        const response = await fetch(http.url + path)
+        assert.match(response.headers.get('content-type')!, /^application\/json/)
+        assert.deepEqual(await response.json(), JSON.parse(JSON.stringify(asyncApi(service))))
+      }
+    } finally {
+      await http.stop()
+    }
+    assert.throws(() => asyncApiRoute({} as never), { path: 'service' })
+    assert.throws(() => asyncApiRoute(service, { path: 'x' }), { path: 'options.path' })
   })
 
   it('of a service without a name, handlers or an address, and of a description that came over the wire', async () => {

@@ -13,7 +13,16 @@ import { freePort } from '../support/free-port.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
 const run = promisify(execFile)
-const PACKAGES = ['transport', 'tcp', 'elysia-microservices', 'nestjs', 'telemetry', 'nats', 'outbox']
+const PACKAGES = [
+  'transport',
+  'tcp',
+  'elysia-microservices',
+  'nestjs',
+  'telemetry',
+  'nats',
+  'outbox',
+  'console'
+]
 
 interface PackageJson {
   readonly name: string

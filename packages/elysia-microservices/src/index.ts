@@ -46,6 +46,7 @@ export { Ctx, EventPattern, MessagePattern, Payload } from './controller/decorat
 export type { Controller } from './controller/entry.ts'
 export type { NestOptions } from './controller/nest-app.ts'
 export { type AsyncApiDocument, asyncApi } from './description/asyncapi.ts'
+export { type AsyncApiRouteOptions, asyncApiRoute } from './description/asyncapi-route.ts'
 export type {
   DescribeOptions,
   HandlerDescription,

@@ -4,6 +4,19 @@ import pino from 'pino'
 import { loggerOf } from './logger.ts'
 
 describe('loggerOf', () => {
+  it('takes lines at debug where the logger does, and pino only at that level', () => {
+    const lines: { level: number; msg: string }[] = []
+    const at = (level: string) =>
+      pino({ level }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+    assert.equal(loggerOf(at('info')).debug, undefined)
+    assert.equal(loggerOf({ error() {}, warn() {} }).debug, undefined)
+    loggerOf(at('debug')).debug?.('handled')
+    assert.deepEqual(
+      lines.map(({ level, msg }) => [level, msg]),
+      [[20, 'handled']]
+    )
+  })
+
   it('gives pino the cause in the field in which pino writes errors', () => {
     const lines: { level: number; msg: string; err?: { message: string; stack: string } }[] = []
     const logger = loggerOf(pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) }))

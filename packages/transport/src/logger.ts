@@ -7,6 +7,11 @@ export interface Logger {
   error(message: string, cause?: unknown): void
   /** Something is odd, but the service goes on. */
   warn(message: string, cause?: unknown): void
+  /**
+   * One line for each message that a service has handled. Left out, no such line is made; nor if the logger has
+   * `isLevelEnabled`, as pino has, and that says no to `'debug'` when the service is made.
+   */
+  debug?(message: string): void
 }
 
 function ignore(): void {}
@@ -44,10 +49,10 @@ interface ObjectFirst {
  */
 export function loggerOf(given: Logger): Logger {
   const pino = isPino(given) ? (given as Logger & ObjectFirst) : undefined
-  const guarded = (level: 'error' | 'warn') => (message: string, cause?: unknown) => {
+  const guarded = (level: 'error' | 'warn' | 'debug') => (message: string, cause?: unknown) => {
     try {
       let written: unknown
-      if (cause === undefined) written = given[level](message)
+      if (cause === undefined || level === 'debug') written = given[level]?.(message)
       else written = pino === undefined ? given[level](message, cause) : pino[level]({ err: cause }, message)
       if (typeof written === 'object' && written !== null && isThenable(written))
         void whenSettled(written, ignore, ignore)
@@ -55,7 +60,14 @@ export function loggerOf(given: Logger): Logger {
       sayOnConsole(message)
     }
   }
-  return { error: guarded('error'), warn: guarded('warn') }
+  const logger = { error: guarded('error'), warn: guarded('warn') }
+  return isDebugging(given) ? { ...logger, debug: guarded('debug') } : logger
+}
+
+function isDebugging(given: Logger): boolean {
+  const { debug, isLevelEnabled } = given as Logger & { isLevelEnabled?(level: string): boolean }
+  if (typeof debug !== 'function') return false
+  return typeof isLevelEnabled !== 'function' || isLevelEnabled.call(given, 'debug')
 }
 
 /** Known by its methods, because pino is no dependency. */

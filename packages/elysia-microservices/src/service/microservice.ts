@@ -95,7 +95,7 @@ function newService(
     workers: () => runner.workers(),
     stats: () => runner.stats(),
     stop: () => runner.stop(),
-    [DISPATCHER]: () => core.dispatcher()
+    [DISPATCHER]: () => core.dispatcher(settings.logger)
   })
   return Object.defineProperties(service, {
     address: { get: (): Address | undefined => runner.address },

@@ -184,7 +184,7 @@ export class ServiceRunner {
     try {
       // A handler also gets what the chain has added after it.
       core.compileAll()
-      const dispatcher = core.dispatcher()
+      const dispatcher = core.dispatcher(this.#settings.logger)
       for (const server of servers) {
         await server.start(dispatcher)
         started.push(server)

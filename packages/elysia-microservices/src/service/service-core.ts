@@ -9,6 +9,7 @@ import {
   type Dispatcher,
   type HandlerFigures,
   type IncomingMessage,
+  type Logger,
   OptionError,
   type ReceivedMessage
 } from '@elysia-microservices/transport/kit'
@@ -27,6 +28,7 @@ import {
 } from '../router/handler-pattern.ts'
 import { prefixPattern } from '../router/prefix.ts'
 import type { MessageSchema, SchemaOptions } from '../schema/message-schema.ts'
+import { messageLines } from './message-lines.ts'
 import { HandlerRegistry } from './registry.ts'
 
 /** Options of a handler: schemas, hooks and macros. */
@@ -92,11 +94,16 @@ export class ServiceCore {
     for (const used of this.#used) used.endDrain()
   }
 
-  /** The handlers, behind all arounds. */
-  dispatcher(): Dispatcher {
+  /** The handlers, behind all arounds. @param logger gets a line for each message, if it takes such lines */
+  dispatcher(logger: Logger): Dispatcher {
     const handlers =
       this.#reserved === undefined ? this.#registry : withReserved(this.#registry, this.#reserved)
-    return aroundDispatcher(handlers, [...this.#outermost, ...this.#arounds])
+    const lines = messageLines(logger)
+    return aroundDispatcher(handlers, [
+      ...this.#outermost,
+      ...this.#arounds,
+      ...(lines === undefined ? [] : [lines])
+    ])
   }
 
   /** Answers the service's own route, which is no handler's. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { HandlerFigures } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
-import { percentile, rowsBetween } from './top.ts'
+import { percentile, rowsBetween } from './rows.ts'
 
 const BOUNDS = [0.001, 0.01, 0.1]
 const figures = (pattern: string, outcomes: Record<string, number>, counts: number[]): HandlerFigures => ({
@@ -42,5 +42,12 @@ describe('rowsBetween', () => {
     assert.deepEqual([b?.pattern, b?.rate, b?.errors], ['b', 50, 0])
     assert.deepEqual([a?.pattern, a?.rate, a?.errors, a?.inFlight], ['a', 3, 1, 2])
     assert.ok(a!.p50! > 1 && a!.p50! < 10)
+  })
+
+  it('counts from nothing where the process has begun anew', () => {
+    const before = [figures('a', { OK: 100 }, [100, 0, 0, 0])]
+    const [a] = rowsBetween(before, [figures('a', { OK: 3, NO: 1 }, [2, 2, 0, 0])], 2)
+    assert.deepEqual([a?.rate, a?.errors], [2, 0.5])
+    assert.ok(a!.p99! > 1 && a!.p99! < 10)
   })
 })

@@ -1,0 +1,32 @@
+/** The clients that the console is given. */
+import { type CallOptions, OptionError, type Pattern } from '@elysia-microservices/transport/kit'
+
+/** Any client, typed or not: what all have in common. */
+export interface GivenClient {
+  readonly status: string
+  connect(): Promise<void>
+  close(): Promise<void>
+}
+
+/** What the console does with a client. */
+export interface ConsoleClient extends GivenClient {
+  request(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<unknown>
+  stream(pattern: Pattern, data?: unknown, options?: CallOptions): AsyncIterableIterator<unknown>
+  emit(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<void>
+}
+
+/** The clients by their ids. @throws {OptionError} something else was given */
+export function readClients(services: unknown): Map<string, ConsoleClient> {
+  const entries = typeof services === 'object' && services !== null ? Object.entries(services) : []
+  if (entries.length === 0)
+    throw OptionError.expected(
+      'options.services',
+      'an object of clients, such as { orders: client }',
+      services
+    )
+  for (const [id, client] of entries)
+    for (const method of ['request', 'stream', 'emit'])
+      if (typeof Object(client)[method] !== 'function')
+        throw OptionError.expected(`options.services.${id}`, 'a client made by connect()', client)
+  return new Map(entries as [string, ConsoleClient][])
+}

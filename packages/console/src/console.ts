@@ -1,0 +1,156 @@
+/** `console()`: an Elysia plugin that serves one page about services. */
+import { milliseconds, OptionError } from '@elysia-microservices/transport/kit'
+import { Elysia } from 'elysia'
+import { type EventStream, follow, openEventStream, stopWith } from 'elysia-microservices/kit'
+import { Access, type AccessOptions } from './access.ts'
+import { type ConsoleClient, type GivenClient, readClients } from './clients.ts'
+import { pageFile } from './page-files.ts'
+import { errorOf, readTrial, run } from './trial.ts'
+import { Watch } from './watch.ts'
+
+/** Options of `console()`. */
+export interface ConsoleOptions extends AccessOptions {
+  /** Clients of the services to be seen, by the names they are shown under. They stay the user's to close. */
+  readonly services: Readonly<Record<string, GivenClient>>
+  /** Where the page is. Default: `'/console'`. */
+  readonly path?: string | undefined
+  /** Whether whoever may open the page may call every pattern. Default: `false`, it only shows. */
+  readonly try?: boolean | undefined
+  /** Milliseconds between two looks at the services while a page is open, from 100. Default: 1,000. */
+  readonly interval?: number | undefined
+}
+
+/** The context of an Elysia handler, as far as it is used here. */
+interface Context {
+  readonly request: Request
+  readonly server?: {
+    requestIP?(request: Request): { readonly address: string } | null
+    timeout?(request: Request, seconds: number): void
+  } | null
+}
+
+/** Pages that may be open, and calls that may be under way, at a time. */
+const MAX_STREAMS = 100
+const DEFAULT_INTERVAL = 1_000
+/** Milliseconds of silence after which a stream says that it is there. */
+const HEARTBEAT = 5_000
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff'
+}
+
+/**
+ * Makes an Elysia plugin that serves a page about services: their patterns and schemas, and, while the page is open,
+ * what they do. Services tell of themselves where they have the option `describe`, and are counted by `telemetry()`.
+ * Only programs of this machine may open it, unless `allow` says otherwise.
+ * @throws {OptionError} an option is not what it must be
+ */
+export function console(options: ConsoleOptions): Elysia {
+  const {
+    services,
+    path = '/console',
+    try: canTry = false,
+    interval = DEFAULT_INTERVAL
+  } = Object(options) as ConsoleOptions
+  const clients = readClients(services)
+  if (typeof path !== 'string' || !/^\/[\w/.~-]*[\w.~-]$/.test(path))
+    throw OptionError.expected('options.path', "a path such as '/console'", path)
+  if (typeof canTry !== 'boolean') throw OptionError.expected('options.try', 'a boolean', canTry)
+  milliseconds(100, 'options.interval', interval)
+  const access = new Access(Object(options))
+  const watch = new Watch(clients, { canTry, interval })
+  const streams = new Set<EventStream>()
+  const guarded =
+    (answer: (context: Context) => Response | Promise<Response>) =>
+    async ({ request, server }: Context): Promise<Response> => {
+      const refusal = await access.refusal(request, addressOf(request, server))
+      return refusal === undefined ? answer({ request, server: server ?? null }) : refused(403, refusal)
+    }
+  const stream = async (init: Omit<Parameters<typeof openEventStream>[0], 'bodyOf' | 'heartbeat'>) => {
+    if (streams.size >= MAX_STREAMS)
+      return refused(503, `${MAX_STREAMS} pages and calls of the console are open already`)
+    const opened = await openEventStream({ ...init, heartbeat: HEARTBEAT, bodyOf: errorOf })
+    streams.add(opened)
+    void opened.closed.then(() => streams.delete(opened))
+    for (const [name, value] of Object.entries(HEADERS)) opened.response.headers.set(name, value)
+    return opened.response
+  }
+  const hidden = { detail: { hide: true } }
+
+  const plugin = new Elysia()
+    .get(path, guarded(({ request }) => page(request, path)) as never, hidden)
+    .get(`${path}/page.js`, guarded(() => file('script', 'text/javascript')) as never, hidden)
+    .get(`${path}/page.css`, guarded(() => file('style', 'text/css')) as never, hidden)
+    .get(
+      `${path}/updates`,
+      guarded(({ request, server }) => {
+        server?.timeout?.(request, 0)
+        return stream({ start: (signal) => watch.open(signal), signal: request.signal })
+      }) as never,
+      hidden
+    )
+    .post(
+      `${path}/try`,
+      guarded(async ({ request, server }) => {
+        if (!canTry) return refused(403, 'The console only shows: see options.try of console()')
+        const found = await trialOf(request, clients).catch((error: TypeError) => error.message)
+        if (typeof found === 'string') return refused(400, found)
+        server?.timeout?.(request, 0)
+        return stream({ start: (signal) => run(...found, signal), signal: request.signal })
+      }) as never,
+      { ...hidden, parse: 'none' }
+    )
+  const before = () => {
+    for (const opened of streams) opened.close()
+  }
+  follow(plugin, { started: (host) => stopWith(host, { before }), stopped: before }, 'The console')
+  return plugin as never
+}
+
+async function trialOf(
+  request: Request,
+  clients: ReadonlyMap<string, ConsoleClient>
+): Promise<[ConsoleClient, Awaited<ReturnType<typeof readTrial>>]> {
+  const trial = await readTrial(request)
+  const client = clients.get(trial.service)
+  if (client === undefined) throw new TypeError('There is no such service')
+  return [client, trial]
+}
+
+/** Where a request comes from: Bun's server knows it, and so do the requests of Elysia's adapter for Node. */
+function addressOf(request: Request, server: Context['server']): string | undefined {
+  const { ip } = request as { readonly ip?: unknown }
+  if (typeof ip === 'string') return ip
+  try {
+    return server?.requestIP?.(request)?.address
+  } catch {
+    // Elysia's adapter for Node has a method that only throws.
+    return undefined
+  }
+}
+
+function refused(status: number, reason: string): Response {
+  return new Response(reason, {
+    status,
+    headers: { ...HEADERS, 'content-type': 'text/plain; charset=utf-8' }
+  })
+}
+
+async function page(request: Request, path: string): Promise<Response> {
+  // Relative, because a proxy may have put more before the path.
+  const base = new URL(request.url).pathname.endsWith('/') ? '.' : path.slice(path.lastIndexOf('/') + 1)
+  const html = (await pageFile('html')).replaceAll('BASE', base)
+  return new Response(html, { headers: { ...HEADERS, 'content-type': 'text/html; charset=utf-8' } })
+}
+
+async function file(name: 'script' | 'style', type: string): Promise<Response> {
+  return new Response(await pageFile(name), {
+    headers: { ...HEADERS, 'content-type': `${type}; charset=utf-8` }
+  })
+}

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { MAX_PATTERN, MAX_PATTERNS, readDescription } from './description.ts'
+
+const handler = (pattern: unknown, more: object = {}) => ({
+  kind: 'message',
+  patterns: [{ kind: 'exact', pattern }],
+  hooks: [],
+  ...more
+})
+const figures = (pattern: string, more: object = {}) => ({
+  kind: 'message',
+  pattern,
+  inFlight: 0,
+  outcomes: { OK: 1 },
+  durations: { bounds: [0.1, 1], counts: [1, 0, 0] },
+  ...more
+})
+const described = (more: object) => readDescription({ transports: [], handlers: [], ...more })
+
+describe('readDescription', () => {
+  it('reads what a service tells of itself', () => {
+    const read = readDescription({
+      name: 'orders',
+      version: '1.2.0',
+      status: 'listening',
+      transports: [
+        {
+          transport: 'tcp',
+          address: { host: '::1', port: 4000 },
+          inFlight: { current: 2, limit: 0 },
+          connections: { current: 1, limit: 10 },
+          streams: 3,
+          refused: { requests: 4 }
+        }
+      ],
+      handlers: [
+        handler('a', {
+          data: { type: 'string' },
+          hooks: [{ type: 'beforeHandle', name: 'check' }]
+        })
+      ],
+      figures: [figures('a')]
+    })
+    assert.deepEqual(read.described, {
+      name: 'orders',
+      version: '1.2.0',
+      status: 'listening',
+      isCounted: true,
+      patterns: [
+        {
+          kind: 'message',
+          form: 'exact',
+          pattern: 'a',
+          data: { type: 'string' },
+          hooks: ['beforeHandle check']
+        }
+      ],
+      leftOut: []
+    })
+    assert.deepEqual(read.transports, [
+      {
+        name: 'tcp',
+        address: '[::1]:4000',
+        gauges: [
+          { name: 'inFlight', value: 2 },
+          { name: 'connections', value: 1, limit: 10 },
+          { name: 'streams', value: 3 },
+          { name: 'refused requests', value: 4 }
+        ]
+      }
+    ])
+    assert.deepEqual(read.figures, [figures('a')])
+  })
+
+  it('refuses what is no description', () => {
+    for (const answer of [
+      undefined,
+      null,
+      7,
+      'text',
+      [],
+      {},
+      { handlers: [] },
+      { handlers: {}, transports: [] }
+    ])
+      assert.throws(() => readDescription(answer), TypeError)
+  })
+
+  it('survives any answer, and says nothing but plain and bounded JSON', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.anything()),
+        fc.array(fc.anything()),
+        fc.anything(),
+        (handlers, transports, name) => {
+          const read = readDescription({ handlers, transports, name, figures: handlers })
+          assert.deepEqual(JSON.parse(JSON.stringify(read)), read)
+        }
+      )
+    )
+  })
+
+  it('leaves out what is too much, and says so', () => {
+    const handlers = Array.from({ length: MAX_PATTERNS + 500 }, (_, n) => handler(`p${n}`))
+    const { patterns, leftOut } = described({ handlers }).described
+    assert.equal(patterns.length, MAX_PATTERNS)
+    assert.deepEqual(leftOut, [`500 handlers behind the first ${MAX_PATTERNS} patterns`])
+    const long = described({ handlers: [handler('x'.repeat(MAX_PATTERN + 1)), handler(1), { kind: 'no' }] })
+    assert.deepEqual(long.described.patterns, [])
+    assert.deepEqual(long.described.leftOut, ['3 handlers or patterns that are not described as such'])
+  })
+
+  it('leaves out schemas that are too deep, too large or refer to themselves', () => {
+    const deep = (n: number): object => (n === 0 ? {} : { not: deep(n - 1) })
+    const round: Record<string, unknown> = {}
+    round['round'] = round
+    const wide = { enum: Array.from({ length: 60_000 }, (_, n) => n) }
+    for (const data of [deep(100), round, wide, { title: 'x'.repeat(10_000_000) }]) {
+      const { patterns, leftOut } = described({ handlers: [handler('a', { data })] }).described
+      assert.deepEqual(patterns, [{ kind: 'message', form: 'exact', pattern: 'a', hooks: [] }])
+      assert.deepEqual(leftOut, ['1 schemas that are too large'])
+    }
+  })
+
+  it('sets no prototype by what a schema names', () => {
+    const data = JSON.parse('{"properties":{"__proto__":{"polluted":true}}}') as object
+    const [pattern] = described({ handlers: [handler('a', { data })] }).described.patterns
+    const properties = pattern?.data?.['properties'] as object
+    assert.deepEqual(Object.keys(properties), ['__proto__'])
+    assert.equal('polluted' in properties, false)
+  })
+
+  it('takes only figures that can be drawn, of patterns that are described, each once', () => {
+    const wrong = [
+      figures('b'),
+      figures('a', { durations: { bounds: [1, 0.1], counts: [1, 0, 0] } }),
+      figures('a')
+    ]
+    assert.deepEqual(described({ handlers: [handler('a')], figures: wrong }).figures, [])
+    for (const durations of [
+      { bounds: [0.1], counts: [1] },
+      { bounds: [0.1], counts: [1, Number.NaN] },
+      { bounds: [0.1], counts: [1, -1] },
+      { bounds: ['1'], counts: [1, 1] },
+      { bounds: Array.from({ length: 200 }, (_, n) => n + 1), counts: new Array(201).fill(0) },
+      undefined
+    ])
+      assert.deepEqual(
+        described({ handlers: [handler('a')], figures: [figures('a', { durations })] }).figures,
+        []
+      )
+    const twice = { handlers: [handler('a')], figures: [figures('a'), figures('a', { inFlight: 9 })] }
+    assert.deepEqual(described(twice).figures, [figures('a')])
+  })
+})

@@ -1,0 +1,158 @@
+/** The description of a service that need not be trusted, as a page can show it: checked, plain and bounded. */
+import type { HandlerFigures } from '@elysia-microservices/transport/kit'
+import { Budget, entriesOf, fieldsOf, finite, firstOf, shortText } from './bounds.ts'
+import type { DescribedService, GaugeView, Kind, PatternView, Schema, TransportView } from './protocol.ts'
+
+/** Patterns of a service that are shown. */
+export const MAX_PATTERNS = 1_000
+/** Characters of a pattern; a longer one is left out, because a part of it could not be called. */
+export const MAX_PATTERN = 500
+const MAX_TRANSPORTS = 20
+const MAX_GAUGES = 60
+const MAX_HOOKS = 50
+const MAX_BUCKETS = 100
+const MAX_CODES = 100
+/** Values in all schemas of a service together. */
+const MAX_SCHEMA_NODES = 50_000
+const MAX_NAME = 100
+
+const FORMS = ['exact', 'wildcard', 'regexp', 'all'] as const
+
+/** What was read. */
+export interface ReadDescription {
+  readonly described: DescribedService
+  readonly transports: readonly TransportView[]
+  readonly figures: readonly HandlerFigures[]
+}
+
+/**
+ * Reads what a service has answered.
+ * @throws {TypeError} it is no description
+ */
+export function readDescription(answer: unknown): ReadDescription {
+  const { name, version, status, transports, handlers, figures } = fieldsOf(answer)
+  if (!Array.isArray(handlers) || !Array.isArray(transports))
+    throw new TypeError('its answer has no lists of handlers and transports')
+  const { patterns, leftOut } = readHandlers(handlers)
+  return {
+    described: {
+      name: shortText(name, MAX_NAME),
+      version: shortText(version, MAX_NAME),
+      status: shortText(status, MAX_NAME),
+      isCounted: Array.isArray(figures),
+      patterns,
+      leftOut
+    },
+    transports: firstOf(transports, MAX_TRANSPORTS).map(readTransport),
+    figures: readFigures(figures, patterns)
+  }
+}
+
+function readHandlers(handlers: readonly unknown[]): { patterns: PatternView[]; leftOut: string[] } {
+  const patterns: PatternView[] = []
+  const budget = new Budget(MAX_SCHEMA_NODES)
+  let wrong = 0
+  let schemas = 0
+  let surplus = 0
+  const schemaOf = (value: unknown): Schema | undefined => {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    const copy = budget.copy(value)
+    if (copy === undefined) schemas++
+    return copy as Schema | undefined
+  }
+  for (const [index, handler] of handlers.entries()) {
+    if (patterns.length >= MAX_PATTERNS) {
+      surplus = handlers.length - index
+      break
+    }
+    const { kind, patterns: given, data, headers, response, hooks } = fieldsOf(handler)
+    if ((kind !== 'message' && kind !== 'event') || !Array.isArray(given)) {
+      wrong++
+      continue
+    }
+    const own = {
+      ...optional('data', schemaOf(data)),
+      ...optional('headers', schemaOf(headers)),
+      ...optional('response', schemaOf(response)),
+      hooks: firstOf(hooks, MAX_HOOKS).map(hookText)
+    }
+    for (const each of given.slice(0, MAX_PATTERNS - patterns.length)) {
+      const { kind: form, pattern } = fieldsOf(each)
+      if (typeof pattern !== 'string' || pattern.length > MAX_PATTERN) wrong++
+      else patterns.push({ kind, form: FORMS.find((known) => known === form) ?? 'exact', pattern, ...own })
+    }
+  }
+  const leftOut: string[] = []
+  if (surplus > 0) leftOut.push(`${surplus} handlers behind the first ${MAX_PATTERNS} patterns`)
+  if (wrong > 0) leftOut.push(`${wrong} handlers or patterns that are not described as such`)
+  if (schemas > 0) leftOut.push(`${schemas} schemas that are too large`)
+  return { patterns, leftOut }
+}
+
+function optional<Key extends string, Value>(key: Key, value: Value | undefined): { [K in Key]?: Value } {
+  return (value === undefined ? {} : { [key]: value }) as { [K in Key]?: Value }
+}
+
+function hookText(hook: unknown): string {
+  const { type, name } = fieldsOf(hook)
+  return `${shortText(type, MAX_NAME)} ${shortText(name, MAX_NAME)}`
+}
+
+function readTransport(stats: unknown): TransportView {
+  const { transport, address } = fieldsOf(stats)
+  const { host, port, path } = fieldsOf(address)
+  const gauges: GaugeView[] = []
+  collectGauges(stats, '', gauges)
+  return {
+    name: shortText(transport, MAX_NAME),
+    gauges,
+    ...(typeof path === 'string' && { address: shortText(path, MAX_NAME) }),
+    ...(typeof host === 'string' && typeof port === 'number' && { address: addressText(host, port) })
+  }
+}
+
+function addressText(host: string, port: number): string {
+  const shown = shortText(host, MAX_NAME)
+  return shown.includes(':') ? `[${shown}]:${port}` : `${shown}:${port}`
+}
+
+/** Every number by its name; a number beside its limit is one of them. */
+function collectGauges(value: unknown, prefix: string, gauges: GaugeView[]): void {
+  for (const [key, each] of entriesOf(value, MAX_GAUGES)) {
+    if (gauges.length >= MAX_GAUGES || key === 'address') continue
+    const name = shortText(prefix === '' ? key : `${prefix} ${key}`, MAX_NAME)
+    if (typeof each === 'number') gauges.push({ name, value: finite(each) })
+    else if (typeof fieldsOf(each)['current'] === 'number') {
+      const { current, limit } = fieldsOf(each)
+      gauges.push({ name, value: finite(current), ...(finite(limit) > 0 && { limit: finite(limit) }) })
+    } else if (prefix.split(' ').length < 2) collectGauges(each, name, gauges)
+  }
+}
+
+/** Those of the patterns that the service describes: its process may have other services. */
+function readFigures(figures: unknown, patterns: readonly PatternView[]): HandlerFigures[] {
+  const known = new Set(patterns.map(({ kind, pattern }) => `${kind} ${pattern}`))
+  return firstOf(figures, 2 * MAX_PATTERNS).flatMap((each) => {
+    const { kind, pattern, inFlight, outcomes, durations } = fieldsOf(each)
+    const { bounds, counts } = fieldsOf(durations)
+    if (!known.delete(`${kind} ${pattern}`) || !isBuckets(bounds, counts)) return []
+    return [
+      {
+        kind: kind as Kind,
+        pattern: pattern as string,
+        inFlight: finite(inFlight),
+        outcomes: Object.fromEntries(
+          entriesOf(outcomes, MAX_CODES).map(([code, count]) => [shortText(code, MAX_NAME), finite(count)])
+        ),
+        durations: { bounds: bounds as number[], counts: counts as number[] }
+      }
+    ]
+  })
+}
+
+function isBuckets(bounds: unknown, counts: unknown): boolean {
+  if (!Array.isArray(bounds) || !Array.isArray(counts) || bounds.length > MAX_BUCKETS) return false
+  if (counts.length !== bounds.length + 1) return false
+  const isAscending = bounds.every((bound, index) => bound > (bounds[index - 1] ?? 0))
+  return isAscending && [...bounds, ...counts].every((each) => Number.isFinite(each) && each >= 0)
+}

@@ -1,0 +1,125 @@
+/** One chart: lines over time, with their latest values, or those under the pointer, as text. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import uPlot from 'uplot'
+import type { Lines } from './history.ts'
+
+const HEIGHT = 180
+
+export function Chart(
+  props: Lines & {
+    readonly title: string
+    readonly format: (value: number) => string
+    /** What is said in place of lines. */
+    readonly empty?: string
+  }
+) {
+  const { title, times, lines, format, empty = 'No figures yet' } = props
+  const box = useRef<HTMLDivElement>(null)
+  const plot = useRef<uPlot | undefined>(undefined)
+  const [pointed, point] = useState<number | undefined>()
+  const isDark = useDark()
+  const names = JSON.stringify(lines.map(({ label }) => label))
+  const data = [times, ...lines.map(({ values }) => values)] as uPlot.AlignedData
+
+  // Lines come and go with the patterns that are busy; uPlot is made anew for others.
+  useEffect(() => {
+    const element = box.current
+    if (element === null) return
+    const made = new uPlot(optionsOf(element, lines.length, point), data, element)
+    plot.current = made
+    const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }))
+    resized.observe(element)
+    return () => {
+      resized.disconnect()
+      made.destroy()
+      plot.current = undefined
+    }
+  }, [names, isDark])
+  useEffect(() => plot.current?.setData(data))
+
+  const at = pointed !== undefined && pointed < times.length ? pointed : times.length - 1
+  const latest = lines.map(({ label, values }) => {
+    const value = values[at]
+    return [label, value === null || value === undefined ? '–' : format(value)] as const
+  })
+  return (
+    <figure class="chart">
+      <figcaption>{title}</figcaption>
+      {/* What the picture shows stands below it as text. */}
+      <div class="plot" ref={box} aria-hidden="true" />
+      <ul class="legend">
+        {lines.length === 0 && <li class="hint">{empty}</li>}
+        {latest.map(([label, value], index) => (
+          <li key={label}>
+            <span class={`mark line${index}`} aria-hidden="true" />
+            <span class="label">{label}</span> <b>{value}</b>
+          </li>
+        ))}
+      </ul>
+    </figure>
+  )
+}
+
+function optionsOf(
+  element: HTMLElement,
+  count: number,
+  point: (index: number | undefined) => void
+): uPlot.Options {
+  // A canvas knows no variables: an element that has the colour says what it is.
+  const probe = element.appendChild(document.createElement('i'))
+  const colour = (name: string) => {
+    probe.style.color = `var(${name})`
+    return getComputedStyle(probe).color
+  }
+  const axis = {
+    stroke: colour('--soft'),
+    grid: { stroke: colour('--rule'), width: 1 },
+    ticks: { show: false },
+    font: '11px system-ui, sans-serif'
+  }
+  const options: uPlot.Options = {
+    width: Math.max(1, element.clientWidth),
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false, setScale: false }, points: { size: 6 } },
+    scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+    axes: [
+      { ...axis, space: 90, size: 28, values: (_, splits) => splits.map(timeOf) },
+      { ...axis, size: 52, values: (_, splits) => splits.map(axisText) }
+    ],
+    series: [
+      {},
+      ...Array.from({ length: count }, (_, index) => ({
+        stroke: colour(`--line${index}`),
+        width: 2,
+        points: { show: false },
+        spanGaps: false
+      }))
+    ],
+    hooks: {
+      setCursor: [({ cursor }) => point(cursor.idx ?? undefined)]
+    }
+  }
+  probe.remove()
+  return options
+}
+
+function axisText(value: number): string {
+  return Number(value.toPrecision(3)).toLocaleString('en', { maximumSignificantDigits: 3 })
+}
+
+function timeOf(seconds: number): string {
+  return new Date(seconds * 1_000).toLocaleTimeString([], { timeStyle: 'medium' })
+}
+
+/** Whether the page is dark: the picture is painted in colours of its own. */
+function useDark(): boolean {
+  const query = matchMedia('(prefers-color-scheme: dark)')
+  const [isDark, setDark] = useState(query.matches)
+  useEffect(() => {
+    const changed = () => setDark(query.matches)
+    query.addEventListener('change', changed)
+    return () => query.removeEventListener('change', changed)
+  }, [])
+  return isDark
+}

@@ -1,0 +1,162 @@
+/** The samples of the last minutes, and the lines that charts draw of them. */
+import type { Figures, Kind, Sample, ServiceSample } from '../protocol.ts'
+
+/** Samples that are kept of each service. */
+export const MAX_SAMPLES = 300
+/** Figures of patterns that are kept of all samples of a service together: with many patterns there are fewer samples. */
+const MAX_FIGURES = 90_000
+/** Lines of a chart that are told apart. */
+export const MAX_LINES = 6
+
+/** What one service did at one time. */
+export interface Moment {
+  /** Seconds since 1970. */
+  readonly at: number
+  readonly sample: ServiceSample
+  /** By kind and pattern. */
+  readonly rows: ReadonlyMap<string, Figures>
+  /** Of all rows together. */
+  readonly sums: Sums
+  /** Numbers of all transports together, by their names. */
+  readonly gauges: ReadonlyMap<string, number>
+}
+
+/** What is compared of patterns. */
+interface Sums {
+  readonly rate: number
+  readonly errors: number
+}
+
+/** What one service did lately. Sums go along with it, because adding all of it up each second would take too long. */
+export interface History {
+  readonly moments: readonly Moment[]
+  /** Of each pattern that did anything, over all moments. */
+  readonly busy: ReadonlyMap<string, Sums>
+}
+
+/** A history without anything. */
+export const NOTHING: History = { moments: [], busy: new Map() }
+
+/** Lines over the same times. */
+export interface Lines {
+  readonly times: readonly number[]
+  readonly lines: readonly Line[]
+}
+
+/** One line. `null`: there was nothing to measure. */
+export interface Line {
+  readonly label: string
+  readonly values: readonly (number | null)[]
+}
+
+/** The name of a pattern among all of its service. */
+export function keyOf(kind: Kind, pattern: string): string {
+  return `${kind} ${pattern}`
+}
+
+/** What histories are with one more sample. */
+export function withSample(
+  histories: ReadonlyMap<string, History>,
+  { at, services }: Sample
+): ReadonlyMap<string, History> {
+  const next = new Map(histories)
+  for (const [id, sample] of Object.entries(services))
+    next.set(id, withMoment(next.get(id) ?? NOTHING, momentOf(at / 1_000, sample)))
+  return next
+}
+
+function momentOf(at: number, sample: ServiceSample): Moment {
+  const gauges = new Map<string, number>()
+  for (const transport of sample.transports)
+    for (const { name, value } of transport.gauges) gauges.set(name, (gauges.get(name) ?? 0) + value)
+  return {
+    at,
+    sample,
+    rows: new Map(sample.rows.map((row) => [keyOf(row.kind, row.pattern), row])),
+    sums: {
+      rate: sample.rows.reduce((sum, { rate }) => sum + rate, 0),
+      errors: sample.rows.reduce((sum, { errors }) => sum + errors, 0)
+    },
+    gauges
+  }
+}
+
+function withMoment({ moments, busy }: History, moment: Moment): History {
+  const most = Math.max(2, Math.min(MAX_SAMPLES, Math.floor(MAX_FIGURES / Math.max(1, moment.rows.size))))
+  const next = new Map(busy)
+  addUp(next, moment, 1)
+  const surplus = Math.max(0, moments.length + 1 - most)
+  for (const old of moments.slice(0, surplus)) addUp(next, old, -1)
+  return { moments: [...moments.slice(surplus), moment], busy: next }
+}
+
+/** What remains of sums when all of it was taken away again is no more than this. */
+const NEXT_TO_NOTHING = 1e-6
+
+function addUp(busy: Map<string, Sums>, { rows }: Moment, sign: 1 | -1): void {
+  for (const [key, { rate, errors }] of rows) {
+    if (rate === 0 && errors === 0) continue
+    const known = busy.get(key) ?? { rate: 0, errors: 0 }
+    const sums = { rate: known.rate + sign * rate, errors: known.errors + sign * errors }
+    if (sums.rate < NEXT_TO_NOTHING && sums.errors < NEXT_TO_NOTHING) busy.delete(key)
+    else busy.set(key, sums)
+  }
+}
+
+/** One figure of the busiest patterns, and of all others together. */
+export function linesByPattern({ moments, busy }: History, figure: 'rate' | 'errors'): Lines {
+  const busiest = [...busy]
+    .filter(([, sums]) => sums[figure] > NEXT_TO_NOTHING)
+    .sort((a, b) => b[1][figure] - a[1][figure])
+    .map(([key]) => key)
+  const told = busiest.slice(0, MAX_LINES)
+  const lines: Line[] = told.map((key) => ({
+    label: key.slice(key.indexOf(' ') + 1),
+    values: moments.map(({ rows }) => rows.get(key)?.[figure] ?? null)
+  }))
+  const others = busiest.length - told.length
+  if (others > 0) {
+    const values = moments.map(({ rows, sums }) =>
+      rows.size === 0
+        ? null
+        : Math.max(
+            0,
+            told.reduce((left, key) => left - (rows.get(key)?.[figure] ?? 0), sums[figure])
+          )
+    )
+    lines.push({ label: `${others} others`, values })
+  }
+  return { times: timesOf(moments), lines }
+}
+
+/** Figures of one pattern, or of all together. */
+export function linesOf(
+  { moments }: History,
+  key: string | undefined,
+  figures: readonly (readonly [label: string, figure: keyof Figures])[]
+): Lines {
+  const lines = figures.map(([label, figure]) => ({
+    label,
+    values: moments.map(({ rows, sample }) => {
+      const row = key === undefined ? sample.total : rows.get(key)
+      return row?.[figure] ?? null
+    })
+  }))
+  return { times: timesOf(moments), lines }
+}
+
+/** Numbers of all transports together. */
+export function gaugeLines(
+  { moments }: History,
+  gauges: readonly (readonly [label: string, name: string])[]
+): Lines {
+  const lines = gauges.flatMap(([label, name]) => {
+    const values = moments.map((moment) => moment.gauges.get(name) ?? null)
+    return values.every((value) => value === null) ? [] : [{ label, values }]
+  })
+  return { times: timesOf(moments), lines }
+}
+
+function timesOf(moments: readonly Moment[]): number[] {
+  return moments.map(({ at }) => at)
+}

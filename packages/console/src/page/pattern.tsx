@@ -1,0 +1,54 @@
+/** One pattern: its schemas and hooks, and the form to try it. */
+import type { PatternView, Schema } from '../protocol.ts'
+import { Trial, type Trying } from './trial.tsx'
+
+export function Pattern({
+  view,
+  trying
+}: {
+  readonly view: PatternView
+  readonly trying: Trying | undefined
+}) {
+  const { kind, data, headers, response, hooks } = view
+  return (
+    <div class="pattern">
+      {trying === undefined ? (
+        <p class="hint">The console only shows: it was made without the option try.</p>
+      ) : (
+        <Trial view={view} trying={trying} />
+      )}
+      <div class="schemas">
+        <SchemaText title="Data" schema={data} />
+        {headers !== undefined && <SchemaText title="Headers" schema={headers} />}
+        {kind === 'message' && <SchemaText title="Answer" schema={response} />}
+        {hooks.length > 0 && (
+          <div>
+            <h4>Hooks</h4>
+            <ul>
+              {hooks.map((hook) => (
+                <li key={hook}>{hook}</li>
+              ))}
+            </ul>
+          </div>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function SchemaText({ title, schema }: { readonly title: string; readonly schema: Schema | undefined }) {
+  return (
+    <div>
+      <h4>{title}</h4>
+      {schema === undefined ? (
+        <p class="hint">not checked</p>
+      ) : (
+        // It may be longer than there is room; scrolled by keyboard if it can be focused.
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: see above
+        <section class="text" tabIndex={0} aria-label={`Schema of ${title.toLowerCase()}`}>
+          <pre>{JSON.stringify(schema, null, 2)}</pre>
+        </section>
+      )}
+    </div>
+  )
+}

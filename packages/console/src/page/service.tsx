@@ -1,0 +1,207 @@
+/** One service: what carries it, what it does, and its patterns. */
+import { useState } from 'preact/hooks'
+import type { PatternView, ServiceView } from '../protocol.ts'
+import { Chart } from './chart.tsx'
+import { count, ms, whole } from './format.ts'
+import { gaugeLines, type History, keyOf, linesByPattern, linesOf, type Moment } from './history.ts'
+import { Pattern } from './pattern.tsx'
+import { Transports } from './transports.tsx'
+import type { Trying } from './trial.tsx'
+
+const PERCENTILES = [
+  ['p99', 'p99'],
+  ['p90', 'p90'],
+  ['p50', 'p50']
+] as const
+
+const GAUGES = [
+  ['connections', 'connections'],
+  ['in flight', 'inFlight'],
+  ['streams', 'streams']
+] as const
+
+export function Service(props: {
+  readonly service: ServiceView
+  readonly history: History
+  readonly trying: Trying | undefined
+}) {
+  const { service, history, trying } = props
+  const latest = history.moments.at(-1)
+  const { id, problem, described } = service
+  const [opened, open] = useState<string | undefined>()
+  const [wanted, setWanted] = useState('')
+  const patterns = described?.patterns ?? []
+  const isOpen = patterns.some(({ kind, pattern }) => keyOf(kind, pattern) === opened)
+  const key = isOpen ? opened : undefined
+  const found = patterns.filter(({ pattern }) => pattern.toLowerCase().includes(wanted.toLowerCase()))
+  const transports = latest?.sample.transports ?? []
+  return (
+    <>
+      <div class="title">
+        <h2>{described?.name || id}</h2>
+        {described?.version ? <span class="version">{described.version}</span> : null}
+        {described !== undefined && <span class="status">{described.status}</span>}
+      </div>
+      {problem !== undefined && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      {described?.leftOut.map((each) => (
+        <p key={each} class="hint">
+          Not shown: {each}.
+        </p>
+      ))}
+      {described !== undefined && !described.isCounted && (
+        <p class="hint">Nothing is counted: the service does not use telemetry().</p>
+      )}
+      {described !== undefined && (
+        <>
+          <section aria-label="Charts">
+            <div class="bar">
+              <h3>{key === undefined ? 'All patterns' : key.slice(key.indexOf(' ') + 1)}</h3>
+              {key !== undefined && (
+                <button type="button" onClick={() => open(undefined)}>
+                  Show all patterns
+                </button>
+              )}
+            </div>
+            <div class="charts">
+              <Chart
+                title="Messages a second"
+                {...(key === undefined
+                  ? linesByPattern(history, 'rate')
+                  : linesOf(history, key, [['messages', 'rate']]))}
+                format={count}
+              />
+              <Chart
+                title="Latency, ms"
+                {...linesOf(history, key, PERCENTILES)}
+                format={(value) => ms(value)}
+              />
+              <Chart
+                title="Errors a second"
+                {...(key === undefined
+                  ? linesByPattern(history, 'errors')
+                  : linesOf(history, key, [['errors', 'errors']]))}
+                format={count}
+                empty="No errors"
+              />
+              {key === undefined ? (
+                <Chart title="Connections, in flight" {...gaugeLines(history, GAUGES)} format={whole} />
+              ) : (
+                <Chart
+                  title="In flight"
+                  {...linesOf(history, key, [['in flight', 'inFlight']])}
+                  format={whole}
+                />
+              )}
+            </div>
+          </section>
+          <Transports transports={transports} />
+          <section aria-labelledby="patterns">
+            <div class="bar">
+              <h3 id="patterns">Patterns</h3>
+              <label class="search">
+                <span>Find</span>
+                <input
+                  type="search"
+                  value={wanted}
+                  onInput={({ currentTarget }) => setWanted(currentTarget.value)}
+                />
+              </label>
+            </div>
+            <PatternTable
+              patterns={found}
+              moment={latest}
+              opened={key}
+              open={open}
+              trying={trying}
+              empty={patterns.length === 0 ? 'The service has no patterns' : 'No pattern is called so'}
+            />
+          </section>
+        </>
+      )}
+    </>
+  )
+}
+
+const COLUMNS = [
+  ['req/s', 'rate'],
+  ['p50 ms', 'p50'],
+  ['p99 ms', 'p99'],
+  ['in flight', 'inFlight'],
+  ['errors/s', 'errors']
+] as const
+type Column = (typeof COLUMNS)[number][1]
+
+function PatternTable(props: {
+  readonly patterns: readonly PatternView[]
+  readonly moment: Moment | undefined
+  readonly opened: string | undefined
+  readonly open: (key: string | undefined) => void
+  readonly trying: Trying | undefined
+  readonly empty: string
+}) {
+  const { patterns, moment, opened, open, trying, empty } = props
+  const [sorting, sortBy] = useState<Column | undefined>()
+  if (patterns.length === 0) return <p class="hint">{empty}</p>
+  const figuresOf = ({ kind, pattern }: PatternView) => moment?.rows.get(keyOf(kind, pattern))
+  const sorted =
+    sorting === undefined
+      ? patterns
+      : [...patterns].sort((a, b) => (figuresOf(b)?.[sorting] ?? -1) - (figuresOf(a)?.[sorting] ?? -1))
+  return (
+    <table class="patterns">
+      <thead>
+        <tr>
+          <th scope="col">pattern</th>
+          {COLUMNS.map(([label, column]) => (
+            <th
+              key={column}
+              scope="col"
+              class={column}
+              aria-sort={sorting === column ? 'descending' : undefined}
+            >
+              <button type="button" onClick={() => sortBy(sorting === column ? undefined : column)}>
+                {label}
+              </button>
+            </th>
+          ))}
+        </tr>
+      </thead>
+      {sorted.map((view) => {
+        const key = keyOf(view.kind, view.pattern)
+        const figures = figuresOf(view)
+        const isOpen = key === opened
+        return (
+          <tbody key={key}>
+            <tr>
+              <th scope="row">
+                <button type="button" aria-expanded={isOpen} onClick={() => open(isOpen ? undefined : key)}>
+                  <code>{view.pattern}</code>
+                  {view.kind === 'event' && <span class="tag">event</span>}
+                  {view.form !== 'exact' && <span class="tag">{view.form}</span>}
+                </button>
+              </th>
+              <td class="rate">{figures === undefined ? '–' : count(figures.rate)}</td>
+              <td class="p50">{ms(figures?.p50)}</td>
+              <td class="p99">{ms(figures?.p99)}</td>
+              <td class="inFlight">{figures?.inFlight ?? '–'}</td>
+              <td class={figures !== undefined && figures.errors > 0 ? 'errors some' : 'errors'}>
+                {figures === undefined ? '–' : count(figures.errors)}
+              </td>
+            </tr>
+            {isOpen && (
+              <tr>
+                <td class="opened" colSpan={COLUMNS.length + 1}>
+                  <Pattern view={view} trying={trying} />
+                </td>
+              </tr>
+            )}
+          </tbody>
+        )
+      })}
+    </table>
+  )
+}

@@ -1,0 +1,201 @@
+/** Tries a pattern: what is sent, and what comes back. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { PatternView, Trial as Sent, TrialError, TrialUpdate } from '../protocol.ts'
+import { eventsOf } from './event-reader.ts'
+import { FieldInput } from './fields.tsx'
+import { type Draft, emptyDraft, type Field, fieldOf, readDraft } from './form-model.ts'
+
+/** Where trials are sent. */
+export interface Trying {
+  readonly url: string
+  readonly service: string
+}
+
+/** Values that are shown; older ones go. */
+const MAX_SHOWN = 100
+
+interface Run {
+  readonly state: 'running' | 'ended' | 'stopped' | 'failed'
+  readonly count: number
+  readonly values: readonly { readonly n: number; readonly text: string; readonly cut: number }[]
+  readonly error: TrialError | undefined
+}
+
+const JSON_FIELD: Field = { kind: 'json', hint: 'JSON' }
+
+export function Trial({ view, trying }: { readonly view: PatternView; readonly trying: Trying }) {
+  const { kind, form, pattern } = view
+  const made = view.data === undefined ? JSON_FIELD : fieldOf(view.data)
+  const [name, setName] = useState(pattern)
+  const [isJson, setJson] = useState(false)
+  const field = isJson ? JSON_FIELD : made
+  const [draft, setDraft] = useState<Draft>(() => emptyDraft(field))
+  const headersField = view.headers === undefined ? JSON_FIELD : fieldOf(view.headers)
+  const [headers, setHeaders] = useState<Draft>(() => emptyDraft(headersField))
+  const [wrong, setWrong] = useState('')
+  const { run, begin, stop } = useRun(trying.url)
+  const isRunning = run?.state === 'running'
+
+  const send = (event: Event) => {
+    event.preventDefault()
+    // Twice is once: the Enter key in a field is not disabled with the button.
+    if (isRunning) return
+    const read = readDraft(field, draft, view.data !== undefined, '')
+    if ('wrong' in read) return setWrong(`Data: ${read.at} ${read.wrong}`)
+    const readHeaders = readDraft(headersField, headers, false, '')
+    if ('wrong' in readHeaders) return setWrong(`Headers: ${readHeaders.at} ${readHeaders.wrong}`)
+    setWrong('')
+    void begin({
+      service: trying.service,
+      kind,
+      pattern: name,
+      ...(read.value !== undefined && { data: read.value }),
+      headers: textsOf(readHeaders.value)
+    })
+  }
+  const switchToJson = () => {
+    const read = readDraft(made, draft, true, '')
+    const text = 'value' in read && read.value !== undefined ? JSON.stringify(read.value, null, 2) : ''
+    setDraft(isJson ? emptyDraft(made) : text)
+    setJson(!isJson)
+  }
+  return (
+    <form class="trial" onSubmit={send} aria-label={`Try ${pattern}`}>
+      {form !== 'exact' && (
+        <label class="field">
+          <span>Pattern</span>
+          <input required value={name} onInput={({ currentTarget }) => setName(currentTarget.value)} />
+        </label>
+      )}
+      <FieldInput
+        label="Data"
+        field={field}
+        draft={draft}
+        change={setDraft}
+        isRequired={view.data !== undefined}
+      />
+      {made.kind !== 'json' && (
+        <label class="check">
+          <input type="checkbox" checked={isJson} onChange={switchToJson} /> Data as JSON
+        </label>
+      )}
+      <details open={view.headers !== undefined}>
+        <summary>Headers</summary>
+        <FieldInput
+          label={view.headers === undefined ? 'Headers, an object of texts' : 'Headers'}
+          field={headersField}
+          draft={headers}
+          change={setHeaders}
+          isRequired={false}
+        />
+      </details>
+      <div class="actions">
+        <button type="submit" class="main" aria-disabled={isRunning}>
+          {kind === 'event' ? 'Send event' : 'Send request'}
+        </button>
+        {isRunning && (
+          <button type="button" onClick={stop}>
+            Stop
+          </button>
+        )}
+        <span role="status">{wrong === '' && run !== undefined ? statusOf(run, kind) : ''}</span>
+      </div>
+      {wrong !== '' && (
+        <p class="problem" role="alert">
+          {wrong}
+        </p>
+      )}
+      {run?.error !== undefined && (
+        <div class="problem" role="alert">
+          <p>
+            <b>{run.error.code}</b>: {run.error.message}
+          </p>
+          {run.error.details !== undefined && <pre>{run.error.details}</pre>}
+        </div>
+      )}
+      {run !== undefined && run.values.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard
+        <ol class="values" tabIndex={0} aria-label="Values, the latest first">
+          {run.values.map(({ n, text, cut }) => (
+            <li key={n} value={n}>
+              <pre>{text}</pre>
+              {cut > 0 && <span class="hint">{cut} more characters</span>}
+            </li>
+          ))}
+        </ol>
+      )}
+    </form>
+  )
+}
+
+function statusOf({ state, count }: Run, kind: PatternView['kind']): string {
+  if (kind === 'event')
+    return { running: 'Sending…', ended: 'Sent', stopped: 'Stopped', failed: 'Failed' }[state]
+  const values = count === 1 ? '1 value' : `${count} values`
+  return {
+    running: `Running, ${values}`,
+    ended: `Ended, ${values}`,
+    stopped: `Stopped, ${values}`,
+    failed: 'Failed'
+  }[state]
+}
+
+function textsOf(value: unknown): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(Object(value) as object).map(([name, each]) => [
+      name,
+      typeof each === 'string' ? each : JSON.stringify(each)
+    ])
+  )
+}
+
+/** One call at a time; it is given up when nobody sees it any more. */
+function useRun(url: string) {
+  const [run, setRun] = useState<Run | undefined>()
+  const giveUp = useRef<AbortController | undefined>(undefined)
+  useEffect(() => () => giveUp.current?.abort(), [])
+  const begin = async (sent: Sent) => {
+    const controller = new AbortController()
+    giveUp.current = controller
+    let now: Run = { state: 'running', count: 0, values: [], error: undefined }
+    let frame = 0
+    // A fast stream has more values than there are pictures.
+    const show = (part: Partial<Run>) => {
+      now = { ...now, ...part }
+      if (frame === 0) {
+        frame = requestAnimationFrame(() => {
+          frame = 0
+          setRun(now)
+        })
+      }
+    }
+    const fail = (error: TrialError) => show({ state: 'failed', error })
+    show({})
+    try {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(sent),
+        signal: controller.signal
+      })
+      if (!response.ok || response.body === null)
+        return fail({ code: String(response.status), message: await response.text() })
+      for await (const { name, data } of eventsOf(response.body)) {
+        if (name === 'error') return fail(JSON.parse(data) as TrialError)
+        if (name === 'end') return now.error === undefined && show({ state: 'ended' })
+        const update = JSON.parse(data) as TrialUpdate
+        if ('error' in update) fail(update.error)
+        else {
+          const n = now.count + 1
+          const values = [{ n, text: update.value, cut: update.cut }, ...now.values].slice(0, MAX_SHOWN)
+          show({ count: n, values })
+        }
+      }
+      if (now.state === 'running') fail({ code: 'CONNECTION', message: 'The console went away meanwhile' })
+    } catch (error) {
+      if (controller.signal.aborted) show({ state: 'stopped' })
+      else fail({ code: 'CONNECTION', message: (error as Error).message })
+    }
+  }
+  return { run, begin, stop: () => giveUp.current?.abort() }
+}

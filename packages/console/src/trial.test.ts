@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type ConsoleClient, readClients } from './clients.ts'
+import type { TrialUpdate } from './protocol.ts'
+import { MAX_BODY, readTrial, run } from './trial.ts'
+
+const sent = (body: string | ReadableStream, type = 'application/json') =>
+  new Request('http://localhost', {
+    method: 'POST',
+    body,
+    headers: { 'content-type': type },
+    duplex: 'half'
+  } as RequestInit)
+const trial = { service: 'a', kind: 'message', pattern: 'p' } as const
+
+describe('readTrial', () => {
+  it('reads what the page sends', async () => {
+    assert.deepEqual(await readTrial(sent(JSON.stringify({ ...trial, data: [1], headers: { a: 'b' } }))), {
+      ...trial,
+      data: [1],
+      headers: { a: 'b' }
+    })
+    const { data } = await readTrial(sent(JSON.stringify(trial)))
+    assert.equal(data, undefined)
+  })
+
+  it('refuses anything else', async () => {
+    for (const body of [
+      '',
+      'null',
+      '[]',
+      '{',
+      JSON.stringify({ ...trial, kind: 'other' }),
+      JSON.stringify({ ...trial, pattern: '' }),
+      JSON.stringify({ ...trial, pattern: {} }),
+      JSON.stringify({ ...trial, headers: [] }),
+      JSON.stringify({ ...trial, headers: { a: 1 } })
+    ])
+      await assert.rejects(readTrial(sent(body)), TypeError, body)
+    await assert.rejects(readTrial(sent(JSON.stringify(trial), 'text/plain')), /application\/json/)
+  })
+
+  it('reads no body to its end that has none', async () => {
+    let pulled = 0
+    const endless = new ReadableStream({
+      pull(controller) {
+        pulled++
+        controller.enqueue(new Uint8Array(64 * 1024))
+      }
+    })
+    await assert.rejects(readTrial(sent(endless)), /longer than/)
+    assert.ok(pulled <= MAX_BODY / (64 * 1024) + 4)
+  })
+})
+
+describe('run', () => {
+  const answering = (values: () => AsyncIterable<unknown>) => ({ stream: values }) as never as ConsoleClient
+  const all = async (client: ConsoleClient) => {
+    const updates: TrialUpdate[] = []
+    for await (const update of run(client, trial, new AbortController().signal)) updates.push(update)
+    return updates
+  }
+
+  it('shows values as JSON, cut where they are too long, and what JSON has no word for', async () => {
+    const round: unknown[] = []
+    round.push(round)
+    const shown = await all(
+      answering(async function* () {
+        yield* [{ a: 1 }, undefined, 5n, new Uint8Array(3), 'x'.repeat(100_000), round]
+      })
+    )
+    const texts = shown.map((each) => ('value' in each ? each.value : ''))
+    assert.deepEqual(texts.slice(0, 4), ['{\n  "a": 1\n}', 'undefined', '"5n"', '"3 bytes"'])
+    assert.deepEqual([texts[4]?.length, (shown[4] as { cut: number }).cut], [65_536, 100_002 - 65_536])
+    assert.match(texts[5]!, /^cannot be shown: /)
+  })
+
+  it('gives an error as the last that comes', async () => {
+    const client = answering(async function* () {
+      yield 1
+      throw Object.assign(new Error('Sold out'), { code: 'NO_STOCK', details: { left: 0 } })
+    })
+    assert.deepEqual(await all(client), [
+      { value: '1', cut: 0 },
+      { error: { code: 'NO_STOCK', message: 'Sold out', details: '{\n  "left": 0\n}' } }
+    ])
+  })
+})
+
+describe('readClients', () => {
+  it('takes clients and nothing else', () => {
+    for (const given of [undefined, {}, { a: {} }, { a: null }, { a: { request() {} } }])
+      assert.throws(() => readClients(given), { code: 'OPTION' })
+  })
+})

@@ -1,0 +1,106 @@
+/** A pattern is tried: what the page asks to be sent, and what comes back. */
+import type { Pattern } from '@elysia-microservices/transport/kit'
+import { fieldsOf, shortText } from './bounds.ts'
+import type { ConsoleClient } from './clients.ts'
+import type { Trial, TrialError, TrialUpdate } from './protocol.ts'
+
+/** Bytes of what the page may send. */
+export const MAX_BODY = 1024 * 1024
+/** Characters of a value that are sent to the page. */
+const MAX_VALUE = 64 * 1024
+
+/**
+ * Reads what a page sends.
+ * @throws {TypeError} it is no trial, or too large
+ */
+export async function readTrial(request: Request): Promise<Trial> {
+  if (!/^application\/json\b/.test(request.headers.get('content-type') ?? ''))
+    throw new TypeError('The body must be application/json')
+  const { service, kind, pattern, data, headers = {} } = fieldsOf(parsed(await textOf(request)))
+  if (typeof service !== 'string' || typeof pattern !== 'string' || pattern === '')
+    throw new TypeError('The body needs the texts service and pattern')
+  if (kind !== 'message' && kind !== 'event') throw new TypeError('kind must be message or event')
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
+    throw new TypeError('headers must be an object of texts')
+  if (Object.values(headers).some((header) => typeof header !== 'string'))
+    throw new TypeError('headers must be an object of texts')
+  return { service, kind, pattern, data, headers: headers as Record<string, string> }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new TypeError('The body is not JSON')
+  }
+}
+
+/** The body as text; reading stops where it becomes too long, whatever its length was said to be. */
+async function textOf({ body }: Request): Promise<string> {
+  const decoder = new TextDecoder()
+  let [text, size] = ['', 0]
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength
+    if (size > MAX_BODY) throw new TypeError(`The body is longer than ${MAX_BODY} bytes`)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+/** Sends it; gives what comes back, at the speed of whoever takes it. Aborting the signal gives the call up. */
+export async function* run(
+  client: ConsoleClient,
+  trial: Trial,
+  signal: AbortSignal
+): AsyncGenerator<TrialUpdate> {
+  const { kind, data, headers } = trial
+  try {
+    const pattern = patternOf(trial.pattern)
+    const options = { headers, signal }
+    if (kind === 'event') await client.emit(pattern, data, options)
+    else for await (const value of client.stream(pattern, data, options)) yield shown(value)
+  } catch (error) {
+    yield { error: errorOf(error) }
+  }
+}
+
+/** A text, or the object that a text in braces stands for. */
+function patternOf(text: string): Pattern {
+  try {
+    return text.startsWith('{') ? (JSON.parse(text) as object) : text
+  } catch {
+    return text
+  }
+}
+
+function shown(value: unknown): TrialUpdate {
+  const text = jsonOf(value)
+  return { value: text.slice(0, MAX_VALUE), cut: Math.max(0, text.length - MAX_VALUE) }
+}
+
+/** What JSON has no word for is described. */
+function jsonOf(value: unknown): string {
+  try {
+    const text = JSON.stringify(
+      value,
+      (_, each: unknown) => {
+        if (typeof each === 'bigint') return `${each}n`
+        return each instanceof Uint8Array ? `${each.byteLength} bytes` : each
+      },
+      2
+    )
+    return text ?? 'undefined'
+  } catch (error) {
+    return `cannot be shown: ${shortText(fieldsOf(error)['message'])}`
+  }
+}
+
+/** An error as the page shows it. */
+export function errorOf(error: unknown): TrialError {
+  const { code, message, details } = fieldsOf(error)
+  return {
+    code: shortText(code, 100) || 'UNKNOWN',
+    message: shortText(message) || 'It failed without a word',
+    ...(details !== undefined && { details: shortText(jsonOf(details), MAX_VALUE) })
+  }
+}

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import {
+  type AroundAny,
+  type HandlerFigures,
+  type MicroserviceOptions,
+  memory,
+  microservice
+} from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import type { Overview, Sample, Update } from './protocol.ts'
+import { Watch } from './watch.ts'
+
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+const quiet = { error() {}, warn() {} }
+const settings = { canTry: false, interval: 100 }
+
+/** A client of a service that describes itself, and counts how often. */
+async function described(options: Partial<MicroserviceOptions> = {}, figures?: () => HandlerFigures[]) {
+  const transport = memory()
+  const state = { asked: 0 }
+  const describe = () => {
+    state.asked++
+    return true
+  }
+  const around: AroundAny = Object.assign(<Next>(next: Next) => next, figures && { figures })
+  const service = microservice({ name: 'shop', transport, describe, ...options } as MicroserviceOptions)
+    .use(around)
+    .message('a', () => 1)
+    .message('b', () => 1)
+  await service.listen()
+  const client = connect({ transport })
+  ends.push(
+    () => service.stop(),
+    () => client.close()
+  )
+  return { client, state }
+}
+
+function opened(watch: Watch) {
+  const leave = new AbortController()
+  const updates = watch.open(leave.signal)
+  ends.push(() => leave.abort())
+  const next = async () => (await updates.next()).value as Update
+  return {
+    leave,
+    next,
+    async sample(isWanted: (sample: Sample) => boolean = () => true): Promise<Sample> {
+      for (;;) {
+        const update = await next()
+        if ('sample' in update && isWanted(update.sample)) return update.sample
+      }
+    },
+    async overview(isWanted: (overview: Overview) => boolean): Promise<Overview> {
+      for (;;) {
+        const update = await next()
+        if ('overview' in update && isWanted(update.overview)) return update.overview
+      }
+    }
+  }
+}
+
+const hasAnswered = (id: string) => (sample: Sample) => sample.services[id] !== undefined
+
+describe('Watch', () => {
+  it('asks once for all pages, and not at all while there is none', async () => {
+    const { client, state } = await described()
+    const watch = new Watch(new Map([['shop', client]]), settings)
+    assert.equal(state.asked, 0)
+    const pages = [opened(watch), opened(watch), opened(watch)]
+    for (let n = 0; n < 3; n++) await Promise.all(pages.map((page) => page.sample(hasAnswered('shop'))))
+    assert.ok(state.asked <= 5, `asked ${state.asked} times for 3 samples`)
+    for (const { leave } of pages) leave.abort()
+    assert.equal(watch.size, 0)
+    // Another one, that somebody looks at, tells how time passes.
+    const { client: other, state: control } = await described()
+    const before = state.asked
+    const page = opened(new Watch(new Map([['other', other]]), settings))
+    for (let n = 0; n < 5; n++) await page.sample(hasAnswered('other'))
+    assert.ok(control.asked >= 5)
+    assert.equal(state.asked, before)
+  })
+
+  it('begins again with the next page', async () => {
+    const { client } = await described()
+    const watch = new Watch(new Map([['shop', client]]), settings)
+    for (let n = 0; n < 2; n++) {
+      const page = opened(watch)
+      await page.sample(hasAnswered('shop'))
+      page.leave.abort()
+      assert.deepEqual(await page.next(), undefined)
+    }
+  })
+
+  it('holds only the newest for a page that does not read', async () => {
+    const { client } = await described()
+    const watch = new Watch(new Map([['shop', client]]), settings)
+    const [slow, quick] = [opened(watch), opened(watch)]
+    let last: Sample | undefined
+    for (let n = 0; n < 5; n++) last = await quick.sample(hasAnswered('shop'))
+    const overview = await slow.next()
+    assert.equal('overview' in overview && overview.overview.services[0]?.described?.name, 'shop')
+    const sample = await slow.next()
+    assert.ok('sample' in sample && sample.sample.at >= last!.at)
+  })
+
+  it('tells what each pattern did, and all together', async () => {
+    let times = 0
+    const figures = (): HandlerFigures[] => {
+      times++
+      const [ok, bad] = [10 * times, 5 * times]
+      const durations = { bounds: [0.01, 0.1], counts: [ok, bad, 0] }
+      return [
+        { kind: 'message', pattern: 'a', inFlight: 2, outcomes: { OK: ok, NO: bad }, durations },
+        { kind: 'message', pattern: 'b', inFlight: 1, outcomes: { OK: ok + bad }, durations },
+        { kind: 'message', pattern: 'of another service', inFlight: 0, outcomes: { OK: 1 }, durations }
+      ]
+    }
+    const { client } = await described({}, figures)
+    const page = opened(new Watch(new Map([['shop', client]]), settings))
+    const { services } = await page.sample(({ services }) => services['shop']?.total !== undefined)
+    const { total, rows } = services['shop']!
+    assert.deepEqual(rows.map(({ pattern }) => pattern).sort(), ['a', 'b'])
+    const a = rows.find(({ pattern }) => pattern === 'a')!
+    // 15 messages of each between two looks, 5 of them failed.
+    assert.ok(Math.abs(a.errors / a.rate - 1 / 3) < 0.01, `${a.errors} of ${a.rate}`)
+    assert.ok(Math.abs(total!.rate / a.rate - 2) < 0.01)
+    assert.equal(total!.inFlight, 3)
+    assert.ok(a.p50! > 0 && a.p50! <= 10 && a.p99! > 10 && a.p99! <= 100)
+  })
+
+  it('says of services that do not describe themselves why, whatever they answer', async () => {
+    const clients = new Map()
+    const answers: Record<string, () => unknown> = {
+      lies: () => ({ handlers: 'none', transports: 7 }),
+      endless: async function* () {
+        for (;;) yield 'more'
+      },
+      fails: () => {
+        throw new Error('a secret')
+      }
+    }
+    for (const [id, answer] of Object.entries(answers)) {
+      const transport = memory()
+      const service = microservice({ transport, logger: quiet }).message(
+        'elysia-microservices.describe',
+        answer
+      )
+      await service.listen()
+      const client = connect({ transport })
+      ends.push(
+        () => service.stop(),
+        () => client.close()
+      )
+      clients.set(id, client)
+    }
+    const silent = memory()
+    const service = microservice({ transport: silent })
+    await service.listen()
+    const client = connect({ transport: silent })
+    ends.push(
+      () => service.stop(),
+      () => client.close()
+    )
+    clients.set('silent', client)
+    const page = opened(new Watch(clients, settings))
+    const { services } = await page.overview(({ services }) =>
+      services.every(({ problem }) => problem !== 'It has not answered yet')
+    )
+    const problems = Object.fromEntries(services.map(({ id, problem }) => [id, problem]))
+    assert.match(problems['lies']!, /^It does not describe itself: .*no lists/)
+    assert.match(problems['endless']!, /^It does not describe itself: .*no lists/)
+    assert.match(problems['fails']!, /^It cannot be asked: Internal server error/)
+    assert.match(problems['silent']!, /^It does not describe itself: the service needs the option describe/)
+  })
+
+  it('keeps what a service has told of itself while it is away, and says when it is back', async () => {
+    const transport = memory()
+    const service = microservice({ name: 'shop', transport, describe: true }).message('a', () => 1)
+    await service.listen()
+    const client = connect({ transport, timeout: 200 })
+    ends.push(() => client.close())
+    const page = opened(new Watch(new Map([['shop', client]]), settings))
+    const well = ({ services }: Overview) => services[0]?.described !== undefined && !services[0].problem
+    await page.overview(well)
+    await service.stop()
+    const { services } = await page.overview(({ services }) => services[0]?.problem !== undefined)
+    assert.equal(services[0]?.described?.name, 'shop')
+    await service.listen()
+    ends.push(() => service.stop())
+    await page.overview(well)
+  })
+})

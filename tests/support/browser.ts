@@ -1,0 +1,25 @@
+/** Debian's Chromium, for what only a browser can tell. */
+import { existsSync } from 'node:fs'
+import { type Browser, chromium } from 'playwright-core'
+
+const PATH = '/usr/bin/chromium'
+/** It may neither download anything nor ask anybody: nothing of that belongs to a test. */
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync'
+]
+
+/** What this machine lacks for a browser; `undefined` if nothing. */
+export function chromiumMissing(): string | undefined {
+  return existsSync(PATH) ? undefined : PATH
+}
+
+/** Starts it. */
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: PATH, args: FLAGS })
+}
