@@ -2,10 +2,11 @@
 import type { Microservice, TransportStats } from 'elysia-microservices'
 import { RpcError } from 'elysia-microservices'
 import type { ConnectOptions, UntypedClient } from 'elysia-microservices/client'
-import { type Recipe, SECRET } from './recipes.ts'
+import { SECRET } from './atoms.ts'
+import type { Recipe } from './recipes.ts'
 
 /** What carries the calls. */
-export const TRANSPORT_NAMES = ['RSocket', "Nest's wire", 'memory'] as const
+export const TRANSPORT_NAMES = ['RSocket', "Nest's wire", 'memory', 'NATS'] as const
 export type TransportName = (typeof TRANSPORT_NAMES)[number]
 
 /** What a case works with. */

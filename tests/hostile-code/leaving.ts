@@ -62,7 +62,7 @@ function left(
 export const leaving: readonly Case[] = [
   left('the close of a client', undefined, (client) => client.close()),
   left('a service that cuts the connection', ['RSocket', "Nest's wire"], async (client) => {
-    await client.request('cut me off', null).catch(() => {})
+    await client.request('cut-me-off', null).catch(() => {})
   }),
   ...ENDLESS.map(
     (kind): Case => ({
@@ -128,7 +128,7 @@ export const leaving: readonly Case[] = [
   {
     name: 'an event whose handler never ends keeps nobody',
     async run({ good }) {
-      await good.emit('endless event', 'generator')
+      await good.emit('endless-event', 'generator')
       assert.equal(await good.request('echo', 1), 1)
       endless.isOver = true
     }
