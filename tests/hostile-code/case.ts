@@ -17,6 +17,8 @@ export interface Ends {
   readonly good: UntypedClient
   /** Another client. */
   connect(options?: Omit<ConnectOptions, 'transport'>): UntypedClient
+  /** One that shows a token, where connections have credentials. */
+  connectAs(token: string): UntypedClient
   stats(): TransportStats
   /** Where the server has sent a secret since the last time; none where there is no wire. */
   found(): readonly string[]

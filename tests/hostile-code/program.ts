@@ -11,6 +11,7 @@ import { NatsServerProcess } from '../support/nats-server.ts'
 import { within } from '../support/within.ts'
 import { type Case, type Ends, TRANSPORT_NAMES, type TransportName } from './case.ts'
 import { CASES } from './cases.ts'
+import { authenticate } from './entering.ts'
 import { make } from './recipes.ts'
 import { hostileService } from './service.ts'
 import { Tap } from './tap.ts'
@@ -76,7 +77,7 @@ function loggerTo(lines: string[]) {
 async function open(name: TransportName): Promise<Ends & { close(): Promise<void> }> {
   const lines: string[] = []
   let server: Transport
-  let far: () => Transport
+  let far: (token?: string) => Transport
   let tap: Tap | undefined
   let broker: NatsServerProcess | undefined
   if (name === 'memory') {
@@ -91,16 +92,24 @@ async function open(name: TransportName): Promise<Ends & { close(): Promise<void
     far = () => nats({ servers: url })
   } else {
     const protocol = name === 'RSocket' ? 'rsocket' : 'nest'
-    server = tcp({ host: '127.0.0.1', port: 0, limits: { inFlight: PLACES_IN_FLIGHT } })
-    far = () => tcp({ host: '127.0.0.1', port: (tap as Tap).port, protocol })
+    server = tcp({
+      host: '127.0.0.1',
+      port: 0,
+      limits: { inFlight: PLACES_IN_FLIGHT },
+      rsocket: { authenticate: (request) => authenticate(request) as boolean }
+    })
+    far = (token) => {
+      const rsocket = token === undefined ? undefined : { credentials: { type: 'bearer', token } as const }
+      return tcp({ host: '127.0.0.1', port: (tap as Tap).port, protocol, rsocket })
+    }
   }
   const service = hostileService(server, loggerTo(lines))
   await service.listen()
   if (service.address !== undefined) tap = await Tap.before(service.address.port, 'server')
   const clients: UntypedClient[] = []
-  const newClient: Ends['connect'] = (options = {}) => {
+  const newClient = (options: Parameters<Ends['connect']>[0] = {}, token?: string) => {
     const client = connect({
-      transport: far(),
+      transport: far(token),
       logger: loggerTo([]),
       answers: hostileService(memory(), loggerTo([])),
       ...options
@@ -112,7 +121,8 @@ async function open(name: TransportName): Promise<Ends & { close(): Promise<void
     transport: name,
     service,
     good: newClient(),
-    connect: newClient,
+    connect: (options) => newClient(options),
+    connectAs: (token) => newClient({}, token),
     stats: () => service.stats()[0] as ReturnType<Ends['stats']>,
     found: () => tap?.found() ?? [],
     logged: () => lines.splice(0),
