@@ -138,6 +138,20 @@ for (const [name, sockets] of SOCKETS) {
       )
     })
 
+    it('are over when an HTTP server answers, which does not close', async () => {
+      const server = net.createServer((socket) => {
+        socket.on('error', () => {})
+        socket.once('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))
+      })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as net.AddressInfo
+      const client = ends.client(port, { retry: false, reconnect: false })
+      await assert.rejects(client.request('echo', 1), { name: 'ConnectionError', message: /HTTP/ })
+      // Waits for all its connections to be closed.
+      await new Promise((resolve) => server.close(resolve))
+    })
+
     it('are repeated while the connection can be resumed', async () => {
       fate = (attempt) => (attempt === 2 || attempt === 3 ? 'fails' : 'connects')
       const resumed = new Promise<void>((resolve) => {
