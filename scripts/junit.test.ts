@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readReport, sum } from './junit.ts'
+import { readCases, readReport, sum, type TestCase, writeReport } from './junit.ts'
 
 const BUN = `<?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="bun test" tests="4" failures="1" skipped="1">
@@ -51,6 +51,17 @@ describe('readReport', () => {
       '<testcase name="&quot;a&quot; &amp; &lt;b&gt;"><failure message="one&#10;two"/></testcase><testcase name="c"><error/></testcase>'
     )
     assert.deepEqual(failures, ['"a" & <b>: one\ntwo', 'c: no reason given'])
+  })
+})
+
+describe('writeReport', () => {
+  it('writes what readCases reads', () => {
+    const cases: TestCase[] = [
+      { name: `a > "b" & 'c'`, outcome: 'passed' },
+      { name: 'd', outcome: 'failed', reason: '1 < 2\nand more' },
+      { name: 'e', outcome: 'skipped' }
+    ]
+    assert.deepEqual(readCases(writeReport(cases)), cases)
   })
 })
 

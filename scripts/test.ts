@@ -1,17 +1,18 @@
 /**
- * `npm test`: lint, type checks and all tests on both runtimes, through turbo, so that what has not changed
- * is not run again. The last line is the count over all of them, read from the reports the runners write.
+ * `npm test`: lint, type checks, all tests on Bun and Node and many on the other runtimes, through turbo, so that what
+ * has not changed is not run again. The last line is the count over all of them, read from the reports of the runners.
  */
 import { Glob, spawn } from 'bun'
 import { type Counts, readReport, sum } from './junit.ts'
 
 const CHECKS = ['lint', 'typecheck']
-const TESTS = ['test:bun', 'test:node']
+const TESTS = ['test:bun', 'test:node', 'test:runtimes']
 /** Where the test runners write their reports, by package. */
 const REPORTS = [
   '.results/*.xml',
   'packages/*/.results/*.xml',
   'examples/*/.results/*.xml',
+  'runtimes/.results/*.xml',
   'tests/.results/*.xml'
 ]
 

@@ -26,21 +26,23 @@ async function leave(ends: Ends, pattern: string, recipe: Recipe): Promise<void>
   await client.close()
 }
 
+const inWords = (pattern: string): string => pattern.replaceAll('-', ' ')
+
 const composed = Object.fromEntries(
   Object.entries(RECIPES).filter(([, recipe]) => typeof recipe === 'object')
 )
 
 const requests: readonly Case[] = PLACES.flatMap((pattern): Case[] => [
   {
-    name: `${pattern} what has gone wrong before`,
+    name: `${inWords(pattern)} what has gone wrong before`,
     run: ({ good }, look) => each(RECIPES, look, (recipe) => ask(good, pattern, recipe))
   },
   {
-    name: `${pattern} a stream that is left`,
+    name: `${inWords(pattern)} a stream that is left`,
     run: (ends, look) => each(composed, look, (recipe) => leave(ends, pattern, recipe))
   },
   {
-    name: `${pattern} anything`,
+    name: `${inWords(pattern)} anything`,
     run: ({ good }, look) =>
       fc.assert(
         fc.asyncProperty(anyRecipe, async (recipe) => {
@@ -52,7 +54,7 @@ const requests: readonly Case[] = PLACES.flatMap((pattern): Case[] => [
 ])
 
 const events: readonly Case[] = EVENTS.map((pattern) => ({
-  name: `${pattern} anything`,
+  name: `${inWords(pattern)} anything`,
   async run({ good }, look) {
     await each(RECIPES, look, (recipe) => good.emit(pattern, recipe))
     await fc.assert(
@@ -68,9 +70,9 @@ const backwards: Case = {
   name: 'a service that answers at the client gives and throws anything',
   on: ['RSocket'],
   async run({ good }, look) {
-    for (const place of ['a handler gives', 'a handler throws', 'an around gives'])
+    for (const place of ['a-handler-gives', 'a-handler-throws', 'an-around-gives'])
       await each(RECIPES, look, (recipe) =>
-        good.request('ask back', [place, recipe], { timeout: TIMEOUT }).catch(checkAnswer)
+        good.request('ask-back', [place, recipe], { timeout: TIMEOUT }).catch(checkAnswer)
       )
   }
 }

@@ -49,9 +49,9 @@ const sources: readonly Case[] = [
     name: 'values of a channel, and how they end, are anything',
     async run({ good }, look) {
       const send = async (recipe: Recipe) => {
-        await good.request('read all', make(recipe), { timeout: TIMEOUT }).catch(checkSettled)
+        await good.request('read-all', make(recipe), { timeout: TIMEOUT }).catch(checkSettled)
         try {
-          for await (const _ of good.stream('read some', make(recipe), { timeout: TIMEOUT }));
+          for await (const _ of good.stream('read-some', make(recipe), { timeout: TIMEOUT }));
         } catch (error) {
           checkSettled(error)
         }
@@ -80,7 +80,7 @@ const sources: readonly Case[] = [
           for (const teardown of [undefined, 'an error', 'a revoked Proxy', { rejection: 'an error' }]) {
             const client = ends.connect()
             const abort = new AbortController()
-            const pattern = way === 'an answer' ? 'read one' : 'read all'
+            const pattern = way === 'an answer' ? 'read-one' : 'read-all'
             const options = { timeout: way === 'a deadline' ? 30 : TIMEOUT, signal: abort.signal }
             const call = client.request(pattern, endlessOf(kind, teardown), options)
             const settled = call.then(
@@ -88,7 +88,7 @@ const sources: readonly Case[] = [
               () => 'failed'
             )
             await client.request('echo', 1)
-            if (way.startsWith('a server')) await client.request('cut me off', null).catch(() => {})
+            if (way.startsWith('a server')) await client.request('cut-me-off', null).catch(() => {})
             else if (way === 'the close of the client') await client.close()
             else if (way === 'its signal') abort.abort()
             assert.equal(await settled, way === 'an answer' ? 'answered' : 'failed')
@@ -172,7 +172,7 @@ export const calling: readonly Case[] = [
         pick((one) => !isStream(one) && !SEEM_STREAMS.includes(one))
       )) {
         await tried(look, () => good.request('echo', make(recipe), { timeout: TIMEOUT }), `request, ${name}`)
-        await tried(look, () => good.emit('an event gives', make(recipe)), `emit, ${name}`)
+        await tried(look, () => good.emit('an-event-gives', make(recipe)), `emit, ${name}`)
         await tried(
           look,
           () => good.stream('echo', make(recipe), { timeout: TIMEOUT }).next(),
@@ -186,7 +186,7 @@ export const calling: readonly Case[] = [
     async run({ good }, look) {
       for (const [name, options] of OPTIONS) {
         await tried(look, () => good.request('echo', 1, options() as never), `request, ${name}`)
-        await tried(look, () => good.emit('an event gives', 'null', options() as never), `emit, ${name}`)
+        await tried(look, () => good.emit('an-event-gives', 'null', options() as never), `emit, ${name}`)
         await tried(look, () => good.stream('echo', 1, options() as never).next(), `stream, ${name}`)
       }
     }
@@ -224,7 +224,7 @@ export const calling: readonly Case[] = [
         await each(RECIPES, look, async (recipe) => {
           around.recipe = recipe
           await client.request('echo', 1).catch(checkSettled)
-          await client.emit('an event gives', 'null').catch(checkSettled)
+          await client.emit('an-event-gives', 'null').catch(checkSettled)
           try {
             for await (const _ of client.stream('echo', 1));
           } catch (error) {

@@ -2,10 +2,11 @@
 import type { Microservice, TransportStats } from 'elysia-microservices'
 import { RpcError } from 'elysia-microservices'
 import type { ConnectOptions, UntypedClient } from 'elysia-microservices/client'
-import { type Recipe, SECRET } from './recipes.ts'
+import { SECRET } from './atoms.ts'
+import type { Recipe } from './recipes.ts'
 
 /** What carries the calls. */
-export const TRANSPORT_NAMES = ['RSocket', "Nest's wire", 'memory'] as const
+export const TRANSPORT_NAMES = ['RSocket', "Nest's wire", 'memory', 'NATS'] as const
 export type TransportName = (typeof TRANSPORT_NAMES)[number]
 
 /** What a case works with. */
@@ -16,6 +17,8 @@ export interface Ends {
   readonly good: UntypedClient
   /** Another client. */
   connect(options?: Omit<ConnectOptions, 'transport'>): UntypedClient
+  /** One that shows a token, where connections have credentials. */
+  connectAs(token: string): UntypedClient
   stats(): TransportStats
   /** Where the server has sent a secret since the last time; none where there is no wire. */
   found(): readonly string[]

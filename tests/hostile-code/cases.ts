@@ -2,6 +2,7 @@
 import { answering } from './answering.ts'
 import { calling } from './calling.ts'
 import type { Case } from './case.ts'
+import { entering } from './entering.ts'
 import { leaving } from './leaving.ts'
 
-export const CASES: readonly Case[] = [...answering, ...leaving, ...calling]
+export const CASES: readonly Case[] = [...answering, ...leaving, ...calling, ...entering]

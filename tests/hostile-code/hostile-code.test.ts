@@ -8,6 +8,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { after, describe, it } from 'node:test'
+import { isMissing } from '../support/missing.ts'
+import { natsMissing } from '../support/nats-server.ts'
 import { within } from '../support/within.ts'
 import { programFile, testsFolder } from '../workspace.ts'
 import { TRANSPORT_NAMES, type TransportName } from './case.ts'
@@ -39,6 +41,7 @@ function run(transport: TransportName) {
 }
 
 for (const transport of TRANSPORT_NAMES) {
+  if (transport === 'NATS' && isMissing('hostile code on NATS', natsMissing())) continue
   describe(`hostile code on ${transport}`, () => {
     let running: ReturnType<typeof run> | undefined
     const problemsOf = async (name: string) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { TimeoutError } from 'elysia-microservices'
 import type { UntypedClient } from 'elysia-microservices/client'
-import { pause } from '../support/within.ts'
+import { pause, until } from '../support/within.ts'
 import { alright, type Case, type Ends, TIMEOUT } from './case.ts'
 import { ENDLESS, endless, heard, living } from './endless.ts'
 import type { Recipe } from './recipes.ts'
@@ -62,7 +62,7 @@ function left(
 export const leaving: readonly Case[] = [
   left('the close of a client', undefined, (client) => client.close()),
   left('a service that cuts the connection', ['RSocket', "Nest's wire"], async (client) => {
-    await client.request('cut me off', null).catch(() => {})
+    await client.request('cut-me-off', null).catch(() => {})
   }),
   ...ENDLESS.map(
     (kind): Case => ({
@@ -100,11 +100,13 @@ export const leaving: readonly Case[] = [
     async run(ends, look) {
       for (const teardown of TEARDOWNS) {
         const client = ends.connect()
+        await client.connect()
         const call = client.request('endless', ['silence', teardown], { timeout: 30 })
         await assert.rejects(call, TimeoutError)
         if (ends.transport === "Nest's wire") await client.close()
         await alright(look, JSON.stringify(teardown))
-        assert.equal(living.size, 0)
+        // The first call of a process may reach its handler when its caller has long given up.
+        await until('no stream is at work', () => living.size === 0)
         await client.close()
       }
     }
@@ -128,7 +130,7 @@ export const leaving: readonly Case[] = [
   {
     name: 'an event whose handler never ends keeps nobody',
     async run({ good }) {
-      await good.emit('endless event', 'generator')
+      await good.emit('endless-event', 'generator')
       assert.equal(await good.request('echo', 1), 1)
       endless.isOver = true
     }

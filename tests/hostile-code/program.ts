@@ -2,13 +2,16 @@
  * Both ends in one process, with hostile code in them, case after case. Prints for each a line of JSON: its name, and
  * what went wrong. Argument: the name of the transport.
  */
+import { nats } from '@elysia-microservices/nats'
 import { memory, type Transport } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { tcp } from 'elysia-microservices/tcp'
 import fc from 'fast-check'
+import { NatsServerProcess } from '../support/nats-server.ts'
 import { within } from '../support/within.ts'
 import { type Case, type Ends, TRANSPORT_NAMES, type TransportName } from './case.ts'
 import { CASES } from './cases.ts'
+import { authenticate } from './entering.ts'
 import { make } from './recipes.ts'
 import { hostileService } from './service.ts'
 import { Tap } from './tap.ts'
@@ -74,23 +77,39 @@ function loggerTo(lines: string[]) {
 async function open(name: TransportName): Promise<Ends & { close(): Promise<void> }> {
   const lines: string[] = []
   let server: Transport
-  let far: () => Transport
+  let far: (token?: string) => Transport
   let tap: Tap | undefined
+  let broker: NatsServerProcess | undefined
   if (name === 'memory') {
     server = memory()
     far = () => server
+  } else if (name === 'NATS') {
+    broker = await NatsServerProcess.start()
+    const { url, port } = broker
+    // The service is a client there.
+    tap = await Tap.before(port, 'client')
+    server = nats({ servers: `nats://127.0.0.1:${tap.port}`, ignoreClusterUpdates: true })
+    far = () => nats({ servers: url })
   } else {
     const protocol = name === 'RSocket' ? 'rsocket' : 'nest'
-    server = tcp({ host: '127.0.0.1', port: 0, limits: { inFlight: PLACES_IN_FLIGHT } })
-    far = () => tcp({ host: '127.0.0.1', port: (tap as Tap).port, protocol })
+    server = tcp({
+      host: '127.0.0.1',
+      port: 0,
+      limits: { inFlight: PLACES_IN_FLIGHT },
+      rsocket: { authenticate: (request) => authenticate(request) as boolean }
+    })
+    far = (token) => {
+      const rsocket = token === undefined ? undefined : { credentials: { type: 'bearer', token } as const }
+      return tcp({ host: '127.0.0.1', port: (tap as Tap).port, protocol, rsocket })
+    }
   }
   const service = hostileService(server, loggerTo(lines))
   await service.listen()
-  if (service.address !== undefined) tap = await Tap.before(service.address.port)
+  if (service.address !== undefined) tap = await Tap.before(service.address.port, 'server')
   const clients: UntypedClient[] = []
-  const newClient: Ends['connect'] = (options = {}) => {
+  const newClient = (options: Parameters<Ends['connect']>[0] = {}, token?: string) => {
     const client = connect({
-      transport: far(),
+      transport: far(token),
       logger: loggerTo([]),
       answers: hostileService(memory(), loggerTo([])),
       ...options
@@ -102,7 +121,8 @@ async function open(name: TransportName): Promise<Ends & { close(): Promise<void
     transport: name,
     service,
     good: newClient(),
-    connect: newClient,
+    connect: (options) => newClient(options),
+    connectAs: (token) => newClient({}, token),
     stats: () => service.stats()[0] as ReturnType<Ends['stats']>,
     found: () => tap?.found() ?? [],
     logged: () => lines.splice(0),
@@ -110,6 +130,7 @@ async function open(name: TransportName): Promise<Ends & { close(): Promise<void
       for (const client of clients) await client.close()
       await service.stop()
       tap?.close()
+      await broker?.stop()
     }
   }
 }
@@ -132,7 +153,10 @@ const name = process.argv[2] as TransportName
 if (!TRANSPORT_NAMES.includes(name)) throw new Error(`No such transport: ${name}`)
 fc.configureGlobal({ endOnFailure: true, numRuns: 25 })
 const only = process.argv[3]
-let ends = await open(name)
+let ends = await open(name).catch((error: unknown) => {
+  console.log(JSON.stringify({ name: 'the end', problems: [shown(error)] }))
+  return process.exit(1)
+})
 for (const each of CASES) {
   if (only !== undefined && !each.name.includes(only)) continue
   if (each.on?.includes(name) === false) continue

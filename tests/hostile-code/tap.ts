@@ -1,7 +1,7 @@
-/** Stands between a client and a server, passes all bytes on, and looks for secrets in the server's. */
+/** Stands between a client and a server, passes all bytes on, and looks for secrets in what one of them says. */
 import { once } from 'node:events'
 import net from 'node:net'
-import { SECRET } from './recipes.ts'
+import { SECRET } from './atoms.ts'
 
 /** Listens on a port of its own. */
 export class Tap {
@@ -11,7 +11,7 @@ export class Tap {
   #tail = ''
   #found: string[] = []
 
-  private constructor(target: number) {
+  private constructor(target: number, watched: 'server' | 'client') {
     this.#server = net.createServer((client) => {
       const server = net.connect(target, '127.0.0.1')
       for (const [from, to] of [
@@ -23,7 +23,8 @@ export class Tap {
         from.on('close', () => to.destroy())
         from.pipe(to)
       }
-      server.on('data', (chunk: Buffer) => {
+      const says = watched === 'server' ? server : client
+      says.on('data', (chunk: Buffer) => {
         const text = this.#tail + chunk.toString('latin1')
         const at = text.indexOf(SECRET)
         if (at >= 0) this.#found.push(text.slice(Math.max(0, at - 100), at + 50))
@@ -32,9 +33,12 @@ export class Tap {
     })
   }
 
-  /** @param target the port to pass everything on to */
-  static async before(target: number): Promise<Tap> {
-    const tap = new Tap(target)
+  /**
+   * @param target the port to pass everything on to
+   * @param watched who runs the hostile code
+   */
+  static async before(target: number, watched: 'server' | 'client'): Promise<Tap> {
+    const tap = new Tap(target, watched)
     tap.#server.listen(0, '127.0.0.1')
     await once(tap.#server, 'listening')
     return tap
@@ -44,7 +48,7 @@ export class Tap {
     return (this.#server.address() as net.AddressInfo).port
   }
 
-  /** Where the server has sent a secret since the last time. */
+  /** Where a secret was sent since the last time. */
   found(): string[] {
     return this.#found.splice(0)
   }

@@ -3,9 +3,23 @@ import type { Scenario } from '../scenario.ts'
 import { churn } from './churn.ts'
 import { clock } from './clock.ts'
 import { cuts } from './cuts.ts'
+import { depth } from './depth.ts'
 import { fuzz } from './fuzz.ts'
 import { halfOpen } from './half-open.ts'
 import { links } from './links.ts'
 import { oversized } from './oversized.ts'
+import { resumable } from './resumable.ts'
+import { teardowns } from './teardowns.ts'
 
-export const hostilePeers: readonly Scenario[] = [cuts, halfOpen, oversized, fuzz, churn, clock, links]
+export const hostilePeers: readonly Scenario[] = [
+  cuts,
+  halfOpen,
+  oversized,
+  depth,
+  fuzz,
+  churn,
+  teardowns,
+  resumable,
+  clock,
+  links
+]

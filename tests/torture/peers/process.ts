@@ -13,6 +13,10 @@ export interface Figures extends Memory {
   readonly streams?: number
   readonly received?: number
   readonly unsent?: number
+  /** Lost connections that can be resumed, the bytes kept for them, and how many were given up. */
+  readonly waiting?: number
+  readonly waitingBytes?: number
+  readonly givenUp?: number
   /** Handlers that have begun and not ended. */
   readonly running?: number
   /** Keys that `once` was run with more than once. */

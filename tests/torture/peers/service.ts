@@ -5,6 +5,7 @@
 import { createInterface } from 'node:readline'
 import { type Message, microservice, RpcError } from 'elysia-microservices'
 import { tcp } from 'elysia-microservices/tcp'
+import { finalize, interval, Observable } from 'rxjs'
 import { memory } from './memory.ts'
 import './strict.ts'
 
@@ -20,6 +21,32 @@ async function* endless(signal: AbortSignal): AsyncGenerator<number> {
   } finally {
     running--
   }
+}
+
+function failing(): never {
+  running--
+  throw new Error('a clean-up fails')
+}
+
+/** Streams whose clean-up throws, by name: an Observable, what unsubscribes from one, a generator. */
+const TEARDOWNS: Readonly<Record<string, () => unknown>> = {
+  finalize: () => interval(5).pipe(finalize(failing)),
+  unsubscribe: () =>
+    new Observable((subscriber) => {
+      const timer = setInterval(() => subscriber.next(0), 5)
+      return () => {
+        clearInterval(timer)
+        failing()
+      }
+    }),
+  generator: async function* () {
+    try {
+      for (let n = 0; ; n++) yield n
+    } finally {
+      failing()
+    }
+  },
+  abort: () => new Promise(() => {})
 }
 
 const transport = tcp({ host: '127.0.0.1', port: 0, ...JSON.parse(process.argv[2] ?? '{}') })
@@ -61,6 +88,11 @@ const service = microservice({ transport, logger: { error() {}, warn() {} } })
     throw new RpcError({ code: 'REFUSED', message: 'no' })
   })
   .message('remaining', ({ remaining }: Message<unknown>) => remaining ?? null)
+  .message('teardown', ({ data, signal }: Message<string>) => {
+    running++
+    if (data === 'abort') signal.addEventListener('abort', failing)
+    return TEARDOWNS[data]?.()
+  })
   .message('clock', () => Date.now())
   .event('note', () => {})
 
@@ -71,7 +103,7 @@ const realNow = Date.now
 for await (const line of createInterface({ input: process.stdin })) {
   const command = JSON.parse(line) as { jump?: number }
   if (command.jump !== undefined) Date.now = () => realNow() + command.jump!
-  const { connections, inFlight, streams, received, unsent } = transport.stats()
+  const { connections, inFlight, streams, received, unsent, resumable, refused } = transport.stats()
   console.log(
     JSON.stringify({
       ...memory(),
@@ -80,6 +112,9 @@ for await (const line of createInterface({ input: process.stdin })) {
       streams,
       received,
       unsent,
+      waiting: resumable.connections.current,
+      waitingBytes: resumable.bytes.current,
+      givenUp: refused.waiting,
       running,
       doubled: [...runs.values()].filter((count) => count > 1).length
     })

@@ -1,4 +1,4 @@
-/** A real app on a real port, for tests: under Bun and, with Elysia's adapter, under Node. */
+/** A real app on a real port, for tests: under Bun and, with Elysia's adapter, under Node and Deno. */
 
 import { once } from 'node:events'
 import type { Server } from 'node:http'
@@ -7,7 +7,7 @@ import { it } from 'node:test'
 import { node } from '@elysiajs/node'
 import { type AnyElysia, Elysia } from 'elysia'
 
-/** Whether this is Bun; else Node. */
+/** Whether this is Bun; else Node or Deno. */
 export const underBun = typeof Bun !== 'undefined'
 
 /** A test of an app that stops: under Node, Elysia's adapter has no `app.stop()` that could be called. */
@@ -28,8 +28,12 @@ export interface Listening {
   stop(): Promise<unknown>
 }
 
-interface NodeServer {
-  readonly node: { readonly server: Server }
+/** What Elysia's adapter gives: a server of Node, or under Deno one of Deno. */
+interface AdapterServer {
+  readonly node?: { readonly server: Server }
+  readonly deno?: {
+    readonly server: { readonly addr: { readonly port: number }; shutdown(): Promise<void> }
+  }
 }
 
 /** Lets an app listen on a free port. */
@@ -39,7 +43,13 @@ export async function listen(app: AnyElysia): Promise<Listening> {
     const port = app.server?.port as number
     return { port, url: `http://localhost:${port}`, stop: () => app.stop(true) }
   }
-  const http = (server as NodeServer).node.server
+  const { node, deno } = server as AdapterServer
+  if (node === undefined) {
+    const { addr, shutdown } = deno!.server
+    // It waits for what still runs, and nothing cuts that off.
+    return { port: addr.port, url: `http://localhost:${addr.port}`, stop: async () => void shutdown() }
+  }
+  const http = node.server
   if (!http.listening) await once(http, 'listening')
   const { port } = http.address() as net.AddressInfo
   return {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
-import { afterEach, describe, it } from 'node:test'
+import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { IncomingMessage } from '@elysia-microservices/transport/kit'
 import { Ends, SOCKETS } from '../testing/ends.ts'
 import { FirstChunk } from './first-chunk.ts'
@@ -73,6 +73,118 @@ for (const [name, sockets] of SOCKETS) {
       const client = ends.client(port, { retry: false, rsocket: RESUME })
       await assert.rejects(client.request('echo', 1), { name: 'ConnectionError' })
       assert.equal(connections, 1)
+    })
+  })
+}
+
+for (const [name, sockets] of SOCKETS) {
+  describe(`attempts of a client to connect, with sockets of ${name}`, () => {
+    /** The attempts, with what ends each early. */
+    let attempts: AbortSignal[]
+    /** Which of them fail at once, or never end by themselves. */
+    let fate: (attempt: number) => 'connects' | 'fails' | 'waits'
+    let ends: Ends
+    let tried: () => void
+
+    beforeEach(() => {
+      attempts = []
+      fate = () => 'connects'
+      tried = () => {}
+      ends = new Ends({
+        listen: (address, accept) => sockets.listen(address, accept),
+        async connect(address, accept, signal) {
+          attempts.push(signal)
+          const what = fate(attempts.length)
+          tried()
+          if (what === 'connects') return sockets.connect(address, accept, signal)
+          if (what === 'fails') throw new Error('refused')
+          await once(signal, 'abort')
+          throw signal.reason
+        }
+      })
+    })
+    afterEach(() => ends.close())
+
+    /** A call whose socket is lost when its handler has begun. */
+    async function lost(window: number) {
+      const server = await ends.server({ rsocket: { resume: true } })
+      const client = ends.client(server.address!.port, { retry: false, rsocket: { resume: { window } } })
+      const begun = new Promise<IncomingMessage>((resolve) => {
+        ends.dispatcher.began = resolve
+      })
+      const outcome = client.request('wait', 1).then(
+        (value) => `answered ${String(value)}`,
+        (error: Error) => error.name
+      )
+      const { peer } = await begun
+      peer?.disconnect()
+      return { client, outcome }
+    }
+
+    it('end when the client is closed, and so do its calls', async () => {
+      fate = () => 'waits'
+      const server = await ends.server({})
+      const client = ends.client(server.address!.port, { retry: false })
+      const called = new Promise<void>((resolve) => {
+        tried = resolve
+      })
+      const call = assert.rejects(client.request('echo', 1), { name: 'ConnectionError' })
+      await called
+      await client.close()
+      await call
+      assert.deepEqual(
+        attempts.map(({ aborted, reason }) => [aborted, (reason as Error).message]),
+        [[true, 'the client was closed']]
+      )
+    })
+
+    it('are over when an HTTP server answers, which does not close', async () => {
+      const server = net.createServer((socket) => {
+        socket.on('error', () => {})
+        socket.once('data', () => socket.write('HTTP/1.1 400 Bad Request\r\n\r\n'))
+      })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as net.AddressInfo
+      const client = ends.client(port, { retry: false, reconnect: false })
+      await assert.rejects(client.request('echo', 1), { name: 'ConnectionError', message: /HTTP/ })
+      // Waits for all its connections to be closed.
+      await new Promise((resolve) => server.close(resolve))
+    })
+
+    it('are repeated while the connection can be resumed', async () => {
+      fate = (attempt) => (attempt === 2 || attempt === 3 ? 'fails' : 'connects')
+      const resumed = new Promise<void>((resolve) => {
+        tried = () => attempts.length === 4 && resolve()
+      })
+      const { outcome } = await lost(10_000)
+      await resumed
+      ends.dispatcher.waiting[0]?.answer('late')
+      assert.equal(await outcome, 'answered late')
+      assert.equal(attempts.length, 4)
+    })
+
+    it('are not repeated when the next would come after the window', async () => {
+      fate = (attempt) => (attempt === 1 ? 'connects' : 'fails')
+      const { outcome } = await lost(0)
+      assert.equal(await outcome, 'ConnectionError')
+      assert.equal(attempts.length, 2)
+    })
+
+    it('stop when the client is closed between two of them', async () => {
+      fate = (attempt) => (attempt === 1 ? 'connects' : 'fails')
+      const failed = new Promise<void>((resolve) => {
+        tried = () => attempts.length === 2 && resolve()
+      })
+      const { client, outcome } = await lost(10_000)
+      await failed
+      await new Promise((resolve) => setImmediate(resolve))
+      const before = attempts.length
+      await client.close()
+      assert.equal(await outcome, 'ConnectionError')
+      // Longer than the first pauses.
+      await new Promise((resolve) => setTimeout(resolve, 120))
+      assert.equal(attempts.length, before)
     })
   })
 }
