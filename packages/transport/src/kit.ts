@@ -1,6 +1,6 @@
 /** The exports for writing a transport or building on one: everything in `index.ts`, and its parts. */
 export { type Answer, answerWith } from './answer.ts'
-export { aroundCaller, aroundDispatcher, composeArounds } from './around.ts'
+export { aroundCaller, aroundDispatcher, aroundPublish, composeArounds } from './around.ts'
 export { type BackoffOptions, backoffCeiling, backoffDelay } from './backoff.ts'
 export { ByteList } from './bytes/byte-list.ts'
 export { ByteWriter } from './bytes/byte-writer.ts'
@@ -28,6 +28,24 @@ export { checkDepth, isTooDeep, MAX_DEPTH } from './codec/depth.ts'
 export { jsonCodec } from './codec/json.ts'
 export { reasonOf } from './codec/uncarriable.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
+export {
+  checkGroup,
+  type DurableSettings,
+  durableSettings,
+  groupOf,
+  pauseAfter
+} from './durable/options.ts'
+export { outcomeOf } from './durable/outcome.ts'
+export {
+  checkDurable,
+  checkPublishOptions,
+  type DurableRoute,
+  durableOf,
+  durableRoutes,
+  VIA_PLAIN,
+  viaOf
+} from './durable/published.ts'
+export { type DurableEngine, DurableWorker, type HeldEvent } from './durable/worker.ts'
 export { describe, errorOf, unsendable } from './errors/index.ts'
 export {
   ErrorAnswer,
