@@ -41,8 +41,9 @@ export function reasonToGiveUp(attempt: number, { retry }: DurableSettings): str
 
 type Kind = 'failure' | 'later' | 'hopeless' | 'discard'
 
-function kindOf(error: unknown): Kind {
+function kindOf(thrown: unknown): Kind {
   try {
+    const error = unwrapped(thrown)
     if (error instanceof Discard) return 'discard'
     if (error instanceof RetryLater) return 'later'
     // Data that breaks its schema does so the next time, too. One from a further service is an ordinary failure.
@@ -54,8 +55,15 @@ function kindOf(error: unknown): Kind {
   }
 }
 
+/** A dispatcher with its own rules for errors says what it made of one. */
+function unwrapped(error: unknown): unknown {
+  return error instanceof ErrorAnswer ? error.value : error
+}
+
 function latest(failures: readonly unknown[]): number {
-  return Math.max(...failures.map((error) => (kindOf(error) === 'later' ? (error as RetryLater).delay : 0)))
+  return Math.max(
+    ...failures.map((error) => (kindOf(error) === 'later' ? (unwrapped(error) as RetryLater).delay : 0))
+  )
 }
 
 function failuresIn(error: unknown): readonly unknown[] {
