@@ -21,6 +21,7 @@ export {
 export { PendingCaller } from './calls/pending-caller.ts'
 export { SlotTable, StreamTable, type TableEntry } from './calls/stream-table.ts'
 export type { Timer } from './calls/timer.ts'
+export { inheritedOptions } from './calls/within.ts'
 
 export type { Codec } from './codec/codec.ts'
 export { CODEC_NAMES, hasCodec, knownMimeTypes, mimeTypeOfCodec, openCodec } from './codec/codecs.ts'
@@ -88,7 +89,7 @@ export {
   withDefaults
 } from './options.ts'
 export { OutgoingValues, UNLIMITED } from './outgoing-values.ts'
-export { routeOf, routeOfValue } from './pattern.ts'
+export { nameOf, routeOf, routeOfValue } from './pattern.ts'
 export { QuietLog, quietLog, shown } from './quiet-log.ts'
 export { reportEvent } from './report-event.ts'
 export {

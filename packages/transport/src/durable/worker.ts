@@ -77,6 +77,10 @@ export class DurableWorker<Event extends HeldEvent> {
     return this.#running.size
   }
 
+  isRunning(event: Event): boolean {
+    return this.#running.has(event)
+  }
+
   /** Events that are here, running or not. */
   get held(): ReadonlySet<Event> {
     return this.#held

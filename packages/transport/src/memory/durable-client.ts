@@ -1,4 +1,5 @@
 /** Publishing on `memory()`, and its dead letters. */
+import { inheritedOptions } from '../calls/within.ts'
 import {
   checkPublishOptions,
   type DeadLetter,
@@ -15,9 +16,9 @@ import type { MemoryDeadLetter } from './store.ts'
 export function memoryDurable(hub: MemoryHub, isClosed: () => boolean): DurableCaller {
   const { store } = hub
   return {
-    async publish(pattern, data, options) {
-      const { id, key, headers, signal } = options ?? {}
-      checkPublishOptions(options)
+    async publish(pattern, data, given) {
+      checkPublishOptions(given)
+      const { id, key, headers, signal } = given?.within ? inheritedOptions(pattern, given, 0) : (given ?? {})
       if (isClosed()) throw ConnectionError.closed()
       const message = {
         pattern: '',

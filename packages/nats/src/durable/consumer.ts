@@ -1,0 +1,449 @@
+/** One durable handler of a service in one process: its messages, their acknowledgements, their dead letters. */
+import {
+  type Dispatcher,
+  type DurableFigures,
+  type DurableRoute,
+  DurableWorker,
+  type HeldEvent,
+  IncomingMessage,
+  type Logger,
+  OptionError,
+  systemClock,
+  viaOf
+} from '@elysia-microservices/transport/kit'
+import { type Msg, headers as newHeaders } from '@nats-io/transport-node'
+import { envelopeOf } from '../incoming.ts'
+import type { Link } from '../link.ts'
+import { jsonOf, textOf } from '../wire.ts'
+import { patternOf } from './dead-letters.ts'
+import { AGAIN_STREAM, DEAD, HEADER } from './names.ts'
+import type { Publisher } from './publisher.ts'
+import { Pull } from './pull.ts'
+import { ownHeaders, type Place, readPlace } from './stored.ts'
+import { MAX_PENDING_IN_ORDER, type Streams, type Subscription } from './streams.ts'
+
+/** Events that were acknowledged, of which it is remembered: the acknowledgement may be lost with its server. */
+const MAX_DONE = 4_096
+/** Milliseconds between looks at what the server says of the group, and until it is looked again whether all is here. */
+const LOOK = 5_000
+const LOOK_AGAIN = 100
+/** What of `ackWait` an event is ours without another sign of life. */
+const LEASE = 0.8
+
+/** An event here. */
+interface NatsEvent extends HeldEvent {
+  readonly message: Msg
+  readonly place: Place
+  readonly subject: string
+  /** The stream and the number: the same for each delivery. */
+  readonly name: string
+  readonly deliveredAt: number
+  /** Where its last delivery is acknowledged. */
+  reply: string
+  /** Until when nobody else gets it; in milliseconds of `performance.now()`. */
+  leasedUntil: number
+}
+
+export interface ConsumerOptions {
+  readonly dispatcher: Dispatcher
+  readonly route: DurableRoute
+  readonly subject: string
+  readonly group: string
+  readonly ackWait: number
+  readonly inboxPrefix: string | undefined
+  readonly logger: Logger
+  /** Stores dead letters. */
+  readonly publisher: Publisher
+}
+
+/** Takes the events of one group for one pattern. */
+export class NatsConsumer {
+  readonly #options: ConsumerOptions
+  readonly #worker: DurableWorker<NatsEvent>
+  readonly #held = new Map<string, NatsEvent>()
+  readonly #done = new Set<string>()
+  readonly #beat: ReturnType<typeof setInterval>
+  readonly #look: ReturnType<typeof setInterval>
+  #link: Link | undefined
+  #streams: Streams | undefined
+  #main: Subscription | undefined
+  #pulls: readonly Pull[] = []
+  /** In order: what has come since it is unknown whether others hold events that come before it. */
+  #early: NatsEvent[] | undefined
+  #looking: ReturnType<typeof setTimeout> | undefined
+  #pin: string | undefined
+  #lag: number | undefined
+  #isPaused = false
+  #redeliveries = 0
+  #isStopped = false
+
+  constructor(options: ConsumerOptions) {
+    this.#options = options
+    const { route, ackWait, logger } = options
+    this.#worker = new DurableWorker<NatsEvent>(
+      route.durable,
+      {
+        run: (event) => this.#run(event),
+        isOurs: (event) => this.#isOurs(event),
+        acknowledge: (event) => this.#acknowledge(event),
+        retry: (event, delay) => this.#giveBack(event, delay),
+        bury: (event, reason) => this.#bury(event, reason),
+        left: () => this.#fill()
+      },
+      systemClock,
+      logger
+    )
+    this.#beat = setInterval(() => this.#keep(), ackWait / 4)
+    this.#look = setInterval(() => void this.#lookAtGroup(), LOOK)
+    for (const timer of [this.#beat, this.#look]) timer.unref?.()
+  }
+
+  get running(): number {
+    return this.#worker.running
+  }
+
+  get figures(): DurableFigures {
+    const { retries, deadLetters } = this.#worker.figures
+    return {
+      pattern: this.#options.subject,
+      group: this.#options.group,
+      lag: this.#lag,
+      redeliveries: this.#redeliveries + (this.#isOrdered ? retries : 0),
+      deadLetters,
+      isPaused: this.#isPaused
+    }
+  }
+
+  get #isOrdered(): boolean {
+    return this.#options.route.durable.ordered
+  }
+
+  /**
+   * Makes what is missing at the server, and begins to take events.
+   * @throws {OptionError} what is there differs
+   */
+  async start(link: Link, streams: Streams): Promise<void> {
+    const { subject, group, route, logger, inboxPrefix } = this.#options
+    const { main, again } = await streams.ensureConsumers(subject, group, route.durable)
+    if (this.#isStopped) return
+    this.#link = link
+    this.#streams = streams
+    this.#main = main
+    if (this.#isOrdered) this.#uncertain()
+    const common = {
+      gone: () => this.#remake(),
+      unpinned: () => {
+        this.#pin = undefined
+      }
+    }
+    const worker = this.#worker
+    const owner = this
+    const mainPull = new Pull(
+      link,
+      main,
+      {
+        ...common,
+        // While it is unknown who holds what, everything must find a place.
+        get room() {
+          return owner.#early === undefined ? worker.room : MAX_PENDING_IN_ORDER - owner.#held.size
+        },
+        receive: (message) => this.#receive(message, mainPull)
+      },
+      logger,
+      inboxPrefix,
+      this.#isOrdered
+    )
+    const againPull = new Pull(
+      link,
+      again,
+      { ...common, room: 1, receive: (message) => this.#receive(message) },
+      logger,
+      inboxPrefix,
+      false
+    )
+    this.#pulls = [mainPull, againPull]
+    for (const pull of this.#pulls) pull.start()
+    await this.#lookAtGroup()
+  }
+
+  /** The server is lost. */
+  lost(): void {
+    if (this.#isOrdered) this.#worker.close()
+  }
+
+  /** There is a server again. */
+  restored(): void {
+    if (this.#isOrdered && this.#main !== undefined) this.#uncertain()
+    for (const pull of this.#pulls) pull.restored()
+  }
+
+  /** The connection is over for good; `start` follows with another. */
+  async leave(): Promise<void> {
+    const pulls = this.#pulls
+    this.#pulls = []
+    await Promise.all(pulls.map((pull) => pull.stop()))
+  }
+
+  /** Takes nothing new; what has not begun goes back at once. @returns resolves when what runs has ended */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearInterval(this.#look)
+    clearTimeout(this.#looking)
+    await this.leave()
+    const { released, ended } = this.#worker.stop()
+    for (const event of [...released, ...(this.#early ?? [])]) this.#giveBack(event, 0)
+    this.#early = undefined
+    await ended
+  }
+
+  /** What runs is not waited for any longer, nor kept from others. */
+  cut(): void {
+    clearInterval(this.#beat)
+    for (const event of this.#worker.held) this.#giveBack(event, 0)
+  }
+
+  // ── messages in ──────────────────────────────────────────────────────────────────────────────────────
+
+  #receive(message: Msg, mainPull?: Pull): void {
+    const place = readPlace(message.reply ?? '')
+    if (place === undefined) return
+    const pin = mainPull === undefined ? undefined : message.headers?.get('Nats-Pin-Id')
+    if (mainPull !== undefined && this.#isOrdered && pin !== undefined && pin !== this.#pin) {
+      // Another process was served before us, and may still have events that come before these.
+      this.#pin = pin
+      mainPull.pin = pin
+      this.#uncertain()
+    }
+    const event = this.#eventOf(message, place)
+    if (this.#isStopped) return this.#send(event, nak(0))
+    if (place.deliveries > 1) this.#redeliveries++
+    if (place.stream !== AGAIN_STREAM) this.#lag = place.pending + this.#held.size
+    const known = this.#held.get(event.name)
+    if (known !== undefined) {
+      // It was slow, or a sign of life was lost: it is here already.
+      known.reply = event.reply
+      known.leasedUntil = event.leasedUntil
+      return
+    }
+    if (this.#done.has(event.name)) return this.#send(event, ACK)
+    this.#held.set(event.name, event)
+    if (this.#early !== undefined && place.stream !== AGAIN_STREAM) this.#early.push(event)
+    else this.#worker.add(event)
+    this.#fill()
+  }
+
+  #eventOf(message: Msg, place: Place): NatsEvent {
+    const { headers, reply = '' } = message
+    const subject = headers?.get(HEADER.subject) || message.subject
+    const key = headers?.get(HEADER.key) ?? ''
+    const name = `${place.stream}:${place.sequence}`
+    return {
+      message,
+      place,
+      subject,
+      name,
+      pattern: subject,
+      id: headers?.get(HEADER.ownId) || headers?.get(HEADER.id) || name,
+      key: key === '' ? undefined : decoded(key),
+      attempt: place.deliveries,
+      deliveredAt: Date.now(),
+      reply,
+      leasedUntil: performance.now() + this.#options.ackWait * LEASE
+    }
+  }
+
+  #run(event: NatsEvent): void | Promise<void> {
+    const { message, place, subject, id, key, attempt } = event
+    const { route, group } = this.#options
+    const { headers, data } = message
+    const body = data.length === 0 ? undefined : jsonOf(textOf(data))
+    const packet = envelopeOf(body)
+    const publishedAt = new Date(Number(headers?.get(HEADER.publishedAt) || place.storedAt))
+    return this.#options.dispatcher.event(
+      new IncomingMessage({
+        transport: 'nats',
+        kind: 'event',
+        pattern: patternOf(packet?.pattern, subject),
+        route: subject,
+        data: packet === undefined ? body : packet.data,
+        metadata: ownHeaders(headers),
+        via: viaOf(route.route, route.durable.group),
+        delivery: {
+          id,
+          group,
+          attempt,
+          redelivered: attempt > 1,
+          key,
+          publishedAt,
+          age: Math.max(0, event.deliveredAt - publishedAt.getTime()),
+          position: headers?.get(HEADER.position) || String(place.sequence)
+        }
+      })
+    )
+  }
+
+  // ── what becomes of them ─────────────────────────────────────────────────────────────────────────────
+
+  #acknowledge(event: NatsEvent): void {
+    this.#forget(event)
+    this.#done.add(event.name)
+    if (this.#done.size > MAX_DONE) this.#done.delete(this.#done.values().next().value as string)
+    this.#send(event, ACK)
+  }
+
+  #giveBack(event: NatsEvent, delay: number): void {
+    this.#forget(event)
+    this.#send(event, nak(delay))
+  }
+
+  async #bury(event: NatsEvent, reason: string): Promise<void> {
+    const { message, place, subject, id, key, attempt, name } = event
+    const { group, publisher } = this.#options
+    const consumer = (this.#main as Subscription).consumer
+    const headers = newHeaders()
+    for (const one of message.headers?.keys() ?? [])
+      if (!one.startsWith('Nats-'))
+        for (const value of message.headers?.values(one) ?? []) headers.append(one, value)
+    const { publishedAt, position } = {
+      publishedAt: headers.get(HEADER.publishedAt) || String(place.storedAt),
+      position: headers.get(HEADER.position) || String(place.sequence)
+    }
+    const said = { subject, ownId: id, position, publishedAt, attempts: String(attempt), consumer, group }
+    for (const [field, value] of Object.entries(said)) headers.set(HEADER[field as keyof typeof said], value)
+    headers.set(HEADER.reason, encodeURIComponent(reason.replace(/\p{Cs}/gu, '?')))
+    if (key !== undefined) headers.set(HEADER.key, encodeURIComponent(key))
+    // The same event of the same group twice, because the process ended in between, is one dead letter.
+    const letterId = `dead:${name}:${consumer}`
+    headers.set(HEADER.id, letterId)
+    await publisher.publish({
+      pattern: subject,
+      subject: `${DEAD}.${group}.${consumer}`,
+      payload: message.data,
+      headers,
+      id: letterId,
+      isOwnId: false,
+      timeout: DEAD_TIMEOUT,
+      signal: undefined
+    })
+    this.#acknowledge(event)
+  }
+
+  #isOurs(event: NatsEvent): boolean {
+    if (performance.now() < event.leasedUntil) return true
+    this.#forget(event)
+    return false
+  }
+
+  #forget(event: NatsEvent): void {
+    this.#held.delete(event.name)
+  }
+
+  #send({ reply }: NatsEvent, words: string): void {
+    this.#link?.publish(reply, words)
+  }
+
+  /** Tells the server that what is here is being worked on. */
+  #keep(): void {
+    if (this.#link?.isConnected !== true) return
+    const leasedUntil = performance.now() + this.#options.ackWait * LEASE
+    for (const event of this.#held.values()) {
+      // What may be with another by now must not be kept from it.
+      if (performance.now() > event.leasedUntil && !this.#worker.isRunning(event)) continue
+      event.leasedUntil = leasedUntil
+      this.#send(event, WORKING)
+    }
+  }
+
+  #fill(): void {
+    for (const pull of this.#pulls) pull.fill()
+  }
+
+  // ── the group ────────────────────────────────────────────────────────────────────────────────────────
+
+  /**
+   * In order: nothing begins until all events that were delivered and are not done are here. Then no other process has
+   * one that comes before ours, and none gets one as long as ours are not done: its own look would find them missing.
+   */
+  #uncertain(): void {
+    this.#worker.close()
+    this.#early = [...(this.#early ?? []), ...this.#worker.release()]
+    clearTimeout(this.#looking)
+    this.#looking = setTimeout(() => void this.#lookForAll(), LOOK_AGAIN)
+  }
+
+  async #lookForAll(): Promise<void> {
+    const early = this.#early
+    const { stream, consumer } = this.#main as Subscription
+    if (early === undefined || this.#isStopped) return
+    let isAll = false
+    if (this.#link?.isConnected === true) {
+      try {
+        const info = await this.#streams?.manager.consumers.info(stream, consumer)
+        const now = performance.now()
+        const mine = [...this.#held.values()].filter(
+          ({ place, leasedUntil }) => place.stream === stream && now < leasedUntil
+        ).length
+        isAll = info?.num_ack_pending === mine
+      } catch {
+        // It is asked again.
+      }
+    }
+    if (this.#early !== early || this.#isStopped) return
+    if (!isAll) {
+      this.#looking = setTimeout(() => void this.#lookForAll(), LOOK_AGAIN)
+      this.#fill()
+      return
+    }
+    this.#early = undefined
+    early.sort((one, other) => one.place.sequence - other.place.sequence)
+    for (const event of early) this.#worker.add(event)
+    this.#worker.open()
+    this.#fill()
+  }
+
+  async #lookAtGroup(): Promise<void> {
+    if (this.#link?.isConnected !== true || this.#main === undefined) return
+    const { stream, consumer } = this.#main
+    try {
+      const info = await this.#streams?.manager.consumers.info(stream, consumer)
+      if (info === undefined) return
+      this.#lag = info.num_pending + info.num_ack_pending
+      this.#isPaused = info.paused === true
+    } catch {
+      // The figures stay as they were.
+    }
+  }
+
+  /** Somebody has deleted the consumer or its stream. */
+  #remake(): void {
+    const { subject, group, route, logger } = this.#options
+    void this.#streams?.ensureConsumers(subject, group, route.durable).catch((error: unknown) => {
+      logger.error(`The durable event '${subject}' cannot be received any more`, error)
+    })
+  }
+}
+
+const ACK = '+ACK'
+const WORKING = '+WPI'
+const DEAD_TIMEOUT = 30_000
+
+function nak(delay: number): string {
+  return delay === 0 ? '-NAK' : `-NAK {"delay":${Math.round(delay) * 1_000_000}}`
+}
+
+function decoded(key: string): string {
+  try {
+    return decodeURIComponent(key)
+  } catch {
+    return key
+  }
+}
+
+/** @throws {OptionError} JetStream cannot store events of such a pattern */
+export function checkDurableSubject(subject: string): void {
+  if (/^[$_*>]/.test(subject))
+    throw new OptionError(
+      'pattern',
+      `The event '${subject}' cannot be durable over NATS: its first part must be a text that does not begin with $ or _`
+    )
+}
