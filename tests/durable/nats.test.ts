@@ -357,6 +357,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
       const seen: number[] = []
       await serve(pattern, ({ data }) => void seen.push(data as number), { concurrency: 64, ordered: true })
       const client = newClient({}, 30_000)
+      await client.connect()
       const all: Promise<unknown>[] = []
       for (let n = 0; n < 3_000; n++) {
         all.push(client.publish(pattern, n, { key: 'k' }))
@@ -394,9 +395,9 @@ if (!isMissing('durable events over NATS', natsMissing())) {
       const late = client.publish(pattern, 3, { timeout: 30_000 })
       await server.start()
       assert.equal((await late).duplicate, false)
-      const pending = client.publish(pattern, 4)
+      const pending = assert.rejects(client.publish(pattern, 4), ConnectionError)
       await client.close()
-      await assert.rejects(pending, ConnectionError)
+      await pending
       await assert.rejects(client.publish(pattern, 5), ConnectionError)
     })
 

@@ -42,6 +42,8 @@ interface NatsEvent extends HeldEvent {
   reply: string
   /** Until when nobody else gets it; in milliseconds of `performance.now()`. */
   leasedUntil: number
+  /** Over which connection to a server it has come last: another server may have forgotten that it delivered it. */
+  epoch: number
 }
 
 export interface ConsumerOptions {
@@ -74,6 +76,8 @@ export class NatsConsumer {
   #pin: string | undefined
   #lag: number | undefined
   #isPaused = false
+  /** Counts the servers we were connected to. */
+  #epoch = 0
   #redeliveries = 0
   #isStopped = false
 
@@ -173,7 +177,13 @@ export class NatsConsumer {
 
   /** There is a server again. */
   restored(): void {
-    if (this.#isOrdered && this.#main !== undefined) this.#uncertain()
+    this.#epoch++
+    if (this.#isOrdered && this.#main !== undefined) {
+      this.#uncertain()
+      // Whether the server knows that they are here is unknown: it is to deliver them again.
+      for (const event of this.#early ?? []) this.#giveBack(event, 0)
+      this.#early = []
+    }
     for (const pull of this.#pulls) pull.restored()
   }
 
@@ -223,6 +233,7 @@ export class NatsConsumer {
       // It was slow, or a sign of life was lost: it is here already.
       known.reply = event.reply
       known.leasedUntil = event.leasedUntil
+      known.epoch = event.epoch
       return
     }
     if (this.#done.has(event.name)) return this.#send(event, ACK)
@@ -248,7 +259,8 @@ export class NatsConsumer {
       attempt: place.deliveries,
       deliveredAt: Date.now(),
       reply,
-      leasedUntil: performance.now() + this.#options.ackWait * LEASE
+      leasedUntil: performance.now() + this.#options.ackWait * LEASE,
+      epoch: this.#epoch
     }
   }
 
@@ -381,7 +393,8 @@ export class NatsConsumer {
         const info = await this.#streams?.manager.consumers.info(stream, consumer)
         const now = performance.now()
         const mine = [...this.#held.values()].filter(
-          ({ place, leasedUntil }) => place.stream === stream && now < leasedUntil
+          ({ place, leasedUntil, epoch }) =>
+            place.stream === stream && now < leasedUntil && epoch === this.#epoch
         ).length
         isAll = info?.num_ack_pending === mine
       } catch {
