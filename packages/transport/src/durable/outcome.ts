@@ -55,9 +55,11 @@ function kindOf(thrown: unknown): Kind {
   }
 }
 
-/** A dispatcher with its own rules for errors says what it made of one. */
+/** What Nest's filters let through, in a Nest application, and Nest's own error that carries it there. */
 function unwrapped(error: unknown): unknown {
-  return error instanceof ErrorAnswer ? error.value : error
+  if (error instanceof ErrorAnswer) return error.value
+  const { getError } = Object(error) as { getError?: unknown }
+  return typeof getError === 'function' ? (getError.call(error) as unknown) : error
 }
 
 function latest(failures: readonly unknown[]): number {
