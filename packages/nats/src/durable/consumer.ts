@@ -26,7 +26,7 @@ import { MAX_PENDING_IN_ORDER, type Streams, type Subscription } from './streams
 const MAX_DONE = 4_096
 /** Milliseconds between looks at what the server says of the group, and until it is looked again whether all is here. */
 const LOOK = 5_000
-const LOOK_AGAIN = 100
+const LOOK_AGAIN = 50
 /** What of `ackWait` an event is ours without another sign of life. */
 const LEASE = 0.8
 
@@ -35,9 +35,11 @@ interface NatsEvent extends HeldEvent {
   readonly message: Msg
   readonly place: Place
   readonly subject: string
-  /** The stream and the number: the same for each delivery. */
+  /** Stream, number and time: the same for each delivery. */
   readonly name: string
   readonly deliveredAt: number
+  /** The number of its last delivery. */
+  delivery: number
   /** Where its last delivery is acknowledged. */
   reply: string
   /** Until when nobody else gets it; in milliseconds of `performance.now()`. */
@@ -199,10 +201,10 @@ export class NatsConsumer {
     this.#isStopped = true
     clearInterval(this.#look)
     clearTimeout(this.#looking)
-    await this.leave()
     const { released, ended } = this.#worker.stop()
     for (const event of [...released, ...(this.#early ?? [])]) this.#giveBack(event, 0)
     this.#early = undefined
+    await this.leave()
     await ended
   }
 
@@ -232,14 +234,18 @@ export class NatsConsumer {
     if (known !== undefined) {
       // It was slow, or a sign of life was lost: it is here already.
       known.reply = event.reply
+      known.delivery = event.delivery
       known.leasedUntil = event.leasedUntil
       known.epoch = event.epoch
       return
     }
     if (this.#done.has(event.name)) return this.#send(event, ACK)
     this.#held.set(event.name, event)
-    if (this.#early !== undefined && place.stream !== AGAIN_STREAM) this.#early.push(event)
-    else this.#worker.add(event)
+    if (this.#early === undefined || place.stream === AGAIN_STREAM) this.#worker.add(event)
+    else {
+      this.#early.push(event)
+      this.#lookLater()
+    }
     this.#fill()
   }
 
@@ -247,7 +253,8 @@ export class NatsConsumer {
     const { headers, reply = '' } = message
     const subject = headers?.get(HEADER.subject) || message.subject
     const key = headers?.get(HEADER.key) ?? ''
-    const name = `${place.stream}:${place.sequence}`
+    // With its time: a stream that is deleted and made anew counts from 1 again.
+    const name = `${place.stream}:${place.sequence}:${place.storedAt}`
     return {
       message,
       place,
@@ -258,6 +265,7 @@ export class NatsConsumer {
       key: key === '' ? undefined : decoded(key),
       attempt: place.deliveries,
       deliveredAt: Date.now(),
+      delivery: place.delivery,
       reply,
       leasedUntil: performance.now() + this.#options.ackWait * LEASE,
       epoch: this.#epoch
@@ -379,39 +387,52 @@ export class NatsConsumer {
   #uncertain(): void {
     this.#worker.close()
     this.#early = [...(this.#early ?? []), ...this.#worker.release()]
-    clearTimeout(this.#looking)
-    this.#looking = setTimeout(() => void this.#lookForAll(), LOOK_AGAIN)
+    this.#lookLater()
+  }
+
+  #lookLater(): void {
+    if (this.#isStopped) return
+    this.#looking ??= setTimeout(() => {
+      this.#looking = undefined
+      void this.#lookForAll()
+    }, LOOK_AGAIN)
   }
 
   async #lookForAll(): Promise<void> {
     const early = this.#early
     const { stream, consumer } = this.#main as Subscription
-    if (early === undefined || this.#isStopped) return
+    // Who is not served has nothing to look for.
+    if (early === undefined || early.length === 0 || this.#isStopped) return
     let isAll = false
     if (this.#link?.isConnected === true) {
       try {
         const info = await this.#streams?.manager.consumers.info(stream, consumer)
-        const now = performance.now()
-        const mine = [...this.#held.values()].filter(
-          ({ place, leasedUntil, epoch }) =>
-            place.stream === stream && now < leasedUntil && epoch === this.#epoch
-        ).length
-        isAll = info?.num_ack_pending === mine
+        isAll =
+          info !== undefined && info.num_ack_pending === this.#countHeld(stream, info.delivered.consumer_seq)
       } catch {
         // It is asked again.
       }
     }
     if (this.#early !== early || this.#isStopped) return
     if (!isAll) {
-      this.#looking = setTimeout(() => void this.#lookForAll(), LOOK_AGAIN)
-      this.#fill()
-      return
+      this.#lookLater()
+      return this.#fill()
     }
     this.#early = undefined
     early.sort((one, other) => one.place.sequence - other.place.sequence)
     for (const event of early) this.#worker.add(event)
     this.#worker.open()
     this.#fill()
+  }
+
+  /** Events that the server knows to be here, and nowhere else: delivered when it was asked, and not let go since. */
+  #countHeld(stream: string, lastDelivery: number): number {
+    const now = performance.now()
+    let count = 0
+    for (const { place, leasedUntil, epoch, delivery } of this.#held.values())
+      if (place.stream === stream && now < leasedUntil && epoch === this.#epoch && delivery <= lastDelivery)
+        count++
+    return count
   }
 
   async #lookAtGroup(): Promise<void> {

@@ -109,9 +109,11 @@ export class Pull {
     this.#isStopped = true
     clearInterval(this.#watch)
     clearTimeout(this.#again)
-    this.#subscribed?.unsubscribe()
-    // What was on its way comes before the answer to this.
-    if (this.#link.isConnected) await this.#link.flush().catch(() => {})
+    // What was on its way still comes, and goes back.
+    if (this.#link.isConnected) {
+      const late = new Promise((resolve) => setTimeout(resolve, HEARTBEAT))
+      await Promise.race([this.#subscribed?.drain().catch(() => {}), late])
+    } else this.#subscribed?.unsubscribe()
   }
 
   #receive(message: Msg): void {

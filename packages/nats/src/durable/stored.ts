@@ -11,6 +11,8 @@ export interface Place {
   readonly deliveries: number
   /** Its number in the stream. */
   readonly sequence: number
+  /** The number of this delivery among all of the consumer. */
+  readonly delivery: number
   /** When it was stored, in milliseconds since 1970. */
   readonly storedAt: number
   /** Messages that have not been delivered yet. */
@@ -18,18 +20,19 @@ export interface Place {
 }
 
 /**
- * Reads `$JS.ACK.<stream>.<consumer>.<deliveries>.<sequence>.<number>.<nanoseconds>.<pending>`, which may have domain and
+ * Reads `$JS.ACK.<stream>.<consumer>.<deliveries>.<sequence>.<delivery>.<nanoseconds>.<pending>`, which may have domain and
  * account before the stream. `undefined`: it is none.
  */
 export function readPlace(reply: string): Place | undefined {
   const tokens = reply.split('.')
   if (tokens[0] !== '$JS' || tokens[1] !== 'ACK' || tokens.length < 9) return undefined
   const start = tokens.length === 9 ? 2 : 4
-  const [stream = '', , deliveries, sequence, , nanoseconds = '', pending] = tokens.slice(start)
+  const [stream = '', , deliveries, sequence, delivery, nanoseconds = '', pending] = tokens.slice(start)
   const place = {
     stream,
     deliveries: Number(deliveries),
     sequence: Number(sequence),
+    delivery: Number(delivery),
     storedAt: Number(nanoseconds.slice(0, -6)),
     pending: Number(pending)
   }

@@ -60,7 +60,8 @@ export class DurableWorker<Event extends HeldEvent> {
   readonly #held = new Set<Event>()
   #isClosed = false
   #isStopped = false
-  #meanTime = 0
+  /** Nothing is held in advance before a handler has been seen to be quick. */
+  #meanTime = QUICK
   #retries = 0
   #deadLetters = 0
   #drained: (() => void) | undefined
