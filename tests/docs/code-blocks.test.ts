@@ -56,7 +56,8 @@ describe('the documentation', () => {
     const needsNats = block.info.split(' ').includes('nats')
     if (needsNats && isMissing(what, natsMissing())) continue
     it(`has ${what} that runs to its end`, async () => {
-      const server = needsNats ? await NatsServerProcess.start() : undefined
+      const store = join(folder, 'nats')
+      const server = needsNats ? await NatsServerProcess.start('-js', '-sd', store) : undefined
       const env = { ...process.env, ...(server === undefined ? {} : { NATS_URL: server.url }) }
       try {
         await run(bun, [join(folder, fileOf(block))], { timeout: 20_000, env })

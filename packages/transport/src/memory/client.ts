@@ -19,14 +19,8 @@ import { isStreamOfValues } from '../stream.ts'
 import type { ClientContext, ClientTransport } from '../transport.ts'
 import { errorToText, readErrorText } from '../wire-error.ts'
 import { memoryDurable } from './durable-client.ts'
-import {
-  decode,
-  encode,
-  type MemoryCaller,
-  type MemoryHub,
-  type MemoryMessage,
-  type MemoryRequest
-} from './hub.ts'
+import { decode, encode, type MemoryCaller, type MemoryHub, type MemoryRequest } from './hub.ts'
+import type { MemoryMessage } from './memory-message.ts'
 import { later, outside } from './outside.ts'
 import { TurnRoom } from './turn-room.ts'
 

@@ -3,20 +3,8 @@ import { ByteWriter } from '../bytes/byte-writer.ts'
 import type { Codec } from '../codec/codec.ts'
 import { openCodec } from '../codec/codecs.ts'
 import type { Clock } from '../durable/clock.ts'
-import type { Headers } from '../headers.ts'
+import type { MemoryMessage } from './memory-message.ts'
 import { MemoryStore } from './store.ts'
-
-/** A message between client and server. */
-export interface MemoryMessage {
-  /** The pattern as text; an object pattern as JSON. */
-  readonly pattern: string
-  readonly route: string
-  /** The encoded data; `undefined` for a channel, whose values come one by one. */
-  readonly data: Uint8Array | undefined
-  /** A copy of the caller's headers, as a wire would make. */
-  readonly headers: Headers | undefined
-  readonly timeout: number | undefined
-}
 
 /** Receives the answer for a caller. */
 export interface MemoryCaller {

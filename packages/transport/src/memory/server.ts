@@ -18,9 +18,9 @@ import {
   type MemoryCaller,
   type MemoryEnd,
   type MemoryHub,
-  type MemoryMessage,
   type MemoryRequest
 } from './hub.ts'
+import type { MemoryMessage } from './memory-message.ts'
 import { TurnRoom } from './turn-room.ts'
 
 const DEFAULT_DRAIN = 10_000

@@ -5,7 +5,7 @@ import type { Published } from '../durable/published.ts'
 import type { HeldEvent } from '../durable/worker.ts'
 import { NotStoredError, OptionError } from '../errors/index.ts'
 import { routeMatches } from '../wildcards.ts'
-import type { MemoryMessage } from './hub.ts'
+import type { MemoryMessage } from './memory-message.ts'
 
 /** Milliseconds in which an id is stored once. */
 const WINDOW = 120_000
