@@ -387,6 +387,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
       await assert.rejects(client.publish(pattern, 1, { id: '' }), /options\.id/)
       await client.publish(pattern, 1)
       await server.stop()
+      await until('It is noticed', () => client.status !== 'connected')
       await assert.rejects(client.publish(pattern, 2, { timeout: 200 }), (error: Error) => {
         assert.ok(error instanceof TimeoutError)
         assert.equal(error.mayHaveRun, false)

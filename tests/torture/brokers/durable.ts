@@ -13,6 +13,7 @@ const PATTERN = 'torture.event'
 
 interface Plan {
   readonly title: string
+  /** At least; more are published as long as there are faults. */
   readonly events: number
   readonly keys: number
   readonly processes: number
@@ -83,10 +84,13 @@ async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Ro
     const { events, keys, faults, poison = 0 } = plan
     let failed = 0
     let published = 0
+    let begun = 0
+    let hasFaults = true
     const every = poison === 0 ? Number.POSITIVE_INFINITY : Math.floor(events / poison)
     const publishing = (async () => {
       const window = new Set<Promise<unknown>>()
-      for (let n = 0; n < events; n++) {
+      for (let n = 0; n < events || hasFaults; n++) {
+        begun++
         const key = n % every === every - 1 ? 'poison' : `k${n % keys}`
         const one = setting.client.publish(PATTERN, n, { key }).then(
           () => void published++,
@@ -95,16 +99,17 @@ async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Ro
         window.add(one)
         void one.finally(() => window.delete(one))
         if (window.size >= 64) await Promise.race(window)
-        // Slow enough for faults to come in between.
-        if (n % 16 === 0) await pause(1)
+        // Some 4,000/s: what is behind the faults must be worked off, too.
+        if (n % 16 === 0) await pause(4)
       }
       await Promise.all(window)
     })()
     for (let n = 1; n <= faults; n++) {
       await pause(100 + Math.random() * 300)
       await plan.fault(setting, n)
-      progress(`${n} of ${faults} faults, ${published} of ${events} events published`)
+      progress(`${n} of ${faults} faults, ${published} events published`)
     }
+    hasFaults = false
     await within(publishing, 'All is published', 300_000)
     const healthy = () => new Set(setting.lines.filter(({ what }) => what === 'done').map(({ n }) => n)).size
     const letters = async () => {
@@ -112,24 +117,30 @@ async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Ro
       for await (const _ of deadLetters(setting.client, 'torture').list()) count++
       return count
     }
-    const poisoned = Number.isFinite(every) ? Math.floor(events / every) : 0
-    const hung = await until('All is handled', () => healthy() + poisoned + failed >= events).then(
+    const poisoned = Number.isFinite(every) ? Math.floor(begun / every) : 0
+    const hung = await until('All is handled', () => healthy() + poisoned + failed >= begun).then(
       () => 0,
-      () => events - failed - poisoned - healthy()
+      () => begun - failed - poisoned - healthy()
     )
     await until('The poisoned ones are dead letters', async () => (await letters()) >= poisoned).catch(
       () => {}
     )
-    return [rowOf(plan, setting, { failed, poisoned, dead: await letters(), hung })]
+    return [rowOf(plan, setting, { events: begun, failed, poisoned, dead: await letters(), hung })]
   } finally {
     await setting.end()
   }
 }
 
 function rowOf(
-  { title, events, faults, isOrdered, isOnce = false }: Plan,
+  { title, faults, isOrdered, isOnce = false }: Plan,
   { lines }: Setting,
-  { failed, poisoned, dead, hung }: { failed: number; poisoned: number; dead: number; hung: number }
+  {
+    events,
+    failed,
+    poisoned,
+    dead,
+    hung
+  }: Readonly<Record<'events' | 'failed' | 'poisoned' | 'dead' | 'hung', number>>
 ): Row {
   const done = new Map<number, number>()
   for (const { what, n } of lines) if (what === 'done') done.set(n, (done.get(n) ?? 0) + 1)

@@ -4,22 +4,18 @@ import {
   type DurableFigures,
   type DurableRoute,
   DurableWorker,
-  type HeldEvent,
-  IncomingMessage,
   type Logger,
   OptionError,
   systemClock,
   viaOf
 } from '@elysia-microservices/transport/kit'
-import { type Msg, headers as newHeaders } from '@nats-io/transport-node'
-import { envelopeOf } from '../incoming.ts'
+import type { Msg } from '@nats-io/transport-node'
 import type { Link } from '../link.ts'
-import { jsonOf, textOf } from '../wire.ts'
-import { patternOf } from './dead-letters.ts'
-import { AGAIN_STREAM, DEAD, HEADER } from './names.ts'
+import { deadLetterOf, eventOf, messageOf, type NatsEvent } from './event.ts'
+import { AGAIN_STREAM } from './names.ts'
 import type { Publisher } from './publisher.ts'
 import { Pull } from './pull.ts'
-import { ownHeaders, type Place, readPlace } from './stored.ts'
+import { readPlace } from './stored.ts'
 import { MAX_PENDING_IN_ORDER, type Streams, type Subscription } from './streams.ts'
 
 /** Events that were acknowledged, of which it is remembered: the acknowledgement may be lost with its server. */
@@ -29,24 +25,6 @@ const LOOK = 5_000
 const LOOK_AGAIN = 50
 /** What of `ackWait` an event is ours without another sign of life. */
 const LEASE = 0.8
-
-/** An event here. */
-interface NatsEvent extends HeldEvent {
-  readonly message: Msg
-  readonly place: Place
-  readonly subject: string
-  /** Stream, number and time: the same for each delivery. */
-  readonly name: string
-  readonly deliveredAt: number
-  /** The number of its last delivery. */
-  delivery: number
-  /** Where its last delivery is acknowledged. */
-  reply: string
-  /** Until when nobody else gets it; in milliseconds of `performance.now()`. */
-  leasedUntil: number
-  /** Over which connection to a server it has come last: another server may have forgotten that it delivered it. */
-  epoch: number
-}
 
 export interface ConsumerOptions {
   readonly dispatcher: Dispatcher
@@ -226,7 +204,8 @@ export class NatsConsumer {
       mainPull.pin = pin
       this.#uncertain()
     }
-    const event = this.#eventOf(message, place)
+    const leasedUntil = performance.now() + this.#options.ackWait * LEASE
+    const event = eventOf(message, place, leasedUntil, this.#epoch)
     if (this.#isStopped) return this.#send(event, nak(0))
     if (place.deliveries > 1) this.#redeliveries++
     if (place.stream !== AGAIN_STREAM) this.#lag = place.pending + this.#held.size
@@ -249,57 +228,9 @@ export class NatsConsumer {
     this.#fill()
   }
 
-  #eventOf(message: Msg, place: Place): NatsEvent {
-    const { headers, reply = '' } = message
-    const subject = headers?.get(HEADER.subject) || message.subject
-    const key = headers?.get(HEADER.key) ?? ''
-    // With its time: a stream that is deleted and made anew counts from 1 again.
-    const name = `${place.stream}:${place.sequence}:${place.storedAt}`
-    return {
-      message,
-      place,
-      subject,
-      name,
-      pattern: subject,
-      id: headers?.get(HEADER.ownId) || headers?.get(HEADER.id) || name,
-      key: key === '' ? undefined : decoded(key),
-      attempt: place.deliveries,
-      deliveredAt: Date.now(),
-      delivery: place.delivery,
-      reply,
-      leasedUntil: performance.now() + this.#options.ackWait * LEASE,
-      epoch: this.#epoch
-    }
-  }
-
   #run(event: NatsEvent): void | Promise<void> {
-    const { message, place, subject, id, key, attempt } = event
-    const { route, group } = this.#options
-    const { headers, data } = message
-    const body = data.length === 0 ? undefined : jsonOf(textOf(data))
-    const packet = envelopeOf(body)
-    const publishedAt = new Date(Number(headers?.get(HEADER.publishedAt) || place.storedAt))
-    return this.#options.dispatcher.event(
-      new IncomingMessage({
-        transport: 'nats',
-        kind: 'event',
-        pattern: patternOf(packet?.pattern, subject),
-        route: subject,
-        data: packet === undefined ? body : packet.data,
-        metadata: ownHeaders(headers),
-        via: viaOf(route.route, route.durable.group),
-        delivery: {
-          id,
-          group,
-          attempt,
-          redelivered: attempt > 1,
-          key,
-          publishedAt,
-          age: Math.max(0, event.deliveredAt - publishedAt.getTime()),
-          position: headers?.get(HEADER.position) || String(place.sequence)
-        }
-      })
-    )
+    const { route, group, dispatcher } = this.#options
+    return dispatcher.event(messageOf(event, group, viaOf(route.route, route.durable.group)))
   }
 
   // ── what becomes of them ─────────────────────────────────────────────────────────────────────────────
@@ -317,34 +248,9 @@ export class NatsConsumer {
   }
 
   async #bury(event: NatsEvent, reason: string): Promise<void> {
-    const { message, place, subject, id, key, attempt, name } = event
     const { group, publisher } = this.#options
-    const consumer = (this.#main as Subscription).consumer
-    const headers = newHeaders()
-    for (const one of message.headers?.keys() ?? [])
-      if (!one.startsWith('Nats-'))
-        for (const value of message.headers?.values(one) ?? []) headers.append(one, value)
-    const { publishedAt, position } = {
-      publishedAt: headers.get(HEADER.publishedAt) || String(place.storedAt),
-      position: headers.get(HEADER.position) || String(place.sequence)
-    }
-    const said = { subject, ownId: id, position, publishedAt, attempts: String(attempt), consumer, group }
-    for (const [field, value] of Object.entries(said)) headers.set(HEADER[field as keyof typeof said], value)
-    headers.set(HEADER.reason, encodeURIComponent(reason.replace(/\p{Cs}/gu, '?')))
-    if (key !== undefined) headers.set(HEADER.key, encodeURIComponent(key))
-    // The same event of the same group twice, because the process ended in between, is one dead letter.
-    const letterId = `dead:${name}:${consumer}`
-    headers.set(HEADER.id, letterId)
-    await publisher.publish({
-      pattern: subject,
-      subject: `${DEAD}.${group}.${consumer}`,
-      payload: message.data,
-      headers,
-      id: letterId,
-      isOwnId: false,
-      timeout: DEAD_TIMEOUT,
-      signal: undefined
-    })
+    const { consumer } = this.#main as Subscription
+    await publisher.publish(deadLetterOf(event, reason, group, consumer))
     this.#acknowledge(event)
   }
 
@@ -459,18 +365,9 @@ export class NatsConsumer {
 
 const ACK = '+ACK'
 const WORKING = '+WPI'
-const DEAD_TIMEOUT = 30_000
 
 function nak(delay: number): string {
   return delay === 0 ? '-NAK' : `-NAK {"delay":${Math.round(delay) * 1_000_000}}`
-}
-
-function decoded(key: string): string {
-  try {
-    return decodeURIComponent(key)
-  } catch {
-    return key
-  }
 }
 
 /** @throws {OptionError} JetStream cannot store events of such a pattern */
