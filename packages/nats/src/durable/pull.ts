@@ -111,8 +111,12 @@ export class Pull {
     clearTimeout(this.#again)
     // What was on its way still comes, and goes back.
     if (this.#link.isConnected) {
-      const late = new Promise((resolve) => setTimeout(resolve, HEARTBEAT))
-      await Promise.race([this.#subscribed?.drain().catch(() => {}), late])
+      let late: ReturnType<typeof setTimeout> | undefined
+      const isLate = new Promise((resolve) => {
+        late = setTimeout(resolve, HEARTBEAT)
+      })
+      await Promise.race([this.#subscribed?.drain().catch(() => {}), isLate])
+      clearTimeout(late)
     } else this.#subscribed?.unsubscribe()
   }
 
