@@ -11,6 +11,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { Msg } from '@nats-io/transport-node'
 import type { Link } from '../link.ts'
+import { bytesOf } from '../wire.ts'
 import { deadLetterOf, eventOf, messageOf, type NatsEvent } from './event.ts'
 import { AGAIN_STREAM } from './names.ts'
 import type { Publisher } from './publisher.ts'
@@ -43,7 +44,9 @@ export class NatsConsumer {
   readonly #options: ConsumerOptions
   readonly #worker: DurableWorker<NatsEvent>
   readonly #held = new Map<string, NatsEvent>()
-  readonly #done = new Set<string>()
+  /** Two generations: taking the oldest out of one set is slow. */
+  #done = new Set<string>()
+  #doneBefore: ReadonlySet<string> = new Set()
   readonly #beat: ReturnType<typeof setInterval>
   readonly #look: ReturnType<typeof setInterval>
   #link: Link | undefined
@@ -218,7 +221,7 @@ export class NatsConsumer {
       known.epoch = event.epoch
       return
     }
-    if (this.#done.has(event.name)) return this.#send(event, ACK)
+    if (this.#done.has(event.name) || this.#doneBefore.has(event.name)) return this.#send(event, ACK)
     this.#held.set(event.name, event)
     if (this.#early === undefined || place.stream === AGAIN_STREAM) this.#worker.add(event)
     else {
@@ -238,7 +241,10 @@ export class NatsConsumer {
   #acknowledge(event: NatsEvent): void {
     this.#forget(event)
     this.#done.add(event.name)
-    if (this.#done.size > MAX_DONE) this.#done.delete(this.#done.values().next().value as string)
+    if (this.#done.size >= MAX_DONE) {
+      this.#doneBefore = this.#done
+      this.#done = new Set()
+    }
     this.#send(event, ACK)
   }
 
@@ -264,7 +270,7 @@ export class NatsConsumer {
     this.#held.delete(event.name)
   }
 
-  #send({ reply }: NatsEvent, words: string): void {
+  #send({ reply }: NatsEvent, words: string | Uint8Array): void {
     this.#link?.publish(reply, words)
   }
 
@@ -363,8 +369,8 @@ export class NatsConsumer {
   }
 }
 
-const ACK = '+ACK'
-const WORKING = '+WPI'
+const ACK = bytesOf('+ACK')
+const WORKING = bytesOf('+WPI')
 
 function nak(delay: number): string {
   return delay === 0 ? '-NAK' : `-NAK {"delay":${Math.round(delay) * 1_000_000}}`
