@@ -1,6 +1,6 @@
 /**
  * A service with durable handlers in a process of its own. Arguments: the NATS servers with commas between, the file in
- * which its handlers write what they do, and `ordered` or not. It ends when its stdin does; after SIGTERM when there is
+ * which its handlers write what they do, `ordered` or not, and the number of copies. It ends when its stdin does; after SIGTERM when there is
  * nothing left to do.
  *
  * A line is `<what> <key> <number>`: `run` when the handler begins, `done` when it has ended well.
@@ -10,13 +10,13 @@ import { nats } from '@elysia-microservices/nats'
 import { type Message, microservice } from 'elysia-microservices'
 import { pause } from '../../support/within.ts'
 
-const [servers, path, kind] = process.argv.slice(2) as [string, string, string]
+const [servers, path, kind, replicas] = process.argv.slice(2) as [string, string, string, string]
 const file = openSync(path, 'a')
 const note = (what: string, key: string, n: number) => writeSync(file, `${what} ${key} ${n} ${process.pid}\n`)
 
 const service = microservice({
   name: 'torture',
-  transport: nats({ servers: servers.split(','), durable: { ackWait: 2_000 } }),
+  transport: nats({ servers: servers.split(','), durable: { ackWait: 2_000, replicas: Number(replicas) } }),
   logger: { error() {}, warn() {} },
   drain: 10_000
 }).event(

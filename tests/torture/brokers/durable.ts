@@ -17,6 +17,8 @@ interface Plan {
   readonly events: number
   readonly keys: number
   readonly processes: number
+  /** NATS servers; several are a cluster in which each has a copy. Default: 1. */
+  readonly nodes?: number
   readonly isOrdered: boolean
   readonly faults: number
   /** Events that always fail, each behind some others of other keys. */
@@ -30,23 +32,25 @@ interface Plan {
 class Setting {
   readonly folder = mkdtempSync(join(tmpdir(), 'durable-torture-'))
   readonly path = join(this.folder, 'runs')
-  readonly server: NatsServerProcess
+  readonly servers: readonly NatsServerProcess[]
   readonly services: readonly ServerProcess[]
   readonly client: UntypedClient
 
-  private constructor(server: NatsServerProcess, { processes, isOrdered }: Plan) {
-    this.server = server
+  private constructor(servers: readonly NatsServerProcess[], { processes, isOrdered }: Plan) {
+    this.servers = servers
+    const urls = servers.map(({ url }) => url)
+    const replicas = servers.length
     writeFileSync(this.path, '')
     this.services = Array.from(
       { length: processes },
       () =>
         new ServerProcess({
           program: 'torture/brokers/durable-service',
-          arguments: () => [server.url, this.path, isOrdered ? 'ordered' : 'any']
+          arguments: () => [urls.join(','), this.path, isOrdered ? 'ordered' : 'any', String(replicas)]
         })
     )
     this.client = connect({
-      transport: nats({ servers: server.url }),
+      transport: nats({ servers: urls, durable: { replicas } }),
       timeout: 60_000,
       logger: { error() {}, warn() {} }
     })
@@ -55,8 +59,15 @@ class Setting {
   static async start(plan: Plan): Promise<Setting> {
     const store = mkdtempSync(join(tmpdir(), 'durable-store-'))
     process.once('exit', () => rmSync(store, { recursive: true, force: true }))
-    const setting = new Setting(await NatsServerProcess.start('-js', '-sd', store), plan)
+    const { nodes = 1 } = plan
+    const servers =
+      nodes === 1
+        ? [await NatsServerProcess.start('-js', '-sd', store)]
+        : await NatsServerProcess.cluster(nodes, (n) => ['-n', `n${n}`, '-js', '-sd', join(store, `n${n}`)])
+    const setting = new Setting(servers, plan)
     await setting.client.connect()
+    // A cluster elects who keeps its streams first; then the stream is there for all services.
+    await setting.client.publish(PATTERN, -1, { key: 'first' })
     await Promise.all(setting.services.map((service) => service.start()))
     return setting
   }
@@ -73,7 +84,7 @@ class Setting {
   async end(): Promise<void> {
     await this.client.close().catch(() => {})
     await Promise.allSettled(this.services.map((service) => service.stop('SIGKILL')))
-    await this.server.stop()
+    await Promise.allSettled(this.servers.map((server) => server.stop()))
     rmSync(this.folder, { recursive: true, force: true })
   }
 }
@@ -85,6 +96,7 @@ async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Ro
     let failed = 0
     let published = 0
     let begun = 0
+    const failures = new Set<string>()
     let hasFaults = true
     const every = poison === 0 ? Number.POSITIVE_INFINITY : Math.floor(events / poison)
     const publishing = (async () => {
@@ -94,7 +106,10 @@ async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Ro
         const key = n % every === every - 1 ? 'poison' : `k${n % keys}`
         const one = setting.client.publish(PATTERN, n, { key }).then(
           () => void published++,
-          () => void failed++
+          (error: Error) => {
+            failed++
+            failures.add(error.message)
+          }
         )
         window.add(one)
         void one.finally(() => window.delete(one))
@@ -111,7 +126,8 @@ async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Ro
     }
     hasFaults = false
     await within(publishing, 'All is published', 300_000)
-    const healthy = () => new Set(setting.lines.filter(({ what }) => what === 'done').map(({ n }) => n)).size
+    const healthy = () =>
+      new Set(setting.lines.filter(({ what, n }) => what === 'done' && n >= 0).map(({ n }) => n)).size
     const letters = async () => {
       let count = 0
       for await (const _ of deadLetters(setting.client, 'torture').list()) count++
@@ -125,7 +141,9 @@ async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Ro
     await until('The poisoned ones are dead letters', async () => (await letters()) >= poisoned).catch(
       () => {}
     )
-    return [rowOf(plan, setting, { events: begun, failed, poisoned, dead: await letters(), hung })]
+    return [
+      rowOf(plan, setting, [...failures], { events: begun, failed, poisoned, dead: await letters(), hung })
+    ]
   } finally {
     await setting.end()
   }
@@ -134,6 +152,7 @@ async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Ro
 function rowOf(
   { title, faults, isOrdered, isOnce = false }: Plan,
   { lines }: Setting,
+  failures: readonly string[],
   {
     events,
     failed,
@@ -143,10 +162,10 @@ function rowOf(
   }: Readonly<Record<'events' | 'failed' | 'poisoned' | 'dead' | 'hung', number>>
 ): Row {
   const done = new Map<number, number>()
-  for (const { what, n } of lines) if (what === 'done') done.set(n, (done.get(n) ?? 0) + 1)
+  for (const { what, n } of lines) if (what === 'done' && n >= 0) done.set(n, (done.get(n) ?? 0) + 1)
   const again = [...done.values()].reduce((sum, times) => sum + times - 1, 0)
   const broken: string[] = []
-  if (failed > 0) broken.push(`${failed} events could not be published`)
+  if (failed > 0) broken.push(`${failed} events could not be published: ${failures.join('; ')}`)
   if (dead !== poisoned) broken.push(`${dead} dead letters of ${poisoned} poisoned events`)
   if (isOnce && again > 0) broken.push(`${again} events ran twice, though nothing was killed`)
   if (isOrdered) broken.push(...disorder(lines))
@@ -172,7 +191,7 @@ function disorder(lines: Setting['lines']): string[] {
   const broken: string[] = []
   const byKey = new Map<string, { done: number; begun: number }>()
   for (const { what, key, n } of lines) {
-    if (key === 'poison') continue
+    if (key === 'poison' || key === 'first') continue
     const state = byKey.get(key) ?? { done: -1, begun: -1 }
     byKey.set(key, state)
     if (what === 'run' && n > state.begun) {
@@ -190,7 +209,8 @@ async function killConsumer({ services }: Setting, n: number): Promise<void> {
   await service.start()
 }
 
-async function killServer({ server }: Setting): Promise<void> {
+async function killServer({ servers }: Setting, n: number): Promise<void> {
+  const server = servers[n % servers.length] as NatsServerProcess
   await server.stop()
   await pause(Math.random() * 300)
   await server.start()
@@ -220,6 +240,19 @@ const PLANS: readonly { readonly name: string; plan(isLong: boolean): Plan }[] =
     })
   },
   {
+    name: 'durable-kill-node',
+    plan: (isLong) => ({
+      title: 'durable events with 3 replicas: one node of three killed and returned',
+      ...{ events: isLong ? 100_000 : 3_000, keys: 1_000, processes: 2, nodes: 3, isOrdered: false },
+      ...{ faults: isLong ? 20 : 3 },
+      fault: async (setting, n) => {
+        await killServer(setting, n)
+        // Until it has what it has missed: two that lack it are no majority.
+        await pause(3_000)
+      }
+    })
+  },
+  {
     name: 'durable-ordered',
     plan: (isLong) => ({
       title: 'durable events in the order of their keys: consumers and server killed',
@@ -230,7 +263,7 @@ const PLANS: readonly { readonly name: string; plan(isLong: boolean): Plan }[] =
         isOrdered: true
       },
       ...{ faults: isLong ? 30 : 6 },
-      fault: (setting, n) => (n % 3 === 0 ? killServer(setting) : killConsumer(setting, n))
+      fault: (setting, n) => (n % 3 === 0 ? killServer(setting, n) : killConsumer(setting, n))
     })
   },
   {

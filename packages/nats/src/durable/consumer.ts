@@ -112,7 +112,8 @@ export class NatsConsumer {
   async start(link: Link, streams: Streams): Promise<void> {
     const { subject, group, route, logger, inboxPrefix } = this.#options
     const { main, again } = await streams.ensureConsumers(subject, group, route.durable)
-    if (this.#isStopped) return
+    // The first attempt may have come as far as this.
+    if (this.#isStopped || (this.#link === link && this.#pulls.length > 0)) return
     this.#link = link
     this.#streams = streams
     this.#main = main

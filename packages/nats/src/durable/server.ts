@@ -1,5 +1,6 @@
 /** The durable handlers of a service over NATS, over one connection after the other. */
 import {
+  ConnectionError,
   type Dispatcher,
   type DurableFigures,
   durableRoutes,
@@ -13,12 +14,16 @@ import { checkDurableSubject, NatsConsumer } from './consumer.ts'
 import { Publisher } from './publisher.ts'
 import { Streams } from './streams.ts'
 
+/** How often JetStream is asked at the start; each time takes up to 5 s. */
+const ATTEMPTS = 3
+
 /** Takes durable events. */
 export class DurableHandlers {
   readonly #options: CheckedOptions
   readonly #context: ServerContext
   readonly #consumers: readonly NatsConsumer[]
   readonly #publisher: Publisher
+  #link: Link | undefined
 
   /** @throws {OptionError} a pattern cannot be stored, or has no group */
   constructor(dispatcher: Dispatcher, options: CheckedOptions, context: ServerContext) {
@@ -59,13 +64,26 @@ export class DurableHandlers {
    */
   async start(link: Link): Promise<void> {
     if (this.#consumers.length === 0) return
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#start(link)
+      } catch (error) {
+        // A cluster that elects a leader does not answer meanwhile.
+        if (!(error instanceof ConnectionError) || attempt === ATTEMPTS) throw error
+        this.#context.logger.warn('JetStream does not answer; it is asked again', error)
+      }
+    }
+  }
+
+  async #start(link: Link): Promise<void> {
     const { durable: storage } = this.#options
     const streams = await Streams.open({
       connection: link.connection,
       storage,
       logger: this.#context.logger
     })
-    this.#publisher.attach(link)
+    if (this.#link !== link) this.#publisher.attach(link)
+    this.#link = link
     // One after the other: they may share a stream that is to be made.
     for (const consumer of this.#consumers) await consumer.start(link, streams)
   }

@@ -3,6 +3,7 @@ import {
   ConnectionError,
   type DurableSettings,
   type Logger,
+  MicroserviceError,
   NotStoredError,
   OptionError,
   routeMatches
@@ -114,17 +115,25 @@ export class Streams {
   /** The consumers of a group, in all streams. */
   async consumersOf(group: string): Promise<ConsumerInfo[]> {
     const found: ConsumerInfo[] = []
-    for await (const { config } of this.#manager.streams.list())
-      for await (const info of this.#manager.consumers.list(config.name))
-        if (info.config.metadata?.['elysia-group'] === group) found.push(info)
+    try {
+      for await (const { config } of this.#manager.streams.list())
+        for await (const info of this.#manager.consumers.list(config.name))
+          if (info.config.metadata?.['elysia-group'] === group) found.push(info)
+    } catch (error) {
+      throw readableError(error, `The group '${group}'`)
+    }
     return found
   }
 
   async #find(subject: string): Promise<string | undefined> {
     const names: string[] = []
-    for await (const { config } of this.#manager.streams.list(subject)) {
-      names.push(config.name)
-      if (config.subjects.some((one) => covers(one, subject))) return config.name
+    try {
+      for await (const { config } of this.#manager.streams.list(subject)) {
+        names.push(config.name)
+        if (config.subjects.some((one) => covers(one, subject))) return config.name
+      }
+    } catch (error) {
+      throw readableError(error, `The stream for '${subject}'`)
     }
     if (names.length === 0) return undefined
     throw new OptionError(
@@ -350,7 +359,7 @@ export function isMissing(error: unknown): boolean {
 
 /** What the driver says, as an error of ours. */
 export function readableError(error: unknown, what: string): Error {
-  if (error instanceof OptionError || error instanceof NotStoredError) return error
+  if (error instanceof MicroserviceError) return error
   const cause = error as Error
   if (error instanceof JetStreamApiError) {
     const { code, err_code, description: message } = error.apiError()
