@@ -24,6 +24,8 @@ const MAX_DONE = 4_096
 /** Milliseconds between looks at what the server says of the group, and until it is looked again whether all is here. */
 const LOOK = 5_000
 const LOOK_AGAIN = 50
+/** Bytes of events here, beyond which no more are asked for. */
+const MOST_HELD = 32 * 1024 * 1024
 /** What of `ackWait` an event is ours without another sign of life. */
 const LEASE = 0.8
 
@@ -44,6 +46,7 @@ export class NatsConsumer {
   readonly #options: ConsumerOptions
   readonly #worker: DurableWorker<NatsEvent>
   readonly #held = new Map<string, NatsEvent>()
+  #heldSize = 0
   /** Two generations: taking the oldest out of one set is slow. */
   #done = new Set<string>()
   #doneBefore: ReadonlySet<string> = new Set()
@@ -133,7 +136,8 @@ export class NatsConsumer {
         ...common,
         // While it is unknown who holds what, everything must find a place.
         get room() {
-          return owner.#early === undefined ? worker.room : MAX_PENDING_IN_ORDER - owner.#held.size
+          if (owner.#early !== undefined) return MAX_PENDING_IN_ORDER - owner.#held.size
+          return owner.#heldSize < MOST_HELD ? worker.room : 0
         },
         receive: (message) => this.#receive(message, mainPull)
       },
@@ -224,6 +228,7 @@ export class NatsConsumer {
     }
     if (this.#done.has(event.name) || this.#doneBefore.has(event.name)) return this.#send(event, ACK)
     this.#held.set(event.name, event)
+    this.#heldSize += message.data.length
     if (this.#early === undefined || place.stream === AGAIN_STREAM) this.#worker.add(event)
     else {
       this.#early.push(event)
@@ -268,7 +273,7 @@ export class NatsConsumer {
   }
 
   #forget(event: NatsEvent): void {
-    this.#held.delete(event.name)
+    if (this.#held.delete(event.name)) this.#heldSize -= event.message.data.length
   }
 
   #send({ reply }: NatsEvent, words: string | Uint8Array): void {

@@ -5,7 +5,7 @@ import { headers as newHeaders } from '@nats-io/transport-node'
 import { envelopeOf } from '../incoming.ts'
 import { jsonOf, textOf } from '../wire.ts'
 import { AGAIN, DEAD, DEAD_STREAM, HEADER } from './names.ts'
-import type { OutgoingEvent } from './publisher.ts'
+import type { OutgoingEvent } from './outgoing-event.ts'
 import { ownHeaders } from './stored.ts'
 import { isMissing, readableError } from './streams.ts'
 

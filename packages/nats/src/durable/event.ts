@@ -5,7 +5,7 @@ import { envelopeOf } from '../incoming.ts'
 import { jsonOf, textOf } from '../wire.ts'
 import { patternOf } from './dead-letters.ts'
 import { AGAIN_STREAM, DEAD, HEADER } from './names.ts'
-import type { OutgoingEvent } from './publisher.ts'
+import type { OutgoingEvent } from './outgoing-event.ts'
 import { ownHeaders, type Place } from './stored.ts'
 
 /** Milliseconds to store a dead letter in; then it is tried again later. */

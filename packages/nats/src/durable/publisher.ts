@@ -9,9 +9,10 @@ import {
   type Published,
   TimeoutError
 } from '@elysia-microservices/transport/kit'
-import { createInbox, type Msg, type MsgHdrs } from '@nats-io/transport-node'
+import { createInbox, type Msg } from '@nats-io/transport-node'
 import type { Link } from '../link.ts'
-import { numberAt, replyToken, textOf } from '../wire.ts'
+import { numberAt, replyToken } from '../wire.ts'
+import { type OutgoingEvent, type PubAck, readPubAck } from './outgoing-event.ts'
 
 /** Events that the server has not confirmed yet; a stream of it takes some 10,000. */
 const WINDOW = 512
@@ -28,21 +29,6 @@ const REFUSED_PAUSE = 250
 /** Subjects of which it is known that a stream stores them; bounded, because patterns may be made at run time. */
 const MAX_KNOWN = 1_024
 
-/** What is to be published. */
-export interface OutgoingEvent {
-  readonly pattern: string
-  readonly subject: string
-  readonly payload: Uint8Array
-  /** With the id in it. */
-  readonly headers: MsgHdrs
-  readonly id: string
-  /** Nobody else has this id: what is a duplicate is our own. */
-  readonly isOwnId: boolean
-  /** Milliseconds; 0: no limit. */
-  readonly timeout: number
-  readonly signal: AbortSignal | undefined
-}
-
 interface Entry {
   readonly event: OutgoingEvent
   readonly sequence: number
@@ -50,6 +36,8 @@ interface Entry {
   /** When it was sent first, and last; 0: not yet. */
   firstSentAt: number
   sentAt: number
+  /** It has ended; where it stood in line is skipped. */
+  isOver: boolean
   readonly resolve: (published: Published) => void
   readonly reject: (error: Error) => void
   readonly forget: () => void
@@ -63,12 +51,6 @@ export interface PublisherOptions {
   readonly duplicateWindow: number
 }
 
-interface PubAck {
-  readonly seq?: number
-  readonly duplicate?: boolean
-  readonly error?: { readonly code: number; readonly err_code?: number; readonly description: string }
-}
-
 /** Publishes over one connection after the other. */
 export class Publisher {
   readonly #options: PublisherOptions
@@ -76,6 +58,7 @@ export class Publisher {
   readonly #known = new Set<string>()
   /** Not sent, or to be sent again, in order. */
   #waiting: Entry[] = []
+  #waitingCount = 0
   #waitingSize = 0
   /** Sent and not confirmed, in order. */
   readonly #flight = new Map<number, Entry>()
@@ -96,7 +79,7 @@ export class Publisher {
 
   /** Whether nothing is to be published at the moment. */
   get isIdle(): boolean {
-    return this.#flight.size + this.#waiting.length + this.#refused.length === 0
+    return this.#flight.size + this.#waitingCount + this.#refused.length === 0
   }
 
   /** Takes a new connection. */
@@ -130,10 +113,10 @@ export class Publisher {
       if (this.#closed !== undefined) return reject(this.#closed)
       if (signal?.aborted === true) return reject(new CanceledError(pattern, signal.reason, false))
       const size = payload.length
-      if (this.#waiting.length >= MAX_WAITING || this.#waitingSize + size > MAX_WAITING_SIZE)
+      if (this.#waitingCount >= MAX_WAITING || this.#waitingSize + size > MAX_WAITING_SIZE)
         return reject(
           new OverloadedError(
-            `${this.#waiting.length} events (${this.#waitingSize} bytes) wait to be published already; await publish()`
+            `${this.#waitingCount} events (${this.#waitingSize} bytes) wait to be published already; await publish()`
           )
         )
       const abort = () =>
@@ -144,12 +127,14 @@ export class Publisher {
         deadline: timeout === 0 ? Number.POSITIVE_INFINITY : performance.now() + timeout,
         firstSentAt: 0,
         sentAt: 0,
+        isOver: false,
         resolve,
         reject,
         forget: () => signal?.removeEventListener('abort', abort)
       }
       signal?.addEventListener('abort', abort, { once: true })
       this.#waiting.push(entry)
+      this.#waitingCount++
       this.#waitingSize += size
       if (entry.deadline < Number.POSITIVE_INFINITY) this.#timer.wakeAt(entry.deadline)
       this.#send()
@@ -167,11 +152,11 @@ export class Publisher {
 
   /** Fails what has not been sent, and cannot be. */
   failWaiting(error: Error): void {
-    for (const entry of [...this.#waiting]) this.#end(entry, error)
+    for (const entry of [...this.#waiting]) if (!entry.isOver) this.#end(entry, error)
   }
 
   #all(): Entry[] {
-    return [...this.#flight.values(), ...this.#refused, ...this.#waiting]
+    return [...this.#flight.values(), ...this.#refused, ...this.#waiting].filter(isOpen)
   }
 
   #send(): void {
@@ -180,6 +165,10 @@ export class Publisher {
     let sent = 0
     while (sent < this.#waiting.length && this.#flight.size < WINDOW && this.#flightSize < WINDOW_SIZE) {
       const entry = this.#waiting[sent] as Entry
+      if (entry.isOver) {
+        sent++
+        continue
+      }
       if (!this.#known.has(entry.event.subject)) {
         void this.#ensure(entry)
         break
@@ -203,7 +192,7 @@ export class Publisher {
           'bytes of an event'
         )
       )
-    if (entry.firstSentAt === 0) this.#waitingSize -= event.payload.length
+    if (entry.firstSentAt === 0) this.#leave(entry)
     entry.sentAt = performance.now()
     if (entry.firstSentAt === 0) entry.firstSentAt = entry.sentAt
     this.#flight.set(sequence, entry)
@@ -244,8 +233,8 @@ export class Publisher {
       this.#isEnsuring = false
     }
     if (this.#closed !== undefined) return
-    if (pause === 0) this.#send()
-    else this.#later(() => this.#send())
+    if (pause === 0) this.#resend()
+    else this.#later(() => this.#resend())
   }
 
   #lastRefusal: Error | undefined
@@ -305,9 +294,9 @@ export class Publisher {
     const link = this.#link
     if (this.#refused.length === 0) return this.#send()
     if (link?.isConnected !== true || this.#flight.size > 0 || this.#isEnsuring) return
-    const refused = this.#refused.sort((one, other) => one.sequence - other.sequence)
+    const refused = this.#refused.filter(isOpen).sort((one, other) => one.sequence - other.sequence)
     const unknown = refused.find(({ event }) => !this.#known.has(event.subject))
-    if (unknown !== undefined) return void this.#ensure(unknown).then(() => this.#resend())
+    if (unknown !== undefined) return void this.#ensure(unknown)
     this.#refused = []
     const now = performance.now()
     for (const entry of refused) {
@@ -368,22 +357,24 @@ export class Publisher {
 
   #end(entry: Entry, error: Error): void {
     this.#land(entry)
-    const waiting = this.#waiting.indexOf(entry)
-    if (waiting !== -1) {
-      this.#waiting.splice(waiting, 1)
-      this.#waitingSize -= entry.event.payload.length
-    }
-    this.#refused = this.#refused.filter((one) => one !== entry)
+    if (entry.isOver) return
+    entry.isOver = true
+    if (entry.firstSentAt === 0) this.#leave(entry)
     entry.forget()
     entry.reject(error)
+    // Not one by one: many end together while there is no server.
+    if (this.#waiting.length > 2 * this.#waitingCount + 16) this.#waiting = this.#waiting.filter(isOpen)
+    if (this.#refused.length > 16) return
+    this.#refused = this.#refused.filter(isOpen)
+  }
+
+  /** It does not wait for its first sending any more. */
+  #leave({ event }: Entry): void {
+    this.#waitingCount--
+    this.#waitingSize -= event.payload.length
   }
 }
 
-function readPubAck({ data }: Msg): PubAck | undefined {
-  try {
-    const said = Object(JSON.parse(textOf(data))) as PubAck
-    return typeof said.seq === 'number' || said.error !== undefined ? said : undefined
-  } catch {
-    return undefined
-  }
+function isOpen({ isOver }: Entry): boolean {
+  return !isOver
 }

@@ -14,6 +14,7 @@ const SILENCE = 3 * HEARTBEAT
 const AGAIN_AFTER = 250
 /** Messages of one request. */
 const MOST = 256
+const MOST_SIZE = 8 * 1024 * 1024
 
 export interface PullOwner {
   /** Messages that may be asked for, beside those that have come. */
@@ -89,6 +90,7 @@ export class Pull {
     const expires = this.#isPinned ? EXPIRES_PINNED : EXPIRES
     const request: Record<string, unknown> = {
       batch: wanted,
+      max_bytes: MOST_SIZE,
       expires: expires * 1_000_000,
       idle_heartbeat: HEARTBEAT * 1_000_000
     }
@@ -143,7 +145,7 @@ export class Pull {
     if (standing === undefined && code !== 423) return
     this.#standing.delete(number)
     // The time of the request is over, or all of it has come.
-    if (code === 408 || code === 404 || /batch completed/i.test(description)) return this.fill()
+    if (code === 408 || code === 404 || /batch completed|maxbytes/i.test(description)) return this.fill()
     if (code === 423) {
       this.pin = undefined
       this.#owner.unpinned()
