@@ -326,6 +326,18 @@ describe('what cannot be durable is refused', () => {
     )
   })
 
+  it('with options of publish() that are none', async () => {
+    const client = connect({ transport: memory() })
+    const wrong = (options: unknown) => client.publish('e', 1, options as object)
+    await assert.rejects(wrong(null), refused('options', /object of options/))
+    await assert.rejects(wrong({ id: 7 }), refused('options.id', /a text/))
+    await assert.rejects(wrong({ key: 'a\nb' }), refused('options.key', /control characters/))
+    await assert.rejects(wrong({ signal: {} }), refused('options.signal', /AbortSignal/))
+    await assert.rejects(wrong({ timeout: 'soon' }), refused('options.timeout', /milliseconds/))
+    await assert.rejects(wrong({ headers: { a: 1 } }), refused('headers', /a string/))
+    await assert.rejects(client.publish('e', 1n), OptionError)
+  })
+
   it('with two handlers of one group that disagree', async () => {
     const service = microservice({ transport: memory(), name: 's' }).event('e', () => {}, { durable: true })
     assert.throws(

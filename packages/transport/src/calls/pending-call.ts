@@ -267,7 +267,11 @@ export class PendingStream extends PendingCall implements StreamCall {
 }
 
 /** @throws {OptionError} an option is wrong */
-function checkCallOptions({ timeout, signal, headers }: CallOptions): void {
+export function checkCallOptions({
+  timeout,
+  signal,
+  headers
+}: Pick<CallOptions, 'timeout' | 'signal' | 'headers'>): void {
   if (timeout !== undefined && !(typeof timeout === 'number' && timeout >= 0))
     throw OptionError.expected('options.timeout', 'milliseconds, 0 for no limit', timeout)
   if (

@@ -1,5 +1,6 @@
 /** Publishing events that are stored, and looking after what is stored: the same for every engine. */
 import type { CallOptions } from '../call.ts'
+import { checkCallOptions } from '../calls/pending-call.ts'
 import type { Dispatcher, Route } from '../dispatcher.ts'
 import { OptionError } from '../errors/index.ts'
 import type { Headers } from '../headers.ts'
@@ -166,8 +167,12 @@ export function checkDurable(
 
 /** @throws {OptionError} an option is not what it must be */
 export function checkPublishOptions(options: PublishOptions | undefined): void {
+  if (options === undefined) return
+  if (typeof options !== 'object' || options === null)
+    throw OptionError.expected('options', 'an object of options', options)
+  checkCallOptions(options)
   for (const name of ['id', 'key'] as const) {
-    const value = options?.[name]
+    const value = options[name]
     if (value === undefined) continue
     if (typeof value !== 'string' || value === '' || value.length > 1_024 || /\p{Cc}/u.test(value))
       throw OptionError.expected(
