@@ -342,6 +342,66 @@ if (!isMissing('durable events over NATS', natsMissing())) {
       assert.deepEqual([seen, plain], [expected, expected])
     })
 
+    it('is handled by a pattern with wildcards, from one stream for many patterns', async () => {
+      const first = fresh().replace('.happened', '')
+      const stream = { name: `${first}-all`, subjects: [`${first}.*`] }
+      const seen = new Values<unknown>()
+      await serve(
+        `${first}.*`,
+        ({ data, delivery }) => seen.put([data, delivery?.attempt]),
+        {},
+        { options: { stream } }
+      )
+      await newClient({ stream }).publish(`${first}.paid`, 1)
+      // Another that knows nothing of the stream finds it.
+      await newClient().publish(`${first}.sent`, 2)
+      assert.deepEqual(
+        [await seen.take(), await seen.take()],
+        [
+          [1, 1],
+          [2, 1]
+        ]
+      )
+      const other = fresh().replace('.happened', '')
+      await newClient().publish(`${other}.paid`, 1)
+      await assert.rejects(
+        serve(`${other}.*`, () => {}),
+        (error: Error) => {
+          assert.ok(error instanceof OptionError)
+          assert.match(error.message, new RegExp(`stored by the streams ${other}_paid, each only a part`))
+          return true
+        }
+      )
+    })
+
+    it('lets its service stop, and its client close, while there is no server', async () => {
+      const pattern = fresh()
+      const service = await serve(pattern, () => {}, { ordered: true })
+      const client = newClient()
+      await client.publish(pattern, 1)
+      await server.stop()
+      await until('It is noticed', () => client.status !== 'connected')
+      await service.stop()
+      await client.close()
+      await server.start()
+    })
+
+    it('is taken up again when somebody has deleted the consumer of its group', async () => {
+      const pattern = fresh()
+      const seen: unknown[] = []
+      await serve(pattern, ({ data }) => void seen.push(data), { start: 'all' }, { name: 'deleted' })
+      const client = newClient()
+      await client.publish(pattern, 1)
+      await until('The first is handled', () => seen.length === 1)
+      const bare = await connectBare({ servers: server.url })
+      const stream = pattern.replace('.', '_')
+      await bare.request(`$JS.API.CONSUMER.DELETE.${stream}.deleted_${stream}`, '')
+      await bare.close()
+      await client.publish(pattern, 2)
+      await until('The second is handled', () => seen.includes(2))
+      await log.has('is gone')
+    })
+
     it('cannot be asked for as if it were a request', async () => {
       const pattern = fresh()
       await serve(pattern, () => 1)
