@@ -74,7 +74,8 @@ export class NatsConsumer {
       route.durable,
       {
         run: (event) => this.#run(event),
-        isOurs: (event) => this.#isOurs(event),
+        isOurs: ({ leasedUntil }) => performance.now() < leasedUntil,
+        letGo: (event) => this.#letGo(event),
         acknowledge: (event) => this.#acknowledge(event),
         retry: (event, delay) => this.#giveBack(event, delay),
         bury: (event, reason) => this.#bury(event, reason),
@@ -266,10 +267,10 @@ export class NatsConsumer {
     this.#acknowledge(event)
   }
 
-  #isOurs(event: NatsEvent): boolean {
-    if (performance.now() < event.leasedUntil) return true
-    this.#forget(event)
-    return false
+  #letGo(event: NatsEvent): void {
+    // What is still ours would wait for nobody here.
+    if (performance.now() < event.leasedUntil) this.#giveBack(event, 0)
+    else this.#forget(event)
   }
 
   #forget(event: NatsEvent): void {

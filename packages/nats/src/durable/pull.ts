@@ -29,6 +29,8 @@ export interface PullOwner {
 interface Standing {
   left: number
   heardAt: number
+  /** What it was asked with. */
+  readonly pin: string | undefined
 }
 
 /** Asks for messages. */
@@ -86,7 +88,7 @@ export class Pull {
     const wanted = Math.min(MOST, room - standing)
     if (wanted <= 0 || (standing > 0 && wanted < Math.min(MOST, room) / 2)) return
     const number = ++this.#number
-    this.#standing.set(number, { left: wanted, heardAt: performance.now() })
+    this.#standing.set(number, { left: wanted, heardAt: performance.now(), pin: this.pin })
     const expires = this.#isPinned ? EXPIRES_PINNED : EXPIRES
     const request: Record<string, unknown> = {
       batch: wanted,
@@ -142,13 +144,16 @@ export class Pull {
       for (const one of this.#standing.values()) one.heardAt = performance.now()
       return
     }
-    if (standing === undefined && code !== 423) return
+    if (standing === undefined) return
     this.#standing.delete(number)
     // The time of the request is over, or all of it has come.
     if (code === 408 || code === 404 || /batch completed|maxbytes/i.test(description)) return this.fill()
     if (code === 423) {
-      this.pin = undefined
-      this.#owner.unpinned()
+      // An older request may be refused when a later one is served already.
+      if (standing.pin === this.pin) {
+        this.pin = undefined
+        this.#owner.unpinned()
+      }
       return this.fill()
     }
     if (/deleted|not found/i.test(description)) {

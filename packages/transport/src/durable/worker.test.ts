@@ -53,6 +53,9 @@ class Setting {
   readonly begun: TestEvent[] = []
   readonly acknowledged: number[] = []
   readonly buried: number[] = []
+  /** Events that are not ours any more, and those that were let go. */
+  readonly lost = new Set<number>()
+  readonly letGo: number[] = []
   most = 0
 
   constructor(options: Parameters<typeof durableSettings>[0]) {
@@ -73,7 +76,8 @@ class Setting {
             this.runs.push(run)
             this.most = Math.max(this.most, this.runs.length)
           }),
-        isOurs: () => true,
+        isOurs: ({ order }) => !this.lost.has(order),
+        letGo: ({ order }) => void this.letGo.push(order),
         acknowledge: ({ order }) => void this.acknowledged.push(order),
         retry: (event, delay) =>
           void this.clock.after(delay, () => this.worker.add({ ...event, attempt: event.attempt + 1 })),
@@ -175,6 +179,20 @@ describe('a worker of durable events', () => {
     await ended
     assert.deepEqual(setting.acknowledged, [0])
     assert.equal(setting.worker.room, 0)
+  })
+
+  it('lets go of what is not its own any more, and of all that come behind it, and says so of each', async () => {
+    const setting = new Setting({ ordered: true, concurrency: 1 })
+    for (const [order, key] of ['a', 'b', 'b', 'c'].entries()) setting.add(order, key)
+    setting.lost.add(1)
+    setting.runs[0]?.end()
+    await turn()
+    assert.deepEqual(setting.letGo, [1, 2])
+    assert.deepEqual(
+      setting.runs.map(({ event }) => event.order),
+      [3]
+    )
+    assert.equal(setting.worker.held.size, 1)
   })
 
   it('begins nothing while it is closed', async () => {

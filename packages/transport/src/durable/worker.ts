@@ -22,8 +22,10 @@ export interface HeldEvent {
 export interface DurableEngine<Event extends HeldEvent> {
   /** Runs the handlers; settles with their outcome. */
   run(event: Event): void | Promise<void>
-  /** Whether the event is still ours; false, and it is let go without a word, because it comes again. */
+  /** Whether the event is still ours; false, and it is let go, because it comes again. */
   isOurs(event: Event): boolean
+  /** It has been let go: it is not ours any more, or comes behind one that is not. */
+  letGo(event: Event): void
   /** It has ended well, or is not wanted. */
   acknowledge(event: Event): void
   /** It is to be delivered again after `delay` milliseconds. */
@@ -164,10 +166,12 @@ export class DurableWorker<Event extends HeldEvent> {
   /** An event that may be with another process by now: so may be all that come behind it. */
   #letGo(event: Event): void {
     const line = event.key === undefined ? undefined : this.#lines.get(event.key)
-    if (line?.[0] === event && this.#settings.ordered) {
-      for (const one of line) this.#held.delete(one)
-      this.#lines.delete(event.key as string)
-    } else this.#held.delete(event)
+    const isFirst = line?.[0] === event
+    if (isFirst) this.#lines.delete(event.key as string)
+    for (const one of isFirst ? line : [event]) {
+      this.#held.delete(one)
+      this.#engine.letGo(one)
+    }
     this.#engine.left()
   }
 

@@ -36,6 +36,7 @@ export class MemoryConsumer implements GroupMember {
       {
         run: (event) => this.#run(event),
         isOurs: (event) => group.isAway(event),
+        letGo: (event) => group.back(event),
         acknowledge: (event) => group.done(event),
         retry: (event, delay) => group.back(event, delay),
         async bury(event, reason) {
