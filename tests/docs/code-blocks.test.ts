@@ -75,7 +75,8 @@ describe('the documentation', () => {
     if (needsNats && isMissing(what, natsMissing())) continue
     const needsPostgres = block.info.split(' ').includes('postgres')
     it(`has ${what} that runs to its end`, async () => {
-      const server = needsNats ? await NatsServerProcess.start() : undefined
+      const store = join(folder, 'nats')
+      const server = needsNats ? await NatsServerProcess.start('-js', '-sd', store) : undefined
       const env = {
         ...process.env,
         ...(server === undefined ? {} : { NATS_URL: server.url }),

@@ -68,14 +68,25 @@ export class NatsServerProcess {
     return server
   }
 
-  /** Starts several that are one cluster. */
-  static async cluster(size: number): Promise<NatsServerProcess[]> {
+  /** Starts several that are one cluster. @param more further arguments of each */
+  static async cluster(
+    size: number,
+    more: (index: number) => readonly string[] = () => []
+  ): Promise<NatsServerProcess[]> {
     const ports: number[] = []
     while (ports.length < size) ports.push(await freePort())
     const routes = ports.map((port) => `nats://127.0.0.1:${port}`).join(',')
     const servers: NatsServerProcess[] = []
-    for (const port of ports) {
-      const args = ['--cluster_name', 'test', '--cluster', `nats://127.0.0.1:${port}`, '--routes', routes]
+    for (const [index, port] of ports.entries()) {
+      const args = [
+        '--cluster_name',
+        'test',
+        '--cluster',
+        `nats://127.0.0.1:${port}`,
+        '--routes',
+        routes,
+        ...more(index)
+      ]
       servers.push(await NatsServerProcess.start(...args))
     }
     return servers

@@ -1,4 +1,5 @@
 /** Every scenario of the suite, in the order of the table. The only list there is. */
+import { durableOverNats } from './brokers/durable.ts'
 import { overNats } from './brokers/nats.ts'
 import { floods } from './load/flood.ts'
 import { killedServers } from './load/killed.ts'
@@ -15,5 +16,6 @@ export const scenarios: readonly Scenario[] = [
   ...largeRequests,
   ...hostilePeers,
   ...overNats,
+  ...durableOverNats,
   soak
 ]

@@ -5,6 +5,7 @@ import {
   isForeign,
   type NestPacket,
   OptionError,
+  PatternNotFoundError,
   type PendingCall,
   ProtocolError,
   RejectedError,
@@ -98,6 +99,11 @@ export class ClientLink {
     throw new ConnectionError(message, false, refusal, false)
   }
 
+  /** What it sends over. */
+  get link(): Link {
+    return this.#link
+  }
+
   get isConnected(): boolean {
     return this.#link.isConnected
   }
@@ -168,6 +174,8 @@ export class ClientLink {
     const body = bodyOf(data)
     const packet: NestPacket = Object(body)
     if (isForeignTo(call, packet)) {
+      if (call.kind === 'event') return
+      if (isStorage(body)) return this.#owner.settled(call, onlyStored(call))
       this.#value(call, body, data.length)
       return this.#owner.settled(call)
     }
@@ -289,6 +297,19 @@ function bodyOf(data: Uint8Array, start = 0): unknown {
   } catch (cause) {
     throw new ProtocolError('The body of an answer is not JSON', cause)
   }
+}
+
+/** What JetStream says to whoever waits for an answer: it has stored the message, and nobody else answers. */
+function isStorage(body: unknown): boolean {
+  const { stream, seq } = Object(body) as { stream?: unknown; seq?: unknown }
+  return typeof stream === 'string' && typeof seq === 'number' && Object.keys(body as object).length <= 4
+}
+
+function onlyStored({ name }: PendingCall): PatternNotFoundError {
+  return new PatternNotFoundError(
+    `Nobody answers '${name}': a stream of NATS stores it, as a durable event; send it by publish()`,
+    name
+  )
 }
 
 /** Whether an answer is of another system, in whole or by a key that Nest does not write: all of it is the value then. */

@@ -15,6 +15,8 @@ import {
   unsendable
 } from '@elysia-microservices/transport/kit'
 import { ClientLink } from './client-link.ts'
+import { NatsDurable } from './durable/client.ts'
+import type { Link } from './link.ts'
 import type { CheckedOptions } from './options.ts'
 import { type OutgoingCall, outgoingCall } from './outgoing-call.ts'
 
@@ -24,6 +26,7 @@ const MAX_WAITING = 65_536
 /** Calls over NATS. */
 export class NatsClient extends PendingCaller implements ClientTransport, CallHolder {
   readonly name = 'nats'
+  readonly durable: NatsDurable
   readonly #options: CheckedOptions
   readonly #context: ClientContext
   readonly #notices: Notices
@@ -40,6 +43,7 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
     this.#options = options
     this.#context = context
     this.#notices = new Notices(context.logger)
+    this.durable = new NatsDurable(options, context, () => this.#connectedLink())
   }
 
   get status(): ClientStatus {
@@ -59,9 +63,16 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
     return this.#connecting
   }
 
+  async #connectedLink(): Promise<Link> {
+    await this.connect()
+    if (this.#link === undefined) throw ConnectionError.closed()
+    return this.#link.link
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
+    this.durable.publisher.close(ConnectionError.closed(true), ConnectionError.closed())
     this.#timer.stop()
     const link = this.#link
     for (const call of this.#calls.all()) {
@@ -152,6 +163,7 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
       throw ConnectionError.closed()
     }
     this.#link = link
+    this.durable.publisher.attach(link.link)
     this.#connected(link)
   }
 
@@ -207,13 +219,16 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
   }
 
   #restored(link: ClientLink): void {
-    if (this.#link === link && !this.#isClosed) this.#connected(link)
+    if (this.#link !== link || this.#isClosed) return
+    this.durable.publisher.restored()
+    this.#connected(link)
   }
 
   /** The driver has given the connection up; the next call makes a new one. */
   #over(link: ClientLink, cause: Error | undefined): void {
     if (this.#link !== link || this.#isClosed) return
     this.#link = undefined
+    this.durable.publisher.detach()
     this.#notices.status = 'disconnected'
     this.#failUnderWay(undefined, new ConnectionError('The connection to NATS is over', true, cause))
     for (const call of [...this.#waiting.keys()])

@@ -1,5 +1,5 @@
 /** From a message of NATS to a message of ours. */
-import { IncomingMessage, type NestPacket } from '@elysia-microservices/transport/kit'
+import { IncomingMessage, type NestPacket, VIA_PLAIN } from '@elysia-microservices/transport/kit'
 import type { Msg } from '@nats-io/transport-node'
 import type { Endpoint } from './endpoints.ts'
 import { readHeaders } from './headers.ts'
@@ -38,6 +38,8 @@ export function incoming(
     route: subject,
     data,
     metadata: readHeaders(headers),
+    // Durable handlers get what is stored, and nothing twice.
+    via: VIA_PLAIN,
     timeout: own?.timeout
   })
 }

@@ -82,6 +82,11 @@ export class Link {
     return this.#connection.info?.max_payload ?? 1024 * 1024
   }
 
+  /** The driver's connection, for what asks JetStream. */
+  get connection(): NatsConnection {
+    return this.#connection
+  }
+
   /** Publishes now; while there is no server, once there is one. */
   publish(subject: string, payload: string | Uint8Array, reply?: string, headers?: MsgHdrs): void {
     if (!this.#isConnected) return this.#hold({ subject, payload, reply, headers })

@@ -1,6 +1,7 @@
 /** The options of `nats()`. */
 import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
+import { type DurableStorage, durableStorage, type NatsDurableOptions } from './durable/options.ts'
 
 /** Options of the driver that are passed on as they are, with its own meaning. */
 const DRIVER_OPTIONS = [
@@ -35,12 +36,15 @@ export interface NatsOptions extends Pick<NodeConnectionOptions, (typeof DRIVER_
   readonly queue?: string | undefined
   /** Who gets an event: `one` process of the queue group, or `all` processes. Default: `one`. */
   readonly events?: 'one' | 'all' | undefined
+  /** How durable events are stored, which needs JetStream. Default: in files, for 7 days. */
+  readonly durable?: NatsDurableOptions | undefined
 }
 
 /** What is checked of them. */
 export interface CheckedOptions {
   readonly queue: string | undefined
   readonly events: 'one' | 'all'
+  readonly durable: DurableStorage
   readonly connection: NodeConnectionOptions
 }
 
@@ -63,8 +67,8 @@ const FIXED: NodeConnectionOptions = {
 
 /** @throws {OptionError} an option is not what it must be */
 export function natsOptions(given: NatsOptions): CheckedOptions {
-  checkNames('options', given, ['queue', 'events', ...DRIVER_OPTIONS])
-  const { queue, events = 'one', ...driver } = given
+  checkNames('options', given, ['queue', 'events', 'durable', ...DRIVER_OPTIONS])
+  const { queue, events = 'one', durable, ...driver } = given
   if (queue !== undefined && !(typeof queue === 'string' && /^\S+$/.test(queue)))
     throw OptionError.expected('options.queue', 'a text without blanks', queue)
   if (events !== 'one' && events !== 'all')
@@ -78,5 +82,5 @@ export function natsOptions(given: NatsOptions): CheckedOptions {
       servers
     )
   const set = Object.fromEntries(Object.entries(driver).filter(([, value]) => value !== undefined))
-  return { queue, events, connection: { ...DEFAULTS, ...set, ...FIXED } }
+  return { queue, events, durable: durableStorage(durable), connection: { ...DEFAULTS, ...set, ...FIXED } }
 }

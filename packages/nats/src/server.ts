@@ -3,6 +3,7 @@ import {
   backoffDelay,
   type Dispatcher,
   ListenError,
+  type Route,
   type ServerContext,
   type ServerTransport,
   type StopOptions,
@@ -10,6 +11,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { createInbox, type Msg, nuid, type Subscription } from '@nats-io/transport-node'
 import { Control } from './control.ts'
+import { DurableHandlers } from './durable/server.ts'
 import { Endpoints } from './endpoints.ts'
 import { Link } from './link.ts'
 import type { CheckedOptions } from './options.ts'
@@ -30,10 +32,12 @@ interface Listening extends Opened {
 /** Answers over NATS. */
 export class NatsServer implements ServerTransport {
   readonly name = 'nats'
+  readonly isDurable = true
   readonly #options: CheckedOptions
   readonly #context: ServerContext
   readonly #id = nuid.next()
   #receiver: Receiver | undefined
+  #durable: DurableHandlers | undefined
   #listening: Listening | undefined
   #settled: (() => void) | undefined
 
@@ -44,13 +48,23 @@ export class NatsServer implements ServerTransport {
 
   async start(dispatcher: Dispatcher): Promise<void> {
     const receiver = new Receiver(dispatcher, this.#context.logger, () => this.#settled?.())
-    this.#listening = await this.#listen(dispatcher, receiver)
+    this.#durable = new DurableHandlers(dispatcher, this.#options, this.#context)
+    try {
+      this.#listening = await this.#listen(dispatcher, receiver)
+    } catch (error) {
+      await this.#durable.stop()
+      this.#durable.cut()
+      this.#durable = undefined
+      throw error
+    }
     this.#receiver = receiver
   }
 
   async stop({ drain = DEFAULT_DRAIN }: StopOptions = {}): Promise<void> {
     const { receiver, listening } = { receiver: this.#receiver, listening: this.#listening }
+    const durable = this.#durable
     this.#receiver = undefined
+    this.#durable = undefined
     this.#listening = undefined
     if (receiver === undefined || listening === undefined) return
     const { link, subscriptions, control } = listening
@@ -58,24 +72,29 @@ export class NatsServer implements ServerTransport {
     const isLate = new Promise<void>((resolve) => {
       late = setTimeout(resolve, drain)
     })
+    const durableEnded = durable?.stop()
     // What the server has sent already is handled; it sends nothing new.
     if (link.isConnected)
       await Promise.race([Promise.allSettled(subscriptions.map((one) => one.drain())), isLate])
     if (receiver.inFlight > 0)
       await Promise.race([new Promise<void>((resolve) => (this.#settled = resolve)), isLate])
+    await Promise.race([durableEnded, isLate])
     clearTimeout(late)
     this.#settled = undefined
+    durable?.cut()
     receiver.cut()
     control.stop()
     await link.close()
   }
 
   stats(): TransportStats {
+    const figures = this.#durable?.figures ?? []
     return {
       transport: 'nats',
       address: undefined,
-      inFlight: { current: this.#receiver?.inFlight ?? 0, limit: 0 },
-      streams: this.#receiver?.streams ?? 0
+      inFlight: { current: (this.#receiver?.inFlight ?? 0) + (this.#durable?.running ?? 0), limit: 0 },
+      streams: this.#receiver?.streams ?? 0,
+      ...(figures.length > 0 && { durable: figures })
     }
   }
 
@@ -83,7 +102,7 @@ export class NatsServer implements ServerTransport {
     const options = this.#options
     const context = this.#context
     const queue = options.queue ?? context.name?.replace(/\s+/g, '-')
-    const endpoints = new Endpoints(dispatcher.routes(), {
+    const endpoints = new Endpoints(plainRoutes(dispatcher), {
       message: queue ?? NAMELESS,
       event: options.events === 'all' ? undefined : queue
     })
@@ -91,7 +110,10 @@ export class NatsServer implements ServerTransport {
     const link = await Link.open(
       { name: serviceName(context.name), ...options.connection },
       {
-        lost: () => logger.warn(`The NATS server ${link.server} is lost; another is looked for`),
+        lost: () => {
+          logger.warn(`The NATS server ${link.server} is lost; another is looked for`)
+          this.#durable?.lost()
+        },
         restored: () => this.#restored(),
         refused: (subject, operation) =>
           logger.error(
@@ -126,15 +148,24 @@ export class NatsServer implements ServerTransport {
       endpoints: endpoints.all
     })
     await link.flush().catch(() => {})
-    if (refusal === undefined) return listening
+    let failure = refusal && new ListenError(`NATS at ${link.server}`, refusal)
+    if (failure === undefined) {
+      try {
+        await this.#durable?.start(link)
+        return listening
+      } catch (error) {
+        failure = error as ListenError
+      }
+    }
     control.stop()
     await link.close()
-    throw new ListenError(`NATS at ${link.server}`, refusal)
+    throw failure
   }
 
   #restored(): void {
     this.#listening?.control.restored()
     this.#receiver?.resume()
+    this.#durable?.restored()
   }
 
   /** The driver has given up, which it does only for reasons of its own, such as credentials that it cannot read. */
@@ -142,6 +173,7 @@ export class NatsServer implements ServerTransport {
     const { logger } = this.#context
     logger.error('The connection to NATS is over; it is made anew', error)
     this.#listening?.control.stop()
+    await this.#durable?.leave()
     for (let attempt = 0; this.#receiver === receiver; attempt++) {
       await new Promise((resolve) => setTimeout(resolve, backoffDelay(AGAIN, attempt, Math.random())))
       if (this.#receiver !== receiver) return
@@ -155,4 +187,9 @@ export class NatsServer implements ServerTransport {
       }
     }
   }
+}
+
+/** Durable handlers get their events otherwise. */
+function plainRoutes(dispatcher: Dispatcher): readonly Route[] {
+  return dispatcher.routes().filter(({ durable }) => durable === undefined)
 }

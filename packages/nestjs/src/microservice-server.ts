@@ -2,6 +2,7 @@
 import {
   type Address,
   bySpecificity,
+  checkDurable,
   type Dispatcher,
   hasWildcards,
   type IncomingMessage,
@@ -10,7 +11,8 @@ import {
   PatternNotFoundError,
   type Route,
   routeMatches,
-  type ServerTransport
+  type ServerTransport,
+  VIA_PLAIN
 } from '@elysia-microservices/transport/kit'
 import { Logger } from '@nestjs/common'
 import {
@@ -20,6 +22,7 @@ import {
   Server,
   Transport
 } from '@nestjs/microservices'
+import { checkNotDurable, durableOf, viaOfHandler } from './durable.ts'
 import { answerByEventHandlers, EventHandlers } from './event-handlers.ts'
 import { answerInHooks, answerTo, type InHooks, runEventHandlers, runEventInHooks } from './handler-calls.ts'
 import { Listeners } from './listeners.ts'
@@ -59,6 +62,8 @@ export class MicroserviceServer
   readonly #servers: readonly ServerTransport[]
   readonly #drain: number
   readonly #events = new EventHandlers()
+  /** Which deliveries each event handler is for. */
+  readonly #vias = new WeakMap<MessageHandler, string>()
   readonly #listeners = new Listeners<MicroserviceServerEvents>(['listening', 'close', 'error'], (error) =>
     this.logger.error(error)
   )
@@ -137,7 +142,7 @@ export class MicroserviceServer
 
   /**
    * Called by Nest for each handler.
-   * @throws {OptionError} the pattern is a RegExp, which only Kafka knows
+   * @throws {OptionError} the pattern is a RegExp, which only Kafka knows, or `durable` is not what it must be
    */
   override addHandler(
     pattern: unknown,
@@ -154,6 +159,8 @@ export class MicroserviceServer
     const route = this.normalizePattern(pattern as MsPattern)
     callback.isEventHandler = isEventHandler
     callback.extras = extras
+    if (isEventHandler) this.#vias.set(callback, viaOfHandler(route, callback))
+    else checkNotDurable(route, callback)
     const present = this.messageHandlers.get(route)
     if (isEventHandler) this.#events.add(route, callback)
     else if (present !== undefined && !present.isEventHandler)
@@ -178,6 +185,7 @@ export class MicroserviceServer
   async #start(dispatcher: Dispatcher): Promise<void> {
     const started: ServerTransport[] = []
     try {
+      checkDurable(dispatcher, this.#servers)
       for (const server of this.#servers) {
         await server.start(dispatcher)
         started.push(server)
@@ -190,10 +198,16 @@ export class MicroserviceServer
   }
 
   #routes(): readonly Route[] {
-    return [...this.messageHandlers].map(([route, { isEventHandler }]) => ({
-      kind: isEventHandler ? 'event' : 'message',
-      route
-    }))
+    return [...this.messageHandlers].flatMap(([route, first]): Route[] => {
+      if (!first.isEventHandler) return [{ kind: 'message', route }]
+      const handlers = this.#events.ofFirst(first)
+      const byVia = new Map<string, Route>()
+      for (const handler of handlers) {
+        const durable = durableOf(handler)
+        byVia.set(viaOfHandler(route, handler), { kind: 'event', route, durable })
+      }
+      return [...byVia.values()]
+    })
   }
 
   #request(message: IncomingMessage): unknown {
@@ -209,8 +223,8 @@ export class MicroserviceServer
   }
 
   #event(message: IncomingMessage): void | Promise<void> {
-    const handlers = this.#eventHandlersOf(message)
-    if (handlers === undefined) throw PatternNotFoundError.of(message.pattern)
+    const handlers = this.#eventHandlersOf(message)?.filter((handler) => this.#isMeant(handler, message))
+    if (handlers === undefined || handlers.length === 0) throw PatternNotFoundError.of(message.pattern)
     const context = new MicroserviceContext(message)
     const run = () => runEventHandlers(handlers, message.data, context)
     return this.#isHooked ? runEventInHooks(this.#hooksOf(context), run) : run()
@@ -225,6 +239,13 @@ export class MicroserviceServer
     // A message without pattern has no text either; 'undefined' stands for it.
     if (handler !== undefined || (route === undefined && pattern === 'undefined')) return handler
     return this.getHandlerByPattern(pattern) ?? undefined
+  }
+
+  /** A delivery is for the durable handlers of one group and pattern. */
+  #isMeant(handler: MessageHandler, { via }: IncomingMessage): boolean {
+    if (via === undefined) return true
+    if (via === VIA_PLAIN) return durableOf(handler) === undefined
+    return via === this.#vias.get(handler)
   }
 
   #eventHandlersOf(message: IncomingMessage): readonly MessageHandler[] | undefined {

@@ -6,6 +6,7 @@ import { type Answer, answerWith } from './answer.ts'
 import type { Caller, CallOptions, CallReceiver, StreamCall } from './call.ts'
 import type { ClientListener } from './client-event.ts'
 import type { Dispatcher } from './dispatcher.ts'
+import type { DurableCaller, Published, PublishOptions } from './durable/published.ts'
 import { OptionError } from './errors/index.ts'
 import type { Headers } from './headers.ts'
 import type { IncomingMessage } from './message.ts'
@@ -137,6 +138,21 @@ export function aroundCaller(
   }
 }
 
+/**
+ * Puts arounds on what publishes, the first outermost: an event that is published is an event to them, whose result is a
+ * promise of what the engine said.
+ */
+export function aroundPublish(
+  durable: DurableCaller,
+  arounds: readonly Around<SentMessage>[],
+  transport: string
+): DurableCaller['publish'] {
+  if (arounds.length === 0) return (pattern, data, options) => durable.publish(pattern, data, options)
+  const handle = composeArounds(arounds, (message) => (message as OutgoingMessage).publish(durable))
+  return async (pattern, data, options) =>
+    (await handle(new OutgoingMessage(transport, 'event', pattern, data, options))) as Published
+}
+
 /** Puts arounds on `innermost`, the first outermost, and returns the function to call in its place. */
 export function composeArounds<Message extends AroundMessage>(
   arounds: readonly Around<Message>[],
@@ -183,6 +199,10 @@ class OutgoingMessage implements SentMessage {
       ...this.options,
       headers
     })
+  }
+
+  publish(durable: DurableCaller): Promise<Published> {
+    return durable.publish(this.#pattern, this.data, this.options as PublishOptions | undefined)
   }
 
   send(caller: Caller): unknown {

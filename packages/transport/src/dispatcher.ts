@@ -1,4 +1,5 @@
 /** The interface between a transport and whoever answers its messages: a service, or a Nest application. */
+import type { DurableSettings } from './durable/options.ts'
 import type { IncomingMessage } from './message.ts'
 
 /** A pattern that a dispatcher handles. Brokers subscribe by it. */
@@ -9,6 +10,8 @@ export interface Route {
    * the dispatcher can match.
    */
   readonly route: string | undefined
+  /** Its handlers are durable: see `via` of messages. `undefined`: they are not. */
+  readonly durable?: DurableSettings | undefined
 }
 
 /** Takes messages to their handlers. */

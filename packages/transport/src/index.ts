@@ -21,18 +21,35 @@ export type {
   StreamOptions
 } from './call.ts'
 export type { ClientEvent, ClientListener, ClientStatus } from './client-event.ts'
+export { type Clock, ManualClock, systemClock } from './durable/clock.ts'
+export type { DurableOptions, DurableStart, RetryOptions } from './durable/options.ts'
+export {
+  type DeadLetter,
+  type DeadLetters,
+  type DurableCaller,
+  type DurableClient,
+  type DurableFigures,
+  deadLetters,
+  type Published,
+  type PublishOptions,
+  pauseGroup,
+  resumeGroup
+} from './durable/published.ts'
 export {
   CanceledError,
   ConnectionError,
+  Discard,
   ListenError,
   LocalError,
   MicroserviceError,
+  NotStoredError,
   OptionError,
   OverloadedError,
   PatternNotFoundError,
   PayloadTooLargeError,
   ProtocolError,
   RejectedError,
+  RetryLater,
   RpcError,
   type RpcErrorInit,
   TimeoutError,

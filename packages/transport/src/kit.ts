@@ -1,6 +1,6 @@
 /** The exports for writing a transport or building on one: everything in `index.ts`, and its parts. */
 export { type Answer, answerWith } from './answer.ts'
-export { aroundCaller, aroundDispatcher, composeArounds } from './around.ts'
+export { aroundCaller, aroundDispatcher, aroundPublish, composeArounds } from './around.ts'
 export { type BackoffOptions, backoffCeiling, backoffDelay } from './backoff.ts'
 export { ByteList } from './bytes/byte-list.ts'
 export { ByteWriter } from './bytes/byte-writer.ts'
@@ -21,6 +21,7 @@ export {
 export { PendingCaller } from './calls/pending-caller.ts'
 export { SlotTable, StreamTable, type TableEntry } from './calls/stream-table.ts'
 export type { Timer } from './calls/timer.ts'
+export { inheritedOptions } from './calls/within.ts'
 
 export type { Codec } from './codec/codec.ts'
 export { CODEC_NAMES, hasCodec, knownMimeTypes, mimeTypeOfCodec, openCodec } from './codec/codecs.ts'
@@ -28,6 +29,24 @@ export { checkDepth, isTooDeep, MAX_DEPTH } from './codec/depth.ts'
 export { jsonCodec } from './codec/json.ts'
 export { reasonOf } from './codec/uncarriable.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
+export {
+  checkGroup,
+  type DurableSettings,
+  durableSettings,
+  groupOf,
+  pauseAfter
+} from './durable/options.ts'
+export { outcomeOf } from './durable/outcome.ts'
+export {
+  checkDurable,
+  checkPublishOptions,
+  type DurableRoute,
+  durableOf,
+  durableRoutes,
+  VIA_PLAIN,
+  viaOf
+} from './durable/published.ts'
+export { type DurableEngine, DurableWorker, type HeldEvent } from './durable/worker.ts'
 export { describe, errorOf, unsendable } from './errors/index.ts'
 export {
   ErrorAnswer,
@@ -70,7 +89,7 @@ export {
   withDefaults
 } from './options.ts'
 export { OutgoingValues, UNLIMITED } from './outgoing-values.ts'
-export { routeOf, routeOfValue } from './pattern.ts'
+export { nameOf, routeOf, routeOfValue } from './pattern.ts'
 export { QuietLog, quietLog, shown } from './quiet-log.ts'
 export { reportEvent } from './report-event.ts'
 export {

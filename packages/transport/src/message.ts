@@ -25,6 +25,8 @@ export interface Peer {
 export interface Delivery {
   /** The id that the publisher or the store gave it. */
   readonly id: string
+  /** The group it is delivered to. */
+  readonly group: string
   /** Number of deliveries so far, this one included: 1 or more. */
   readonly attempt: number
   /** Whether it was delivered before: `attempt` is 2 or more. */
@@ -33,6 +35,10 @@ export interface Delivery {
   readonly key: string | undefined
   /** When it was stored. */
   readonly publishedAt: Date
+  /** Milliseconds since then, when it was delivered. */
+  readonly age: number
+  /** Where it is stored. */
+  readonly position: string
 }
 
 /** The fields from which a message is made. */
@@ -53,6 +59,8 @@ export interface IncomingMessageInit<Data = unknown> {
   readonly peer?: Peer | undefined
   /** Default: the message was not stored. */
   readonly delivery?: Delivery | undefined
+  /** Which handlers of an event it is for (`viaOf`). Default: for all. */
+  readonly via?: string | undefined
 }
 
 const NO_HEADERS: Headers = Object.freeze({})
@@ -80,6 +88,8 @@ export class IncomingMessage<Data = unknown> {
   readonly peer: Peer | undefined
   /** Facts about its storage and delivery; `undefined` if it was not stored. */
   readonly delivery: Delivery | undefined
+  /** Which handlers of an event it is for (`viaOf`); `undefined`: for all. */
+  readonly via: string | undefined
   /**
    * The pattern with wildcards, or the RegExp as text, by which the handler was found; `undefined` if it was found by
    * `route`, or not yet. So `matched ?? route` of a handled message is one of a bounded number of names.
@@ -101,6 +111,7 @@ export class IncomingMessage<Data = unknown> {
     this.timeout = timeout
     this.peer = init.peer
     this.delivery = init.delivery
+    this.via = init.via
     this.#expires = timeout === undefined ? 0 : performance.now() + timeout
   }
 

@@ -30,6 +30,16 @@ export function routeOfValue(value: unknown): string | undefined {
   return routeOfObject(value, 0)
 }
 
+/** A pattern as text, as its caller wrote it; an object pattern as JSON. Never throws. */
+export function nameOf(pattern: Pattern): string {
+  try {
+    return (typeof pattern === 'object' ? JSON.stringify(pattern) : String(pattern)) ?? routeOf(pattern)
+  } catch {
+    // A pattern that contains itself, or whose getters throw: calls of it fail, and their errors need a name.
+    return 'a pattern that is not JSON'
+  }
+}
+
 function routeOfObject(value: object, depth: number): string {
   if (depth > MAX_DEPTH) return '[MAX_DEPTH_REACHED]'
   const keys = Object.keys(value)

@@ -5,6 +5,7 @@
 import type { Caller } from './call.ts'
 import type { ClientListener, ClientStatus } from './client-event.ts'
 import type { Dispatcher } from './dispatcher.ts'
+import type { DurableCaller, DurableFigures } from './durable/published.ts'
 import type { Logger } from './logger.ts'
 
 /** Makes servers and clients. */
@@ -75,6 +76,8 @@ export interface ServerTransport {
   stop(options?: StopOptions): Promise<void>
   /** What the server does at the moment. Costs nothing until it is called. */
   stats(): TransportStats
+  /** Whether it stores events, for durable handlers. Default: false. */
+  readonly isDurable?: boolean
   /**
    * How several processes of one service share the address of this transport. `undefined`: each process simply starts
    * its own server, as with a broker.
@@ -98,6 +101,8 @@ export interface TransportStats {
   readonly inFlight: Gauge
   /** Open streams. */
   readonly streams: number
+  /** Its durable handlers; missing if it has none. */
+  readonly durable?: readonly DurableFigures[]
 }
 
 /**
@@ -127,6 +132,8 @@ export interface ClientTransport extends Caller {
   /** The name of its transport. */
   readonly name: string
   readonly status: ClientStatus
+  /** Events that are stored; `undefined`: it stores none. */
+  readonly durable?: DurableCaller | undefined
   /** Tells a listener about all events from now on. Returns the function that removes the listener. */
   onEvent(listener: ClientListener): () => void
   /** Connects now. Rejects with a `ConnectionError` if that fails. */

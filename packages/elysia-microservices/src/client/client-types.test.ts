@@ -5,7 +5,7 @@ import { expectTypeOf } from 'expect-type'
 import { from, type Observable } from 'rxjs'
 import { type AnyMicroservice, type Event, type Implements, type Message, microservice } from '../index.ts'
 import type { MessagesOf } from '../types/index.ts'
-import { type ClientOf, connect } from './index.ts'
+import { type ClientOf, connect, type Published, type PublishOptions } from './index.ts'
 
 const service = microservice({ transport: 'tcp' })
   .message('sum', ({ data }: Message<number[]>) => data.length)
@@ -242,5 +242,20 @@ describe('the types of clients', () => {
     ]) {
       expectTypeOf(check).toBeFunction()
     }
+  })
+})
+
+describe('publishing, to the compiler', () => {
+  const client = connect<typeof service>({ port: 1 })
+
+  it('takes the data of the event and gives what the engine said', () => {
+    expectTypeOf(client.publish<'placed'>).parameters.toEqualTypeOf<
+      ['placed', data: { id: number }, options?: PublishOptions]
+    >()
+    expectTypeOf(client.publish<'placed'>).returns.toEqualTypeOf<Promise<Published>>()
+    // @ts-expect-error the data is of another type
+    expectTypeOf(() => client.publish('placed', { id: 'x' })).toBeFunction()
+    // @ts-expect-error a request is none
+    expectTypeOf(() => client.publish('sum', [1])).toBeFunction()
   })
 })

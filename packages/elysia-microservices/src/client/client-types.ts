@@ -3,8 +3,11 @@ import type {
   CallOptions,
   ClientListener,
   ClientStatus,
+  DurableCaller,
   EmitOptions,
-  Pattern
+  Pattern,
+  Published,
+  PublishOptions
 } from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
 import type { AnswersOf, EventsOf, MessagesOf } from '../types/carried.ts'
@@ -22,6 +25,8 @@ interface ClientBase {
    * @throws {ConnectionError} nobody listens there
    */
   connect(): Promise<void>
+  /** What `deadLetters`, `pauseGroup` and `resumeGroup` need; `undefined`: the transport stores no events. */
+  readonly durable?: DurableCaller | undefined
   /** Closes; calls that still wait fail with a `ConnectionError`. A closed client cannot be used again. */
   close(): Promise<void>
 }
@@ -58,6 +63,11 @@ interface CallType<Data, Headers, Value, Options> {
   readonly value: Value
 }
 
+/** How an event is sent or published. */
+interface EventCallType<Data, Headers> extends CallType<Data, Headers, void, EmitOptions> {
+  readonly published: Arguments<Data, Headers, PublishOptions>
+}
+
 /**
  * How the patterns of a service are called. Worked out once, by name: if the methods' types named the service, the
  * compiler would go through all of it for each of them.
@@ -76,7 +86,7 @@ type Calls<Types> = {
 /** How the events of a service are sent. */
 type Emits<Types> = {
   readonly [Name in keyof Types]: Types[Name] extends EventType<infer Data, infer Headers>
-    ? CallType<Data, Headers, void, EmitOptions>
+    ? EventCallType<Data, Headers>
     : never
 }
 
@@ -92,6 +102,13 @@ export type CallOf<Types, Given> = Types[AsName<Given> & keyof Types]
 /** The arguments after the pattern. */
 type ArgumentsIn<Types, Name> = Types[Name & keyof Types] extends {
   readonly args: infer Args extends unknown[]
+}
+  ? Args
+  : never
+
+/** The arguments after the pattern of an event that is published. */
+type PublishedIn<Types, Name> = Types[Name & keyof Types] extends {
+  readonly published: infer Args extends unknown[]
 }
   ? Args
   : never
@@ -127,6 +144,17 @@ export interface Client<Values, Streams, All, Events> extends ClientBase {
     pattern: Given,
     ...args: ArgumentsIn<Events, AsName<Given>>
   ): Promise<void>
+  /**
+   * Publishes an event. Resolves when the engine has stored it; with the same `id` again, it is stored once.
+   * @throws {NotStoredError} the engine does not store it
+   * @throws {TimeoutError | CanceledError | ConnectionError} it is not known whether it is stored: publish it again, with
+   *   its `id`
+   * @throws {OptionError} the transport stores no events
+   */
+  publish<const Given extends AsPattern<keyof Events>>(
+    pattern: Given,
+    ...args: PublishedIn<Events, AsName<Given>>
+  ): Promise<Published>
 }
 
 /** A client for any service: it takes patterns of every kind, and the caller says which type the answer has. */
@@ -143,6 +171,8 @@ export interface UntypedClient extends ClientBase {
   ): AsyncIterableIterator<Value>
   /** See {@link Client.emit}. */
   emit(pattern: Pattern, data?: unknown, options?: EmitOptions): Promise<void>
+  /** See {@link Client.publish}. */
+  publish(pattern: Pattern, data?: unknown, options?: PublishOptions): Promise<Published>
 }
 
 /**

@@ -2,6 +2,7 @@
 import {
   type Around,
   aroundCaller,
+  aroundPublish,
   atLeast,
   type Caller,
   type CallOptions,
@@ -10,11 +11,15 @@ import {
   type ClientTransport,
   checkLogger,
   consoleLogger,
+  type DurableCaller,
+  durableOf,
   type EmitOptions,
   type Logger,
   loggerOf,
   OptionError,
   type Pattern,
+  type Published,
+  type PublishOptions,
   type SentMessage,
   type Transport
 } from '@elysia-microservices/transport/kit'
@@ -78,7 +83,7 @@ export function connect(options: ConnectOptions = {}): UntypedClient {
   })
   if (onEvent !== undefined) client.onEvent(onEvent)
   for (const around of use) around.attach?.(client)
-  return new TransportClient(client, aroundCaller(client, use, client.name))
+  return new TransportClient(client, use)
 }
 
 function readOptions(options: ConnectOptions): { own: ClientOptions; transport: Transport } {
@@ -105,10 +110,17 @@ class TransportClient implements UntypedClient {
   readonly #transport: ClientTransport
   /** The transport, behind the arounds. */
   readonly #caller: Caller
+  readonly #publish: DurableCaller['publish'] | undefined
 
-  constructor(transport: ClientTransport, caller: Caller) {
+  constructor(transport: ClientTransport, use: readonly Around<SentMessage>[]) {
     this.#transport = transport
-    this.#caller = caller
+    this.#caller = aroundCaller(transport, use, transport.name)
+    const { durable, name } = transport
+    this.#publish = durable && aroundPublish(durable, use, name)
+  }
+
+  get durable(): DurableCaller | undefined {
+    return this.#transport.durable
   }
 
   get status(): ClientStatus {
@@ -149,5 +161,10 @@ class TransportClient implements UntypedClient {
 
   emit(pattern: Pattern, data?: unknown, options?: EmitOptions): Promise<void> {
     return this.#caller.emit(pattern, data, options)
+  }
+
+  async publish(pattern: Pattern, data?: unknown, options?: PublishOptions): Promise<Published> {
+    const publish = this.#publish ?? durableOf(this.#transport, `${this.#transport.name}()`).publish
+    return publish(pattern, data, options)
   }
 }

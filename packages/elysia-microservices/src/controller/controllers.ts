@@ -2,7 +2,12 @@
  * The controllers of a service. Their patterns are known at once. Their instances are made when the service starts,
  * because a container may need time.
  */
-import { type Logger, OptionError, type Pattern } from '@elysia-microservices/transport/kit'
+import {
+  type DurableSettings,
+  type Logger,
+  OptionError,
+  type Pattern
+} from '@elysia-microservices/transport/kit'
 import { bind } from './bind.ts'
 import type { Enhancers, Pipe } from './enhancer.ts'
 import { type Controller, type Entry, entryOf, type LateHandler } from './entry.ts'
@@ -25,6 +30,7 @@ export interface ControllerHandler {
   readonly kind: 'message' | 'event'
   readonly patterns: readonly Pattern[]
   readonly handler: LateHandler
+  readonly durable: DurableSettings | undefined
 }
 
 const KINDS = Object.keys(ENHANCERS) as EnhancerKind[]
@@ -51,7 +57,7 @@ export class Controllers {
 
   get handlers(): ControllerHandler[] {
     return this.#entries.flatMap(({ handlers }) =>
-      handlers.map(({ kind, patterns, late }) => ({ kind, patterns, handler: late }))
+      handlers.map(({ kind, patterns, late, durable }) => ({ kind, patterns, handler: late, durable }))
     )
   }
 

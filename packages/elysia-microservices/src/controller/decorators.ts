@@ -3,7 +3,7 @@
  * `@nestjs/microservices` writes, so that one reader understands both.
  */
 import 'reflect-metadata'
-import { OptionError, type Pattern } from '@elysia-microservices/transport/kit'
+import { type DurableOptions, OptionError, type Pattern } from '@elysia-microservices/transport/kit'
 import type { Given, Pipe } from './enhancer.ts'
 import { HANDLER_TYPE, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './metadata.ts'
 
@@ -12,9 +12,15 @@ export function MessagePattern(pattern: Pattern | readonly Pattern[]): MethodDec
   return handlerDecorator(HANDLER_TYPE.message, pattern)
 }
 
+/** What `@EventPattern` takes beside its pattern. */
+export interface EventExtras {
+  /** See the option `durable` of `service.event`. */
+  readonly durable?: DurableOptions | true | undefined
+}
+
 /** Takes events of a pattern, or of each of several patterns. */
-export function EventPattern(pattern: Pattern | readonly Pattern[]): MethodDecorator {
-  return handlerDecorator(HANDLER_TYPE.event, pattern)
+export function EventPattern(pattern: Pattern | readonly Pattern[], extras?: EventExtras): MethodDecorator {
+  return handlerDecorator(HANDLER_TYPE.event, pattern, extras)
 }
 
 /** Passes the data of the message to the parameter, or one property of it; pipes come before the method. */
@@ -31,7 +37,11 @@ export function Ctx(): ParameterDecorator {
   return parameterDecorator(PARAMETER_TYPE.context, undefined)
 }
 
-function handlerDecorator(type: number, pattern: Pattern | readonly Pattern[]): MethodDecorator {
+function handlerDecorator(
+  type: number,
+  pattern: Pattern | readonly Pattern[],
+  extras?: object
+): MethodDecorator {
   return (_target, name, descriptor: PropertyDescriptor | undefined) => {
     const method: unknown = descriptor?.value
     if (typeof method !== 'function') {
@@ -44,6 +54,7 @@ function handlerDecorator(type: number, pattern: Pattern | readonly Pattern[]): 
     }
     Reflect.defineMetadata(METADATA.pattern, [pattern].flat(), method)
     Reflect.defineMetadata(METADATA.handlerType, type, method)
+    if (extras !== undefined) Reflect.defineMetadata(METADATA.extras, extras, method)
   }
 }
 

@@ -8,6 +8,8 @@ export const METADATA = {
   pattern: 'microservices:pattern',
   /** On the method: the transport it is meant for, `undefined` for all. */
   transport: 'microservices:transport',
+  /** On the method: what its decorator was given beside pattern and transport. */
+  extras: 'microservices:pattern_extras',
   /** On the class, per method name: what each parameter gets. */
   parameters: '__routeArguments__',
   /** On the class: whether an instance is made for each request. */

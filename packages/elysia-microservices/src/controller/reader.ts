@@ -1,6 +1,12 @@
 /** Reads the handlers of a decorated class. What it finds and cannot honour is an error, never ignored. */
 import 'reflect-metadata'
-import { OptionError, type Pattern } from '@elysia-microservices/transport/kit'
+import {
+  type DurableOptions,
+  type DurableSettings,
+  durableSettings,
+  OptionError,
+  type Pattern
+} from '@elysia-microservices/transport/kit'
 import type { AnyClass } from './execution-context.ts'
 import { ENHANCERS, type EnhancerKind, HANDLER_TYPE, METADATA, TRANSPORT_TCP } from './metadata.ts'
 import { type Method, type Parameter, parametersOf } from './parameters.ts'
@@ -10,6 +16,8 @@ export interface HandlerMethod {
   readonly kind: 'message' | 'event'
   readonly patterns: readonly Pattern[]
   readonly name: string
+  /** From the decorator's `durable`; `undefined`: it is not durable. */
+  readonly durable: DurableSettings | undefined
   /** Class and method, for error messages. */
   readonly where: string
   readonly method: Method
@@ -42,6 +50,7 @@ export function readController(type: AnyClass): HandlerMethod[] {
     handlers.push({
       kind: kind === HANDLER_TYPE.event ? 'event' : 'message',
       patterns: Reflect.getMetadata(METADATA.pattern, method) as Pattern[],
+      durable: durableOf(kind, method, where),
       ...{ name, where, method, parameters, enhancers }
     })
   }
@@ -51,6 +60,17 @@ export function readController(type: AnyClass): HandlerMethod[] {
     'classes with @MessagePattern or @EventPattern methods',
     type
   )
+}
+
+/** @throws {OptionError} `durable` is not what it must be, or stands at a request */
+function durableOf(kind: unknown, method: object, where: string): DurableSettings | undefined {
+  const extras = Object(Reflect.getMetadata(METADATA.extras, method)) as {
+    durable?: DurableOptions | boolean
+  }
+  const { durable } = extras
+  if (durable === undefined || durable === false) return undefined
+  if (kind === HANDLER_TYPE.event) return durableSettings(durable, `durable of ${where}`)
+  throw new OptionError(`durable of ${where}`, `${where}: only events can be durable`)
 }
 
 /** Names of methods along the prototype chain, each once, accessors left out as in Nest. */

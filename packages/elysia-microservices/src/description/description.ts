@@ -1,5 +1,7 @@
 /** What a service tells of itself: plain data, which callers can be sent. */
+
 import type { HandlerFigures, ServiceStatus, TransportStats } from '@elysia-microservices/transport'
+import type { DurableSettings } from '@elysia-microservices/transport/kit'
 import type { Hook, HookType } from '../hooks/hook.ts'
 import { type HandlerPattern, parsePattern } from '../router/handler-pattern.ts'
 import { type MessageSchema, sourceOf } from '../schema/message-schema.ts'
@@ -31,6 +33,8 @@ export interface HandlerDescription {
   readonly headers?: JsonSchema
   /** Schema of its answer, or of each value of a stream. */
   readonly response?: JsonSchema
+  /** How a durable handler gets its events; missing if it is not durable. */
+  readonly durable?: DurableSettings
   /** Names of the functions that run before and after the handler; functions without a name are left out. */
   readonly hooks: readonly { readonly type: HookType; readonly name: string }[]
 }
@@ -52,7 +56,8 @@ export interface DescribeOptions {
 export function describeHandler(
   kind: 'message' | 'event',
   patterns: readonly HandlerPattern[],
-  { hooks, schema }: { readonly hooks: readonly Hook[]; readonly schema: MessageSchema }
+  { hooks, schema }: { readonly hooks: readonly Hook[]; readonly schema: MessageSchema },
+  durable?: DurableSettings
 ): HandlerDescription {
   const data = schema.data && sourceOf(schema.data)
   const headers = schema.headers && sourceOf(schema.headers)
@@ -66,6 +71,7 @@ export function describeHandler(
     ...(data && { data: jsonSchemaOf(data, 'input') }),
     ...(headers && { headers: jsonSchemaOf(headers, 'input') }),
     ...(response && { response: jsonSchemaOf(response, 'output') }),
+    ...(durable && { durable }),
     hooks: hooks.flatMap(({ type, run: { name } }) => (name === '' ? [] : [{ type, name }]))
   }
 }

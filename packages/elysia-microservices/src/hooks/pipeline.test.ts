@@ -15,7 +15,10 @@ const peer: Peer = {
   caller: undefined,
   disconnect() {}
 }
-const delivery = { id: '7', attempt: 1, redelivered: false, key: undefined, publishedAt: new Date(0) }
+const delivery = {
+  ...{ id: '7', group: 'g', attempt: 1, redelivered: false, key: undefined, age: 0, position: '7' },
+  publishedAt: new Date(0)
+}
 
 function message(data?: unknown): IncomingMessage {
   return new IncomingMessage({

@@ -1,6 +1,7 @@
 /** The compiled handlers of a service by pattern, and how a message finds them. Knows nothing of bytes. */
 import {
   type Dispatcher,
+  type DurableSettings,
   EventHandlersError,
   exhaust,
   type IncomingMessage,
@@ -10,6 +11,8 @@ import {
   PatternNotFoundError,
   type Route,
   routeOf,
+  VIA_PLAIN,
+  viaOf,
   whenSettled
 } from '@elysia-microservices/transport/kit'
 import type { CompiledHandler } from '../hooks/pipeline.ts'
@@ -22,12 +25,16 @@ export interface RegisteredHandler {
   readonly kind: 'message' | 'event'
   readonly patterns: readonly HandlerPattern[]
   readonly handler: CompiledHandler
+  /** It is durable; default: it is not. */
+  readonly durable?: DurableSettings | undefined
 }
 
 /** One handler of an event; `order` is its place among all. */
 interface EventHandler {
   readonly order: number
   readonly handler: CompiledHandler
+  /** Names the group of a durable handler, for messages that are only for it; of others `VIA_PLAIN`. */
+  readonly via: string
 }
 
 /** A handler that needs only its message: what its wildcards stand for is bound to it. */
@@ -48,13 +55,29 @@ export class HandlerRegistry implements Dispatcher {
    * Adds a handler. A message pattern has one handler, an event pattern any number.
    * @throws {OptionError} a pattern is not valid, or is a message pattern that has a handler already
    */
-  add({ kind, patterns, handler: given }: RegisteredHandler): void {
+  add({ kind, patterns, handler: given, durable }: RegisteredHandler): void {
     for (const pattern of patterns) {
       const handler = named(pattern, given)
+      const route = pattern instanceof RegExp ? undefined : routeOf(pattern)
+      const via = durable === undefined ? VIA_PLAIN : viaOf(route, durable.group)
       if (kind === 'message') this.#addMessage(pattern, handler)
-      else this.#events.getOrAdd(pattern, () => []).push({ order: this.#size++, handler })
-      this.#routes.push({ kind, route: pattern instanceof RegExp ? undefined : routeOf(pattern) })
+      else this.#events.getOrAdd(pattern, () => []).push({ order: this.#size++, handler, via })
+      if (durable === undefined) this.#routes.push({ kind, route })
+      else this.#addDurable(route, durable)
     }
+  }
+
+  /** Handlers of one group and pattern get each event together. */
+  #addDurable(route: string | undefined, durable: DurableSettings): void {
+    if (route === undefined)
+      throw new OptionError('pattern', 'A durable event cannot have a RegExp as its pattern; use * or >')
+    const present = this.#routes.find((one) => one.route === route && one.durable?.group === durable.group)
+    if (present === undefined) this.#routes.push({ kind: 'event', route, durable })
+    else if (JSON.stringify(present.durable) !== JSON.stringify(durable))
+      throw new OptionError(
+        'options.durable',
+        `The durable event '${route}' has a handler of the same group with other options (${JSON.stringify(present.durable)}, and now ${JSON.stringify(durable)}); let them agree, or give one another durable.group`
+      )
   }
 
   /** Forgets all handlers and adds these. */
@@ -72,7 +95,8 @@ export class HandlerRegistry implements Dispatcher {
 
   event(message: IncomingMessage): void | Promise<void> {
     const exact = this.#events.onlyExact ? this.#events.exact(message.route) : undefined
-    if (exact?.length === 1) return run((exact[0] as EventHandler).handler, message)
+    if (exact?.length === 1 && message.via === undefined)
+      return run((exact[0] as EventHandler).handler, message)
     const handlers = this.#eventHandlers(message)
     if (handlers !== undefined) return runAll(handlers, message)
     const handler = this.#messages.exact(message.route) ?? bind(this.#messages.inexact(message.route))
@@ -104,11 +128,17 @@ export class HandlerRegistry implements Dispatcher {
   }
 
   /** All handlers of an event, in the order of their registration. */
-  #eventHandlers({ route }: IncomingMessage): readonly Bound[] | undefined {
-    if (this.#events.onlyExact) return this.#events.exact(route)?.map(({ handler }) => handler)
+  #eventHandlers({ route, via }: IncomingMessage): readonly Bound[] | undefined {
+    const isMeant = (handler: EventHandler) => via === undefined || handler.via === via
+    if (this.#events.onlyExact) {
+      const meant = this.#events.exact(route)?.filter(isMeant)
+      return meant === undefined || meant.length === 0 ? undefined : meant.map(({ handler }) => handler)
+    }
     const found = this.#events
       .all(route)
-      .flatMap(({ value, params }) => value.map(({ order, handler }) => ({ order, handler, params })))
+      .flatMap(({ value, params }) =>
+        value.filter(isMeant).map(({ order, handler }) => ({ order, handler, params }))
+      )
     if (found.length === 0) return undefined
     return found
       .sort((a, b) => a.order - b.order)

@@ -1,6 +1,7 @@
 /** A service at run time, by its role: it listens itself, listens as a worker, or lets workers listen. */
 import {
   type Address,
+  checkDurable,
   type Logger,
   OptionError,
   type ServerTransport,
@@ -185,6 +186,7 @@ export class ServiceRunner {
       // A handler also gets what the chain has added after it.
       core.compileAll()
       const dispatcher = core.dispatcher(this.#settings.logger)
+      checkDurable(dispatcher, servers)
       for (const server of servers) {
         await server.start(dispatcher)
         started.push(server)

@@ -7,6 +7,9 @@ import {
   aroundDispatcher,
   composeArounds,
   type Dispatcher,
+  type DurableOptions,
+  type DurableSettings,
+  durableSettings,
   type HandlerFigures,
   type IncomingMessage,
   type Logger,
@@ -37,6 +40,7 @@ export type HandlerOptions = SchemaOptions & HookOptions & Readonly<Record<strin
 interface Registration {
   readonly kind: 'message' | 'event'
   readonly patterns: readonly HandlerPattern[]
+  readonly durable: DurableSettings | undefined
   /** Called for each compilation: the plan of a controller has all hooks that its service has by then. */
   readonly plan: () => Plan
   /** The arounds of the services that the handler comes from, the first outermost. */
@@ -113,7 +117,9 @@ export class ServiceCore {
 
   /** What the handlers are. */
   describe(): HandlerDescription[] {
-    return this.#registrations.map(({ kind, patterns, plan }) => describeHandler(kind, patterns, plan()))
+    return this.#registrations.map(({ kind, patterns, durable, plan }) =>
+      describeHandler(kind, patterns, plan(), durable)
+    )
   }
 
   /** What is counted of messages; `undefined` if nothing counts. */
@@ -138,14 +144,16 @@ export class ServiceCore {
   add(kind: 'message' | 'event', patterns: Patterns, handler: unknown, options: HandlerOptions = {}): void {
     if (typeof handler !== 'function') throw OptionError.expected('handler', 'a function', handler)
     const list = patternList(patterns)
-    const own = readOptions(options, this.#macros)
+    const { durable: given, ...others } = options
+    const durable = durableOf(kind, given)
+    const own = readOptions(others, this.#macros)
     const plan = {
       handler: handler as Plan['handler'],
       hooks: mergeHooks(this.#hooks, own.hooks),
       schema: { ...this.#guardSchema(), ...own.schema },
       hasParams: hasParams(list)
     }
-    this.#register({ kind, patterns: list, plan: () => plan, arounds: () => [] })
+    this.#register({ kind, patterns: list, durable, plan: () => plan, arounds: () => [] })
   }
 
   /**
@@ -155,11 +163,11 @@ export class ServiceCore {
    */
   addControllers(controllers: Controllers): void {
     this.#controllers.add(controllers)
-    for (const { kind, patterns: given, handler } of controllers.handlers) {
+    for (const { kind, patterns: given, handler, durable } of controllers.handlers) {
       const patterns = patternList(given)
       const own = { handler, hasParams: hasParams(patterns) }
       const plan = () => ({ ...own, hooks: this.#hooks, schema: this.#guardSchema() })
-      this.#register({ kind, patterns, plan, arounds: () => [] })
+      this.#register({ kind, patterns, durable, plan, arounds: () => [] })
     }
   }
 
@@ -246,7 +254,7 @@ export class ServiceCore {
     for (const controllers of other.#controllers) this.#controllers.add(controllers)
     for (const [name, macro] of other.#macros) if (!this.#macros.has(name)) this.#macros.set(name, macro)
     const before = { hooks: this.#hooks, schema: this.#guardSchema() }
-    for (const { kind, patterns, plan, arounds } of other.#registrations) {
+    for (const { kind, patterns, durable, plan, arounds } of other.#registrations) {
       const behind = () => {
         const own = plan()
         const hooks = mergeHooks(before.hooks, own.hooks)
@@ -255,6 +263,7 @@ export class ServiceCore {
       this.#register({
         kind,
         patterns: patterns.map(rename),
+        durable,
         plan: behind,
         arounds: () => [...other.#arounds, ...arounds()]
       })
@@ -266,15 +275,22 @@ export class ServiceCore {
     this.#registrations.push(registration)
   }
 
-  #compiled({ kind, patterns, plan, arounds }: Registration) {
+  #compiled({ kind, patterns, durable, plan, arounds }: Registration) {
     const own = plan()
     const handler = surrounded(compile(own, this.environment), arounds(), own.hasParams)
-    return { kind, patterns, handler }
+    return { kind, patterns, handler, durable }
   }
 
   #guardSchema(): MessageSchema {
     return Object.assign({}, ...this.#guards.map(({ schema }) => schema))
   }
+}
+
+/** @throws {OptionError} it is not what it must be, or the handler is none of an event */
+function durableOf(kind: 'message' | 'event', given: unknown): DurableSettings | undefined {
+  if (given === undefined || given === false) return undefined
+  if (kind === 'event') return durableSettings(given as DurableOptions | true)
+  throw new OptionError('options.durable', 'Only events can be durable: a request has a caller that waits')
 }
 
 function withReserved(registry: HandlerRegistry, { route, answer }: Reserved): Dispatcher {

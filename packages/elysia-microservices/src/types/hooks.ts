@@ -1,5 +1,5 @@
 /** The types of hooks and options. */
-import type { RpcError, ValidationError } from '@elysia-microservices/transport/kit'
+import type { DurableOptions, RpcError, ValidationError } from '@elysia-microservices/transport/kit'
 import type { ErrorClass } from '../hooks/known-errors.ts'
 import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
 import type { Message } from './message.ts'
@@ -100,6 +100,17 @@ export type EventOptions<Scope extends ScopeTypes, Data, Headers, Used> = Handle
   Headers,
   undefined,
   Used
-> & { readonly response?: never }
+> & {
+  readonly response?: never
+  /**
+   * Runs each event until it ends well, or keeps it as a dead letter; events come by `client.publish`. Needs a transport
+   * that stores events. `true`: with all defaults. Default: each event runs at most once.
+   */
+  readonly durable?: DurableOptions | true | undefined
+}
 
-type OptionName = keyof Schemas<unknown, unknown, unknown> | keyof LocalHooks<unknown, EmptyScope> | 'as'
+type OptionName =
+  | keyof Schemas<unknown, unknown, unknown>
+  | keyof LocalHooks<unknown, EmptyScope>
+  | 'as'
+  | 'durable'

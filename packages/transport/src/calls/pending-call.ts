@@ -5,7 +5,7 @@
 import type { CallOptions, CallReceiver, StreamCall } from '../call.ts'
 import { CanceledError, OptionError, TimeoutError } from '../errors/index.ts'
 import { type Headers, RESERVED_PREFIX } from '../headers.ts'
-import { type Pattern, routeOf } from '../pattern.ts'
+import { nameOf, type Pattern } from '../pattern.ts'
 import type { TableEntry } from './stream-table.ts'
 import type { Timer } from './timer.ts'
 
@@ -81,13 +81,7 @@ export abstract class PendingCall implements TableEntry {
 
   /** The pattern as text, for error messages. */
   get name(): string {
-    try {
-      const { pattern } = this
-      return (typeof pattern === 'object' ? JSON.stringify(pattern) : String(pattern)) ?? routeOf(pattern)
-    } catch {
-      // A pattern that contains itself, or whose getters throw: calls of it fail, and their errors need a name.
-      return 'a pattern that is not JSON'
-    }
+    return nameOf(this.pattern)
   }
 
   /**
@@ -273,7 +267,11 @@ export class PendingStream extends PendingCall implements StreamCall {
 }
 
 /** @throws {OptionError} an option is wrong */
-function checkCallOptions({ timeout, signal, headers }: CallOptions): void {
+export function checkCallOptions({
+  timeout,
+  signal,
+  headers
+}: Pick<CallOptions, 'timeout' | 'signal' | 'headers'>): void {
   if (timeout !== undefined && !(typeof timeout === 'number' && timeout >= 0))
     throw OptionError.expected('options.timeout', 'milliseconds, 0 for no limit', timeout)
   if (

@@ -8,6 +8,7 @@ export {
   UnauthenticatedError,
   ValidationError
 } from './answers.ts'
+export { Discard, NotStoredError, RetryLater } from './durable.ts'
 export {
   CanceledError,
   ConnectionError,

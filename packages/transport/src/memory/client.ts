@@ -4,6 +4,7 @@ import { DeadlineTimer } from '../calls/deadline-timer.ts'
 import type { CallHolder, PendingCall } from '../calls/pending-call.ts'
 import { PendingCaller } from '../calls/pending-caller.ts'
 import type { ClientListener, ClientStatus } from '../client-event.ts'
+import type { DurableCaller } from '../durable/published.ts'
 import {
   ConnectionError,
   errorOf,
@@ -17,14 +18,9 @@ import { routeOf } from '../pattern.ts'
 import { isStreamOfValues } from '../stream.ts'
 import type { ClientContext, ClientTransport } from '../transport.ts'
 import { errorToText, readErrorText } from '../wire-error.ts'
-import {
-  decode,
-  encode,
-  type MemoryCaller,
-  type MemoryHub,
-  type MemoryMessage,
-  type MemoryRequest
-} from './hub.ts'
+import { memoryDurable } from './durable-client.ts'
+import { decode, encode, type MemoryCaller, type MemoryHub, type MemoryRequest } from './hub.ts'
+import type { MemoryMessage } from './memory-message.ts'
 import { later, outside } from './outside.ts'
 import { TurnRoom } from './turn-room.ts'
 
@@ -33,6 +29,7 @@ const MAX_HELD_SIZE = 128 * 1024 * 1024
 /** Calls the servers of this process. */
 export class MemoryClient extends PendingCaller implements ClientTransport, CallHolder {
   readonly name = 'memory'
+  readonly durable: DurableCaller
   readonly #hub: MemoryHub
   readonly #context: ClientContext
   readonly #timer = new DeadlineTimer((now) => this.#expire(now))
@@ -45,6 +42,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     super((call) => this.#start(call), context.timeout)
     this.#hub = hub
     this.#context = context
+    this.durable = memoryDurable(hub, () => this.#isClosed)
     this.#notices = new Notices(context.logger, 'connected')
   }
 
@@ -110,12 +108,9 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   }
 
   #sendEvent(call: PendingCall, message: MemoryMessage): void {
-    const told = new Set<unknown>()
-    for (const server of this.#hub.inTurn()) {
-      if (told.has(server.service)) continue
-      told.add(server.service)
-      server.event(message)
-    }
+    const isStored = this.#hub.store.takes(message.route)
+    if (isStored) this.#hub.store.store(message, call.options?.key)
+    this.#hub.sendEvent(message, isStored)
     if (this.#end(call)) call.complete()
   }
 

@@ -2,19 +2,9 @@
 import { ByteWriter } from '../bytes/byte-writer.ts'
 import type { Codec } from '../codec/codec.ts'
 import { openCodec } from '../codec/codecs.ts'
-import type { Headers } from '../headers.ts'
-
-/** A message between client and server. */
-export interface MemoryMessage {
-  /** The pattern as text; an object pattern as JSON. */
-  readonly pattern: string
-  readonly route: string
-  /** The encoded data; `undefined` for a channel, whose values come one by one. */
-  readonly data: Uint8Array | undefined
-  /** A copy of the caller's headers, as a wire would make. */
-  readonly headers: Headers | undefined
-  readonly timeout: number | undefined
-}
+import type { Clock } from '../durable/clock.ts'
+import type { MemoryMessage } from './memory-message.ts'
+import { MemoryStore } from './store.ts'
 
 /** Receives the answer for a caller. */
 export interface MemoryCaller {
@@ -53,18 +43,33 @@ export interface MemoryEnd {
     caller: MemoryCaller,
     opened: (request: MemoryRequest) => void
   ): void
-  /** Takes an event. */
-  event(message: MemoryMessage): void
+  /**
+   * Takes an event.
+   * @param isStored its durable handlers get it otherwise
+   */
+  event(message: MemoryMessage, isStored: boolean): void
 }
 
 /** The started servers, and the codec of all messages. */
 export class MemoryHub {
   readonly #mimeType: string
   readonly #servers: MemoryEnd[] = []
+  readonly store: MemoryStore
   #turn = 0
 
-  constructor(mimeType: string) {
+  constructor(mimeType: string, clock: Clock) {
     this.#mimeType = mimeType
+    this.store = new MemoryStore(clock)
+  }
+
+  /** Hands an event to one server of each service. */
+  sendEvent(message: MemoryMessage, isStored: boolean): void {
+    const told = new Set<unknown>()
+    for (const server of this.inTurn()) {
+      if (told.has(server.service)) continue
+      told.add(server.service)
+      server.event(message, isStored)
+    }
   }
 
   /** The codec for one direction of one call. */

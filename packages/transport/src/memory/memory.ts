@@ -3,6 +3,7 @@
  * so that a value which no wire could carry fails here too.
  */
 import { hasCodec, knownMimeTypes, mimeTypeOfCodec } from '../codec/codecs.ts'
+import { type Clock, systemClock } from '../durable/clock.ts'
 import { OptionError } from '../errors/index.ts'
 import { withDefaults } from '../options.ts'
 import type { Transport } from '../transport.ts'
@@ -14,19 +15,27 @@ import { MemoryServer } from './server.ts'
 export interface MemoryOptions {
   /** How data is encoded: `'json'`, `'msgpack'`, `'bytes'` or a MIME type. Default: `'json'`. */
   readonly codec?: string | undefined
+  /**
+   * The time by which durable events are delivered again: a `ManualClock` in tests that do not want to wait. Default:
+   * the system's.
+   */
+  readonly clock?: Clock | undefined
 }
 
 /**
  * Makes a transport inside this process: services and clients that get the same value reach each other. If several
- * services have the same name, each request goes to one of them; an event goes to one service of each name.
+ * services have the same name, each request goes to one of them; an event goes to one service of each name. Events are
+ * stored here too, as long as the value lives.
  * @throws {OptionError} an option is wrong
  */
 export function memory(options?: MemoryOptions): Transport {
-  const { codec } = withDefaults('options', options, { codec: 'json' })
+  const { codec, clock } = withDefaults('options', options, { codec: 'json', clock: systemClock })
   const mimeType = mimeTypeOfCodec(codec)
   if (!hasCodec(mimeType))
     throw OptionError.expected('options.codec', `one of ${knownMimeTypes().join(', ')}`, codec)
-  const hub = new MemoryHub(mimeType)
+  if (typeof clock.now !== 'function' || typeof clock.after !== 'function')
+    throw OptionError.expected('options.clock', 'a clock, such as new ManualClock()', clock)
+  const hub = new MemoryHub(mimeType, clock)
   return {
     name: 'memory',
     server: (context) => new MemoryServer(hub, context),

@@ -3,21 +3,24 @@ import { answerWith } from '../answer.ts'
 import { InputStream } from '../calls/input-stream.ts'
 import type { Codec } from '../codec/codec.ts'
 import type { Dispatcher } from '../dispatcher.ts'
+import { VIA_PLAIN } from '../durable/published.ts'
 import { isNoHandler, isRejected } from '../failure.ts'
 import { IncomingMessage } from '../message.ts'
 import { OutgoingValues } from '../outgoing-values.ts'
 import { reportEvent } from '../report-event.ts'
 import type { ServerContext, ServerTransport, StopOptions, TransportStats } from '../transport.ts'
+import { routeMatches } from '../wildcards.ts'
 import { errorToText } from '../wire-error.ts'
+import { type MemoryConsumer, memoryConsumers } from './durable-server.ts'
 import {
   decode,
   encode,
   type MemoryCaller,
   type MemoryEnd,
   type MemoryHub,
-  type MemoryMessage,
   type MemoryRequest
 } from './hub.ts'
+import type { MemoryMessage } from './memory-message.ts'
 import { TurnRoom } from './turn-room.ts'
 
 const DEFAULT_DRAIN = 10_000
@@ -26,11 +29,13 @@ const MAX_HELD_SIZE = 128 * 1024 * 1024
 /** Answers the requests of clients in the same process. */
 export class MemoryServer implements ServerTransport, MemoryEnd {
   readonly name = 'memory'
+  readonly isDurable = true
   readonly #hub: MemoryHub
   readonly #context: ServerContext
   readonly #running = new Set<RunningRequest>()
   #events = 0
   #dispatcher: Dispatcher | undefined
+  #consumers: readonly MemoryConsumer[] = []
   #drained: (() => void) | undefined
 
   constructor(hub: MemoryHub, context: ServerContext) {
@@ -44,21 +49,32 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
   }
 
   async start(dispatcher: Dispatcher): Promise<void> {
+    const consumers = memoryConsumers(this.#hub, dispatcher, this.#context)
     this.#dispatcher = dispatcher
+    this.#consumers = consumers
     this.#hub.add(this)
+    for (const consumer of consumers) consumer.start()
   }
 
   async stop({ drain = DEFAULT_DRAIN }: StopOptions = {}): Promise<void> {
     this.#hub.remove(this)
+    const consumers = this.#consumers
+    const ended = Promise.all(consumers.map((consumer) => consumer.stop()))
     if (this.#inFlight > 0) {
       let late: ReturnType<typeof setTimeout> | undefined
-      await new Promise<void>((resolve) => {
+      const messages = new Promise<void>((resolve) => {
         this.#drained = resolve
+        if (this.#inFlight === this.#durableRunning) resolve()
+      })
+      const isLate = new Promise<void>((resolve) => {
         late = setTimeout(resolve, drain)
       })
+      await Promise.race([Promise.all([messages, ended]), isLate])
       clearTimeout(late)
       this.#drained = undefined
     }
+    for (const consumer of consumers) consumer.cut()
+    this.#consumers = []
     for (const request of [...this.#running]) request.cut()
   }
 
@@ -67,7 +83,8 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
       transport: 'memory',
       address: undefined,
       inFlight: { current: this.#inFlight, limit: 0 },
-      streams: [...this.#running].filter(({ isSingle }) => !isSingle).length
+      streams: [...this.#running].filter(({ isSingle }) => !isSingle).length,
+      ...(this.#consumers.length > 0 && { durable: this.#consumers.map(({ figures }) => figures) })
     }
   }
 
@@ -106,9 +123,10 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
   }
 
   /** Takes an event. */
-  event(message: MemoryMessage): void {
+  event(message: MemoryMessage, isStored: boolean): void {
+    if (isStored && !this.#takesPlain(message.route)) return
     const data = decode(this.#hub.openCodec(), message.data as Uint8Array)
-    const incoming = this.#incoming(message, 'event', data)
+    const incoming = this.#incoming(message, 'event', data, isStored ? VIA_PLAIN : undefined)
     this.#events++
     reportEvent(this.#dispatcher as Dispatcher, incoming, this.#context.logger, () => {
       this.#events--
@@ -116,17 +134,29 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     })
   }
 
-  get #inFlight(): number {
-    return this.#running.size + this.#events
+  /** Whether handlers that are not durable take events of a route. */
+  #takesPlain(route: string): boolean {
+    const routes = this.#dispatcher?.routes() ?? []
+    return routes.some(
+      (one) => one.durable === undefined && (one.route === undefined || routeMatches(one.route, route))
+    )
   }
 
-  #incoming(message: MemoryMessage, kind: 'request' | 'event', data: unknown): IncomingMessage {
+  get #durableRunning(): number {
+    return this.#consumers.reduce((sum, { running }) => sum + running, 0)
+  }
+
+  get #inFlight(): number {
+    return this.#running.size + this.#events + this.#durableRunning
+  }
+
+  #incoming(message: MemoryMessage, kind: 'request' | 'event', data: unknown, via?: string): IncomingMessage {
     const { pattern, route, headers: metadata, timeout } = message
-    return new IncomingMessage({ transport: 'memory', kind, pattern, route, data, metadata, timeout })
+    return new IncomingMessage({ transport: 'memory', kind, pattern, route, data, metadata, timeout, via })
   }
 
   #settled(): void {
-    if (this.#inFlight === 0) this.#drained?.()
+    if (this.#running.size + this.#events === 0) this.#drained?.()
   }
 }
 

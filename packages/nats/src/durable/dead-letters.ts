@@ -1,0 +1,130 @@
+/** The dead letters of one group: a stream of their own, from which they go back to the group. */
+import type { DeadLetter, DeadLetters } from '@elysia-microservices/transport/kit'
+import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream'
+import { headers as newHeaders } from '@nats-io/transport-node'
+import { envelopeOf } from '../incoming.ts'
+import { jsonOf, textOf } from '../wire.ts'
+import { AGAIN, DEAD, DEAD_STREAM, HEADER } from './names.ts'
+import type { OutgoingEvent } from './outgoing-event.ts'
+import { ownHeaders } from './stored.ts'
+import { isMissing, readableError } from './streams.ts'
+
+export interface DeadLettersOptions {
+  manager(): Promise<JetStreamManager>
+  /** Makes the streams if they are missing. */
+  ensure(): Promise<void>
+  publish(event: Omit<OutgoingEvent, 'timeout' | 'signal'>): Promise<void>
+}
+
+/** Reads and changes them at the server; nothing is kept here. */
+export class NatsDeadLetters implements DeadLetters {
+  readonly #group: string
+  readonly #options: DeadLettersOptions
+
+  constructor(group: string, options: DeadLettersOptions) {
+    this.#group = group
+    this.#options = options
+  }
+
+  async *list({
+    limit = Number.POSITIVE_INFINITY
+  }: {
+    readonly limit?: number
+  } = {}): AsyncGenerator<DeadLetter> {
+    await this.#options.ensure()
+    let sequence = 1
+    for (let count = 0; count < limit; count++) {
+      const next = await this.#get({ seq: sequence, next_by_subj: `${DEAD}.${this.#group}.>` })
+      if (next === undefined) return
+      yield this.#shown(next)
+      sequence = next.seq + 1
+    }
+  }
+
+  async get(position: string): Promise<DeadLetter | undefined> {
+    const stored = await this.#at(position)
+    return stored && this.#shown(stored)
+  }
+
+  async redrive(position: string): Promise<boolean> {
+    const stored = await this.#at(position)
+    if (stored === undefined) return false
+    const headers = newHeaders()
+    for (const name of stored.header.keys())
+      for (const value of stored.header.values(name)) headers.append(name, value)
+    const id = `redrive-${stored.seq}-${stored.time.getTime()}`
+    headers.set(HEADER.id, id)
+    const subject = `${AGAIN}.${headers.get(HEADER.consumer)}`
+    // First there, then away: what ends between does it twice within the window at most, and never not at all.
+    await this.#options.publish({
+      pattern: subject,
+      subject,
+      payload: stored.data,
+      headers,
+      id,
+      isOwnId: false
+    })
+    return this.delete(position)
+  }
+
+  async delete(position: string): Promise<boolean> {
+    const stored = await this.#at(position)
+    if (stored === undefined) return false
+    const manager = await this.#options.manager()
+    try {
+      return await manager.streams.deleteMessage(DEAD_STREAM, stored.seq, false)
+    } catch (error) {
+      if (isMissing(error)) return false
+      throw readableError(error, `The dead letter ${position}`)
+    }
+  }
+
+  async #at(position: string): Promise<StoredMsg | undefined> {
+    const seq = Number(position)
+    if (!Number.isSafeInteger(seq) || seq < 1) return undefined
+    await this.#options.ensure()
+    const stored = await this.#get({ seq })
+    return stored?.subject.startsWith(`${DEAD}.${this.#group}.`) === true ? stored : undefined
+  }
+
+  async #get(query: { seq: number; next_by_subj?: string }): Promise<StoredMsg | undefined> {
+    const manager = await this.#options.manager()
+    try {
+      return (await manager.streams.getMessage(DEAD_STREAM, query as { seq: number })) ?? undefined
+    } catch (error) {
+      // There is none: 404, or nothing behind the last one.
+      if (isMissing(error)) return undefined
+      throw readableError(error, `The dead letters of the group '${this.#group}'`)
+    }
+  }
+
+  #shown({ seq, header, data, time }: StoredMsg): DeadLetter {
+    let body: unknown
+    try {
+      body = data.length === 0 ? undefined : jsonOf(textOf(data))
+    } catch {
+      body = textOf(data)
+    }
+    const packet = envelopeOf(body)
+    const key = header.get(HEADER.key)
+    return {
+      position: String(seq),
+      group: this.#group,
+      pattern: patternOf(packet?.pattern, header.get(HEADER.subject)),
+      id: header.get(HEADER.ownId),
+      key: key === '' ? undefined : decodeURIComponent(key),
+      reason: decodeURIComponent(header.get(HEADER.reason)),
+      attempts: Number(header.get(HEADER.attempts)),
+      headers: ownHeaders(header) ?? {},
+      data: packet === undefined ? body : packet.data,
+      publishedAt: new Date(Number(header.get(HEADER.publishedAt))),
+      diedAt: time
+    }
+  }
+}
+
+/** The pattern as its publisher wrote it. */
+export function patternOf(pattern: unknown, subject: string): string {
+  if (pattern === undefined) return subject
+  return typeof pattern === 'string' ? pattern : JSON.stringify(pattern)
+}

@@ -1,0 +1,182 @@
+/** Messages of one consumer of JetStream, asked for as there is room: JetStream's pull protocol. */
+import type { Logger } from '@elysia-microservices/transport/kit'
+import { createInbox, type Msg, type Subscription as Subscribed } from '@nats-io/transport-node'
+import type { Link } from '../link.ts'
+import { numberAt } from '../wire.ts'
+import { PIN_TIME, PINNED, type Subscription } from './streams.ts'
+
+/** Milliseconds that a request stands, and between signs of life of the server meanwhile. */
+const EXPIRES = 30_000
+const EXPIRES_PINNED = PIN_TIME / 2
+const HEARTBEAT = 2_000
+/** Milliseconds without any of them after which a request is made anew. */
+const SILENCE = 3 * HEARTBEAT
+const AGAIN_AFTER = 250
+/** Messages of one request. */
+const MOST = 256
+const MOST_SIZE = 8 * 1024 * 1024
+
+export interface PullOwner {
+  /** Messages that may be asked for, beside those that have come. */
+  readonly room: number
+  receive(message: Msg): void
+  /** The consumer is gone from the server. */
+  gone(): void
+  /** Another process of the group is served; only if pinned. */
+  unpinned(): void
+}
+
+interface Standing {
+  left: number
+  heardAt: number
+  /** What it was asked with. */
+  readonly pin: string | undefined
+}
+
+/** Asks for messages. */
+export class Pull {
+  readonly #link: Link
+  readonly #subject: string
+  readonly #owner: PullOwner
+  readonly #logger: Logger
+  readonly #isPinned: boolean
+  readonly #inbox: string
+  readonly #title: string
+  /** Requests that stand, the oldest first: the server serves them in this order. */
+  readonly #standing = new Map<number, Standing>()
+  readonly #watch: ReturnType<typeof setInterval>
+  #subscribed: Subscribed | undefined
+  #number = 0
+  #again: ReturnType<typeof setTimeout> | undefined
+  #isStopped = false
+  /** Says to the server that it is us whom it serves. */
+  pin: string | undefined
+
+  constructor(
+    link: Link,
+    { stream, consumer }: Subscription,
+    owner: PullOwner,
+    logger: Logger,
+    inboxPrefix: string | undefined,
+    isPinned: boolean
+  ) {
+    this.#link = link
+    this.#subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`
+    this.#title = `'${consumer}' of the stream '${stream}'`
+    this.#owner = owner
+    this.#logger = logger
+    this.#isPinned = isPinned
+    this.#inbox = `${createInbox(inboxPrefix)}.`
+    this.#watch = setInterval(() => this.#checkSilence(), HEARTBEAT)
+    this.#watch.unref?.()
+  }
+
+  start(): void {
+    this.#subscribed = this.#link.subscribe(`${this.#inbox}*`, undefined, (error, message) => {
+      if (error === null) this.#receive(message)
+      else this.#logger.error(`NATS does not let this service receive ${this.#title}`, error)
+    })
+    this.fill()
+  }
+
+  /** Asks for as much as there is room for; not for each single message. */
+  fill(): void {
+    if (this.#isStopped || !this.#link.isConnected || this.#again !== undefined) return
+    let standing = 0
+    for (const { left } of this.#standing.values()) standing += left
+    const { room } = this.#owner
+    const wanted = Math.min(MOST, room - standing)
+    if (wanted <= 0 || (standing > 0 && wanted < Math.min(MOST, room) / 2)) return
+    const number = ++this.#number
+    this.#standing.set(number, { left: wanted, heardAt: performance.now(), pin: this.pin })
+    const expires = this.#isPinned ? EXPIRES_PINNED : EXPIRES
+    const request: Record<string, unknown> = {
+      batch: wanted,
+      max_bytes: MOST_SIZE,
+      expires: expires * 1_000_000,
+      idle_heartbeat: HEARTBEAT * 1_000_000
+    }
+    if (this.#isPinned) request['group'] = PINNED
+    if (this.#isPinned && this.pin !== undefined) request['id'] = this.pin
+    this.#link.publish(this.#subject, JSON.stringify(request), `${this.#inbox}${number}`)
+  }
+
+  /** The connection has its server again, which knows of no request any more. */
+  restored(): void {
+    this.#standing.clear()
+    this.fill()
+  }
+
+  /** Asks for nothing more. What the server has sent already may still come until this resolves. */
+  async stop(): Promise<void> {
+    if (this.#isStopped) return
+    this.#isStopped = true
+    clearInterval(this.#watch)
+    clearTimeout(this.#again)
+    // What was on its way still comes, and goes back.
+    if (this.#link.isConnected) {
+      let late: ReturnType<typeof setTimeout> | undefined
+      const isLate = new Promise((resolve) => {
+        late = setTimeout(resolve, HEARTBEAT)
+      })
+      await Promise.race([this.#subscribed?.drain().catch(() => {}), isLate])
+      clearTimeout(late)
+    } else this.#subscribed?.unsubscribe()
+  }
+
+  #receive(message: Msg): void {
+    const { headers } = message
+    if (headers !== undefined && headers.code !== 0 && message.data.length === 0)
+      return this.#status(message, headers.code, headers.description)
+    const [first] = this.#standing
+    if (first !== undefined) {
+      const [number, standing] = first
+      standing.heardAt = performance.now()
+      if (--standing.left <= 0) this.#standing.delete(number)
+    }
+    this.#owner.receive(message)
+  }
+
+  #status(message: Msg, code: number, description: string): void {
+    const number = numberAt(message.subject, this.#inbox.length)
+    const standing = this.#standing.get(number)
+    if (code === 100) {
+      for (const one of this.#standing.values()) one.heardAt = performance.now()
+      return
+    }
+    if (standing === undefined) return
+    this.#standing.delete(number)
+    // The time of the request is over, or all of it has come.
+    if (code === 408 || code === 404 || /batch completed|maxbytes/i.test(description)) return this.fill()
+    if (code === 423) {
+      // An older request may be refused when a later one is served already.
+      if (standing.pin === this.pin) {
+        this.pin = undefined
+        this.#owner.unpinned()
+      }
+      return this.fill()
+    }
+    if (/deleted|not found/i.test(description)) {
+      this.#logger.error(`The consumer ${this.#title} is gone (${description}); it is made anew`)
+      this.#owner.gone()
+    } else if (code !== 503 && !/leadership change|shutdown/i.test(description))
+      this.#logger.warn(`NATS delivers nothing of ${this.#title}: ${code} ${description}; it is asked again`)
+    this.#askLater()
+  }
+
+  #askLater(): void {
+    if (this.#isStopped) return
+    this.#again ??= setTimeout(() => {
+      this.#again = undefined
+      this.fill()
+    }, AGAIN_AFTER)
+  }
+
+  #checkSilence(): void {
+    if (!this.#link.isConnected) return
+    const now = performance.now()
+    for (const [number, { heardAt }] of this.#standing)
+      if (now - heardAt > SILENCE) this.#standing.delete(number)
+    this.fill()
+  }
+}

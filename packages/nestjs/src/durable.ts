@@ -1,0 +1,31 @@
+/** Durable handlers, as `@EventPattern('…', { durable: { … } })` says it by Nest's own extras. */
+import {
+  type DurableOptions,
+  type DurableSettings,
+  durableSettings,
+  OptionError,
+  VIA_PLAIN,
+  viaOf
+} from '@elysia-microservices/transport/kit'
+import type { MessageHandler } from '@nestjs/microservices'
+
+/**
+ * How a handler gets its events; `undefined`: it is not durable.
+ * @throws {OptionError} `durable` is not what it must be
+ */
+export function durableOf({ extras }: MessageHandler): DurableSettings | undefined {
+  const { durable } = Object(extras) as { readonly durable?: DurableOptions | boolean }
+  return durable === undefined || durable === false ? undefined : durableSettings(durable, 'durable')
+}
+
+/** Which deliveries a handler is for. @throws {OptionError} `durable` is not what it must be */
+export function viaOfHandler(route: string, handler: MessageHandler): string {
+  const durable = durableOf(handler)
+  return durable === undefined ? VIA_PLAIN : viaOf(route, durable.group)
+}
+
+/** @throws {OptionError} the handler of a request is to be durable */
+export function checkNotDurable(route: string, handler: MessageHandler): void {
+  if (durableOf(handler) === undefined) return
+  throw new OptionError('durable', `The message pattern '${route}' cannot be durable; only events can`)
+}

@@ -1,0 +1,112 @@
+/** What a handler of durable events may want, whatever engine keeps them. */
+import { OptionError } from '../errors/index.ts'
+import { atLeast, checkNames, LONGEST_TIME, milliseconds } from '../options.ts'
+
+/** How often, and after which pauses, a handler that has failed gets its event again. */
+export interface RetryOptions {
+  /** Deliveries in all; what fails at the last one becomes a dead letter. Default: 5. */
+  readonly attempts?: number | undefined
+  /** Milliseconds before the second attempt. Default: 1,000. */
+  readonly delay?: number | undefined
+  /** By how much each pause is longer than the one before. Default: 2. */
+  readonly factor?: number | undefined
+  /** Milliseconds of the longest pause. Default: 60,000. */
+  readonly maxDelay?: number | undefined
+}
+
+/**
+ * Where a group begins that is not known yet: with what is published from now on, with all that is stored, with what was
+ * stored at or after a time, or behind a position that `publish` gave.
+ */
+export type DurableStart = 'new' | 'all' | { readonly since: Date } | { readonly after: string }
+
+/** Makes the handler of an event durable: each event runs until it ends well, or is a dead letter. */
+export interface DurableOptions {
+  readonly retry?: RetryOptions | undefined
+  /** Events of this handler that run at a time in one process. Default: 16. */
+  readonly concurrency?: number | undefined
+  /** Whether events of the same key run one after the other, in the order of publishing. Default: false. */
+  readonly ordered?: boolean | undefined
+  /** Processes of one group share the events; each group gets all. Default: the name of the service. */
+  readonly group?: string | undefined
+  /** Where a new group begins. Default: `'new'`. */
+  readonly start?: DurableStart | undefined
+}
+
+/** Checked options, with their defaults. */
+export interface DurableSettings {
+  readonly retry: Readonly<Record<keyof RetryOptions, number>>
+  readonly concurrency: number
+  readonly ordered: boolean
+  /** `undefined`: the name of the service. */
+  readonly group: string | undefined
+  readonly start: DurableStart
+}
+
+const RETRY = { attempts: 5, delay: 1_000, factor: 2, maxDelay: 60_000 }
+
+/**
+ * Fills in defaults; `true` stands for all of them.
+ * @param path the name of the option in error messages
+ * @throws {OptionError} an option is not what it must be
+ */
+export function durableSettings(given: DurableOptions | true, path = 'options.durable'): DurableSettings {
+  const options: DurableOptions = given === true ? {} : given
+  checkNames(path, options, ['retry', 'concurrency', 'ordered', 'group', 'start'])
+  const { concurrency = 16, ordered = false, group, start = 'new', retry = {} } = options
+  checkNames(`${path}.retry`, retry, Object.keys(RETRY))
+  const set = Object.fromEntries(Object.entries(retry).filter(([, value]) => value !== undefined))
+  const filled = { ...RETRY, ...set }
+  whole(`${path}.retry.attempts`, filled.attempts)
+  milliseconds(0, `${path}.retry.delay`, filled.delay)
+  atLeast(1, `${path}.retry.factor`, filled.factor)
+  milliseconds(0, `${path}.retry.maxDelay`, filled.maxDelay)
+  whole(`${path}.concurrency`, concurrency)
+  if (typeof ordered !== 'boolean') throw OptionError.expected(`${path}.ordered`, 'a boolean', ordered)
+  if (group !== undefined) checkGroup(`${path}.group`, group)
+  checkStart(`${path}.start`, start)
+  return { retry: filled, concurrency, ordered, group, start }
+}
+
+function whole(path: string, value: number): void {
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw OptionError.expected(path, 'a whole number, 1 or more', value)
+}
+
+/** @throws {OptionError} no engine could have a group of that name */
+export function checkGroup(path: string, group: unknown): asserts group is string {
+  if (typeof group !== 'string' || !/^[^\s.*>/\\]{1,128}$/u.test(group))
+    throw OptionError.expected(
+      path,
+      "a text of 1 to 128 characters without blanks and '.', '*', '>', '/', '\\'",
+      group
+    )
+}
+
+function checkStart(path: string, start: DurableStart): void {
+  if (start === 'new' || start === 'all') return
+  const { since, after, ...others } = Object(start) as { since?: unknown; after?: unknown }
+  const isSince = since instanceof Date && !Number.isNaN(since.getTime()) && after === undefined
+  const isAfter = typeof after === 'string' && after !== '' && since === undefined
+  if (typeof start !== 'object' || Object.keys(others).length > 0 || !(isSince || isAfter))
+    throw OptionError.expected(path, "'new', 'all', { since: Date } or { after: position }", start)
+}
+
+/**
+ * The group of a handler: its own, or the name of the service.
+ * @throws {OptionError} there is neither
+ */
+export function groupOf(settings: DurableSettings, service: string | undefined, pattern: string): string {
+  const group = settings.group ?? service?.replace(/[\s.*>/\\]+/g, '-')
+  if (group === undefined)
+    throw new OptionError(
+      'options.durable.group',
+      `The durable event '${pattern}' has no group: give the service a name, or the handler durable.group`
+    )
+  return group
+}
+
+/** Milliseconds until the next delivery after `attempt` (from 1) has failed. */
+export function pauseAfter({ delay, factor, maxDelay }: DurableSettings['retry'], attempt: number): number {
+  return Math.min(maxDelay, LONGEST_TIME, delay * factor ** (attempt - 1))
+}

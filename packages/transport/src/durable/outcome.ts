@@ -1,0 +1,87 @@
+/** What the end of a handler means for its event. */
+import { Discard, RetryLater, ValidationError } from '../errors/index.ts'
+import { ErrorAnswer, EventHandlersError, isNoHandler } from '../failure.ts'
+import { type DurableSettings, pauseAfter } from './options.ts'
+
+/** What becomes of an event whose handler has failed. */
+export type Outcome =
+  /** It is delivered again after `delay` milliseconds. */
+  | { readonly kind: 'retry'; readonly delay: number; readonly reason: string }
+  /** It is kept as a dead letter. */
+  | { readonly kind: 'dead'; readonly reason: string }
+  /** The handler does not want it. */
+  | { readonly kind: 'discard'; readonly reason: string }
+
+/** Deliveries beyond `attempts` after which an event that has never ended is given up: it ends its process, perhaps. */
+const MOST_UNENDED = 20
+/** Characters of a reason that are kept. */
+const MOST_REASON = 1_000
+
+/**
+ * Decides about a failure. Never throws, whatever was thrown.
+ * @param attempt deliveries so far, from 1
+ */
+export function outcomeOf(error: unknown, attempt: number, { retry }: DurableSettings): Outcome {
+  const failures = failuresIn(error)
+  const reason = failures.map(reasonFor).join('; ').slice(0, MOST_REASON)
+  const kinds = new Set(failures.map(kindOf))
+  if (!kinds.has('failure')) {
+    if (kinds.has('later')) return { kind: 'retry', delay: latest(failures), reason }
+    return { kind: kinds.has('hopeless') ? 'dead' : 'discard', reason }
+  }
+  if (attempt >= retry.attempts) return { kind: 'dead', reason }
+  return { kind: 'retry', delay: pauseAfter(retry, attempt), reason }
+}
+
+/** Why an event is not even tried again; `undefined`: it is. */
+export function reasonToGiveUp(attempt: number, { retry }: DurableSettings): string | undefined {
+  if (attempt <= retry.attempts + MOST_UNENDED) return undefined
+  return `It was delivered ${attempt - 1} times, and its handler has never ended; perhaps it ends the process`
+}
+
+type Kind = 'failure' | 'later' | 'hopeless' | 'discard'
+
+function kindOf(thrown: unknown): Kind {
+  try {
+    const error = unwrapped(thrown)
+    if (error instanceof Discard) return 'discard'
+    if (error instanceof RetryLater) return 'later'
+    // Data that breaks its schema does so the next time, too. One from a further service is an ordinary failure.
+    if (error instanceof ValidationError && error.received === undefined) return 'hopeless'
+    return isNoHandler(error) ? 'hopeless' : 'failure'
+  } catch {
+    // A revoked Proxy.
+    return 'failure'
+  }
+}
+
+/** What Nest's filters let through, in a Nest application, and Nest's own error that carries it there. */
+function unwrapped(error: unknown): unknown {
+  if (error instanceof ErrorAnswer) return error.value
+  const { getError } = Object(error) as { getError?: unknown }
+  return typeof getError === 'function' ? (getError.call(error) as unknown) : error
+}
+
+function latest(failures: readonly unknown[]): number {
+  return Math.max(
+    ...failures.map((error) => (kindOf(error) === 'later' ? (unwrapped(error) as RetryLater).delay : 0))
+  )
+}
+
+function failuresIn(error: unknown): readonly unknown[] {
+  try {
+    if (error instanceof EventHandlersError && error.errors.length > 0) return error.errors as unknown[]
+  } catch {}
+  return [error]
+}
+
+function reasonFor(error: unknown): string {
+  try {
+    if (error instanceof ErrorAnswer) return reasonFor(error.value)
+    if (error instanceof Error) return `${error.name}: ${error.message}`
+    if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message)
+    return String(error)
+  } catch {
+    return 'An error that cannot be read'
+  }
+}

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { Discard, RetryLater } from '../errors/index.ts'
+import type { Clock } from './clock.ts'
+import { durableSettings } from './options.ts'
+import { DurableWorker, type HeldEvent } from './worker.ts'
+
+const QUIET = { error() {}, warn() {} }
+
+/** A time whose wakes are called by the test, the next one first. */
+class Steps implements Clock {
+  #now = 0
+  wakes: { readonly at: number; readonly wake: () => void }[] = []
+
+  now(): number {
+    return this.#now
+  }
+
+  after(milliseconds: number, wake: () => void): () => void {
+    const entry = { at: this.#now + milliseconds, wake }
+    this.wakes.push(entry)
+    return () => {
+      this.wakes = this.wakes.filter((one) => one !== entry)
+    }
+  }
+
+  next(): boolean {
+    const [first] = this.wakes.sort((a, b) => a.at - b.at)
+    if (first === undefined) return false
+    this.wakes.shift()
+    this.#now = Math.max(this.#now, first.at)
+    first.wake()
+    return true
+  }
+}
+
+interface TestEvent extends HeldEvent {
+  readonly order: number
+}
+
+/** A handler that ends when the test says so. */
+interface Run {
+  readonly event: TestEvent
+  end(error?: unknown): void
+}
+
+/** An engine that delivers again at once what is to be retried, as its clock says. */
+class Setting {
+  readonly clock = new Steps()
+  readonly worker: DurableWorker<TestEvent>
+  readonly runs: Run[] = []
+  readonly begun: TestEvent[] = []
+  readonly acknowledged: number[] = []
+  readonly buried: number[] = []
+  /** Events that are not ours any more, and those that were let go. */
+  readonly lost = new Set<number>()
+  readonly letGo: number[] = []
+  most = 0
+
+  constructor(options: Parameters<typeof durableSettings>[0]) {
+    this.worker = new DurableWorker<TestEvent>(
+      durableSettings(options),
+      {
+        run: (event) =>
+          new Promise<void>((resolve, reject) => {
+            this.begun.push({ ...event })
+            const run = {
+              event,
+              end: (error?: unknown) => {
+                this.runs.splice(this.runs.indexOf(run), 1)
+                if (error === undefined) resolve()
+                else reject(error)
+              }
+            }
+            this.runs.push(run)
+            this.most = Math.max(this.most, this.runs.length)
+          }),
+        isOurs: ({ order }) => !this.lost.has(order),
+        letGo: ({ order }) => void this.letGo.push(order),
+        acknowledge: ({ order }) => void this.acknowledged.push(order),
+        retry: (event, delay) =>
+          void this.clock.after(delay, () => this.worker.add({ ...event, attempt: event.attempt + 1 })),
+        bury: async ({ order }) => void this.buried.push(order),
+        left() {}
+      },
+      this.clock,
+      QUIET
+    )
+  }
+
+  add(order: number, key?: string): void {
+    this.worker.add({ order, key, pattern: 'p', id: String(order), attempt: 1 })
+  }
+
+  /** Ends runs until nothing is left, with what `how` says. */
+  async finish(how: (event: TestEvent) => unknown, pick: () => number): Promise<void> {
+    for (;;) {
+      for (let turn = 0; turn < 4; turn++) await Promise.resolve()
+      const run = this.runs[pick() % Math.max(1, this.runs.length)]
+      if (run !== undefined) run.end(how(run.event))
+      else if (!this.clock.next()) return
+    }
+  }
+}
+
+const FATES = fc.array(fc.constantFrom('well', 'fail', 'later', 'discard'), { maxLength: 6 })
+
+describe('a worker of durable events', () => {
+  it('ends each event once, runs no more at a time than allowed, and keeps the order of each key', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.record({ key: fc.option(fc.constantFrom('a', 'b', 'c'), { nil: undefined }), fates: FATES })
+        ),
+        fc.integer({ min: 1, max: 4 }),
+        fc.boolean(),
+        fc.infiniteStream(fc.nat(99)),
+        async (events, concurrency, ordered, picks) => {
+          const setting = new Setting({ concurrency, ordered, retry: { attempts: 3, delay: 10 } })
+          for (const [order, { key }] of events.entries()) setting.add(order, key)
+          await setting.finish(
+            ({ order, attempt }) => {
+              const fate = events[order]?.fates[attempt - 1] ?? 'well'
+              if (fate === 'fail') return new Error('no')
+              if (fate === 'later') return new RetryLater(25)
+              return fate === 'discard' ? new Discard('unwanted') : undefined
+            },
+            () => picks.next().value as number
+          )
+          const all = [...setting.acknowledged, ...setting.buried].sort((a, b) => a - b)
+          assert.deepEqual(all, [...events.keys()])
+          assert.ok(setting.most <= concurrency)
+          assert.equal(setting.worker.held.size, 0)
+          const expectedDead = [...events.entries()]
+            .filter(([, { fates }]) => diesOf(fates))
+            .map(([order]) => order)
+          assert.deepEqual(
+            setting.buried.sort((a, b) => a - b),
+            expectedDead
+          )
+          if (!ordered) return
+          for (const key of ['a', 'b', 'c']) {
+            const orders = setting.begun.filter((event) => event.key === key).map(({ order }) => order)
+            assert.deepEqual(
+              orders,
+              [...orders].sort((a, b) => a - b)
+            )
+          }
+        }
+      )
+    )
+  })
+
+  it('goes on with other keys while one pauses', async () => {
+    const setting = new Setting({ ordered: true, concurrency: 1, retry: { attempts: 9, delay: 1_000 } })
+    setting.add(0, 'bad')
+    setting.add(1, 'bad')
+    setting.add(2, 'good')
+    setting.runs[0]?.end(new Error('no'))
+    await turn()
+    assert.deepEqual(
+      setting.runs.map(({ event }) => event.order),
+      [2]
+    )
+  })
+
+  it('gives back what has not begun when it stops, and waits for what runs', async () => {
+    const setting = new Setting({ ordered: true, concurrency: 1 })
+    setting.add(0, 'a')
+    setting.add(1, 'a')
+    setting.add(2, 'b')
+    const { released, ended } = setting.worker.stop()
+    assert.deepEqual(
+      released.map(({ order }) => order),
+      [1, 2]
+    )
+    setting.runs[0]?.end()
+    await ended
+    assert.deepEqual(setting.acknowledged, [0])
+    assert.equal(setting.worker.room, 0)
+  })
+
+  it('lets go of what is not its own any more, and of all that come behind it, and says so of each', async () => {
+    const setting = new Setting({ ordered: true, concurrency: 1 })
+    for (const [order, key] of ['a', 'b', 'b', 'c'].entries()) setting.add(order, key)
+    setting.lost.add(1)
+    setting.runs[0]?.end()
+    await turn()
+    assert.deepEqual(setting.letGo, [1, 2])
+    assert.deepEqual(
+      setting.runs.map(({ event }) => event.order),
+      [3]
+    )
+    assert.equal(setting.worker.held.size, 1)
+  })
+
+  it('begins nothing while it is closed', async () => {
+    const setting = new Setting({})
+    setting.worker.close()
+    setting.add(0)
+    assert.equal(setting.runs.length, 0)
+    setting.worker.open()
+    assert.equal(setting.runs.length, 1)
+  })
+
+  it('gives up what has ended its process again and again', async () => {
+    const setting = new Setting({ retry: { attempts: 2 } })
+    setting.worker.add({ order: 0, key: undefined, pattern: 'p', id: '0', attempt: 23 })
+    await turn()
+    assert.deepEqual([setting.buried, setting.begun], [[0], []])
+  })
+})
+
+/** Whether three attempts end as a dead letter. */
+function diesOf(fates: readonly string[]): boolean {
+  for (const [index, fate] of fates.entries()) {
+    if (fate === 'well' || fate === 'discard') return false
+    if (fate === 'fail' && index >= 2) return true
+  }
+  return false
+}
+
+async function turn(): Promise<void> {
+  for (let n = 0; n < 8; n++) await Promise.resolve()
+}

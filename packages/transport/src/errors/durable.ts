@@ -1,0 +1,42 @@
+/** What handlers of durable events throw, and why an event was not stored. */
+import { LocalError, OptionError } from './local.ts'
+
+/** Thrown by the handler of a durable event: the event is acknowledged and not run again. The log gets a line. */
+export class Discard extends Error {
+  override name = 'Discard'
+}
+
+/**
+ * Thrown by the handler of a durable event: it runs again after the given time instead of the next pause of `retry`, also
+ * if this was the last attempt.
+ */
+export class RetryLater extends Error {
+  override name = 'RetryLater'
+  /** Milliseconds. */
+  readonly delay: number
+
+  /** @throws {OptionError} `delay` is no time */
+  constructor(delay: number, message = `to be run again in ${delay} ms`) {
+    if (!(typeof delay === 'number' && delay >= 0 && delay < 2 ** 31))
+      throw OptionError.expected(
+        'The delay of RetryLater',
+        'milliseconds, from 0 to 2147483647 (24.8 days)',
+        delay
+      )
+    super(message)
+    this.delay = delay
+  }
+}
+
+/** The engine does not store an event: it is full, off, or does not allow it. Code `NOT_STORED`. */
+export class NotStoredError extends LocalError {
+  override name = 'NotStoredError'
+  readonly mayHaveRun = false
+  readonly retryable: boolean
+
+  /** @param message what the engine says, and what to do */
+  constructor(message: string, retryable: boolean, cause?: unknown) {
+    super('NOT_STORED', message, cause === undefined ? undefined : { cause })
+    this.retryable = retryable
+  }
+}

@@ -1,0 +1,125 @@
+/** Publishing on `memory()`, and its dead letters. */
+import { inheritedOptions } from '../calls/within.ts'
+import {
+  checkPublishOptions,
+  type DeadLetter,
+  type DeadLetters,
+  type DurableCaller
+} from '../durable/published.ts'
+import { CanceledError, ConnectionError, unsendable } from '../errors/index.ts'
+import { nameOf, routeOf } from '../pattern.ts'
+import { decode, encode, type MemoryHub } from './hub.ts'
+import { outside } from './outside.ts'
+import type { MemoryDeadLetter } from './store.ts'
+
+/** @param isClosed whether the client is closed */
+export function memoryDurable(hub: MemoryHub, isClosed: () => boolean): DurableCaller {
+  const { store } = hub
+  return {
+    async publish(pattern, data, given) {
+      checkPublishOptions(given)
+      const { id, key, headers, signal } = given?.within ? inheritedOptions(pattern, given, 0) : (given ?? {})
+      if (isClosed()) throw ConnectionError.closed()
+      const message = {
+        pattern: '',
+        route: '',
+        data: undefined as Uint8Array | undefined,
+        headers,
+        timeout: undefined
+      }
+      try {
+        message.pattern = nameOf(pattern)
+        message.route = routeOf(pattern)
+        message.data = encode(hub.openCodec(), data)
+        message.headers = headers === undefined ? undefined : { ...headers }
+      } catch (error) {
+        throw unsendable(error)
+      }
+      if (signal?.aborted) throw new CanceledError(message.pattern, signal.reason, false)
+      return new Promise((resolve, reject) => {
+        outside(() => {
+          try {
+            const published = store.store(message, key, id)
+            if (!published.duplicate) hub.sendEvent(message, true)
+            resolve(published)
+          } catch (error) {
+            reject(error)
+          }
+        })
+      })
+    },
+    deadLetters: (group) => new MemoryDeadLetters(hub, group),
+    async pauseGroup(name, isPaused) {
+      for (const group of store.groups.values()) if (group.name === name) group.isPaused = isPaused
+    }
+  }
+}
+
+class MemoryDeadLetters implements DeadLetters {
+  readonly #hub: MemoryHub
+  readonly #group: string
+
+  constructor(hub: MemoryHub, group: string) {
+    this.#hub = hub
+    this.#group = group
+  }
+
+  async *list({
+    limit = Number.POSITIVE_INFINITY
+  }: {
+    readonly limit?: number
+  } = {}): AsyncGenerator<DeadLetter> {
+    let count = 0
+    for (const letter of [...this.#hub.store.deadLetters.values()]) {
+      if (letter.from.name !== this.#group) continue
+      if (++count > limit) return
+      yield this.#shown(letter)
+    }
+  }
+
+  async get(position: string): Promise<DeadLetter | undefined> {
+    const letter = this.#find(position)
+    return letter && this.#shown(letter)
+  }
+
+  async redrive(position: string): Promise<boolean> {
+    const letter = this.#find(position)
+    if (letter === undefined) return false
+    this.#hub.store.deadLetters.delete(letter.place)
+    letter.from.add(letter)
+    return true
+  }
+
+  async delete(position: string): Promise<boolean> {
+    const letter = this.#find(position)
+    return letter !== undefined && this.#hub.store.deadLetters.delete(letter.place)
+  }
+
+  #find(position: string): MemoryDeadLetter | undefined {
+    const letter = this.#hub.store.deadLetters.get(Number(position))
+    return letter?.from.name === this.#group ? letter : undefined
+  }
+
+  #shown({
+    place,
+    from,
+    message,
+    id,
+    key,
+    reason,
+    attempts,
+    publishedAt,
+    diedAt
+  }: MemoryDeadLetter): DeadLetter {
+    return {
+      position: String(place),
+      group: from.name,
+      pattern: message.pattern,
+      ...{ id, key, reason, attempts },
+      headers: message.headers ?? {},
+      data: decode(this.#hub.openCodec(), message.data as Uint8Array),
+      publishedAt: new Date(publishedAt),
+      diedAt: new Date(diedAt)
+    }
+  }
+}

@@ -1,0 +1,146 @@
+/** Durable handlers of a service on `memory()`. */
+import type { Dispatcher } from '../dispatcher.ts'
+import { groupOf } from '../durable/options.ts'
+import { type DurableFigures, type DurableRoute, durableRoutes, viaOf } from '../durable/published.ts'
+import { DurableWorker } from '../durable/worker.ts'
+import { OptionError } from '../errors/index.ts'
+import { IncomingMessage } from '../message.ts'
+import type { ServerContext } from '../transport.ts'
+import { decode, type MemoryHub } from './hub.ts'
+import { outside } from './outside.ts'
+import type { GroupEvent, GroupMember, MemoryGroup } from './store.ts'
+
+/** One durable route of a server. */
+export class MemoryConsumer implements GroupMember {
+  readonly #hub: MemoryHub
+  readonly #dispatcher: Dispatcher
+  readonly #group: MemoryGroup
+  readonly #route: DurableRoute
+  readonly #worker: DurableWorker<GroupEvent>
+  /** Events on their way here, which count as if they were. */
+  #coming = 0
+  #redeliveries = 0
+
+  /** @throws {OptionError} the group does not agree, or there is none */
+  constructor(hub: MemoryHub, dispatcher: Dispatcher, route: DurableRoute, context: ServerContext) {
+    const { durable: settings } = route
+    if (route.route === undefined)
+      throw new OptionError('pattern', 'A durable event cannot have a RegExp as its pattern; use * or >')
+    this.#hub = hub
+    this.#dispatcher = dispatcher
+    this.#route = route
+    this.#group = hub.store.group(groupOf(settings, context.name, route.route), route.route, settings)
+    const group = this.#group
+    this.#worker = new DurableWorker<GroupEvent>(
+      settings,
+      {
+        run: (event) => this.#run(event),
+        isOurs: (event) => group.isAway(event),
+        letGo: (event) => group.back(event),
+        acknowledge: (event) => group.done(event),
+        retry: (event, delay) => group.back(event, delay),
+        async bury(event, reason) {
+          if (group.isAway(event)) hub.store.bury(event, reason)
+          group.done(event)
+        },
+        left: () => group.pump()
+      },
+      hub.store.clock,
+      context.logger
+    )
+  }
+
+  /** Begins to take events. */
+  start(): void {
+    this.#group.join(this)
+  }
+
+  get running(): number {
+    return this.#worker.running
+  }
+
+  get room(): number {
+    return this.#worker.room - this.#coming
+  }
+
+  get figures(): DurableFigures {
+    const { retries, deadLetters } = this.#worker.figures
+    return {
+      pattern: this.#group.route,
+      group: this.#group.name,
+      lag: this.#group.waiting,
+      // A retry of an ordered event is none of the engine.
+      redeliveries: this.#group.ordered ? retries : this.#redeliveries,
+      deadLetters,
+      isPaused: this.#group.isPaused
+    }
+  }
+
+  deliver(event: GroupEvent): void {
+    this.#coming++
+    outside(() => {
+      this.#coming--
+      if (event.attempt > 1) this.#redeliveries++
+      if (this.#isStopped) this.#group.back(notDelivered(event))
+      else this.#worker.add(event)
+    })
+  }
+
+  #isStopped = false
+
+  /** Takes nothing new; what has not begun goes back. @returns resolves when what runs has ended */
+  stop(): Promise<void> {
+    this.#isStopped = true
+    const { released, ended } = this.#worker.stop()
+    for (const event of released) this.#group.back(notDelivered(event))
+    return ended
+  }
+
+  /** What runs is not waited for any longer: others get it. */
+  cut(): void {
+    for (const event of this.#worker.held) this.#group.back(event)
+    this.#group.leave(this)
+  }
+
+  #run(event: GroupEvent): void | Promise<void> {
+    const { stored, attempt, key, id } = event
+    const { pattern, route, headers, data } = stored.message
+    const now = this.#hub.store.clock.now()
+    return this.#dispatcher.event(
+      new IncomingMessage({
+        transport: 'memory',
+        kind: 'event',
+        pattern,
+        route,
+        data: decode(this.#hub.openCodec(), data as Uint8Array),
+        metadata: headers,
+        via: viaOf(this.#route.route, this.#route.durable.group),
+        delivery: {
+          id,
+          group: this.#group.name,
+          attempt,
+          redelivered: attempt > 1,
+          key,
+          publishedAt: new Date(stored.publishedAt),
+          age: now - stored.publishedAt,
+          position: String(stored.position)
+        }
+      })
+    )
+  }
+}
+
+/** Its attempt has not begun, and does not count. */
+function notDelivered(event: GroupEvent): GroupEvent {
+  event.attempt--
+  return event
+}
+
+/** @throws {OptionError} a group does not agree */
+export function memoryConsumers(
+  hub: MemoryHub,
+  dispatcher: Dispatcher,
+  context: ServerContext
+): readonly MemoryConsumer[] {
+  return durableRoutes(dispatcher).map((route) => new MemoryConsumer(hub, dispatcher, route, context))
+}

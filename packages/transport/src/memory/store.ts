@@ -1,0 +1,232 @@
+/** Events that one `memory()` has stored, their groups and their dead letters. */
+import type { Clock } from '../durable/clock.ts'
+import type { DurableSettings, DurableStart } from '../durable/options.ts'
+import type { Published } from '../durable/published.ts'
+import type { HeldEvent } from '../durable/worker.ts'
+import { NotStoredError, OptionError } from '../errors/index.ts'
+import { routeMatches } from '../wildcards.ts'
+import type { MemoryMessage } from './memory-message.ts'
+
+/** Milliseconds in which an id is stored once. */
+const WINDOW = 120_000
+/** Events that are kept for groups to come, and that may wait in one group. */
+const MOST_KEPT = 10_000
+const MOST_WAITING = 100_000
+
+/** A stored event. */
+export interface StoredEvent {
+  readonly position: number
+  readonly id: string
+  readonly key: string | undefined
+  readonly message: MemoryMessage
+  readonly publishedAt: number
+}
+
+/** A stored event on its way to a group. */
+export interface GroupEvent extends HeldEvent {
+  readonly stored: StoredEvent
+  readonly group: MemoryGroup
+}
+
+/** A process's part in a group, here: a server. */
+export interface GroupMember {
+  readonly room: number
+  deliver(event: GroupEvent): void
+}
+
+export interface MemoryDeadLetter extends StoredEvent {
+  readonly reason: string
+  readonly attempts: number
+  readonly diedAt: number
+  readonly from: MemoryGroup
+  /** Where it is among the dead letters. */
+  readonly place: number
+}
+
+/** Everything that is stored. */
+export class MemoryStore {
+  readonly clock: Clock
+  readonly groups = new Map<string, MemoryGroup>()
+  readonly deadLetters = new Map<number, MemoryDeadLetter>()
+  readonly #kept: StoredEvent[] = []
+  readonly #ids = new Map<string, StoredEvent>()
+  #position = 0
+  #places = 0
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  /** Whether a group gets events of a route. */
+  takes(route: string): boolean {
+    for (const group of this.groups.values()) if (routeMatches(group.route, route)) return true
+    return false
+  }
+
+  /**
+   * Stores an event and hands it to its groups.
+   * @throws {NotStoredError} too many wait in a group
+   */
+  store(message: MemoryMessage, key: string | undefined, id = `memory-${this.#position + 1}`): Published {
+    const now = this.clock.now()
+    this.#forgetIds(now)
+    const known = this.#ids.get(id)
+    if (known !== undefined) return { id, position: String(known.position), duplicate: true }
+    const groups = [...this.groups.values()].filter(({ route }) => routeMatches(route, message.route))
+    const full = groups.find(({ waiting }) => waiting >= MOST_WAITING)
+    if (full !== undefined)
+      throw new NotStoredError(`${MOST_WAITING} events wait in the group '${full.name}' already`, true)
+    const stored = { position: ++this.#position, id, key, message, publishedAt: now }
+    this.#ids.set(id, stored)
+    this.#kept.push(stored)
+    if (this.#kept.length > MOST_KEPT) this.#kept.shift()
+    for (const group of groups) group.add(stored)
+    return { id, position: String(stored.position), duplicate: false }
+  }
+
+  /**
+   * The group of that name for a route; made if it is missing.
+   * @throws {OptionError} it is there with other settings
+   */
+  group(name: string, route: string, settings: DurableSettings): MemoryGroup {
+    const key = `${name} ${route}`
+    const known = this.groups.get(key)
+    if (known !== undefined) {
+      if (known.ordered !== settings.ordered)
+        throw new OptionError(
+          'options.durable.ordered',
+          `The group '${name}' handles '${route}' already with ordered: ${known.ordered}, and this service wants ordered: ${settings.ordered}; let them agree, or give one another group`
+        )
+      return known
+    }
+    const group = new MemoryGroup(name, route, settings.ordered, this.clock)
+    this.groups.set(key, group)
+    const isWanted = startsWith(settings.start)
+    for (const stored of this.#kept)
+      if (isWanted(stored) && routeMatches(route, stored.message.route)) group.add(stored)
+    return group
+  }
+
+  bury({ stored, group, attempt }: GroupEvent, reason: string): void {
+    const place = ++this.#places
+    const diedAt = this.clock.now()
+    this.deadLetters.set(place, { ...stored, reason, attempts: attempt, diedAt, from: group, place })
+  }
+
+  #forgetIds(now: number): void {
+    for (const [id, { publishedAt }] of this.#ids) {
+      if (publishedAt + WINDOW > now) return
+      this.#ids.delete(id)
+    }
+  }
+}
+
+function startsWith(start: DurableStart): (stored: StoredEvent) => boolean {
+  if (start === 'new') return () => false
+  if (start === 'all') return () => true
+  if ('since' in start) return ({ publishedAt }) => publishedAt >= start.since.getTime()
+  return ({ position }) => position > Number(start.after)
+}
+
+/** Events that wait for the handlers of one group and route. */
+export class MemoryGroup {
+  readonly name: string
+  readonly route: string
+  readonly ordered: boolean
+  readonly #clock: Clock
+  /** In the order of publishing. */
+  #waiting: GroupEvent[] = []
+  /** Delivered, or pausing before they are delivered again. */
+  readonly #away = new Set<GroupEvent>()
+  readonly #members: GroupMember[] = []
+  #isPaused = false
+  #turn = 0
+
+  constructor(name: string, route: string, ordered: boolean, clock: Clock) {
+    this.name = name
+    this.route = route
+    this.ordered = ordered
+    this.#clock = clock
+  }
+
+  /** Events that are not done. */
+  get waiting(): number {
+    return this.#waiting.length + this.#away.size
+  }
+
+  get isPaused(): boolean {
+    return this.#isPaused
+  }
+
+  set isPaused(isPaused: boolean) {
+    this.#isPaused = isPaused
+    this.pump()
+  }
+
+  add(stored: StoredEvent): void {
+    const { id, key, message } = stored
+    this.#waiting.push({ stored, group: this, pattern: message.pattern, id, key, attempt: 0 })
+    this.pump()
+  }
+
+  join(member: GroupMember): void {
+    this.#members.push(member)
+    this.pump()
+  }
+
+  leave(member: GroupMember): void {
+    const index = this.#members.indexOf(member)
+    if (index !== -1) this.#members.splice(index, 1)
+    this.pump()
+  }
+
+  /** Whether it is still with its member. */
+  isAway(event: GroupEvent): boolean {
+    return this.#away.has(event)
+  }
+
+  /** It is done. */
+  done(event: GroupEvent): void {
+    this.#away.delete(event)
+  }
+
+  /** It comes back, after a pause perhaps. */
+  back(event: GroupEvent, delay = 0): void {
+    if (!this.#away.has(event)) return
+    // A copy: whoever still has the old one, has it no more.
+    const again = { ...event }
+    this.#away.delete(event)
+    if (delay === 0) return this.#return(again)
+    this.#away.add(again)
+    this.#clock.after(delay, () => {
+      this.#away.delete(again)
+      this.#return(again)
+    })
+  }
+
+  #return(event: GroupEvent): void {
+    const { position } = event.stored
+    const index = this.#waiting.findIndex(({ stored }) => stored.position > position)
+    if (index === -1) this.#waiting.push(event)
+    else this.#waiting.splice(index, 0, event)
+    this.pump()
+  }
+
+  /** Hands out what waits, as far as there is room. */
+  pump(): void {
+    while (!this.#isPaused && this.#waiting.length > 0) {
+      // In order, one member has all: another's events could overtake.
+      const candidates = this.ordered ? this.#members.slice(0, 1) : this.#members
+      const count = candidates.length
+      const member = candidates
+        .map((_, index) => candidates[(this.#turn + index) % count] as GroupMember)
+        .find(({ room }) => room > 0)
+      if (member === undefined) return
+      this.#turn++
+      const event = this.#waiting.shift() as GroupEvent
+      event.attempt++
+      this.#away.add(event)
+      member.deliver(event)
+    }
+  }
+}

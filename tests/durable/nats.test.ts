@@ -1,0 +1,545 @@
+/** Durable events over a real NATS server: what is promised, and what is refused. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { type NatsDurableOptions, nats } from '@elysia-microservices/nats'
+import {
+  ConnectionError,
+  Discard,
+  type DurableOptions,
+  deadLetters,
+  NotStoredError,
+  OptionError,
+  PatternNotFoundError,
+  PayloadTooLargeError,
+  pauseGroup,
+  RetryLater,
+  resumeGroup,
+  TimeoutError
+} from '@elysia-microservices/transport'
+import { connect as connectBare } from '@nats-io/transport-node'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
+import { Values } from '../support/values.ts'
+import { until } from '../support/within.ts'
+
+if (!isMissing('durable events over NATS', natsMissing())) {
+  describe('a durable event over NATS', () => {
+    let server: NatsServerProcess
+    let folder: string
+    let count = 0
+    const cleanUps: (() => Promise<unknown>)[] = []
+    const log = new Log()
+
+    /** A pattern of this test alone. */
+    const fresh = () => `event${++count}.happened`
+
+    function transport(durable: NatsDurableOptions = {}) {
+      return nats({ servers: server.url, durable: { ackWait: 1_000, ...durable } })
+    }
+
+    function newClient(durable?: NatsDurableOptions, timeout = 10_000): UntypedClient {
+      const client = connect({ transport: transport(durable), logger: log.logger, timeout })
+      cleanUps.push(() => client.close())
+      return client
+    }
+
+    /** A service with one durable handler. */
+    async function serve(
+      pattern: string,
+      handler: (message: Message) => unknown,
+      durable: DurableOptions = {},
+      { name = 'test', options = {} as NatsDurableOptions } = {}
+    ) {
+      const service = microservice({
+        name,
+        transport: transport(options),
+        logger: log.logger,
+        drain: 5_000
+      }).event(pattern, handler, { durable })
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      return service
+    }
+
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'durable-'))
+      server = await NatsServerProcess.start('-js', '-sd', folder)
+    })
+    afterEach(async () => {
+      for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+    })
+    after(async () => {
+      await server.stop()
+      await rm(folder, { recursive: true })
+    })
+
+    it('is stored once for an id, and its handler learns about its delivery', async () => {
+      const pattern = fresh()
+      const seen = new Values<Message>()
+      await serve(pattern, (message) => seen.put(message))
+      const client = newClient()
+      const first = await client.publish(
+        pattern,
+        { order: 7 },
+        { id: 'evt 7', key: 'a.b ü', headers: { 'x-a': '1' } }
+      )
+      const again = await client.publish(pattern, { order: 7 }, { id: 'evt 7' })
+      assert.deepEqual(first, { id: 'evt 7', position: '1', duplicate: false })
+      assert.deepEqual(again, { id: 'evt 7', position: '1', duplicate: true })
+      const { data, delivery, headers, transport } = await seen.take()
+      assert.deepEqual([data, headers, transport], [{ order: 7 }, { 'x-a': '1' }, 'nats'])
+      assert.deepEqual(
+        [delivery?.id, delivery?.key, delivery?.attempt, delivery?.redelivered, delivery?.group],
+        ['evt 7', 'a.b ü', 1, false, 'test']
+      )
+      assert.ok((delivery?.age as number) >= 0)
+      assert.equal(delivery?.position, '1')
+    })
+
+    it('that was published before its first service ran reaches the groups that want all', async () => {
+      const pattern = fresh()
+      const client = newClient()
+      const all = await Promise.all([1, 2, 3].map((n) => client.publish(pattern, n)))
+      assert.deepEqual(
+        all.map(({ position }) => position),
+        ['1', '2', '3']
+      )
+      const seen: Record<string, unknown[]> = { all: [], behind: [], since: [], fresh: [] }
+      const starts = {
+        all: 'all',
+        behind: { after: all[0]?.position as string },
+        since: { since: new Date(0) },
+        fresh: 'new'
+      } as const
+      for (const [name, start] of Object.entries(starts))
+        await serve(pattern, ({ data }) => void seen[name]?.push(data), { start, group: name })
+      await client.publish(pattern, 4)
+      await until('All have come', () => Object.values(seen).every((list) => list.includes(4)))
+      assert.deepEqual(seen, { all: [1, 2, 3, 4], behind: [2, 3, 4], since: [1, 2, 3, 4], fresh: [4] })
+    })
+
+    it('goes to one process of each group, and is handled when a process returns', async () => {
+      const pattern = fresh()
+      const seen: string[] = []
+      const note = (name: string) => (message: Message) => void seen.push(`${name} ${message.data}`)
+      const one = await serve(pattern, note('a'), {}, { name: 'a' })
+      const two = await serve(pattern, note('a'), {}, { name: 'a' })
+      await serve(pattern, note('b'), {}, { name: 'b' })
+      const client = newClient()
+      for (let n = 0; n < 20; n++) await client.publish(pattern, n)
+      await until('All are handled', () => seen.length >= 40)
+      assert.equal(new Set(seen).size, 40)
+      await one.stop()
+      await two.stop()
+      await client.publish(pattern, 'late')
+      await serve(pattern, note('a'), {}, { name: 'a' })
+      await until('The late one is handled', () => seen.includes('a late') && seen.includes('b late'))
+      assert.equal(seen.length, 42)
+    })
+
+    it('that fails comes again after a pause, and is a dead letter at last; others go on', async () => {
+      const pattern = fresh()
+      const seen: string[] = []
+      const service = await serve(
+        pattern,
+        ({ data, delivery }) => {
+          seen.push(`${data} ${delivery?.attempt}`)
+          if (data === 'bad') throw new Error('not now')
+        },
+        { retry: { attempts: 3, delay: 100 }, concurrency: 1 },
+        { name: 'retry' }
+      )
+      const client = newClient()
+      await client.publish(pattern, 'bad', { id: 'b', key: 'k', headers: { 'x-a': 'ä' } })
+      await client.publish(pattern, 'good')
+      const letters = deadLetters(client, 'retry')
+      await until('It is a dead letter', async () => (await all(letters.list())).length === 1)
+      assert.deepEqual(seen, ['bad 1', 'good 1', 'bad 2', 'bad 3'])
+      const [letter] = await all(letters.list())
+      const { position, publishedAt, diedAt, ...rest } = letter as NonNullable<typeof letter>
+      assert.deepEqual(rest, {
+        ...{ group: 'retry', pattern, id: 'b', key: 'k', reason: 'Error: not now', attempts: 3 },
+        headers: { 'x-a': 'ä' },
+        data: 'bad'
+      })
+      assert.ok(publishedAt.getTime() <= diedAt.getTime() && publishedAt.getTime() > 0)
+      await until('The figures say so', () => {
+        const [figures] = service.stats()[0]?.durable ?? []
+        return figures?.deadLetters === 1 && figures.redeliveries === 2 && figures.lag === 0
+      })
+      assert.deepEqual(await all(deadLetters(client, 'other').list()), [])
+      assert.equal(await deadLetters(client, 'other').delete(position), false)
+      assert.equal(await letters.delete(position), true)
+      assert.equal(await letters.delete(position), false)
+      assert.equal(await letters.get(position), undefined)
+    })
+
+    it('goes back to its group alone from the dead letters, also if the group is down', async () => {
+      const pattern = fresh()
+      let isBroken = true
+      const seen: string[] = []
+      const handler = (name: string) => (message: Message) => {
+        const { data, delivery } = message
+        seen.push(
+          `${name} ${data} ${delivery?.id} ${delivery?.key} ${delivery?.attempt} ${delivery?.position}`
+        )
+        if (isBroken && name === 'c') throw new Error('broken')
+      }
+      const service = await serve(pattern, handler('c'), { retry: { attempts: 1 } }, { name: 'c' })
+      await serve(pattern, handler('d'), {}, { name: 'd' })
+      const client = newClient()
+      await client.publish(pattern, 1, { id: 'x', key: 'k' })
+      const letters = deadLetters(client, 'c')
+      await until('It is a dead letter', async () => (await all(letters.list())).length === 1)
+      await service.stop()
+      isBroken = false
+      const [letter] = await all(letters.list())
+      assert.equal(await letters.redrive(letter?.position as string), true)
+      assert.equal(await letters.redrive(letter?.position as string), false)
+      assert.deepEqual(await all(letters.list()), [])
+      await serve(pattern, handler('c'), { retry: { attempts: 1 } }, { name: 'c' })
+      await until('It is handled again', () => seen.length === 3)
+      assert.deepEqual(seen.sort(), ['c 1 x k 1 1', 'c 1 x k 1 1', 'd 1 x k 1 1'])
+    })
+
+    it('is discarded, or put off, as its handler says', async () => {
+      const pattern = fresh()
+      const seen: string[] = []
+      await serve(
+        pattern,
+        ({ data, delivery }) => {
+          seen.push(`${data} ${delivery?.attempt}`)
+          if (data === 'unwanted') throw new Discard('known')
+          if (delivery?.attempt === 1) throw new RetryLater(100)
+        },
+        { retry: { attempts: 1 } },
+        { name: 'says' }
+      )
+      const client = newClient()
+      await client.publish(pattern, 'unwanted')
+      await client.publish(pattern, 'later')
+      await until('It has come again', () => seen.length === 3)
+      assert.deepEqual(seen, ['unwanted 1', 'later 1', 'later 2'])
+      assert.deepEqual(await all(deadLetters(client, 'says').list()), [])
+    })
+
+    it('whose handler takes longer than signs of life may be missing runs once', async () => {
+      const pattern = fresh()
+      let runs = 0
+      let isDone = false
+      await serve(pattern, async () => {
+        runs++
+        await new Promise((resolve) => setTimeout(resolve, 3_500))
+        isDone = true
+      })
+      await serve(pattern, () => void runs++)
+      await newClient().publish(pattern, 1)
+      await until('It has ended', () => isDone || runs > 1)
+      // Long enough for it to come again, if it was not acknowledged.
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      assert.equal(runs, 1)
+    })
+
+    it('waits for those of its key before it if they are ordered, and other keys go on', async () => {
+      const pattern = fresh()
+      const seen: string[] = []
+      await serve(
+        pattern,
+        async ({ data, delivery }) => {
+          seen.push(`${delivery?.key}${data} ${delivery?.attempt}`)
+          if (delivery?.key === 'a' && data === 0 && delivery.attempt < 3) throw new Error('not now')
+        },
+        { ordered: true, retry: { attempts: 3, delay: 100, factor: 1 } },
+        { name: 'ordered' }
+      )
+      const client = newClient()
+      const both = [0, 1, 2].flatMap((n) => ['a', 'b'].map((key) => client.publish(pattern, n, { key })))
+      await Promise.all(both)
+      await until('All have come', () => seen.length === 8)
+      assert.deepEqual(
+        seen.filter((one) => one.startsWith('a')),
+        ['a0 1', 'a0 2', 'a0 3', 'a1 1', 'a2 1']
+      )
+      assert.deepEqual(
+        seen
+          .slice(0, 5)
+          .filter((one) => one.startsWith('b'))
+          .slice(0, 3),
+        ['b0 1', 'b1 1', 'b2 1']
+      )
+    })
+
+    it('goes back at once when its service stops before it has begun; what runs is waited for', async () => {
+      const pattern = fresh()
+      const seen: string[] = []
+      let release = () => {}
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      const first = await serve(
+        pattern,
+        ({ data }) => {
+          seen.push(`first ${data}`)
+          return held
+        },
+        { concurrency: 1 }
+      )
+      const client = newClient()
+      for (let n = 0; n < 4; n++) await client.publish(pattern, n)
+      await until('It runs', () => seen.length === 1)
+      const stopped = first.stop()
+      await serve(pattern, ({ data }) => void seen.push(`second ${data}`))
+      await until('Another has the rest', () => seen.length === 4)
+      release()
+      await stopped
+      // Long enough for something to come a second time.
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      assert.deepEqual(seen.sort(), ['first 0', 'second 1', 'second 2', 'second 3'])
+    })
+
+    it('waits while its group is paused, in all its processes', async () => {
+      const pattern = fresh()
+      const seen: unknown[] = []
+      await serve(pattern, ({ data }) => void seen.push(data), {}, { name: 'paused' })
+      const client = newClient()
+      await pauseGroup(client, 'paused')
+      await client.publish(pattern, 1)
+      const service = await serve(pattern, ({ data }) => void seen.push(data), {}, { name: 'paused' })
+      await until('It is known', () => service.stats()[0]?.durable?.[0]?.isPaused === true)
+      assert.deepEqual(seen, [])
+      await resumeGroup(client, 'paused')
+      await until('It is handled', () => seen.length === 1)
+      await assert.rejects(pauseGroup(client, 'nobody'), (error: Error) => {
+        assert.ok(error instanceof OptionError)
+        assert.match(error.message, /no group 'nobody'/)
+        return true
+      })
+    })
+
+    it('that is emitted, or published by another program, is handled once', async () => {
+      const pattern = fresh()
+      const seen: unknown[] = []
+      const plain: unknown[] = []
+      const service = microservice({ name: 'both', transport: transport(), logger: log.logger })
+        .event(pattern, ({ data }) => void seen.push(data), { durable: true })
+        .event(pattern, ({ data }) => void plain.push(data))
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      const client = newClient()
+      await client.emit(pattern, 'emitted')
+      await client.publish(pattern, 'published')
+      const bare = await connectBare({ servers: server.url })
+      bare.publish(pattern, '{"foreign":true}')
+      await bare.drain()
+      await until('All have come', () => seen.length === 3 && plain.length === 3)
+      const expected = ['emitted', 'published', { foreign: true }]
+      assert.deepEqual([seen, plain], [expected, expected])
+    })
+
+    it('is handled by a pattern with wildcards, from one stream for many patterns', async () => {
+      const first = fresh().replace('.happened', '')
+      const stream = { name: `${first}-all`, subjects: [`${first}.*`] }
+      const seen = new Values<unknown>()
+      await serve(
+        `${first}.*`,
+        ({ data, delivery }) => seen.put([data, delivery?.attempt]),
+        {},
+        { options: { stream } }
+      )
+      await newClient({ stream }).publish(`${first}.paid`, 1)
+      // Another that knows nothing of the stream finds it.
+      await newClient().publish(`${first}.sent`, 2)
+      assert.deepEqual(
+        [await seen.take(), await seen.take()],
+        [
+          [1, 1],
+          [2, 1]
+        ]
+      )
+      const other = fresh().replace('.happened', '')
+      await newClient().publish(`${other}.paid`, 1)
+      await assert.rejects(
+        serve(`${other}.*`, () => {}),
+        (error: Error) => {
+          assert.ok(error instanceof OptionError)
+          assert.match(error.message, new RegExp(`stored by the streams ${other}_paid, each only a part`))
+          return true
+        }
+      )
+    })
+
+    it('lets its service stop, and its client close, while there is no server', async () => {
+      const pattern = fresh()
+      const service = await serve(pattern, () => {}, { ordered: true })
+      const client = newClient()
+      await client.publish(pattern, 1)
+      await server.stop()
+      await until('It is noticed', () => client.status !== 'connected')
+      await service.stop()
+      await client.close()
+      await server.start()
+    })
+
+    it('is taken up again when somebody has deleted the consumer of its group', async () => {
+      const pattern = fresh()
+      const seen: unknown[] = []
+      await serve(pattern, ({ data }) => void seen.push(data), { start: 'all' }, { name: 'deleted' })
+      const client = newClient()
+      await client.publish(pattern, 1)
+      await until('The first is handled', () => seen.length === 1)
+      const bare = await connectBare({ servers: server.url })
+      const stream = pattern.replace('.', '_')
+      await bare.request(`$JS.API.CONSUMER.DELETE.${stream}.deleted_${stream}`, '')
+      await bare.close()
+      await client.publish(pattern, 2)
+      await until('The second is handled', () => seen.includes(2))
+      await log.has('is gone')
+    })
+
+    it('cannot be asked for as if it were a request', async () => {
+      const pattern = fresh()
+      await serve(pattern, () => 1)
+      await assert.rejects(newClient().request(pattern, 1), (error: Error) => {
+        assert.ok(error instanceof PatternNotFoundError)
+        assert.match(error.message, /publish\(\)/)
+        return true
+      })
+    })
+
+    it('is stored in order, many at a time, also while the server is killed', async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      await serve(pattern, ({ data }) => void seen.push(data as number), { concurrency: 64, ordered: true })
+      const client = newClient({}, 30_000)
+      await client.connect()
+      const all: Promise<unknown>[] = []
+      for (let n = 0; n < 3_000; n++) {
+        all.push(client.publish(pattern, n, { key: 'k' }))
+        if (n % 1_000 === 500) {
+          await server.stop()
+          await server.start()
+        }
+      }
+      await Promise.all(all)
+      await until('All are handled', () => new Set(seen).size === 3_000)
+      const firsts = [...new Set(seen)]
+      assert.deepEqual(firsts, [...firsts.keys()])
+    })
+
+    it('that is given up, or too large, or too late, says so', async () => {
+      const pattern = fresh()
+      const client = newClient()
+      const aborter = new AbortController()
+      aborter.abort()
+      await assert.rejects(client.publish(pattern, 1, { signal: aborter.signal }), {
+        code: 'CANCELED',
+        mayHaveRun: false
+      })
+      await assert.rejects(client.publish(pattern, 'x'.repeat(1_100_000)), PayloadTooLargeError)
+      await assert.rejects(client.publish('a.*', 1), OptionError)
+      await assert.rejects(client.publish('$JS.x', 1), /NATS's own/)
+      await assert.rejects(client.publish(pattern, 1, { id: '' }), /options\.id/)
+      await client.publish(pattern, 1)
+      await server.stop()
+      await until('It is noticed', () => client.status !== 'connected')
+      await assert.rejects(client.publish(pattern, 2, { timeout: 200 }), (error: Error) => {
+        assert.ok(error instanceof TimeoutError)
+        assert.equal(error.mayHaveRun, false)
+        return true
+      })
+      const late = client.publish(pattern, 3, { timeout: 30_000 })
+      await server.start()
+      assert.equal((await late).duplicate, false)
+      const pending = assert.rejects(client.publish(pattern, 4), ConnectionError)
+      await client.close()
+      await pending
+      await assert.rejects(client.publish(pattern, 5), ConnectionError)
+    })
+
+    describe('is refused where', () => {
+      it('JetStream is off', async () => {
+        const bare = await NatsServerProcess.start()
+        cleanUps.push(() => bare.stop())
+        const service = microservice({
+          name: 's',
+          transport: nats({ servers: bare.url }),
+          logger: log.logger
+        }).event('off', () => {}, { durable: true })
+        const isOff = (error: Error) => {
+          assert.ok(error instanceof NotStoredError, String(error))
+          assert.match(error.message, /JetStream.*-js/)
+          return true
+        }
+        await assert.rejects(service.listen(), isOff)
+        const client = connect({ transport: nats({ servers: bare.url }), timeout: 1_000 })
+        cleanUps.push(() => client.close())
+        await assert.rejects(client.publish('off', 1), isOff)
+      })
+
+      it('its stream is there with other limits; what is wider is made so', async () => {
+        const pattern = fresh()
+        const hour = 3_600_000
+        await serve(pattern, () => {}, {}, { options: { maxAge: 2 * hour, duplicateWindow: 60_000 } })
+        await serve(pattern, () => {}, {}, { options: { maxAge: 3 * hour } })
+        await assert.rejects(
+          serve(pattern, () => {}, {}, { options: { maxAge: hour, storage: 'memory', replicas: 3 } }),
+          (error: Error) => {
+            assert.ok(error instanceof OptionError)
+            assert.match(
+              error.message,
+              /storage is 'file', not 'memory'; replicas is 1, not 3; maxAge is 10800000, and 3600000 would be less/
+            )
+            return true
+          }
+        )
+      })
+
+      it('two services of one group disagree', async () => {
+        const pattern = fresh()
+        await serve(pattern, () => {}, { ordered: true })
+        await assert.rejects(
+          serve(pattern, () => {}, {}),
+          /ordered: true, and this service wants ordered: false/
+        )
+        await serve(pattern, () => {}, { ordered: true, retry: { attempts: 9 } })
+        assert.ok(log.lines.some((line) => line.includes('processes of one group should agree')))
+      })
+
+      it('its stream is full', async () => {
+        const pattern = fresh()
+        const client = newClient({ maxBytes: 5_000 })
+        const full = async () => {
+          for (let n = 0; n < 100; n++) await client.publish(pattern, 'x'.repeat(500))
+        }
+        await assert.rejects(full(), (error: Error) => {
+          assert.ok(error instanceof NotStoredError, String(error))
+          assert.match(error.message, /full.*maxBytes/)
+          return true
+        })
+      })
+
+      it('its pattern cannot be stored', async () => {
+        await assert.rejects(
+          serve('*.happened', () => {}),
+          /first part must be a text/
+        )
+        await assert.rejects(
+          serve('a b', () => {}),
+          /blank/
+        )
+      })
+    })
+  })
+}
+
+async function all<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
+  const list: Value[] = []
+  for await (const value of values) list.push(value)
+  return list
+}

@@ -1,0 +1,102 @@
+/** `@EventPattern('…', { durable: … })`, by Nest's own extras, in a Nest application and in a service with controllers. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { MicroserviceServer } from '@elysia-microservices/nestjs'
+import { tcp } from '@elysia-microservices/tcp'
+import { Discard, deadLetters, ManualClock, RetryLater } from '@elysia-microservices/transport'
+import { Controller, Module } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import { Ctx, EventPattern, MessagePattern, Payload, RpcException } from '@nestjs/microservices'
+import { memory, microservice, type RpcContext } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+
+const seen: string[] = []
+
+@Controller()
+class Payments {
+  @EventPattern('paid', { durable: { retry: { attempts: 3, delay: 1_000, factor: 1 } } })
+  paid(@Payload() data: string, @Ctx() context: unknown): void {
+    const { message } = context as RpcContext
+    seen.push(`${data} ${message.delivery?.attempt}`)
+    if (data === 'bad') throw new Error('broken')
+    // Nest's filters make an answer of any error but its own.
+    if (data === 'unwanted') throw new RpcException(new Discard('known'))
+    if (data === 'later' && message.delivery?.attempt === 1) throw new RpcException(new RetryLater(5_000))
+  }
+
+  @EventPattern('paid')
+  noted(@Payload() data: string): void {
+    seen.push(`${data} plain`)
+  }
+}
+
+@Module({ controllers: [Payments] })
+class App {}
+
+class Wrong {
+  @MessagePattern('asked', { durable: {} })
+  asked(): void {}
+}
+
+@Module({ controllers: [Wrong] })
+class WrongApp {}
+
+type Start = (transport: ReturnType<typeof memory>) => Promise<() => Promise<unknown>>
+
+const STARTS: Readonly<Record<string, Start>> = {
+  'a Nest application': async (transport) => {
+    const strategy = new MicroserviceServer({ name: 'billing', transport, logger: { error() {}, warn() {} } })
+    const app = await NestFactory.createMicroservice(App, { strategy, logger: false })
+    await app.listen()
+    return () => app.close()
+  },
+  'a service with controllers': async (transport) => {
+    const logger = { error() {}, warn() {} }
+    const service = microservice({ name: 'billing', transport, controllers: [Payments], logger })
+    await service.listen()
+    return () => service.stop()
+  }
+}
+
+for (const [where, start] of Object.entries(STARTS)) {
+  describe(`durable events in ${where}`, () => {
+    it('are retried, discarded, put off and kept as dead letters', async () => {
+      seen.length = 0
+      const clock = new ManualClock()
+      const transport = memory({ clock })
+      const stop = await start(transport)
+      const client = connect({ transport })
+      for (const data of ['good', 'bad', 'unwanted', 'later']) await client.publish('paid', data)
+      await clock.advance(10_000)
+      assert.deepEqual(
+        seen.filter((line) => !line.endsWith('plain')),
+        ['good 1', 'bad 1', 'unwanted 1', 'later 1', 'bad 2', 'bad 3', 'later 2']
+      )
+      assert.equal(seen.filter((line) => line.endsWith('plain')).length, 4)
+      const letters: unknown[] = []
+      for await (const { data, attempts } of deadLetters(client, 'billing').list())
+        letters.push([data, attempts])
+      assert.deepEqual(letters, [['bad', 3]])
+      await client.close()
+      await stop()
+    })
+  })
+}
+
+describe('a Nest application with durable events', () => {
+  it('is refused on a transport that stores nothing', async () => {
+    const strategy = new MicroserviceServer({ name: 'billing', transport: tcp({ port: 0 }) })
+    const app = await NestFactory.createMicroservice(App, { strategy, logger: false })
+    await assert.rejects(app.listen(), /'paid' is durable, and tcp stores no events/)
+  })
+
+  it('is refused if the handler of a request is to be durable', async () => {
+    const strategy = new MicroserviceServer({ name: 'billing', transport: memory() })
+    const app = await NestFactory.createMicroservice(WrongApp, {
+      strategy,
+      logger: false,
+      abortOnError: false
+    })
+    await assert.rejects(app.listen(), /'asked' cannot be durable/)
+  })
+})

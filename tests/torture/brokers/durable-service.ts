@@ -1,0 +1,46 @@
+/**
+ * A service with durable handlers in a process of its own. Arguments: the NATS servers with commas between, the file in
+ * which its handlers write what they do, `ordered` or not, and the number of copies. It ends when its stdin does; after SIGTERM when there is
+ * nothing left to do.
+ *
+ * A line is `<what> <key> <number>`: `run` when the handler begins, `done` when it has ended well.
+ */
+import { openSync, writeSync } from 'node:fs'
+import { nats } from '@elysia-microservices/nats'
+import { type Message, microservice } from 'elysia-microservices'
+import { pause } from '../../support/within.ts'
+
+const [servers, path, kind, replicas] = process.argv.slice(2) as [string, string, string, string]
+const file = openSync(path, 'a')
+const note = (what: string, key: string, n: number) => writeSync(file, `${what} ${key} ${n} ${process.pid}\n`)
+
+const service = microservice({
+  name: 'torture',
+  transport: nats({ servers: servers.split(','), durable: { ackWait: 2_000, replicas: Number(replicas) } }),
+  logger: { error() {}, warn() {} },
+  drain: 10_000
+}).event(
+  'torture.event',
+  async ({ data: n, delivery }: Message<number>) => {
+    const key = delivery?.key ?? 'none'
+    note('run', key, n)
+    if (key === 'poison') throw new Error('poisoned')
+    await pause(Math.random() * 4)
+    note('done', key, n)
+  },
+  {
+    durable: {
+      start: 'all',
+      ordered: kind === 'ordered',
+      concurrency: 64,
+      retry: { attempts: 4, delay: 200, factor: 1 }
+    }
+  }
+)
+
+await service.listen()
+process.stdin.resume().once('end', () => process.exit(1))
+process.once('SIGTERM', () => {
+  void service.stop().then(() => process.stdin.destroy())
+})
+console.log(JSON.stringify({ port: 0 }))

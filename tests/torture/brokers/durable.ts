@@ -1,0 +1,286 @@
+/** Durable events over NATS: consumers are killed, the server is, poison is among them. Nothing may be lost. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { nats } from '@elysia-microservices/nats'
+import { connect, deadLetters, type UntypedClient } from 'elysia-microservices/client'
+import { NatsServerProcess, natsMissing } from '../../support/nats-server.ts'
+import { ServerProcess } from '../../support/server-process.ts'
+import { pause, until, within } from '../../support/within.ts'
+import type { Circumstances, Row, Scenario } from '../scenario.ts'
+
+const PATTERN = 'torture.event'
+
+interface Plan {
+  readonly title: string
+  /** At least; more are published as long as there are faults. */
+  readonly events: number
+  readonly keys: number
+  readonly processes: number
+  /** NATS servers; several are a cluster in which each has a copy. Default: 1. */
+  readonly nodes?: number
+  readonly isOrdered: boolean
+  readonly faults: number
+  /** Events that always fail, each behind some others of other keys. */
+  readonly poison?: number
+  /** Whether a run of an event that had ended well is broken: where nothing was killed. */
+  readonly isOnce?: boolean
+  fault(setting: Setting, n: number): Promise<void>
+}
+
+/** A server with JetStream, processes that handle, and a client that publishes. */
+class Setting {
+  readonly folder = mkdtempSync(join(tmpdir(), 'durable-torture-'))
+  readonly path = join(this.folder, 'runs')
+  readonly servers: readonly NatsServerProcess[]
+  readonly services: readonly ServerProcess[]
+  readonly client: UntypedClient
+
+  private constructor(servers: readonly NatsServerProcess[], { processes, isOrdered }: Plan) {
+    this.servers = servers
+    const urls = servers.map(({ url }) => url)
+    const replicas = servers.length
+    writeFileSync(this.path, '')
+    this.services = Array.from(
+      { length: processes },
+      () =>
+        new ServerProcess({
+          program: 'torture/brokers/durable-service',
+          arguments: () => [urls.join(','), this.path, isOrdered ? 'ordered' : 'any', String(replicas)]
+        })
+    )
+    this.client = connect({
+      transport: nats({ servers: urls, durable: { replicas } }),
+      timeout: 60_000,
+      logger: { error() {}, warn() {} }
+    })
+  }
+
+  static async start(plan: Plan): Promise<Setting> {
+    const store = mkdtempSync(join(tmpdir(), 'durable-store-'))
+    process.once('exit', () => rmSync(store, { recursive: true, force: true }))
+    const { nodes = 1 } = plan
+    const servers =
+      nodes === 1
+        ? [await NatsServerProcess.start('-js', '-sd', store)]
+        : await NatsServerProcess.cluster(nodes, (n) => ['-n', `n${n}`, '-js', '-sd', join(store, `n${n}`)])
+    const setting = new Setting(servers, plan)
+    await setting.client.connect()
+    // A cluster elects who keeps its streams first; then the stream is there for all services.
+    await setting.client.publish(PATTERN, -1, { key: 'first' })
+    await Promise.all(setting.services.map((service) => service.start()))
+    return setting
+  }
+
+  /** What handlers have done, line by line. */
+  get lines(): { readonly what: string; readonly key: string; readonly n: number }[] {
+    const lines = readFileSync(this.path, 'utf8').split('\n').slice(0, -1)
+    return lines.map((line) => {
+      const [what = '', key = '', n] = line.split(' ')
+      return { what, key, n: Number(n) }
+    })
+  }
+
+  async end(): Promise<void> {
+    await this.client.close().catch(() => {})
+    await Promise.allSettled(this.services.map((service) => service.stop('SIGKILL')))
+    await Promise.allSettled(this.servers.map((server) => server.stop()))
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Row[]> {
+  const setting = await Setting.start(plan)
+  try {
+    const { events, keys, faults, poison = 0 } = plan
+    let failed = 0
+    let published = 0
+    let begun = 0
+    const failures = new Set<string>()
+    let hasFaults = true
+    const every = poison === 0 ? Number.POSITIVE_INFINITY : Math.floor(events / poison)
+    const publishing = (async () => {
+      const window = new Set<Promise<unknown>>()
+      for (let n = 0; n < events || hasFaults; n++) {
+        begun++
+        const key = n % every === every - 1 ? 'poison' : `k${n % keys}`
+        const one = setting.client.publish(PATTERN, n, { key }).then(
+          () => void published++,
+          (error: Error) => {
+            failed++
+            failures.add(error.message)
+          }
+        )
+        window.add(one)
+        void one.finally(() => window.delete(one))
+        if (window.size >= 64) await Promise.race(window)
+        // Some 4,000/s: what is behind the faults must be worked off, too.
+        if (n % 16 === 0) await pause(4)
+      }
+      await Promise.all(window)
+    })()
+    for (let n = 1; n <= faults; n++) {
+      await pause(100 + Math.random() * 300)
+      await plan.fault(setting, n)
+      progress(`${n} of ${faults} faults, ${published} events published`)
+    }
+    hasFaults = false
+    await within(publishing, 'All is published', 300_000)
+    const healthy = () =>
+      new Set(setting.lines.filter(({ what, n }) => what === 'done' && n >= 0).map(({ n }) => n)).size
+    const letters = async () => {
+      let count = 0
+      for await (const _ of deadLetters(setting.client, 'torture').list()) count++
+      return count
+    }
+    const poisoned = Number.isFinite(every) ? Math.floor(begun / every) : 0
+    const hung = await until('All is handled', () => healthy() + poisoned + failed >= begun).then(
+      () => 0,
+      () => begun - failed - poisoned - healthy()
+    )
+    await until('The poisoned ones are dead letters', async () => (await letters()) >= poisoned).catch(
+      () => {}
+    )
+    return [
+      rowOf(plan, setting, [...failures], { events: begun, failed, poisoned, dead: await letters(), hung })
+    ]
+  } finally {
+    await setting.end()
+  }
+}
+
+function rowOf(
+  { title, faults, isOrdered, isOnce = false }: Plan,
+  { lines }: Setting,
+  failures: readonly string[],
+  {
+    events,
+    failed,
+    poisoned,
+    dead,
+    hung
+  }: Readonly<Record<'events' | 'failed' | 'poisoned' | 'dead' | 'hung', number>>
+): Row {
+  const done = new Map<number, number>()
+  for (const { what, n } of lines) if (what === 'done' && n >= 0) done.set(n, (done.get(n) ?? 0) + 1)
+  const again = [...done.values()].reduce((sum, times) => sum + times - 1, 0)
+  const broken: string[] = []
+  if (failed > 0) broken.push(`${failed} events could not be published: ${failures.join('; ')}`)
+  if (dead !== poisoned) broken.push(`${dead} dead letters of ${poisoned} poisoned events`)
+  if (isOnce && again > 0) broken.push(`${again} events ran twice, though nothing was killed`)
+  if (isOrdered) broken.push(...disorder(lines))
+  return {
+    scenario: title,
+    server: 'ours',
+    ...{
+      faults,
+      requests: events,
+      succeeded: done.size + dead,
+      failed,
+      hung,
+      lost: 0,
+      doubled: isOnce ? again : 0
+    },
+    remark: `${again} ran twice, as at least once allows`,
+    broken
+  }
+}
+
+/** In words, where the first run of an event came before the end of one of its key that was published before it. */
+function disorder(lines: Setting['lines']): string[] {
+  const broken: string[] = []
+  const byKey = new Map<string, { done: number; begun: number }>()
+  for (const { what, key, n } of lines) {
+    if (key === 'poison' || key === 'first') continue
+    const state = byKey.get(key) ?? { done: -1, begun: -1 }
+    byKey.set(key, state)
+    if (what === 'run' && n > state.begun) {
+      if (state.begun > state.done) broken.push(`${n} of '${key}' began before the end of ${state.begun}`)
+      state.begun = n
+    }
+    if (what === 'done') state.done = Math.max(state.done, n)
+  }
+  return broken.slice(0, 5)
+}
+
+async function killConsumer({ services }: Setting, n: number): Promise<void> {
+  const service = services[n % services.length] as ServerProcess
+  await service.stop('SIGKILL')
+  await service.start()
+}
+
+async function killServer({ servers }: Setting, n: number): Promise<void> {
+  const server = servers[n % servers.length] as NatsServerProcess
+  await server.stop()
+  await pause(Math.random() * 300)
+  await server.start()
+}
+
+async function restartConsumer({ services }: Setting, n: number): Promise<void> {
+  const service = services[n % services.length] as ServerProcess
+  await within(service.stop('SIGTERM'), 'The service ends after SIGTERM')
+  await service.start()
+}
+
+const PLANS: readonly { readonly name: string; plan(isLong: boolean): Plan }[] = [
+  {
+    name: 'durable-kill-consumers',
+    plan: (isLong) => ({
+      title: 'durable events: consumers killed (SIGKILL), poison among them',
+      ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 3, isOrdered: false },
+      ...{ faults: isLong ? 50 : 10, poison: 5, fault: killConsumer }
+    })
+  },
+  {
+    name: 'durable-kill-server',
+    plan: (isLong) => ({
+      title: 'durable events: the NATS server killed and started again',
+      ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 2, isOrdered: false },
+      ...{ faults: isLong ? 20 : 5, fault: killServer }
+    })
+  },
+  {
+    name: 'durable-kill-node',
+    plan: (isLong) => ({
+      title: 'durable events with 3 replicas: one node of three killed and returned',
+      ...{ events: isLong ? 100_000 : 3_000, keys: 1_000, processes: 2, nodes: 3, isOrdered: false },
+      ...{ faults: isLong ? 20 : 3 },
+      fault: async (setting, n) => {
+        await killServer(setting, n)
+        // Until it has what it has missed: two that lack it are no majority.
+        await pause(3_000)
+      }
+    })
+  },
+  {
+    name: 'durable-ordered',
+    plan: (isLong) => ({
+      title: 'durable events in the order of their keys: consumers and server killed',
+      ...{
+        events: isLong ? 50_000 : 3_000,
+        keys: isLong ? 1_000 : 100,
+        processes: isLong ? 8 : 4,
+        isOrdered: true
+      },
+      ...{ faults: isLong ? 30 : 6 },
+      fault: (setting, n) => (n % 3 === 0 ? killServer(setting, n) : killConsumer(setting, n))
+    })
+  },
+  {
+    name: 'durable-rolling-restart',
+    plan: (isLong) => ({
+      title: 'durable events: rolling restart of three consumers',
+      ...{ events: isLong ? 50_000 : 3_000, keys: 100, processes: 3, isOrdered: false, isOnce: true },
+      ...{ faults: isLong ? 30 : 6, fault: restartConsumer }
+    })
+  }
+]
+
+/** None where there is no NATS server to be had; where all must run (`CI`), they fail then. */
+export const durableOverNats: readonly Scenario[] =
+  natsMissing() === undefined || process.env['CI']
+    ? PLANS.map(({ name, plan }) => ({
+        name,
+        run: (circumstances) => run(plan(circumstances.length === 'long'), circumstances)
+      }))
+    : []
