@@ -7,10 +7,10 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { bun, rootFolder, testsFolder, tsc } from '../workspace.ts'
 import { type CodeBlock, codeBlocks, DOCUMENTS } from './markdown.ts'
 
@@ -28,17 +28,9 @@ function fileOf(block: CodeBlock): string {
   return named ?? `${nameOf(block).replace(/[^a-zA-Z0-9]+/g, '-')}.ts`
 }
 
-/** What the tests of packages/outbox start; nobody else needs it, so no entry of the package has it. */
-interface Postgres {
-  database(): Promise<string>
-  stop(): Promise<void>
-}
 let postgresServer: Promise<Postgres> | undefined
 function postgres(): Promise<Postgres> {
-  const file = pathToFileURL(join(rootFolder, 'packages/outbox/dist/testing/postgres-server.js')).href
-  postgresServer ??= import(file).then(
-    ({ PostgresServer }: { PostgresServer: { start(): Promise<Postgres> } }) => PostgresServer.start()
-  )
+  postgresServer ??= startPostgres()
   return postgresServer
 }
 
