@@ -88,7 +88,11 @@ describe('the packages as users install them', () => {
       JSON.stringify({ name: 'project', private: true, type: 'module' })
     )
     const wanted = [...tarballs, ...OTHERS.map((name) => `${name}@${versionOf(name)}`)]
-    await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', ...wanted], { cwd: project })
+    // A request that stalls is made again, well before the test's time is over.
+    const patience = ['--fetch-timeout=20000', '--fetch-retries=4']
+    await run('npm', ['install', '--prefer-offline', ...patience, '--no-audit', '--no-fund', ...wanted], {
+      cwd: project
+    })
     for (const { code } of codeBlocks(join(rootFolder, 'README.md'))) {
       const name = /^\/\/ (math|caller)\.ts\n/.exec(code)?.[1]
       if (name !== undefined) writeFileSync(join(project, `${name}.ts`), code)

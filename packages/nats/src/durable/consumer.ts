@@ -5,13 +5,13 @@ import {
   type DurableRoute,
   DurableWorker,
   type Logger,
-  OptionError,
   systemClock,
   viaOf
 } from '@elysia-microservices/transport/kit'
+import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { Msg } from '@nats-io/transport-node'
 import type { Link } from '../link.ts'
-import { bytesOf } from '../wire.ts'
+import { ACK, nak, WORKING } from './acknowledgements.ts'
 import { deadLetterOf, eventOf, messageOf, type NatsEvent } from './event.ts'
 import { AGAIN_STREAM } from './names.ts'
 import type { Publisher } from './publisher.ts'
@@ -24,10 +24,17 @@ const MAX_DONE = 4_096
 /** Milliseconds between looks at what the server says of the group, and until it is looked again whether all is here. */
 const LOOK = 5_000
 const LOOK_AGAIN = 50
+/** How likely a process gives back what it holds, at each look, where several hold some and none is served. */
+const GO_FIRST = 0.1
 /** Bytes of events here, beyond which no more are asked for. */
 const MOST_HELD = 32 * 1024 * 1024
 /** What of `ackWait` an event is ours without another sign of life. */
 const LEASE = 0.8
+
+/** What the server says of a consumer; the types of the library lack whom it serves. */
+interface GroupInfo extends ConsumerInfo {
+  readonly priority_groups?: readonly { readonly pinned_client_id?: string }[]
+}
 
 export interface ConsumerOptions {
   readonly dispatcher: Dispatcher
@@ -124,9 +131,7 @@ export class NatsConsumer {
     if (this.#isOrdered) this.#uncertain()
     const common = {
       gone: () => this.#remake(),
-      unpinned: () => {
-        this.#pin = undefined
-      }
+      unpinned: () => this.#unpinned()
     }
     const worker = this.#worker
     const owner = this
@@ -170,8 +175,7 @@ export class NatsConsumer {
     if (this.#isOrdered && this.#main !== undefined) {
       this.#uncertain()
       // Whether the server knows that they are here is unknown: it is to deliver them again.
-      for (const event of this.#early ?? []) this.#giveBack(event, 0)
-      this.#early = []
+      this.#giveEarlyBack()
     }
     for (const pull of this.#pulls) pull.restored()
   }
@@ -199,6 +203,18 @@ export class NatsConsumer {
   cut(): void {
     clearInterval(this.#beat)
     for (const event of this.#worker.held) this.#giveBack(event, 0)
+  }
+
+  /** Another process is served. It waits for all that is here, so what has not begun goes back: here it would wait, too. */
+  #unpinned(): void {
+    this.#pin = undefined
+    this.#uncertain()
+    this.#giveEarlyBack()
+  }
+
+  #giveEarlyBack(): void {
+    for (const event of this.#early ?? []) this.#giveBack(event, 0)
+    this.#early = []
   }
 
   // ── messages in ──────────────────────────────────────────────────────────────────────────────────────
@@ -322,18 +338,12 @@ export class NatsConsumer {
     const { stream, consumer } = this.#main as Subscription
     // Who is not served has nothing to look for.
     if (early === undefined || early.length === 0 || this.#isStopped) return
-    let isAll = false
-    if (this.#link?.isConnected === true) {
-      try {
-        const info = await this.#streams?.manager.consumers.info(stream, consumer)
-        isAll =
-          info !== undefined && info.num_ack_pending === this.#countHeld(stream, info.delivered.consumer_seq)
-      } catch {
-        // It is asked again.
-      }
-    }
+    // If it fails, it is asked again.
+    const info = await this.#streams?.manager.consumers.info(stream, consumer).catch(() => undefined)
     if (this.#early !== early || this.#isStopped) return
-    if (!isAll) {
+    const held = info === undefined ? 0 : this.#countHeld(stream, info.delivered.consumer_seq)
+    if (info?.num_ack_pending !== held) {
+      if (info !== undefined && this.#isInVain(info, held)) this.#unpinned()
       this.#lookLater()
       return this.#fill()
     }
@@ -342,6 +352,16 @@ export class NatsConsumer {
     for (const event of early) this.#worker.add(event)
     this.#worker.open()
     this.#fill()
+  }
+
+  /** Whether others would wait for what is here as we do for what is there. */
+  #isInVain({ num_ack_pending: pending, priority_groups: groups }: GroupInfo, held: number): boolean {
+    // Others have ended some of these: which, the server says by what it delivers again.
+    if (held > pending) return true
+    const pinned = groups?.[0]?.pinned_client_id
+    if (pinned !== undefined && pinned !== '') return pinned !== this.#pin
+    // Nobody is served, until there is something to deliver. Some go first, by chance.
+    return Math.random() < GO_FIRST
   }
 
   /** Events that the server knows to be here, and nowhere else: delivered when it was asked, and not let go since. */
@@ -374,20 +394,4 @@ export class NatsConsumer {
       logger.error(`The durable event '${subject}' cannot be received any more`, error)
     })
   }
-}
-
-const ACK = bytesOf('+ACK')
-const WORKING = bytesOf('+WPI')
-
-function nak(delay: number): string {
-  return delay === 0 ? '-NAK' : `-NAK {"delay":${Math.round(delay) * 1_000_000}}`
-}
-
-/** @throws {OptionError} JetStream cannot store events of such a pattern */
-export function checkDurableSubject(subject: string): void {
-  if (/^[$_*>]/.test(subject))
-    throw new OptionError(
-      'pattern',
-      `The event '${subject}' cannot be durable over NATS: its first part must be a text that does not begin with $ or _`
-    )
 }

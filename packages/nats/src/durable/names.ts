@@ -1,4 +1,5 @@
 /** What is called what in JetStream. */
+import { OptionError } from '@elysia-microservices/transport/kit'
 
 /** Dead letters of all groups: `_ELYSIA.DEAD.<group>.<consumer>`. */
 export const DEAD_STREAM = 'elysia-dead-letters'
@@ -53,4 +54,13 @@ function hash(text: string): string {
     other = Math.imul(other ^ code, 0x85ebca6b)
   }
   return (one >>> 0).toString(16).padStart(8, '0') + (other >>> 0).toString(16).padStart(8, '0')
+}
+
+/** @throws {OptionError} JetStream cannot store events of such a pattern */
+export function checkDurableSubject(subject: string): void {
+  if (/^[$_*>]/.test(subject))
+    throw new OptionError(
+      'pattern',
+      `The event '${subject}' cannot be durable over NATS: its first part must be a text that does not begin with $ or _`
+    )
 }

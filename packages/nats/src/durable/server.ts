@@ -10,7 +10,8 @@ import {
 import type { Link } from '../link.ts'
 import type { CheckedOptions } from '../options.ts'
 import { subjectOfHandler } from '../subjects.ts'
-import { checkDurableSubject, NatsConsumer } from './consumer.ts'
+import { NatsConsumer } from './consumer.ts'
+import { checkDurableSubject } from './names.ts'
 import { Publisher } from './publisher.ts'
 import { Streams } from './streams.ts'
 

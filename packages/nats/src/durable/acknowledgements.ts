@@ -1,0 +1,12 @@
+/** What a consumer says to JetStream of a message: JetStream's words, with which its reply subject is answered. */
+import { bytesOf } from '../wire.ts'
+
+/** It is done. */
+export const ACK = bytesOf('+ACK')
+/** It is being worked on. */
+export const WORKING = bytesOf('+WPI')
+
+/** It is to be delivered again. @param delay milliseconds until then */
+export function nak(delay: number): string {
+  return delay === 0 ? '-NAK' : `-NAK {"delay":${Math.round(delay) * 1_000_000}}`
+}
