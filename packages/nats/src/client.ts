@@ -30,7 +30,7 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
   readonly #options: CheckedOptions
   readonly #context: ClientContext
   readonly #notices: Notices
-  readonly #timer = new DeadlineTimer((now) => this.#expire(now))
+  readonly #timer = new DeadlineTimer({ wake: (now) => this.#expire(now) })
   readonly #calls = new StreamTable<PendingCall>()
   /** Calls that wait for a connection, with what is to be sent. */
   readonly #waiting = new Map<PendingCall, OutgoingCall>()

@@ -20,7 +20,7 @@ export {
 } from './calls/pending-call.ts'
 export { PendingCaller } from './calls/pending-caller.ts'
 export { SlotTable, StreamTable, type TableEntry } from './calls/stream-table.ts'
-export type { Timer } from './calls/timer.ts'
+export type { Timer, TimerOwner } from './calls/timer.ts'
 export { inheritedOptions } from './calls/within.ts'
 
 export type { Codec } from './codec/codec.ts'

@@ -54,7 +54,7 @@ export interface PublisherOptions {
 /** Publishes over one connection after the other. */
 export class Publisher {
   readonly #options: PublisherOptions
-  readonly #timer = new DeadlineTimer((now) => this.#expire(now))
+  readonly #timer = new DeadlineTimer({ wake: (now) => this.#expire(now) })
   readonly #known = new Set<string>()
   /** Not sent, or to be sent again, in order. */
   #waiting: Entry[] = []

@@ -31,7 +31,7 @@ export class WaitingCalls implements CallHolder {
   constructor(timeout: number, due: (call: PendingCall) => void) {
     this.#timeout = timeout
     this.#due = due
-    this.#timer = newTimer((now) => this.#wake(now))
+    this.#timer = newTimer(this)
   }
 
   /** @param due when the call is made, in the clock of the deadlines, or `UNTIL_CONNECTED` */
@@ -72,7 +72,8 @@ export class WaitingCalls implements CallHolder {
     this.#timer.stop()
   }
 
-  #wake(now: number): void {
+  /** Called by the timer. */
+  wake(now: number): void {
     for (const [call, due] of [...this.#calls]) {
       if (due <= now) {
         this.cancel(call)

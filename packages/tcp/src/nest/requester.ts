@@ -19,6 +19,7 @@ import {
   routeOf,
   StreamTable,
   type Timer,
+  type TimerOwner,
   toJson,
   unsendable
 } from '@elysia-microservices/transport/kit'
@@ -37,7 +38,7 @@ export interface NestRequesterOptions {
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
   /** Makes the timer of the connection. */
-  newTimer(wake: (now: number) => void): Timer
+  newTimer(owner: TimerOwner): Timer
   /** Is asked before a call fails. Default: the call fails. */
   readonly recover?: Recover | undefined
 }
@@ -62,7 +63,7 @@ export class NestRequester implements ClientProtocol {
 
   constructor(options: NestRequesterOptions) {
     this.#options = options
-    this.#timer = options.newTimer((now) => this.wake(now))
+    this.#timer = options.newTimer(this)
     this.#frames = new NestFrameDecoder(options.maxBufferSize)
   }
 

@@ -63,7 +63,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     if (codec === undefined)
       throw OptionError.expected('options.rsocket.codec', 'the name of a codec', dataMimeType)
     this.#options = options
-    const timer = options.newTimer((now) => this.wake(now))
+    const timer = options.newTimer(this)
     const wire = new Wire(options.maxUnsent, options.maxFrameLength)
     this.#timer = timer
     this.#wire = wire

@@ -1,5 +1,5 @@
 /** The options of RSocket connections. */
-import type { Dispatcher, Logger, Recover, Timer } from '@elysia-microservices/transport/kit'
+import type { Dispatcher, Logger, Recover, Timer, TimerOwner } from '@elysia-microservices/transport/kit'
 import type { SharedLimits } from '../limits/server-limits.ts'
 import type { Authenticate } from './authenticate.ts'
 import type { Credentials } from './composite-metadata.ts'
@@ -19,7 +19,7 @@ export interface ConnectionOptions {
   /** Most bytes of a sent frame. Default: the protocol's limit. */
   readonly maxFrameLength?: number
   /** Makes the timer of a connection. */
-  newTimer(wake: (now: number) => void): Timer
+  newTimer(owner: TimerOwner): Timer
 }
 
 /** Options of a client's connection. */

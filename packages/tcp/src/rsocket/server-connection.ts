@@ -51,7 +51,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     timer: Timer
   ) {
     const { limits, logger, dispatcher, resumable, maxMessageSize } = options
-    timer.wake = (now) => this.wake(now)
+    timer.owner = this
     this.#options = options
     this.#timer = timer
     this.#wire = wire

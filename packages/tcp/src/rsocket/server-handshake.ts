@@ -36,7 +36,7 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
     const { maxUnsent, maxBufferSize, handshakeTimeout } = options
     this.#options = options
     this.output = output
-    this.#timer = options.newTimer((now) => this.wake(now))
+    this.#timer = options.newTimer(this)
     this.#wire = new Wire(maxUnsent, options.maxFrameLength)
     this.#wire.open(output)
     this.#input = new FrameInput(maxBufferSize, this)

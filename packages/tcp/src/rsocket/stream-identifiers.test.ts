@@ -25,7 +25,7 @@ function requesterFrom(role: 'client' | 'server', last: number) {
     lease: undefined,
     timeout: 0,
     tellTimeout: false,
-    timer: new FakeClock().newTimer(() => {}),
+    timer: new FakeClock().newTimer({ wake() {} }),
     idle() {},
     calls: streamTable(role, last)
   })

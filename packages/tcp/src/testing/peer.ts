@@ -1,5 +1,5 @@
 /** A connection of a protocol without sockets: what it sends is collected, its time is set by hand. */
-import type { ByteWriter, Timer } from '@elysia-microservices/transport/kit'
+import type { ByteWriter, Timer, TimerOwner } from '@elysia-microservices/transport/kit'
 import type { Output, ProtocolConnection, WaitingStream } from '../connection/protocol.ts'
 
 /** Takes the place of a session. */
@@ -86,8 +86,8 @@ export class FakeClock {
   readonly #timers = new Set<FakeTimer>()
 
   /** Makes a timer: what a connection is given for `newTimer`. */
-  readonly newTimer = (wake: (now: number) => void): Timer => {
-    const timer = new FakeTimer(() => this.time, wake)
+  readonly newTimer = (owner: TimerOwner): Timer => {
+    const timer = new FakeTimer(() => this.time, owner)
     this.#timers.add(timer)
     return timer
   }
@@ -111,12 +111,12 @@ export class FakeClock {
 class FakeTimer implements Timer {
   at = Number.POSITIVE_INFINITY
   readonly now: () => number
-  wake: (now: number) => void
+  owner: TimerOwner
   #isStopped = false
 
-  constructor(now: () => number, wake: (now: number) => void) {
+  constructor(now: () => number, owner: TimerOwner) {
     this.now = now
-    this.wake = wake
+    this.owner = owner
   }
 
   wakeAt(time: number): void {
@@ -131,6 +131,6 @@ class FakeTimer implements Timer {
   fireAt(time: number): void {
     if (this.at > time) return
     this.at = Number.POSITIVE_INFINITY
-    this.wake(time)
+    this.owner.wake(time)
   }
 }

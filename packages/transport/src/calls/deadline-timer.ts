@@ -1,20 +1,19 @@
 /** One timer for all deadlines of a connection. It is set for the earliest one. */
 import { LONGEST_TIME } from '../options.ts'
-import type { Timer } from './timer.ts'
+import type { Timer, TimerOwner } from './timer.ts'
 
 /** Wakes its owner at the earliest deadline that was asked for. */
 export class DeadlineTimer implements Timer {
-  wake: (now: number) => void
+  owner: TimerOwner
   readonly #settle: (() => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #at = Number.POSITIVE_INFINITY
 
   /**
-   * @param wake see `Timer.wake`
-   * @param settle is called before `wake`, to handle an answer or sign of life that has come but was not read yet
+   * @param settle is called before the owner is woken, to handle an answer or sign of life that has come but was not read yet
    */
-  constructor(wake: (now: number) => void, settle?: () => void) {
-    this.wake = wake
+  constructor(owner: TimerOwner, settle?: () => void) {
+    this.owner = owner
     this.#settle = settle
   }
 
@@ -43,7 +42,7 @@ export class DeadlineTimer implements Timer {
     this.#settle?.()
     // `settle` may have ended the connection, which stops the timer.
     if (this.#at === Number.NEGATIVE_INFINITY) return
-    this.wake(this.now())
+    this.owner.wake(this.now())
   }
 }
 

@@ -1,7 +1,13 @@
+/** Whoever a timer wakes. */
+export interface TimerOwner {
+  /** The time that was asked for has come; all later ones must be asked for again. */
+  wake(now: number): void
+}
+
 /** The clock and the one timer of a connection. */
 export interface Timer {
-  /** Is called at the time that was asked for; it must ask again for all later ones. */
-  wake: (now: number) => void
+  /** Is woken. Whoever takes the connection over takes its timer over. */
+  owner: TimerOwner
   /** Milliseconds of a clock that never goes back. */
   now(): number
   /** Asks to be woken at that time, unless an earlier time is already set. */

@@ -32,7 +32,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   readonly durable: DurableCaller
   readonly #hub: MemoryHub
   readonly #context: ClientContext
-  readonly #timer = new DeadlineTimer((now) => this.#expire(now))
+  readonly #timer = new DeadlineTimer({ wake: (now) => this.#expire(now) })
   /** Calls in flight, each with its request once that runs. */
   readonly #calls = new Map<PendingCall, MemoryRequest | undefined>()
   readonly #notices: Notices
