@@ -9,7 +9,7 @@ import { childOf, type Finished, isRunning, run, start, underLoad, until } from 
 import { inParallel } from './test-support/in-parallel.ts'
 
 const bench = (...flags: string[]) => run('run-bench.ts', ...flags)
-const SHORT = ['--port=0', '--duration=0.5', '--warmup=0.1', '--concurrency=8']
+const SHORT = ['--port=0', '--duration=1', '--warmup=0.1', '--concurrency=8']
 const LONG = ['--port=0', '--duration=3600', '--warmup=0']
 
 /** A few at a time: most of what a short measurement takes is waiting. */
@@ -76,7 +76,7 @@ describe('a measurement', () => {
       const { concurrency, duration, warmup, errors, firstError } = result
       assert.deepEqual(
         { concurrency, duration, warmup, errors, firstError },
-        { concurrency: 8, duration: 0.5, warmup: 0.1, errors: 0, firstError: null }
+        { concurrency: 8, duration: 1, warmup: 0.1, errors: 0, firstError: null }
       )
       assert.equal(result.shape, shape)
       assert.equal(result.payload, Number(given('payload') ?? makePayload(shape).bytes))

@@ -9,13 +9,14 @@ import { soak } from './load/soak.ts'
 import { hostilePeers } from './peers/index.ts'
 import type { Scenario } from './scenario.ts'
 
-export const scenarios: readonly Scenario[] = [
+export const overTcp: readonly Scenario[] = [
   ...killedServers,
   ...rollingRestarts,
   ...floods,
   ...largeRequests,
-  ...hostilePeers,
-  ...overNats,
-  ...durableOverNats,
-  soak
+  ...hostilePeers
 ]
+
+export const overBrokers: readonly Scenario[] = [...overNats, ...durableOverNats]
+
+export const scenarios: readonly Scenario[] = [...overTcp, ...overBrokers, soak]

@@ -30,6 +30,7 @@ export {
   type DurableClient,
   type DurableFigures,
   deadLetters,
+  type ListDeadLettersOptions,
   type Published,
   type PublishOptions,
   pauseGroup,

@@ -1,4 +1,5 @@
 /** The inputs of a form that was made from a schema. */
+import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import type { Draft, Field } from './form-model.ts'
 import { emptyDraft } from './form-model.ts'
@@ -64,14 +65,30 @@ function Leaf({
   )
 }
 
-function Group({ label, field, draft, change, isRequired }: Props<Extract<Field, { kind: 'group' }>>) {
-  const drafts = draft as readonly Draft[]
+function Fieldset({
+  label,
+  isRequired,
+  children
+}: {
+  readonly label: string
+  readonly isRequired: boolean
+  readonly children: ComponentChildren
+}) {
   return (
     <fieldset>
       <legend>
         {label}
         {!isRequired && <i> (optional)</i>}
       </legend>
+      {children}
+    </fieldset>
+  )
+}
+
+function Group({ label, field, draft, change, isRequired }: Props<Extract<Field, { kind: 'group' }>>) {
+  const drafts = draft as readonly Draft[]
+  return (
+    <Fieldset label={label} isRequired={isRequired}>
       {field.members.map((member, index) => (
         <FieldInput
           key={member.name}
@@ -82,18 +99,14 @@ function Group({ label, field, draft, change, isRequired }: Props<Extract<Field,
           isRequired={member.isRequired}
         />
       ))}
-    </fieldset>
+    </Fieldset>
   )
 }
 
 function List({ label, field, draft, change, isRequired }: Props<Extract<Field, { kind: 'list' }>>) {
   const drafts = draft as readonly Draft[]
   return (
-    <fieldset>
-      <legend>
-        {label}
-        {!isRequired && <i> (optional)</i>}
-      </legend>
+    <Fieldset label={label} isRequired={isRequired}>
       {drafts.map((each, index) => (
         <div class="item" key={index}>
           <FieldInput
@@ -115,6 +128,6 @@ function List({ label, field, draft, change, isRequired }: Props<Extract<Field, 
       <button type="button" onClick={() => change([...drafts, emptyDraft(field.item)])}>
         Add to {label}
       </button>
-    </fieldset>
+    </Fieldset>
   )
 }

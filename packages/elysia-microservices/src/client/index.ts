@@ -13,6 +13,7 @@ export {
   deadLetters,
   type EmitOptions,
   type HandledMessage,
+  type ListDeadLettersOptions,
   LocalError,
   type Logger,
   MicroserviceError,

@@ -8,32 +8,25 @@ export interface Event<Data = undefined> {
   readonly '~event': Data
 }
 
-type AnyFunction = (...args: never[]) => unknown
-
 type MessageIn<Method> = Method extends () => infer Result
   ? MessageType<undefined, ValueOf<Result>, StreamOf<Result>>
   : Method extends (data: infer Data) => infer Result
     ? MessageType<Data, ValueOf<Result>, StreamOf<Result>>
     : never
 
-type StreamOfMethod<Method> = Method extends (...args: never[]) => infer Result ? StreamOf<Result> : never
+type IsStream<Method> = Method extends (...args: never[]) => infer Result ? StreamOf<Result> : never
+
+/** The methods of a contract that answer with streams (`true`), or with values (`false`). */
+type MessagesIn<Contract, Streams extends boolean> = {
+  readonly [Name in keyof Contract as Streams extends IsStream<Contract[Name]> ? Name : never]: MessageIn<
+    Contract[Name]
+  >
+}
 
 /** What a contract answers, values and streams apart. */
 export interface ContractAnswers<Contract> extends NoAnswers {
-  readonly values: {
-    readonly [Name in keyof Contract as Contract[Name] extends AnyFunction
-      ? false extends StreamOfMethod<Contract[Name]>
-        ? Name
-        : never
-      : never]: MessageIn<Contract[Name]>
-  }
-  readonly streams: {
-    readonly [Name in keyof Contract as Contract[Name] extends AnyFunction
-      ? true extends StreamOfMethod<Contract[Name]>
-        ? Name
-        : never
-      : never]: MessageIn<Contract[Name]>
-  }
+  readonly values: MessagesIn<Contract, false>
+  readonly streams: MessagesIn<Contract, true>
 }
 
 /** The events of a contract. */

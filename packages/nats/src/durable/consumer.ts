@@ -130,10 +130,7 @@ export class NatsConsumer {
     this.#streams = streams
     this.#main = main
     if (this.#isOrdered) this.#uncertain()
-    const common = {
-      gone: () => this.#remake(),
-      unpinned: () => this.#unpinned()
-    }
+    const common = { gone: () => this.#remake(), unpinned: () => this.#unpinned() }
     const worker = this.#worker
     const owner = this
     const mainPull = new Pull(
@@ -363,10 +360,9 @@ export class NatsConsumer {
   #isInVain({ num_ack_pending: pending, priority_groups: groups }: GroupInfo, held: number): boolean {
     // Others have ended some of these: which, the server says by what it delivers again.
     if (held > pending) return true
-    const pinned = groups?.[0]?.pinned_client_id
-    if (pinned !== undefined && pinned !== '') return pinned !== this.#pin
-    // Nobody is served, until there is something to deliver.
-    return true
+    // Until there is something to deliver, nobody is served.
+    const served = groups?.[0]?.pinned_client_id
+    return served === undefined || served !== this.#pin
   }
 
   /** Events that the server knows to be here, and nowhere else: delivered when it was asked, and not let go since. */

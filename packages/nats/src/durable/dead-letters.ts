@@ -1,5 +1,5 @@
 /** The dead letters of one group: a stream of their own, from which they go back to the group. */
-import type { DeadLetter, DeadLetters } from '@elysia-microservices/transport/kit'
+import type { DeadLetter, DeadLetters, ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
 import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream'
 import { headers as newHeaders } from '@nats-io/transport-node'
 import { envelopeOf } from '../incoming.ts'
@@ -26,11 +26,7 @@ export class NatsDeadLetters implements DeadLetters {
     this.#options = options
   }
 
-  async *list({
-    limit = Number.POSITIVE_INFINITY
-  }: {
-    readonly limit?: number
-  } = {}): AsyncGenerator<DeadLetter> {
+  async *list({ limit = Number.POSITIVE_INFINITY }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
     await this.#options.ensure()
     let sequence = 1
     for (let count = 0; count < limit; count++) {

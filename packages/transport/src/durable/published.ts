@@ -47,10 +47,15 @@ export interface DeadLetter {
   readonly diedAt: Date
 }
 
+export interface ListDeadLettersOptions {
+  /** How many are shown at most. Default: all. */
+  readonly limit?: number
+}
+
 /** The dead letters of one group. */
 export interface DeadLetters {
   /** From the oldest on. Those that come meanwhile may be among them. */
-  list(options?: { readonly limit?: number }): AsyncIterable<DeadLetter>
+  list(options?: ListDeadLettersOptions): AsyncIterable<DeadLetter>
   /** `undefined`: there is none at that position. */
   get(position: string): Promise<DeadLetter | undefined>
   /**

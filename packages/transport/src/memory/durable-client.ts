@@ -4,7 +4,8 @@ import {
   checkPublishOptions,
   type DeadLetter,
   type DeadLetters,
-  type DurableCaller
+  type DurableCaller,
+  type ListDeadLettersOptions
 } from '../durable/published.ts'
 import { CanceledError, ConnectionError, unsendable } from '../errors/index.ts'
 import { nameOf, routeOf } from '../pattern.ts'
@@ -64,11 +65,7 @@ class MemoryDeadLetters implements DeadLetters {
     this.#group = group
   }
 
-  async *list({
-    limit = Number.POSITIVE_INFINITY
-  }: {
-    readonly limit?: number
-  } = {}): AsyncGenerator<DeadLetter> {
+  async *list({ limit = Number.POSITIVE_INFINITY }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
     let count = 0
     for (const letter of [...this.#hub.store.deadLetters.values()]) {
       if (letter.from.name !== this.#group) continue

@@ -1,0 +1,4 @@
+import { overBrokers } from './scenarios.ts'
+import { itSurvives } from './suite.ts'
+
+itSurvives(overBrokers)

@@ -1,0 +1,26 @@
+/**
+ * The short form of scenarios, as tests. What is promised about time and speed is not looked at here, on machines that
+ * do other work: `npm run torture -- --long` is for that.
+ */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { verdict } from './report/table.ts'
+import type { Scenario } from './scenario.ts'
+
+export function itSurvives(scenarios: readonly Scenario[]): void {
+  describe('under torture, no request is lost, doubled or left hanging, and what is promised is kept', () => {
+    for (const scenario of scenarios) {
+      it(scenario.name, { timeout: 300_000 }, async () => {
+        const rows = await scenario.run({ length: 'short', progress() {} })
+        assert.deepEqual(verdict(rows), [])
+        for (const row of rows) {
+          assert.equal(row.succeeded + row.failed + row.lost + row.hung, row.requests, row.scenario)
+          // What a machine does not allow is said in the remark.
+          const done = row.faults > 0 && row.requests > 0
+          assert.ok(done || row.remark !== undefined, `${row.scenario}: nothing was done`)
+        }
+        assert.ok(rows.some(({ faults, requests }) => faults > 0 && requests > 0))
+      })
+    }
+  })
+}

@@ -1,0 +1,4 @@
+import { overTcp } from './scenarios.ts'
+import { itSurvives } from './suite.ts'
+
+itSurvives(overTcp)
