@@ -6,9 +6,10 @@
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { build } from 'esbuild'
+import { build, type Plugin, transform } from 'esbuild'
 
 const FOLDER = 'lib'
+const TARGET = 'node20'
 /** Where `tsc -b` puts declarations. */
 const COMPILED = 'dist'
 /** The path of a file next to it, as `tsc` writes it in `import … from`, `export … from` and `import()`. */
@@ -26,13 +27,34 @@ const entryPoints = [...bundled, ...Object.values(bin)].map((file) =>
   file.replace(`./${FOLDER}/`, './src/').replace(/\.js$/, '.ts')
 )
 
+/**
+ * Leaves comments out, and nothing else: those for users stand in the declarations, and those for readers of the code
+ * in the repository. A bundle has comments only if its input has.
+ */
+const withoutComments: Plugin = {
+  name: 'without-comments',
+  setup({ onLoad }) {
+    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const { code } = await transform(readFileSync(path, 'utf8'), {
+        loader: 'ts',
+        sourcefile: path,
+        sourcemap: 'inline',
+        sourcesContent: false,
+        target: TARGET,
+        minifyWhitespace: true
+      })
+      return { contents: code, loader: 'js' }
+    })
+  }
+}
+
 rmSync(FOLDER, { recursive: true, force: true })
 await build({
   entryPoints,
   outbase: 'src',
   outdir: FOLDER,
   platform: 'node',
-  target: 'node20',
+  target: TARGET,
   format: 'esm',
   bundle: true,
   splitting: true,
@@ -41,7 +63,8 @@ await build({
   sourcemap: true,
   // The sources are in the repository; in every installation they would be two thirds of what is downloaded.
   sourcesContent: false,
-  logLevel: 'warning'
+  logLevel: 'warning',
+  plugins: [withoutComments]
 })
 
 const declarations = new Set(targets.map(({ types }) => types.replace(`./${FOLDER}/`, '')))

@@ -22,7 +22,7 @@ for (const mimeType of ['application/json', 'application/x-msgpack']) {
   const codec = openCodec(mimeType)
   for (const value of values) {
     const out = new ByteWriter()
-    codec.encode(value, out)
+    out.data(codec.encode(value))
     const bytes = out.copyFrom(0)
     const read = codec.decode(bytes, 0, bytes.length)
     if (JSON.stringify(read) !== JSON.stringify(value)) throw new Error(mimeType + ' changed ' + JSON.stringify(value))

@@ -18,6 +18,7 @@ import {
 } from 'elysia-microservices'
 import { map, type Observable } from 'rxjs'
 import { endlessOf, forever, listen } from './endless.ts'
+import { emitting, endingMeanwhile } from './meanwhile.ts'
 import { make, type Recipe } from './recipes.ts'
 
 /** A message that says what is to be made. */
@@ -278,6 +279,11 @@ export function hostileService(transport: Transport, logger: Logger) {
       for await (const _ of data) return 1
       return 0
     })
+    .message('give-back', async function* ({ data }: Message<AsyncIterable<unknown>>) {
+      yield* data
+    })
+    .message('emit-others', ({ data }: Message<number>) => emitting(data))
+    .message('end-meanwhile', () => endingMeanwhile())
     .event('endless-event', () => forever())
     .event('an-event-gives', gives)
     .event('an-event-throws', throws)

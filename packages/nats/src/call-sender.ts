@@ -159,7 +159,8 @@ export class CallSender {
         if (isOnly) conversation.endInput()
       },
       next: (value) => conversation.sendInput(dataToJson(value) ?? ''),
-      hold: (value) => bytesOf(dataToJson(value) ?? ''),
+      encode: (value) => dataToJson(value) ?? '',
+      writeHeld: (encoded, out) => out.data(encoded),
       sendHeld: (bytes) => conversation.sendInput(textOf(bytes)),
       complete: () => conversation.endInput(),
       fail: (error) => {

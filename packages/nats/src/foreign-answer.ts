@@ -11,7 +11,6 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { headers } from '@nats-io/transport-node'
 import type { Link } from './link.ts'
-import { bytesOf } from './wire.ts'
 
 /** Answers one request. */
 export class ForeignAnswer extends OutgoingValues {
@@ -39,8 +38,8 @@ export class ForeignAnswer extends OutgoingValues {
     this.#link.publish(this.#replyTo, toJson(value) ?? '')
   }
 
-  protected hold(value: unknown): Uint8Array {
-    return bytesOf(toJson(value) ?? '')
+  protected encode(value: unknown): string {
+    return toJson(value) ?? ''
   }
 
   protected sendHeld(bytes: Uint8Array): void {

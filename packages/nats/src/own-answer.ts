@@ -181,8 +181,8 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     else this.#collect(json)
   }
 
-  protected hold(value: unknown): Uint8Array {
-    return bytesOf(toJson(value) ?? '')
+  protected encode(value: unknown): string {
+    return toJson(value) ?? ''
   }
 
   protected sendHeld(bytes: Uint8Array): void {

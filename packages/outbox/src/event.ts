@@ -1,13 +1,11 @@
 /** An event as it is written into the outbox: checked before the database sees it, since its refusal ends a transaction. */
 import type { Headers, Pattern } from '@elysia-microservices/transport'
 import {
-  ByteWriter,
   isTooDeep,
   jsonCodec,
   OptionError,
   RESERVED_PREFIX,
-  routeOf,
-  text as utf8
+  routeOf
 } from '@elysia-microservices/transport/kit'
 
 /** An event's columns. */
@@ -28,11 +26,7 @@ export function eventRow(pattern: Pattern, data: unknown, headers: Headers | und
 function dataColumn(data: unknown): string | null {
   if (data === undefined) return null
   if (isTooDeep(data)) throw new OptionError('data', 'data has more than 1000 levels of arrays and objects')
-  const writer = new ByteWriter()
-  jsonCodec.encode(data, writer)
-  const json = utf8.read(writer.buffer, 0, writer.length)
-  writer.reset()
-  return json
+  return jsonCodec.encode(data)
 }
 
 function headersColumn(headers: Headers | undefined): string | null {

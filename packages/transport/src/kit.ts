@@ -23,7 +23,7 @@ export { SlotTable, StreamTable, type TableEntry } from './calls/stream-table.ts
 export type { Timer, TimerOwner } from './calls/timer.ts'
 export { inheritedOptions } from './calls/within.ts'
 
-export type { Codec } from './codec/codec.ts'
+export type { Codec, Encoded } from './codec/codec.ts'
 export { CODEC_NAMES, hasCodec, knownMimeTypes, mimeTypeOfCodec, openCodec } from './codec/codecs.ts'
 export { checkDepth, isTooDeep, MAX_DEPTH } from './codec/depth.ts'
 export { jsonCodec } from './codec/json.ts'

@@ -23,8 +23,8 @@ class Recorded extends OutgoingValues {
     this.sent.push(`${encode(value)}${isLast ? ' last' : ''}`)
   }
 
-  protected hold(value: unknown): Uint8Array {
-    return Buffer.from(encode(value))
+  protected encode(value: unknown): string {
+    return encode(value)
   }
 
   protected sendHeld(bytes: Uint8Array): void {

@@ -3,7 +3,10 @@
  * connection allow. Values that an Observable emits beyond the demand are held as bytes, up to a limit.
  */
 import type { Answer } from './answer.ts'
+import type { ByteWriter } from './bytes/byte-writer.ts'
+import type { Encoded } from './codec/codec.ts'
 import { RpcError } from './errors/index.ts'
+import { HeldValues } from './held-values.ts'
 import { consume, type StreamSink, type StreamSource } from './stream.ts'
 
 /** The demand that stands for "no limit": values go out without being counted. */
@@ -14,12 +17,8 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   /** Whether the caller wants the first value only. */
   readonly isSingle: boolean
   #demand: number
-  /**
-   * Encoded values of an Observable, which cannot be slowed, that wait for demand. Made when the first value has to
-   * wait.
-   */
-  #held: Uint8Array[] | undefined
-  #heldSize = 0
+  /** Made when the first value has to wait for demand. */
+  #held: HeldValues | undefined
   /** The stream has ended, perhaps while values are still held. */
   #isComplete = false
   #isDone = false
@@ -35,9 +34,14 @@ export abstract class OutgoingValues implements Answer, StreamSink {
 
   /** Sends a value. @param isLast nothing follows. @throws the codec's error; then nothing was sent */
   protected abstract send(value: unknown, isLast: boolean): void
-  /** Encodes a value for `sendHeld`. @throws the codec's error */
-  protected abstract hold(value: unknown): Uint8Array
+  /** Encodes a value that has to wait. @throws the codec's error */
+  protected abstract encode(value: unknown): Encoded
+  /** Sends what `writeHeld` has written: one value, or several behind one another, up to `mostHeldAtOnce`. */
   protected abstract sendHeld(bytes: Uint8Array): void
+  /** Writes an encoded value as `sendHeld` is to be given it. */
+  protected writeHeld(encoded: Encoded, out: ByteWriter): void {
+    out.data(encoded)
+  }
   /** Sends the end of the stream. */
   protected abstract sendEnd(): void
   /** Answers with the handler's error, which ends the request. */
@@ -50,6 +54,8 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   abstract teardownFailed(error: unknown): void
   /** The request is over. Called once. @param isAborted the caller no longer waits for the answer */
   protected abstract over(isAborted: boolean): void
+  /** Values that one call of `sendHeld` may be given. */
+  protected readonly mostHeldAtOnce: number = 1
   /** Most bytes that may be held. */
   protected abstract readonly maxHeldSize: number
 
@@ -80,8 +86,8 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   next(value: unknown): boolean {
     if (this.#isDone) return false
     if (this.isSingle) this.#sendLast(value)
-    else if (this.#demand > 0 && !this.#held?.length) {
-      this.#useDemand()
+    else if (this.#demand > 0 && this.#hasNoneHeld) {
+      this.#useDemand(1)
       this.#send(value)
     } else this.#hold(value)
     return !this.#isDone && this.#demand > 0 && this.hasRoom()
@@ -90,7 +96,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   complete(): void {
     if (this.#isDone) return
     this.#isComplete = true
-    if (!this.#held?.length) this.#sendEnd()
+    if (this.#hasNoneHeld) this.#sendEnd()
   }
 
   error(error: unknown): void {
@@ -106,21 +112,18 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   requestN(n: number): void {
     // Demand adds up; beyond the largest number of the wire it is unlimited.
     this.#demand = Math.min(this.#demand + n, UNLIMITED)
-    if (this.#held !== undefined) this.#sendHeldValues(this.#held)
+    this.#sendHeldValues()
     if (this.#isDone) return
-    if (this.#isComplete && !this.#held?.length) this.#sendEnd()
+    if (this.#isComplete && this.#hasNoneHeld) this.#sendEnd()
     else this.resume()
   }
 
-  #sendHeldValues(held: Uint8Array[]): void {
-    let sent = 0
-    while (!this.#isDone && this.#demand > 0 && sent < held.length) {
-      const bytes = held[sent++] as Uint8Array
-      this.#heldSize -= bytes.length
-      this.#useDemand()
+  #sendHeldValues(): void {
+    while (this.#demand > 0 && this.#held?.isEmpty === false) {
+      const { bytes, count } = this.#held.take(Math.min(this.#demand, this.mostHeldAtOnce))
+      this.#useDemand(count)
       this.sendHeld(bytes)
     }
-    if (sent > 0) held.splice(0, sent)
   }
 
   /** The connection takes values again. */
@@ -136,8 +139,12 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     this.#stop(source, true)
   }
 
-  #useDemand(): void {
-    if (this.#demand < UNLIMITED) this.#demand--
+  get #hasNoneHeld(): boolean {
+    return this.#held === undefined || this.#held.isEmpty
+  }
+
+  #useDemand(count: number): void {
+    if (this.#demand < UNLIMITED) this.#demand -= count
   }
 
   #send(value: unknown): void {
@@ -173,18 +180,17 @@ export abstract class OutgoingValues implements Answer, StreamSink {
 
   /** Holds a value. Returns false if it cannot be held, which ends the stream. */
   #hold(value: unknown): boolean {
-    let bytes: Uint8Array
+    this.#held ??= new HeldValues()
+    const held = this.#held
     try {
-      bytes = this.hold(value)
+      const encoded = this.encode(value)
+      held.add((out) => this.writeHeld(encoded, out))
     } catch (error) {
       this.#failUnencodable(error)
       return false
     }
-    this.#held ??= []
-    this.#held.push(bytes)
-    this.#heldSize += bytes.length
-    if (this.#heldSize <= this.maxHeldSize) return true
-    const message = `The stream is ${this.#heldSize} bytes ahead of its reader, more than limits.sendBuffer allows (${this.maxHeldSize}); an Observable cannot be slowed, a generator can`
+    if (held.size <= this.maxHeldSize) return true
+    const message = `The stream is ${held.size} bytes ahead of its reader, more than limits.sendBuffer allows (${this.maxHeldSize}); an Observable cannot be slowed, a generator can`
     this.error(new RpcError({ code: 'STREAM_OVERFLOW', message }))
     return false
   }

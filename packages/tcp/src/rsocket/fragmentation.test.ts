@@ -17,7 +17,7 @@ const bytesCodec = openCodec('application/octet-stream') as Codec
 /** What `Wire` makes of one request. */
 function cut(maxFrameLength: number, metadata: Uint8Array, data: Uint8Array): Buffer[] {
   const wire = new Wire(1e9, maxFrameLength)
-  wire.payload(1, FrameType.REQUEST_RESPONSE, 0, -1, metadata, bytesCodec, data)
+  wire.request(1, FrameType.REQUEST_RESPONSE, 0, -1, metadata, bytesCodec, data)
   const all = Buffer.from(wire.bytes.written)
   const frames: Buffer[] = []
   for (let at = 0; at < all.length; ) {

@@ -26,7 +26,7 @@ import { sequenceOf } from './frames.ts'
 import type { HeldLease } from './lease.ts'
 import { dataOf, type Payload } from './payload.ts'
 import { dataMimeTypeOf, metadataWriter } from './request-metadata.ts'
-import type { Wire } from './wire.ts'
+import { encodeAlone, type Wire } from './wire.ts'
 
 /** The parts from which a requester is made. */
 export interface RequesterInit {
@@ -176,8 +176,14 @@ export class RSocketRequester implements CallHolder {
         this.#waiting?.delete(call)
         this.#trySend(call, outgoing)
       },
-      next: (value) => wire.payload(call.streamId, FrameType.PAYLOAD, Flag.NEXT, -1, undefined, codec, value),
-      hold: (value) => wire.hold(call.streamId, undefined, codec, value),
+      next: (value) => {
+        const data = codec.encode(value)
+        // A `toJSON` may have ended the call whose value it is.
+        if (call.isSettled) return codec.takenBack?.()
+        wire.payload(call.streamId, Flag.NEXT, undefined, codec, data)
+      },
+      encode: (value) => encodeAlone(codec, value),
+      writeHeld: (encoded, out) => wire.hold(call.streamId, undefined, encoded, out),
       sendHeld: (bytes) => wire.held(bytes, codec),
       complete: () => wire.complete(call.streamId),
       fail: (error) => {
@@ -235,11 +241,16 @@ export class RSocketRequester implements CallHolder {
     data: unknown
   ): void {
     const wire = this.#wire
+    const codec = this.#codec
+    // Before the call has a stream: a `toJSON` may make calls of its own, and may end this one or the connection.
+    const encoded = codec.encode(data)
+    if (call.isSettled) return codec.takenBack?.()
+    if (this.#isClosed) throw new ConnectionError('The connection is closed', false)
     this.#calls.add(call)
     const streamId = call.sequence * 2 - this.#offset
     try {
       const demand = initialN < 0 ? -1 : initialN + call.extraDemand
-      wire.request(streamId, type, flags, demand, metadata, this.#codec, data)
+      wire.request(streamId, type, flags, demand, metadata, codec, encoded)
     } catch (error) {
       // Stream ids must not have gaps.
       this.#calls.takeBack(call)

@@ -336,7 +336,7 @@ export class RSocketResponder implements RunningRequestOwner {
   /** Answers with one value. Returns false if it answered with an error instead. */
   #sendValue(streamId: number, codec: Codec, metadata: Uint8Array | undefined, value: unknown): boolean {
     try {
-      this.wire.payload(streamId, FrameType.PAYLOAD, Flag.NEXT | Flag.COMPLETE, -1, metadata, codec, value)
+      this.wire.payload(streamId, Flag.NEXT | Flag.COMPLETE, metadata, codec, codec.encode(value))
       return true
     } catch (error) {
       sendUnencodable(this.wire, streamId, error, this.#init.logger)

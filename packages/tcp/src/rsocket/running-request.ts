@@ -1,6 +1,8 @@
 /** One request of an RSocket connection that takes more than the turn in which it came. */
 import {
+  type ByteWriter,
   type Codec,
+  type Encoded,
   type IncomingMessage,
   type InputStream,
   type Logger,
@@ -10,7 +12,7 @@ import {
 import { sendFailure, sendUnencodable } from './failure-codes.ts'
 import { Flag, FrameType } from './frame-type.ts'
 import { sequenceOf } from './frames.ts'
-import type { Wire } from './wire.ts'
+import { encodeAlone, type Wire } from './wire.ts'
 
 /** The first frame of a request, without its payload. */
 export interface RequestFrame {
@@ -82,6 +84,8 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
     this.#owner.logger.error('The clean-up of a stream failed', error)
   }
 
+  protected override readonly mostHeldAtOnce = Number.POSITIVE_INFINITY
+
   protected get maxHeldSize(): number {
     return this.#owner.wire.maxUnsent
   }
@@ -92,15 +96,22 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
 
   protected send(value: unknown, isLast: boolean): void {
     const flags = isLast ? Flag.NEXT | Flag.COMPLETE : Flag.NEXT
-    const { frame, metadata, codec } = this.#init
-    this.#owner.wire.payload(frame.streamId, FrameType.PAYLOAD, flags, -1, metadata, codec, value)
+    const { metadata, codec } = this.#init
+    const data = codec.encode(value)
+    // A `toJSON` may have ended the stream whose value it is.
+    if (this.isDone && !isLast) return codec.takenBack?.()
+    this.#owner.wire.payload(this.streamId, flags, metadata, codec, data)
     // The timeout is for the first value only: a stream may pause between values as long as it likes.
     this.deadline = undefined
   }
 
-  protected hold(value: unknown): Uint8Array {
+  protected encode(value: unknown): Encoded {
     this.deadline = undefined
-    return this.#owner.wire.hold(this.streamId, this.#init.metadata, this.#init.codec, value)
+    return encodeAlone(this.#init.codec, value)
+  }
+
+  protected override writeHeld(encoded: Encoded, out: ByteWriter): void {
+    this.#owner.wire.hold(this.streamId, this.#init.metadata, encoded, out)
   }
 
   protected sendHeld(bytes: Uint8Array): void {

@@ -2,7 +2,13 @@
  * The sending half of an RSocket connection: writes frames straight into the buffer from which they are sent, cuts long
  * ones into fragments, and keeps them if the connection can be resumed.
  */
-import { ByteWriter, type Codec, openCodec, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
+import {
+  ByteWriter,
+  type Codec,
+  type Encoded,
+  openCodec,
+  PayloadTooLargeError
+} from '@elysia-microservices/transport/kit'
 import { sendBufferFull } from '../connection/connection-errors.ts'
 import type { Output, WaitingStream } from '../connection/protocol.ts'
 import { ErrorCode, Flag, FrameType, HEADER_LENGTH, MAX_FRAME_LENGTH } from './frame-type.ts'
@@ -122,26 +128,31 @@ export class Wire {
   // ── frames of streams ────────────────────────────────────────────────────────────────────────────────
 
   /**
-   * Sends a request or a PAYLOAD.
-   * @param initialN the demand a stream or channel begins with; -1 for frames without one
+   * Sends a PAYLOAD.
+   * @param codec the codec that has encoded the data
    * @throws {PayloadTooLargeError} the message is longer than `maxUnsent`; then nothing was sent
-   * @throws the codec's error; then nothing was sent
    */
   payload(
     streamId: number,
-    type: number,
     flags: number,
-    initialN: number,
     metadata: Uint8Array | undefined,
     codec: Codec,
-    value: unknown
+    data: Encoded
   ): void {
-    this.#commit(this.#write(streamId, type, flags, initialN, metadata, codec, value))
+    try {
+      this.#commit(this.#write(streamId, FrameType.PAYLOAD, flags, -1, metadata, data, this.bytes))
+    } catch (error) {
+      codec.takenBack?.()
+      throw error
+    }
   }
 
   /**
-   * Sends a request, if the send buffer has room for it. Throws like `payload`, and
-   * @throws {OverloadedError} the send buffer has no room; nothing is sent
+   * Sends a request, if the send buffer has room for it.
+   * @param initialN the demand a stream or channel begins with; -1 for frames without one
+   * @param codec the codec that has encoded the data
+   * @throws {PayloadTooLargeError} the message is longer than `maxUnsent`; then nothing was sent
+   * @throws {OverloadedError} the send buffer has no room; then nothing was sent
    */
   request(
     streamId: number,
@@ -150,35 +161,34 @@ export class Wire {
     initialN: number,
     metadata: Uint8Array,
     codec: Codec,
-    value: unknown
+    data: Encoded
   ): void {
-    const start = this.#write(streamId, type, flags, initialN, metadata, codec, value)
-    const { unsent } = this
-    if (unsent > this.maxUnsent) {
-      const size = this.bytes.length - start
-      this.bytes.rewind(start)
+    try {
+      const start = this.#write(streamId, type, flags, initialN, metadata, data, this.bytes)
+      const { unsent } = this
+      if (unsent > this.maxUnsent) {
+        const size = this.bytes.length - start
+        this.bytes.rewind(start)
+        throw sendBufferFull(unsent - size, size, this.maxUnsent)
+      }
+      this.#commit(start)
+    } catch (error) {
       codec.takenBack?.()
-      throw sendBufferFull(unsent - size, size, this.maxUnsent)
+      throw error
     }
-    this.#commit(start)
   }
 
-  /** Encodes a PAYLOAD that `held` sends later. Throws like `payload`. */
-  hold(streamId: number, metadata: Uint8Array | undefined, codec: Codec, value: unknown): Uint8Array {
-    // A stateful codec encodes it with a fresh instance, because it is unknown which values are sent before it.
-    const own = codec.stateful ? (openCodec(codec.mimeType) as Codec) : codec
-    const start = this.#write(streamId, FrameType.PAYLOAD, Flag.NEXT, -1, metadata, own, value)
-    const held = this.bytes.copyFrom(start)
-    this.bytes.rewind(start)
-    return held
+  /** Writes a PAYLOAD that `held` sends later. @param data what `encodeAlone` returned */
+  hold(streamId: number, metadata: Uint8Array | undefined, data: Encoded, out: ByteWriter): void {
+    this.#write(streamId, FrameType.PAYLOAD, Flag.NEXT, -1, metadata, data, out)
   }
 
-  /** Sends frames that `hold` returned. */
+  /** Sends frames that `hold` wrote. */
   held(frames: Uint8Array, codec: Codec): void {
     const start = this.bytes.length
     this.bytes.bytes(frames)
     this.#commit(start)
-    // The fresh codec of `hold` has numbered its keys anew, so the connection's codec must start over too.
+    // The fresh codec of `encodeAlone` has numbered its keys anew, so the connection's codec must start over too.
     codec.takenBack?.()
   }
 
@@ -206,33 +216,31 @@ export class Wire {
     this.#commit(start)
   }
 
-  /** Writes a frame, in fragments if it is too long. Returns its position. */
+  /**
+   * Writes a frame, in fragments if it is too long. Returns its position in `out`.
+   * @throws {PayloadTooLargeError} then nothing was written
+   */
   #write(
     streamId: number,
     type: number,
     flags: number,
     initialN: number,
     metadata: Uint8Array | undefined,
-    codec: Codec,
-    value: unknown
+    data: Encoded,
+    out: ByteWriter
   ): number {
-    const out = this.bytes
     const start = out.length
-    try {
-      beginFrame(out, streamId, type, metadata === undefined ? flags : flags | Flag.METADATA)
-      if (initialN >= 0) out.uint32(initialN)
-      if (metadata !== undefined) writeMetadata(out, metadata)
-      codec.encode(value, out)
-      const size = out.length - start
-      if (size > this.maxUnsent)
-        throw new PayloadTooLargeError('limits.sendBuffer', this.maxUnsent, size, 'bytes of a message')
-    } catch (error) {
+    beginFrame(out, streamId, type, metadata === undefined ? flags : flags | Flag.METADATA)
+    if (initialN >= 0) out.uint32(initialN)
+    if (metadata !== undefined) writeMetadata(out, metadata)
+    out.data(data)
+    const size = out.length - start
+    if (size > this.maxUnsent) {
       out.rewind(start)
-      codec.takenBack?.()
-      throw error
+      throw new PayloadTooLargeError('limits.sendBuffer', this.maxUnsent, size, 'bytes of a message')
     }
     if (endFrame(out, start) > this.#maxFrameLength)
-      this.#cut(start, streamId, type, flags, initialN, metadata?.length)
+      this.#cut(out, start, streamId, type, flags, initialN, metadata?.length)
     return start
   }
 
@@ -248,6 +256,7 @@ export class Wire {
 
   /** Replaces the frame from `start` on by fragments. All metadata comes before any data. */
   #cut(
+    out: ByteWriter,
     start: number,
     streamId: number,
     type: number,
@@ -255,7 +264,6 @@ export class Wire {
     initialN: number,
     metadataLength: number | undefined
   ): void {
-    const out = this.bytes
     const whole = out.copyFrom(start + LENGTH_FIELD)
     out.rewind(start)
     let at = HEADER_LENGTH + (initialN >= 0 ? 4 : 0)
@@ -283,4 +291,13 @@ export class Wire {
       metadataLeft = metadataLeft > metadata ? metadataLeft - metadata : -1
     }
   }
+}
+
+/**
+ * Encodes a value that is sent later: it is unknown which values are sent before it, so a stateful codec encodes it with
+ * a fresh instance.
+ */
+export function encodeAlone(codec: Codec, value: unknown): Encoded {
+  const own = codec.stateful ? (openCodec(codec.mimeType) as Codec) : codec
+  return own.encode(value)
 }

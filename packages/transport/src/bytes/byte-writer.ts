@@ -115,11 +115,10 @@ export class ByteWriter {
     this.#length = at + length
   }
 
-  /** The bytes of another buffer between two positions. */
-  bytesOf(buffer: Uint8Array, start: number, end: number): void {
-    this.#reserve(end - start)
-    this.#buffer.set(buffer.subarray(start, end), this.#length)
-    this.#length += end - start
+  /** Text as UTF-8, or bytes. */
+  data(data: string | Uint8Array): void {
+    if (typeof data === 'string') this.utf8(data)
+    else this.bytes(data)
   }
 
   /** Writes the header of a frame: length, stream id, type and flags. */

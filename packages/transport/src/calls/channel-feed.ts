@@ -2,7 +2,10 @@
  * Feeds a channel from a stream of the caller: the first value goes with the request, the others as the other side
  * grants demand. Values that an Observable emits beyond the demand are held as bytes, up to a limit.
  */
+import type { ByteWriter } from '../bytes/byte-writer.ts'
+import type { Encoded } from '../codec/codec.ts'
 import { OverloadedError } from '../errors/index.ts'
+import { HeldValues } from '../held-values.ts'
 import { consume, type StreamSink, type StreamSource } from '../stream.ts'
 import type { ChannelInput } from './pending-call.ts'
 
@@ -15,8 +18,10 @@ export interface ChannelOutput {
   /** Sends the request with the first value. @param isOnly no other value follows */
   open(value: unknown, isOnly: boolean): void
   next(value: unknown): void
-  /** Encodes a value for `sendHeld`. */
-  hold(value: unknown): Uint8Array
+  /** Encodes a value that has to wait. */
+  encode(value: unknown): Encoded
+  /** Writes an encoded value as `sendHeld` is to be given it. */
+  writeHeld(encoded: Encoded, out: ByteWriter): void
   sendHeld(bytes: Uint8Array): void
   complete(): void
   /** The source has failed, or is too far ahead of the demand. */
@@ -33,8 +38,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
   #isStopped = false
   #isComplete = false
   #demand = 0
-  #held: Uint8Array[] = []
-  #heldSize = 0
+  #held = new HeldValues()
 
   constructor(output: ChannelOutput) {
     this.#output = output
@@ -92,14 +96,10 @@ export class ChannelFeed implements ChannelInput, StreamSink {
 
   requestN(n: number): void {
     this.#demand += n
-    let sent = 0
-    while (sent < this.#held.length && this.#maySend) {
-      const bytes = this.#held[sent++] as Uint8Array
+    while (!this.#held.isEmpty && this.#maySend) {
       this.#demand--
-      this.#heldSize -= bytes.length
-      this.#output.sendHeld(bytes)
+      this.#output.sendHeld(this.#held.take(1).bytes)
     }
-    if (sent > 0) this.#held.splice(0, sent)
     this.#finishIfEmpty()
     if (!this.#isStopped && this.#maySend) this.#source?.resume()
   }
@@ -107,7 +107,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
   stop(): void {
     if (this.#isStopped) return
     this.#isStopped = true
-    this.#held = []
+    this.#held = new HeldValues()
     this.#source?.cancel()
   }
 
@@ -120,22 +120,22 @@ export class ChannelFeed implements ChannelInput, StreamSink {
       this.#isOpened = true
       return this.#output.open(value, false)
     }
-    if (this.#held.length === 0 && this.#maySend) {
+    if (this.#held.isEmpty && this.#maySend) {
       this.#demand--
       return this.#output.next(value)
     }
-    const bytes = this.#output.hold(value)
-    this.#held.push(bytes)
-    this.#heldSize += bytes.length
+    const encoded = this.#output.encode(value)
+    this.#held.add((out) => this.#output.writeHeld(encoded, out))
+    const { size } = this.#held
     const { maxHeldSize } = this.#output
-    if (this.#heldSize > maxHeldSize)
+    if (size > maxHeldSize)
       throw new OverloadedError(
-        `The values of the call are ${this.#heldSize} bytes ahead of the other side, more than limits.sendBuffer allows (${maxHeldSize}); an Observable cannot be slowed, a generator can`
+        `The values of the call are ${size} bytes ahead of the other side, more than limits.sendBuffer allows (${maxHeldSize}); an Observable cannot be slowed, a generator can`
       )
   }
 
   #finishIfEmpty(): void {
-    if (!this.#isComplete || this.#isStopped || this.#held.length > 0) return
+    if (!this.#isComplete || this.#isStopped || !this.#held.isEmpty) return
     this.#isStopped = true
     this.#output.complete()
   }

@@ -1,5 +1,6 @@
 /** The interface of codecs, which turn values into bytes and back. Each connection opens its own. */
-import type { ByteWriter } from '../bytes/byte-writer.ts'
+/** A value as text that is to be UTF-8, or as bytes, which may be overwritten when the next value is encoded. */
+export type Encoded = string | Uint8Array
 
 /** Encodes and decodes the data of messages. */
 export interface Codec {
@@ -11,10 +12,11 @@ export interface Codec {
    */
   readonly stateful: boolean
   /**
-   * Writes a value; `undefined` becomes no bytes.
-   * @throws {OptionError} it cannot carry the value; the caller must take back the bytes written so far
+   * Encodes a value; `undefined` becomes no bytes. It may run code of the value, such as `toJSON`, which may send
+   * messages of its own: so it is called before anything of the message is written.
+   * @throws {OptionError} it cannot carry the value; then it is as if it had not been asked
    */
-  encode(value: unknown, out: ByteWriter): void
+  encode(value: unknown): Encoded
   /**
    * Reads the value between two positions; no bytes become `undefined`.
    * @throws {ProtocolError} the bytes are not of this MIME type

@@ -1,25 +1,28 @@
 /** JSON, the codec that every peer has. */
-import type { ByteWriter } from '../bytes/byte-writer.ts'
 import { text as utf8 } from '../bytes/text.ts'
 import { ProtocolError } from '../errors/index.ts'
 import type { Codec } from './codec.ts'
 import { checkDepth } from './depth.ts'
 import { cannotCarry, describeClass, findUncarriable, type Rules, type Verdict } from './uncarriable.ts'
 
+interface JsonCodec extends Codec {
+  encode(value: unknown): string
+}
+
 /**
  * `application/json`. As with `JSON.stringify`, an object with `toJSON` chooses its own form, and a property that is
  * `undefined` is left out. A value that `JSON.stringify` would silently turn into `{}` or `null` is an error that says
  * where the value is.
  */
-export const jsonCodec: Codec = {
+export const jsonCodec: JsonCodec = {
   mimeType: 'application/json',
   stateful: false,
 
-  encode(value: unknown, out: ByteWriter): void {
-    if (value === undefined) return
+  encode(value: unknown): string {
+    if (value === undefined) return ''
     const text = stringify(value)
     if (typeof value !== 'string' && mayHaveLost(text) && maySilentlyLose(value)) checkWhole(value)
-    out.utf8(text)
+    return text
   },
 
   decode(buffer: Uint8Array, start: number, end: number): unknown {

@@ -190,7 +190,8 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
         })
       },
       next: (value) => sendBytes(encode(codec, value)),
-      hold: (value) => encode(codec, value),
+      encode: (value) => codec.encode(value),
+      writeHeld: (encoded, out) => out.data(encoded),
       sendHeld: sendBytes,
       complete: () => tell((running) => running.inputEnded()),
       fail: (error) => {

@@ -103,7 +103,7 @@ export class MemoryHub {
 export function encode(codec: Codec, value: unknown): Uint8Array {
   const out = new ByteWriter()
   try {
-    codec.encode(value, out)
+    out.data(codec.encode(value))
     return out.copyFrom(0)
   } finally {
     out.reset()

@@ -1,7 +1,7 @@
 /** The answering side of the memory transport. */
 import { answerWith } from '../answer.ts'
 import { InputStream } from '../calls/input-stream.ts'
-import type { Codec } from '../codec/codec.ts'
+import type { Codec, Encoded } from '../codec/codec.ts'
 import type { Dispatcher } from '../dispatcher.ts'
 import { VIA_PLAIN } from '../durable/published.ts'
 import { isNoHandler, isRejected } from '../failure.ts'
@@ -223,8 +223,8 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
     if (isLast) this.#caller.end()
   }
 
-  protected hold(value: unknown): Uint8Array {
-    return encode(this.#codec, value)
+  protected encode(value: unknown): Encoded {
+    return this.#codec.encode(value)
   }
 
   protected sendHeld(bytes: Uint8Array): void {

@@ -1,8 +1,7 @@
 /** How both MessagePack codecs, plain and with records, use msgpackr. */
 import type { Packr } from 'msgpackr/pack'
 import type { Unpackr } from 'msgpackr/unpack'
-import type { ByteWriter } from '../../bytes/byte-writer.ts'
-import { ProtocolError } from '../../errors/index.ts'
+import { OptionError, ProtocolError } from '../../errors/index.ts'
 import { checkDepth } from '../depth.ts'
 import { cannotCarry, describeClass, type Rules, type Verdict } from '../uncarriable.ts'
 import { isOpaque, isWellFormed, LONE_SURROGATE, prepared, type Replace } from './prepare.ts'
@@ -41,20 +40,28 @@ interface PackedInPlace extends Uint8Array {
   end: number
 }
 
+/** A value is being packed: all packers of msgpackr write into the same buffer. */
+let isPacking = false
+
 /**
- * Packs a value into `out`.
+ * Packs a value. The bytes are overwritten by the next call.
  * @param replace see `prepared`
  * @throws {OptionError} naming what cannot be packed
  */
-export function pack(packr: Packr, type: string, value: unknown, replace: Replace, out: ByteWriter): void {
-  let packed: PackedInPlace
+export function pack(packr: Packr, type: string, value: unknown, replace: Replace): Uint8Array {
+  if (isPacking)
+    throw new OptionError('data', `A getter of data that is being packed as ${type} cannot send data itself`)
   try {
+    const whole = prepared(value, replace)
+    isPacking = true
     // A cycle overflows the stack.
-    packed = packr.pack(prepared(value, replace), IN_PLACE) as Uint8Array as PackedInPlace
+    const packed = packr.pack(whole, IN_PLACE) as Uint8Array as PackedInPlace
+    return packed.subarray(packed.start, packed.end)
   } catch (cause) {
     throw cannotCarry(type, value, rules, cause)
+  } finally {
+    isPacking = false
   }
-  out.bytesOf(packed, packed.start, packed.end)
 }
 
 /** The range of bytes to unpack; one object for all calls, because msgpackr only reads it. */

@@ -1,8 +1,7 @@
 /** MessagePack as every peer has it. */
 import { Packr } from 'msgpackr/pack'
 import { Unpackr } from 'msgpackr/unpack'
-import type { ByteWriter } from '../../bytes/byte-writer.ts'
-import type { Codec } from '../codec.ts'
+import type { Codec, Encoded } from '../codec.ts'
 import { readWithExtensions, registerExtensions, withExtension } from './extensions.ts'
 import { COMMON, pack, unpack } from './packing.ts'
 
@@ -28,8 +27,8 @@ export const msgpackCodec: Codec = {
   mimeType: MIME_TYPE,
   stateful: false,
 
-  encode(value: unknown, out: ByteWriter): void {
-    if (value !== undefined) pack(packr, MIME_TYPE, value, withExtension, out)
+  encode(value: unknown): Encoded {
+    return value === undefined ? '' : pack(packr, MIME_TYPE, value, withExtension)
   },
 
   decode(buffer, start, end) {

@@ -1,8 +1,7 @@
 /** MessagePack between two ends of this library: the keys of an object are sent once. */
 import { Packr } from 'msgpackr/pack'
 import { Unpackr } from 'msgpackr/unpack'
-import type { ByteWriter } from '../../bytes/byte-writer.ts'
-import type { Codec } from '../codec.ts'
+import type { Codec, Encoded } from '../codec.ts'
 import { COMMON, pack, unpack } from './packing.ts'
 import { RecordLimit, type Remembering } from './record-limit.ts'
 
@@ -21,8 +20,14 @@ export class MsgpackRecords implements Codec {
   readonly #unpackr = new Unpackr({ ...OPTIONS })
   readonly #limit = new RecordLimit()
 
-  encode(value: unknown, out: ByteWriter): void {
-    if (value !== undefined) pack(this.#packr, MSGPACK_RECORDS, value, asItIs, out)
+  encode(value: unknown): Encoded {
+    if (value === undefined) return ''
+    try {
+      return pack(this.#packr, MSGPACK_RECORDS, value, asItIs)
+    } catch (error) {
+      this.takenBack()
+      throw error
+    }
   }
 
   decode(buffer: Uint8Array, start: number, end: number): unknown {
