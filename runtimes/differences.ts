@@ -1,9 +1,9 @@
 /**
- * Where Deno behaves otherwise than Node, so that a test fails there. `docs/guide.md` tells users of each. A test that
+ * Where Deno behaves otherwise than Node, so that a test fails there. `docs/runtimes.md` tells users of each. A test that
  * is named here and passes fails the run: Deno has been mended, and the entry and its sentence in the docs go.
  */
 export interface Difference {
-  /** The sentence of `docs/guide.md` that says it. */
+  /** The sentence of `docs/runtimes.md` that says it. */
   readonly documented: string
   /** Full names of the tests that fail because of it. */
   readonly tests: readonly string[]

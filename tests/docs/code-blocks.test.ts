@@ -3,11 +3,14 @@
  * server, whose address is in `NATS_URL`; `ts run postgres` with an empty database at `DATABASE_URL`), commands exist.
  */
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { freePort } from '../support/free-port.ts'
+import { listening } from '../support/listening.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
@@ -56,6 +59,14 @@ describe('the documentation', () => {
     await (await postgresServer)?.stop()
   })
 
+  it('has no two files of one name', () => {
+    const names = typescript.map(fileOf)
+    assert.deepEqual(
+      names.filter((name, index) => names.indexOf(name) !== index),
+      []
+    )
+  })
+
   it('has TypeScript that compiles', async () => {
     assert.ok(typescript.length > 10, `${typescript.length} blocks found`)
     await run(tsc, ['-p', folder]).catch((error: { stdout: string }) => assert.fail(error.stdout))
@@ -81,6 +92,29 @@ describe('the documentation', () => {
       }
     })
   }
+
+  it('has a first service that answers the first client', async () => {
+    // Both are programs of their own, on a port that is free here.
+    const port = String(await freePort('localhost'))
+    const [server, client] = ['orders.ts', 'checkout.ts'].map((name) => {
+      const code = typescript.find((each) => fileOf(each) === name)?.code ?? ''
+      assert.ok(code.includes('4000'), `${name} is on a page, and on port 4000`)
+      const file = join(folder, `first-${name}`)
+      writeFileSync(file, code.replaceAll('4000', port))
+      return file
+    })
+    const service = spawn(bun, [server!], { stdio: ['ignore', 'pipe', 'inherit'] })
+    try {
+      const said = once(service.stdout, 'data')
+      await listening(Number(port))
+      await run(bun, [client!], { timeout: 20_000 })
+      assert.equal(String((await said)[0]).trim(), 'order 7')
+      service.kill('SIGTERM')
+      assert.deepEqual(await once(service, 'exit'), [0, null])
+    } finally {
+      service.kill('SIGKILL')
+    }
+  })
 
   it('names only npm scripts that exist', () => {
     const scriptsOf = (file: string): string[] =>

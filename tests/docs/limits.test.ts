@@ -1,4 +1,4 @@
-/** docs/operations.md names every limit of TCP with its default, and no other. */
+/** docs/limits.md names every limit of TCP with its default, and no other. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,14 +25,14 @@ async function defaults(): Promise<{ readonly server: Limits; readonly client: L
 
 /** The rows of the section "Limits" whose first cell is an option of `limits`. */
 function rows(): Row[] {
-  const page = readFileSync(join(rootFolder, 'docs/operations.md'), 'utf8')
+  const page = readFileSync(join(rootFolder, 'docs/limits.md'), 'utf8')
   const section = /\n## Limits\n([\s\S]*?)\n## /.exec(page)?.[1] ?? ''
   return [...section.matchAll(/^\| `limits\.(\w+)` \| ([^|]+) \| ([\d,]+)[^|]*\|/gm)].map(
     ([, name = '', of = '', figure = '']) => ({ name, of, byDefault: Number(figure.replaceAll(',', '')) })
   )
 }
 
-describe('the table of limits in docs/operations.md', () => {
+describe('the table of limits in docs/limits.md', () => {
   it('has each limit once, with its default', async () => {
     const { server } = await defaults()
     const table = rows()

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import net from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { codeBlocks } from '../docs/markdown.ts'
 import { freePort } from '../support/free-port.ts'
+import { listening } from '../support/listening.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
 const run = promisify(execFile)
@@ -201,20 +201,6 @@ describe('the packages as users install them', () => {
 async function firstLine(server: ChildProcess): Promise<string> {
   const [chunk] = (await once(server.stdout!, 'data')) as [Buffer]
   return chunk.toString().trim()
-}
-
-/** Waits until somebody listens. */
-async function listening(port: number): Promise<void> {
-  while (true) {
-    const socket = net.connect({ host: 'localhost', port })
-    const connected = await Promise.race([
-      once(socket, 'connect').then(() => true),
-      once(socket, 'error').then(() => false)
-    ]).catch(() => false)
-    socket.destroy()
-    if (connected) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
 }
 
 describe('the bundled entry points', () => {

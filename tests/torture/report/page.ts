@@ -54,6 +54,6 @@ ${result}
 
 ${COLUMNS.map(({ title, meaning }) => `- **${title}**: ${meaning}`).join('\n')}
 
-A dash is what was not measured. The server runs in a process of its own; its handlers write each run to a file, which survives a kill, and each request carries an id that its answer must repeat. \`docs/operations.md\` says more.
+A dash is what was not measured. The server runs in a process of its own; its handlers write each run to a file, which survives a kill, and each request carries an id that its answer must repeat. \`docs/faults.md\` says more.
 `
 }

@@ -1,4 +1,4 @@
-/** The limits of both ends, with their defaults in one table each. A test checks docs/operations.md against them. */
+/** The limits of both ends, with their defaults in one table each. A test checks docs/limits.md against them. */
 import { atLeast, milliseconds, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import {
   ADAPTIVE_DEFAULTS,

@@ -1,0 +1,108 @@
+/** The pages by topic, as the sidebar shows them. A page that is not here is an error of the build. */
+import type { DefaultTheme } from 'vitepress'
+
+const page = (text: string, name: string): DefaultTheme.SidebarItem => ({ text, link: `/${name}` })
+
+export const TOPICS: DefaultTheme.SidebarItem[] = [
+  {
+    text: 'Start',
+    items: [
+      page('Getting started', 'getting-started'),
+      page('From NestJS', 'migration-from-nest'),
+      page('From tRPC', 'migration-from-trpc'),
+      page('Runtimes', 'runtimes')
+    ]
+  },
+  {
+    text: 'Services',
+    items: [
+      page('Services', 'services'),
+      page('Patterns and messages', 'patterns'),
+      page('Answers and streams', 'streams'),
+      page('Schemas', 'schemas'),
+      page('Hooks', 'hooks'),
+      page('Events', 'events'),
+      page('Controllers', 'controllers')
+    ]
+  },
+  {
+    text: 'Callers',
+    items: [
+      page('Clients', 'clients'),
+      page('Types', 'types'),
+      page('Errors', 'errors'),
+      page('Gateway', 'gateway'),
+      page('Testing', 'testing')
+    ]
+  },
+  {
+    text: 'Brokers and storage',
+    items: [
+      page('NATS', 'nats'),
+      page('Durable events', 'durable-events'),
+      page('Outbox and inbox', 'outbox')
+    ]
+  },
+  {
+    text: 'Production',
+    items: [
+      page('Checklist', 'production'),
+      page('Limits and overload', 'limits'),
+      page('Connections and retries', 'connections'),
+      page('Deadlines and breakers', 'deadlines'),
+      page('Stopping', 'stopping'),
+      page('Several processes', 'processes'),
+      page('Security', 'security'),
+      page('Observability', 'observability'),
+      page('Figures and logs', 'figures'),
+      page('Faults on purpose', 'faults')
+    ]
+  },
+  {
+    text: 'Figures',
+    items: [page('Performance', 'performance'), page('What we tested it against', 'torture')]
+  },
+  {
+    text: 'Packages',
+    collapsed: true,
+    items: [
+      page('elysia-microservices', 'packages/elysia-microservices'),
+      page('nestjs', 'packages/nestjs'),
+      page('nats', 'packages/nats'),
+      page('outbox', 'packages/outbox'),
+      page('telemetry', 'packages/telemetry'),
+      page('console', 'packages/console'),
+      page('tcp', 'packages/tcp'),
+      page('transport', 'packages/transport')
+    ]
+  },
+  {
+    text: 'Examples',
+    collapsed: true,
+    items: [
+      page('A Nest application', 'examples/migrate-from-nest'),
+      page('Dependency injection', 'examples/dependency-injection'),
+      page('Benchmark', 'examples/bench')
+    ]
+  },
+  {
+    text: 'The project',
+    collapsed: true,
+    items: [
+      page('Protocol', 'protocol'),
+      page('Architecture', 'architecture'),
+      page('Decisions', 'decisions'),
+      page('Dependencies', 'dependencies'),
+      page('Contributing', 'contributing'),
+      page('Reporting a weakness', 'security-policy')
+    ]
+  }
+]
+
+/** All pages that the sidebar leads to. */
+export function pagesOf(items: readonly DefaultTheme.SidebarItem[]): string[] {
+  return items.flatMap(({ link, items: below = [] }) => [
+    ...(link === undefined ? [] : [link]),
+    ...pagesOf(below)
+  ])
+}

@@ -1,0 +1,59 @@
+/** Where each Markdown file of the repository stands on the site, and what a link between such files becomes there. */
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+
+export const rootFolder = resolve(import.meta.dirname, '../..')
+
+/** The file as a path from the root, and its page as VitePress names it. */
+const PAGES: readonly (readonly [file: RegExp, page: string])[] = [
+  [/^site\/index\.md$/, 'index.md'],
+  [/^docs\/(.+)$/, '$1'],
+  [/^(packages|examples)\/([^/]+)\/README\.md$/, '$1/$2.md'],
+  [/^SECURITY\.md$/, 'security-policy.md'],
+  [/^CONTRIBUTING\.md$/, 'contributing.md']
+]
+
+/** What has no page: GitHub shows it, or nobody reads it. */
+export const NOT_ON_THE_SITE = [
+  'README.md',
+  'CHANGELOG.md',
+  '{packages,examples}/*/CHANGELOG.md',
+  'docs/benchmarks/**',
+  '{tests,runtimes,scripts}/**'
+]
+
+/** The page of a file, both as paths; the file itself if it has none. */
+export function pageOf(file: string): string {
+  for (const [pattern, page] of PAGES) if (pattern.test(file)) return file.replace(pattern, page)
+  return file
+}
+
+/** The repository's address, where its package.json says it. */
+const { repository } = JSON.parse(readFileSync(join(rootFolder, 'package.json'), 'utf8')) as {
+  readonly repository?: { readonly url: string }
+}
+const address = repository?.url.replace(/^git\+/, '').replace(/\.git$/, '')
+
+/**
+ * The target of a relative link that stands in `from`: a page, or else the file in the repository; `undefined` if
+ * nobody knows where that is.
+ */
+export function targetOf(link: string, from: string): string | undefined {
+  const [path = '', anchor] = link.split('#')
+  const file = relative(rootFolder, resolve(dirname(from), decodeURI(path)))
+  const readme = join(file, 'README.md')
+  const there =
+    existsSync(join(rootFolder, readme)) && statSync(join(rootFolder, file)).isDirectory() ? readme : file
+  const page = there === 'README.md' ? 'index.md' : pageOf(there)
+  const isPage = page !== there && page.endsWith('.md') && !there.startsWith('docs/benchmarks/')
+  if (isPage) return `/${page}${anchor === undefined ? '' : `#${anchor}`}`
+  return address === undefined ? undefined : `${address}/blob/HEAD/${link.startsWith('#') ? '' : file}`
+}
+
+/** The name by which a heading is linked to, as GitHub makes it. */
+export function slugOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+}

@@ -1,0 +1,55 @@
+/** The reference of the API: every entry of every package that is published, read from its declarations. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { Converter, ReflectionKind } from 'typedoc'
+
+/** Where the site stands on its host; `.vitepress/config.ts` takes it too. */
+const base = process.env.DOCS_BASE ?? '/'
+const packages = resolve(import.meta.dirname, '../packages')
+
+/** The name by which users import an entry, by the file of its declarations. */
+const entries = new Map(
+  readdirSync(packages)
+    .map((folder) => join(packages, folder))
+    .flatMap((folder) => {
+      const {
+        name,
+        exports,
+        private: isPrivate
+      } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+      if (isPrivate) return []
+      return Object.entries(exports ?? {})
+        .filter(([, target]) => typeof target !== 'string')
+        .map(([path, { types }]) => [join(folder, types), name + path.slice(1)])
+    })
+)
+
+/** Modules have the names of their files; they get those by which they are imported. */
+function importNames(application) {
+  application.converter.on(Converter.EVENT_CREATE_DECLARATION, (context, reflection) => {
+    if (!reflection.kindOf(ReflectionKind.Module)) return
+    const file = context.getSymbolFromReflection(reflection)?.declarations?.[0]?.getSourceFile().fileName
+    reflection.name = entries.get(file) ?? reflection.name
+  })
+}
+
+export default {
+  plugin: [importNames],
+  tsconfig: 'tsconfig.api.json',
+  entryPoints: [...entries.keys()],
+  out: 'dist/api',
+  name: 'elysia-microservices',
+  readme: 'none',
+  titleLink: base,
+  navigationLinks: { Documentation: base },
+  disableSources: true,
+  excludePrivate: true,
+  hideGenerator: true,
+  navigation: { includeCategories: false, includeGroups: false },
+  // NATS's own words in what its options inherit.
+  externalSymbolLinkMappings: { '@nats-io/nats-core': { '*': '#' } },
+  // Every export says what it is for.
+  requiredToBeDocumented: ['Enum', 'Variable', 'Function', 'Class', 'Interface', 'TypeAlias'],
+  validation: { notDocumented: true, notExported: false, invalidLink: true },
+  treatWarningsAsErrors: true
+}
