@@ -7,6 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
 import { codeBlocks } from '../docs/markdown.ts'
 import { freePort } from '../support/free-port.ts'
 import { listening } from '../support/listening.ts'
@@ -138,6 +141,30 @@ describe('the packages as users install them', () => {
         files.filter((file) => /\.test\.|tsbuildinfo|testing\/|\.results|\.turbo/.test(file)),
         []
       )
+    })
+
+    it(`${name} has what publint asks for`, async () => {
+      const file = readFileSync(tarballs[index]!)
+      const tarball = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength)
+      const { messages, pkg } = await publint({ pack: { tarball }, strict: true })
+      assert.deepEqual(
+        messages.map((message) => formatMessage(message, pkg)),
+        []
+      )
+    })
+
+    it(`${name} has types that are right wherever ESM is understood`, async () => {
+      const analysis = await checkPackage(createPackageFromTarballData(readFileSync(tarballs[index]!)))
+      assert.ok(analysis.types)
+      // The profile `esm-only` of the tool's command line.
+      const ignored: readonly unknown[] = ['node10', 'node16-cjs']
+      assert.deepEqual(
+        analysis.problems.filter(
+          (problem) => !('resolutionKind' in problem && ignored.includes(problem.resolutionKind))
+        ),
+        []
+      )
+      assert.equal(Object.keys(analysis.entrypoints).length, entriesOf(name).length)
     })
 
     it(`${name} is packed by Bun with the same files`, async () => {
