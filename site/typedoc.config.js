@@ -39,13 +39,13 @@ export default {
   entryPoints: [...entries.keys()],
   out: 'dist/api',
   name: 'elysia-microservices',
-  readme: 'none',
+  readme: 'api.md',
+  favicon: 'icon.svg',
   titleLink: base,
   navigationLinks: { Documentation: base },
   disableSources: true,
   excludePrivate: true,
   hideGenerator: true,
-  navigation: { includeCategories: false, includeGroups: false },
   // NATS's own words in what its options inherit.
   externalSymbolLinkMappings: { '@nats-io/nats-core': { '*': '#' } },
   // Every export says what it is for.

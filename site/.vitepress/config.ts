@@ -32,11 +32,14 @@ const config: MarkdownOptions['config'] = (markdown) => {
 /** docs/protocol.md has blocks of bytes, which have no colours. */
 const VECTOR = { name: 'vector', scopeName: 'text.vector', patterns: [], repository: {} }
 
+const icon = readFileSync(join(import.meta.dirname, '../icon.svg'), 'utf8')
+
 export default defineConfig({
   title: 'elysia-microservices',
   description: 'Microservices for Elysia: message patterns, types end to end, a fast TCP transport',
   lang: 'en',
   base: process.env['DOCS_BASE'] ?? '/',
+  head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   srcDir: '..',
   srcExclude: NOT_ON_THE_SITE,
   outDir: './dist',

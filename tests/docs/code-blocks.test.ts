@@ -1,5 +1,5 @@
 /**
- * Every code block of the documentation: TypeScript compiles, blocks marked `ts run` run (`ts run nats` beside a NATS
+ * Every code block of the documentation, and of docstrings: TypeScript compiles, blocks marked `ts run` run (`ts run nats` beside a NATS
  * server, whose address is in `NATS_URL`; `ts run postgres` with an empty database at `DATABASE_URL`), commands exist.
  */
 import assert from 'node:assert/strict'
@@ -15,11 +15,11 @@ import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
 import { bun, rootFolder, testsFolder, tsc } from '../workspace.ts'
-import { type CodeBlock, codeBlocks, DOCUMENTS } from './markdown.ts'
+import { type CodeBlock, codeBlocks, DOCUMENTS, docstringBlocks } from './markdown.ts'
 
 const run = promisify(execFile)
 
-const blocks = DOCUMENTS.flatMap((file) => codeBlocks(join(rootFolder, file)))
+const blocks = [...DOCUMENTS.flatMap((file) => codeBlocks(join(rootFolder, file))), ...docstringBlocks()]
 const nameOf = ({ file, line }: CodeBlock) => `${relative(rootFolder, file)}:${line}`
 
 /** In the tests' package, so that packages resolve as they do for users; git ignores it. */

@@ -45,6 +45,25 @@ export function codeBlocks(file: string): CodeBlock[] {
   }))
 }
 
+/** The blocks in the docstrings of what the packages are made of. */
+export function docstringBlocks(): CodeBlock[] {
+  const packages = join(rootFolder, 'packages')
+  const files = readdirSync(packages).flatMap((name) =>
+    (readdirSync(join(packages, name, 'src'), { recursive: true }) as string[])
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+      .map((file) => join(packages, name, 'src', file))
+  )
+  return files.flatMap((file) => {
+    const text = readFileSync(file, 'utf8')
+    return [...text.matchAll(/^ *\* ```(\w+)\n([\s\S]*?)^ *\* ```$/gm)].map((match) => ({
+      file,
+      line: text.slice(0, match.index).split('\n').length,
+      info: match[1] as string,
+      code: (match[2] as string).replace(/^ *\* ?/gm, '')
+    }))
+  })
+}
+
 /** The names by which headings are linked to, as GitHub makes them. */
 export function anchorsOf(file: string): ReadonlySet<string> {
   const text = readFileSync(file, 'utf8').replace(/^```[\s\S]*?^```$/gm, '')

@@ -50,6 +50,14 @@ const HEADERS = {
  * what they do. Services tell of themselves where they have the option `describe`, and are counted by `telemetry()`.
  * Only programs of this machine may open it, unless `allow` says otherwise.
  * @throws {OptionError} an option is not what it must be
+ * @example
+ * ```ts
+ * import { console as servicesPage } from '@elysia-microservices/console'
+ * import { Elysia } from 'elysia'
+ * import { connect } from 'elysia-microservices/client'
+ *
+ * new Elysia().use(servicesPage({ services: { orders: connect({ port: 4000 }) } })).listen(3000)
+ * ```
  */
 export function console(options: ConsoleOptions): Elysia {
   const {

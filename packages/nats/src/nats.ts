@@ -12,6 +12,13 @@ export interface NatsTransport extends Transport {
 /**
  * NATS: Nest's wire, and between our own ends demand, cancellation, deadlines and channels.
  * @throws {OptionError} an option is not what it must be
+ * @example
+ * ```ts
+ * import { nats } from '@elysia-microservices/nats'
+ * import { microservice } from 'elysia-microservices'
+ *
+ * await microservice({ name: 'orders', transport: nats({ servers: 'nats://localhost:4222' }) }).listen()
+ * ```
  */
 export function nats(options: NatsOptions = {}): NatsTransport {
   const checked = natsOptions(options)

@@ -29,6 +29,13 @@ interface Opened {
 /**
  * Calls services over our transports. Default: TCP with RSocket, or with Nest's wire by `protocol: 'nest'`. Give it
  * as `customClass` to `ClientsModule` or `ClientProxyFactory`.
+ * @example
+ * ```ts
+ * import { MicroserviceClient } from '@elysia-microservices/nestjs'
+ * import { ClientsModule } from '@nestjs/microservices'
+ *
+ * ClientsModule.register([{ name: 'MATH', customClass: MicroserviceClient, options: { port: 4000 } }])
+ * ```
  */
 export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   protected readonly logger = new Logger(MicroserviceClient.name)

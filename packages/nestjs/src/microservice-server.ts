@@ -51,6 +51,15 @@ const WITH_WILDCARDS: ReadonlySet<string> = new Set(['nats'])
 /**
  * Answers a Nest application's patterns over our transports. Default: TCP. Give it as `strategy` to
  * `createMicroservice` or `connectMicroservice`.
+ * @example
+ * ```ts
+ * import { MicroserviceServer } from '@elysia-microservices/nestjs'
+ * import { NestFactory } from '@nestjs/core'
+ *
+ * class AppModule {}
+ * const strategy = new MicroserviceServer({ port: 4000 })
+ * await (await NestFactory.createMicroservice(AppModule, { strategy })).listen()
+ * ```
  */
 export class MicroserviceServer
   extends Server<MicroserviceServerEvents, MicroserviceStatus>

@@ -29,6 +29,14 @@ export interface Inbox<Transaction> {
  * @param name whose memory it is. Inboxes of one name share it, so every handler of an event has one of its own, such as
  * `billing.settled`.
  * @throws {OptionError} an argument is not what it must be
+ * @example
+ * ```ts
+ * import { inbox } from '@elysia-microservices/outbox'
+ * import postgres from 'postgres'
+ *
+ * const settled = inbox(postgres('postgres://localhost/shop'), 'billing.settled')
+ * await settled.once('evt-7', (tx) => tx`update balance set cents = cents + 5`)
+ * ```
  */
 export function inbox<Sql extends DatabaseSql>(
   sql: Sql,

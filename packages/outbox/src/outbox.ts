@@ -43,6 +43,17 @@ export interface Outbox {
  * The outbox of the caller's own transaction.
  * @param sql the `sql` that postgres.js or Bun gives to the function of `begin`, or a client of `pg` that has begun one
  * @throws {OptionError} an option is not what it must be
+ * @example
+ * ```ts
+ * import { outbox } from '@elysia-microservices/outbox'
+ * import postgres from 'postgres'
+ *
+ * const sql = postgres('postgres://localhost/shop')
+ * await sql.begin(async (tx) => {
+ *   await tx`update orders set state = 'settled' where id = '7'`
+ *   await outbox(tx).publish('payments.settled', { order: '7' }, { key: '7' })
+ * })
+ * ```
  */
 export function outbox(sql: TransactionSql, options: SchemaOptions = {}): Outbox {
   checkNames('options', options, ['schema'])

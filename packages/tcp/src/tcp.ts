@@ -39,6 +39,15 @@ export interface TcpTransport extends Transport {
 /**
  * Makes the TCP transport: one port that speaks Nest's wire and RSocket.
  * @throws {OptionError} an option has an unknown name
+ * @example
+ * ```ts
+ * import { microservice } from 'elysia-microservices'
+ * import { tcp } from 'elysia-microservices/tcp'
+ *
+ * const door = tcp({ port: 0, limits: { idle: 60_000 } })
+ * await microservice({ transport: door }).listen()
+ * console.log(door.address, door.stats().connections)
+ * ```
  */
 export function tcp(options: TcpServerOptions | TcpClientOptions = {}): TcpTransport {
   checkOptionNames(options, [SERVER_OPTION_NAMES, CLIENT_OPTION_NAMES])

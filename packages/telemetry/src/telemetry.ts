@@ -35,6 +35,15 @@ export interface TelemetryOptions {
  * trace in their headers. For both ends: `service.use(telemetry())`, `connect({ use: [telemetry()] })`. What is counted
  * is of the process: `metrics()` and `metricProducer()` give it.
  * @throws {OptionError} an option is not what it must be
+ * @example
+ * ```ts
+ * import { telemetry } from '@elysia-microservices/telemetry'
+ * import { microservice } from 'elysia-microservices'
+ * import { connect } from 'elysia-microservices/client'
+ *
+ * microservice({ name: 'orders', transport: 'tcp' }).use(telemetry())
+ * connect({ port: 4000, use: [telemetry({ sample: 0.1 })] })
+ * ```
  */
 export function telemetry({ sample = 1 }: TelemetryOptions = {}): AroundAny {
   if (typeof sample !== 'number' || !(sample >= 0 && sample <= 1))

@@ -44,7 +44,18 @@ export interface SentMessage extends AroundMessage {
  */
 export type Handle<Message extends AroundMessage> = (message: Message) => unknown
 
-/** Stands around the messages that a service receives, or that a client sends. */
+/**
+ * Stands around the messages that a service receives, or that a client sends.
+ * @example
+ * ```ts
+ * import { AsyncLocalStorage } from 'node:async_hooks'
+ * import type { Around, ReceivedMessage } from 'elysia-microservices'
+ *
+ * const tenants = new AsyncLocalStorage<string | undefined>()
+ * const withTenant: Around<ReceivedMessage> = (next) => (message) =>
+ *   tenants.run(message.headers['tenant'], () => next(message))
+ * ```
+ */
 export interface Around<Message extends AroundMessage> extends Attached {
   (next: Handle<Message>): Handle<Message>
 }

@@ -38,7 +38,16 @@ export interface ResultWatcher {
 const COMPLETED: ResultEnd = { outcome: 'completed' }
 const CANCELED: ResultEnd = { outcome: 'canceled' }
 
-/** Passes a result through and tells the watcher about its values and its end. */
+/**
+ * Passes a result through and tells the watcher about its values and its end.
+ * @example
+ * ```ts
+ * import { type Around, type ReceivedMessage, tap } from 'elysia-microservices'
+ *
+ * const logged: Around<ReceivedMessage> = (next) => (message) =>
+ *   tap(next(message), { ended: ({ outcome }) => console.log(message.pattern, outcome) })
+ * ```
+ */
 export function tap(result: unknown, watcher: ResultWatcher): unknown {
   if (typeof result !== 'object' || result === null) return passed(result, watcher)
   if (!isThenable(result))

@@ -178,6 +178,18 @@ export interface UntypedClient extends ClientBase {
 /**
  * The client of a service, from the type of the service (`ClientOf<typeof orders>`) or from a contract: an interface of
  * methods and events (`ClientOf<OrdersContract>`).
+ * @example
+ * ```ts
+ * import { microservice } from 'elysia-microservices'
+ * import { type ClientOf, connect } from 'elysia-microservices/client'
+ *
+ * const orders = microservice({ transport: 'tcp' }).message('orders.count', () => 7)
+ *
+ * class Report {
+ *   constructor(readonly orders: ClientOf<typeof orders>) {}
+ * }
+ * new Report(connect<typeof orders>({ port: 4000 }))
+ * ```
  */
 export type ClientOf<Service> = Client<
   Calls<AnswersOf<Service>['values']>,

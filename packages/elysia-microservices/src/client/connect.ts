@@ -62,6 +62,15 @@ const DEFAULT_TIMEOUT = 30_000
  * Makes a client; it connects with the first call, or with `client.connect()`.
  * `connect<typeof service>()` offers the patterns of the service with their types.
  * @throws {OptionError} an option is not what it must be
+ * @example
+ * ```ts
+ * import { connect } from 'elysia-microservices/client'
+ *
+ * const client = connect({ endpoints: ['10.0.0.7:4000', '10.0.0.8:4000'], timeout: 5_000 })
+ * const sum = await client.request<number>('math.sum', [1, 2, 3])
+ * for await (const n of client.stream<number>('math.count', 3)) console.log(n, sum)
+ * await client.close()
+ * ```
  */
 export function connect(options?: ConnectOptions): UntypedClient
 export function connect<Service>(options?: ConnectOptions): ClientOf<Service>

@@ -25,6 +25,16 @@ export type Decorated<Decorators extends Record<string, unknown>> = Elysia<
  * with its types. Errors of calls that a handler does not catch are answered as {@link gateway} answers them; all
  * other errors are left to Elysia and the app.
  * @throws {OptionError} an option is not what it must be
+ * @example
+ * ```ts
+ * import { Elysia } from 'elysia'
+ * import { connect } from 'elysia-microservices/client'
+ * import { callOptions, clients } from 'elysia-microservices/gateway'
+ *
+ * new Elysia()
+ *   .use(clients({ users: () => connect({ port: 4000 }) }))
+ *   .get('/users/:id', ({ users, params, ...context }) => users.request('users.get', params.id, callOptions(context)))
+ * ```
  */
 export function clients<const Given extends GivenClients>(
   given: Given,

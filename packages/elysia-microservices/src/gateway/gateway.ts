@@ -30,6 +30,16 @@ const IDLE_MARGIN = 5
  * @param routes by method and path: a pattern, or an object with one under `pattern` (one value), `stream`
  *   (Server-Sent Events) or `emit` (an event)
  * @throws {OptionError} a key, a route or an option is not what it must be
+ * @example
+ * ```ts
+ * import { Elysia } from 'elysia'
+ * import { connect } from 'elysia-microservices/client'
+ * import { gateway } from 'elysia-microservices/gateway'
+ *
+ * new Elysia()
+ *   .use(gateway(() => connect({ port: 4000 }), { 'GET /users/:id': 'users.get' }, { timeout: 5_000 }))
+ *   .listen(3000)
+ * ```
  */
 export function gateway<Values, Streams, All, Events, const Patterns, const Params, const Query, const Body>(
   client: GivenClient<Values, Streams, All, Events>,

@@ -31,6 +31,14 @@ const DEFAULT_DRAIN = 10_000
  * Makes a service. `microservice<typeof app>()` says which app will use the service: then handlers see the app's
  * decorators and store.
  * @throws {OptionError} an option or a controller is not what it must be
+ * @example
+ * ```ts
+ * import { type Message, microservice } from 'elysia-microservices'
+ *
+ * const math = microservice({ transport: 'tcp', port: 4000 })
+ *   .message('math.sum', ({ data }: Message<number[]>) => data.reduce((a, b) => a + b, 0))
+ * await math.listen()
+ * ```
  */
 export function microservice(options: MicroserviceOptions): Microservice
 export function microservice<App extends AnyElysia>(

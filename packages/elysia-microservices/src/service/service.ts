@@ -47,7 +47,17 @@ import type {
 } from '../types/service.ts'
 import type { Guarded, SchemasWith } from '../types/used-macros.ts'
 
-/** Any service: what helpers take that listen to one, stop it or look at it. */
+/**
+ * Any service: what helpers take that listen to one, stop it or look at it.
+ * @example
+ * ```ts
+ * import type { AnyMicroservice } from 'elysia-microservices'
+ *
+ * async function stopAll(...services: readonly AnyMicroservice[]) {
+ *   await Promise.all(services.map((service) => service.stop()))
+ * }
+ * ```
+ */
 export interface AnyMicroservice extends Typed, Running {}
 
 /**

@@ -39,7 +39,19 @@ export type ContractEvents<Contract> = Empty & {
 /** A type in a contract as a service may have it: one that takes more data fits, too. */
 type Fitting<Types> = { readonly [Name in keyof Types]: Omit<Types[Name], 'data'> }
 
-/** A service that answers at least what a contract says: `service satisfies Implements<Orders>`. */
+/**
+ * A service that answers at least what a contract says: `service satisfies Implements<Orders>`.
+ * @example
+ * ```ts
+ * import { type Implements, type Message, microservice } from 'elysia-microservices'
+ *
+ * interface Orders {
+ *   'orders.get'(id: number): { id: number }
+ * }
+ * microservice({ transport: 'tcp' })
+ *   .message('orders.get', ({ data }: Message<number>) => ({ id: data })) satisfies Implements<Orders>
+ * ```
+ */
 export type Implements<Contract> = Typed<
   {
     readonly values: Fitting<ContractAnswers<Contract>['values']>

@@ -39,6 +39,13 @@ type Path = (typeof PATHS)[number]
  * checks are well), `/healthz` (the same with reasons, as JSON). 200, or 503. Reasons are the messages of errors: let only
  * those reach `/healthz` who may read them.
  * @throws {OptionError} an option is not what it must be
+ * @example
+ * ```ts
+ * import { health } from '@elysia-microservices/telemetry'
+ * import { microservice } from 'elysia-microservices'
+ *
+ * microservice({ transport: 'tcp' }).use(health({ port: 8081 })) // a port of its own
+ * ```
  */
 export function health(options?: HealthOptions): HealthPlugin
 export function health(options: HealthPortOptions): HealthServer

@@ -17,6 +17,14 @@ export interface RpcErrorInit {
 /**
  * An application error: throw it in a handler, and the caller catches the same class with the same code, message and
  * details. It is the only kind of error whose content leaves the process.
+ * @example
+ * ```ts
+ * import { RpcError } from 'elysia-microservices'
+ *
+ * function find(id: number): never {
+ *   throw new RpcError({ code: 'USER_NOT_FOUND', message: `There is no user ${id}`, details: { id } })
+ * }
+ * ```
  */
 export class RpcError extends MicroserviceError {
   override name = 'RpcError'

@@ -1,7 +1,17 @@
 /** What handlers of durable events throw, and why an event was not stored. */
 import { LocalError, OptionError } from './local.ts'
 
-/** Thrown by the handler of a durable event: the event is acknowledged and not run again. The log gets a line. */
+/**
+ * Thrown by the handler of a durable event: the event is acknowledged and not run again. The log gets a line.
+ * @example
+ * ```ts
+ * import { Discard, microservice } from 'elysia-microservices'
+ *
+ * microservice({ transport: 'tcp' }).event('order.placed', ({ data }: { data: { id?: number } }) => {
+ *   if (data.id === undefined) throw new Discard('an order without an id')
+ * })
+ * ```
+ */
 export class Discard extends Error {
   override name = 'Discard'
 }
@@ -9,6 +19,14 @@ export class Discard extends Error {
 /**
  * Thrown by the handler of a durable event: it runs again after the given time instead of the next pause of `retry`, also
  * if this was the last attempt.
+ * @example
+ * ```ts
+ * import { RetryLater } from 'elysia-microservices'
+ *
+ * function handle(busyFor: number) {
+ *   if (busyFor > 0) throw new RetryLater(busyFor) // milliseconds
+ * }
+ * ```
  */
 export class RetryLater extends Error {
   override name = 'RetryLater'

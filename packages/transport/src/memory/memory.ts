@@ -27,6 +27,16 @@ export interface MemoryOptions {
  * services have the same name, each request goes to one of them; an event goes to one service of each name. Events are
  * stored here too, as long as the value lives.
  * @throws {OptionError} an option is wrong
+ * @example
+ * ```ts
+ * import { memory, microservice } from 'elysia-microservices'
+ * import { connect } from 'elysia-microservices/client'
+ *
+ * const transport = memory()
+ * const service = microservice({ transport }).message('ping', () => 'pong')
+ * await service.listen()
+ * console.log(await connect<typeof service>({ transport }).request('ping')) // pong
+ * ```
  */
 export function memory(options?: MemoryOptions): Transport {
   const { codec, clock } = withDefaults('options', options, { codec: 'json', clock: systemClock })

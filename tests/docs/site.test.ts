@@ -1,0 +1,165 @@
+/** The site that `npm run docs` has made of the documentation: its pages, its links, its search, as readers find them. */
+import assert from 'node:assert/strict'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { extname, join, posix } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import type { Browser } from 'playwright-core'
+import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import { isMissing } from '../support/missing.ts'
+import { rootFolder } from '../workspace.ts'
+import { anchorsOf, DOCUMENTS } from './markdown.ts'
+
+const SITE = join(rootFolder, 'site', 'dist')
+
+/** The page of a document, where it has one. */
+function pageOf(document: string): string | undefined {
+  const [, docs] = /^docs\/(.+)\.md$/.exec(document) ?? []
+  const [, named] = /^((?:packages|examples)\/.+)\/README\.md$/.exec(document) ?? []
+  return docs ?? named
+}
+const PAGES = DOCUMENTS.map((document) => ({ document, page: pageOf(document) })).filter(
+  (each): each is { document: string; page: string } => each.page !== undefined
+)
+
+/** All HTML files of the site, from its folder. */
+function htmlFiles(): string[] {
+  assert.ok(existsSync(join(SITE, 'index.html')), 'the site is built: npm run docs')
+  return (readdirSync(SITE, { recursive: true }) as string[]).filter((file) => file.endsWith('.html'))
+}
+
+function decode(text: string): string {
+  return text.replaceAll('&amp;', '&').replaceAll('&quot;', '"').replaceAll('&#39;', "'")
+}
+
+/** What an HTML file offers to links, and what it links to. */
+function readHtml(file: string): { readonly ids: ReadonlySet<string>; readonly links: readonly string[] } {
+  const text = readFileSync(join(SITE, file), 'utf8').replace(/<script[\s\S]*?<\/script>/g, '')
+  const values = (pattern: RegExp) => [...text.matchAll(pattern)].map(([, value = '']) => decode(value))
+  return { ids: new Set(values(/\sid="([^"]*)"/g)), links: values(/<a\b[^>]*?\shref="([^"]*)"/g) }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css',
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2'
+}
+
+/** Serves the site as any host of files does. */
+async function serve(): Promise<Server> {
+  const server = createServer(({ url = '/' }, response) => {
+    const { pathname } = new URL(url, 'http://site')
+    const file = join(
+      SITE,
+      posix.normalize(decodeURIComponent(pathname)),
+      pathname.endsWith('/') ? 'index.html' : ''
+    )
+    if (!existsSync(file)) return response.writeHead(404).end()
+    return response
+      .writeHead(200, { 'content-type': TYPES[extname(file)] ?? 'application/octet-stream' })
+      .end(readFileSync(file))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return server
+}
+
+describe('the site', () => {
+  it('has a page for each document, with its headings where links lead', () => {
+    assert.ok(PAGES.length > 40)
+    for (const { document, page } of PAGES) {
+      const { ids } = readHtml(`${page}.html`)
+      const lost = [...anchorsOf(join(rootFolder, document))].filter((anchor) => !ids.has(anchor))
+      assert.deepEqual(lost, [], document)
+    }
+  })
+
+  it('leads to each page from every page', () => {
+    const { links } = readHtml('errors.html')
+    for (const { page } of PAGES) assert.ok(links.includes(`/${page}.html`), page)
+  })
+
+  it('has a reference of each entry of each package', () => {
+    for (const folder of readdirSync(join(rootFolder, 'packages'))) {
+      const manifest = readFileSync(join(rootFolder, 'packages', folder, 'package.json'), 'utf8')
+      const { name, exports } = JSON.parse(manifest) as { name: string; exports: Record<string, unknown> }
+      for (const [path, target] of Object.entries(exports)) {
+        if (typeof target === 'string') continue
+        const file = (name + path.slice(1)).replace(/[^\w-]/g, '_')
+        assert.ok(existsSync(join(SITE, 'api', 'modules', `${file}.html`)), `${name}${path.slice(1)}`)
+      }
+    }
+    const { links } = readHtml('api/modules/elysia-microservices.html')
+    assert.ok(links.some((link) => link.endsWith('functions/elysia-microservices.microservice.html')))
+  })
+
+  it('has no dead link', () => {
+    const files = htmlFiles()
+    const pages = new Map(files.map((file) => [file, readHtml(file)]))
+    const dead: string[] = []
+    let count = 0
+    for (const [file, { links }] of pages) {
+      for (const link of links) {
+        if (/^(https?|mailto):/.test(link)) continue
+        count++
+        const { pathname, hash } = new URL(link, `http://site/${file}`)
+        const path = decodeURIComponent(pathname.slice(1))
+        const target = path === '' || path.endsWith('/') ? `${path}index.html` : path
+        const anchor = decodeURIComponent(hash.slice(1))
+        const page = pages.get(target)
+        const isThere =
+          page === undefined ? existsSync(join(SITE, target)) : anchor === '' || page.ids.has(anchor)
+        if (!isThere) dead.push(`${link} in ${file}`)
+      }
+    }
+    assert.ok(count > 2_000, `${count} links`)
+    assert.deepEqual([...new Set(dead)], [])
+  })
+
+  if (!isMissing('the site in a browser', chromiumMissing())) {
+    describe('in a browser', () => {
+      let browser: Browser
+      let server: Server
+      let address: string
+      before(async () => {
+        server = await serve()
+        address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+        browser = await openBrowser()
+      })
+      after(async () => {
+        await browser.close()
+        server.close()
+      })
+
+      for (const [what, width, colorScheme] of [
+        ['on a desk, light', 1_280, 'light'],
+        ['on a phone, dark', 390, 'dark']
+      ] as const) {
+        it(`finds a page by a word of it, ${what}`, async () => {
+          const page = await browser.newPage({ viewport: { width, height: 800 }, colorScheme })
+          const complaints: string[] = []
+          page.on('pageerror', ({ message }) => complaints.push(message))
+          page.on('response', (response) => {
+            if (response.status() >= 400) complaints.push(response.url())
+          })
+          await page.goto(`${address}/limits.html`)
+          await page.locator('.DocSearch-Button').click()
+          await page.locator('#localsearch-input').fill('dead letters')
+          await page.locator('.result[href*="durable-events"]').first().click()
+          await page.getByRole('heading', { level: 1, name: 'Durable events' }).waitFor()
+
+          const { dark, over } = await page.evaluate<{ dark: boolean; over: number }>(`(() => {
+            const { classList, scrollWidth, clientWidth } = document.documentElement
+            return { dark: classList.contains('dark'), over: scrollWidth - clientWidth }
+          })()`)
+          assert.equal(dark, colorScheme === 'dark')
+          assert.ok(over <= 0, `nothing is wider than the window: ${over} pixels`)
+          assert.deepEqual(complaints, [])
+          await page.close()
+        })
+      }
+    })
+  }
+})
