@@ -10,6 +10,8 @@ export interface SourceFile {
   readonly imports: readonly string[]
 }
 
+/** An example in a docstring is users' code. */
+const EXAMPLE = /^ *\* ```[\s\S]*?^ *\* ```$/gm
 const IMPORT = /(?:\bfrom|\bimport)\s*\(?\s*'([^']+)'/g
 
 /** All source files below a folder, without tests and their helpers. */
@@ -20,7 +22,7 @@ export function sourcesOf(folder: string): SourceFile[] {
     .sort()
     .map((file) => {
       const text = readFileSync(path.join(folder, file), 'utf8')
-      const imports = [...text.matchAll(IMPORT)].map(([, given = '']) =>
+      const imports = [...text.replace(EXAMPLE, '').matchAll(IMPORT)].map(([, given = '']) =>
         given.startsWith('.') ? path.posix.normalize(path.posix.join(path.posix.dirname(file), given)) : given
       )
       return { file, text, imports: [...new Set(imports)] }

@@ -186,7 +186,7 @@ export interface UntypedClient extends ClientBase {
  * const orders = microservice({ transport: 'tcp' }).message('orders.count', () => 7)
  *
  * class Report {
- *   constructor(readonly orders: ClientOf<typeof orders>) {}
+ *   constructor(readonly client: ClientOf<typeof orders>) {}
  * }
  * new Report(connect<typeof orders>({ port: 4000 }))
  * ```
