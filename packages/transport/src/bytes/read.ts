@@ -1,9 +1,11 @@
 /** Reads numbers in network byte order from a position in a buffer, without a view object for each field. */
 
+/** Reads 16 bits, unsigned. */
 export function readUint16(buffer: Uint8Array, at: number): number {
   return ((buffer[at] as number) << 8) | (buffer[at + 1] as number)
 }
 
+/** Reads 24 bits, unsigned. */
 export function readUint24(buffer: Uint8Array, at: number): number {
   return ((buffer[at] as number) << 16) | ((buffer[at + 1] as number) << 8) | (buffer[at + 2] as number)
 }
@@ -13,6 +15,7 @@ export function readUint31(buffer: Uint8Array, at: number): number {
   return (((buffer[at] as number) & 0x7f) << 24) | readUint24(buffer, at + 1)
 }
 
+/** Reads 32 bits, unsigned. */
 export function readUint32(buffer: Uint8Array, at: number): number {
   return (((buffer[at] as number) << 24) | readUint24(buffer, at + 1)) >>> 0
 }
