@@ -1,0 +1,255 @@
+/**
+ * Projects that `create-elysia-microservices` makes, from tarballs: those of the runtime that the tests run on, so that
+ * Bun and Node each take their own. One is installed; the other, which needs no more, shares what it has.
+ */
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { freePort } from '../support/free-port.ts'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
+import { until, within } from '../support/within.ts'
+import { bun, underBun } from '../workspace.ts'
+import { Dockerfile } from './dockerfile.ts'
+
+const run = promisify(execFile)
+const RUNTIME = underBun ? 'bun' : 'node'
+const LOCK = { bun: 'bun.lock', node: 'package-lock.json' }[RUNTIME]
+/** The commands of a made project's Dockerfile and scripts, with the runtimes of this workspace. */
+const PATH = `${join(bun, '..')}:${process.env['PATH']}`
+
+/** What was packed. */
+export interface Packed {
+  /** A folder of the tests' own. */
+  readonly folder: string
+  /** A project with all packages installed. */
+  readonly project: string
+  /** Tarballs of our packages, by the names of these. */
+  readonly tarballs: ReadonlyMap<string, string>
+}
+
+interface Manifest {
+  scripts: Record<string, string>
+  dependencies: Record<string, string>
+  devDependencies: Record<string, string>
+}
+
+/** The tests. @param packed gives what was packed, once it is */
+export function testMadeProjects(packed: () => Packed): void {
+  describe(`projects made by create-elysia-microservices for ${RUNTIME}`, () => {
+    const folderOf = (transport: string) => join(packed().folder, 'made', RUNTIME, transport)
+
+    before(async () => {
+      mkdirSync(join(packed().folder, 'made', RUNTIME), { recursive: true })
+      for (const transport of ['nats', 'tcp']) {
+        const options = ['--runtime', RUNTIME, '--transport', transport]
+        const command = underBun
+          ? [bun, 'create', 'elysia-microservices', folderOf(transport), ...options]
+          : ['npm', 'create', '--offline', 'elysia-microservices', folderOf(transport), '--', ...options]
+        await succeeds(packed().project, command)
+      }
+      await install(folderOf('nats'), packed().tarballs)
+      for (const name of ['node_modules', LOCK])
+        symlinkSync(join(folderOf('nats'), name), join(folderOf('tcp'), name))
+    })
+
+    for (const transport of ['tcp', 'nats'] as const) {
+      describe(`over ${transport}`, () => {
+        it('type-check, and pass their own tests', async () => {
+          const folder = folderOf(transport)
+          if (underBun) await succeeds(folder, [bun, 'run', 'typecheck'])
+          const { stdout, stderr } = await succeeds(folder, underBun ? [bun, 'test'] : ['npm', 'test'])
+          assert.match(stdout + stderr, underBun ? /^ 7 pass\n 0 fail$/m : /^# pass 7\n# fail 0$/m)
+        })
+
+        it('have a compose file and a workflow that fit the rest', async () => {
+          await fits(folderOf(transport))
+        })
+
+        if (transport === 'nats' && isMissing('a made project over NATS', natsMissing())) return
+        it('answer HTTP by the service, as their images would, and end with SIGTERM', async () => {
+          await answers(folderOf(transport), transport)
+        })
+      })
+    }
+  })
+}
+
+/** Runs a command. @throws {AssertionError} with what it said, if it fails */
+async function succeeds(cwd: string, [command, ...args]: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  return run(command as string, args, { cwd, env: { ...process.env, PATH, ...env } }).catch(
+    ({ message, stdout, stderr }: { message: string; stdout: string; stderr: string }) =>
+      assert.fail(`${message}\n${stdout}\n${stderr}`)
+  )
+}
+
+/** Installs a project with our packages from tarballs: its versions of them are those that are not published yet. */
+async function install(folder: string, tarballs: ReadonlyMap<string, string>): Promise<void> {
+  const file = join(folder, 'package.json')
+  const text = readFileSync(file, 'utf8')
+  const made = JSON.parse(text) as Manifest
+  for (const name of Object.keys(made.dependencies))
+    if (name.includes('elysia-microservices')) assert.ok(tarballs.has(name), `${name} is packed`)
+  const local = Object.fromEntries([...tarballs].map(([name, tarball]) => [name, `file:${tarball}`]))
+  // What our packages need of each other is taken from tarballs, too.
+  const asked = { ...made, dependencies: { ...made.dependencies, ...local }, overrides: local }
+  writeFileSync(file, JSON.stringify(asked))
+  const npm = ['npm', 'install', '--prefer-offline', '--fetch-timeout=20000', '--no-audit', '--no-fund']
+  await succeeds(folder, underBun ? [bun, 'install'] : npm)
+  writeFileSync(file, text)
+}
+
+/** A file of YAML. */
+async function yaml(folder: string, file: string): Promise<unknown> {
+  const program = `console.log(JSON.stringify(Bun.YAML.parse(await Bun.file('${file}').text())))`
+  return JSON.parse((await succeeds(folder, [bun, '-e', program])).stdout)
+}
+
+interface Compose {
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly build?: { readonly target: string }
+        readonly environment?: Readonly<Record<string, string>>
+        readonly depends_on?: object
+      }
+    >
+  >
+}
+
+interface Workflow {
+  readonly jobs: {
+    readonly test: {
+      readonly steps: readonly { readonly run?: string; readonly with?: Readonly<Record<string, string>> }[]
+    }
+  }
+}
+
+/** What compose file and workflow name exists, in one version. */
+async function fits(folder: string): Promise<void> {
+  const dockerfile = new Dockerfile(folder)
+  const sources = readdirSync(join(folder, 'src')).map((name) =>
+    readFileSync(join(folder, 'src', name), 'utf8')
+  )
+  const { services } = (await yaml(folder, 'compose.yaml')) as Compose
+  assert.ok('orders' in services && 'gateway' in services)
+  for (const { build, environment = {}, depends_on: needed = {} } of Object.values(services)) {
+    if (build !== undefined) assert.ok(dockerfile.stages.includes(build.target), build.target)
+    for (const name of Object.keys(environment))
+      assert.ok(
+        sources.some((text) => text.includes(name)),
+        name
+      )
+    for (const name of Object.keys(needed)) assert.ok(name in services, name)
+  }
+
+  const { steps } = ((await yaml(folder, '.github/workflows/ci.yml')) as Workflow).jobs.test
+  const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+  const used = steps.flatMap(
+    ({ run: command = '' }) => /^(?:npm|bun)(?: run)? (test|typecheck)$/.exec(command)?.[1] ?? []
+  )
+  assert.ok(used.includes('test'))
+  for (const name of used) assert.ok(name in scripts, name)
+  const version = steps.map((step) => step.with?.[`${RUNTIME}-version`]).find((each) => each !== undefined)
+  for (const base of dockerfile.bases) assert.equal(base.split(':')[1], `${version}-slim`)
+}
+
+/** Programs that run, and what they say. */
+class Programs {
+  readonly log = new Log()
+  readonly #running: ChildProcess[] = []
+
+  start(cwd: string, [command, ...args]: readonly string[], env: NodeJS.ProcessEnv): void {
+    const child = spawn(command as string, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => this.log.add(text.trimEnd()))
+    this.#running.push(child)
+  }
+
+  /** Ends them with a signal, the last first. @returns exit codes and signals */
+  async stop(signal: NodeJS.Signals): Promise<unknown[]> {
+    const ends: unknown[] = []
+    for (const child of this.#running.reverse()) {
+      if (child.exitCode === null && child.signalCode === null) {
+        const ended = once(child, 'exit')
+        child.kill(signal)
+        await within(ended, `The end of ${child.spawnargs.join(' ')}`)
+      }
+      ends.push([child.exitCode, child.signalCode])
+    }
+    this.#running.length = 0
+    return ends
+  }
+}
+
+/** Starts what the images of a project would have and run, on free ports, and asks it. */
+async function answers(folder: string, transport: 'tcp' | 'nats'): Promise<void> {
+  const [health, http, tcp] = [await freePort(), await freePort(), await freePort()]
+  const server = transport === 'nats' ? await NatsServerProcess.start() : undefined
+  const own = {
+    PATH,
+    HEALTH_PORT: String(health),
+    PORT: String(http),
+    ...(server === undefined ? { ORDERS_PORT: String(tcp) } : { NATS_URL: server.url })
+  }
+  const programs = new Programs()
+  try {
+    const dockerfile = new Dockerfile(folder)
+    for (const name of ['service', 'gateway']) {
+      const place = join(folder, 'images', name)
+      mkdirSync(place, { recursive: true })
+      const { env, command, healthcheck, user } = dockerfile.image(name, place)
+      assert.equal(user, RUNTIME)
+      assert.deepEqual(
+        (readdirSync(place, { recursive: true }) as string[]).filter((file) => /^src.*\.test\./.test(file)),
+        []
+      )
+      programs.start(place, command, { ...process.env, ...env, ...own })
+      await until(`${name} is healthy`, () =>
+        run(healthcheck[0] as string, healthcheck.slice(1), { env: { ...process.env, ...env, ...own } }).then(
+          () => true,
+          () => false
+        )
+      )
+    }
+
+    const url = `http://localhost:${http}`
+    const placed = await fetch(`${url}/orders`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ item: 'tea', quantity: 2 })
+    })
+    assert.equal(placed.status, 201)
+    assert.deepEqual(await (await fetch(`${url}/orders/1`)).json(), {
+      id: 1,
+      item: 'tea',
+      quantity: 2,
+      paid: false
+    })
+    assert.equal((await fetch(`${url}/orders/7`)).status, 404)
+    assert.match(await (await fetch(`${url}/openapi`)).text(), /<html/i)
+
+    const client = underBun ? [bun, 'src/client.ts'] : ['node', 'dist/client.js']
+    assert.match((await succeeds(folder, client, own)).stdout, /id: 2,[^}]*paid: true/)
+
+    const said = programs.log.lines.join('\n')
+    assert.deepEqual(
+      await programs.stop('SIGTERM'),
+      [
+        [0, null],
+        [0, null]
+      ],
+      said
+    )
+    assert.match(programs.log.lines.join('\n'), /The service 'orders' has stopped after \d+ ms/)
+  } finally {
+    await programs.stop('SIGKILL')
+    await server?.stop()
+  }
+}
