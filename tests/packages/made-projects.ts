@@ -14,8 +14,8 @@ import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { until, within } from '../support/within.ts'
-import { bun, underBun } from '../workspace.ts'
-import { Dockerfile } from './dockerfile.ts'
+import { bun, rootFolder, underBun } from '../workspace.ts'
+import { Dockerfile, type Image } from './dockerfile.ts'
 
 const run = promisify(execFile)
 const RUNTIME = underBun ? 'bun' : 'node'
@@ -150,7 +150,7 @@ async function fits(folder: string): Promise<void> {
     for (const name of Object.keys(environment))
       assert.ok(
         sources.some((text) => text.includes(name)),
-        name
+        `a program reads ${name}`
       )
     for (const name of Object.keys(needed)) assert.ok(name in services, name)
   }
@@ -163,35 +163,59 @@ async function fits(folder: string): Promise<void> {
   assert.ok(used.includes('test'))
   for (const name of used) assert.ok(name in scripts, name)
   const version = steps.map((step) => step.with?.[`${RUNTIME}-version`]).find((each) => each !== undefined)
+  assert.equal(version, pinnedRuntime(), 'the runtime that this workspace is tested with')
   for (const base of dockerfile.bases) assert.equal(base.split(':')[1], `${version}-slim`)
+}
+
+/** The Bun, or the Node LTS, of this workspace. */
+function pinnedRuntime(): string | undefined {
+  const file = join(rootFolder, underBun ? 'package.json' : 'runtimes/package.json')
+  return (JSON.parse(readFileSync(file, 'utf8')) as Manifest).devDependencies[RUNTIME]
 }
 
 /** Programs that run, and what they say. */
 class Programs {
   readonly log = new Log()
-  readonly #running: ChildProcess[] = []
+  readonly #running: { readonly child: ChildProcess; readonly closed: Promise<unknown> }[] = []
 
-  start(cwd: string, [command, ...args]: readonly string[], env: NodeJS.ProcessEnv): void {
-    const child = spawn(command as string, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  /** Starts one, and resolves when its health check is well. @throws {Error} with the log, if it ends before */
+  async start(
+    cwd: string,
+    { command, healthcheck }: Pick<Image, 'command' | 'healthcheck'>,
+    env: NodeJS.ProcessEnv
+  ): Promise<void> {
+    const child = spawn(command[0] as string, command.slice(1), {
+      cwd,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe']
+    })
     for (const stream of [child.stdout, child.stderr])
       stream.setEncoding('utf8').on('data', (text: string) => this.log.add(text.trimEnd()))
-    this.#running.push(child)
+    this.#running.push({ child, closed: once(child, 'close') })
+    await until(`${command.join(' ')} is healthy`, () => {
+      if (hasEnded(child)) throw new Error(`${command.join(' ')} has ended:\n${this.log.lines.join('\n')}`)
+      return run(healthcheck[0] as string, healthcheck.slice(1), { env }).then(
+        () => true,
+        () => false
+      )
+    })
   }
 
   /** Ends them with a signal, the last first. @returns exit codes and signals */
   async stop(signal: NodeJS.Signals): Promise<unknown[]> {
     const ends: unknown[] = []
-    for (const child of this.#running.reverse()) {
-      if (child.exitCode === null && child.signalCode === null) {
-        const ended = once(child, 'exit')
-        child.kill(signal)
-        await within(ended, `The end of ${child.spawnargs.join(' ')}`)
-      }
+    for (const { child, closed } of this.#running.reverse()) {
+      if (!hasEnded(child)) child.kill(signal)
+      await within(closed, `The end of ${child.spawnargs.join(' ')}`)
       ends.push([child.exitCode, child.signalCode])
     }
     this.#running.length = 0
     return ends
   }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
 }
 
 /** Starts what the images of a project would have and run, on free ports, and asks it. */
@@ -210,19 +234,13 @@ async function answers(folder: string, transport: 'tcp' | 'nats'): Promise<void>
     for (const name of ['service', 'gateway']) {
       const place = join(folder, 'images', name)
       mkdirSync(place, { recursive: true })
-      const { env, command, healthcheck, user } = dockerfile.image(name, place)
-      assert.equal(user, RUNTIME)
+      const image = dockerfile.image(name, place)
+      assert.equal(image.user, RUNTIME)
       assert.deepEqual(
         (readdirSync(place, { recursive: true }) as string[]).filter((file) => /^src.*\.test\./.test(file)),
         []
       )
-      programs.start(place, command, { ...process.env, ...env, ...own })
-      await until(`${name} is healthy`, () =>
-        run(healthcheck[0] as string, healthcheck.slice(1), { env: { ...process.env, ...env, ...own } }).then(
-          () => true,
-          () => false
-        )
-      )
+      await programs.start(place, image, { ...process.env, ...image.env, ...own })
     }
 
     const url = `http://localhost:${http}`
@@ -244,16 +262,17 @@ async function answers(folder: string, transport: 'tcp' | 'nats'): Promise<void>
     const client = underBun ? [bun, 'src/client.ts'] : ['node', 'dist/client.js']
     assert.match((await succeeds(folder, client, own)).stdout, /id: 2,[^}]*paid: true/)
 
+    const ends = await programs.stop('SIGTERM')
     const said = programs.log.lines.join('\n')
     assert.deepEqual(
-      await programs.stop('SIGTERM'),
+      ends,
       [
         [0, null],
         [0, null]
       ],
       said
     )
-    assert.match(programs.log.lines.join('\n'), /The service 'orders' has stopped after \d+ ms/)
+    assert.match(said, /The service 'orders' has stopped after \d+ ms/)
   } finally {
     await programs.stop('SIGKILL')
     await server?.stop()
