@@ -67,6 +67,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     collapsed: true,
     items: [
       page('elysia-microservices', 'packages/elysia-microservices'),
+      page('create-elysia-microservices', 'packages/create-elysia-microservices'),
       page('nestjs', 'packages/nestjs'),
       page('nats', 'packages/nats'),
       page('outbox', 'packages/outbox'),

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
@@ -14,6 +14,7 @@ import { codeBlocks } from '../docs/markdown.ts'
 import { freePort } from '../support/free-port.ts'
 import { listening } from '../support/listening.ts'
 import { bun, rootFolder } from '../workspace.ts'
+import { testMadeProjects } from './made-projects.ts'
 
 const run = promisify(execFile)
 const PACKAGES = [
@@ -26,6 +27,8 @@ const PACKAGES = [
   'outbox',
   'console'
 ]
+/** A program, which nobody imports. */
+const CREATE = 'create-elysia-microservices'
 
 interface PackageJson {
   readonly name: string
@@ -74,23 +77,25 @@ describe('the packages as users install them', () => {
   let folder: string
   let project: string
   const tarballs: string[] = []
+  let create: string
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'elysia-microservices-pack-'))
-    for (const name of PACKAGES) {
+    for (const name of [...PACKAGES, CREATE]) {
       const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
         cwd: join(rootFolder, 'packages', name)
       })
       const packed = JSON.parse(stdout) as { filename: string }[] | Record<string, { filename: string }>
       tarballs.push(join(folder, Object.values(packed)[0]!.filename))
     }
+    create = tarballs.pop() as string
     project = join(folder, 'project')
     mkdirSync(project)
     writeFileSync(
       join(project, 'package.json'),
       JSON.stringify({ name: 'project', private: true, type: 'module' })
     )
-    const wanted = [...tarballs, ...OTHERS.map((name) => `${name}@${versionOf(name)}`)]
+    const wanted = [...tarballs, create, ...OTHERS.map((name) => `${name}@${versionOf(name)}`)]
     // A request that stalls is made again, well before the test's time is over.
     const patience = ['--fetch-timeout=20000', '--fetch-retries=4']
     await run('npm', ['install', '--prefer-offline', ...patience, '--no-audit', '--no-fund', ...wanted], {
@@ -119,6 +124,17 @@ describe('the packages as users install them', () => {
   })
   after(() => rmSync(folder, { recursive: true, force: true }))
 
+  for (const [index, name] of [...PACKAGES, CREATE].entries())
+    it(`${name} has what publint asks for`, async () => {
+      const file = readFileSync(tarballs[index]!)
+      const tarball = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength)
+      const { messages, pkg } = await publint({ pack: { tarball }, strict: true })
+      assert.deepEqual(
+        messages.map((message) => formatMessage(message, pkg)),
+        []
+      )
+    })
+
   for (const [index, name] of PACKAGES.entries()) {
     it(`${name} has its code, types, licence and README, and no tests`, async () => {
       const { stdout } = await run('tar', ['-tzf', tarballs[index]!])
@@ -139,16 +155,6 @@ describe('the packages as users install them', () => {
       }
       assert.deepEqual(
         files.filter((file) => /\.test\.|tsbuildinfo|testing\/|\.results|\.turbo/.test(file)),
-        []
-      )
-    })
-
-    it(`${name} has what publint asks for`, async () => {
-      const file = readFileSync(tarballs[index]!)
-      const tarball = file.buffer.slice(file.byteOffset, file.byteOffset + file.byteLength)
-      const { messages, pkg } = await publint({ pack: { tarball }, strict: true })
-      assert.deepEqual(
-        messages.map((message) => formatMessage(message, pkg)),
         []
       )
     })
@@ -223,6 +229,29 @@ describe('the packages as users install them', () => {
       assert.ok(stdout.split('\n').includes('6'), stdout)
     })
   }
+
+  it(`${CREATE} has its program, what it copies, licence and README, and no tests of its own`, async () => {
+    const { stdout } = await run('tar', ['-tzf', create])
+    const files = stdout.trim().split('\n')
+    const template = readdirSync(join(rootFolder, 'packages', CREATE, 'template'), {
+      recursive: true,
+      withFileTypes: true
+    })
+    const copied = template
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(join(rootFolder, 'packages', CREATE), join(entry.parentPath, entry.name)))
+    const others = ['lib/main.js', 'lib/main.js.map', 'package.json', 'LICENSE', 'README.md']
+    assert.ok(copied.length > 20)
+    assert.deepEqual(files.sort(), [...copied, ...others].map((file) => `package/${file}`).sort())
+  })
+
+  testMadeProjects(() => ({
+    folder,
+    project,
+    tarballs: new Map(
+      PACKAGES.map((name, index) => [packageJson(`packages/${name}`).name, tarballs[index] as string])
+    )
+  }))
 })
 
 async function firstLine(server: ChildProcess): Promise<string> {
