@@ -12,6 +12,7 @@ export { Discard, NotStoredError, RetryLater } from './durable.ts'
 export {
   CanceledError,
   ConnectionError,
+  forOneMore,
   ListenError,
   LocalError,
   OptionError,
@@ -22,4 +23,4 @@ export {
   unsendable,
   WorkerError
 } from './local.ts'
-export { describe, MicroserviceError } from './microservice-error.ts'
+export { describe, MicroserviceError, noteCall } from './microservice-error.ts'
