@@ -42,8 +42,12 @@ if (!isMissing('NATS beside other transports', natsMissing())) {
         const client = connect<typeof service>({ transport })
         assert.equal(await client.request('orders.by'), name)
         assert.equal(await client.request('orders.total', { prices: [1, 2] }), 3)
+        const { address } = door
         await assert.rejects(client.request('orders.total', { prices: ['1'] } as never), {
-          code: 'VALIDATION'
+          code: 'VALIDATION',
+          pattern: 'orders.total',
+          ...(name === 'tcp' && { endpoint: `127.0.0.1:${address?.port}` }),
+          ...(name === 'nats' && { endpoint: new URL(server.url).host })
         })
         await client.close()
       }

@@ -42,6 +42,7 @@ export {
   tap,
   UnauthenticatedError,
   ValidationError,
+  type ValidationIssue,
   WorkerError
 } from '@elysia-microservices/transport'
 export type { ChaosOptions, ChaosRule } from './chaos/options.ts'

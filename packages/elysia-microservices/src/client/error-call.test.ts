@@ -1,7 +1,8 @@
 /** The errors that a caller gets say which call failed, and at which server. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { type Message, microservice, RpcError } from '../index.ts'
+import { t } from 'elysia'
+import { type Message, microservice, RpcError, ValidationError } from '../index.ts'
 import { tcp } from '../tcp.ts'
 import { Cleanups, newWay, WAYS } from '../testing/ways.ts'
 import { connect } from './index.ts'
@@ -158,3 +159,27 @@ describe('an error of a channel whose values fail', () => {
     assert.equal(await failure(caller.request('sum', values())), own)
   })
 })
+
+for (const way of WAYS)
+  describe(`a caller whose data breaks a schema, ${way}`, () => {
+    it('learns of everything that is wrong', async () => {
+      const { transport, client } = newWay(way)
+      const service = cleanups.add(
+        microservice({ transport, logger: silent }).message('user', () => 1, {
+          data: t.Object({ name: t.String(), age: t.Number() })
+        })
+      )
+      await service.listen()
+      const caller = cleanups.add(connect(client()))
+      const error = await failure(caller.request('user', { name: 5, age: 'x' }))
+      assert.ok(error instanceof ValidationError)
+      assert.deepEqual(error.issues, [
+        { path: 'data.name', expected: 'string', received: '5' },
+        { path: 'data.age', expected: 'number', received: "'x'" }
+      ])
+      assert.deepEqual(error.details, { ...error.issues[0], issues: error.issues })
+      const single = await failure(caller.request('user', { name: 'x', age: 'x' }))
+      assert.ok(single instanceof ValidationError)
+      assert.deepEqual(single.issues, [single.details])
+    })
+  })

@@ -6,7 +6,8 @@ export {
   RpcError,
   type RpcErrorInit,
   UnauthenticatedError,
-  ValidationError
+  ValidationError,
+  type ValidationIssue
 } from './answers.ts'
 export { Discard, NotStoredError, RetryLater } from './durable.ts'
 export {
