@@ -59,6 +59,7 @@ export type {
   ServiceDescription
 } from './description/description.ts'
 export type { JsonSchema } from './description/json-schema.ts'
+export type { MessageEnd } from './hooks/after-response.ts'
 export { ResponseValidationError } from './schema/message-schema.ts'
 export { microservice } from './service/microservice.ts'
 export type { MicroserviceOptions, ServiceOptions } from './service/options.ts'
