@@ -4,6 +4,7 @@ import { Elysia } from 'elysia'
 import type { UntypedClient } from '../client/client-types.ts'
 import { callOptions } from './call-options.ts'
 import { checkBody, defaultData } from './data.ts'
+import type { EdenRoutes, GatewayPlugin } from './eden-types.ts'
 import { ErrorAnswers, type HttpContext } from './error-response.ts'
 import { type EventStream, openEventStream } from './event-stream.ts'
 import { answersErrors, describeRequest } from './http-error.ts'
@@ -48,7 +49,7 @@ export function gateway<Values, Streams, All, Events, const Patterns, const Para
     readonly [Key in keyof Query]: QueryAt<Query[Key]>
   } & { readonly [Key in keyof Patterns]: PatternAt<Patterns[Key]> },
   options: GatewayOptions = {}
-): Elysia {
+): GatewayPlugin<EdenRoutes<Values, Streams, Events, Patterns, Params, Query, Body>> {
   const plugin = new Elysia()
   const answers = new ErrorAnswers(options)
   const streams = new Set<EventStream>()
@@ -80,7 +81,7 @@ export function gateway<Values, Streams, All, Events, const Patterns, const Para
   owned.endWith(plugin, () => {
     for (const stream of streams) stream.close()
   })
-  return plugin
+  return plugin as never
 }
 
 /** What the answer to a request needs besides the request. */

@@ -13,8 +13,10 @@ export type GivenClient<Values, Streams, All, Events> =
   | UntypedClient
   | (() => Client<Values, Streams, All, Events> | UntypedClient)
 
-type PathOf<Key> = Key extends `${Method} ${infer Path extends `/${string}`}` ? Path : never
-type MethodOf<Key> = Key extends `${infer Name extends Method} ${string}` ? Name : never
+/** The path of a key. */
+export type PathOf<Key> = Key extends `${Method} ${infer Path extends `/${string}`}` ? Path : never
+/** The method of a key. */
+export type MethodOf<Key> = Key extends `${infer Name extends Method} ${string}` ? Name : never
 
 type Output<Schema, None> = Schema extends AnySchema ? OutputOf<Schema> : None
 
@@ -32,7 +34,10 @@ export interface RouteContext<Params = unknown, Query = unknown, Body = unknown>
   readonly [name: string]: unknown
 }
 
-type ParamsOf<Key> = { readonly [Name in keyof ResolvePath<PathOf<Key>>]: ResolvePath<PathOf<Key>>[Name] }
+/** The parameters of a path: texts. */
+export type ParamsOf<Key> = {
+  readonly [Name in keyof ResolvePath<PathOf<Key>>]: ResolvePath<PathOf<Key>>[Name]
+}
 
 type ContextOf<Key, Params, Query, Body> = RouteContext<
   Output<Params, ParamsOf<Key>>,
