@@ -193,7 +193,7 @@ type Existing<Values, Streams, Events, Key, Given, Params, Query, Body> =
 
 /** The routes that a key may have. `Given` is the pattern that was given. */
 export type RouteOf<Values, Streams, Events, Key, Given, Params, Query, Body> = [PathOf<Key>] extends [never]
-  ? never
+  ? 'A key is a method in capitals, one space and a path, such as GET /users/:id'
   : [Existing<Values, Streams, Events, Key, Given, Params, Query, Body>] extends [never]
     ?
         | MessageOf<NameIn<Values>, unknown, Key, Params, Query, Body>
