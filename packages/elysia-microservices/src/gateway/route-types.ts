@@ -161,10 +161,14 @@ type Made<Data, Key, Params, Query, Body> = RouteBase<ContextOf<Key, Params, Que
   RouteSchemas<Params, Query, Body> &
   DataFunction<ContextOf<Key, Params, Query, Body>, Data, FitsByDefault<Data, Key, Params, Query, Body>>
 
+/** Said of a pattern by itself, where texts of path and query, or the body, do not make its data. */
+type WithoutSchema =
+  'What comes by default does not fit the data: { pattern, params, query, body } with schemas, or { pattern, data }'
+
 type MessageOf<Name, Data, Key, Params, Query, Body> =
   | (true extends FitsByDefault<Data, Key, undefined, undefined, undefined>
       ? Extract<Name, string | number>
-      : never)
+      : WithoutSchema)
   | (MessageRoute & { readonly pattern: Name } & Made<Data, Key, Params, Query, Body>)
 
 type StreamOf<Name, Data, Key, Params, Query, Body> = StreamRoute & { readonly stream: Name } & Made<
@@ -183,8 +187,25 @@ type EventOf<Name, Data, Key, Params, Query, Body> = EventRoute & { readonly emi
     Body
   >
 
+type IsOneValue = "This pattern answers with one value: use 'pattern'"
+type IsStream = 'This pattern answers with a stream: use { stream }'
+type IsEvent = 'This pattern is an event: use { emit }'
+
+/** Routes for what a pattern is not: they fit nothing, and say what it is. */
+type MistakenFor<Values, Streams, Events, Given> =
+  Given extends NameIn<Values>
+    ?
+        | (Given extends NameIn<Streams> ? never : { readonly stream: IsOneValue })
+        | (Given extends NameIn<Events> ? never : { readonly emit: IsOneValue })
+    : Given extends NameIn<Streams>
+      ? IsStream | { readonly pattern: IsStream } | { readonly emit: IsStream }
+      : Given extends NameIn<Events>
+        ? IsEvent | { readonly pattern: IsEvent } | { readonly stream: IsEvent }
+        : never
+
 /** The route of a pattern that exists: only what that pattern is for, so that the compiler has little to compare. */
 type Existing<Values, Streams, Events, Key, Given, Params, Query, Body> =
+  | MistakenFor<Values, Streams, Events, Given>
   | (Given extends NameIn<Values> ? MessageOf<Given, DataIn<Values, Given>, Key, Params, Query, Body> : never)
   | (Given extends NameIn<Streams>
       ? StreamOf<Given, DataIn<Streams, Given>, Key, Params, Query, Body>
