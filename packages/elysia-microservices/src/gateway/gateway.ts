@@ -10,7 +10,18 @@ import { type EventStream, openEventStream } from './event-stream.ts'
 import { answersErrors, describeRequest } from './http-error.ts'
 import type { GatewayOptions } from './options.ts'
 import { requestIdOf } from './request-id.ts'
-import type { At, GivenClient, ParamsAt, PatternAt, QueryAt, RouteContext, RouteOf } from './route-types.ts'
+import type {
+  At,
+  EmitAt,
+  Found,
+  GivenClient,
+  ParamsAt,
+  PatternAt,
+  QueryAt,
+  RouteContext,
+  RouteOf,
+  StreamAt
+} from './route-types.ts'
 import { type Route, readRoutes } from './routes.ts'
 import { Clients } from './stop.ts'
 
@@ -32,7 +43,18 @@ const IDLE_MARGIN = 5
  *   (Server-Sent Events) or `emit` (an event)
  * @throws {OptionError} a key, a route or an option is not what it must be
  */
-export function gateway<Values, Streams, All, Events, const Patterns, const Params, const Query, const Body>(
+export function gateway<
+  Values,
+  Streams,
+  All,
+  Events,
+  const Patterns,
+  const Streamed,
+  const Emitted,
+  const Params,
+  const Query,
+  const Body
+>(
   client: GivenClient<Values, Streams, All, Events>,
   routes: {
     readonly [Key in keyof Body]: RouteOf<
@@ -41,12 +63,16 @@ export function gateway<Values, Streams, All, Events, const Patterns, const Para
       Events,
       Key,
       At<Patterns, Key>,
+      Found<Streamed, Key>,
+      Found<Emitted, Key>,
       At<Params, Key>,
       At<Query, Key>,
       Body[Key]
     >
   } & { readonly [Key in keyof Params]: ParamsAt<Params[Key]> } & {
     readonly [Key in keyof Query]: QueryAt<Query[Key]>
+  } & { readonly [Key in keyof Streamed]: StreamAt<Streamed[Key]> } & {
+    readonly [Key in keyof Emitted]: EmitAt<Emitted[Key]>
   } & { readonly [Key in keyof Patterns]: PatternAt<Patterns[Key]> },
   options: GatewayOptions = {}
 ): GatewayPlugin<EdenRoutes<Values, Streams, Events, Patterns, Params, Query, Body>> {

@@ -161,15 +161,19 @@ type Made<Data, Key, Params, Query, Body> = RouteBase<ContextOf<Key, Params, Que
   RouteSchemas<Params, Query, Body> &
   DataFunction<ContextOf<Key, Params, Query, Body>, Data, FitsByDefault<Data, Key, Params, Query, Body>>
 
-/** Said of a pattern by itself, where texts of path and query, or the body, do not make its data. */
-type WithoutSchema =
-  'What comes by default does not fit the data: { pattern, params, query, body } with schemas, or { pattern, data }'
+/** A pattern by itself. */
+type TextOf<Name, Data, Key> =
+  true extends FitsByDefault<Data, Key, undefined, undefined, undefined>
+    ? Extract<Name, string | number>
+    : Wrong<Sentences['data']>
 
-type MessageOf<Name, Data, Key, Params, Query, Body> =
-  | (true extends FitsByDefault<Data, Key, undefined, undefined, undefined>
-      ? Extract<Name, string | number>
-      : WithoutSchema)
-  | (MessageRoute & { readonly pattern: Name } & Made<Data, Key, Params, Query, Body>)
+type MessageOf<Name, Data, Key, Params, Query, Body> = MessageRoute & { readonly pattern: Name } & Made<
+    Data,
+    Key,
+    Params,
+    Query,
+    Body
+  >
 
 type StreamOf<Name, Data, Key, Params, Query, Body> = StreamRoute & { readonly stream: Name } & Made<
     Data,
@@ -187,40 +191,75 @@ type EventOf<Name, Data, Key, Params, Query, Body> = EventRoute & { readonly emi
     Body
   >
 
-type IsOneValue = "This pattern answers with one value: use 'pattern'"
-type IsStream = 'This pattern answers with a stream: use { stream }'
-type IsEvent = 'This pattern is an event: use { emit }'
+/** Fits no pattern: the compiler shows its sentence. No text itself, because two texts together are `never`. */
+interface Wrong<Sentence, Known = never> {
+  readonly '~wrong': Sentence
+  readonly '~known': Known
+}
 
-/** Routes for what a pattern is not: they fit nothing, and say what it is. */
-type MistakenFor<Values, Streams, Events, Given> =
+interface Sentences {
+  readonly value: 'This pattern answers with one value: use { pattern }'
+  readonly stream: 'This pattern answers with a stream: use { stream }'
+  readonly event: 'This pattern is an event: use { emit }'
+  readonly none: 'There is no such pattern; there are:'
+  readonly key: 'A key is a method in capitals, one space and a path, such as GET /users/:id'
+  readonly data: 'What comes by default does not fit the data: add schemas (params, query, body), or a function data'
+}
+
+/** What a route with `Field` may have there, where its pattern is for another field. */
+type Mistaken<Values, Streams, Events, Given, Field extends string> =
   Given extends NameIn<Values>
-    ?
-        | (Given extends NameIn<Streams> ? never : { readonly stream: IsOneValue })
-        | (Given extends NameIn<Events> ? never : { readonly emit: IsOneValue })
+    ? { readonly [Name in Field]: Wrong<Sentences['value']> }
     : Given extends NameIn<Streams>
-      ? IsStream | { readonly pattern: IsStream } | { readonly emit: IsStream }
+      ? OrItself<Field, Wrong<Sentences['stream']>>
       : Given extends NameIn<Events>
-        ? IsEvent | { readonly pattern: IsEvent } | { readonly stream: IsEvent }
+        ? OrItself<Field, Wrong<Sentences['event']>>
         : never
 
-/** The route of a pattern that exists: only what that pattern is for, so that the compiler has little to compare. */
-type Existing<Values, Streams, Events, Key, Given, Params, Query, Body> =
-  | MistakenFor<Values, Streams, Events, Given>
-  | (Given extends NameIn<Values> ? MessageOf<Given, DataIn<Values, Given>, Key, Params, Query, Body> : never)
-  | (Given extends NameIn<Streams>
-      ? StreamOf<Given, DataIn<Streams, Given>, Key, Params, Query, Body>
-      : never)
-  | (Given extends NameIn<Events> ? EventOf<Given, DataIn<Events, Given>, Key, Params, Query, Body> : never)
+/** A pattern may stand by itself in place of `{ pattern }`. */
+type OrItself<Field extends string, Is> = Field extends 'pattern'
+  ? { readonly pattern: Is } | Is
+  : { readonly [Name in Field]: Is }
 
-/** The routes that a key may have. `Given` is the pattern that was given. */
-export type RouteOf<Values, Streams, Events, Key, Given, Params, Query, Body> = [PathOf<Key>] extends [never]
-  ? 'A key is a method in capitals, one space and a path, such as GET /users/:id'
-  : [Existing<Values, Streams, Events, Key, Given, Params, Query, Body>] extends [never]
+/** The field of a route's pattern; a text is `pattern`. */
+type FieldOf<Streamed, Emitted> = unknown extends Streamed
+  ? unknown extends Emitted
+    ? 'pattern'
+    : 'emit'
+  : 'stream'
+
+/** The route of a pattern that exists: only what that pattern is for, so that the compiler has little to compare. */
+type Existing<Values, Streams, Events, Key, Given, Field, Params, Query, Body> = Field extends 'pattern'
+  ? Given extends NameIn<Values>
     ?
-        | MessageOf<NameIn<Values>, unknown, Key, Params, Query, Body>
-        | StreamOf<NameIn<Streams>, unknown, Key, Params, Query, Body>
-        | EventOf<NameIn<Events>, unknown, Key, Params, Query, Body>
-    : Existing<Values, Streams, Events, Key, Given, Params, Query, Body>
+        | TextOf<Given, DataIn<Values, Given>, Key>
+        | MessageOf<Given, DataIn<Values, Given>, Key, Params, Query, Body>
+    : Mistaken<Values, Streams, Events, Given, 'pattern'>
+  : Field extends 'stream'
+    ? Given extends NameIn<Streams>
+      ? StreamOf<Given, DataIn<Streams, Given>, Key, Params, Query, Body>
+      : Mistaken<Values, Streams, Events, Given, 'stream'>
+    : Given extends NameIn<Events>
+      ? EventOf<Given, DataIn<Events, Given>, Key, Params, Query, Body>
+      : Mistaken<Values, Streams, Events, Given, 'emit'>
+
+/** For a pattern that does not exist: those that do. */
+type NamesFor<Values, Streams, Events, Field> = Field extends 'pattern'
+  ? OrItself<Field, Wrong<Sentences['none'], NameIn<Values>>>
+  : Field extends 'stream'
+    ? { readonly stream: Wrong<Sentences['none'], NameIn<Streams>> }
+    : { readonly emit: Wrong<Sentences['none'], NameIn<Events>> }
+
+/** The routes that a key may have. `Given` is the pattern that was given, under `stream`, `emit`, or otherwise. */
+export type RouteOf<Values, Streams, Events, Key, Given, Streamed, Emitted, Params, Query, Body> = [
+  PathOf<Key>
+] extends [never]
+  ? Wrong<Sentences['key']>
+  : [Existing<Values, Streams, Events, Key, Given, FieldOf<Streamed, Emitted>, Params, Query, Body>] extends [
+        never
+      ]
+    ? NamesFor<Values, Streams, Events, FieldOf<Streamed, Emitted>>
+    : Existing<Values, Streams, Events, Key, Given, FieldOf<Streamed, Emitted>, Params, Query, Body>
 
 /** Lets a text fit a type that has only optional fields: text has a `length`. */
 interface OrText {
@@ -232,7 +271,12 @@ export type PatternAt<Given> =
   | Given
   | ({ readonly pattern?: Given; readonly stream?: Given; readonly emit?: Given } & OrText)
 export type ParamsAt<Params> = { readonly params?: Params } & OrText
+export type StreamAt<Given> = { readonly stream?: Given } & OrText
+export type EmitAt<Given> = { readonly emit?: Given } & OrText
 export type QueryAt<Query> = { readonly query?: Query } & OrText
 
 /** The entry of a record, `undefined` if there is none. */
 export type At<Entries, Key> = Key extends keyof Entries ? Entries[Key] : undefined
+
+/** The entry of a record, `unknown` if nothing was found for it. */
+export type Found<Entries, Key> = Key extends keyof Entries ? Entries[Key] : unknown
