@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import type { ClientEvent } from './client-event.ts'
+import { RejectedError } from './errors/index.ts'
 import { Notices } from './notices.ts'
 
 const [A, B] = ['10.0.0.1:4000', '10.0.0.2:4000']
@@ -101,6 +102,14 @@ describe("a client's log", () => {
     ])
     for (let n = 0; n < 100; n++) tell({ type: 'ejected', endpoint: A, delay: 1 })
     assert.equal(lines.length, 3 + 4)
+  })
+
+  it('says of calls that were refused only if they are refused again', () => {
+    const refused = { ...retry, error: new RejectedError('it stops'), headers: undefined }
+    tell(refused)
+    assert.deepEqual(lines, [])
+    tell({ ...refused, attempt: 2 })
+    assert.deepEqual(lines, ["A call of 'sum' is made again: it stops"])
   })
 
   it('survives errors of every kind', () => {

@@ -3,6 +3,7 @@
  * however often connections are lost.
  */
 import type { ClientEvent } from './client-event.ts'
+import { RejectedError } from './errors/index.ts'
 import type { Logger } from './logger.ts'
 import { type QuietLog, quietLog, shown } from './quiet-log.ts'
 
@@ -45,6 +46,8 @@ export class ClientLog {
       case 'restored':
         return this.#warn('restored', `${event.endpoint} gets calls again`)
       case 'retry':
+        // A server that stops, or wants the connection made anew, refuses what it has not begun: once is no trouble.
+        if (event.error instanceof RejectedError && event.attempt === 1) return
         return this.#warn(
           'retry',
           `A call of '${shown(event.pattern)}' is made again: ${reasonOf(event.error)}`,
