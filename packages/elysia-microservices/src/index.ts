@@ -47,6 +47,7 @@ export {
 } from '@elysia-microservices/transport'
 export type { ChaosOptions, ChaosRule } from './chaos/options.ts'
 export { RpcContext } from './controller/context.ts'
+export { type ContractDecorators, decoratorsOf } from './controller/contract-decorators.ts'
 export { Ctx, EventPattern, MessagePattern, Payload } from './controller/decorators.ts'
 export type { Controller } from './controller/entry.ts'
 export type { NestOptions } from './controller/nest-app.ts'
