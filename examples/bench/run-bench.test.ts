@@ -6,14 +6,18 @@ import { isOurs, ownTargets, type TargetName, targets } from './peers/targets.ts
 import { ServerProcess } from './process/server-process.ts'
 import type { Measurement } from './report/schema.ts'
 import { childOf, type Finished, isRunning, run, start, underLoad, until } from './test-support/command.ts'
+import { distinctTargets } from './test-support/distinct-targets.ts'
 import { inParallel } from './test-support/in-parallel.ts'
 
 const bench = (...flags: string[]) => run('run-bench.ts', ...flags)
-const SHORT = ['--port=0', '--duration=0.5', '--warmup=0.1', '--concurrency=8']
+const FLAGS = ['--port=0', '--warmup=0.1', '--concurrency=8']
+const SHORT = [...FLAGS, '--duration=0.5']
 const LONG = ['--port=0', '--duration=3600', '--warmup=0']
 
 /** A few at a time: most of what a short measurement takes is waiting. */
 const WIDTH = 4
+
+const isDuration = (flag: string) => flag.startsWith('--duration=')
 
 describe('a measurement', () => {
   const onBothRuntimes = (target: string, ...flags: string[]): [string, ...string[]][] => [
@@ -21,8 +25,13 @@ describe('a measurement', () => {
     [target, '--runtime=node', ...flags]
   ]
   const cases: [target: string, ...flags: string[]][] = [
-    ...ownTargets.flatMap((target) => onBothRuntimes(target)),
-    ...ownTargets.flatMap((target) => onBothRuntimes(target, '--connections=1', '--shape=object')),
+    ...ownTargets.map((target): [string, ...string[]] => [target]),
+    ...ownTargets.map((target): [string, ...string[]] => [
+      target,
+      '--runtime=node',
+      '--connections=1',
+      '--shape=object'
+    ]),
     ['elysia', '--method=send'],
     ['nest', '--method=send'],
     ['elysia', '--protocol=nest'],
@@ -40,7 +49,7 @@ describe('a measurement', () => {
     ['grpc', '--shape=record'],
     ['connect', '--shape=record'],
     // On a machine with much else to do, half a second can be too short for one answer of some.
-    ...ownTargets.map((target): [string, ...string[]] => [target, '--shape=large', '--duration=2']),
+    ...distinctTargets.map((target): [string, ...string[]] => [target, '--shape=large', '--duration=1']),
     ...onBothRuntimes('elysia', '--rate=300'),
     ['nest', '--rate=300', '--connections=1'],
     ...onBothRuntimes('elysia', '--processes=2'),
@@ -53,7 +62,7 @@ describe('a measurement', () => {
     const jobs = cases.map(
       ([target, ...flags]) =>
         () =>
-          bench(`--target=${target}`, ...SHORT, ...flags)
+          bench(`--target=${target}`, ...(flags.some(isDuration) ? FLAGS : SHORT), ...flags)
     )
     runs = inParallel(jobs, WIDTH)
   })

@@ -9,6 +9,7 @@ import { ServerProcess } from './process/server-process.ts'
 import type { Measurement } from './report/schema.ts'
 import { readStored } from './report/stored.ts'
 import { type Finished, isRunning, run } from './test-support/command.ts'
+import { distinctTargets } from './test-support/distinct-targets.ts'
 import { inParallel } from './test-support/in-parallel.ts'
 
 const SHORT = ['--port=0', '--duration=1', '--warmup=0.1']
@@ -62,7 +63,7 @@ function measures(
 }
 
 describe('a measurement of handlers', () => {
-  const cases = ownTargets
+  const cases = distinctTargets
     .filter((target) => targets[target].does.handlers.length > 1)
     .flatMap((target) => onBothRuntimes(target, '--handler=waits', '--concurrency=8'))
   const asyncs = MAIN.map((target): Case => [target, '--handler=async', '--concurrency=8', '--connections=1'])
@@ -78,7 +79,7 @@ describe('a measurement of handlers', () => {
 describe('a measurement of streams', () => {
   // Short enough that some begin and end in the time, wherever this runs.
   const many = ['--streams=8', '--values=10', LONGER]
-  const cases = ownTargets.flatMap((target) =>
+  const cases = distinctTargets.flatMap((target) =>
     targets[target].does.streams.flatMap((generator, index) => {
       const flags = ['--mode=stream', `--generator=${generator}`, ...many]
       // What a runtime makes of one generator, it makes of the others.
@@ -110,7 +111,7 @@ describe('a measurement of streams', () => {
 
 describe('a measurement of a slow reader', () => {
   const slow = ['--mode=stream', '--pause=20', '--values=1000000', '--duration=2']
-  const cases = ownTargets.flatMap((target): Case[] => {
+  const cases = distinctTargets.flatMap((target): Case[] => {
     const [generator] = targets[target].does.streams
     // Nest sends all of it, and its client keeps all of it: that takes as long as it takes.
     return generator === undefined || target.startsWith('nest')
@@ -138,7 +139,7 @@ describe('a measurement of a slow reader', () => {
 })
 
 describe('a measurement of events', () => {
-  const cases = ownTargets
+  const cases = distinctTargets
     .filter((target) => targets[target].does.events)
     .flatMap((target) => [
       ...onBothRuntimes(target, '--mode=emit', LONGER),

@@ -22,7 +22,8 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   'elysia-microservices': ['transport', 'tcp'],
   nestjs: ['transport', 'tcp'],
   telemetry: ['transport'],
-  console: ['transport', 'elysia-microservices']
+  console: ['transport', 'elysia-microservices'],
+  'create-elysia-microservices': []
 }
 
 /** The rooms of packages that have floors, from the lowest; rooms of one floor do not know each other. */

@@ -19,6 +19,7 @@ export const DOCUMENTS: readonly string[] = [
   'packages/nestjs/README.md',
   'packages/telemetry/README.md',
   'packages/console/README.md',
+  'packages/create-elysia-microservices/README.md',
   'examples/bench/README.md',
   'examples/dependency-injection/README.md',
   'examples/migrate-from-nest/README.md'

@@ -2,15 +2,16 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { codeBlocks } from '../docs/markdown.ts'
 import { freePort } from '../support/free-port.ts'
 import { bun, rootFolder } from '../workspace.ts'
+import { testMadeProjects } from './made-projects.ts'
 
 const run = promisify(execFile)
 const PACKAGES = [
@@ -23,6 +24,8 @@ const PACKAGES = [
   'outbox',
   'console'
 ]
+/** A program, which nobody imports. */
+const CREATE = 'create-elysia-microservices'
 
 interface PackageJson {
   readonly name: string
@@ -71,23 +74,25 @@ describe('the packages as users install them', () => {
   let folder: string
   let project: string
   const tarballs: string[] = []
+  let create: string
 
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'elysia-microservices-pack-'))
-    for (const name of PACKAGES) {
+    for (const name of [...PACKAGES, CREATE]) {
       const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
         cwd: join(rootFolder, 'packages', name)
       })
       const packed = JSON.parse(stdout) as { filename: string }[] | Record<string, { filename: string }>
       tarballs.push(join(folder, Object.values(packed)[0]!.filename))
     }
+    create = tarballs.pop() as string
     project = join(folder, 'project')
     mkdirSync(project)
     writeFileSync(
       join(project, 'package.json'),
       JSON.stringify({ name: 'project', private: true, type: 'module' })
     )
-    const wanted = [...tarballs, ...OTHERS.map((name) => `${name}@${versionOf(name)}`)]
+    const wanted = [...tarballs, create, ...OTHERS.map((name) => `${name}@${versionOf(name)}`)]
     // A request that stalls is made again, well before the test's time is over.
     const patience = ['--fetch-timeout=20000', '--fetch-retries=4']
     await run('npm', ['install', '--prefer-offline', ...patience, '--no-audit', '--no-fund', ...wanted], {
@@ -196,6 +201,29 @@ describe('the packages as users install them', () => {
       assert.ok(stdout.split('\n').includes('6'), stdout)
     })
   }
+
+  it(`${CREATE} has its program, what it copies, licence and README, and no tests of its own`, async () => {
+    const { stdout } = await run('tar', ['-tzf', create])
+    const files = stdout.trim().split('\n')
+    const template = readdirSync(join(rootFolder, 'packages', CREATE, 'template'), {
+      recursive: true,
+      withFileTypes: true
+    })
+    const copied = template
+      .filter((entry) => entry.isFile())
+      .map((entry) => relative(join(rootFolder, 'packages', CREATE), join(entry.parentPath, entry.name)))
+    const others = ['lib/main.js', 'lib/main.js.map', 'package.json', 'LICENSE', 'README.md']
+    assert.ok(copied.length > 20)
+    assert.deepEqual(files.sort(), [...copied, ...others].map((file) => `package/${file}`).sort())
+  })
+
+  testMadeProjects(() => ({
+    folder,
+    project,
+    tarballs: new Map(
+      PACKAGES.map((name, index) => [packageJson(`packages/${name}`).name, tarballs[index] as string])
+    )
+  }))
 })
 
 async function firstLine(server: ChildProcess): Promise<string> {

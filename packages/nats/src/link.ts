@@ -197,7 +197,7 @@ export class Link {
   }
 }
 
-function connectFailure({ servers, port }: NodeConnectionOptions, error: unknown): Error {
+function connectFailure({ servers, port, tls }: NodeConnectionOptions, error: unknown): Error {
   const where = [servers ?? `localhost:${port ?? 4222}`].flat().join(', ')
   const cause = error instanceof Error ? error : new Error(String(error))
   if (
@@ -209,8 +209,19 @@ function connectFailure({ servers, port }: NodeConnectionOptions, error: unknown
       `NATS at ${where} does not accept the credentials (${cause.message}); check user and pass, token, authenticator or tls`
     )
   return new ConnectionError(
-    `Cannot reach NATS at ${where}: ${cause.message}; start nats-server there, or check options.servers`,
+    `Cannot reach NATS at ${where}: ${cause.message}; ${adviceOn(cause.message, tls)}`,
     false,
     cause.cause instanceof Error ? cause.cause : cause
   )
+}
+
+/** What to do about a failure, which the driver tells by its text only. */
+function adviceOn(message: string, tls: NodeConnectionOptions['tls']): string {
+  const start = 'start nats-server there, or check options.servers'
+  // The alert of such a server comes after the handshake, and the driver does not hear it.
+  if (tls && tls.certFile === undefined && tls.cert === undefined && /timeout/i.test(message))
+    return `${start}; if the server wants certificates of its clients, give options.tls a certFile and a keyFile`
+  return /certificate|tls|doesn't exist|issuer|self.signed/i.test(message)
+    ? 'check options.tls and the certificate of the server'
+    : start
 }

@@ -9,6 +9,8 @@ import { type Output, plainText, table, valueText } from './output.ts'
 
 /** Clears a terminal, and goes to its top. */
 const CLEAR = '\u001b[2J\u001b[H'
+/** What is too long for a line of a narrow terminal is cut, not wrapped, while this is on. */
+const CUTTING = { on: '\u001b[?7l', off: '\u001b[?7h' }
 
 /** Draws until `--count` is reached, or somebody ends it. */
 export async function top(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
@@ -20,7 +22,10 @@ export async function top(client: UntypedClient, args: Arguments, output: Output
     const seconds = (performance.now() - seen) / 1_000
     const rows = rowsBetween(before.figures ?? [], now.figures ?? [], seconds)
     if (output.json) output.out(valueText({ status: now.status, transports: now.transports, rows }, true))
-    else output.out((output.isTerminal ? CLEAR : '') + screen(now, rows))
+    else {
+      const text = screen(now, rows)
+      output.out(output.isTerminal ? `${CLEAR}${CUTTING.on}${text}${CUTTING.off}` : text)
+    }
     before = now
     seen = performance.now()
   }

@@ -68,6 +68,19 @@ for (const protocol of ['nest', 'rsocket'] as const) {
       for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
     })
 
+    it('counts its attempts to connect, and says how long it pauses before each', async () => {
+      await client.request('echo', 1)
+      const attempts = () => events.flatMap((event) => (event.type === 'reconnecting' ? [event] : []))
+      const endpoint = `127.0.0.1:${server.address!.port}`
+      await server.stop({ drain: 0 })
+      while (attempts().length < 3) await until('reconnecting')
+      assert.deepEqual(
+        attempts().map((event) => [event.endpoint, event.attempt]),
+        attempts().map((_, index) => [endpoint, index + 1])
+      )
+      for (const { delay } of attempts()) assert.ok(delay >= 0 && delay <= RECONNECT.maxDelay, `${delay}`)
+    })
+
     it('connects again in the background, and tells', async () => {
       assert.equal(client.status, 'disconnected')
       await client.request('echo', 1)

@@ -1,0 +1,47 @@
+/** The folder of a project: it must be empty, and nothing in it is ever replaced. */
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { UsageError } from './options.ts'
+
+/** How many names of a folder an error lists. */
+const LISTED = 3
+
+/**
+ * Refuses a folder that has something in it, but a repository of git that is new.
+ * @throws {UsageError} it is not empty, or no folder
+ * @throws {Error} the system's, if it cannot be read
+ */
+export function refuseUnlessEmpty(folder: string): void {
+  const names = namesIn(folder).filter((name) => name !== '.git')
+  if (names.length === 0) return
+  const more = names.length > LISTED ? `, and ${names.length - LISTED} more` : ''
+  throw new UsageError(
+    `The folder ${folder} is not empty (${names.slice(0, LISTED).join(', ')}${more}): choose another one`
+  )
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return []
+    if (code === 'ENOTDIR') throw new UsageError(`${folder} is a file, or below one: choose another folder`)
+    throw error
+  }
+}
+
+/**
+ * Writes files into a folder, which is made.
+ * @param files texts by their paths
+ * @throws {UsageError} the folder is not empty
+ * @throws {Error} the system's, if a file cannot be written; also if it has come meanwhile
+ */
+export function writeFiles(folder: string, files: ReadonlyMap<string, string>): void {
+  refuseUnlessEmpty(folder)
+  for (const [path, text] of files) {
+    const file = join(folder, path)
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, text, { flag: 'wx' })
+  }
+}

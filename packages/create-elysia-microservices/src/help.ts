@@ -1,0 +1,16 @@
+/** What `--help` prints. */
+export const HELP = `Makes a project with elysia-microservices: a service, a gateway, a client, tests, Docker, CI.
+
+  npm create elysia-microservices [folder] [-- options]
+  bun create elysia-microservices [folder] [options]
+
+Options
+  --runtime bun|node     what runs it (default: what runs this)
+  --transport tcp|nats   what carries messages (default: tcp)
+  -y, --yes              ask nothing: defaults for what is not given
+  -h, --help             this text
+  --version              the version
+
+Without a terminal nothing is asked: give --yes, or the folder and both options. The folder must be empty.
+Ends with 0, with 1 if something could not be written, 2 if it cannot be made so, 130 if canceled.
+`

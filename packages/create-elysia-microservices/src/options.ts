@@ -1,0 +1,109 @@
+/** The command line: what is to be made, read and checked before anything is asked or written. */
+import { basename, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+
+/** What runs the project. */
+export const RUNTIMES = ['bun', 'node'] as const
+export type Runtime = (typeof RUNTIMES)[number]
+
+/** What carries its messages. */
+export const TRANSPORTS = ['tcp', 'nats'] as const
+export type Transport = (typeof TRANSPORTS)[number]
+
+/** What is to be made. */
+export interface Options {
+  /** As it was given: relative to where the program runs, or absolute. */
+  readonly folder: string
+  /** The name in `package.json`. */
+  readonly name: string
+  readonly runtime: Runtime
+  readonly transport: Transport
+}
+
+/** What a command line says; what it does not say is asked, or with `yes` the default. */
+export interface Given {
+  readonly folder: string | undefined
+  readonly runtime: Runtime | undefined
+  readonly transport: Transport | undefined
+  readonly yes: boolean
+}
+
+/** What was asked for cannot be made: the message says what to do instead. Nothing was written. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+const OPTIONS = {
+  runtime: { type: 'string' },
+  transport: { type: 'string' },
+  yes: { type: 'boolean', short: 'y', default: false },
+  help: { type: 'boolean', short: 'h', default: false },
+  version: { type: 'boolean', default: false }
+} as const
+
+/**
+ * Reads a command line.
+ * @returns `'help'` or `'version'` if that is asked for
+ * @throws {UsageError} it is not what it must be
+ */
+export function readArguments(args: readonly string[]): Given | 'help' | 'version' {
+  const { values, positionals } = parse(args)
+  if (values.help) return 'help'
+  if (values.version) return 'version'
+  const [folder, surplus] = positionals
+  if (surplus !== undefined)
+    throw new UsageError(
+      `There is one folder to make, and no use for ${surplus}; put a name with spaces between quotes`
+    )
+  if (folder !== undefined) nameOf(folder)
+  return {
+    folder,
+    runtime: oneOf('--runtime', RUNTIMES, values.runtime),
+    transport: oneOf('--transport', TRANSPORTS, values.transport),
+    yes: values.yes
+  }
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}; see --help`)
+  }
+}
+
+function oneOf<Name extends string>(
+  option: string,
+  names: readonly Name[],
+  given: string | undefined
+): Name | undefined {
+  const name = names.find((each) => each === given)
+  if (name === undefined && given !== undefined)
+    throw new UsageError(`${option} must be ${names.join(' or ')}, but is ${JSON.stringify(given)}`)
+  return name
+}
+
+/** npm takes no longer name. */
+const LONGEST_NAME = 214
+
+/**
+ * The name of a package in a folder: the folder's, with what npm does not allow replaced.
+ * @throws {UsageError} nothing is left of it
+ */
+export function nameOf(folder: string): string {
+  const name = basename(resolve(folder))
+    .toLowerCase()
+    .replace(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[._-]+|-+$/g, '')
+    .slice(0, LONGEST_NAME)
+  if (folder.trim() === '' || name === '' || name === 'node_modules')
+    throw new UsageError(
+      `${JSON.stringify(folder)} gives no name for a package: choose a folder whose name has letters from a to z or digits`
+    )
+  return name
+}
+
+/** What runs the program that asks: of `bun create` it is Bun. @param userAgent what package managers say of themselves */
+export function usualRuntime(userAgent: string | undefined): Runtime {
+  return userAgent?.startsWith('bun/') || process.versions.bun !== undefined ? 'bun' : 'node'
+}

@@ -1,0 +1,64 @@
+/** The `package.json` of a project. */
+import type { Options } from './options.ts'
+
+/** What of this package's own manifest is used. */
+export interface Manifest {
+  readonly version: string
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+
+/** What is written. */
+export interface ProjectManifest {
+  readonly name: string
+  readonly version: string
+  readonly private: true
+  readonly type: 'module'
+  readonly engines: Readonly<Record<string, string>>
+  readonly scripts: Readonly<Record<string, string>>
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly devDependencies: Readonly<Record<string, string>>
+}
+
+const SCRIPTS = {
+  bun: {
+    service: 'bun --watch src/service.ts',
+    gateway: 'bun --watch src/gateway.ts',
+    client: 'bun src/client.ts',
+    test: 'bun test',
+    typecheck: 'tsc'
+  },
+  node: {
+    build: 'tsc',
+    service: 'npm run build && node dist/service.js',
+    gateway: 'npm run build && node dist/gateway.js',
+    client: 'npm run build && node dist/client.js',
+    test: 'npm run build && node --test dist/*.test.js'
+  }
+} as const
+
+const ENGINES = { bun: { bun: '>=1.2' }, node: { node: '>=20.19' } } as const
+
+/** Makes it. @param own this package's manifest, whose development dependencies are what projects use */
+export function packageJson({ name, runtime, transport }: Options, own: Manifest): ProjectManifest {
+  const versions = (names: readonly string[]) =>
+    Object.fromEntries(names.toSorted().map((each) => [each, own.devDependencies[each] as string]))
+  return {
+    name,
+    version: '0.0.0',
+    private: true,
+    type: 'module',
+    engines: ENGINES[runtime],
+    scripts: SCRIPTS[runtime],
+    dependencies: versions([
+      'elysia-microservices',
+      '@elysia-microservices/telemetry',
+      ...(transport === 'nats' ? ['@elysia-microservices/nats'] : []),
+      'elysia',
+      '@elysiajs/openapi',
+      ...(runtime === 'node' ? ['@elysiajs/node'] : []),
+      '@opentelemetry/api',
+      '@sinclair/typebox'
+    ]),
+    devDependencies: versions(['typescript', runtime === 'node' ? '@types/node' : '@types/bun'])
+  }
+}

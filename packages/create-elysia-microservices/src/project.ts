@@ -1,0 +1,46 @@
+/** The files of a project: those of `template/`, and the two that are written for it. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Options, UsageError } from './options.ts'
+import { type Manifest, packageJson } from './package-json.ts'
+import { readme } from './readme.ts'
+
+/** What of this package a project is made of. */
+const own = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url))
+
+/** This package's own manifest, which has the versions of everything that projects use. */
+export function manifest(): Manifest {
+  return JSON.parse(readFileSync(own('package.json'), 'utf8')) as Manifest
+}
+
+/**
+ * The files of a project: texts by their paths, which are separated by `/`.
+ * @throws {UsageError} a project of that name cannot be installed
+ */
+export function filesOf(options: Options): ReadonlyMap<string, string> {
+  const made = packageJson(options, manifest())
+  if (options.name in made.dependencies || options.name in made.devDependencies)
+    throw new UsageError(
+      `${options.name} is the name of a package that the project uses: choose another folder`
+    )
+  const files = new Map([
+    ['package.json', `${JSON.stringify(made, null, 2)}\n`],
+    ['README.md', readme(options)]
+  ])
+  for (const part of ['common', options.runtime, options.transport]) {
+    const folder = own(`template/${part}`)
+    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue
+      const file = join(entry.parentPath, entry.name)
+      // npm would not pack `.gitignore`: names with a dot have an underscore there.
+      const path = file
+        .slice(folder.length + 1)
+        .split(sep)
+        .map((name) => name.replace(/^_/, '.'))
+        .join('/')
+      files.set(path, readFileSync(file, 'utf8'))
+    }
+  }
+  return files
+}

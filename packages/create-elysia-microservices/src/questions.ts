@@ -1,0 +1,79 @@
+/** Asks for what the command line has not said. */
+import type { Readable, Writable } from 'node:stream'
+import { isCancel, select, text } from '@clack/prompts'
+import { refuseUnlessEmpty } from './folder.ts'
+import { type Given, nameOf, type Options, type Runtime, type Transport } from './options.ts'
+
+/** Where questions are asked. */
+export interface Terminal {
+  readonly input: Readable
+  readonly output: Writable
+}
+
+/** Whoever was asked does not want to go on. */
+export class Canceled extends Error {}
+
+/** What is taken where nothing is said. */
+export interface Defaults {
+  readonly folder: string
+  readonly runtime: Runtime
+  readonly transport: Transport
+}
+
+/** Asks. @throws {Canceled} */
+export async function ask(given: Given, defaults: Defaults, terminal: Terminal): Promise<Options> {
+  const folder =
+    given.folder ??
+    answered(
+      await text({
+        ...terminal,
+        message: 'Which folder?',
+        placeholder: defaults.folder,
+        defaultValue: defaults.folder,
+        validate: (folder) => complaint(folder || defaults.folder)
+      })
+    )
+  const runtime =
+    given.runtime ??
+    answered(
+      await select<Runtime>({
+        ...terminal,
+        message: 'What runs it?',
+        initialValue: defaults.runtime,
+        options: [
+          { value: 'bun', label: 'Bun' },
+          { value: 'node', label: 'Node' }
+        ]
+      })
+    )
+  const transport =
+    given.transport ??
+    answered(
+      await select<Transport>({
+        ...terminal,
+        message: 'What carries messages?',
+        initialValue: defaults.transport,
+        options: [
+          { value: 'tcp', label: 'TCP', hint: 'nothing else to run' },
+          { value: 'nats', label: 'NATS', hint: 'several machines, a NATS server between them' }
+        ]
+      })
+    )
+  return { folder, name: nameOf(folder), runtime, transport }
+}
+
+function answered<Answer>(answer: Answer): Exclude<Answer, symbol> {
+  if (isCancel(answer)) throw new Canceled()
+  return answer as Exclude<Answer, symbol>
+}
+
+/** What is wrong with a folder, in words. */
+function complaint(folder: string): string | undefined {
+  try {
+    nameOf(folder)
+    refuseUnlessEmpty(folder)
+    return undefined
+  } catch (error) {
+    return (error as Error).message
+  }
+}

@@ -1,0 +1,68 @@
+/** The README of a project, and the commands that its maker is told. */
+import type { Options } from './options.ts'
+
+const RUNTIME = { bun: 'Bun', node: 'Node' } as const
+const TRANSPORT = { tcp: 'TCP', nats: 'NATS' } as const
+
+/** What a project is, in a few words. */
+export function summary({ runtime, transport }: Options): string {
+  return `a service, a gateway and a client, on ${RUNTIME[runtime]} over ${TRANSPORT[transport]}`
+}
+
+/** How commands of `package.json` are run. */
+const RUN = { bun: 'bun run', node: 'npm run' } as const
+
+/** The commands that lead to a first answer. */
+export function firstCommands({ runtime, transport }: Options): readonly string[] {
+  const run = RUN[runtime]
+  return [
+    runtime === 'bun' ? 'bun install' : 'npm install',
+    ...(transport === 'nats' ? ['docker compose up --detach nats   # or any nats-server on port 4222'] : []),
+    `${run} service   # in one terminal`,
+    `${run} gateway   # in another; then open http://localhost:3000/openapi`
+  ]
+}
+
+/** Writes it. */
+export function readme(options: Options): string {
+  const { name, runtime, transport } = options
+  const run = RUN[runtime]
+  const lock = runtime === 'bun' ? 'bun.lock' : 'package-lock.json'
+  const where =
+    transport === 'tcp'
+      ? '| `ORDERS_HOST`, `ORDERS_PORT` | `localhost`, `4000` | where the service listens, and where its callers find it |'
+      : '| `NATS_URL` | `nats://localhost:4222` | the NATS server between the service and its callers |'
+  return `# ${name}
+
+Orders: ${summary(options)}, made of [elysia-microservices](https://www.npmjs.com/package/elysia-microservices).
+
+\`\`\`sh
+${firstCommands(options).join('\n')}
+\`\`\`
+
+Then \`${run} client\` places an order by a typed client, and with HTTP:
+
+\`\`\`sh
+curl localhost:3000/orders --json '{ "item": "tea", "quantity": 2 }'
+\`\`\`
+
+\`${runtime === 'bun' ? 'bun test' : 'npm test'}\` needs no port. \`docker compose up --build\` starts everything in containers; it needs \`${lock}\`, which the install writes: commit it.
+
+| file | |
+| --- | --- |
+| \`src/orders.ts\` | the service: what it answers, and which events it takes |
+| \`src/schemas.ts\` | the data that travel, checked by the service and shown by the gateway |
+| \`src/routes.ts\` | HTTP routes that call the service |
+| \`src/transport.ts\` | what carries messages |
+| \`src/service.ts\`, \`src/gateway.ts\`, \`src/client.ts\` | the programs |
+| \`src/*.test.ts\` | tests of the service and of the routes |
+
+| variable | default | |
+| --- | --- | --- |
+${where}
+| \`HEALTH_PORT\` | \`8081\` | where the service answers \`/livez\`, \`/readyz\` and \`/healthz\` |
+| \`PORT\` | \`3000\` | HTTP of the gateway |
+
+Service and gateway end with SIGTERM or SIGINT, after the work in flight. The service keeps its orders in memory: give it a database before a second process of it.
+`
+}

@@ -1,0 +1,193 @@
+/** What can be asked for, what is refused, and what is asked at a terminal. */
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import { after, before, describe, it } from 'node:test'
+import { manifest } from './project.ts'
+import { EXIT, run, type Surroundings } from './run.ts'
+
+let folder: string
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'create-'))
+})
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** Runs it, and keeps what it says. */
+async function said(args: readonly string[], around: Partial<Surroundings> = {}) {
+  const texts = { out: '', error: '' }
+  const code = await run(args, {
+    terminal: undefined,
+    userAgent: 'npm/11.19.1 node/v20.20.2 linux x64',
+    out: (text) => (texts.out += text),
+    error: (text) => (texts.error += text),
+    ...around
+  })
+  return { code, ...texts }
+}
+
+function read(...path: string[]): string {
+  return readFileSync(join(folder, ...path), 'utf8')
+}
+
+describe('create-elysia-microservices', () => {
+  it('makes what flags ask for, without a terminal', async () => {
+    const shop = join(folder, 'My Shop!')
+    const { code, out } = await said([shop, '--runtime', 'bun', '--transport', 'nats'])
+    assert.equal(code, EXIT.ok)
+    assert.match(out, /on Bun over NATS/)
+    assert.ok(out.includes(`cd '${shop}'`))
+    const { name, dependencies } = JSON.parse(read('My Shop!', 'package.json')) as {
+      name: string
+      dependencies: Record<string, string>
+    }
+    assert.equal(name, 'my-shop')
+    assert.ok('@elysia-microservices/nats' in dependencies)
+    assert.match(read('My Shop!', '.gitignore'), /node_modules/)
+    assert.match(read('My Shop!', '.github/workflows/ci.yml'), /bun test/)
+  })
+
+  it('takes defaults with --yes, and the runtime from the package manager', async () => {
+    for (const [userAgent, text] of [
+      ['npm/11.19.1 node/v20.20.2 linux x64', process.versions.bun ? 'on Bun over TCP' : 'on Node over TCP'],
+      ['bun/1.4.5 npm/? node/v24.3.0 linux x64', 'on Bun over TCP']
+    ] as const) {
+      const { code, out } = await said(['--yes', join(folder, userAgent.slice(0, 3))], { userAgent })
+      assert.equal(code, EXIT.ok)
+      assert.ok(out.includes(text), out)
+    }
+  })
+
+  it('pins every version', async () => {
+    for (const runtime of ['bun', 'node']) {
+      await said([join(folder, 'pinned', runtime), '--runtime', runtime, '--transport', 'nats'])
+      const made = JSON.parse(read('pinned', runtime, 'package.json')) as ReturnType<typeof manifest> & {
+        dependencies: Record<string, string>
+      }
+      for (const version of Object.values({ ...made.dependencies, ...made.devDependencies }))
+        assert.match(version, /^\d+\.\d+\.\d+$/)
+      assert.equal(made.dependencies['elysia-microservices'], manifest().version)
+    }
+  })
+
+  it('uses an empty folder, and a new repository of git', async () => {
+    mkdirSync(join(folder, 'cloned/.git'), { recursive: true })
+    assert.equal((await said([join(folder, 'cloned'), '--yes'])).code, EXIT.ok)
+    assert.ok(existsSync(join(folder, 'cloned/src/service.ts')))
+  })
+
+  it('refuses a folder that is not empty, and leaves it as it was', async () => {
+    const used = join(folder, 'used')
+    mkdirSync(used)
+    for (const name of ['a.txt', 'b.txt', 'c.txt', 'd.txt']) writeFileSync(join(used, name), 'mine')
+    const { code, error, out } = await said([used, '--yes'])
+    assert.equal(code, EXIT.usage)
+    assert.equal(out, '')
+    assert.equal(
+      error,
+      `The folder ${used} is not empty (a.txt, b.txt, c.txt, and 1 more): choose another one\n`
+    )
+    assert.equal(readdirSync(used).length, 4)
+  })
+
+  it('refuses a file in place of a folder', async () => {
+    writeFileSync(join(folder, 'file'), '')
+    for (const path of ['file', 'file/below']) {
+      const { code, error } = await said([join(folder, path), '--yes'])
+      assert.equal(code, EXIT.usage)
+      assert.match(error, /is a file, or below one: choose another folder/)
+    }
+  })
+
+  it('says what is wrong with a command line', async () => {
+    for (const [args, wanted] of [
+      [['shop', '--runtime', 'deno'], /--runtime must be bun or node, but is "deno"/],
+      [['shop', '--transport', 'kafka', '--yes'], /--transport must be tcp or nats, but is "kafka"/],
+      [['shop', 'two'], /There is one folder to make, and no use for two/],
+      [['shop', '--force'], /Unknown option '--force'.*see --help/s],
+      [['...', '--yes'], /"..." gives no name for a package/],
+      [['', '--yes'], /"" gives no name for a package/],
+      [['elysia', '--yes'], /elysia is the name of a package that the project uses/],
+      [['shop', '--runtime', 'bun'], /There is no terminal to ask for --transport: give that, or --yes/],
+      [[], /There is no terminal to ask for the folder, --runtime, --transport/]
+    ] as const) {
+      const { code, error } = await said(args)
+      assert.equal(code, EXIT.usage, error)
+      assert.match(error, wanted)
+    }
+    assert.ok(!existsSync('shop') && !existsSync('elysia'))
+  })
+
+  it('says that a folder cannot be written', async () => {
+    // Longer than any file system takes.
+    const { code, error } = await said([join(folder, 'x'.repeat(300)), '--yes'])
+    assert.equal(code, EXIT.failed)
+    assert.match(error, /ENAMETOOLONG/)
+  })
+
+  it('has help and its version', async () => {
+    assert.match((await said(['--help'])).out, /npm create elysia-microservices/)
+    assert.equal((await said(['--version'])).out, `${manifest().version}\n`)
+  })
+})
+
+/** Somebody at a terminal: types each text when its question is there. */
+function terminalWith(answers: readonly (readonly [question: string, keys: string])[]) {
+  const input = new PassThrough()
+  const output = new PassThrough()
+  const left = [...answers]
+  let shown = ''
+  output.setEncoding('utf8').on('data', (text: string) => {
+    shown += text
+    const [question, keys] = left[0] ?? []
+    if (question === undefined || !shown.includes(question)) return
+    left.shift()
+    shown = ''
+    // The question listens when it has been drawn.
+    setImmediate(() => input.write(keys))
+  })
+  return { terminal: { input, output }, left }
+}
+
+const ENTER = '\r'
+const DOWN = '\u001b[B'
+const CTRL_C = '\u0003'
+
+describe('create-elysia-microservices at a terminal', () => {
+  it('asks for what is missing', async () => {
+    const asked = join(folder, 'asked')
+    const { terminal, left } = terminalWith([
+      ['Which folder?', `${asked}${ENTER}`],
+      ['What runs it?', ENTER],
+      ['What carries messages?', `${DOWN}${ENTER}`]
+    ])
+    const { code, out } = await said([], { terminal, userAgent: 'bun/1.4.5' })
+    assert.equal(code, EXIT.ok)
+    assert.deepEqual(left, [])
+    assert.match(out, /on Bun over NATS/)
+    assert.ok(existsSync(join(asked, 'compose.yaml')))
+  })
+
+  it('asks again where a folder is not empty', async () => {
+    const used = join(folder, 'asked-used')
+    mkdirSync(used)
+    writeFileSync(join(used, 'mine'), '')
+    const { terminal, left } = terminalWith([
+      ['Which folder?', `${used}${ENTER}`],
+      ['is not empty', `-not${ENTER}`]
+    ])
+    const { code } = await said(['--runtime', 'node', '--transport', 'tcp'], { terminal })
+    assert.equal(code, EXIT.ok)
+    assert.deepEqual(left, [])
+    assert.ok(existsSync(join(folder, 'asked-used-not/src/service.ts')))
+  })
+
+  it('writes nothing where somebody cancels', async () => {
+    const { terminal } = terminalWith([['What runs it?', CTRL_C]])
+    const { code, error } = await said([join(folder, 'canceled')], { terminal })
+    assert.equal(code, EXIT.canceled)
+    assert.equal(error, 'Canceled; nothing was written\n')
+    assert.ok(!existsSync(join(folder, 'canceled')))
+  })
+})

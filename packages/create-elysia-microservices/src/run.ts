@@ -1,0 +1,72 @@
+/** The program: reads the command line, asks, writes, says what to do next. */
+import { refuseUnlessEmpty, writeFiles } from './folder.ts'
+import { HELP } from './help.ts'
+import { type Given, nameOf, type Options, readArguments, UsageError, usualRuntime } from './options.ts'
+import { filesOf, manifest } from './project.ts'
+import { ask, Canceled, type Defaults, type Terminal } from './questions.ts'
+import { firstCommands, summary } from './readme.ts'
+
+/** What the process ends with. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, canceled: 130 } as const
+
+/** What the program knows of its surroundings. */
+export interface Surroundings {
+  /** Missing if nobody can be asked. */
+  readonly terminal: Terminal | undefined
+  /** What the package manager that runs it says of itself. */
+  readonly userAgent: string | undefined
+  out(text: string): void
+  error(text: string): void
+}
+
+/** Runs it. @returns what the process is to end with */
+export async function run(args: readonly string[], around: Surroundings): Promise<number> {
+  try {
+    const given = readArguments(args)
+    if (given === 'help') around.out(HELP)
+    else if (given === 'version') around.out(`${manifest().version}\n`)
+    else await make(given, around)
+    return EXIT.ok
+  } catch (error) {
+    if (error instanceof Canceled) {
+      around.error('Canceled; nothing was written\n')
+      return EXIT.canceled
+    }
+    around.error(`${(error as Error).message}\n`)
+    return error instanceof UsageError ? EXIT.usage : EXIT.failed
+  }
+}
+
+async function make(given: Given, { terminal, userAgent, out }: Surroundings): Promise<void> {
+  // Before questions, whose answers would be in vain.
+  if (given.folder !== undefined) refuseUnlessEmpty(given.folder)
+  const defaults: Defaults = { folder: 'orders', runtime: usualRuntime(userAgent), transport: 'tcp' }
+  const options = given.yes ? completed(given, defaults) : await asked(given, defaults, terminal)
+  writeFiles(options.folder, filesOf(options))
+  const { folder } = options
+  const next = [...(folder === '.' ? [] : [`cd ${quoted(folder)}`]), ...firstCommands(options)]
+  out(`Made ${folder}: ${summary(options)}. Next:\n\n${next.map((line) => `  ${line}\n`).join('')}`)
+}
+
+function completed(given: Given, defaults: Defaults): Options {
+  const { folder = defaults.folder, runtime = defaults.runtime, transport = defaults.transport } = given
+  return { folder, name: nameOf(folder), runtime, transport }
+}
+
+async function asked(given: Given, defaults: Defaults, terminal: Terminal | undefined): Promise<Options> {
+  if (terminal !== undefined) return ask(given, defaults, terminal)
+  const missing = [
+    ...(given.folder === undefined ? ['the folder'] : []),
+    ...(given.runtime === undefined ? ['--runtime'] : []),
+    ...(given.transport === undefined ? ['--transport'] : [])
+  ]
+  if (missing.length === 0) return completed(given, defaults)
+  throw new UsageError(
+    `There is no terminal to ask for ${missing.join(', ')}: give that, or --yes for defaults`
+  )
+}
+
+/** As a shell takes it. */
+function quoted(folder: string): string {
+  return /^[\w./-]+$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { memory, ValidationError } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import { newOrders, type Orders } from './orders.ts'
+
+describe('orders', () => {
+  const transport = memory()
+  const service = newOrders(transport)
+  const client = connect<Orders>({ transport })
+  before(() => service.listen())
+  after(async () => {
+    await client.close()
+    await service.stop()
+  })
+
+  it('are placed, and found again', async () => {
+    const placed = await client.request('orders.place', { item: 'tea', quantity: 2 })
+    assert.deepEqual(placed, { id: placed.id, item: 'tea', quantity: 2, paid: false })
+    assert.deepEqual(await client.request('orders.get', { id: placed.id }), placed)
+  })
+
+  it('are paid by an event', async () => {
+    const { id } = await client.request('orders.place', { item: 'cups', quantity: 6 })
+    await client.emit('orders.paid', { id })
+    const { paid } = await client.request('orders.get', { id })
+    assert.equal(paid, true)
+  })
+
+  it('need a quantity', async () => {
+    await assert.rejects(client.request('orders.place', { item: 'tea', quantity: 0 }), ValidationError)
+  })
+
+  it('that are unknown are an error with a code', async () => {
+    await assert.rejects(client.request('orders.get', { id: 0 }), { code: 'ORDER_NOT_FOUND' })
+  })
+})

@@ -1,0 +1,20 @@
+/** The data that travel: the service checks them, the gateway shows them. */
+import { t } from 'elysia'
+
+/** What a customer asks for. */
+export const NewOrder = t.Object({
+  item: t.String({ minLength: 1 }),
+  quantity: t.Integer({ minimum: 1 })
+})
+
+/** An order that is placed. */
+export const Order = t.Object({
+  id: t.Integer(),
+  item: t.String(),
+  quantity: t.Integer(),
+  paid: t.Boolean()
+})
+export type Order = typeof Order.static
+
+/** Which order is meant. */
+export const OrderId = t.Object({ id: t.Integer() })

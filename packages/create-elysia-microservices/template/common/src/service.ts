@@ -1,0 +1,10 @@
+/** The program that runs the service. */
+import { health } from '@elysia-microservices/telemetry'
+import { newOrders } from './orders.ts'
+import { newTransport } from './transport.ts'
+
+const { HEALTH_PORT = '8081' } = process.env
+
+const orders = newOrders(newTransport()).use(health({ port: Number(HEALTH_PORT) }))
+await orders.listen()
+console.log(`orders takes messages; how it is: http://localhost:${HEALTH_PORT}/healthz`)

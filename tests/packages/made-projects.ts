@@ -1,0 +1,280 @@
+/**
+ * Projects that `create-elysia-microservices` makes, from tarballs: those of the runtime that the tests run on, so that
+ * Bun and Node each take their own. One is installed; the other, which needs no more, shares what it has.
+ */
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { freePort } from '../support/free-port.ts'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
+import { until, within } from '../support/within.ts'
+import { bun, rootFolder, underBun } from '../workspace.ts'
+import { Dockerfile, type Image } from './dockerfile.ts'
+
+const run = promisify(execFile)
+const RUNTIME = underBun ? 'bun' : 'node'
+const LOCK = { bun: 'bun.lock', node: 'package-lock.json' }[RUNTIME]
+/** The commands of a made project's Dockerfile and scripts, with the runtimes of this workspace. */
+const PATH = `${join(bun, '..')}:${process.env['PATH']}`
+
+/** What was packed. */
+export interface Packed {
+  /** A folder of the tests' own. */
+  readonly folder: string
+  /** A project with all packages installed. */
+  readonly project: string
+  /** Tarballs of our packages, by the names of these. */
+  readonly tarballs: ReadonlyMap<string, string>
+}
+
+interface Manifest {
+  scripts: Record<string, string>
+  dependencies: Record<string, string>
+  devDependencies: Record<string, string>
+}
+
+/** The tests. @param packed gives what was packed, once it is */
+export function testMadeProjects(packed: () => Packed): void {
+  describe(`projects made by create-elysia-microservices for ${RUNTIME}`, () => {
+    const folderOf = (transport: string) => join(packed().folder, 'made', RUNTIME, transport)
+
+    before(async () => {
+      const { folder, project, tarballs } = packed()
+      mkdirSync(join(folder, 'made', RUNTIME), { recursive: true })
+      const options = (transport: string) => ['--runtime', RUNTIME, '--transport', transport]
+      const create = underBun
+        ? [bun, 'create', 'elysia-microservices', folderOf('nats'), ...options('nats')]
+        : ['npm', 'create', 'elysia-microservices', folderOf('nats'), '--', ...options('nats')]
+      // No registry is there: what makes it is what was packed.
+      await succeeds(project, create, { npm_config_registry: 'http://127.0.0.1:9' })
+      const program = join(project, 'node_modules/create-elysia-microservices/lib/main.js')
+      await succeeds(project, [process.execPath, program, folderOf('tcp'), ...options('tcp')])
+      await install(folderOf('nats'), tarballs)
+      for (const name of ['node_modules', LOCK])
+        symlinkSync(join(folderOf('nats'), name), join(folderOf('tcp'), name))
+    })
+
+    it('type-check, and pass their own tests', async () => {
+      // The tests are the same for every transport.
+      await succeeds(folderOf('tcp'), underBun ? [bun, 'run', 'typecheck'] : ['npm', 'run', 'build'])
+      if (underBun) await succeeds(folderOf('nats'), [bun, 'run', 'typecheck'])
+      const { stdout, stderr } = await succeeds(folderOf('nats'), underBun ? [bun, 'test'] : ['npm', 'test'])
+      assert.match(stdout + stderr, underBun ? /^ 7 pass$/m : /^(#|ℹ) pass 7$/m)
+    })
+
+    for (const transport of ['tcp', 'nats'] as const) {
+      it(`have a compose file and a workflow that fit the rest, over ${transport}`, async () => {
+        await fits(folderOf(transport))
+      })
+    }
+
+    // Over NATS nothing else differs between the runtimes: one of them is enough.
+    for (const transport of underBun ? (['tcp', 'nats'] as const) : (['tcp'] as const)) {
+      if (transport === 'nats' && isMissing('a made project over NATS', natsMissing())) continue
+      it(`answer HTTP by the service, as their images would, and end with SIGTERM, over ${transport}`, async () => {
+        await answers(folderOf(transport), transport)
+      })
+    }
+  })
+}
+
+/** Runs a command. @throws {AssertionError} with what it said, if it fails */
+async function succeeds(cwd: string, [command, ...args]: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  // Node runs no tests inside of tests.
+  const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
+  return run(command as string, args, { cwd, env: { ...inherited, PATH, ...env } }).catch(
+    ({ message, stdout, stderr }: { message: string; stdout: string; stderr: string }) =>
+      assert.fail(`${message}\n${stdout}\n${stderr}`)
+  )
+}
+
+/** Installs a project with our packages from tarballs: its versions of them are those that are not published yet. */
+async function install(folder: string, tarballs: ReadonlyMap<string, string>): Promise<void> {
+  const file = join(folder, 'package.json')
+  const text = readFileSync(file, 'utf8')
+  const made = JSON.parse(text) as Manifest
+  for (const name of Object.keys(made.dependencies))
+    if (name.includes('elysia-microservices')) assert.ok(tarballs.has(name), `${name} is packed`)
+  const local = Object.fromEntries([...tarballs].map(([name, tarball]) => [name, `file:${tarball}`]))
+  // What our packages need of each other is taken from tarballs, too.
+  const asked = { ...made, dependencies: { ...made.dependencies, ...local }, overrides: local }
+  writeFileSync(file, JSON.stringify(asked))
+  const npm = ['npm', 'install', '--prefer-offline', '--fetch-timeout=20000', '--no-audit', '--no-fund']
+  await succeeds(folder, underBun ? [bun, 'install'] : npm)
+  writeFileSync(file, text)
+}
+
+/** A file of YAML. */
+async function yaml(folder: string, file: string): Promise<unknown> {
+  const program = `console.log(JSON.stringify(Bun.YAML.parse(await Bun.file('${file}').text())))`
+  return JSON.parse((await succeeds(folder, [bun, '-e', program])).stdout)
+}
+
+interface Compose {
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly build?: { readonly target: string }
+        readonly environment?: Readonly<Record<string, string>>
+        readonly depends_on?: object
+      }
+    >
+  >
+}
+
+interface Workflow {
+  readonly jobs: {
+    readonly test: {
+      readonly steps: readonly { readonly run?: string; readonly with?: Readonly<Record<string, string>> }[]
+    }
+  }
+}
+
+/** What compose file and workflow name exists, in one version. */
+async function fits(folder: string): Promise<void> {
+  const dockerfile = new Dockerfile(folder)
+  const sources = readdirSync(join(folder, 'src')).map((name) =>
+    readFileSync(join(folder, 'src', name), 'utf8')
+  )
+  const { services } = (await yaml(folder, 'compose.yaml')) as Compose
+  assert.ok('orders' in services && 'gateway' in services)
+  for (const { build, environment = {}, depends_on: needed = {} } of Object.values(services)) {
+    if (build !== undefined) assert.ok(dockerfile.stages.includes(build.target), build.target)
+    for (const name of Object.keys(environment))
+      assert.ok(
+        sources.some((text) => text.includes(name)),
+        `a program reads ${name}`
+      )
+    for (const name of Object.keys(needed)) assert.ok(name in services, name)
+  }
+
+  const { steps } = ((await yaml(folder, '.github/workflows/ci.yml')) as Workflow).jobs.test
+  const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+  const used = steps.flatMap(
+    ({ run: command = '' }) => /^(?:npm|bun)(?: run)? (test|typecheck)$/.exec(command)?.[1] ?? []
+  )
+  assert.ok(used.includes('test'))
+  for (const name of used) assert.ok(name in scripts, name)
+  const version = steps.map((step) => step.with?.[`${RUNTIME}-version`]).find((each) => each !== undefined)
+  assert.equal(version, pinnedRuntime(), 'the runtime that this workspace is tested with')
+  for (const base of dockerfile.bases) assert.equal(base.split(':')[1], `${version}-slim`)
+}
+
+/** The Bun, or the Node LTS, of this workspace. */
+function pinnedRuntime(): string | undefined {
+  const file = join(rootFolder, underBun ? 'package.json' : 'runtimes/package.json')
+  return (JSON.parse(readFileSync(file, 'utf8')) as Manifest).devDependencies[RUNTIME]
+}
+
+/** Programs that run, and what they say. */
+class Programs {
+  readonly log = new Log()
+  readonly #running: { readonly child: ChildProcess; readonly closed: Promise<unknown> }[] = []
+
+  /** Starts one, and resolves when its health check is well. @throws {Error} with the log, if it ends before */
+  async start(
+    cwd: string,
+    { command, healthcheck }: Pick<Image, 'command' | 'healthcheck'>,
+    env: NodeJS.ProcessEnv
+  ): Promise<void> {
+    const child = spawn(command[0] as string, command.slice(1), {
+      cwd,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe']
+    })
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => this.log.add(text.trimEnd()))
+    this.#running.push({ child, closed: once(child, 'close') })
+    await until(`${command.join(' ')} is healthy`, () => {
+      if (hasEnded(child)) throw new Error(`${command.join(' ')} has ended:\n${this.log.lines.join('\n')}`)
+      return run(healthcheck[0] as string, healthcheck.slice(1), { env }).then(
+        () => true,
+        () => false
+      )
+    })
+  }
+
+  /** Ends them with a signal, the last first. @returns exit codes and signals */
+  async stop(signal: NodeJS.Signals): Promise<unknown[]> {
+    const ends: unknown[] = []
+    for (const { child, closed } of this.#running.reverse()) {
+      if (!hasEnded(child)) child.kill(signal)
+      await within(closed, `The end of ${child.spawnargs.join(' ')}`)
+      ends.push([child.exitCode, child.signalCode])
+    }
+    this.#running.length = 0
+    return ends
+  }
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null
+}
+
+/** Starts what the images of a project would have and run, on free ports, and asks it. */
+async function answers(folder: string, transport: 'tcp' | 'nats'): Promise<void> {
+  const [health, http, tcp] = [await freePort(), await freePort(), await freePort()]
+  const server = transport === 'nats' ? await NatsServerProcess.start() : undefined
+  const own = {
+    PATH,
+    HEALTH_PORT: String(health),
+    PORT: String(http),
+    ...(server === undefined ? { ORDERS_PORT: String(tcp) } : { NATS_URL: server.url })
+  }
+  const programs = new Programs()
+  try {
+    const dockerfile = new Dockerfile(folder)
+    for (const name of ['service', 'gateway']) {
+      const place = join(folder, 'images', name)
+      mkdirSync(place, { recursive: true })
+      const image = dockerfile.image(name, place)
+      assert.equal(image.user, RUNTIME)
+      assert.deepEqual(
+        (readdirSync(place, { recursive: true }) as string[]).filter((file) => /^src.*\.test\./.test(file)),
+        []
+      )
+      await programs.start(place, image, { ...process.env, ...image.env, ...own })
+    }
+
+    const url = `http://localhost:${http}`
+    const placed = await fetch(`${url}/orders`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ item: 'tea', quantity: 2 })
+    })
+    assert.equal(placed.status, 201)
+    assert.deepEqual(await (await fetch(`${url}/orders/1`)).json(), {
+      id: 1,
+      item: 'tea',
+      quantity: 2,
+      paid: false
+    })
+    assert.equal((await fetch(`${url}/orders/7`)).status, 404)
+    assert.match(await (await fetch(`${url}/openapi`)).text(), /<html/i)
+
+    const client = underBun ? [bun, 'src/client.ts'] : ['node', 'dist/client.js']
+    assert.match((await succeeds(folder, client, own)).stdout, /id: 2,[^}]*paid: true/)
+
+    const ends = await programs.stop('SIGTERM')
+    const said = programs.log.lines.join('\n')
+    assert.deepEqual(
+      ends,
+      [
+        [0, null],
+        [0, null]
+      ],
+      said
+    )
+    assert.match(said, /The service 'orders' has stopped after \d+ ms/)
+  } finally {
+    await programs.stop('SIGKILL')
+    await server?.stop()
+  }
+}
