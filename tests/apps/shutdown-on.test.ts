@@ -37,7 +37,7 @@ for (const where of ['alone', 'app']) {
       await Promise.all(clients.map((client) => client.close()))
       assert.deepEqual(await within(exited, 'The end'), [0, null], log.lines.join('\n'))
       const text = log.lines.join('\n')
-      assert.match(text, /SIGTERM: The service 'orders' stops; 1 messages are in flight/)
+      assert.match(text, /SIGTERM: The service 'orders' stops; messages in flight: 1/)
       assert.match(text, /The service 'users' has stopped after \d+ ms$/m)
     })
 

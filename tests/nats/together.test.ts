@@ -42,12 +42,38 @@ if (!isMissing('NATS beside other transports', natsMissing())) {
         const client = connect<typeof service>({ transport })
         assert.equal(await client.request('orders.by'), name)
         assert.equal(await client.request('orders.total', { prices: [1, 2] }), 3)
+        const { address } = door
         await assert.rejects(client.request('orders.total', { prices: ['1'] } as never), {
-          code: 'VALIDATION'
+          code: 'VALIDATION',
+          pattern: 'orders.total',
+          ...(name === 'tcp' && { endpoint: `127.0.0.1:${address?.port}` }),
+          ...(name === 'nats' && { endpoint: new URL(server.url).host })
         })
         await client.close()
       }
       await service.stop()
+    })
+
+    it('forwards headers of its message to what it calls within it', async () => {
+      const stock = microservice({ name: 'stock', transport: nats({ servers: server.url }) })
+        .message('stock.headers', ({ headers }) => ({ ...headers }))
+        .message('stock.watch', async function* ({ headers }) {
+          yield { ...headers }
+        })
+      await stock.listen()
+      const forward = ['x-request-id']
+      const next = connect<typeof stock>({ transport: nats({ servers: server.url }), forward })
+      const shop = microservice({ name: 'shop', transport: nats({ servers: server.url }) })
+        .message('shop.ask', (within) => next.request('stock.headers', undefined, { within }))
+        .message('shop.watch', (within) => next.send('stock.watch', undefined, { within }))
+      await shop.listen()
+      const client = connect<typeof shop>({ transport: nats({ servers: server.url }) })
+      const headers = { 'x-request-id': 'r-7', secret: 'stays' }
+      assert.deepEqual(await client.request('shop.ask', undefined, { headers }), { 'x-request-id': 'r-7' })
+      for await (const seen of client.stream('shop.watch', undefined, { headers }))
+        assert.deepEqual(seen, { 'x-request-id': 'r-7' })
+      for (const end of [client, next]) await end.close()
+      for (const service of [shop, stock]) await service.stop()
     })
 
     it('stands behind a gateway', async () => {

@@ -128,6 +128,13 @@ describe('a service with workers', () => {
       program.kill(signal)
       for (const [answered, asked] of await Promise.all(calls)) assert.equal(answered, asked)
       assert.equal(await program.ended, 0)
+      for (const line of [
+        new RegExp(`^${signal}: A service stops; workers: 2$`, 'm'),
+        /^A service in worker 1 stops; messages in flight: 1$/m,
+        /^A service in worker 2 has stopped after \d+ ms$/m,
+        /^A service has stopped after \d+ ms$/m
+      ])
+        assert.match(program.log, line)
     })
 
   it('replaces a worker that is told to end, which ends what is in flight before', async () => {

@@ -42,10 +42,12 @@ export {
   tap,
   UnauthenticatedError,
   ValidationError,
+  type ValidationIssue,
   WorkerError
 } from '@elysia-microservices/transport'
 export type { ChaosOptions, ChaosRule } from './chaos/options.ts'
 export { RpcContext } from './controller/context.ts'
+export { type ContractDecorators, decoratorsOf } from './controller/contract-decorators.ts'
 export { Ctx, EventPattern, MessagePattern, Payload } from './controller/decorators.ts'
 export type { Controller } from './controller/entry.ts'
 export type { NestOptions } from './controller/nest-app.ts'
@@ -58,6 +60,7 @@ export type {
   ServiceDescription
 } from './description/description.ts'
 export type { JsonSchema } from './description/json-schema.ts'
+export type { MessageEnd } from './hooks/after-response.ts'
 export { ResponseValidationError } from './schema/message-schema.ts'
 export { microservice } from './service/microservice.ts'
 export type { MicroserviceOptions, ServiceOptions } from './service/options.ts'

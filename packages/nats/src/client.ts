@@ -7,7 +7,9 @@ import {
   type ClientTransport,
   ConnectionError,
   DeadlineTimer,
+  forOneMore,
   Notices,
+  noteCall,
   OverloadedError,
   type PendingCall,
   PendingCaller,
@@ -155,7 +157,7 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
     } catch (error) {
       if (!this.#isClosed) this.#notices.status = 'disconnected'
       this.#notices.tell({ type: 'connect-failed', endpoint: this.#where, error: error as Error })
-      for (const call of [...this.#waiting.keys()]) this.#fail(call, error as Error)
+      for (const call of [...this.#waiting.keys()]) this.#fail(call, forOneMore(error as Error))
       throw error
     }
     if (this.#isClosed) {
@@ -198,7 +200,7 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
       if (this.#waiting.has(call)) continue
       link?.forget(call)
       const isRepeatable = call.options?.idempotent === true && !call.isAnswered && call.input === undefined
-      if (!isRepeatable) this.#fail(call, error)
+      if (!isRepeatable) this.#fail(call, forOneMore(error))
       else {
         call.retries++
         this.#notices.tell({
@@ -266,7 +268,8 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
   }
 
   #fail(call: PendingCall, error: Error): void {
-    if (this.#end(call)) call.fail(error)
+    const server = this.#link?.server
+    if (this.#end(call)) call.fail(noteCall(error, () => ({ endpoint: server })))
   }
 
   /** The one place where a call ends; false if it has ended before. */

@@ -35,6 +35,8 @@ export interface HandledMessage {
   readonly remaining: number | undefined
   readonly signal?: AbortSignal
   readonly kind?: 'request' | 'event'
+  /** Those that the client's option `forward` names go along with the call. */
+  readonly headers?: Headers
 }
 
 /** Options of an event. */

@@ -56,6 +56,7 @@ export {
   TimeoutError,
   UnauthenticatedError,
   ValidationError,
+  type ValidationIssue,
   WorkerError
 } from './errors/index.ts'
 export type { Headers } from './headers.ts'

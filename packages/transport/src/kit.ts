@@ -47,7 +47,7 @@ export {
   viaOf
 } from './durable/published.ts'
 export { type DurableEngine, DurableWorker, type HeldEvent } from './durable/worker.ts'
-export { describe, errorOf, unsendable } from './errors/index.ts'
+export { describe, errorOf, forOneMore, noteCall, unsendable } from './errors/index.ts'
 export {
   ErrorAnswer,
   EventHandlersError,

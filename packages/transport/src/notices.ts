@@ -1,16 +1,19 @@
-/** The status of a client, and its listeners. */
+/** The status of a client, its listeners, and the lines in its log. */
 import type { ClientEvent, ClientListener, ClientStatus } from './client-event.ts'
+import { ClientLog } from './client-log.ts'
 import type { Logger } from './logger.ts'
 import { isThenable, whenSettled } from './stream.ts'
 
-/** Keeps the status and tells listeners about events. */
+/** Keeps the status, and tells listeners and the log about events. */
 export class Notices {
   readonly #listeners = new Set<ClientListener>()
   readonly #logger: Logger
+  readonly #log: ClientLog
   #status: ClientStatus
 
   constructor(logger: Logger, status: ClientStatus = 'disconnected') {
     this.#logger = logger
+    this.#log = new ClientLog(logger)
     this.#status = status
   }
 
@@ -37,6 +40,7 @@ export class Notices {
   }
 
   tell(event: ClientEvent): void {
+    this.#log.take(event)
     for (const listener of this.#listeners) {
       try {
         const result: unknown = listener(event)

@@ -93,6 +93,31 @@ type Emits<Types> = {
 /** A name in the type of a service, or the object it is the text of. */
 export type AsPattern<Name> = Name | ObjectOf<Name>
 
+/** What is said of patterns that another method is for. */
+interface Mistake<Types, Sentence> {
+  readonly types: Types
+  readonly sentence: Sentence
+}
+
+/** The sentence for a pattern that one of the mistakes is about; `never` if none is. */
+type SentenceFor<Given, Mistakes> =
+  Mistakes extends Mistake<infer Types, infer Sentence>
+    ? Given extends AsPattern<keyof Types>
+      ? Sentence
+      : never
+    : never
+
+/**
+ * The pattern that a method is given: one of its own; else the compiler says which method it is for, or which patterns
+ * there are.
+ */
+type Named<Given, Types, Mistakes> =
+  Given extends AsPattern<keyof Types>
+    ? Given
+    : [SentenceFor<Given, Mistakes>] extends [never]
+      ? AsPattern<keyof Types>
+      : SentenceFor<Given, Mistakes>
+
 /** The name for the pattern a caller gives. */
 type AsName<Given> = Given extends object ? ObjectName<Given> : Given
 
@@ -125,23 +150,38 @@ export interface Client<Values, Streams, All, Events> extends ClientBase {
    * @throws {RpcError} the handler failed; {@link PatternNotFoundError} if there is no handler
    * @throws {TimeoutError | CanceledError | ConnectionError} no answer came
    */
-  request<const Given extends AsPattern<keyof Values>>(
-    pattern: Given,
+  request<const Given extends Pattern>(
+    pattern: Named<
+      Given,
+      NoInfer<Values>,
+      | Mistake<NoInfer<Streams>, "This pattern answers with a stream: use 'stream' or 'send'">
+      | Mistake<NoInfer<Events>, "This pattern is an event: use 'emit'">
+    >,
     ...args: ArgumentsIn<Values, AsName<Given>>
   ): Promise<ValueIn<Values, AsName<Given>>>
   /** A cold Observable, as in Nest: each subscription makes a call, unsubscribing gives it up. */
-  send<const Given extends AsPattern<keyof All>>(
-    pattern: Given,
+  send<const Given extends Pattern>(
+    pattern: Named<Given, NoInfer<All>, Mistake<NoInfer<Events>, "This pattern is an event: use 'emit'">>,
     ...args: ArgumentsIn<All, AsName<Given>>
   ): Observable<ValueIn<All, AsName<Given>>>
   /** All values of the answer, in order. Leaving the loop gives the call up. */
-  stream<const Given extends AsPattern<keyof Streams>>(
-    pattern: Given,
+  stream<const Given extends Pattern>(
+    pattern: Named<
+      Given,
+      NoInfer<Streams>,
+      | Mistake<NoInfer<Values>, "This pattern answers with one value: use 'request' or 'send'">
+      | Mistake<NoInfer<Events>, "This pattern is an event: use 'emit'">
+    >,
     ...args: ArgumentsIn<Streams, AsName<Given>>
   ): AsyncIterableIterator<ValueIn<Streams, AsName<Given>>>
   /** Sends an event. Resolves once it is handed to the connected socket; nobody answers an event. */
-  emit<const Given extends AsPattern<keyof Events>>(
-    pattern: Given,
+  emit<const Given extends Pattern>(
+    pattern: Named<
+      Given,
+      NoInfer<Events>,
+      | Mistake<NoInfer<Values>, "This pattern answers with one value: use 'request' or 'send'">
+      | Mistake<NoInfer<Streams>, "This pattern answers with a stream: use 'stream' or 'send'">
+    >,
     ...args: ArgumentsIn<Events, AsName<Given>>
   ): Promise<void>
   /**
@@ -151,8 +191,12 @@ export interface Client<Values, Streams, All, Events> extends ClientBase {
    *   its `id`
    * @throws {OptionError} the transport stores no events
    */
-  publish<const Given extends AsPattern<keyof Events>>(
-    pattern: Given,
+  publish<const Given extends Pattern>(
+    pattern: Named<
+      Given,
+      NoInfer<Events>,
+      Mistake<NoInfer<All>, 'This pattern is no event: only events are published'>
+    >,
     ...args: PublishedIn<Events, AsName<Given>>
   ): Promise<Published>
 }

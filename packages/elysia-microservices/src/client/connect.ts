@@ -27,6 +27,7 @@ import { Observable } from 'rxjs'
 import { dispatcherOf } from '../service/dispatcher-of.ts'
 import { type ShortClientOptions, shortForm, strayOption } from '../short-form.ts'
 import type { ClientOf, UntypedClient } from './client-types.ts'
+import { checkForward, forwardingCaller, forwardingPublish } from './forward.ts'
 import { StreamValues } from './stream-values.ts'
 
 /** Options of every client, whatever carries its calls. */
@@ -35,6 +36,11 @@ export interface ClientOptions {
   readonly timeout?: number | undefined
   /** Arounds of all calls, the first outermost: for counting, tracing, headers. Default: none. */
   readonly use?: readonly Around<SentMessage>[] | undefined
+  /**
+   * Names of headers of the handled message that go along with calls made `within` it, such as `['x-request-id']`. The
+   * headers of a call itself win. Default: none.
+   */
+  readonly forward?: readonly string[] | undefined
   /** A service that answers calls from the server (RSocket only). Default: none. */
   readonly answers?: object | undefined
   /** Is called with each connection, attempt, ejection and retry. */
@@ -55,7 +61,7 @@ export interface TcpConnectOptions extends ClientOptions, ShortClientOptions {}
 /** Options of `connect()`. */
 export type ConnectOptions = TcpConnectOptions | TransportClientOptions
 
-const NAMES = ['transport', 'timeout', 'use', 'answers', 'onEvent', 'logger'] as const
+const NAMES = ['transport', 'timeout', 'use', 'forward', 'answers', 'onEvent', 'logger'] as const
 const DEFAULT_TIMEOUT = 30_000
 
 /**
@@ -76,12 +82,13 @@ export function connect(options?: ConnectOptions): UntypedClient
 export function connect<Service>(options?: ConnectOptions): ClientOf<Service>
 export function connect(options: ConnectOptions = {}): UntypedClient {
   const { own, transport } = readOptions(options)
-  const { timeout, use = [], answers, onEvent, logger: given = consoleLogger } = own
+  const { timeout, use = [], forward = [], answers, onEvent, logger: given = consoleLogger } = own
   checkLogger('options.logger', given)
   const logger = loggerOf(given)
   if (timeout !== undefined) atLeast(0, 'options.timeout', timeout)
   if (!Array.isArray(use) || use.some((around) => typeof around !== 'function'))
     throw OptionError.expected('options.use', 'a list of functions', use)
+  checkForward(forward)
   if (onEvent !== undefined && typeof onEvent !== 'function')
     throw OptionError.expected('options.onEvent', 'a function', onEvent)
   const client = transport.client({
@@ -92,7 +99,7 @@ export function connect(options: ConnectOptions = {}): UntypedClient {
   })
   if (onEvent !== undefined) client.onEvent(onEvent)
   for (const around of use) around.attach?.(client)
-  return new TransportClient(client, use)
+  return new TransportClient(client, use, [...forward])
 }
 
 function readOptions(options: ConnectOptions): { own: ClientOptions; transport: Transport } {
@@ -121,11 +128,11 @@ class TransportClient implements UntypedClient {
   readonly #caller: Caller
   readonly #publish: DurableCaller['publish'] | undefined
 
-  constructor(transport: ClientTransport, use: readonly Around<SentMessage>[]) {
+  constructor(transport: ClientTransport, use: readonly Around<SentMessage>[], forward: readonly string[]) {
     this.#transport = transport
-    this.#caller = aroundCaller(transport, use, transport.name)
+    this.#caller = forwardingCaller(aroundCaller(transport, use, transport.name), forward)
     const { durable, name } = transport
-    this.#publish = durable && aroundPublish(durable, use, name)
+    this.#publish = durable && forwardingPublish(aroundPublish(durable, use, name), forward)
   }
 
   get durable(): DurableCaller | undefined {

@@ -36,7 +36,8 @@ export {
   type Transport,
   tap,
   UnauthenticatedError,
-  ValidationError
+  ValidationError,
+  type ValidationIssue
 } from '@elysia-microservices/transport'
 export type { Client, ClientOf, UntypedClient } from './client-types.ts'
 export { type ClientOptions, type ConnectOptions, connect } from './connect.ts'

@@ -94,6 +94,21 @@ describe('the data a route sends', () => {
     })
   }
 
+  it('is refused with all that is wrong, each place once', async () => {
+    const wrong = sending('POST', { more: Array.from({ length: 1000 }, (_, n) => (n === 1 ? 1 : 'x')) })
+    const { body } = await fetchJson(http.url, '/mapped/1', wrong)
+    const { details } = body as {
+      details: { path: string; issues: readonly { path: string; expected: string }[] }
+    }
+    assert.equal(details.issues.length, 32)
+    assert.deepEqual(
+      details.issues.slice(0, 2).map(({ path }) => path),
+      ['body.more[0]', 'body.more[2]']
+    )
+    assert.equal(details.issues[0]?.expected, 'number')
+    assert.equal(details.path, 'body.more[0]')
+  })
+
   it('is refused with 422 where the body is nested deeper than any service takes it', async () => {
     const body = '['.repeat(50_000) + ']'.repeat(50_000)
     const init = { method: 'POST', body, headers: { 'content-type': 'application/json' } }

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { openapi } from '@elysiajs/openapi'
 import { type AnyElysia, Elysia, t } from 'elysia'
+import { z } from 'zod'
 import { connect } from '../client/index.ts'
-import { gateway } from './index.ts'
+import { memory, microservice } from '../index.ts'
+import { type Describable, gateway } from './index.ts'
 
 const client = connect({})
 
@@ -130,5 +132,95 @@ describe('the OpenAPI document of a gateway', () => {
       Object.values(methods).map(({ operationId }) => operationId)
     )
     assert.equal(new Set(ids).size, ids.length)
+  })
+})
+
+describe('the OpenAPI document of a gateway that is given its service', () => {
+  const service = microservice({ transport: memory() })
+    .message('users.get', ({ data }) => ({ id: data.id, name: 'Ada' }), {
+      data: t.Object({ id: t.String() }),
+      response: t.Object({ id: t.String(), name: t.String() })
+    })
+    .message('users.list', ({ data }) => [String(data.page)], {
+      data: z.object({ page: z.string().optional(), name: z.string() }),
+      response: z.array(z.string())
+    })
+    .message('users.create', ({ data }) => data.name, {
+      data: t.Object({ id: t.String(), name: t.String(), age: t.Optional(t.Number()) }),
+      response: t.String()
+    })
+    .message('sum', ({ data }) => data.length, { data: t.Array(t.Number()), response: t.Number() })
+    .message(
+      'ticks.*',
+      async function* () {
+        yield 1
+      },
+      { response: t.Number() }
+    )
+    .message('tree', () => 1, { data: t.Recursive((self) => t.Object({ children: t.Array(self) })) })
+    .event('placed', () => {}, { data: t.Object({ id: t.String() }) })
+
+  const routes = (given: Describable) =>
+    gateway(
+      client,
+      {
+        'GET /users/:id': 'users.get',
+        'GET /users': 'users.list',
+        'PUT /users/:id': 'users.create',
+        'POST /sum': 'sum',
+        'POST /sums': { pattern: 'sum', data: () => [1] },
+        'GET /ticks': { stream: 'ticks.fast' },
+        'POST /placed': { emit: 'placed' },
+        'POST /tree': 'tree',
+        'GET /own': { pattern: 'users.get', query: t.Object({ id: t.Number() }), response: t.Literal('own') },
+        'GET /unknown': 'unknown'
+      },
+      { service: given }
+    )
+
+  for (const [how, given] of [
+    ['itself', service],
+    ['its description', service.describe()],
+    ['its description as JSON', JSON.parse(JSON.stringify(service.describe())) as Describable]
+  ] as const)
+    it(`has the schemas of the service: ${how}`, async () => {
+      const { paths } = await documentOf(routes(given))
+      const answer = (path: string, method = 'get', type = 'application/json') =>
+        paths[path]?.[method]?.responses['200']?.content?.[type]?.schema
+      const body = (path: string, method = 'post') =>
+        paths[path]?.[method]?.requestBody?.content['application/json']?.schema as {
+          readonly properties?: object
+          readonly required?: string[]
+          readonly type?: string
+        }
+      assert.deepEqual(Object.keys((answer('/users/{id}') as { properties?: object }).properties ?? {}), [
+        'id',
+        'name'
+      ])
+      assert.equal(answer('/users')?.type, 'array')
+      assert.equal(answer('/ticks', 'get', 'text/event-stream')?.type, 'number')
+      assert.equal(answer('/own')?.type, 'string')
+      assert.deepEqual(
+        paths['/users']?.['get']?.parameters?.map(({ name, in: place, required }) => [name, place, required]),
+        [
+          ['page', 'query', false],
+          ['name', 'query', true]
+        ]
+      )
+      assert.deepEqual(Object.keys(body('/users/{id}', 'put').properties ?? {}), ['name', 'age'])
+      assert.deepEqual(body('/users/{id}', 'put').required, ['name'])
+      assert.equal(body('/sum').type, 'array')
+      assert.equal(answer('/sums', 'post')?.type, 'number')
+      for (const path of ['/sums', '/tree']) assert.equal(body(path), undefined)
+      assert.deepEqual(Object.keys(body('/placed').properties ?? {}), ['id'])
+      assert.equal(answer('/unknown'), undefined)
+    })
+
+  it('refuses what is no service', () => {
+    for (const wrong of [{}, 'orders', { handlers: 7 }])
+      assert.throws(() => gateway(client, { 'GET /a': 'a' }, { service: wrong as never }), {
+        code: 'OPTION',
+        path: 'options.service'
+      })
   })
 })

@@ -1,5 +1,6 @@
 /** What OpenAPI documents say of a route; a route's own `detail` wins. */
 import type { DocumentDecoration, TSchema } from 'elysia'
+import type { RouteDescription } from './described.ts'
 import type { RouteKey } from './route-key.ts'
 
 /** A route, as far as it is documented. */
@@ -13,6 +14,8 @@ export interface Documented {
   /** Schema of an answer. */
   readonly response: TSchema | undefined
   readonly detail: DocumentDecoration | undefined
+  /** What the service says of it. */
+  readonly described: RouteDescription
 }
 
 const ERROR = {
@@ -31,15 +34,17 @@ const DESCRIPTIONS = {
 export function documentRoutes(routes: readonly Documented[]): DocumentDecoration[] {
   const named = routes.map(({ pattern }) => camelCase(words(pattern)))
   return routes.map((route, index) => {
-    const { key, kind, pattern, status, response, detail } = route
+    const { key, kind, pattern, status, response, detail, described } = route
+    const { response: answer, ...request } = described
     const name = named[index] as string
     // An id must be the only one in the document, and a pattern may have several routes.
     const isUnique = name !== '' && named.filter((other) => other === name).length === 1
-    const content = contentOf(kind, response)
+    const content = contentOf(kind, response ?? answer)
     return {
       summary: pattern.startsWith('{') ? words(pattern).join(' ') : pattern,
       operationId: isUnique ? name : camelCase([key.method, ...words(key.path)]),
       tags: tagsOf(pattern, key.path),
+      ...request,
       ...detail,
       responses: {
         [status]: { description: DESCRIPTIONS[kind], ...(content && { content }) },
@@ -50,7 +55,7 @@ export function documentRoutes(routes: readonly Documented[]): DocumentDecoratio
   })
 }
 
-function contentOf(kind: Documented['kind'], response: TSchema | undefined): object | undefined {
+function contentOf(kind: Documented['kind'], response: object | undefined): object | undefined {
   if (kind === 'stream') return { 'text/event-stream': { schema: response ?? { type: 'string' } } }
   return response && { 'application/json': { schema: response } }
 }

@@ -4,12 +4,24 @@ import { Elysia } from 'elysia'
 import type { UntypedClient } from '../client/client-types.ts'
 import { callOptions } from './call-options.ts'
 import { checkBody, defaultData } from './data.ts'
+import type { EdenRoutes, GatewayPlugin } from './eden-types.ts'
 import { ErrorAnswers, type HttpContext } from './error-response.ts'
 import { type EventStream, openEventStream } from './event-stream.ts'
 import { answersErrors, describeRequest } from './http-error.ts'
 import type { GatewayOptions } from './options.ts'
 import { requestIdOf } from './request-id.ts'
-import type { At, GivenClient, ParamsAt, PatternAt, QueryAt, RouteContext, RouteOf } from './route-types.ts'
+import type {
+  At,
+  EmitAt,
+  Found,
+  GivenClient,
+  ParamsAt,
+  PatternAt,
+  QueryAt,
+  RouteContext,
+  RouteOf,
+  StreamAt
+} from './route-types.ts'
 import { type Route, readRoutes } from './routes.ts'
 import { Clients } from './stop.ts'
 
@@ -41,7 +53,18 @@ const IDLE_MARGIN = 5
  *   .listen(3000)
  * ```
  */
-export function gateway<Values, Streams, All, Events, const Patterns, const Params, const Query, const Body>(
+export function gateway<
+  Values,
+  Streams,
+  All,
+  Events,
+  const Patterns,
+  const Streamed,
+  const Emitted,
+  const Params,
+  const Query,
+  const Body
+>(
   client: GivenClient<Values, Streams, All, Events>,
   routes: {
     readonly [Key in keyof Body]: RouteOf<
@@ -50,15 +73,19 @@ export function gateway<Values, Streams, All, Events, const Patterns, const Para
       Events,
       Key,
       At<Patterns, Key>,
+      Found<Streamed, Key>,
+      Found<Emitted, Key>,
       At<Params, Key>,
       At<Query, Key>,
       Body[Key]
     >
   } & { readonly [Key in keyof Params]: ParamsAt<Params[Key]> } & {
     readonly [Key in keyof Query]: QueryAt<Query[Key]>
+  } & { readonly [Key in keyof Streamed]: StreamAt<Streamed[Key]> } & {
+    readonly [Key in keyof Emitted]: EmitAt<Emitted[Key]>
   } & { readonly [Key in keyof Patterns]: PatternAt<Patterns[Key]> },
   options: GatewayOptions = {}
-): Elysia {
+): GatewayPlugin<EdenRoutes<Values, Streams, Events, Patterns, Params, Query, Body>> {
   const plugin = new Elysia()
   const answers = new ErrorAnswers(options)
   const streams = new Set<EventStream>()
@@ -90,7 +117,7 @@ export function gateway<Values, Streams, All, Events, const Patterns, const Para
   owned.endWith(plugin, () => {
     for (const stream of streams) stream.close()
   })
-  return plugin
+  return plugin as never
 }
 
 /** What the answer to a request needs besides the request. */

@@ -3,12 +3,21 @@ import { RpcError } from '@elysia-microservices/transport/kit'
 import { Kind } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { ElysiaCustomStatusResponse, ParseError, ValidationError as SchemaError, type TSchema } from 'elysia'
-import { pathPart } from '../schema/check.ts'
+import { MOST_VIOLATIONS, pathPart } from '../schema/check.ts'
 import { type ErrorAnswers, errorResponse, type HttpContext } from './error-response.ts'
 import { type Identifiable, requestIdOf } from './request-id.ts'
 
 /** Schemas of a route by the part of the request that they are for. */
 type SchemasByPart = Readonly<Record<string, unknown>>
+
+/** What Elysia says of one wrong value. */
+interface Issue {
+  readonly path: string
+  readonly message: string
+}
+
+/** Most of Elysia's errors that are looked at: it may have several of one path. */
+const MOST_LOOKED_AT = 8 * MOST_VIOLATIONS
 
 /** An error of Elysia's as an error with a code; any other error as it is. */
 function fromElysia(error: unknown, schemas: SchemasByPart): unknown {
@@ -19,7 +28,18 @@ function fromElysia(error: unknown, schemas: SchemasByPart): unknown {
 }
 
 function fromSchemaError(error: SchemaError, given: unknown): RpcError {
-  const { path = '', message = '' } = (error.all[0] ?? {}) as { path?: string; message?: string }
+  const found = (error.all as readonly Partial<Issue>[]).slice(0, MOST_LOOKED_AT)
+  const all = found.filter(({ path }, index) => found.findIndex((one) => one.path === path) === index)
+  const [first = issueOf({}, error, given), ...others] = all
+    .slice(0, MOST_VIOLATIONS)
+    .map((issue) => issueOf(issue, error, given))
+  const { path, expected, message } = first
+  const issues = [first, ...others].map((issue) => ({ path: issue.path, expected: issue.expected }))
+  const details = others.length === 0 ? { path, expected } : { path, expected, issues }
+  return new RpcError({ code: 'VALIDATION', message, details })
+}
+
+function issueOf({ path = '', message = '' }: Partial<Issue>, error: SchemaError, given: unknown) {
   const said = (isTypeBox(given) && messageAt(given, path, error.value)) || message
   // A JSON pointer from TypeBox; keys with dots between them, or 'root', from a Standard Schema.
   const keys =
@@ -27,16 +47,16 @@ function fromSchemaError(error: SchemaError, given: unknown): RpcError {
   const place = error.type + keys.map(pathPart).join('')
   const isExpectation = said.startsWith('Expected ')
   const expected = said.replace(/^Expected (value to be )?/, '')
-  return new RpcError({
-    code: 'VALIDATION',
-    message: `${place}: ${isExpectation ? `expected ${expected}` : said}`,
-    details: { path: place, expected }
-  })
+  return { path: place, expected, message: `${place}: ${isExpectation ? `expected ${expected}` : said}` }
 }
 
 /** The message by the schema as it was given: Elysia's coerced one says "union value" for a number. */
 function messageAt(schema: TSchema, path: string, value: unknown): string | undefined {
-  for (const error of Value.Errors(schema as never, value)) if (error.path === path) return error.message
+  let looked = 0
+  for (const error of Value.Errors(schema as never, value)) {
+    if (error.path === path) return error.message
+    if (++looked === MOST_LOOKED_AT) break
+  }
   return undefined
 }
 

@@ -7,6 +7,8 @@ export {
   type RequestContext
 } from './call-options.ts'
 export { type ClientsOf, clients, type Decorated, type GivenClients } from './clients.ts'
+export type { Describable } from './described.ts'
+export type { EdenRoutes, GatewayPlugin, StreamEvent } from './eden-types.ts'
 export type { ErrorBody, ErrorOptions } from './error-response.ts'
 export { DEFAULT_STATUSES } from './error-status.ts'
 export { gateway } from './gateway.ts'

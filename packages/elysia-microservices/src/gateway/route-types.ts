@@ -13,8 +13,10 @@ export type GivenClient<Values, Streams, All, Events> =
   | UntypedClient
   | (() => Client<Values, Streams, All, Events> | UntypedClient)
 
-type PathOf<Key> = Key extends `${Method} ${infer Path extends `/${string}`}` ? Path : never
-type MethodOf<Key> = Key extends `${infer Name extends Method} ${string}` ? Name : never
+/** The path of a key. */
+export type PathOf<Key> = Key extends `${Method} ${infer Path extends `/${string}`}` ? Path : never
+/** The method of a key. */
+export type MethodOf<Key> = Key extends `${infer Name extends Method} ${string}` ? Name : never
 
 type Output<Schema, None> = Schema extends AnySchema ? OutputOf<Schema> : None
 
@@ -32,7 +34,10 @@ export interface RouteContext<Params = unknown, Query = unknown, Body = unknown>
   readonly [name: string]: unknown
 }
 
-type ParamsOf<Key> = { readonly [Name in keyof ResolvePath<PathOf<Key>>]: ResolvePath<PathOf<Key>>[Name] }
+/** The parameters of a path: texts. */
+export type ParamsOf<Key> = {
+  readonly [Name in keyof ResolvePath<PathOf<Key>>]: ResolvePath<PathOf<Key>>[Name]
+}
 
 type ContextOf<Key, Params, Query, Body> = RouteContext<
   Output<Params, ParamsOf<Key>>,
@@ -156,11 +161,19 @@ type Made<Data, Key, Params, Query, Body> = RouteBase<ContextOf<Key, Params, Que
   RouteSchemas<Params, Query, Body> &
   DataFunction<ContextOf<Key, Params, Query, Body>, Data, FitsByDefault<Data, Key, Params, Query, Body>>
 
-type MessageOf<Name, Data, Key, Params, Query, Body> =
-  | (true extends FitsByDefault<Data, Key, undefined, undefined, undefined>
-      ? Extract<Name, string | number>
-      : never)
-  | (MessageRoute & { readonly pattern: Name } & Made<Data, Key, Params, Query, Body>)
+/** A pattern by itself. */
+type TextOf<Name, Data, Key> =
+  true extends FitsByDefault<Data, Key, undefined, undefined, undefined>
+    ? Extract<Name, string | number>
+    : Wrong<Sentences['data']>
+
+type MessageOf<Name, Data, Key, Params, Query, Body> = MessageRoute & { readonly pattern: Name } & Made<
+    Data,
+    Key,
+    Params,
+    Query,
+    Body
+  >
 
 type StreamOf<Name, Data, Key, Params, Query, Body> = StreamRoute & { readonly stream: Name } & Made<
     Data,
@@ -178,23 +191,75 @@ type EventOf<Name, Data, Key, Params, Query, Body> = EventRoute & { readonly emi
     Body
   >
 
-/** The route of a pattern that exists: only what that pattern is for, so that the compiler has little to compare. */
-type Existing<Values, Streams, Events, Key, Given, Params, Query, Body> =
-  | (Given extends NameIn<Values> ? MessageOf<Given, DataIn<Values, Given>, Key, Params, Query, Body> : never)
-  | (Given extends NameIn<Streams>
-      ? StreamOf<Given, DataIn<Streams, Given>, Key, Params, Query, Body>
-      : never)
-  | (Given extends NameIn<Events> ? EventOf<Given, DataIn<Events, Given>, Key, Params, Query, Body> : never)
+/** Fits no pattern: the compiler shows its sentence. No text itself, because two texts together are `never`. */
+interface Wrong<Sentence, Known = never> {
+  readonly '~wrong': Sentence
+  readonly '~known': Known
+}
 
-/** The routes that a key may have. `Given` is the pattern that was given. */
-export type RouteOf<Values, Streams, Events, Key, Given, Params, Query, Body> = [PathOf<Key>] extends [never]
-  ? never
-  : [Existing<Values, Streams, Events, Key, Given, Params, Query, Body>] extends [never]
+interface Sentences {
+  readonly value: 'This pattern answers with one value: use { pattern }'
+  readonly stream: 'This pattern answers with a stream: use { stream }'
+  readonly event: 'This pattern is an event: use { emit }'
+  readonly none: 'There is no such pattern; there are:'
+  readonly key: 'A key is a method in capitals, one space and a path, such as GET /users/:id'
+  readonly data: 'What comes by default does not fit the data: add schemas (params, query, body), or a function data'
+}
+
+/** What a route with `Field` may have there, where its pattern is for another field. */
+type Mistaken<Values, Streams, Events, Given, Field extends string> =
+  Given extends NameIn<Values>
+    ? { readonly [Name in Field]: Wrong<Sentences['value']> }
+    : Given extends NameIn<Streams>
+      ? OrItself<Field, Wrong<Sentences['stream']>>
+      : Given extends NameIn<Events>
+        ? OrItself<Field, Wrong<Sentences['event']>>
+        : never
+
+/** A pattern may stand by itself in place of `{ pattern }`. */
+type OrItself<Field extends string, Is> = Field extends 'pattern'
+  ? { readonly pattern: Is } | Is
+  : { readonly [Name in Field]: Is }
+
+/** The field of a route's pattern; a text is `pattern`. */
+type FieldOf<Streamed, Emitted> = unknown extends Streamed
+  ? unknown extends Emitted
+    ? 'pattern'
+    : 'emit'
+  : 'stream'
+
+/** The route of a pattern that exists: only what that pattern is for, so that the compiler has little to compare. */
+type Existing<Values, Streams, Events, Key, Given, Field, Params, Query, Body> = Field extends 'pattern'
+  ? Given extends NameIn<Values>
     ?
-        | MessageOf<NameIn<Values>, unknown, Key, Params, Query, Body>
-        | StreamOf<NameIn<Streams>, unknown, Key, Params, Query, Body>
-        | EventOf<NameIn<Events>, unknown, Key, Params, Query, Body>
-    : Existing<Values, Streams, Events, Key, Given, Params, Query, Body>
+        | TextOf<Given, DataIn<Values, Given>, Key>
+        | MessageOf<Given, DataIn<Values, Given>, Key, Params, Query, Body>
+    : Mistaken<Values, Streams, Events, Given, 'pattern'>
+  : Field extends 'stream'
+    ? Given extends NameIn<Streams>
+      ? StreamOf<Given, DataIn<Streams, Given>, Key, Params, Query, Body>
+      : Mistaken<Values, Streams, Events, Given, 'stream'>
+    : Given extends NameIn<Events>
+      ? EventOf<Given, DataIn<Events, Given>, Key, Params, Query, Body>
+      : Mistaken<Values, Streams, Events, Given, 'emit'>
+
+/** For a pattern that does not exist: those that do. */
+type NamesFor<Values, Streams, Events, Field> = Field extends 'pattern'
+  ? OrItself<Field, Wrong<Sentences['none'], NameIn<Values>>>
+  : Field extends 'stream'
+    ? { readonly stream: Wrong<Sentences['none'], NameIn<Streams>> }
+    : { readonly emit: Wrong<Sentences['none'], NameIn<Events>> }
+
+/** The routes that a key may have. `Given` is the pattern that was given, under `stream`, `emit`, or otherwise. */
+export type RouteOf<Values, Streams, Events, Key, Given, Streamed, Emitted, Params, Query, Body> = [
+  PathOf<Key>
+] extends [never]
+  ? Wrong<Sentences['key']>
+  : [Existing<Values, Streams, Events, Key, Given, FieldOf<Streamed, Emitted>, Params, Query, Body>] extends [
+        never
+      ]
+    ? NamesFor<Values, Streams, Events, FieldOf<Streamed, Emitted>>
+    : Existing<Values, Streams, Events, Key, Given, FieldOf<Streamed, Emitted>, Params, Query, Body>
 
 /** Lets a text fit a type that has only optional fields: text has a `length`. */
 interface OrText {
@@ -206,7 +271,12 @@ export type PatternAt<Given> =
   | Given
   | ({ readonly pattern?: Given; readonly stream?: Given; readonly emit?: Given } & OrText)
 export type ParamsAt<Params> = { readonly params?: Params } & OrText
+export type StreamAt<Given> = { readonly stream?: Given } & OrText
+export type EmitAt<Given> = { readonly emit?: Given } & OrText
 export type QueryAt<Query> = { readonly query?: Query } & OrText
 
 /** The entry of a record, `undefined` if there is none. */
 export type At<Entries, Key> = Key extends keyof Entries ? Entries[Key] : undefined
+
+/** The entry of a record, `unknown` if nothing was found for it. */
+export type Found<Entries, Key> = Key extends keyof Entries ? Entries[Key] : unknown

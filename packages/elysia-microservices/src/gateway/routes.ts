@@ -2,6 +2,7 @@
 import { checkNames, OptionError, routeOf } from '@elysia-microservices/transport/kit'
 import type { DocumentDecoration, TSchema } from 'elysia'
 import { assertForwardOptions, type ForwardOptions } from './call-options.ts'
+import { describeRoute, handlersOf } from './described.ts'
 import { documentRoutes } from './documentation.ts'
 import type { GatewayOptions } from './options.ts'
 import { parseRouteKey, type RouteKey } from './route-key.ts'
@@ -49,11 +50,13 @@ const KNOWN = [
 /** @throws {OptionError} a key or a route is not what it must be */
 export function readRoutes(routes: Readonly<Record<string, unknown>>, options: GatewayOptions): Route[] {
   const read = Object.entries(routes).map(([key, given]) => readRoute(key, given, options))
+  const handlers = options.service === undefined ? [] : handlersOf(options.service)
   const details = documentRoutes(
-    read.map((route) => ({
-      ...route,
-      pattern: routeOf(route.pattern as never)
-    }))
+    read.map((route) => {
+      const pattern = routeOf(route.pattern as never)
+      const isOwn = route.data !== undefined || Object.keys(route.schemas).length > 0
+      return { ...route, pattern, described: describeRoute(handlers, { ...route, pattern, isOwn }) }
+    })
   )
   return read.map((route, index) => ({ ...route, detail: details[index] as DocumentDecoration }))
 }

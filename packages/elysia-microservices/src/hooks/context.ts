@@ -88,6 +88,7 @@ export const RESERVED_NAMES: ReadonlySet<string> = new Set([
   'response',
   'error',
   'code',
+  'end',
   'store'
 ])
 

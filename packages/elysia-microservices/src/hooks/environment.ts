@@ -1,4 +1,5 @@
 /** What all handlers of a service share: decorators, store, known errors. The app that uses it adds to them. */
+import { consoleLogger, type Logger } from '@elysia-microservices/transport/kit'
 import { assertFree, contextClass, type MessageContext } from './context.ts'
 import type { ErrorClass, KnownErrors } from './known-errors.ts'
 
@@ -10,6 +11,8 @@ export interface Host {
 
 /** The shared part of a service. */
 export class Environment {
+  /** Gets what hooks after a response throw. */
+  logger: Logger = consoleLogger
   readonly #decorators: Record<string, unknown> = {}
   readonly #errors = new Map<string, ErrorClass>()
   #store: Record<string, unknown> = {}

@@ -6,7 +6,7 @@ import type { MessageContext } from './context.ts'
 export type HookScope = 'local' | 'scoped' | 'global'
 
 /** When a hook runs. */
-export type HookType = 'derive' | 'resolve' | 'beforeHandle' | 'afterHandle' | 'error'
+export type HookType = 'derive' | 'resolve' | 'beforeHandle' | 'afterHandle' | 'error' | 'afterResponse'
 
 /** A hook; what its result means depends on its type. */
 export type HookFunction = (context: MessageContext) => unknown
@@ -25,10 +25,18 @@ export interface HookOptions {
   readonly beforeHandle?: unknown
   readonly afterHandle?: unknown
   readonly error?: unknown
+  readonly afterResponse?: unknown
 }
 
 /** The types of hooks, in the order in which they run. */
-const TYPES: readonly HookType[] = ['derive', 'resolve', 'beforeHandle', 'afterHandle', 'error']
+const TYPES: readonly HookType[] = [
+  'derive',
+  'resolve',
+  'beforeHandle',
+  'afterHandle',
+  'error',
+  'afterResponse'
+]
 
 /**
  * The hook that a method is given: `onBeforeHandle(run)` or `onBeforeHandle({ as: 'scoped' }, run)`.

@@ -10,7 +10,14 @@ export type MacroOptions = HookOptions & SchemaOptions
 export type Macro = MacroOptions | ((value: never) => MacroOptions | undefined)
 
 const SCHEMAS: ReadonlySet<string> = new Set(['data', 'headers', 'response'])
-const HOOKS: ReadonlySet<string> = new Set(['beforeHandle', 'afterHandle', 'error', 'derive', 'resolve'])
+const HOOKS: ReadonlySet<string> = new Set([
+  'beforeHandle',
+  'afterHandle',
+  'error',
+  'derive',
+  'resolve',
+  'afterResponse'
+])
 
 /**
  * The hooks and schemas of options; those of macros come first.

@@ -8,6 +8,7 @@ import type { PatternParams } from '../router/handler-pattern.ts'
 import type { Check } from '../schema/check.ts'
 import { mapStream } from '../schema/mapped-stream.ts'
 import type { MessageSchema } from '../schema/message-schema.ts'
+import { watchEnd } from './after-response.ts'
 import type { MessageContext } from './context.ts'
 import type { Environment } from './environment.ts'
 import type { Hook, HookFunction, HookType } from './hook.ts'
@@ -58,15 +59,26 @@ export function compile(plan: Plan, environment: Environment): CompiledHandler {
     const early = runSteps(before, context, 0)
     return isPromise(early) ? whenSettled(early, (value) => answer(value, context)) : answer(early, context)
   }
+  const afterResponse = functionsOf(hooks, 'afterResponse')
+  if (afterResponse.length > 0) {
+    const handle = fail === undefined ? run : (context: MessageContext) => guarded(run, fail, context)
+    const { logger } = environment
+    return (message, params) => watchEnd(handle, new Context(message, params), message, afterResponse, logger)
+  }
   if (fail === undefined) return (message, params) => run(new Context(message, params))
-  return (message, params) => {
-    const context = new Context(message, params)
-    try {
-      const result = run(context)
-      return isPromise(result) ? whenSettled(result, identity, (error) => fail(context, error)) : result
-    } catch (error) {
-      return fail(context, error)
-    }
+  return (message, params) => guarded(run, fail, new Context(message, params))
+}
+
+function guarded(
+  run: Step,
+  fail: (context: MessageContext, error: unknown) => unknown,
+  context: MessageContext
+): unknown {
+  try {
+    const result = run(context)
+    return isPromise(result) ? whenSettled(result, identity, (error) => fail(context, error)) : result
+  } catch (error) {
+    return fail(context, error)
   }
 }
 

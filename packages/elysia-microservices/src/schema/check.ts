@@ -12,14 +12,21 @@ export interface Violation {
   readonly message?: string
 }
 
+/** Most violations of one value that are told: callers choose how many there are. */
+export const MOST_VIOLATIONS = 32
+
 /** Thrown by a check. Becomes the caller's error or the server's, depending on whose value it was. */
 export class SchemaViolation extends Error {
   override name = 'SchemaViolation'
+  /** The first. */
   readonly violation: Violation
+  /** All of them, the first of them first: at most `MOST_VIOLATIONS`. */
+  readonly all: readonly Violation[]
 
-  constructor(violation: Violation, cause?: unknown) {
+  constructor(violation: Violation, cause?: unknown, all: readonly Violation[] = [violation]) {
     super(violation.message ?? `expected ${violation.expected}`, cause === undefined ? undefined : { cause })
     this.violation = violation
+    this.all = all
   }
 }
 

@@ -106,6 +106,41 @@ describe("a schema of Elysia's t for data", () => {
     })
   }
 
+  it('says of everything that is wrong where and what, each place once', () => {
+    const check = data(
+      t.Object({ name: t.String({ minLength: 2 }), of: t.Array(t.Number()), at: t.Boolean() })
+    )
+    const issues = [
+      { path: 'data.at', expected: 'boolean', received: 'undefined' },
+      { path: 'data.name', expected: 'string length greater or equal to 2', received: "'x'" },
+      { path: 'data.of[0]', expected: 'number', received: "'1'" },
+      { path: 'data.of[2]', expected: 'number', received: 'null' }
+    ]
+    assert.throws(
+      () => check({ name: 'x', of: ['1', 2, null] }),
+      (error) => {
+        assert.ok(error instanceof ValidationError)
+        const { issues: own, ...first } = error.details as { issues: unknown }
+        assert.deepEqual(error.issues, own)
+        assert.deepEqual(first, error.issues[0])
+        assert.deepEqual(
+          [...error.issues].sort((a, b) => (a.path < b.path ? -1 : 1)),
+          issues
+        )
+        return true
+      }
+    )
+  })
+
+  it('says no more than 32 things, however many are wrong', () => {
+    const many = Array.from({ length: 100_000 }, () => 'x')
+    for (const schema of [t.Array(t.Number()), z.array(z.number())])
+      assert.throws(
+        () => data(schema)(many),
+        (error) => error instanceof ValidationError && error.issues.length === 32
+      )
+  })
+
   it('says nothing of what a decoder throws', () => {
     const secret = t
       .Transform(t.String())
@@ -270,4 +305,27 @@ describe('a stream that is checked', () => {
       [1, 2]
     )
   })
+})
+
+describe('everything that a Standard Schema finds wrong', () => {
+  for (const [name, schema] of Object.entries({
+    zod: z.object({ n: z.number(), of: z.array(z.string()) }),
+    valibot: v.object({ n: v.number(), of: v.array(v.string()) }),
+    arktype: type({ n: 'number', of: 'string[]' })
+  }))
+    it(`is told, ${name}`, () => {
+      assert.throws(
+        () => data(schema)({ n: 'x', of: ['a', 5] }),
+        (error) => {
+          assert.ok(error instanceof ValidationError)
+          const [first, ...others] = [...error.issues].sort((a, b) => (a.path < b.path ? -1 : 1))
+          assert.deepEqual([first?.path, first?.received], ['data.n', "'x'"])
+          assert.deepEqual(
+            others.map(({ path, received }) => [path, received]),
+            [['data.of[1]', '5']]
+          )
+          return true
+        }
+      )
+    })
 })

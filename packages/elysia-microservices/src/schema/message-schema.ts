@@ -1,5 +1,5 @@
 /** The schemas of a handler: compiled once, before the service listens. */
-import { isStream, OptionError, ValidationError } from '@elysia-microservices/transport/kit'
+import { describe, isStream, OptionError, ValidationError } from '@elysia-microservices/transport/kit'
 import { type Check, SchemaViolation, type Violation } from './check.ts'
 import { mapStream } from './mapped-stream.ts'
 import type { AnySchema } from './schema-types.ts'
@@ -93,9 +93,21 @@ function checkOf(schema: AnySchema, role: SchemaRole): Check {
 }
 
 function callersFault(root: string) {
-  return ({ violation: { path, expected, received, message } }: SchemaViolation) => {
+  return ({ violation: { path, expected, received, message }, all }: SchemaViolation) => {
     const where = `${root}${path}`
-    return new ValidationError(where, expected, received, message && `${where}: ${message}`)
+    const issues = all.map((one) => ({
+      path: `${root}${one.path}`,
+      expected: one.expected,
+      received: describe(one.received)
+    }))
+    return new ValidationError(
+      where,
+      expected,
+      received,
+      message && `${where}: ${message}`,
+      undefined,
+      issues
+    )
   }
 }
 

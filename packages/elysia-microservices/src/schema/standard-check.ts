@@ -1,6 +1,6 @@
 /** Checks by a Standard Schema. */
 import { whenThere } from '../hooks/promise.ts'
-import { type Check, pathPart, SchemaViolation } from './check.ts'
+import { type Check, MOST_VIOLATIONS, pathPart, SchemaViolation, type Violation } from './check.ts'
 import type { StandardIssue, StandardResult, StandardSchema } from './standard-schema.ts'
 import { asyncZod } from './zod.ts'
 
@@ -21,18 +21,19 @@ function acceptedValue(given: unknown, value: unknown): unknown {
     if ('value' in result) return result.value
     throw new TypeError("A schema's validate() gave neither a value nor issues")
   }
-  const [issue] = result.issues
-  if (issue === undefined) throw new SchemaViolation({ path: '', expected: 'another value', received: value })
+  const all = result.issues.slice(0, MOST_VIOLATIONS).map((issue) => violationOf(issue, value))
+  const first = all[0] ?? { path: '', expected: 'another value', received: value }
+  throw new SchemaViolation(first, undefined, all.length === 0 ? [first] : all)
+}
+
+function violationOf(issue: StandardIssue, value: unknown): Violation {
+  const { message } = issue
   const keys = keysOf(issue)
-  throw new SchemaViolation({
-    path: keys.map(pathPart).join(''),
-    expected: issue.message,
-    received: keys.reduce<unknown>(
-      (at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key],
-      value
-    ),
-    message: issue.message
-  })
+  const received = keys.reduce<unknown>(
+    (at, key) => (at as Record<PropertyKey, unknown> | undefined)?.[key],
+    value
+  )
+  return { path: keys.map(pathPart).join(''), expected: message, received, message }
 }
 
 function keysOf(issue: StandardIssue): PropertyKey[] {

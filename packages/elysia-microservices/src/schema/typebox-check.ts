@@ -1,11 +1,14 @@
 /** Checks by TypeBox, compiled by Elysia itself, so that `t` means the same as in a route. */
 import { OptionalKind } from '@sinclair/typebox'
-import { TransformDecodeError, TransformEncode, Value } from '@sinclair/typebox/value'
+import { TransformDecodeError, TransformEncode, Value, type ValueError } from '@sinclair/typebox/value'
 import { getSchemaValidator, type TSchema, t } from 'elysia'
-import { type Check, pathPart, SchemaViolation } from './check.ts'
+import { type Check, MOST_VIOLATIONS, pathPart, SchemaViolation, type Violation } from './check.ts'
 
 /** What a schema is for; Elysia coerces bodies, headers and responses each in its own way. */
 export type SchemaRole = 'data' | 'headers' | 'response'
+
+/** Most errors that TypeBox is asked for: it may have several of one path. */
+const MOST_LOOKED_AT = 8 * MOST_VIOLATIONS
 
 type Validator = NonNullable<ReturnType<typeof getSchemaValidator>>
 type CompileOptions = NonNullable<Parameters<typeof getSchemaValidator>[1]>
@@ -87,16 +90,25 @@ function encode(schema: never, value: unknown): unknown {
 
 function violationOf(given: TSchema, validator: Validator, value: unknown): SchemaViolation {
   // The schema as it was given: what coercion made of it says "union value" for a number.
-  const error = Value.Errors(given as never, value).First() ?? validator.Errors(value).First()
-  if (error === undefined)
-    return new SchemaViolation({ path: '', expected: 'another value', received: value })
-  const { path, schema, message, value: received } = error
-  const own: unknown = Reflect.get(schema, 'error')
-  return new SchemaViolation({
-    path: pathOf(path),
-    expected: typeof own === 'string' ? own : message.replace(/^Expected (value to be )?/, ''),
-    received
-  })
+  let all = violationsIn(Value.Errors(given as never, value))
+  if (all.length === 0) all = violationsIn(validator.Errors(value))
+  const first = all[0] ?? { path: '', expected: 'another value', received: value }
+  return new SchemaViolation(first, undefined, all.length === 0 ? [first] : all)
+}
+
+/** The first of each path: a property that is missing is of a wrong type, too. */
+function violationsIn(errors: Iterable<ValueError>): readonly Violation[] {
+  const byPath = new Map<string, Violation>()
+  let looked = 0
+  for (const { path, schema, message, value: received } of errors) {
+    if (!byPath.has(path)) {
+      const own: unknown = Reflect.get(schema, 'error')
+      const expected = typeof own === 'string' ? own : message.replace(/^Expected (value to be )?/, '')
+      byPath.set(path, { path: pathOf(path), expected, received })
+    }
+    if (byPath.size === MOST_VIOLATIONS || ++looked === MOST_LOOKED_AT) break
+  }
+  return [...byPath.values()]
 }
 
 /** From a JSON pointer. */

@@ -102,7 +102,8 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
     resolve: hook('resolve'),
     onBeforeHandle: hook('beforeHandle'),
     onAfterHandle: hook('afterHandle'),
-    onError: hook('error')
+    onError: hook('error'),
+    onAfterResponse: hook('afterResponse')
   })
 }
 

@@ -4,10 +4,10 @@ import {
   type Logger,
   type ReceivedMessage,
   type ResultEnd,
-  readFailure,
   shown,
   tap
 } from '@elysia-microservices/transport/kit'
+import { codeOfEnd } from '../hooks/after-response.ts'
 
 /**
  * An around that writes them; `undefined` if the logger takes none, so that a message costs nothing then. It belongs
@@ -19,7 +19,7 @@ export function messageLines({ debug }: Logger): Around<ReceivedMessage> | undef
     const start = performance.now()
     const ended = (end: ResultEnd) => {
       const ms = (performance.now() - start).toFixed(2)
-      debug(`${shown(message.pattern)}: ${codeOf(end, message)}, ${ms} ms, ${message.transport}`)
+      debug(`${shown(message.pattern)}: ${shown(codeOfEnd(end, message))}, ${ms} ms, ${message.transport}`)
     }
     let result: unknown
     try {
@@ -30,14 +30,4 @@ export function messageLines({ debug }: Logger): Around<ReceivedMessage> | undef
     }
     return tap(result, { ended })
   }
-}
-
-/** How it ended, for its caller: `OK`, the code of its error, or `INTERNAL` for what nobody threw on purpose. */
-function codeOf(end: ResultEnd, message: ReceivedMessage): string {
-  if (end.outcome === 'canceled' || message.isAborted) return message.remaining === 0 ? 'TIMEOUT' : 'CANCELED'
-  if (end.outcome === 'completed') return 'OK'
-  const failure = readFailure(end.error)
-  if (!('answer' in failure)) return 'INTERNAL'
-  const { code } = Object(failure.answer) as { readonly code?: unknown }
-  return typeof code === 'string' && code !== '' ? shown(code) : 'UNKNOWN'
 }

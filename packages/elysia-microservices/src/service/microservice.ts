@@ -53,6 +53,7 @@ export function microservice(options: MicroserviceOptions): Microservice {
   milliseconds(0, 'options.drain', drain)
   checkWorkers(workers)
   const core = new ServiceCore()
+  core.environment.logger = logger
   const settings = settingsOf(nest)
   if (controllers.length > 0) core.addControllers(new Controllers({ controllers, logger, ...settings }))
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).around)

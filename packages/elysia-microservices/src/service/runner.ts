@@ -16,6 +16,7 @@ import type { WorkerFigures } from '../workers/supervisor.ts'
 import type { WorkerGroup } from '../workers/worker-group.ts'
 import { clearEarlier, remember } from './hot.ts'
 import type { ServiceCore } from './service-core.ts'
+import { StopLines } from './stop-lines.ts'
 
 /** What a service runs with. */
 export interface RunnerSettings {
@@ -41,6 +42,8 @@ export class ServiceRunner {
   #status: ServiceStatus = 'stopped'
   #stopping: Promise<void> | undefined
   #stopApp: (() => Promise<unknown>) | undefined
+  /** What the log was told of the stop that has begun. */
+  #lines: StopLines | undefined
   #forget = () => {}
   #forgetSignals = () => {}
 
@@ -208,20 +211,22 @@ export class ServiceRunner {
       workers: workers as Workers,
       drain,
       logger,
+      title: this.title,
       stop: () => this.stop()
     })
   }
 
   /** Stops at a signal, with the app where there is one. */
   async #shutDown(signal: string): Promise<void> {
-    const { logger, drain } = this.#settings
-    const inFlight = this.stats().reduce((sum, { inFlight: { current } }) => sum + current, 0)
-    logger.warn(`${signal}: ${this.title} stops; ${inFlight} messages are in flight`)
-    const begun = performance.now()
+    this.#lines ??= this.#stopLines(signal)
     await (this.#stopApp?.() ?? this.stop())
-    const time = Math.round(performance.now() - begun)
-    const how = time < drain ? '' : `; what was in flight then is lost (options.drain is ${drain})`
-    logger.warn(`${this.title} has stopped after ${time} ms${how}`)
+  }
+
+  #stopLines(signal?: string): StopLines {
+    const { logger, drain } = this.#settings
+    const place = placeOfWorker()
+    const title = place === undefined ? this.title : `${this.title} in worker ${place.worker}`
+    return new StopLines({ title, drain, logger, stats: () => this.stats() }, signal)
   }
 
   async #stop(): Promise<void> {
@@ -233,8 +238,10 @@ export class ServiceRunner {
     }
     const { servers, drain } = this.#settings
     const forgetSignals = this.#forgetSignals
+    const lines = this.#lines ?? this.#stopLines()
+    this.#lines = undefined
     try {
-      await Promise.all(servers.map((server) => server.stop({ drain })))
+      await lines.until(() => Promise.all(servers.map((server) => server.stop({ drain }))))
     } finally {
       await this.#core.stopControllers()
       // Not before: a signal that something else has stopped the service at is waited with until here.

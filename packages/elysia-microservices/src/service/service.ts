@@ -13,6 +13,7 @@ import type {
   Added,
   Addition,
   AfterContext,
+  EndedContext,
   ErrorContext,
   ErrorsOf,
   EventOptions,
@@ -278,6 +279,19 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   onError(
     options: { readonly as: HookScope },
     hook: (context: ErrorContext<HookContext<Scope>, Scope>) => unknown
+  ): Microservice<Messages, Events, Scope>
+
+  /**
+   * Runs when a message is over, whether it was answered, failed or was given up; a stream is over after its last
+   * value. `end` says how. Of an event it runs for each of its handlers. Its result is ignored, what it throws is
+   * logged, and no answer waits for it.
+   */
+  onAfterResponse(
+    hook: (context: EndedContext<HookContext<Scope>>) => unknown
+  ): Microservice<Messages, Events, Scope>
+  onAfterResponse(
+    options: { readonly as: HookScope },
+    hook: (context: EndedContext<HookContext<Scope>>) => unknown
   ): Microservice<Messages, Events, Scope>
 
   /**

@@ -1,5 +1,6 @@
 /** The types of hooks and options. */
 import type { DurableOptions, RpcError, ValidationError } from '@elysia-microservices/transport/kit'
+import type { MessageEnd } from '../hooks/after-response.ts'
 import type { ErrorClass } from '../hooks/known-errors.ts'
 import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
 import type { Message } from './message.ts'
@@ -32,6 +33,9 @@ export type AfterContext<Context> = Context & {
   /** What the handler or the hook before has returned: a value, or a stream as a whole. */
   readonly response: unknown
 }
+
+/** What `onAfterResponse` gets. */
+export type EndedContext<Context> = Context & { readonly end: MessageEnd }
 
 /** What `onError` gets: `code` tells which error it is. */
 export type ErrorContext<Context, Scope extends ScopeTypes> = Context & KnownFailure<Scope['errors']>
@@ -71,6 +75,8 @@ export interface LocalHooks<Context, Scope extends ScopeTypes> {
   readonly afterHandle?: OneOrMore<(context: AfterContext<Context>) => unknown>
   /** Runs when something has failed. A result other than `undefined` is the answer, an `Error` replaces the error. */
   readonly error?: OneOrMore<(context: ErrorContext<Context, Scope>) => unknown>
+  /** Runs when the message is over; its result is ignored. */
+  readonly afterResponse?: OneOrMore<(context: EndedContext<Context>) => unknown>
 }
 
 /** Schemas as options; Elysia's `t`, or any Standard Schema (zod, valibot, arktype). */

@@ -42,10 +42,16 @@ type SchemaOf<Macro, Key extends keyof SchemaTypes> = Extract<PartOf<PartOf<Macr
 
 type PartOf<Type, Key extends string> = Type extends { readonly [K in Key]: infer Part } ? Part : never
 
-/** Options by name, each as it is given; a name that is neither an option nor a macro is refused. */
+/** Options by name, each as it is given; of a name that is neither an option nor a macro, the compiler says so. */
 export type UsedOptions<Used, Known> = {
-  readonly [Name in keyof Used]: Name extends Known ? Used[Name] : never
+  readonly [Name in keyof Used]: Name extends Known ? Used[Name] : UnknownOption<Name>
 }
+
+type UnknownOption<Name> = Name extends 'body' | 'query' | 'params'
+  ? `A message has no ${Name}: the schema of what callers send is 'data'`
+  : Name extends 'parse' | 'transform' | 'mapResponse' | 'detail' | 'tags' | 'type'
+    ? `A message has no ${Name}: it is no HTTP route`
+    : `There is no option '${Name & string}', and no macro of that name`
 
 /** A scope with what a guard adds: schemas, which replace the schemas of earlier guards, and the fields of macros. */
 export type Guarded<Scope extends ScopeTypes, Data, Headers, Response, Used, As extends HookScope> = {

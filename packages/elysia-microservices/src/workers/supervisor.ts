@@ -109,9 +109,18 @@ export class Supervisor {
     return this.#restarting
   }
 
-  /** Lets all workers end what is in flight; resolves when none is left. */
-  async stop(): Promise<void> {
-    await this.#end((process) => this.#stop(process))
+  /** Workers that run, those that are just starting or stopping included. */
+  get size(): number {
+    return this.#living.size
+  }
+
+  /** Lets all workers end what is in flight. Resolves when none is left, with the number of those that were killed. */
+  async stop(): Promise<number> {
+    let killed = 0
+    await this.#end(async (process) => {
+      if (!(await this.#stop(process))) killed++
+    })
+    return killed
   }
 
   get #ready(): readonly WorkerProcess[] {
@@ -208,10 +217,12 @@ export class Supervisor {
     }
   }
 
-  async #stop(process: WorkerProcess): Promise<void> {
+  /** Returns whether it ended by itself. */
+  async #stop(process: WorkerProcess): Promise<boolean> {
     const { drain, logger } = this.#options
-    if (await process.stop(drain + END_TIMEOUT)) return
+    if (await process.stop(drain + END_TIMEOUT)) return true
     logger.error(`Worker ${process.worker} (process ${process.pid}) did not end in time: it was killed`)
+    return false
   }
 
   async #end(end: (process: WorkerProcess) => void | Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
 /** The workers of a service, as the supervisor sees them: what they share, their processes, signals. */
-import type { ServerTransport } from '@elysia-microservices/transport/kit'
+import type { Logger, ServerTransport } from '@elysia-microservices/transport/kit'
 import { countOf, type Workers } from './option.ts'
 import { stopOnSignals } from './signals.ts'
 import { Supervisor, type SupervisorOptions, type WorkerFigures } from './supervisor.ts'
@@ -10,6 +10,8 @@ export interface WorkerGroupOptions extends Pick<SupervisorOptions, 'drain' | 'l
   readonly workers: Workers
   /** The transports of the service, which this process does not start. */
   readonly servers: readonly ServerTransport[]
+  /** The service in words. */
+  readonly title: string
   /** Stops the service: by a signal, or because no worker can be kept. */
   stop(): Promise<void>
 }
@@ -21,12 +23,16 @@ export class WorkerGroup {
   readonly #servers: readonly ServerTransport[]
   readonly #supervisor: Supervisor
   readonly #forgetSignals: () => void
+  readonly #said: { readonly title: string; readonly logger: Logger }
+  #signal: string | undefined
 
   private constructor(
     servers: readonly ServerTransport[],
     supervisor: Supervisor,
-    forgetSignals: () => void
+    forgetSignals: () => void,
+    said: { readonly title: string; readonly logger: Logger }
   ) {
+    this.#said = said
     this.#servers = servers
     this.#supervisor = supervisor
     this.#forgetSignals = forgetSignals
@@ -41,8 +47,9 @@ export class WorkerGroup {
   static async start(options: WorkerGroupOptions): Promise<WorkerGroup> {
     if (isTaken) throw secondService()
     isTaken = true
-    const { servers, drain, logger, stop } = options
+    const { servers, drain, logger, title, stop } = options
     let supervisor: Supervisor | undefined
+    let group: WorkerGroup | undefined
     // From the first worker on: a signal during the start must leave no process behind.
     let forgetSignals = () => {}
     try {
@@ -53,7 +60,10 @@ export class WorkerGroup {
             async (question) => void (await supervisor?.ask({ about: 'transport', index, question }))
           )
         )
-      forgetSignals = stopOnSignals(stop)
+      forgetSignals = stopOnSignals((signal) => {
+        group?.told(signal)
+        return stop()
+      })
       supervisor = await Supervisor.start({
         shared,
         count: await countOf(options.workers),
@@ -67,7 +77,8 @@ export class WorkerGroup {
         },
         gaveUp: () => void stop().then(() => process.exit(1))
       })
-      return new WorkerGroup(servers, supervisor, forgetSignals)
+      group = new WorkerGroup(servers, supervisor, forgetSignals, { title, logger })
+      return group
     } catch (error) {
       forgetSignals()
       releaseAll(servers)
@@ -86,8 +97,21 @@ export class WorkerGroup {
     return this.#supervisor.restart()
   }
 
+  /** The signal at which it is going to be stopped. */
+  told(signal: string): void {
+    this.#signal ??= signal
+  }
+
+  /** Stops all workers; each of them says what it has in flight. */
   async stop(): Promise<void> {
-    await this.#supervisor.stop()
+    const { title, logger } = this.#said
+    const begun = performance.now()
+    const why = this.#signal === undefined ? '' : `${this.#signal}: `
+    logger.warn(`${why}${title} stops; workers: ${this.#supervisor.size}`)
+    const killed = await this.#supervisor.stop()
+    const time = Math.round(performance.now() - begun)
+    const loss = killed === 0 ? '' : `; workers killed, because they did not end in time: ${killed}`
+    logger.warn(`${title} has stopped after ${time} ms${loss}`)
     this.#forgetSignals()
     releaseAll(this.#servers)
     isTaken = false

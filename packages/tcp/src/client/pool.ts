@@ -6,7 +6,9 @@
 import {
   type ClientContext,
   ConnectionError,
+  forOneMore,
   type Notices,
+  noteCall,
   OverloadedError,
   type PendingCall,
   type Recover,
@@ -108,7 +110,7 @@ export class Pool implements EndpointOwner {
     const link = this.#linkFor(call)
     if (link !== undefined) return link.protocol.start(call)
     // Waiting would not change the credentials. Connections are still tried, because the server may accept them later.
-    if (this.#refusal !== undefined) return call.fail(this.#refusal)
+    if (this.#refusal !== undefined) return call.fail(forOneMore(this.#refusal))
     this.#waiting.add(call, UNTIL_CONNECTED)
     if (!this.#reconnects) this.#connectAll()
   }
@@ -123,12 +125,17 @@ export class Pool implements EndpointOwner {
   // ── calls from endpoints ──────────────────────────────────────────────────────────────────────────────
 
   protocol(endpoint: Endpoint, where: string, goingAway: () => void): ClientProtocol {
-    return this.#newProtocol(where, goingAway, (call, error) => this.#recover(endpoint, call, error))
+    return this.#newProtocol(where, goingAway, (call, error) => {
+      if (this.#recover(endpoint, call, error)) return true
+      noteCall(error, () => ({ endpoint: endpoint.name }))
+      return false
+    })
   }
 
   opened(endpoint: Endpoint): void {
     this.#everConnected = true
     this.#waiting.reason = undefined
+    this.#waiting.endpoint = undefined
     this.#refusal = undefined
     this.#notices.tell({ type: 'connected', endpoint: endpoint.name })
     this.#update()
@@ -139,6 +146,7 @@ export class Pool implements EndpointOwner {
   lost(endpoint: Endpoint, open: boolean, error: Error | undefined): void {
     if (this.#closed) return
     this.#waiting.reason = error
+    this.#waiting.endpoint = endpoint.name
     const type = open ? 'disconnected' : 'connect-failed'
     this.#notices.tell({ type, endpoint: endpoint.name, error })
     this.#source.refresh()
@@ -225,8 +233,11 @@ export class Pool implements EndpointOwner {
   #failWaiting(cause: Error | undefined): void {
     for (const call of this.#waiting.takeUnconnected()) {
       const error =
-        cause instanceof UnauthenticatedError ? cause : cannotConnect(this.#where, cause, call.mayHaveRun)
-      if (!this.#recover(undefined, call, error)) call.fail(error)
+        cause instanceof UnauthenticatedError
+          ? forOneMore(cause)
+          : cannotConnect(this.#where, cause, call.mayHaveRun)
+      if (this.#recover(undefined, call, error)) continue
+      call.fail(noteCall(error, () => ({ endpoint: this.#waiting.endpoint })))
     }
   }
 

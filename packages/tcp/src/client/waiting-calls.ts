@@ -2,6 +2,7 @@
 import {
   type CallHolder,
   ConnectionError,
+  noteCall,
   OverloadedError,
   type PendingCall,
   type Timer
@@ -23,6 +24,8 @@ export class WaitingCalls implements CallHolder {
   readonly #due: (call: PendingCall) => void
   /** Why there is no connection. */
   reason: Error | undefined
+  /** The endpoint that could not be reached. */
+  endpoint: string | undefined
 
   /**
    * @param timeout milliseconds for a call without its own timeout; 0 for no limit
@@ -86,7 +89,8 @@ export class WaitingCalls implements CallHolder {
   #tooLate({ timeout, mayHaveRun }: PendingCall): Error {
     const { reason } = this
     const why = reason === undefined ? '' : `: ${reason.message}`
-    return new ConnectionError(`No connection within ${timeout} ms${why}`, mayHaveRun, reason)
+    const error = new ConnectionError(`No connection within ${timeout} ms${why}`, mayHaveRun, reason)
+    return noteCall(error, () => ({ endpoint: this.endpoint }))
   }
 
   readonly #fail = (call: PendingCall, error: Error): void => {

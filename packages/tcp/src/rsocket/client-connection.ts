@@ -2,6 +2,7 @@
 import {
   ByteWriter,
   type Codec,
+  forOneMore,
   OptionError,
   openCodec,
   type PendingCall,
@@ -245,7 +246,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     this.#timer.stop()
     wire.bytes.reset()
     const error = (mayHaveRun: boolean) => {
-      if (cause instanceof UnauthenticatedError) return cause
+      if (cause instanceof UnauthenticatedError) return forOneMore(cause)
       return wasConnected
         ? connectionClosed(where, cause, mayHaveRun)
         : cannotConnect(where, cause, mayHaveRun)

@@ -3,7 +3,7 @@
  * passes all values on. Demand and channels are for transports that have them.
  */
 import type { CallOptions, CallReceiver, StreamCall } from '../call.ts'
-import { CanceledError, OptionError, TimeoutError } from '../errors/index.ts'
+import { CanceledError, noteCall, OptionError, TimeoutError } from '../errors/index.ts'
 import { type Headers, RESERVED_PREFIX } from '../headers.ts'
 import { nameOf, type Pattern } from '../pattern.ts'
 import type { TableEntry } from './stream-table.ts'
@@ -130,7 +130,10 @@ export abstract class PendingCall implements TableEntry {
   /** The answer has ended without an error. */
   abstract complete(): void
   /** The answer is an error, or no answer will come. */
-  abstract fail(error: Error): void
+  fail(error: Error): void {
+    this.failed(noteCall(error, () => ({ pattern: this.name })))
+  }
+  protected abstract failed(error: Error): void
   /** Demand to grant to the other side after a value; 0 for none yet. */
   replenish(): number {
     return 0
@@ -176,7 +179,7 @@ export class PendingRequest extends PendingCall {
     this.#resolve(undefined)
   }
 
-  fail(error: Error): void {
+  protected failed(error: Error): void {
     this.#reject(error)
   }
 }
@@ -232,7 +235,7 @@ export class PendingStream extends PendingCall implements StreamCall {
     this.#receiver.complete()
   }
 
-  fail(error: Error): void {
+  protected failed(error: Error): void {
     this.#receiver.error(error)
   }
 

@@ -1,7 +1,7 @@
 /** The one place where a request, a stream or an event becomes a `PendingCall`. */
 import type { Caller, CallOptions, CallReceiver, EmitOptions, StreamCall, StreamOptions } from '../call.ts'
-import { unsendable } from '../errors/index.ts'
-import type { Pattern } from '../pattern.ts'
+import { noteCall, unsendable } from '../errors/index.ts'
+import { nameOf, type Pattern } from '../pattern.ts'
 import { type PendingCall, PendingRequest, PendingStream } from './pending-call.ts'
 import { inheritedOptions } from './within.ts'
 
@@ -53,7 +53,7 @@ export class PendingCaller implements Caller {
     try {
       return options?.within ? inheritedOptions(pattern, options, this.#timeout) : options
     } catch (error) {
-      throw unsendable(error)
+      throw noteCall(unsendable(error), () => ({ pattern: nameOf(pattern) }))
     }
   }
 }

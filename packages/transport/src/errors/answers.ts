@@ -69,36 +69,52 @@ export class PatternNotFoundError extends RpcError {
   }
 }
 
-/** Data or headers that break the schema of their handler. Code `VALIDATION`. */
-export class ValidationError extends RpcError {
-  override name = 'ValidationError'
-  /** Path of the wrong value, such as `data.items[2]`. */
+/** One value that breaks a schema. */
+export interface ValidationIssue {
+  /** Where it stands, such as `data.items[2]`. */
   readonly path: string
   /** What is expected there, in words. */
   readonly expected: string
+  /** What stands there, in words. */
+  readonly received: string
+}
+
+/** Data or headers that break the schema of their handler. Code `VALIDATION`. */
+export class ValidationError extends RpcError {
+  override name = 'ValidationError'
+  /** Path of the first wrong value, such as `data.items[2]`. */
+  readonly path: string
+  /** What is expected there, in words. */
+  readonly expected: string
+  /** All wrong values, the first of them first; of very many the first 32. On the wire they are `details.issues`. */
+  readonly issues: readonly ValidationIssue[]
 
   /**
    * @param message the schema library's own sentence; default: made from the other arguments
    * @param answer the error as it came over the wire; its details are kept
+   * @param issues all that is wrong; default: this alone
    */
   constructor(
     path: string,
     expected: string,
     received: unknown,
     message?: string,
-    answer?: { readonly details: unknown }
+    answer?: { readonly details: unknown },
+    issues?: readonly ValidationIssue[]
   ) {
     const shown = describe(received)
+    const first = { path, expected, received: shown }
     super(
       {
         code: 'VALIDATION',
         message: message ?? `${path}: expected ${expected}, received ${shown}`,
-        details: answer?.details ?? { path, expected, received: shown }
+        details: answer?.details ?? (issues === undefined || issues.length < 2 ? first : { ...first, issues })
       },
       answer
     )
     this.path = path
     this.expected = expected
+    this.issues = issues?.length ? issues : [first]
   }
 }
 
@@ -135,10 +151,22 @@ export function errorOf(code: string, message: string, details: unknown, answer:
     case 'UNAUTHENTICATED':
       return new UnauthenticatedError(message, answer)
     case 'VALIDATION': {
-      const { path, expected, received } = Object(details) as Record<string, unknown>
-      if (typeof path === 'string' && typeof expected === 'string')
-        return new ValidationError(path, expected, received, message, Object(answer))
+      const { path, expected, received, issues } = Object(details) as Record<string, unknown>
+      if (typeof path !== 'string' || typeof expected !== 'string') break
+      const all = Array.isArray(issues)
+        ? issues.flatMap(issueOf)
+        : typeof received === 'string'
+          ? [{ path, expected, received }]
+          : []
+      return new ValidationError(path, expected, received, message, Object(answer), all)
     }
   }
   return new RpcError({ code, message, details }, answer)
+}
+
+/** An issue as it came over the wire, in a list; an empty one if it is none. */
+function issueOf(given: unknown): readonly ValidationIssue[] {
+  const { path, expected, received } = Object(given) as Record<string, unknown>
+  if (typeof path !== 'string' || typeof expected !== 'string') return []
+  return [{ path, expected, received: typeof received === 'string' ? received : describe(received) }]
 }

@@ -6,12 +6,14 @@ export {
   RpcError,
   type RpcErrorInit,
   UnauthenticatedError,
-  ValidationError
+  ValidationError,
+  type ValidationIssue
 } from './answers.ts'
 export { Discard, NotStoredError, RetryLater } from './durable.ts'
 export {
   CanceledError,
   ConnectionError,
+  forOneMore,
   ListenError,
   LocalError,
   OptionError,
@@ -22,4 +24,4 @@ export {
   unsendable,
   WorkerError
 } from './local.ts'
-export { describe, MicroserviceError } from './microservice-error.ts'
+export { describe, MicroserviceError, noteCall } from './microservice-error.ts'

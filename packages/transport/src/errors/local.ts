@@ -2,6 +2,7 @@
  * Local errors: failures on this side. They never cross the wire: a local error that escapes a handler becomes an
  * internal failure of the handler, whatever its class.
  */
+import { UnauthenticatedError } from './answers.ts'
 import { describe, MicroserviceError } from './microservice-error.ts'
 
 /** The base of errors that say why no answer came. */
@@ -118,6 +119,14 @@ export class ConnectionError extends LocalError {
     const message = 'The client is closed; make a new one with connect()'
     return new ConnectionError(message, mayHaveRun, undefined, false)
   }
+}
+
+/** Why a client cannot reach its server, for one more call: each caller has an error of its own. */
+export function forOneMore(error: Error): Error {
+  if (error instanceof UnauthenticatedError) return new UnauthenticatedError(error.message, error.received)
+  if (error instanceof ConnectionError)
+    return new ConnectionError(error.message, error.mayHaveRun, error.cause, error.retryable)
+  return error
 }
 
 /** A server could not start to listen. The code comes from the system, such as `EADDRINUSE`. */

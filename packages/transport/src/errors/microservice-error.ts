@@ -12,11 +12,39 @@ export abstract class MicroserviceError extends Error {
    * does no harm.
    */
   abstract readonly retryable: boolean
+  /** The pattern of the call that failed, as text. Only on errors that a call gave to its caller. */
+  declare readonly pattern?: string
+  /**
+   * The server it was sent to, or that could not be reached, as client events name it: `host:port`, over NATS the NATS
+   * server. Only on errors that a call gave to its caller, and only where there is one.
+   */
+  declare readonly endpoint?: string
 
   constructor(code: string, message: string, options?: ErrorOptions) {
     super(message, options)
     this.code = code
   }
+}
+
+/**
+ * Notes on an error of this library which call failed; what it says already stays. Errors of others are left as they
+ * are. Never throws.
+ * @param call gives what is to be noted; it may throw
+ */
+export function noteCall<Failure>(
+  error: Failure,
+  call: () => { readonly pattern?: string; readonly endpoint?: string | undefined }
+): Failure {
+  try {
+    if (!(error instanceof MicroserviceError)) return error
+    const { pattern, endpoint } = call()
+    const noted: { pattern?: string; endpoint?: string } = error
+    if (pattern !== undefined) noted.pattern ??= pattern
+    if (endpoint !== undefined) noted.endpoint ??= endpoint
+  } catch {
+    // A pattern that cannot be shown, or an error that cannot be changed.
+  }
+  return error
 }
 
 /** Describes a value in a few words for error messages, never with its whole content. */

@@ -1,0 +1,98 @@
+/** What OpenAPI documents take from the description of the service behind a gateway. It checks nothing: the service does. */
+import { OptionError, routeMatches } from '@elysia-microservices/transport/kit'
+import type {
+  HandlerDescription,
+  PatternDescription,
+  ServiceDescription
+} from '../description/description.ts'
+import type { JsonSchema } from '../description/json-schema.ts'
+import type { RouteKey } from './route-key.ts'
+
+/** A service, or what one has told of itself (`service.describe()`, as JSON perhaps). */
+export type Describable = ServiceDescription | { describe(): ServiceDescription }
+
+/** A route whose schemas are looked for. */
+interface Undescribed {
+  readonly key: RouteKey
+  readonly kind: 'message' | 'stream' | 'event'
+  readonly pattern: string
+  /** Whether it makes its data, or checks the request, by itself: then the request is not the service's data. */
+  readonly isOwn: boolean
+}
+
+/** What is known of a route; what is not known is missing. */
+export interface RouteDescription {
+  readonly response?: JsonSchema
+  readonly requestBody?: object
+  readonly parameters?: readonly object[]
+}
+
+const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
+
+/**
+ * The handlers of a service.
+ * @throws {OptionError} it is neither a service nor a description
+ */
+export function handlersOf(service: Describable): readonly HandlerDescription[] {
+  const described =
+    typeof Object(service).describe === 'function' ? (service as { describe(): unknown }).describe() : service
+  const { handlers } = Object(described) as Partial<ServiceDescription>
+  if (Array.isArray(handlers)) return handlers
+  throw OptionError.expected('options.service', 'a service, or what its describe() gives', service)
+}
+
+/** What the handlers say of a route. */
+export function describeRoute(
+  handlers: readonly HandlerDescription[],
+  { key, kind, pattern, isOwn }: Undescribed
+): RouteDescription {
+  const handler = handlerOf(handlers, kind === 'event' ? 'event' : 'message', pattern)
+  if (handler === undefined) return {}
+  const response = usable(handler.response)
+  const data = isOwn ? undefined : usable(handler.data)
+  return { ...(response && kind !== 'event' && { response }), ...(data && requestOf(key, data)) }
+}
+
+function handlerOf(
+  handlers: readonly HandlerDescription[],
+  kind: HandlerDescription['kind'],
+  pattern: string
+): HandlerDescription | undefined {
+  const having = (fits: (one: PatternDescription) => boolean) =>
+    handlers.find((handler) => handler.kind === kind && handler.patterns.some(fits))
+  return (
+    having((one) => one.kind === 'exact' && one.pattern === pattern) ??
+    having((one) => one.kind === 'wildcard' && routeMatches(one.pattern, pattern))
+  )
+}
+
+/** A schema that refers to definitions of its own has no place for them inside of a document. */
+function usable(schema: JsonSchema | undefined): JsonSchema | undefined {
+  return schema === undefined || 'definitions' in schema ? undefined : schema
+}
+
+/** The data without what comes from the path: the body, or the query of methods without a body. */
+function requestOf({ method, params }: RouteKey, data: JsonSchema): RouteDescription {
+  const { properties } = data as { readonly properties?: Readonly<Record<string, JsonSchema>> }
+  if (properties === undefined) return BODYLESS.has(method) || params.length > 0 ? {} : bodyOf(data)
+  const names = Object.keys(properties).filter((name) => !params.includes(name))
+  const required = ((data['required'] ?? []) as readonly string[]).filter((name) => names.includes(name))
+  if (!BODYLESS.has(method)) {
+    const rest = Object.fromEntries(names.map((name) => [name, properties[name]]))
+    return names.length === 0 ? {} : bodyOf({ ...data, properties: rest, required }, required.length > 0)
+  }
+  // Elysia's OpenAPI plugin writes the parameters of a path by itself, and drops ours.
+  if (params.length > 0) return {}
+  return {
+    parameters: names.map((name) => ({
+      name,
+      in: 'query',
+      required: required.includes(name),
+      schema: properties[name]
+    }))
+  }
+}
+
+function bodyOf(schema: JsonSchema, required = true): RouteDescription {
+  return { requestBody: { required, content: { 'application/json': { schema } } } }
+}

@@ -1,0 +1,101 @@
+/**
+ * What a client does about failures, as lines in its log: only changes, only what no caller is told, and few of them
+ * however often connections are lost.
+ */
+import type { ClientEvent } from './client-event.ts'
+import { RejectedError } from './errors/index.ts'
+import type { Logger } from './logger.ts'
+import { type QuietLog, quietLog, shown } from './quiet-log.ts'
+
+/** Most lines of one kind in 10 s. */
+const MOST = 5
+
+/** Makes lines of a client's events. */
+export class ClientLog {
+  readonly #log: QuietLog
+  /** Endpoints in trouble, each with whether a line said so. */
+  readonly #troubled = new Map<string, boolean>()
+  /** There was a connection once. Until then callers are told what goes wrong. */
+  #wasConnected = false
+  #isCut = false
+
+  constructor(logger: Logger) {
+    this.#log = quietLog(logger)
+  }
+
+  /** Takes an event. Never throws. */
+  take(event: ClientEvent): void {
+    switch (event.type) {
+      case 'status':
+        this.#isCut ||= event.status === 'reconnecting'
+        return
+      case 'connected':
+        return this.#connected(event.endpoint)
+      case 'disconnected':
+        // Without an error, its server has said that it stops: only what follows is worth a line.
+        if (event.error !== undefined)
+          this.#trouble(event.endpoint, `The connection to ${event.endpoint} is lost`, event.error)
+        return
+      case 'connect-failed':
+        return this.#trouble(event.endpoint, `Cannot connect to ${event.endpoint}`, event.error)
+      case 'ejected':
+        return this.#warn(
+          'ejected',
+          `${event.endpoint} fails too often and gets no calls for up to ${Math.ceil(event.delay)} ms`
+        )
+      case 'restored':
+        return this.#warn('restored', `${event.endpoint} gets calls again`)
+      case 'retry':
+        // A server that stops, or wants the connection made anew, refuses what it has not begun: once is no trouble.
+        if (event.error instanceof RejectedError && event.attempt === 1) return
+        return this.#warn(
+          'retry',
+          `A call of '${shown(event.pattern)}' is made again: ${reasonOf(event.error)}`,
+          1
+        )
+      case 'resolve-failed':
+        return this.#warn(
+          'resolve-failed',
+          `The endpoints cannot be looked up; the known ones stay in use: ${reasonOf(event.error)}`,
+          1
+        )
+    }
+  }
+
+  #connected(endpoint: string): void {
+    const wasSaid = this.#troubled.get(endpoint) === true
+    const saysSo = [...this.#troubled.values()].includes(true)
+    this.#troubled.delete(endpoint)
+    if (!this.#wasConnected) {
+      this.#wasConnected = true
+      for (const [other, isSaid] of this.#troubled)
+        if (!isSaid) this.#say(other, `Cannot connect to ${other}; calls go elsewhere`)
+    } else if (wasSaid || (this.#isCut && saysSo))
+      this.#warn('connected', `Connected to ${endpoint}${wasSaid ? ' again' : ''}`)
+    this.#isCut = false
+  }
+
+  #trouble(endpoint: string, text: string, error: Error | undefined): void {
+    if (this.#troubled.get(endpoint) === true) return
+    if (!this.#wasConnected) this.#troubled.set(endpoint, false)
+    else this.#say(endpoint, error === undefined ? text : `${text}: ${reasonOf(error)}`)
+  }
+
+  #say(endpoint: string, line: string): void {
+    this.#troubled.set(endpoint, true)
+    this.#warn('trouble', line)
+  }
+
+  #warn(kind: string, line: string, most = MOST): void {
+    this.#log.warn(`client ${kind}`, line, undefined, most)
+  }
+}
+
+/** Users' functions may reject with anything. */
+function reasonOf(error: unknown): string {
+  try {
+    return shown(String((error as Error).message))
+  } catch {
+    return 'for a reason that cannot be shown'
+  }
+}
