@@ -92,6 +92,17 @@ describe("a client's log", () => {
     assert.deepEqual(lines, [`Cannot connect to ${A}; calls go elsewhere`])
   })
 
+  it('forgets endpoints that are not looked up any more', () => {
+    connected(B)
+    failed(A)
+    tell({ type: 'endpoints', endpoints: [B] }, { type: 'endpoints', endpoints: [A, B] })
+    failed(A)
+    assert.deepEqual(
+      lines.map((line) => line.includes(A)),
+      [true, true]
+    )
+  })
+
   it('says of ejections and of calls made again, at most five and one line in a while', () => {
     tell({ type: 'ejected', endpoint: A, delay: 900.5 }, { type: 'restored', endpoint: A })
     for (let n = 0; n < 100; n++) tell(retryOf(`sum${n}`))

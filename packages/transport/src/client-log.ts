@@ -53,6 +53,11 @@ export class ClientLog {
           `A call of '${shown(event.pattern)}' is made again: ${reasonOf(event.error)}`,
           1
         )
+      case 'endpoints':
+        // Those that are gone for good would be remembered for ever.
+        for (const endpoint of this.#troubled.keys())
+          if (!event.endpoints.includes(endpoint)) this.#troubled.delete(endpoint)
+        return
       case 'resolve-failed':
         return this.#warn(
           'resolve-failed',
