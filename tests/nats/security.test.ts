@@ -38,8 +38,9 @@ if (!isMissing('security over NATS', natsMissing())) {
     })
 
     async function start(...args: string[]): Promise<void> {
-      server = await NatsServerProcess.start(...args)
-      cleanUps.push(() => server.stop())
+      const started = await NatsServerProcess.start(...args)
+      server = started
+      cleanUps.push(() => started.stop())
     }
 
     /** A server that lets only those in who have the key. */
