@@ -55,7 +55,9 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   /** The request is over. Called once. @param isAborted the caller no longer waits for the answer */
   protected abstract over(isAborted: boolean): void
   /** Values that one call of `sendHeld` may be given. */
-  protected readonly mostHeldAtOnce: number = 1
+  protected get mostHeldAtOnce(): number {
+    return 1
+  }
   /** Most bytes that may be held. */
   protected abstract readonly maxHeldSize: number
 
@@ -184,6 +186,8 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     const held = this.#held
     try {
       const encoded = this.encode(value)
+      // A `toJSON` may have ended the stream whose value it is.
+      if (this.#isDone) return false
       held.add((out) => this.writeHeld(encoded, out))
     } catch (error) {
       this.#failUnencodable(error)

@@ -84,7 +84,9 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
     this.#owner.logger.error('The clean-up of a stream failed', error)
   }
 
-  protected override readonly mostHeldAtOnce = Number.POSITIVE_INFINITY
+  protected override get mostHeldAtOnce(): number {
+    return Number.POSITIVE_INFINITY
+  }
 
   protected get maxHeldSize(): number {
     return this.#owner.wire.maxUnsent

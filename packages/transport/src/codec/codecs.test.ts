@@ -431,3 +431,31 @@ function normalized(value: unknown): unknown {
   }
   return value
 }
+
+describe('a getter that sends while its object is packed', () => {
+  for (const name of packed) {
+    it(`is refused with ${name}, and harms neither value`, () => {
+      const [codec, far] = [open(name), open(name)]
+      const refusals: unknown[] = []
+      let reads = 0
+      const value = {
+        before: 1,
+        get member() {
+          // The first look is before anything is packed.
+          if (++reads > 1) {
+            try {
+              codec.encode({ inner: true })
+            } catch (error) {
+              refusals.push(error)
+            }
+          }
+          return 2
+        },
+        after: 3
+      }
+      assert.deepEqual(decode(far, encode(codec, value)), { before: 1, member: 2, after: 3 })
+      assert.ok(refusals.length > 0 && refusals.every((error) => error instanceof OptionError))
+      assert.deepEqual(decode(far, encode(codec, { inner: true })), { inner: true })
+    })
+  }
+})
