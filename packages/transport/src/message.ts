@@ -97,8 +97,8 @@ export class IncomingMessage<Data = unknown> {
   matched: string | undefined = undefined
   readonly #expires: number
   #aborter: AbortController | undefined
-  #isAborted = false
-  #logger: Logger | undefined
+  /** Gets what listeners of the signal throw; `undefined`: the message is not aborted. */
+  #abortedWith: Logger | undefined
 
   constructor(init: IncomingMessageInit<Data>) {
     const { timeout } = init
@@ -134,16 +134,16 @@ export class IncomingMessage<Data = unknown> {
     if (this.#aborter === undefined) {
       this.#aborter = new AbortController()
       guardListeners(this.#aborter.signal, (error) =>
-        this.#logger?.error(`A listener of the signal of '${this.pattern}' failed`, error)
+        this.#abortedWith?.error(`A listener of the signal of '${this.pattern}' failed`, error)
       )
-      if (this.#isAborted) this.#aborter.abort()
+      if (this.isAborted) this.#aborter.abort()
     }
     return this.#aborter.signal
   }
 
   /** Whether nobody waits for the result any more. Unlike `signal.aborted`, it costs nothing. */
   get isAborted(): boolean {
-    return this.#isAborted
+    return this.#abortedWith !== undefined
   }
 
   /**
@@ -151,8 +151,7 @@ export class IncomingMessage<Data = unknown> {
    * @param logger gets what listeners of the signal throw
    */
   abort(logger: Logger): void {
-    this.#isAborted = true
-    this.#logger = logger
+    this.#abortedWith = logger
     this.#aborter?.abort()
   }
 }

@@ -21,7 +21,7 @@ export const jsonCodec: JsonCodec = {
   encode(value: unknown): string {
     if (value === undefined) return ''
     const text = stringify(value)
-    if (typeof value !== 'string' && mayHaveLost(text) && maySilentlyLose(value)) checkWhole(value)
+    if (typeof value !== 'string' && MAY_HAVE_LOST.test(text) && maySilentlyLose(value)) checkWhole(value)
     return text
   },
 
@@ -51,13 +51,12 @@ function stringify(value: unknown): string {
 }
 
 /**
- * Whether a text may come from a value that JSON cannot carry: a Map, a Set or a promise becomes `{}`, a typed array
- * an object with the key 0, NaN becomes `null`. Searching the text costs a few percent of writing it. Checking every
- * value costs several times more, so only values with such a text are checked.
+ * What the text of a value has that JSON cannot carry: a Map, a Set or a promise becomes `{}`, a typed array an object
+ * with the key 0, NaN becomes `null`. Searching the text costs a few percent of writing it. Checking every value costs
+ * several times more, so only values with such a text are checked. One expression takes half the time of three
+ * searches under Bun.
  */
-function mayHaveLost(text: string): boolean {
-  return text.includes('{}') || text.includes('null') || text.includes('{"0":')
-}
+const MAY_HAVE_LOST = /\{\}|null|\{"0":/
 
 /**
  * Whether JSON may lose something of a value. A quick check that may say yes by mistake, but never no. It runs for
