@@ -230,6 +230,17 @@ describe('the packages as users install them', () => {
     })
   }
 
+  it('have source maps by which a stack names the lines of the sources', async () => {
+    const program = `
+      import { tcp } from '@elysia-microservices/tcp'
+      try { tcp({ prot: 1 }) } catch (error) { console.log(error.stack) }`
+    const flags = ['--enable-source-maps', '--input-type=module', '-e', program]
+    const { stdout } = await run('node', flags, { cwd: project, timeout: 20_000 })
+    const [, file, line] = /tcp\/(src\/[^\n]+\.ts):(\d+):\d+\)/.exec(stdout) ?? []
+    const source = readFileSync(join(rootFolder, 'packages/tcp', file ?? stdout), 'utf8').split('\n')
+    assert.match(source[Number(line) - 1] ?? '', /throw new OptionError/)
+  })
+
   it(`${CREATE} has its program, what it copies, licence and README, and no tests of its own`, async () => {
     const { stdout } = await run('tar', ['-tzf', create])
     const files = stdout.trim().split('\n')
