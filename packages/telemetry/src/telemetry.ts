@@ -19,7 +19,8 @@ import { handlerFigures } from './figures/handler-figures.ts'
 import { watchService } from './figures/services.ts'
 import { registerInstruments } from './metrics/instruments.ts'
 import { Followed, Measured, nameOf, type Observed, Recorded } from './observation.ts'
-import { startAttempt, startReceived, startSent, type Traced, tracer } from './traces/tracing.ts'
+import { OK } from './outcome.ts'
+import { end, startAttempt, startReceived, startSent, type Traced, tracer } from './traces/tracing.ts'
 
 /** Options of `telemetry()`. */
 export interface TelemetryOptions {
@@ -90,12 +91,15 @@ const receiving =
       observed(side, message, start, traced).ended({ outcome: 'failed', error })
       throw error
     }
-    // Nothing is made for a handler that has answered at once, as most do, unless somebody records it.
-    if (isLater || traced?.isRecorded === true) {
+    const span = traced?.isRecorded === true ? traced.span : undefined
+    const name = nameOf(message)
+    if (isLater || (span !== undefined && (message.isAborted || name !== message.pattern))) {
       endsLater()
       return tap(result, observed(side, message, start, traced))
     }
-    figures[side].of(nameOf(message)).ended('OK', endedAtOnce() - start)
+    // Most handlers answer at once: nothing is made to watch them.
+    figures[side].of(name).ended('OK', endedAtOnce() - start)
+    if (span !== undefined) end(span, side, OK)
     return result
   }
 
