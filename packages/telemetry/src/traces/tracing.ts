@@ -18,6 +18,7 @@ import {
 import { MAX_PATTERNS, type Side } from '../figures/figures.ts'
 import type { Outcome } from '../outcome.ts'
 import { ATTEMPT, ERROR_TYPE, MESSAGING, type Naming, namingOf, RPC, SCOPE, SYSTEM } from './attributes.ts'
+import { withSpan } from './context-of-span.ts'
 
 /** The tracer that was given last, and the provider that gave it: providers look theirs up by name each time. */
 let last: { readonly provider: TracerProvider; readonly tracer: Tracer } | undefined
@@ -85,7 +86,7 @@ const UNRECORDED_SPAN = trace.wrapSpanContext({
 })
 const UNRECORDED: Traced = {
   span: UNRECORDED_SPAN,
-  context: trace.setSpan(ROOT_CONTEXT, UNRECORDED_SPAN),
+  context: withSpan(ROOT_CONTEXT, UNRECORDED_SPAN),
   isRecorded: false
 }
 
@@ -93,7 +94,7 @@ const UNRECORDED: Traced = {
 function unrecorded(parent: Context, sample: number): Traced | undefined {
   if (sample >= 1 || Math.random() < sample || trace.getSpanContext(parent) !== undefined) return undefined
   if (parent === ROOT_CONTEXT) return UNRECORDED
-  return { ...UNRECORDED, context: trace.setSpan(parent, UNRECORDED_SPAN) }
+  return { ...UNRECORDED, context: withSpan(parent, UNRECORDED_SPAN) }
 }
 
 /**
@@ -144,7 +145,7 @@ function extracted(context: Context, headers: Headers): Context {
 
 function startedIn(tracer: Tracer, parent: Context, { name, kind, attributes }: Naming): Traced {
   const span = tracer.startSpan(name, { kind, attributes }, parent)
-  return { span, context: trace.setSpan(parent, span), isRecorded: span.isRecording() }
+  return { span, context: withSpan(parent, span), isRecorded: span.isRecording() }
 }
 
 /**
