@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { type NatsOptions, nats } from '@elysia-microservices/nats'
 import { connect as connectBare, headers } from '@nats-io/transport-node'
+import { t } from 'elysia'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { freePort } from '../support/free-port.ts'
@@ -291,6 +292,39 @@ if (!isMissing('what fails over NATS', natsMissing())) {
         assert.deepEqual([of('echo')['num_requests'], of('echo')['num_errors']], [1, 0])
         assert.deepEqual([of('fails')['num_requests'], of('fails')['num_errors']], [1, 1])
         assert.ok(of('later')['processing_time']! > 0)
+      })
+
+      it('show their schemas there, if callers may have the description', async () => {
+        const info = async (name: string, callers: boolean | (() => boolean) | undefined, properties = 1) => {
+          const fields = Array.from({ length: properties }, (_, index) => [`field${index}`, t.Number()])
+          const service = microservice({ name, describe: callers, transport: nats({ servers: server.url }) })
+            .message('orders.get', ({ data }) => data, {
+              data: t.Object(Object.fromEntries(fields)),
+              response: t.Any()
+            })
+            .event('orders.*', () => {})
+          await service.listen()
+          cleanUps.push(() => service.stop())
+          const bare = await connectBare({ servers: server.url })
+          cleanUps.push(() => bare.close())
+          const { endpoints } = (await bare.request(`$SRV.INFO.${name}`)).json<{
+            endpoints: { subject: string; metadata: Record<string, string> }[]
+          }>()
+          return new Map(endpoints.map(({ subject, metadata }) => [subject, metadata]))
+        }
+        const told = await info('told', true)
+        assert.deepEqual(told.get('orders.*'), { kind: 'event' })
+        const { kind, data, response } = told.get('orders.get')!
+        assert.deepEqual([kind, response], ['message', '{}'])
+        assert.deepEqual(JSON.parse(data!), {
+          type: 'object',
+          required: ['field0'],
+          properties: { field0: { type: 'number' } }
+        })
+        for (const untold of [await info('quiet', undefined), await info('choosy', () => true)])
+          assert.deepEqual([untold.get('orders.get'), untold.get('orders.*')], [{}, {}])
+        // More than a message of NATS holds: the service is found without them.
+        assert.deepEqual((await info('large', true, 9_000)).get('orders.get'), {})
       })
 
       it('answer our client: values, errors in headers', async () => {

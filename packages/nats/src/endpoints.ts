@@ -11,6 +11,8 @@ export class Endpoint {
   readonly subject: string
   /** The queue group; `undefined`: every process gets every message. */
   readonly queue: string | undefined
+  /** What callers may know of its handler. */
+  readonly facts: Route['facts']
   /** It has no wildcards: all that comes is for its subject. */
   readonly isExact: boolean
   requests = 0
@@ -19,9 +21,10 @@ export class Endpoint {
   time = 0
   lastError: string | undefined
 
-  constructor(subject: string, queue: string | undefined) {
+  constructor(subject: string, queue: string | undefined, facts?: Route['facts']) {
     this.subject = subject
     this.queue = queue
+    this.facts = facts
     this.isExact = !hasWildcards(subject)
   }
 }
@@ -44,11 +47,11 @@ export class Endpoints {
   constructor(routes: readonly Route[], queues: Readonly<Record<Route['kind'], string | undefined>>) {
     const byKey = new Map<string, Endpoint>()
     const byKind = { message: new Set<Endpoint>(), event: new Set<Endpoint>() }
-    for (const { kind, route } of routes) {
+    for (const { kind, route, facts } of routes) {
       const subject = subjectOfHandler(route)
       const queue = queues[kind]
       const key = `${subject} ${queue ?? ''}`
-      const endpoint = byKey.get(key) ?? new Endpoint(subject, queue)
+      const endpoint = byKey.get(key) ?? new Endpoint(subject, queue, facts)
       byKey.set(key, endpoint)
       byKind[kind].add(endpoint)
     }

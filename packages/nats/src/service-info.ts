@@ -26,14 +26,19 @@ export function answerDiscovery(link: Link, description: ServiceDescription): vo
     subject: endpoint.subject,
     queue_group: endpoint.queue ?? ''
   })
+  const info = (metadata: (endpoint: Endpoint) => object) => ({
+    type: 'io.nats.micro.v1.info_response',
+    ...own,
+    description: '',
+    endpoints: endpoints.map((endpoint) => ({ ...common(endpoint), metadata: metadata(endpoint) }))
+  })
   const answers = {
     PING: () => ({ type: 'io.nats.micro.v1.ping_response', ...own }),
-    INFO: () => ({
-      type: 'io.nats.micro.v1.info_response',
-      ...own,
-      description: '',
-      endpoints: endpoints.map((endpoint) => ({ ...common(endpoint), metadata: {} }))
-    }),
+    INFO: () => {
+      const whole = info((endpoint) => endpoint.facts?.() ?? {})
+      // Schemas that fill a message of NATS are left out: a service without them is still found.
+      return JSON.stringify(whole).length * 3 <= link.maxPayload ? whole : info(() => ({}))
+    },
     STATS: () => ({
       type: 'io.nats.micro.v1.stats_response',
       ...own,

@@ -12,6 +12,11 @@ export interface Route {
   readonly route: string | undefined
   /** Its handlers are durable: see `via` of messages. `undefined`: they are not. */
   readonly durable?: DurableSettings | undefined
+  /**
+   * Facts about the handler as texts, for an engine that keeps a directory of services; `undefined`: callers are told
+   * none.
+   */
+  readonly facts?: (() => Readonly<Record<string, string>>) | undefined
 }
 
 /** Takes messages to their handlers. */

@@ -3,7 +3,8 @@ import {
   type IncomingMessage,
   OptionError,
   PatternNotFoundError,
-  type ReceivedMessage
+  type ReceivedMessage,
+  type Route
 } from '@elysia-microservices/transport/kit'
 import { DESCRIBE_ROUTE, type DescribeOptions, type ServiceDescription } from '../description/description.ts'
 import type { ServiceRunner } from './runner.ts'
@@ -47,6 +48,7 @@ export function answerDescription(
     JSON.parse(JSON.stringify(describe({ figures: Object(data).figures === true }))) as ServiceDescription
   core.reserve({
     route: DESCRIBE_ROUTE,
+    tell: describeTo === true ? (route) => ({ ...route, facts: () => factsOf(core, route) }) : undefined,
     answer:
       describeTo === true
         ? answer
@@ -55,4 +57,14 @@ export function answerDescription(
             throw PatternNotFoundError.of(message.pattern)
           }
   })
+}
+
+/** What the description says of a handler: its kind, and its schemas as JSON. */
+function factsOf(core: ServiceCore, { kind, route }: Route): Readonly<Record<string, string>> {
+  const described = core
+    .describe()
+    .find((one) => one.kind === kind && one.patterns.some(({ pattern }) => pattern === route))
+  const { data, headers, response } = described ?? {}
+  const schemas = Object.entries({ data, headers, response }).filter(([, schema]) => schema !== undefined)
+  return { kind, ...Object.fromEntries(schemas.map(([name, schema]) => [name, JSON.stringify(schema)])) }
 }

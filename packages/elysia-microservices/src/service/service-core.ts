@@ -14,7 +14,8 @@ import {
   type IncomingMessage,
   type Logger,
   OptionError,
-  type ReceivedMessage
+  type ReceivedMessage,
+  type Route
 } from '@elysia-microservices/transport/kit'
 import type { Controllers } from '../controller/controllers.ts'
 import { describeHandler, type HandlerDescription } from '../description/description.ts'
@@ -57,6 +58,8 @@ interface Guard {
 interface Reserved {
   readonly route: string
   answer(message: IncomingMessage): unknown
+  /** Adds the facts that every caller may know; `undefined`: not every caller may. */
+  readonly tell?: ((route: Route) => Route) | undefined
 }
 
 /** The changing part of a service. */
@@ -293,9 +296,12 @@ function durableOf(kind: 'message' | 'event', given: unknown): DurableSettings |
   throw new OptionError('options.durable', 'Only events can be durable: a request has a caller that waits')
 }
 
-function withReserved(registry: HandlerRegistry, { route, answer }: Reserved): Dispatcher {
+function withReserved(
+  registry: HandlerRegistry,
+  { route, answer, tell = (route) => route }: Reserved
+): Dispatcher {
   return {
-    routes: () => [...registry.routes(), { kind: 'message', route }],
+    routes: () => [...registry.routes().map(tell), { kind: 'message', route }],
     request: (message) => (message.route === route ? answer(message) : registry.request(message)),
     event: (message) => registry.event(message)
   }

@@ -171,6 +171,15 @@ describe('an RSocket client', () => {
     assert.deepEqual(call, ['ConnectionError'])
   })
 
+  it('sets no timer any more once it is closed', async () => {
+    const call = outcome(caller.request('a', 1))
+    assert.ok(clock.next < Number.POSITIVE_INFINITY)
+    connection.close()
+    assert.equal(clock.next, Number.POSITIVE_INFINITY)
+    await settle()
+    assert.deepEqual(call, ['ConnectionError'])
+  })
+
   it('answers a KEEPALIVE of the server', () => {
     connection.receive(frame(0, 'KEEPALIVE', F, Buffer.alloc(8), 'x'))
     assert.deepEqual(describeFrames(output.sent()), ['KEEPALIVE 0 0 x'])
