@@ -6,7 +6,12 @@ import {
   type ReceivedMessage,
   type Route
 } from '@elysia-microservices/transport/kit'
-import { DESCRIBE_ROUTE, type DescribeOptions, type ServiceDescription } from '../description/description.ts'
+import {
+  DESCRIBE_ROUTE,
+  type DescribeOptions,
+  type HandlerDescription,
+  type ServiceDescription
+} from '../description/description.ts'
 import type { ServiceRunner } from './runner.ts'
 import type { ServiceCore } from './service-core.ts'
 
@@ -48,7 +53,7 @@ export function answerDescription(
     JSON.parse(JSON.stringify(describe({ figures: Object(data).figures === true }))) as ServiceDescription
   core.reserve({
     route: DESCRIBE_ROUTE,
-    tell: describeTo === true ? (route) => ({ ...route, facts: () => factsOf(core, route) }) : undefined,
+    tell: describeTo === true ? (routes) => withFacts(core, routes) : undefined,
     answer:
       describeTo === true
         ? answer
@@ -59,11 +64,26 @@ export function answerDescription(
   })
 }
 
+/** Routes with what the description says of their handlers. It is made once, when somebody asks for the first time. */
+function withFacts(core: ServiceCore, routes: readonly Route[]): readonly Route[] {
+  let handlers: readonly HandlerDescription[] | undefined
+  return routes.map((route) => ({
+    ...route,
+    facts() {
+      handlers ??= core.describe()
+      return factsOf(handlers, route)
+    }
+  }))
+}
+
 /** What the description says of a handler: its kind, and its schemas as JSON. */
-function factsOf(core: ServiceCore, { kind, route }: Route): Readonly<Record<string, string>> {
-  const described = core
-    .describe()
-    .find((one) => one.kind === kind && one.patterns.some(({ pattern }) => pattern === route))
+function factsOf(
+  handlers: readonly HandlerDescription[],
+  { kind, route }: Route
+): Readonly<Record<string, string>> {
+  const described = handlers.find(
+    (one) => one.kind === kind && one.patterns.some(({ pattern }) => pattern === route)
+  )
   const { data, headers, response } = described ?? {}
   const schemas = Object.entries({ data, headers, response }).filter(([, schema]) => schema !== undefined)
   return { kind, ...Object.fromEntries(schemas.map(([name, schema]) => [name, JSON.stringify(schema)])) }

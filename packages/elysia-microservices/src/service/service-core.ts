@@ -58,8 +58,8 @@ interface Guard {
 interface Reserved {
   readonly route: string
   answer(message: IncomingMessage): unknown
-  /** Adds the facts that every caller may know; `undefined`: not every caller may. */
-  readonly tell?: ((route: Route) => Route) | undefined
+  /** Adds to the service's routes the facts that every caller may know; `undefined`: not every caller may. */
+  readonly tell?: ((routes: readonly Route[]) => readonly Route[]) | undefined
 }
 
 /** The changing part of a service. */
@@ -298,10 +298,10 @@ function durableOf(kind: 'message' | 'event', given: unknown): DurableSettings |
 
 function withReserved(
   registry: HandlerRegistry,
-  { route, answer, tell = (route) => route }: Reserved
+  { route, answer, tell = (routes) => routes }: Reserved
 ): Dispatcher {
   return {
-    routes: () => [...registry.routes().map(tell), { kind: 'message', route }],
+    routes: () => [...tell(registry.routes()), { kind: 'message', route }],
     request: (message) => (message.route === route ? answer(message) : registry.request(message)),
     event: (message) => registry.event(message)
   }
