@@ -15,7 +15,8 @@ import {
 import type { BenchProcess } from './process/bench-process.ts'
 import { currentCommit } from './process/commit.ts'
 import { withoutPaths } from './process/folder.ts'
-import { baseOf, isMeasured, type Outcome, summarize } from './report/comparison.ts'
+import { isMeasured, type Outcome, summarize } from './report/comparison.ts'
+import { baseOf } from './report/roles.ts'
 import { Schedule } from './report/schedule.ts'
 import { type Comparison, type Environment, SCHEMA, VERSION } from './report/schema.ts'
 

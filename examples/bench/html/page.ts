@@ -1,9 +1,10 @@
 /** A comparison as one HTML file that needs nothing else: no script, no network, charts drawn beforehand. */
-import { isLimit, isOurs, LABEL } from '../peers/targets.ts'
+import { LABEL } from '../peers/targets.ts'
 import { isMeasured } from '../report/comparison.ts'
 import { describeConditions } from '../report/conditions.ts'
 import { familyOf, layoutOf, layouts, loadOf, settingOf, titleOf } from '../report/contest.ts'
 import { type Figure, figuresOf, format, times, titleOfFigure } from '../report/figures.ts'
+import { isLimitIn, isOursIn } from '../report/roles.ts'
 import { headerOf, medianRows, rangeRows, ratioRows, remarksOn } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
 import { SIZES_REMARK, sizeRows, sizesHeader } from '../report/sizes.ts'
@@ -93,9 +94,10 @@ function summaryRow({ contest, index }: Part['contests'][number]): string {
 }
 
 /** Of many, ours: the ratios of all of them are in the table of the contest. */
-function ratiosIn({ results }: ContestResult, figure: Figure): readonly TargetResult[] {
-  const known = results.filter(({ target, ratio }) => ratio?.[figure] != null && !isLimit(target))
-  const ours = known.filter(({ target }) => isOurs(target))
+function ratiosIn(contest: ContestResult, figure: Figure): readonly TargetResult[] {
+  const { results } = contest
+  const known = results.filter(({ target, ratio }) => ratio?.[figure] != null && !isLimitIn(contest, target))
+  const ours = known.filter(({ target }) => isOursIn(contest, target))
   return known.length <= 2 || ours.length === 0 ? known : ours.slice(0, 1)
 }
 

@@ -7,7 +7,7 @@ import { describeSuiteMeasurement, type Observed } from './measurement.ts'
 import type { SuiteOptions } from './options.ts'
 import { type Asked, wrongIn } from './workloads.ts'
 import { loadWith } from './load/tool.ts'
-import { cpuOf, HOST, peakOf, residentOf, startServer } from './server.ts'
+import { build, cpuOf, difference, HOST, peakOf, residentOf, startServer } from './server.ts'
 
 const DIED = 'the server ended in the middle of the measurement'
 
@@ -21,6 +21,7 @@ export async function measureSuite(options: SuiteOptions): Promise<Measurement> 
 async function measureHttp(options: SuiteOptions): Promise<Measurement> {
   const { asked, concurrency, tool, duration, warmup } = options
   const pinning = planPinning()
+  build(options)
   const begun = performance.now()
   const server = await startServer(options, pinning.server, undefined)
   try {
@@ -68,6 +69,3 @@ async function check(asked: readonly Asked[], { port }: ServerProcess): Promise<
     if (wrong !== undefined) throw new BenchError(`${method} ${path} was answered wrongly: ${wrong}`)
   }
 }
-
-export const difference = (later: number | null, earlier: number | null): number | null =>
-  later === null || earlier === null ? null : later - earlier

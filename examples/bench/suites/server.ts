@@ -25,16 +25,18 @@ const isBuilt = (): boolean =>
   existsSync(BINARY) &&
   ['main.go', 'go.mod'].every((file) => statSync(join(FIBER, file)).mtimeMs < statSync(BINARY).mtimeMs)
 
+/** @throws BenchError if what must be built first cannot be */
+export function build({ runtime }: Pick<SuiteOptions, 'runtime'>): void {
+  const obstacle = runtime === 'go' ? obstacleToFiber() : undefined
+  if (obstacle !== undefined) throw new BenchError(obstacle)
+}
+
 /** @throws BenchError if it does not start */
 export async function startServer(
   { target, runtime, workload, suite, port, workers }: SuiteOptions,
   cpu: number | null,
   database: string | undefined
 ): Promise<ServerProcess> {
-  if (runtime === 'go') {
-    const obstacle = obstacleToFiber()
-    if (obstacle !== undefined) throw new BenchError(obstacle)
-  }
   return ServerProcess.start({
     program: target.server,
     runtime: runtime === 'go' ? 'bun' : runtime,
@@ -66,3 +68,6 @@ function sum(pid: number, of: (pid: number) => number | null): number | null {
     .filter((value) => value !== null)
   return known.length === 0 ? null : known.reduce((total, value) => total + value, 0)
 }
+
+export const difference = (later: number | null, earlier: number | null): number | null =>
+  later === null || earlier === null ? null : later - earlier

@@ -1,9 +1,28 @@
 /** WynkJS, as its documentation shows it: decorators on Elysia, for Bun only. */
 import 'reflect-metadata'
-import { Body, Controller, compression, Get, Param, Post, Query, WynkFactory } from 'wynkjs'
+import * as wynkjs from 'wynkjs'
 import { serve } from '../serve.ts'
 import { answerOf, createdOf, DOCUMENT, HELLO, health, type NewUser, pathOf, userOf } from '../work.ts'
 import { controllerOf } from './controller-of.ts'
+
+/** Its own types are for bundlers alone. */
+interface WynkJs {
+  Controller(): ClassDecorator
+  Get(path: string): MethodDecorator
+  Post(path: string): MethodDecorator
+  Param(name: string): ParameterDecorator
+  Query(name: string): ParameterDecorator
+  Body(): ParameterDecorator
+  compression(options: { threshold: number }): unknown
+  WynkFactory: {
+    create(options: { controllers: readonly unknown[] }): {
+      use(plugin: unknown): void
+      listen(port: number): Promise<void>
+    }
+  }
+}
+
+const { Body, Controller, compression, Get, Param, Post, Query, WynkFactory } = wynkjs as unknown as WynkJs
 
 await serve(async ({ port, routes, users, compresses }) => {
   @Controller()

