@@ -52,7 +52,7 @@ export async function compare(
     command,
     commit,
     options: plan.options,
-    base: baseOf(plan.options.targets),
+    base: plan.suite === undefined ? baseOf(plan.options.targets) : plan.options.targets[0]!,
     environment: environmentOf(rounds.flat(2)),
     contests: all.map(({ contest }, index) => summarize(contest, rounds[index]!)),
     sources: []
@@ -84,7 +84,8 @@ async function measure(job: Job, plan: Plan, bench: Measures, label: string): Pr
   const target = nameOfEntrant(job.entrant)
   try {
     const flags = { ...flagsOf(job, plan), label }
-    return { ...(await bench.measure(flags, { limit: limitOf(job, plan) })), target }
+    const program = plan.suite === undefined ? 'run-bench' : 'run-suite'
+    return { ...(await bench.measure(flags, { limit: limitOf(job, plan), program })), target }
   } catch (error) {
     // One peer that cannot be measured is a result, too, and does not take the others with it.
     if (error instanceof BenchError) return { target, notMeasured: withoutPaths(error.message), failed: true }

@@ -22,8 +22,8 @@ export interface ServerOptions {
   readonly shape?: PayloadShape
   /** 0: any free port. */
   readonly port: number
-  /** CPU it runs on; `null`: any. */
-  readonly cpu: number | null
+  /** CPU it runs on, or a list as `0,1`; `null`: any. */
+  readonly cpu: number | string | null
   /** What its handlers do; by default they answer at once. */
   readonly task?: Task
   /** What else it is told. */

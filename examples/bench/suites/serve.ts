@@ -31,8 +31,8 @@ const flags = {
   'with-parent': { type: 'boolean' }
 } as const
 
-/** @param start listens, and resolves to the port: 0 stands for any free one */
-export async function serve(start: (work: Work) => Promise<number>): Promise<void> {
+/** @param start listens, and resolves to the port; `undefined`: this is a worker, and its supervisor is who is asked */
+export async function serve(start: (work: Work) => Promise<number | undefined>): Promise<void> {
   const { values } = parseArgs({ options: flags })
   const { host, workload, database, slow } = values
   let opened: Promise<Work['users']> | undefined
@@ -51,6 +51,7 @@ export async function serve(start: (work: Work) => Promise<number>): Promise<voi
     workers: Number(values.workers),
     inFlight: Number(values['in-flight'])
   })
+  if (port === undefined) return
   process.once('SIGTERM', () => process.exit(0))
   process.once('SIGINT', () => process.exit(0))
   if (values['with-parent'] === true) obeyParent()
@@ -58,7 +59,7 @@ export async function serve(start: (work: Work) => Promise<number>): Promise<voi
 }
 
 /** Not every framework says which port the system has chosen. */
-function freePort(host: string): Promise<number> {
+export function freePort(host: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)

@@ -34,7 +34,7 @@ export function build({ runtime }: Pick<SuiteOptions, 'runtime'>): void {
 /** @throws BenchError if it does not start */
 export async function startServer(
   { target, runtime, workload, suite, port, workers }: SuiteOptions,
-  cpu: number | null,
+  cpu: number | string | null,
   database: string | undefined
 ): Promise<ServerProcess> {
   return ServerProcess.start({

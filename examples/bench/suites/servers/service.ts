@@ -1,9 +1,9 @@
 /** A service of this project: what the gateway asks, and callers of `users.list`. */
 import { type Message, microservice } from 'elysia-microservices'
-import { serve } from '../serve.ts'
+import { serve, type Work } from '../serve.ts'
 import { answerOf, createdOf, DOCUMENT, HELLO, health, type NewUser, type User, userOf } from '../work.ts'
 
-export const serviceOf = ({ host, port, routes, users, inFlight, workers }: Parameters<Parameters<typeof serve>[0]>[0]) => {
+const serviceOf = ({ host, port, routes, users, inFlight, workers }: Work) => {
   const service = microservice({
     transport: 'tcp',
     host,
@@ -26,5 +26,5 @@ export const serviceOf = ({ host, port, routes, users, inFlight, workers }: Para
 await serve(async (work) => {
   const service = serviceOf(work)
   await service.listen()
-  return service.address?.port ?? work.port
+  return service.role === 'worker' ? undefined : work.port
 })
