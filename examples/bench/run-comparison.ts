@@ -99,9 +99,11 @@ function peersRun(argv: readonly string[], command: string): Run | string {
 }
 
 /** Even if this process is killed, what was measured is there, and --from makes reports of it. */
-const keeper = (file: string) => async (comparison: Comparison) => {
-  unfinished = { comparison, file }
-  await writeJson(comparison, file)
+function keeper(file: string) {
+  return async (comparison: Comparison): Promise<void> => {
+    unfinished = { comparison, file }
+    await writeJson(comparison, file)
+  }
 }
 
 async function measure(options: ComparisonOptions, command: string, file: string): Promise<Comparison> {

@@ -16,6 +16,17 @@ export const compression = new Elysia({ name: 'compression' }).mapResponse({ as:
   })
 })
 
+/** The same for answers that are a `Response` already, as a gateway's are. */
+export const compressionOfResponses = new Elysia({ name: 'compression' }).mapResponse(
+  { as: 'global' },
+  async ({ responseValue, set }) => {
+    set.headers['content-encoding'] = 'gzip'
+    const { headers } = responseValue as Response
+    headers.set('content-encoding', 'gzip')
+    return new Response(gzipSync(await (responseValue as Response).arrayBuffer()), { headers })
+  }
+)
+
 export function elysiaApp({ routes, users, compresses }: Work) {
   const app = newApp()
   if (compresses) app.use(compression)

@@ -5,13 +5,13 @@ import { gateway } from 'elysia-microservices/gateway'
 import { serve } from '../serve.ts'
 import { pathOf } from '../work.ts'
 import { startBackend } from './backend.ts'
-import { compression, listen, newApp } from './elysia-app.ts'
+import { compressionOfResponses, listen, newApp } from './elysia-app.ts'
 
 await serve(async (work) => {
   const client = connect({ port: await startBackend('suites/servers/service') })
   const routes = work.routes.map((route) => [`GET ${pathOf(route)}`, route.name])
   const app = newApp()
-  if (work.compresses) app.use(compression)
+  if (work.compresses) app.use(compressionOfResponses)
   app.use(
     gateway(client, {
       'GET /': 'hello',
