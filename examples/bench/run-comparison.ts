@@ -18,7 +18,14 @@ import { isClean, isComplete } from './report/comparison.ts'
 import type { Comparison } from './report/schema.ts'
 import { combine, readStored } from './report/stored.ts'
 import { renderComparison } from './report/table.ts'
-import { DEFAULT_FILE, FULL_FILE, publishedFile, resultFile, writeJson, writeReports } from './report/write.ts'
+import {
+  DEFAULT_FILE,
+  FULL_FILE,
+  publishedFile,
+  resultFile,
+  writeJson,
+  writeReports
+} from './report/write.ts'
 import {
   isSuite,
   readSuiteComparison,

@@ -13,7 +13,9 @@ await runCommand(async () => {
   }
   if (options.withParent) process.stdin.resume().once('end', () => process.kill(process.pid, 'SIGTERM'))
   const { latencyHistogram, ...readable } = await measureSuite(options)
-  await print(`${JSON.stringify(options.histogram ? { ...readable, latencyHistogram } : readable, null, 2)}\n`)
+  await print(
+    `${JSON.stringify(options.histogram ? { ...readable, latencyHistogram } : readable, null, 2)}\n`
+  )
   const { errors, firstError, completed } = readable
   if (errors > 0) console.error(`${errors} requests failed; the first: ${firstError}`)
   if (completed === 0) console.error('Nothing was completed in the time measured')

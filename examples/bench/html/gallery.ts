@@ -65,7 +65,8 @@ const LOADED: Bars = {
 const SUCCESS: Bars = {
   figure: 'successRate',
   title: 'Success',
-  caption: 'Percent of all requests that were answered rightly. Who refuses at once has fewer, and keeps what it admits.'
+  caption:
+    'Percent of all requests that were answered rightly. Who refuses at once has fewer, and keeps what it admits.'
 }
 
 /** Of so many targets lines would be a tangle. */

@@ -67,7 +67,10 @@ export class BenchProcess {
    *
    * @throws BenchError if it gave none, with the reason it gave, or what has become of it
    */
-  async measure({ runtime, ...flags }: BenchFlags, { limit, folder, program = 'run-bench' }: Running): Promise<Measurement> {
+  async measure(
+    { runtime, ...flags }: BenchFlags,
+    { limit, folder, program = 'run-bench' }: Running
+  ): Promise<Measurement> {
     const given = Object.entries(flags).map(([name, value]) =>
       value === true ? `--${name}` : `--${name}=${value}`
     )

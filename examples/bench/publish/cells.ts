@@ -1,5 +1,5 @@
 /** Figures and tables as the documentation writes them. */
-import { type Figure } from '../report/figures.ts'
+import type { Figure } from '../report/figures.ts'
 
 const COUNTS: readonly Figure[] = ['rps', 'perWorker', 'sent', 'arrived', 'lost', 'refused', 'firstAnswerMs']
 

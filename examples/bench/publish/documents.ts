@@ -115,7 +115,10 @@ export function fillIn(page: string, text: string, published: Published): string
       throw new BenchError(`${page}: no table '${name}', expected ${NAMES.join(' or ')}`)
     }
     // From the root; the page may be elsewhere.
-    const content = made.replaceAll(/\((docs\/[\w./-]+)\)/g, (_, path: string) => `(${relative(dirname(page), path)})`)
+    const content = made.replaceAll(
+      /\((docs\/[\w./-]+)\)/g,
+      (_, path: string) => `(${relative(dirname(page), path)})`
+    )
     return `${begin}\n${content}\n\n${end}`
   })
 }

@@ -2,9 +2,9 @@
 import { LABEL } from '../peers/targets.ts'
 import { describeTask } from '../report/contest.ts'
 import { type Figure, plural, times, titleOfFigure } from '../report/figures.ts'
-import { describeLoad } from '../suites/describe.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
 import { sizeRows, sizesHeader } from '../report/sizes.ts'
+import { describeLoad } from '../suites/describe.ts'
 import { type SuiteName, taskOf } from '../task/task.ts'
 import { shown, table } from './cells.ts'
 
@@ -139,11 +139,22 @@ export function callersTable({ contests }: Comparison, workload: string): string
   return table(['answers/s, success', ...own.map(({ concurrency }) => plural(concurrency, 'caller'))], rows)
 }
 
-const CROWD: readonly Figure[] = ['rps', 'successRate', 'p50', 'p99', 'refused', 'refusedP50', 'refusedP99', 'failedP50']
+const CROWD: readonly Figure[] = [
+  'rps',
+  'successRate',
+  'p50',
+  'p99',
+  'refused',
+  'refusedP50',
+  'refusedP99',
+  'failedP50'
+]
 
 /** Where most ask: what becomes of those who are not answered. */
 export function crowdTable({ contests }: Comparison, workload: string): string {
-  const contest = contests.filter((one) => workloadOf(one) === workload).toSorted((a, b) => b.concurrency - a.concurrency)[0]
+  const contest = contests
+    .filter((one) => workloadOf(one) === workload)
+    .toSorted((a, b) => b.concurrency - a.concurrency)[0]
   return contest === undefined
     ? NOT_MEASURED
     : `${describeTask(taskOf(contest))}, ${plural(contest.concurrency, 'caller')}:\n\n${tableOf(contest, CROWD)}`
@@ -151,13 +162,18 @@ export function crowdTable({ contests }: Comparison, workload: string): string {
 
 /** What README.md says of databases: one sentence. */
 export function dbSentence({ contests }: Comparison): string {
-  const contest = contests.filter((one) => workloadOf(one) === 'slow').toSorted((a, b) => b.concurrency - a.concurrency)[0]
+  const contest = contests
+    .filter((one) => workloadOf(one) === 'slow')
+    .toSorted((a, b) => b.concurrency - a.concurrency)[0]
   const figuresOf = (name: string) => contest?.results.find(({ target }) => target === name)?.figures
   const ours = figuresOf('service')
   const leases = figuresOf('service-leases')
-  const others = contest?.results.filter(({ target }) => !target.startsWith('service') && !target.startsWith('elysia-')) ?? []
+  const others =
+    contest?.results.filter(({ target }) => !target.startsWith('service') && !target.startsWith('elysia-')) ??
+    []
   const rates = others.flatMap(({ figures }) => figures.successRate?.median ?? [])
-  if (contest === undefined || ours?.rps == null || leases?.successRate == null || rates.length === 0) return NOT_MEASURED
+  if (contest === undefined || ours?.rps == null || leases?.successRate == null || rates.length === 0)
+    return NOT_MEASURED
   return (
     `**In front of a database** with a pool of 20 and ${plural(contest.concurrency, 'caller')}, a service with \`limits.inFlight\` ` +
     `answers ${shown('rps', ours.rps.median)} requests a second and tells the rest within ${shown('refusedP99', ours.refusedP99?.median)} ms (p99) that it is busy; ` +

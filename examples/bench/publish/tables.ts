@@ -9,7 +9,6 @@ import { type Mode, taskOf } from '../task/task.ts'
 import { shown, table } from './cells.ts'
 import { titleOfTarget } from './titles.ts'
 
-
 /** The contests in which everybody is: a string of 200 B by 100 callers, each with its own client. */
 function headline({ contests }: Comparison, runtime: Runtime): ContestResult[] {
   return contests.filter(

@@ -21,7 +21,9 @@ export function describeConditions(comparison: Comparison): string[] {
   const hasParts = comparison.contests.some(({ part }) => part !== undefined)
   return [
     ...gapsIn(comparison),
-    ...(environment === null ? ['nothing could be measured'] : describeMachine(environment, packagesIn(comparison))),
+    ...(environment === null
+      ? ['nothing could be measured']
+      : describeMachine(environment, packagesIn(comparison))),
     hasParts
       ? 'measured in turns, as often and as long as the tables say'
       : `${plural(options.runs, 'run')} of ${options.duration} s after ${options.warmup} s of warm-up, in turns`,

@@ -135,8 +135,7 @@ function aheadOfOurs(contest: ContestResult): string[] {
   const ours = results.find(({ target }) => isOursIn(contest, target))
   if (ours === undefined) return []
   return results.flatMap(({ target, figures: theirs }) => {
-    const isPeer =
-      !isOursIn(contest, target) && target !== ours.ratioTo && !isLimitIn(contest, target)
+    const isPeer = !isOursIn(contest, target) && target !== ours.ratioTo && !isLimitIn(contest, target)
     const ahead = figuresOf(contest).filter((figure) =>
       isBetter(figure, theirs[figure], ours.figures[figure])
     )

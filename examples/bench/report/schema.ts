@@ -136,7 +136,9 @@ export const measurementSchema = Type.Object({
   min: later('milliseconds'),
   p95: later('milliseconds'),
   successRate: later('percent of all requests that were answered rightly'),
-  refused: Type.Optional(Type.Number(describe('requests that were told to come again: status 429 or 503, or REJECTED'))),
+  refused: Type.Optional(
+    Type.Number(describe('requests that were told to come again: status 429 or 503, or REJECTED'))
+  ),
   refusedP50: later('milliseconds until they were told'),
   refusedP99: later('milliseconds'),
   told: Type.Optional(nullable(Type.String(), 'what the first of them was told')),

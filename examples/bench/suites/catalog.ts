@@ -173,7 +173,10 @@ const messages = {
 /** Of those with a database the usual runtime is enough: the database decides. */
 const usual = (targets: Readonly<Record<string, SuiteTarget>>): Record<string, SuiteTarget> =>
   Object.fromEntries(
-    Object.entries(targets).map(([name, target]) => [name, { ...target, runtimes: target.runtimes.slice(0, 1) }])
+    Object.entries(targets).map(([name, target]) => [
+      name,
+      { ...target, runtimes: target.runtimes.slice(0, 1) }
+    ])
   )
 
 export const suites: Readonly<Record<SuiteName, Suite>> = {
@@ -184,7 +187,7 @@ export const suites: Readonly<Record<SuiteName, Suite>> = {
     callers: [100],
     runs: 2,
     duration: 1.5,
-    warmup: 0.5
+    warmup: 0.3
   },
   db: {
     title: 'PostgreSQL',

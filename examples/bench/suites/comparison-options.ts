@@ -42,18 +42,28 @@ const WITHIN = 14 * 60
 
 const flags = {
   suite: choice(suiteNames, 'which suite'),
-  workloads: several('workloads of the suite, separated by commas', 'what is asked; default all', (name) => name),
+  workloads: several(
+    'workloads of the suite, separated by commas',
+    'what is asked; default all',
+    (name) => name
+  ),
   targets: several('targets of the suite, separated by commas', 'who is asked; default all', (name) => name),
   runtimes: choices(runtimes, 'what runs servers; default both'),
   concurrency: integers(1, 10_000, 'requests at a time; default 100, of db 20,100,500,2000'),
   runs: integer(1, 1_000, 'how often each is measured; default 2, of db 1'),
   duration: seconds(0.1, 86_400, 'how long each measurement takes; default 1.5, of db 2 and 4, of scale 3'),
-  warmup: seconds(0, 3_600, 'how long to load a server before; default 0.5, of db up to 2.5, of scale 1'),
+  warmup: seconds(0, 3_600, 'how long to load a server before; default 0.3, of db 0.5 and 2.5, of scale 1'),
   tool: choice(tools, 'what loads over HTTP; default wrk where it is'),
   patience: seconds(1, 3_600, 'how long a measurement may take beyond what it should; default 30'),
   within: minutes(0.1, 1_440, 'after so long nothing more is begun; default 14'),
-  full: { ...toggle('writes the published report of the suite, and the tables made of it'), negatable: false },
-  out: text('a path', 'where the JSON goes; default results/<suite>.json, with --full docs/benchmarks/<suite>.json'),
+  full: {
+    ...toggle('writes the published report of the suite, and the tables made of it'),
+    negatable: false
+  },
+  out: text(
+    'a path',
+    'where the JSON goes; default results/<suite>.json, with --full docs/benchmarks/<suite>.json'
+  ),
   help: helpFlag
 }
 

@@ -20,7 +20,11 @@ const WORDS: Readonly<Record<SuiteName, (tool: string) => string>> = {
 
 export function describeLoad({ contests }: Comparison, suite: SuiteName): string {
   const measured = contests.flatMap(({ rounds }) => rounds.flat()).filter(isMeasured)
-  const used = [...new Set(measured.map(({ client }) => client))].filter((name) => name === 'wrk' || name === 'autocannon')
-  const note = used.includes('autocannon') ? ' (wrk is not on the PATH; what loads is the slower end with fast servers)' : ''
+  const used = [...new Set(measured.map(({ client }) => client))].filter(
+    (name) => name === 'wrk' || name === 'autocannon'
+  )
+  const note = used.includes('autocannon')
+    ? ' (wrk is not on the PATH; what loads is the slower end with fast servers)'
+    : ''
   return `${WORDS[suite](used.join(' and ') || 'nothing')}${note}`
 }

@@ -3,11 +3,11 @@ import { BenchError } from '../errors.ts'
 import { pinSelf, planPinning } from '../process/pinning.ts'
 import type { ServerProcess } from '../process/server-process.ts'
 import type { Measurement } from '../report/schema.ts'
+import { loadWith } from './load/tool.ts'
 import { describeSuiteMeasurement, type Observed } from './measurement.ts'
 import type { SuiteOptions } from './options.ts'
-import { type Asked, wrongIn } from './workloads.ts'
-import { loadWith } from './load/tool.ts'
 import { build, cpuOf, difference, HOST, peakOf, residentOf, startServer } from './server.ts'
+import { type Asked, wrongIn } from './workloads.ts'
 
 const DIED = 'the server ended in the middle of the measurement'
 

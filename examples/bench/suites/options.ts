@@ -1,6 +1,15 @@
 /** The options of one measurement of a suite: flags of `run-suite.ts`, their defaults and how they depend on each other. */
 import { UsageError } from '../errors.ts'
-import { choice, describeFlags, helpFlag, integer, parseFlags, seconds, text, toggle } from '../options/flags.ts'
+import {
+  choice,
+  describeFlags,
+  helpFlag,
+  integer,
+  parseFlags,
+  seconds,
+  text,
+  toggle
+} from '../options/flags.ts'
 import { type Runtime, runtimes } from '../process/runtime.ts'
 import { type SuiteName, suiteNames } from '../task/task.ts'
 import { type SuiteTarget, suites } from './catalog.ts'

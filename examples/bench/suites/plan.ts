@@ -20,7 +20,10 @@ export function suitePlan(options: SuiteComparison): Plan {
     { callers: options.callers.filter((count) => count < CROWD), times: { duration, warmup } },
     {
       callers: options.callers.filter((count) => count >= CROWD),
-      times: { duration: Math.max(duration, options.isShortened ? 0 : OF_CROWD.duration), warmup: Math.max(warmup, options.isShortened ? 0 : OF_CROWD.warmup) }
+      times: {
+        duration: Math.max(duration, options.isShortened ? 0 : OF_CROWD.duration),
+        warmup: Math.max(warmup, options.isShortened ? 0 : OF_CROWD.warmup)
+      }
     }
   ].map(
     ({ callers, times }): Part => ({
@@ -71,7 +74,10 @@ function contestOf(options: SuiteComparison, workload: string, callers: number):
 }
 
 /** Everybody as its users run it first, one after the other; then again under the other runtime. */
-function entrantsOf({ suite, targets, runtimes: chosen, workloads }: SuiteComparison, workload: string): Entrant[] {
+function entrantsOf(
+  { suite, targets, runtimes: chosen, workloads }: SuiteComparison,
+  workload: string
+): Entrant[] {
   const all = targets.flatMap((name) => {
     const target = suites[suite].targets[name]!
     // What cannot be installed is said once.

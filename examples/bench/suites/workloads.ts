@@ -65,7 +65,10 @@ export const httpWorkloads = {
     title: 'GET /compressed, 8 KB of JSON, gzip',
     asked: [get('/compressed', DOCUMENT, { 'accept-encoding': 'gzip' })]
   },
-  router: { title: '500 routes: static, with a parameter, with a wildcard, and misses', asked: shuffled(lookUps) }
+  router: {
+    title: '500 routes: static, with a parameter, with a wildcard, and misses',
+    asked: shuffled(lookUps)
+  }
 } as const satisfies Readonly<Record<string, Workload>>
 
 const users: Asked = { method: 'GET', path: '/users?limit=100', text: null, status: 200 }

@@ -48,7 +48,8 @@ function askHttp(port: number, callers: number, asked: Asked): Askers {
     const timer = setTimeout(() => connection.close(), DEADLINE)
     try {
       const { status, body } = await connection.ask()
-      if (status === 200) return isList(body) ? ANSWERED : failed(`a list of another length: ${body.slice(0, 60)}`)
+      if (status === 200)
+        return isList(body) ? ANSWERED : failed(`a list of another length: ${body.slice(0, 60)}`)
       const told = `${status} ${body.replaceAll(/\s+/g, ' ').slice(0, 100)}`
       return { kind: status === 429 || status === 503 ? 'refused' : 'failed', told }
     } catch (error) {

@@ -1,7 +1,9 @@
 /** The database of a run: one for all measurements, whose server ends with the process that has started it. */
+import pg from 'pg'
 import { ServerProcess } from '../../process/server-process.ts'
 
 const HOST = '127.0.0.1'
+const USERS = 10_000
 
 /** The address of the database that `postgres.ts` makes. */
 export const addressOf = (host: string, port: number): string =>
@@ -26,4 +28,17 @@ export async function startDatabase(cpu: number | null): Promise<Database> {
     quiet: true
   })
   return { address: addressOf(HOST, server.port), server }
+}
+
+/** Makes the table that is asked. */
+export async function addUsers(address: string): Promise<void> {
+  const client = new pg.Client({ connectionString: address })
+  await client.connect()
+  await client.query('CREATE TABLE users (id integer PRIMARY KEY, name text, email text, city text)')
+  await client.query(
+    `INSERT INTO users SELECT id, 'User ' || id, 'user' || id || '@example.com', 'City ' || id % 100
+     FROM generate_series(1, ${USERS}) AS id`
+  )
+  await client.query('ANALYZE users')
+  await client.end()
 }

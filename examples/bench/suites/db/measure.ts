@@ -34,7 +34,8 @@ async function measureWith(options: SuiteOptions, pinning: Pinning, database: st
     if (pinning.client !== null) pinSelf(pinning.client)
     const askers = openAskers(target, server.port, concurrency, asked[0]!)
     const { kind, told } = await askers.ask(0)
-    if (kind !== 'answered') throw new BenchError(`The first request ${kind === 'refused' ? 'was refused' : 'failed'}: ${told}`)
+    if (kind !== 'answered')
+      throw new BenchError(`The first request ${kind === 'refused' ? 'was refused' : 'failed'}: ${told}`)
     const firstAnswerMs = performance.now() - begun
     const rssIdle = (await server.collectGarbage()) ? residentOf(server) : null
     const callers = new Callers(askers, concurrency)

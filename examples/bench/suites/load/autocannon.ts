@@ -18,6 +18,8 @@ export async function run(load: HttpLoad, seconds: number, over: AbortSignal): P
         url: `http://${host}:${port}`,
         connections,
         duration: FOREVER,
+        // It looks so often, in milliseconds, whether it is to stop.
+        sampleInt: 100,
         requests: asked.map(({ method, path, headers, body, status }) => ({
           method,
           path,

@@ -31,7 +31,12 @@ export type Tool = (typeof tools)[number]
 export const preferredTool = (): Tool => (which('wrk') === undefined ? 'autocannon' : 'wrk')
 
 /** Loads for so long, or until `over`. Latencies are of the whole time. */
-export async function loadWith(tool: Tool, load: HttpLoad, seconds: number, over: AbortSignal): Promise<HttpTotals> {
+export async function loadWith(
+  tool: Tool,
+  load: HttpLoad,
+  seconds: number,
+  over: AbortSignal
+): Promise<HttpTotals> {
   const { run } = tool === 'wrk' ? await import('./wrk.ts') : await import('./autocannon.ts')
   return run(load, seconds, over)
 }

@@ -35,7 +35,14 @@ export async function run(load: HttpLoad, seconds: number, over: AbortSignal): P
     const script = join(folder, 'load.lua')
     await writeFile(script, scriptOf(load))
     const threads = Math.max(1, Math.min(cpus.length, connections))
-    const wrk = ['wrk', `-t${threads}`, `-c${connections}`, `-d${FOREVER}`, `-s${script}`, `http://${host}:${port}`]
+    const wrk = [
+      'wrk',
+      `-t${threads}`,
+      `-c${connections}`,
+      `-d${FOREVER}`,
+      `-s${script}`,
+      `http://${host}:${port}`
+    ]
     const [command, ...args] = cpus.length === 0 ? wrk : ['taskset', '-c', cpus.join(','), ...wrk]
     const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'pipe'] })
     const end = () => child.kill('SIGINT')

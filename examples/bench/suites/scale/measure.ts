@@ -1,8 +1,9 @@
 /** One measurement of the suite of several processes: so many workers, and the load on the processors they leave. */
+
+import { BenchError } from '../../errors.ts'
 import { mergeHistograms } from '../../load/histogram.ts'
 import { RemoteRun } from '../../load/remote-run.ts'
 import { readBenchOptions } from '../../options/bench-options.ts'
-import { BenchError } from '../../errors.ts'
 import { type Pinning, planPinning } from '../../process/pinning.ts'
 import type { ServerProcess } from '../../process/server-process.ts'
 import type { Measurement } from '../../report/schema.ts'

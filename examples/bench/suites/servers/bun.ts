@@ -23,6 +23,11 @@ await serve(async ({ host, port, routes, users }) => {
   for (const route of routes) {
     table[pathOf(route)] = { GET: ({ params }) => new Response(answerOf(route, params.id)) }
   }
-  Bun.serve({ hostname: host, port, routes: table as never, fetch: () => new Response(null, { status: 404 }) })
+  Bun.serve({
+    hostname: host,
+    port,
+    routes: table as never,
+    fetch: () => new Response(null, { status: 404 })
+  })
   return port
 })

@@ -9,12 +9,15 @@ import { answerOf, createdOf, DOCUMENT, HELLO, health, type NewUser, pathOf, use
 export const newApp = () => new Elysia(currentRuntime === 'node' ? { adapter: node() } : {})
 
 /** Compresses as Elysia's documentation of `mapResponse` does: it has no compression of its own. */
-export const compression = new Elysia({ name: 'compression' }).mapResponse({ as: 'global' }, ({ responseValue, set }) => {
-  set.headers['content-encoding'] = 'gzip'
-  return new Response(gzipSync(JSON.stringify(responseValue)), {
-    headers: { 'content-type': 'application/json' }
-  })
-})
+export const compression = new Elysia({ name: 'compression' }).mapResponse(
+  { as: 'global' },
+  ({ responseValue, set }) => {
+    set.headers['content-encoding'] = 'gzip'
+    return new Response(gzipSync(JSON.stringify(responseValue)), {
+      headers: { 'content-type': 'application/json' }
+    })
+  }
+)
 
 /** The same for answers that are a `Response` already, as a gateway's are. */
 export const compressionOfResponses = new Elysia({ name: 'compression' }).mapResponse(
@@ -45,7 +48,10 @@ export function elysiaApp({ routes, users, compresses }: Work) {
 }
 
 /** Neither adapter says when it listens. */
-export async function listen(app: { listen(options: object): unknown }, { host, port }: Work): Promise<number> {
+export async function listen(
+  app: { listen(options: object): unknown },
+  { host, port }: Work
+): Promise<number> {
   app.listen({ hostname: host, port })
   const { untilListening } = await import('../../peers/http/app.ts')
   await untilListening(host, port)

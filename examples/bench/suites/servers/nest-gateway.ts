@@ -62,7 +62,9 @@ await serve(async ({ host, port, routes, compresses }) => {
 
   @Module({
     imports: [
-      ClientsModule.register([{ name: 'SERVICE', transport: Transport.TCP, options: { host, port: backend } }])
+      ClientsModule.register([
+        { name: 'SERVICE', transport: Transport.TCP, options: { host, port: backend } }
+      ])
     ],
     controllers: [GatewayController, looked]
   })

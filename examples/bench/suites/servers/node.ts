@@ -13,10 +13,15 @@ await serve(async ({ host, port, users }) => {
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(value))
   }
-  const answer = async ({ method, url = '' }: IncomingMessage, request: IncomingMessage, response: ServerResponse) => {
+  const answer = async (
+    { method, url = '' }: IncomingMessage,
+    request: IncomingMessage,
+    response: ServerResponse
+  ) => {
     if (url === '/') response.end(HELLO)
     else if (url === '/health') send(response, health())
-    else if (url === '/api/user' && method === 'POST') send(response, createdOf((await json(request)) as NewUser))
+    else if (url === '/api/user' && method === 'POST')
+      send(response, createdOf((await json(request)) as NewUser))
     else if (url.startsWith('/api/user/')) send(response, userOf(url.slice('/api/user/'.length)))
     else if (url === '/compressed') {
       response.setHeader('content-type', 'application/json')

@@ -16,7 +16,10 @@ const serviceOf = ({ host, port, routes, users, inFlight, workers }: Work) => {
     .message('users.get', ({ data }: Message<{ id: string }>) => userOf(data.id))
     .message('users.create', ({ data }: Message<NewUser>) => createdOf(data))
     .message('document', () => DOCUMENT)
-    .message('users.list', ({ data }: Message<{ limit: number }>): Promise<readonly User[]> => users(data.limit))
+    .message(
+      'users.list',
+      ({ data }: Message<{ limit: number }>): Promise<readonly User[]> => users(data.limit)
+    )
   for (const route of routes) {
     service.message(route.name, ({ data }: Message<{ id?: string }>) => answerOf(route, data?.id))
   }
