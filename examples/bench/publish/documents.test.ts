@@ -1,16 +1,21 @@
 /** What the documentation says of figures is what the published report says. */
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { BENCH_FOLDER } from '../process/folder.ts'
 import { renderMarkdown } from '../report/markdown.ts'
-import { FULL_FILE } from '../report/write.ts'
+import { FULL_FILE, publishedFile } from '../report/write.ts'
+import { suiteNames, taskOf } from '../task/task.ts'
 import { DOCUMENTS, fillIn, type Published, readDocuments, readPublished, tablesIn } from './documents.ts'
 
 const ROOT = join(BENCH_FOLDER, '..', '..')
-const REPORTS = ['json', 'md', 'html'].map((extension) => FULL_FILE.replace(/json$/, extension))
+const suites = suiteNames.map(publishedFile).filter(existsSync)
+const REPORTS = [FULL_FILE, ...suites].flatMap((file) =>
+  ['json', 'md', 'html'].map((extension) => file.replace(/json$/, extension))
+)
 
 /** The first lines that are not as they should be: whole pages tell nobody anything. */
 function differences(text: string, expected: string): string[] {
@@ -33,8 +38,9 @@ describe('the documentation', () => {
     })
   }
 
-  it('shows the headline first', async () => {
-    assert.deepEqual(tablesIn(await readFile(join(ROOT, 'README.md'), 'utf8')), ['headline'])
+  it('shows the headline first, then HTTP and a sentence about databases', async () => {
+    const tables = tablesIn(await readFile(join(ROOT, 'README.md'), 'utf8'))
+    assert.deepEqual(tables, ['headline', 'http headline', 'db sentence'])
   })
 
   it('would say something else of other figures', async () => {
@@ -75,7 +81,13 @@ describe('the documentation', () => {
 
 describe('the published report', () => {
   it('as Markdown is what its JSON says', async () => {
-    assert.deepEqual(differences(await readFile(REPORTS[1]!, 'utf8'), renderMarkdown(published.peers)), [])
+    for (const comparison of [published.peers, ...Object.values(published.suites)]) {
+      const { contests } = comparison
+      const task = taskOf(contests[0] ?? {})
+      const file = task.mode === 'suite' ? publishedFile(task.suite) : FULL_FILE
+      const markdown = await readFile(file.replace(/json$/, 'md'), 'utf8')
+      assert.deepEqual(differences(markdown, renderMarkdown(comparison)), [])
+    }
   })
 
   for (const file of REPORTS) {

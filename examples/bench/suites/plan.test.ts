@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { fullPlan } from '../full-plan.ts'
 import { flagsOf, jobsOf, nameOfEntrant, obstacleOf, type Plan, secondsOf } from '../plan.ts'
+import { REPORTS, reportNames } from '../publish/reports.ts'
 import { keyOf, titleOf } from '../report/contest.ts'
 import { type SuiteName, suiteNames } from '../task/task.ts'
 import { suites } from './catalog.ts'
-import { readSuiteComparison } from './comparison-options.ts'
+import { isSuite, readSuiteComparison } from './comparison-options.ts'
 import { readSuiteOptions } from './options.ts'
 import { suitePlan } from './plan.ts'
 
@@ -17,8 +19,35 @@ function planOf(suite: SuiteName, ...flags: string[]): Plan {
   return suitePlan(options)
 }
 
+/** Seconds that the measurements of a plan take. */
+function secondsIn(plan: Plan): number {
+  const jobs = jobsOf(plan).filter(
+    ({ entrant }) => suites[plan.suite!.name].targets[entrant.target]!.absent === undefined
+  )
+  return jobs.map(secondsOf).reduce((sum, { duration, warmup }) => sum + duration + warmup + OVERHEAD, 0)
+}
+
 const namesIn = (plan: Plan, contest: number): string[] =>
   plan.parts.flatMap(({ contests }) => contests)[contest]!.entrants.map(nameOfEntrant)
+
+describe('everything that is published', () => {
+  it('ends within 40 minutes, each part within its own time', () => {
+    const all = reportNames.map((name) => {
+      const argv = [...REPORTS[name].flags, ...REPORTS[name].brief]
+      const options = isSuite(argv) ? readSuiteComparison(argv) : undefined
+      assert.ok(options !== 'help')
+      if (options === undefined) {
+        return fullPlan({ times: {}, runtimes: undefined, patience: undefined, within: undefined }).within!
+      }
+      assert.ok(options.full)
+      const plan = suitePlan(options)
+      assert.ok(secondsIn(plan) < plan.within!, `${name}: ${secondsIn(plan)} s of ${plan.within}`)
+      return plan.within!
+    })
+    const minutes = all.reduce((sum, seconds) => sum + seconds, 0) / 60
+    assert.ok(minutes <= 40, `${minutes}`)
+  })
+})
 
 describe('the plan of a suite', () => {
   for (const suite of suiteNames) {
@@ -27,12 +56,7 @@ describe('the plan of a suite', () => {
 
     it(`${suite}: ends within 15 minutes`, () => {
       const plan = planOf(suite)
-      const jobs = jobsOf(plan).filter(
-        ({ entrant }) => suites[suite].targets[entrant.target]!.absent === undefined
-      )
-      const seconds = jobs
-        .map(secondsOf)
-        .reduce((sum, { duration, warmup }) => sum + duration + warmup + OVERHEAD, 0)
+      const seconds = secondsIn(plan)
       assert.ok(
         seconds < plan.within! && plan.within! + plan.patience < 15 * 60,
         `${Math.round(seconds / 60)} minutes`
