@@ -6,7 +6,7 @@
  */
 export const REPORTS = {
   peers: { flags: ['--full'], brief: [] },
-  http: { flags: ['--suite=http', '--full'], brief: ['--runs=1', '--duration=1', '--within=5.8'] },
+  http: { flags: ['--suite=http', '--full'], brief: ['--runs=1', '--duration=1', '--within=6.6'] },
   db: {
     flags: ['--suite=db', '--full'],
     brief: ['--workloads=slow', '--concurrency=100,2000', '--within=3.6']

@@ -186,8 +186,8 @@ export const suites: Readonly<Record<SuiteName, Suite>> = {
     targets: { ...frameworks, ...gateways, ...absent },
     callers: [100],
     runs: 2,
-    duration: 1.5,
-    warmup: 0.3
+    duration: 1.2,
+    warmup: 0.7
   },
   db: {
     title: 'PostgreSQL',

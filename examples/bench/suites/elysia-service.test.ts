@@ -31,7 +31,11 @@ describe('an app of Elysia with a service in it', () => {
       assert.ok(alone.length > given.routes.length)
       assert.deepEqual(compiled(elysiaApp(work).use(service) as never), alone)
       // Else nothing could differ.
-      const hooked = compiled(elysiaApp(work).onBeforeHandle({ as: 'global' }, () => {}).get('/more', () => 1) as never)
+      const hooked = compiled(
+        elysiaApp(work)
+          .onBeforeHandle({ as: 'global' }, () => {})
+          .get('/more', () => 1) as never
+      )
       assert.notDeepEqual(hooked, alone)
     })
   }

@@ -27,6 +27,8 @@ interface Printed {
 
 /** Longer than any measurement: it is told when to end. */
 const FOREVER = '24h'
+/** What is answered later is an error; as it is with autocannon. */
+const PATIENCE = '10s'
 
 export async function run(load: HttpLoad, seconds: number, over: AbortSignal): Promise<HttpTotals> {
   const { host, port, connections, cpus, asked } = load
@@ -40,6 +42,7 @@ export async function run(load: HttpLoad, seconds: number, over: AbortSignal): P
       `-t${threads}`,
       `-c${connections}`,
       `-d${FOREVER}`,
+      `--timeout=${PATIENCE}`,
       `-s${script}`,
       `http://${host}:${port}`
     ]
