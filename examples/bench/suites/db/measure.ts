@@ -7,7 +7,7 @@ import type { SuiteOptions } from '../options.ts'
 import { build, cpuOf, difference, peakOf, residentOf, startServer } from '../server.ts'
 import { openAskers } from './askers.ts'
 import { Callers } from './callers.ts'
-import { startDatabase } from './database.ts'
+import { checkDatabase, startDatabase } from './database.ts'
 
 /** Milliseconds that callers get to hear what has become of their last requests. */
 const PATIENCE = 3_000
@@ -28,6 +28,7 @@ export async function measureDatabase(options: SuiteOptions): Promise<Measuremen
 
 async function measureWith(options: SuiteOptions, pinning: Pinning, database: string): Promise<Measurement> {
   const { target, concurrency, asked, warmup, duration } = options
+  await checkDatabase(database)
   const begun = performance.now()
   const server = await startServer(options, pinning.server, database)
   try {

@@ -57,5 +57,6 @@ function remove(folder: string): void {
   } catch {
     // It has not started, or is gone.
   }
-  rmSync(folder, { recursive: true, force: true })
+  // Processes of a server that was killed write until they notice.
+  rmSync(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 50 })
 }

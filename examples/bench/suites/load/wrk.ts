@@ -1,5 +1,6 @@
 /** `wrk`, told by a script in its own language what to send and what to print. */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,6 +30,11 @@ interface Printed {
 const FOREVER = '24h'
 /** What is answered later is an error; as it is with autocannon. */
 const PATIENCE = '10s'
+/** Milliseconds between two looks at whether it is to end. */
+const STEP = 20
+/** Milliseconds until it is told once more. */
+const AGAIN = 1_000
+const SIGINT_BIT = 1n << 1n
 
 export async function run(load: HttpLoad, seconds: number, over: AbortSignal): Promise<HttpTotals> {
   const { host, port, connections, cpus, asked } = load
@@ -48,17 +54,48 @@ export async function run(load: HttpLoad, seconds: number, over: AbortSignal): P
     ]
     const [command, ...args] = cpus.length === 0 ? wrk : ['taskset', '-c', cpus.join(','), ...wrk]
     const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'pipe'] })
-    const end = () => child.kill('SIGINT')
-    const timer = setTimeout(end, seconds * 1000)
-    over.addEventListener('abort', end, { once: true })
+    const ending = endAfter(child, seconds, over)
     const [output, complaints] = await Promise.all([text(child.stdout), text(child.stderr)])
-    clearTimeout(timer)
-    over.removeEventListener('abort', end)
+    clearInterval(ending)
     const line = output.split('\n').find((one) => one.startsWith('{'))
     if (line === undefined) throw new BenchError(`wrk has measured nothing: ${(complaints || output).trim()}`)
     return totalsOf(JSON.parse(line) as Printed, asked, connections)
   } finally {
     await rm(folder, { recursive: true })
+  }
+}
+
+/**
+ * Ends it by SIGINT, after which it prints what it has measured. One that comes before it is prepared kills it, and
+ * one that comes before it sleeps is forgotten: so the time begins when it is prepared, and it is told until it ends.
+ */
+function endAfter({ pid }: ChildProcess, seconds: number, over: AbortSignal) {
+  let until: number | undefined
+  let isTold = false
+  return setInterval(() => {
+    if (pid === undefined || !catchesInterrupts(pid)) return
+    const now = performance.now()
+    until ??= now + seconds * 1000
+    const isDue = now >= until || (over.aborted && !isTold)
+    if (!isDue) return
+    // Not so often that it could not print meanwhile.
+    isTold = true
+    until = now + AGAIN
+    try {
+      process.kill(pid, 'SIGINT')
+    } catch {
+      // It has ended.
+    }
+  }, STEP)
+}
+
+/** Whether SIGINT is handled: field SigCgt of proc(5). Where that cannot be known, it is taken to be. */
+function catchesInterrupts(pid: number): boolean {
+  try {
+    const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    return caught === undefined || (BigInt(`0x${caught}`) & SIGINT_BIT) !== 0n
+  } catch {
+    return process.platform !== 'linux'
   }
 }
 
