@@ -20,14 +20,14 @@ export async function compareSuite(
   keep: (soFar: Comparison) => Promise<unknown>
 ): Promise<Comparison> {
   const plan = suitePlan(options)
-  const sizes = await sizesOf(options)
-  const keepAll = (soFar: Comparison) => keep({ ...soFar, sizes })
-  if (options.suite !== 'db') return { ...(await compare(plan, command, bench, keepAll)), sizes }
+  const sizes = options.full ? { sizes: await sizesOf(options) } : {}
+  const keepAll = (soFar: Comparison) => keep({ ...soFar, ...sizes })
+  if (options.suite !== 'db') return { ...(await compare(plan, command, bench, keepAll)), ...sizes }
   // One for all measurements, where the load is: servers have their CPU for themselves.
   const { address, server } = await startDatabase(planPinning().client)
   try {
     const shared = { ...plan, suite: { ...plan.suite!, database: address } }
-    return { ...(await compare(shared, command, bench, keepAll)), sizes }
+    return { ...(await compare(shared, command, bench, keepAll)), ...sizes }
   } finally {
     await server.stop()
   }
