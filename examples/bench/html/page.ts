@@ -8,6 +8,7 @@ import { isLimitIn, isOursIn } from '../report/roles.ts'
 import { headerOf, medianRows, rangeRows, ratioRows, remarksOn } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
 import { SIZES_REMARK, sizeRows, sizesHeader } from '../report/sizes.ts'
+import { taskOf } from '../task/task.ts'
 import { drawChart } from './chart.ts'
 import { type Chart, concurrencyChart } from './charts.ts'
 import { chartsOf } from './gallery.ts'
@@ -27,7 +28,8 @@ export async function renderHtml(comparison: Comparison): Promise<string> {
     curved.map(async (family) => {
       // One request at a time comes first and may be of the other shape.
       const first = family.at(-1)
-      const heading = `${layoutOf(first!)} · ${settingOf(first!)}`
+      const setting = settingOf(first!)
+      const heading = taskOf(first!).mode === 'suite' ? setting : `${layoutOf(first!)} · ${setting}`
       return figure(concurrencyChart(family, heading, series))
     })
   )
@@ -79,7 +81,10 @@ function summaryTable(contests: readonly ContestResult[]): string {
 function summaryRow({ contest, index }: Part['contests'][number]): string {
   const [verdict] = contest.verdicts
   const asked = contest.client === 'own' ? '' : `, ${contest.client} client`
-  const name = `${layoutOf(contest)}, ${loadOf(contest)}, ${settingOf(contest)}${asked}`
+  const name =
+    taskOf(contest).mode === 'suite'
+      ? titleOf(contest)
+      : `${layoutOf(contest)}, ${loadOf(contest)}, ${settingOf(contest)}${asked}`
   const ahead =
     verdict?.winner == null
       ? 'no clear winner'

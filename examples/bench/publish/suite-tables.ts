@@ -1,5 +1,7 @@
 /** The tables of the suites in the documentation, made of their published reports. */
+
 import { LABEL } from '../peers/targets.ts'
+import { isMeasured as isOutcomeMeasured } from '../report/comparison.ts'
 import { describeTask } from '../report/contest.ts'
 import { type Figure, plural, times, titleOfFigure } from '../report/figures.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
@@ -49,12 +51,15 @@ const isMeasured = ({ figures }: TargetResult): boolean => figures.rps !== null
 
 /** The machine, the versions and how it was measured. */
 export function suiteConditions(comparison: Comparison, suite: SuiteName): string {
-  const { environment, startedAt, options } = comparison
+  const { environment, startedAt, options, contests } = comparison
   if (environment === null) return 'Nothing could be measured.'
   const { cpu, cpuCount, kernel, bun, packages } = environment
+  const measured = contests.flatMap(({ rounds }) => rounds.flat()).filter(isOutcomeMeasured)
+  // Many callers of a database are measured for longer.
+  const durations = [...new Set(measured.map(({ duration }) => duration))].toSorted((a, b) => a - b)
   const caveat = options.duration < 1 ? '**Preliminary, from a short run.** ' : ''
   return (
-    `${caveat}${plural(options.runs, 'interleaved run')} of ${options.duration} s (${startedAt.slice(0, 10)}) on a machine with ` +
+    `${caveat}${plural(options.runs, 'interleaved run')} of ${durations.join(' or ')} s (${startedAt.slice(0, 10)}) on a machine with ` +
     `${plural(cpuCount, 'core')} (${cpu}, ${kernel}), Bun ${bun}, Elysia ${packages['elysia']}, Nest ${packages['@nestjs/core']}; ` +
     `${describeLoad(comparison, suite)}. [The whole report](docs/benchmarks/${suite}.md) has every figure.`
   )

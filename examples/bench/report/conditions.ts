@@ -18,13 +18,16 @@ export function describeConditions(comparison: Comparison): string[] {
       'stored reports were not measured in turns: what differs between them may be the machine'
     ]
   }
-  const hasParts = comparison.contests.some(({ part }) => part !== undefined)
+  // Of a suite, many callers are measured for longer than few.
+  const isVaried = comparison.contests.some(
+    ({ part, task }) => part !== undefined || (task?.mode === 'suite' && task.suite === 'db')
+  )
   return [
     ...gapsIn(comparison),
     ...(environment === null
       ? ['nothing could be measured']
       : describeMachine(environment, packagesIn(comparison))),
-    hasParts
+    isVaried
       ? 'measured in turns, as often and as long as the tables say'
       : `${plural(options.runs, 'run')} of ${options.duration} s after ${options.warmup} s of warm-up, in turns`,
     describeMethod(comparison)

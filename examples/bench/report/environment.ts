@@ -32,6 +32,7 @@ const PACKAGES = [
   'rsocket-tcp-server',
   'rxjs',
   'hdr-histogram-js',
+  'reflect-metadata',
   'wynkjs',
   'hono',
   '@hono/node-server',

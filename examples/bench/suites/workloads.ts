@@ -74,8 +74,8 @@ export const httpWorkloads = {
 const users: Asked = { method: 'GET', path: '/users?limit=100', text: null, status: 200 }
 
 export const dbWorkloads = {
-  list: { title: 'GET /users?limit=100, or users.list, of PostgreSQL', asked: [users] },
-  slow: { title: 'the same by a database that takes 20 ms longer', asked: [users] }
+  list: { title: '100 of 10,000 users from PostgreSQL', asked: [users] },
+  slow: { title: '100 of 10,000 users from PostgreSQL, by a query that takes 20 ms longer', asked: [users] }
 } as const satisfies Readonly<Record<string, Workload>>
 
 export const scaleWorkloads = {
