@@ -8,6 +8,8 @@ import type { Askers, Outcome } from './askers.ts'
  * They come spread over half of it and half as much again.
  */
 export const COME_AGAIN = 1_000
+/** Milliseconds after which a caller that pauses looks whether all is over. */
+const STEP = 100
 
 export interface Tally {
   readonly answered: Histogram
@@ -73,8 +75,8 @@ export class Callers {
   async #pause(): Promise<void> {
     const until = performance.now() + COME_AGAIN * (0.5 + Math.random())
     // In steps, so that the end of the measurement is the end of it.
-    while (this.#isRunning && performance.now() < until) {
-      await new Promise((resolve) => setTimeout(resolve, Math.min(100, until - performance.now())))
+    for (let left = until - performance.now(); this.#isRunning && left > 0; left = until - performance.now()) {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(STEP, left)))
     }
   }
 }
