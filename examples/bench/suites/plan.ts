@@ -2,7 +2,6 @@
 import { cpus } from 'node:os'
 import type { Entrant, Job, Part, Plan, PlannedContest } from '../plan.ts'
 import type { BenchFlags } from '../process/bench-process.ts'
-import { type Runtime, runtimes } from '../process/runtime.ts'
 import type { Contest } from '../report/schema.ts'
 import { type SuiteTask, taskOf } from '../task/task.ts'
 import { type SuiteTarget, suites } from './catalog.ts'
@@ -15,28 +14,26 @@ const CROWD = 1_000
 const OF_CROWD = { duration: 4, warmup: 2.5 }
 
 export function suitePlan(options: SuiteComparison): Plan {
-  const { suite, runs, duration, warmup } = options
+  const { suite, runs, duration, warmup, isShortened } = options
+  const few = { duration, warmup }
+  const many = isShortened ? few : OF_CROWD
+  const part = (times: typeof few, callers: readonly number[]): Part => ({
+    runs,
+    ...times,
+    contests: options.workloads.flatMap((workload) =>
+      callers.map((count) => contestOf(options, workload, count))
+    )
+  })
+  const isCrowd = (count: number) => count >= CROWD
   const parts = [
-    { callers: options.callers.filter((count) => count < CROWD), times: { duration, warmup } },
-    {
-      callers: options.callers.filter((count) => count >= CROWD),
-      times: {
-        duration: Math.max(duration, options.isShortened ? 0 : OF_CROWD.duration),
-        warmup: Math.max(warmup, options.isShortened ? 0 : OF_CROWD.warmup)
-      }
-    }
-  ].map(
-    ({ callers, times }): Part => ({
-      runs,
-      ...times,
-      contests: options.workloads.flatMap((workload) =>
-        callers.map((count) => contestOf(options, workload, count))
-      )
-    })
-  )
-  const filled = parts.filter(({ contests }) => contests.length > 0)
+    part(
+      few,
+      options.callers.filter((count) => !isCrowd(count))
+    ),
+    part(many, options.callers.filter(isCrowd))
+  ].filter(({ contests }) => contests.length > 0)
   return {
-    parts: filled,
+    parts,
     options: {
       targets: options.targets,
       runs,
@@ -137,5 +134,3 @@ export function flagsOfSuite(job: Job, task: SuiteTask, { suite }: Plan): BenchF
     runtime: entrant.runtime ?? runtime!
   }
 }
-
-export const allRuntimes: readonly Runtime[] = runtimes

@@ -75,7 +75,11 @@ export class Callers {
   async #pause(): Promise<void> {
     const until = performance.now() + COME_AGAIN * (0.5 + Math.random())
     // In steps, so that the end of the measurement is the end of it.
-    for (let left = until - performance.now(); this.#isRunning && left > 0; left = until - performance.now()) {
+    for (
+      let left = until - performance.now();
+      this.#isRunning && left > 0;
+      left = until - performance.now()
+    ) {
       await new Promise((resolve) => setTimeout(resolve, Math.min(STEP, left)))
     }
   }
