@@ -23,7 +23,8 @@ before(async () => {
 })
 after(() => rm(folder, { recursive: true }))
 
-const SHORT = ['--runs=1', '--duration=0.2', '--warmup=0']
+/** Long enough for the slowest to answer on a machine with much else to do. */
+const SHORT = ['--runs=1', '--duration=0.5', '--warmup=0']
 
 async function compared(name: string, ...flags: string[]) {
   const out = join(folder, `${name}.json`)

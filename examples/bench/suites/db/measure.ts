@@ -42,9 +42,11 @@ async function measureWith(options: SuiteOptions, pinning: Pinning, database: st
     const callers = new Callers(askers, concurrency)
     const startedAt = new Date()
     callers.start()
-    await pass(warmup, server.exited)
+    if (warmup > 0) {
+      await pass(warmup, server.exited)
+      callers.take()
+    }
     const cpu = cpuOf(server)
-    callers.take()
     const from = performance.now()
     const alive = await pass(duration, server.exited)
     const tally = callers.take()

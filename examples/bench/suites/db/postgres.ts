@@ -51,9 +51,9 @@ function remove(folder: string): void {
   try {
     const [pid] = readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')
     process.kill(Number(pid), 'SIGQUIT')
-    spawnSync('sh', ['-c', `for i in $(seq 100); do kill -0 ${pid} || exit; sleep 0.02; done`], {
-      stdio: 'ignore'
-    })
+    // Nobody buries it while this process waits: dead is enough.
+    const isGone = `[ ! -d /proc/${pid} ] || grep -q '^State:.Z' /proc/${pid}/status`
+    spawnSync('sh', ['-c', `for i in $(seq 50); do { ${isGone}; } && exit; sleep 0.02; done`])
   } catch {
     // It has not started, or is gone.
   }
