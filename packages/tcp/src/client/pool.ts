@@ -61,7 +61,7 @@ export class Pool implements EndpointOwner {
     this.#resilience = resilience
     this.#notices = notices
     this.#newProtocol = newProtocol
-    this.#retries = new RetryPolicy(resilience.retry)
+    this.#retries = new RetryPolicy(resilience.retry, performance.now(), Math.random)
     this.#waiting = new WaitingCalls(timeout, (call) => this.call(call))
     this.#balancer = new Balancer({
       health: resilience.eject,

@@ -1,4 +1,4 @@
-/** Decides which failed calls are made again, and when. */
+/** Decides which failed calls are made again, and when. Pure: clock and randomness come from outside. */
 
 import {
   backoffDelay,
@@ -16,15 +16,24 @@ export function isEndpointFailure(error: Error): boolean {
   return error instanceof ConnectionError || error instanceof TimeoutError || error instanceof RejectedError
 }
 
+/** What counts of a failed call. */
+export type FailedCall = Pick<PendingCall, 'retries' | 'deadline' | 'isAnswered' | 'input' | 'options'>
+
 /** Decides about failed calls. */
 export class RetryPolicy {
   readonly #options: CheckedRetry | undefined
   readonly #budget: RetryBudget | undefined
 
-  /** @param options `undefined`: no call is made again */
-  constructor(options: CheckedRetry | undefined) {
+  readonly #random: () => number
+
+  /**
+   * @param options `undefined`: no call is made again
+   * @param random gives numbers from 0 (inclusive) to 1 (exclusive)
+   */
+  constructor(options: CheckedRetry | undefined, now: number, random: () => number) {
     this.#options = options
-    if (options !== undefined) this.#budget = new RetryBudget(options.budget, performance.now())
+    this.#random = random
+    if (options !== undefined) this.#budget = new RetryBudget(options.budget, now)
   }
 
   /**
@@ -32,18 +41,18 @@ export class RetryPolicy {
    * @param elsewhere another endpoint can take the call
    * @param calls number of calls that the whole client has made so far
    */
-  pause(call: PendingCall, error: Error, elsewhere: boolean, now: number, calls: number): number | undefined {
+  pause(call: FailedCall, error: Error, elsewhere: boolean, now: number, calls: number): number | undefined {
     const options = this.#options
     if (options === undefined || call.retries + 1 >= options.attempts || !isSafe(call, error))
       return undefined
-    const delay = elsewhere && call.retries === 0 ? 0 : backoffDelay(options, call.retries, Math.random())
+    const delay = elsewhere && call.retries === 0 ? 0 : backoffDelay(options, call.retries, this.#random())
     if (now + delay >= call.deadline) return undefined
     return this.#budget?.take(now, calls) === true ? delay : undefined
   }
 }
 
 /** Whether the call has certainly not run, or may run twice because it is marked `idempotent`. */
-function isSafe(call: PendingCall, error: Error): boolean {
+function isSafe(call: FailedCall, error: Error): boolean {
   // The input of a channel cannot be read again, and values given to the receiver cannot be taken back.
   if (call.isAnswered || call.input !== undefined) return false
   if (error instanceof RejectedError || error instanceof OverloadedError) return true
