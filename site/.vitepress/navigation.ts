@@ -82,6 +82,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     text: 'Examples',
     collapsed: true,
     items: [
+      page('A system of four services', 'examples/shop'),
       page('A Nest application', 'examples/migrate-from-nest'),
       page('Dependency injection', 'examples/dependency-injection'),
       page('Benchmark', 'examples/bench')

@@ -22,7 +22,8 @@ export const DOCUMENTS: readonly string[] = [
   'packages/create-elysia-microservices/README.md',
   'examples/bench/README.md',
   'examples/dependency-injection/README.md',
-  'examples/migrate-from-nest/README.md'
+  'examples/migrate-from-nest/README.md',
+  'examples/shop/README.md'
 ]
 
 /** One fenced block. */
