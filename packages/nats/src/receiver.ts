@@ -106,7 +106,7 @@ export class Receiver {
     const [subject = '', replyTo = ''] = textOf(message.data).split(' ')
     const call = opened.control.byReply(replyTo)
     if (call !== undefined) call.beat()
-    else if (readReply(replyTo) !== undefined && opened.endpoints.has(subject))
+    else if (readReply(replyTo) !== undefined && opened.endpoints.answers(subject))
       opened.link.publish(replyTo, `+${Said.absent}`)
   }
 
