@@ -184,7 +184,7 @@ export class Receiver {
     } catch (error) {
       if (origin.own !== undefined) return begin().error(error)
       count(origin.endpoint, origin.startedAt, true)
-      return publishPacket(opened, origin.replyTo, failurePacket(error, id, opened.logger))
+      return publishPacket(opened, origin.replyTo, failurePacket(error, id, opened.logger, message))
     }
     if (packet === undefined) return void answerWith(result, begin())
     if (origin.own !== undefined && packet.length * 3 > opened.link.maxPayload) return begin().value(result)
@@ -238,6 +238,7 @@ export class Receiver {
       opened.link,
       opened.logger,
       origin.replyTo,
+      message,
       this.#ending(origin, () => answer)
     )
     this.#running.add(answer)

@@ -236,7 +236,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
   }
 
   protected sendError(error: unknown): void {
-    const text = errorToText(error, this.#logger)
+    const text = errorToText(error, this.#logger, this.message)
     this.#caller.error(text, isRejected(error))
   }
 
