@@ -49,8 +49,7 @@ function report(error: unknown, message: IncomingMessage, logger: Logger): void 
     )
   for (const one of failuresIn(error)) {
     const failure = readFailure(one)
-    if ('answer' in failure || failure.logged)
-      logger.error(handlerFailed(message), one)
+    if ('answer' in failure || failure.logged) logger.error(handlerFailed(message), one)
   }
 }
 

@@ -25,7 +25,11 @@ export interface ErrorContent {
  * The text that the other side gets for an error. An unexpected error is logged and becomes `INTERNAL`.
  * @param of the message whose handler failed, or words for the log that say what has failed; `undefined`: not known
  */
-export function errorToText(error: unknown, logger: Logger, of: IncomingMessage | string | undefined): string {
+export function errorToText(
+  error: unknown,
+  logger: Logger,
+  of: IncomingMessage | string | undefined
+): string {
   const failure = readFailure(error)
   const failed = () => (typeof of === 'string' ? of : handlerFailed(of))
   if (!('answer' in failure)) {

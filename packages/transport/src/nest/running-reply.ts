@@ -92,6 +92,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
     return this.#replies.hasRoomFor(this)
   }
 
+  /** There are no more values: the end travels with the last one, if that is still held. */
   complete(): void {
     this.#end(() => {
       const last = this.#isHolding ? this.#held : undefined
