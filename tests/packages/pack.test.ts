@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -181,6 +181,15 @@ describe('the packages as users install them', () => {
       assert.doesNotMatch(stdout, /\.test\./)
     })
   }
+
+  it('are small: who installs the plugin downloads less than 300 kB of ours', () => {
+    const needed = tarballs.filter((_, index) =>
+      ['transport', 'tcp', 'elysia-microservices'].includes(PACKAGES[index] as string)
+    )
+    const sizes = needed.map((tarball) => statSync(tarball).size)
+    assert.equal(sizes.length, 3)
+    assert.ok(sizes.reduce((sum, size) => sum + size) < 300_000, String(sizes))
+  })
 
   it('type-check in a strict project', async () => {
     await run(join(project, 'node_modules/.bin/tsc'), [], { cwd: project }).catch(
