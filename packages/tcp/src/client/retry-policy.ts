@@ -20,10 +20,15 @@ export function isEndpointFailure(error: Error): boolean {
 export class RetryPolicy {
   readonly #options: CheckedRetry | undefined
   readonly #budget: RetryBudget | undefined
+  readonly #exhausted: () => void
 
-  /** @param options `undefined`: no call is made again */
-  constructor(options: CheckedRetry | undefined) {
+  /**
+   * @param options `undefined`: no call is made again
+   * @param exhausted a call fails that would have been made again, if not too many had been
+   */
+  constructor(options: CheckedRetry | undefined, exhausted: () => void) {
     this.#options = options
+    this.#exhausted = exhausted
     if (options !== undefined) this.#budget = new RetryBudget(options.budget, performance.now())
   }
 
@@ -38,7 +43,9 @@ export class RetryPolicy {
       return undefined
     const delay = elsewhere && call.retries === 0 ? 0 : backoffDelay(options, call.retries, Math.random())
     if (now + delay >= call.deadline) return undefined
-    return this.#budget?.take(now, calls) === true ? delay : undefined
+    if (this.#budget?.take(now, calls) === true) return delay
+    this.#exhausted()
+    return undefined
   }
 }
 
