@@ -85,6 +85,16 @@ const MISTAKES = [
     'query:',
     "A message has no query: the schema of what callers send is 'data'"
   ],
+  [
+    "empty.event('x', () => 1, { response: t.Number() })",
+    'response:',
+    'An event has no answer, and so no schema of one'
+  ],
+  [
+    "empty.event('x', ({ data }: Message<number>) => data, { response: t.Number() })",
+    'response:',
+    'An event has no answer, and so no schema of one'
+  ],
   ['empty.guard({ params: t.Object({}) })', 'params:', 'A message has no params'],
   ["empty.message('x', () => 1, { detail: {} })", 'detail:', 'A message has no detail: it is no HTTP route'],
   [
