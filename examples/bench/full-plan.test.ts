@@ -9,30 +9,19 @@ import { keyOf } from './report/contest.ts'
 /** Seconds that a measurement takes beside warm-up and measuring: starting, connecting, collecting garbage. */
 const OVERHEAD = 1.2
 
-/** Of Elysia itself, a variant of ours that is measured elsewhere, or over NATS, which needs a broker. */
-const NO_PEERS = [
-  'elysia-hooks',
-  'elysia-10000',
-  'elysia-metrics',
-  'elysia-sampled',
-  'elysia-traced',
-  'elysia-nats',
-  'nest-nats',
-  'nats',
-  'http',
-  'http-hybrid'
-]
+/** Of Elysia itself, or a variant of ours. */
+const NO_PEERS = ['elysia-hooks', 'elysia-10000', 'http', 'http-hybrid']
 
 describe('the plan of the published report', () => {
   const plan = fullPlan({ times: {}, runtimes: undefined, patience: undefined, within: undefined })
   const jobs = jobsOf(plan).filter((job) => obstacleOf(job) === undefined)
 
-  it('takes at most 35 minutes, and nothing is begun shortly before them', () => {
+  it('takes at most 40 minutes, and nothing is begun shortly before them', () => {
     const seconds = jobs
       .map(secondsOf)
       .reduce((sum, { duration, warmup }) => sum + duration + warmup + OVERHEAD, 0)
     assert.ok(seconds < plan.within!, `${Math.round(seconds / 60)} minutes`)
-    assert.ok(plan.within! + plan.patience < 35 * 60)
+    assert.ok(plan.within! + plan.patience < 40 * 60)
   })
 
   it('measures ours and Nest at least 5 times 5 seconds under both runtimes, in both shapes', () => {

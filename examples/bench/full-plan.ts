@@ -1,5 +1,5 @@
 /**
- * The plan of the published report: everything that is compared, in at most 35 minutes. This project and Nest get most
+ * The plan of the published report: everything that is compared, in at most 40 minutes. This project and Nest get most
  * of them, everybody else enough to be placed; every row of the report says how often and how long it was measured.
  */
 import type { FullOptions } from './options/full-options.ts'
@@ -22,7 +22,7 @@ import type { Contest } from './report/schema.ts'
 import { ECHO, type Source, type StreamTask, sources } from './task/task.ts'
 
 /** Minutes after which nothing more is begun: what is under way, and drawing the report, fit into the rest. */
-const MINUTES = 34
+const MINUTES = 39
 
 /** The rows that are published first. */
 const LONG = { runs: 5, duration: 5, warmup: 1 }
@@ -35,6 +35,10 @@ const SHORT = { runs: 2, duration: 2, warmup: 0.5 }
 const PATIENCE = 20
 
 const REQUESTS = 100
+
+/** What is compared beside the peers. */
+export const OVER_NATS = 'over NATS'
+export const WATCHED = 'watched'
 
 const ON_NESTS_WIRE: Entrant = { target: 'elysia', label: "Nest's wire", protocol: 'nest' }
 const NEST_ON_NODE: Entrant = { target: 'nest', label: 'node', runtime: 'node' }
@@ -74,6 +78,8 @@ export function fullPlan(options: FullOptions): Plan {
     part('A slow reader', short, chosen.filter(isMain).flatMap(slowReader)),
     part('Events', short, chosen.filter(isMain).flatMap(events)),
     part('Start', short, chosen.flatMap(starts)),
+    part('Over NATS', medium, chosen.flatMap(overNats)),
+    part('Watched', medium, chosen.flatMap(watched)),
     part('Other numbers of requests at a time', short, chosen.flatMap(byConcurrency)),
     part('Other payloads, other codecs', short, chosen.flatMap(byPayload)),
     part('The same client asks both servers', short, chosen.filter(isMain).flatMap(sameClient))
@@ -229,6 +235,28 @@ function starts(runtime: Runtime): PlannedContest[] {
       'rsocket-js'
     )
   }))
+}
+
+const scoped = (scope: string, contests: readonly Contest[], among: readonly Entrant[]): PlannedContest[] =>
+  contests.map((contest) => ({ contest: { ...contest, scope }, entrants: among }))
+
+/** Each with a NATS server of its own. */
+function overNats(runtime: Runtime): PlannedContest[] {
+  const one = { runtimes: [runtime], layouts: ['shared'] } as const
+  const services = entrants('nest-nats', 'elysia-nats')
+  const byRequest: Entrant = { target: 'nats', label: 'request()', method: 'send' }
+  const task: StreamTask = { ...LONG_STREAM, generator: 'sync' }
+  return [
+    ...scoped(OVER_NATS, combinations(one), [...services, ...entrants('nats'), byRequest]),
+    ...scoped(OVER_NATS, combinations({ ...one, ...RECORD, concurrency: [1], task }), services)
+  ]
+}
+
+/** What it costs our server to be counted and traced. */
+function watched(runtime: Runtime): PlannedContest[] {
+  const objects = [readPayload('object', undefined)]
+  const asked = combinations({ runtimes: [runtime], payloads: objects })
+  return scoped(WATCHED, asked, entrants('elysia', 'elysia-metrics', 'elysia-sampled', 'elysia-traced'))
 }
 
 function byConcurrency(runtime: Runtime): PlannedContest[] {

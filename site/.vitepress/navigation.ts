@@ -52,6 +52,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Deadlines and breakers', 'deadlines'),
       page('Stopping', 'stopping'),
       page('Several processes', 'processes'),
+      page('Many servers', 'scaling'),
       page('Security', 'security'),
       page('Observability', 'observability'),
       page('Figures and logs', 'figures'),

@@ -19,6 +19,7 @@ export const NOT_ON_THE_SITE = [
   'README.md',
   '{packages,examples}/*/CHANGELOG.md',
   'docs/benchmarks/**',
+  'examples/bench/results/**',
   'packages/*/template/**',
   'site/api.md',
   '{tests,runtimes,scripts}/**'

@@ -27,6 +27,7 @@ const PACKAGES = [
   'outbox',
   'console'
 ]
+const ESBUILD = join(rootFolder, 'node_modules/.bin/esbuild')
 /** A program, which nobody imports. */
 const CREATE = 'create-elysia-microservices'
 
@@ -202,21 +203,21 @@ describe('the packages as users install them', () => {
     ['Node', 'node', '.js']
   ] as const) {
     it(`run the example of the README under ${runtime}`, async () => {
-      const port = await freePort('localhost')
-      const env = { ...process.env, PORT: String(port) }
-      const cwd = extension === '.ts' ? project : join(project, 'out')
-      const server = spawn(command, [`math${extension}`], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
-      try {
-        const said = firstLine(server)
-        await listening(port)
-        const { stdout } = await run(command, [`caller${extension}`], { cwd, env, timeout: 20_000 })
-        const promised = codeBlocks(join(rootFolder, 'README.md')).find(({ info }) => info === 'text')!.code
-        assert.equal(stdout, promised)
-        assert.equal(await said, 'order 7 placed')
-      } finally {
-        server.kill()
-        await once(server, 'exit')
+      await runExample(command, extension, extension === '.ts' ? project : join(project, 'out'))
+    })
+
+    it(`run the example of the README from one file under ${runtime}`, async () => {
+      // Where there are no packages.
+      const cwd = mkdtempSync(join(folder, 'bundled-'))
+      for (const name of ['math', 'caller']) {
+        const out = `--outfile=${join(cwd, name)}.mjs`
+        const args = [join(project, `${name}.ts`), '--minify', out]
+        const { stderr } = await (runtime === 'Bun'
+          ? run(bun, ['build', '--target=bun', ...args])
+          : run(ESBUILD, ['--bundle', '--platform=node', '--format=esm', ...args]))
+        assert.doesNotMatch(stderr, /warn/i)
       }
+      await runExample(command, '.mjs', cwd)
     })
 
     it(`can be imported by each of their entries under ${runtime}`, async () => {
@@ -273,6 +274,24 @@ describe('the packages as users install them', () => {
     )
   }))
 })
+
+/** Runs `math` and `caller` of the README, and compares what they print. */
+async function runExample(command: string, extension: string, cwd: string): Promise<void> {
+  const port = await freePort('localhost')
+  const env = { ...process.env, PORT: String(port) }
+  const server = spawn(command, [`math${extension}`], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    const said = firstLine(server)
+    await listening(port)
+    const { stdout } = await run(command, [`caller${extension}`], { cwd, env, timeout: 20_000 })
+    const promised = codeBlocks(join(rootFolder, 'README.md')).find(({ info }) => info === 'text')!.code
+    assert.equal(stdout, promised)
+    assert.equal(await said, 'order 7 placed')
+  } finally {
+    server.kill()
+    await once(server, 'exit')
+  }
+}
 
 async function firstLine(server: ChildProcess): Promise<string> {
   const [chunk] = (await once(server.stdout!, 'data')) as [Buffer]

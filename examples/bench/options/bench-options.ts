@@ -123,7 +123,8 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
   const asked = readTask(given)
   const { mode } = asked
   rejectBeside(mode, given)
-  const task = asked.mode === 'stream' && client !== 'elysia' ? { ...asked, take: null } : asked
+  const task =
+    asked.mode === 'stream' && !clients[client].choices.includes('take') ? { ...asked, take: null } : asked
   if (client === 'elysia' && target === 'nest' && given.protocol === 'rsocket') {
     throw new UsageError("--protocol: got 'rsocket' with --target=nest, which speaks nest only")
   }

@@ -153,14 +153,14 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     port: 7014,
     server: 'peers/nats/server-elysia',
     client: 'elysia-nats',
-    does: REQUESTS,
+    does: EVERYTHING,
     package: '@elysia-microservices/nats'
   },
   'nest-nats': {
     port: 7015,
     server: 'peers/nats/server-nest',
     client: 'nest-nats',
-    does: REQUESTS,
+    does: EVERYTHING,
     package: '@nestjs/microservices'
   },
   nats: {
@@ -272,7 +272,7 @@ export const clients: Readonly<Record<ClientName, Client>> = {
   },
   'elysia-nats': {
     asks: ['elysia-nats', 'nest-nats'],
-    choices: ['method'],
+    choices: ['method', 'take'],
     load: async () => (await import('./nats/client-elysia.ts')).openEchoClient
   },
   'nest-nats': {

@@ -11,6 +11,7 @@ import {
   eventsTable,
   handlersTable,
   headlineTable,
+  natsTable,
   payloadTable,
   peersTable,
   REPORT,
@@ -18,12 +19,18 @@ import {
   sizesTable,
   slowReaderTable,
   startsTable,
-  streamsTable
+  streamsTable,
+  watchedTable
 } from './tables.ts'
 
 const ROOT = join(BENCH_FOLDER, '..', '..')
 
-export const DOCUMENTS = ['README.md', 'docs/performance.md'] as const
+export const DOCUMENTS = [
+  'README.md',
+  'docs/performance.md',
+  'docs/nats.md',
+  'docs/observability.md'
+] as const
 
 const BLOCKS: Readonly<Record<string, (comparison: Comparison) => string>> = {
   headline: headlineTable,
@@ -43,6 +50,10 @@ const BLOCKS: Readonly<Record<string, (comparison: Comparison) => string>> = {
   events: eventsTable,
   'starts bun': (comparison) => startsTable(comparison, 'bun'),
   'starts node': (comparison) => startsTable(comparison, 'node'),
+  'nats bun': (comparison) => natsTable(comparison, 'bun'),
+  'nats node': (comparison) => natsTable(comparison, 'node'),
+  'watched bun': (comparison) => watchedTable(comparison, 'bun'),
+  'watched node': (comparison) => watchedTable(comparison, 'node'),
   sizes: sizesTable
 }
 

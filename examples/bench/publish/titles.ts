@@ -12,7 +12,10 @@ const TITLES: Partial<Readonly<Record<TargetName, string>>> = {
   trpc: 'tRPC, WebSocket',
   'elysia-nats': 'ours over NATS',
   'nest-nats': 'Nest over NATS',
-  nats: "NATS's driver"
+  nats: "NATS's driver",
+  'elysia-metrics': 'counted',
+  'elysia-sampled': '1 % traced',
+  'elysia-traced': 'all traced'
 }
 
 const LABELS: Readonly<Record<string, string>> = { node: 'on Node', "Nest's wire": "on Nest's wire" }

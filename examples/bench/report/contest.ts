@@ -37,7 +37,9 @@ const SOURCES: Readonly<Record<Source, string>> = {
 
 /** Parts of a title, the most telling first. */
 export function titleOf(contest: Contest): string {
-  const parts = [layoutOf(contest), loadOf(contest), WHO_ASKS[contest.client], settingOf(contest)]
+  const { scope } = contest
+  const said = [layoutOf(contest), loadOf(contest), WHO_ASKS[contest.client], settingOf(contest)]
+  const parts = scope === undefined ? said : [scope, ...said]
   return (taskOf(contest).mode === 'start' ? parts.slice(1) : parts).join(' · ')
 }
 
@@ -86,8 +88,9 @@ export function payloadOf({ pattern, shape, payload }: Contest): string {
 
 /** The same for contests that differ at most in how much is asked at a time. */
 export function familyOf(contest: Contest): string {
-  const { client, layout, pattern, shape, payload, runtime, rate, sloMs } = contest
-  return JSON.stringify([client, layout, pattern, shape, payload, runtime, rate, sloMs, taskOf(contest)])
+  const { scope, client, layout, pattern, shape, payload, runtime, rate, sloMs } = contest
+  const asked = [layout, pattern, shape, payload, runtime, rate, sloMs, taskOf(contest)]
+  return JSON.stringify([scope, client, ...asked])
 }
 
 /** The same for the same contest in two reports. */

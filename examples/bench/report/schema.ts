@@ -145,6 +145,11 @@ const notMeasuredSchema = Type.Object({
 })
 
 export const contestSchema = Type.Object({
+  scope: Type.Optional(
+    Type.String(
+      describe('which few are compared beside the peers, and in what: the same contest without it is another')
+    )
+  ),
   part: Type.Optional(Type.String(describe('what the contest is about, in a report that has several parts'))),
   client: oneOf(contestClients),
   task,

@@ -62,7 +62,7 @@ export class Pool implements EndpointOwner {
     this.#resilience = resilience
     this.#notices = notices
     this.#newProtocol = newProtocol
-    this.#retries = new RetryPolicy(resilience.retry, () =>
+    this.#retries = new RetryPolicy(resilience.retry, performance.now(), Math.random, () =>
       quietLog(logger).warn(
         'retry-budget',
         'A call fails and is not made again: options.retry.budget is used up'
