@@ -97,6 +97,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Decisions', 'decisions'),
       page('Dependencies', 'dependencies'),
       page('Contributing', 'contributing'),
+      page('Changelog', 'changelog'),
       page('Reporting a weakness', 'security-policy')
     ]
   }

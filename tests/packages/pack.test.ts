@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
@@ -183,6 +183,15 @@ describe('the packages as users install them', () => {
     })
   }
 
+  it('are small: who installs the plugin downloads less than 300 kB of ours', () => {
+    const needed = tarballs.filter((_, index) =>
+      ['transport', 'tcp', 'elysia-microservices'].includes(PACKAGES[index] as string)
+    )
+    const sizes = needed.map((tarball) => statSync(tarball).size)
+    assert.equal(sizes.length, 3)
+    assert.ok(sizes.reduce((sum, size) => sum + size) < 300_000, String(sizes))
+  })
+
   it('type-check in a strict project', async () => {
     await run(join(project, 'node_modules/.bin/tsc'), [], { cwd: project }).catch(
       (error: { stdout: string }) => assert.fail(error.stdout)
@@ -289,7 +298,23 @@ async function firstLine(server: ChildProcess): Promise<string> {
   return chunk.toString().trim()
 }
 
+/** The packages that a bundled entry imports, itself or by its chunks. */
+function importedBy(file: string, seen = new Set<string>()): string[] {
+  if (seen.has(file)) return []
+  seen.add(file)
+  const names = [...readFileSync(file, 'utf8').matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g)]
+  return names.flatMap(([, name = '']) =>
+    name.startsWith('.') ? importedBy(resolve(dirname(file), name), seen) : [name]
+  )
+}
+
 describe('the bundled entry points', () => {
+  it('of the client run without Elysia and TypeBox, which who only calls may leave out', () => {
+    const names = importedBy(join(rootFolder, 'packages/elysia-microservices/lib/client/index.js'))
+    const others = new Set(names.filter((name) => !name.startsWith('@elysia-microservices/')))
+    assert.deepEqual([...others], ['rxjs'])
+  })
+
   for (const name of PACKAGES) {
     it(`of ${name} export what their sources export`, async () => {
       const { exports } = packageJson(`packages/${name}`)

@@ -122,9 +122,13 @@ export class HandlerRegistry implements Dispatcher {
   #requestInexact(message: IncomingMessage): unknown {
     const match = this.#messages.inexact(message.route)
     if (match !== undefined) return match.value(message, match.params)
-    const eventHandlers = this.#eventHandlers(message)
+    // A handler of many events answers none of the requests among them: it would answer for other services, too.
+    const eventHandlers = this.#events.exact(message.route)
     if (eventHandlers === undefined) throw PatternNotFoundError.of(message.pattern)
-    return answerByEventHandlers(eventHandlers, message)
+    return answerByEventHandlers(
+      eventHandlers.map(({ handler }) => handler),
+      message
+    )
   }
 
   /** All handlers of an event, in the order of their registration. */

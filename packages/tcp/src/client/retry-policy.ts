@@ -23,16 +23,23 @@ export type FailedCall = Pick<PendingCall, 'retries' | 'deadline' | 'isAnswered'
 export class RetryPolicy {
   readonly #options: CheckedRetry | undefined
   readonly #budget: RetryBudget | undefined
-
   readonly #random: () => number
+  readonly #exhausted: () => void
 
   /**
    * @param options `undefined`: no call is made again
    * @param random gives numbers from 0 (inclusive) to 1 (exclusive)
+   * @param exhausted a call fails that would have been made again, if not too many had been
    */
-  constructor(options: CheckedRetry | undefined, now: number, random: () => number) {
+  constructor(
+    options: CheckedRetry | undefined,
+    now: number,
+    random: () => number,
+    exhausted: () => void = () => {}
+  ) {
     this.#options = options
     this.#random = random
+    this.#exhausted = exhausted
     if (options !== undefined) this.#budget = new RetryBudget(options.budget, now)
   }
 
@@ -47,7 +54,9 @@ export class RetryPolicy {
       return undefined
     const delay = elsewhere && call.retries === 0 ? 0 : backoffDelay(options, call.retries, this.#random())
     if (now + delay >= call.deadline) return undefined
-    return this.#budget?.take(now, calls) === true ? delay : undefined
+    if (this.#budget?.take(now, calls) === true) return delay
+    this.#exhausted()
+    return undefined
   }
 }
 

@@ -80,6 +80,7 @@ export class DurableWorker<Event extends HeldEvent> {
     return this.#running.size
   }
 
+  /** Whether an attempt at an event is under way in this process. */
   isRunning(event: Event): boolean {
     return this.#running.has(event)
   }
