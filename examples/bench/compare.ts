@@ -15,7 +15,8 @@ import {
 import type { BenchProcess } from './process/bench-process.ts'
 import { currentCommit } from './process/commit.ts'
 import { withoutPaths } from './process/folder.ts'
-import { baseOf, isMeasured, type Outcome, summarize } from './report/comparison.ts'
+import { isMeasured, type Outcome, summarize } from './report/comparison.ts'
+import { baseOf } from './report/roles.ts'
 import { Schedule } from './report/schedule.ts'
 import { type Comparison, type Environment, SCHEMA, VERSION } from './report/schema.ts'
 
@@ -51,7 +52,7 @@ export async function compare(
     command,
     commit,
     options: plan.options,
-    base: baseOf(plan.options.targets),
+    base: plan.suite === undefined ? baseOf(plan.options.targets) : plan.options.targets[0]!,
     environment: environmentOf(rounds.flat(2)),
     contests: all.map(({ contest }, index) => summarize(contest, rounds[index]!)),
     sources: []
@@ -83,7 +84,8 @@ async function measure(job: Job, plan: Plan, bench: Measures, label: string): Pr
   const target = nameOfEntrant(job.entrant)
   try {
     const flags = { ...flagsOf(job, plan), label }
-    return { ...(await bench.measure(flags, { limit: limitOf(job, plan) })), target }
+    const program = plan.suite === undefined ? 'run-bench' : 'run-suite'
+    return { ...(await bench.measure(flags, { limit: limitOf(job, plan), program })), target }
   } catch (error) {
     // One peer that cannot be measured is a result, too, and does not take the others with it.
     if (error instanceof BenchError) return { target, notMeasured: withoutPaths(error.message), failed: true }

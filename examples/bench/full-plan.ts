@@ -1,5 +1,5 @@
 /**
- * The plan of the published report: everything that is compared, in at most 40 minutes. This project and Nest get most
+ * The plan of the published report: everything that is compared, in at most 30 minutes. This project and Nest get most
  * of them, everybody else enough to be placed; every row of the report says how often and how long it was measured.
  */
 import type { FullOptions } from './options/full-options.ts'
@@ -22,14 +22,14 @@ import type { Contest } from './report/schema.ts'
 import { ECHO, type Source, type StreamTask, sources } from './task/task.ts'
 
 /** Minutes after which nothing more is begun: what is under way, and drawing the report, fit into the rest. */
-const MINUTES = 39
+const MINUTES = 28.8
 
 /** The rows that are published first. */
 const LONG = { runs: 5, duration: 5, warmup: 1 }
 /** What users do most, beside the echo. */
-const MEDIUM = { runs: 3, duration: 2, warmup: 0.5 }
+const MEDIUM = { runs: 3, duration: 1.5, warmup: 0.5 }
 /** All others. */
-const SHORT = { runs: 2, duration: 2, warmup: 0.5 }
+const SHORT = { runs: 2, duration: 1.5, warmup: 0.5 }
 
 /** Seconds after which a measurement that should be over is given up: one that hangs must not cost the others' time. */
 const PATIENCE = 20

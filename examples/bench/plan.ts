@@ -16,11 +16,14 @@ import type { BenchFlags } from './process/bench-process.ts'
 import type { Runtime } from './process/runtime.ts'
 import { layoutOf, loadOf, settingOf } from './report/contest.ts'
 import type { Comparison, Contest } from './report/schema.ts'
-import { ECHO, flagsOfTask, type Task, taskOf } from './task/task.ts'
+import type { Tool } from './suites/load/tool.ts'
+import { flagsOfSuite, obstacleInSuite, suiteTaskOf } from './suites/plan.ts'
+import { ECHO, flagsOfTask, type SuiteName, type Task, taskOf } from './task/task.ts'
 
 /** Who takes part in a contest, and in what it differs from the others there. */
 export interface Entrant {
-  readonly target: TargetName
+  /** A target of the bench, or of the suite that the contest is of. */
+  readonly target: string
   /** Tells it from another entrant that is the same target. */
   readonly label?: string
   /** In how many of the rounds it takes part, and for how many seconds; absent: as its part says. */
@@ -33,6 +36,8 @@ export interface Entrant {
   readonly runtime?: Runtime
   /** How it asks, if not as the others do. */
   readonly method?: Method
+  /** In a suite: of how many processes it is. */
+  readonly workers?: number
 }
 
 export interface PlannedContest {
@@ -56,6 +61,13 @@ export interface Plan {
   readonly patience: number
   /** Seconds after which nothing more is begun; `null`: it takes as long as it takes. */
   readonly within: number | null
+  /** Of a suite: what its measurements share. */
+  readonly suite?: {
+    readonly name: SuiteName
+    readonly tool: Tool | undefined
+    /** Address of the database. */
+    readonly database: string | undefined
+  }
 }
 
 export const nameOfEntrant = ({ target, label }: Entrant): string =>
@@ -146,9 +158,10 @@ export function jobsOf({ parts }: Plan): Job[] {
 export const range = (length: number): number[] => Array.from({ length }, (_, index) => index)
 
 /** Why a job is not meant to be done: no failure of anybody. */
-export function obstacleOf({ part, entrant, contest, run }: Job): string | undefined {
-  const client = clientOf(entrant, contest)
-  const obstacle = obstacleTo(entrant.target, client, contest.connections, taskOf(contest))
+export function obstacleOf(job: Job): string | undefined {
+  const { part, entrant, run } = job
+  const suite = suiteTaskOf(job)
+  const obstacle = suite === undefined ? obstacleOfPeer(job) : obstacleInSuite(suite, entrant)
   if (obstacle !== undefined) return obstacle
   const runs = entrant.runs ?? part.runs
   // Spread over all rounds, so that noise hits it as it hits the others.
@@ -158,6 +171,11 @@ export function obstacleOf({ part, entrant, contest, run }: Job): string | undef
     : `only ${runs} runs, of ${secondsOf({ part, entrant }).duration} s, were planned`
 }
 
+function obstacleOfPeer({ entrant, contest }: Job): string | undefined {
+  const client = clientOf(entrant, contest)
+  return obstacleTo(entrant.target as TargetName, client, contest.connections, taskOf(contest))
+}
+
 /** Seconds that it is to measure, and to warm up before. */
 export const secondsOf = ({ part, entrant }: Pick<Job, 'part' | 'entrant'>) => ({
   duration: entrant.duration ?? part.duration,
@@ -165,7 +183,7 @@ export const secondsOf = ({ part, entrant }: Pick<Job, 'part' | 'entrant'>) => (
 })
 
 function clientOf({ target }: Entrant, { client }: Contest): ClientName {
-  return client === 'own' ? targets[target].client : client
+  return client === 'own' ? targets[target as TargetName].client : client
 }
 
 /** What a job is called; what is the same in all of them is left out. */
@@ -174,14 +192,17 @@ export function nameOfJob({ entrant, contest }: Job, { parts }: Plan): string {
   const differ = (of: (contest: Contest) => unknown) => new Set(all.map(of)).size > 1
   return [
     nameOfEntrant(entrant),
-    layoutOf(contest),
+    ...(suiteTaskOf({ contest }) === undefined ? [layoutOf(contest)] : []),
     ...(contest.client === 'own' ? [] : [`${contest.client} client`]),
     ...(differ(({ concurrency }) => concurrency) ? [loadOf(contest)] : []),
     ...(differ(settingOf) ? [settingOf(contest)] : [])
   ].join(', ')
 }
 
-export function flagsOf(job: Job, { options, load }: Plan): BenchFlags {
+export function flagsOf(job: Job, plan: Plan): BenchFlags {
+  const suite = suiteTaskOf(job)
+  if (suite !== undefined) return flagsOfSuite(job, suite, plan)
+  const { options, load } = plan
   const { entrant, contest } = job
   const { target } = entrant
   const { connections, concurrency, shape, payload } = contest

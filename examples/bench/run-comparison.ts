@@ -12,55 +12,112 @@ import {
 import { planOf } from './plan.ts'
 import { BenchProcess } from './process/bench-process.ts'
 import { commandLine, print, runCommand } from './process/main.ts'
+import { stopServers } from './process/server-process.ts'
 import { writeDocuments } from './publish/documents.ts'
 import { isClean, isComplete } from './report/comparison.ts'
 import type { Comparison } from './report/schema.ts'
 import { combine, readStored } from './report/stored.ts'
 import { renderComparison } from './report/table.ts'
-import { DEFAULT_FILE, FULL_FILE, writeJson, writeReports } from './report/write.ts'
+import {
+  DEFAULT_FILE,
+  FULL_FILE,
+  publishedFile,
+  resultFile,
+  writeJson,
+  writeReports
+} from './report/write.ts'
+import {
+  isSuite,
+  readSuiteComparison,
+  type SuiteComparison,
+  suiteComparisonUsage
+} from './suites/comparison-options.ts'
+import { compareSuite } from './suites/run.ts'
 
 const bench = new BenchProcess()
 
 /** What has been measured and is no report yet. */
 let unfinished: { readonly comparison: Comparison; readonly file: string } | undefined
 
+/** What a command line asks for. */
+interface Run {
+  readonly file: string
+  /** Whether the documentation shows it. */
+  readonly isPublished: boolean
+  /** Whether errors are findings, and no fault. */
+  readonly mayHaveErrors: boolean
+  make(): Promise<Comparison>
+}
+
 await runCommand(
   async () => {
-    const options = readComparisonOptions(process.argv.slice(2))
-    if (options === 'help') {
-      await print(comparisonUsage)
+    const argv = process.argv.slice(2)
+    const command = commandLine('bun run compare', argv)
+    const run = isSuite(argv) ? suiteRun(argv, command) : peersRun(argv, command)
+    if (typeof run === 'string') {
+      await print(run)
       return 0
     }
-    const command = commandLine('bun run compare', process.argv.slice(2))
-    const file = options.out ?? (options.full === null ? DEFAULT_FILE : FULL_FILE)
-    const comparison =
-      options.from.length > 0 ? await readAll(options, command) : await measure(options, command, file)
-    const files = await writeReports(comparison, file)
+    const comparison = await run.make()
+    const files = await writeReports(comparison, run.file)
     unfinished = undefined
-    // A part of it, or a copy elsewhere, is not what the documentation shows.
-    const isPublished = options.full !== null && options.full.runtimes === undefined && file === FULL_FILE
-    const pages = isPublished ? await writeDocuments(comparison) : []
+    const pages = run.isPublished ? await writeDocuments() : []
     await print(`${renderComparison(comparison)}\nReports: ${[...files, ...pages].map(shown).join(', ')}\n`)
-    // What peers cannot do is a finding of the published report, and no fault in it.
-    return (options.full === null ? isClean(comparison) : isComplete(comparison)) ? 0 : 1
+    return (run.mayHaveErrors ? isComplete(comparison) : isClean(comparison)) ? 0 : 1
   },
   async () => {
     await bench.stop()
+    await stopServers()
     if (unfinished === undefined) return
     const files = await writeReports(unfinished.comparison, unfinished.file)
     console.error(`What was measured so far: ${files.map(shown).join(', ')}`)
   }
 )
 
+/** @returns the help, where that was asked for */
+function suiteRun(argv: readonly string[], command: string): Run | string {
+  const options: SuiteComparison | 'help' = readSuiteComparison(argv)
+  if (options === 'help') return suiteComparisonUsage
+  const published = publishedFile(options.suite)
+  const file = options.out ?? (options.full ? published : resultFile(options.suite))
+  return {
+    file,
+    isPublished: options.full && file === published,
+    // That a pool runs out is what is to be shown.
+    mayHaveErrors: options.suite === 'db' || options.full,
+    make: () => compareSuite(options, command, bench, keeper(file))
+  }
+}
+
+/** @returns the help, where that was asked for */
+function peersRun(argv: readonly string[], command: string): Run | string {
+  const options = readComparisonOptions(argv)
+  if (options === 'help') return comparisonUsage
+  const { full, out, from } = options
+  const file = out ?? (full === null ? DEFAULT_FILE : FULL_FILE)
+  return {
+    file,
+    // A part of it, or a copy elsewhere, is not what the documentation shows.
+    isPublished: full !== null && full.runtimes === undefined && file === FULL_FILE,
+    // What peers cannot do is a finding of the published report, and no fault in it.
+    mayHaveErrors: full !== null,
+    make: () => (from.length > 0 ? readAll(options, command) : measure(options, command, file))
+  }
+}
+
+/** Even if this process is killed, what was measured is there, and --from makes reports of it. */
+function keeper(file: string) {
+  return async (comparison: Comparison): Promise<void> => {
+    unfinished = { comparison, file }
+    await writeJson(comparison, file)
+  }
+}
+
 async function measure(options: ComparisonOptions, command: string, file: string): Promise<Comparison> {
   const plan = options.full === null ? planOf(options) : fullPlan(options.full)
   const sizes = options.full === null ? {} : { sizes: await measureInstallations() }
-  const measured = await compare(plan, command, bench, async (soFar) => {
-    const comparison = { ...soFar, ...sizes }
-    unfinished = { comparison, file }
-    // Even if this process is killed, it is there, and --from makes reports of it.
-    await writeJson(comparison, file)
-  })
+  const keep = keeper(file)
+  const measured = await compare(plan, command, bench, (soFar) => keep({ ...soFar, ...sizes }))
   return { ...measured, ...sizes }
 }
 

@@ -1,11 +1,11 @@
 /** Writes the tables of the documentation anew, from the published report: `npm run bench:tables`. */
 import { relative } from 'node:path'
 import { print, runCommand } from './process/main.ts'
-import { readPublished, writeDocuments } from './publish/documents.ts'
+import { writeDocuments } from './publish/documents.ts'
 
 await runCommand(
   async () => {
-    const changed = await writeDocuments(await readPublished())
+    const changed = await writeDocuments()
     await print(
       changed.length === 0
         ? 'The documentation is as the report.\n'

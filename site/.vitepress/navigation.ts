@@ -48,6 +48,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     items: [
       page('Checklist', 'production'),
       page('Limits and overload', 'limits'),
+      page('In front of a database', 'databases'),
       page('Connections and retries', 'connections'),
       page('Deadlines and breakers', 'deadlines'),
       page('Stopping', 'stopping'),

@@ -9,7 +9,7 @@ import { BENCH_FOLDER } from '../process/folder.ts'
 const ROOT = join(BENCH_FOLDER, '..', '..')
 const BENCH = join('examples', 'bench')
 /** What belongs to an installation, or was made by one. */
-export const NOT_SOURCE = new Set(['node_modules', 'dist', 'results', '.turbo', '.results'])
+export const NOT_SOURCE = new Set(['node_modules', 'dist', 'results', '.turbo', '.results', '.fiber'])
 
 export class BaseCheckout {
   /** Its folder of the bench. */

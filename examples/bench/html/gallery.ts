@@ -2,7 +2,7 @@
 
 import type { Figure } from '../report/figures.ts'
 import type { ContestResult } from '../report/schema.ts'
-import { type Mode, taskOf } from '../task/task.ts'
+import { type Mode, type SuiteName, taskOf } from '../task/task.ts'
 import { barChart, type Chart, latencyChart, memoryChart } from './charts.ts'
 import type { Series } from './series.ts'
 
@@ -12,15 +12,18 @@ interface Bars {
   readonly caption: string
 }
 
+/** Suites have charts of their own. */
+type PeersMode = Exclude<Mode, 'suite'>
+
 /** What each mode counts: its plural, and one of it. */
-const UNITS: Readonly<Record<Mode, { many: string; one: string }>> = {
+const UNITS: Readonly<Record<PeersMode, { many: string; one: string }>> = {
   request: { many: 'Right answers', one: 'request' },
   stream: { many: 'Values', one: 'value' },
   emit: { many: 'Events that the server has handled', one: 'event' },
   start: { many: 'Starts', one: 'start' }
 }
 
-const LATENCIES: Readonly<Record<Mode, { title: string; caption: string }>> = {
+const LATENCIES: Readonly<Record<PeersMode, { title: string; caption: string }>> = {
   request: {
     title: 'Latency by percentile',
     caption: 'Milliseconds that so many of all requests stay under, all runs together. Lower is better.'
@@ -39,9 +42,45 @@ const LATENCIES: Readonly<Record<Mode, { title: string; caption: string }>> = {
   }
 }
 
+const THROUGHPUT: Bars = {
+  figure: 'rps',
+  title: 'Throughput',
+  caption: 'Right answers per second: the median, every run, and their spread. Higher is better.'
+}
+const TAIL: Bars = {
+  figure: 'p99',
+  title: 'Latency, p99',
+  caption: 'Milliseconds that 99 of 100 right answers stay under. Lower is better.'
+}
+const SERVER_CPU: Bars = {
+  figure: 'serverCpuUsPerRequest',
+  title: 'CPU of the server per request',
+  caption: 'Microseconds of user and system time, of all its processes. Lower is better.'
+}
+const LOADED: Bars = {
+  figure: 'serverRssMb',
+  title: 'Memory of the server under load',
+  caption: 'MiB in RAM, of all its processes. Lower is better.'
+}
+const SUCCESS: Bars = {
+  figure: 'successRate',
+  title: 'Success',
+  caption:
+    'Percent of all requests that were answered rightly. Who refuses at once has fewer, and keeps what it admits.'
+}
+
+/** Of so many targets lines would be a tangle. */
+const BARS_OF_SUITE: Readonly<Record<SuiteName, readonly Bars[]>> = {
+  http: [THROUGHPUT, TAIL, SERVER_CPU, LOADED],
+  db: [THROUGHPUT, TAIL, SUCCESS, SERVER_CPU],
+  scale: [THROUGHPUT, TAIL, SERVER_CPU, LOADED]
+}
+
 export function chartsOf(contest: ContestResult, series: readonly Series[]): Chart[] {
-  const { mode } = taskOf(contest)
+  const task = taskOf(contest)
   const bars = (chart: Bars) => barChart(contest, series, chart)
+  if (task.mode === 'suite') return BARS_OF_SUITE[task.suite].map(bars)
+  const { mode } = task
   const latency = latencyChart(contest, series, LATENCIES[mode])
   if (mode === 'start') {
     const first = {

@@ -1,12 +1,14 @@
 /** A comparison as one HTML file that needs nothing else: no script, no network, charts drawn beforehand. */
-import { isLimit, isOurs, LABEL } from '../peers/targets.ts'
+import { LABEL } from '../peers/targets.ts'
 import { isMeasured } from '../report/comparison.ts'
 import { describeConditions } from '../report/conditions.ts'
 import { familyOf, layoutOf, layouts, loadOf, settingOf, titleOf } from '../report/contest.ts'
 import { type Figure, figuresOf, format, times, titleOfFigure } from '../report/figures.ts'
+import { isLimitIn, isOursIn } from '../report/roles.ts'
 import { headerOf, medianRows, rangeRows, ratioRows, remarksOn } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
 import { SIZES_REMARK, sizeRows, sizesHeader } from '../report/sizes.ts'
+import { taskOf } from '../task/task.ts'
 import { drawChart } from './chart.ts'
 import { type Chart, concurrencyChart } from './charts.ts'
 import { chartsOf } from './gallery.ts'
@@ -26,7 +28,8 @@ export async function renderHtml(comparison: Comparison): Promise<string> {
     curved.map(async (family) => {
       // One request at a time comes first and may be of the other shape.
       const first = family.at(-1)
-      const heading = `${layoutOf(first!)} · ${settingOf(first!)}`
+      const setting = settingOf(first!)
+      const heading = taskOf(first!).mode === 'suite' ? setting : `${layoutOf(first!)} · ${setting}`
       return figure(concurrencyChart(family, heading, series))
     })
   )
@@ -78,7 +81,10 @@ function summaryTable(contests: readonly ContestResult[]): string {
 function summaryRow({ contest, index }: Part['contests'][number]): string {
   const [verdict] = contest.verdicts
   const asked = contest.client === 'own' ? '' : `, ${contest.client} client`
-  const name = `${layoutOf(contest)}, ${loadOf(contest)}, ${settingOf(contest)}${asked}`
+  const name =
+    taskOf(contest).mode === 'suite'
+      ? titleOf(contest)
+      : `${layoutOf(contest)}, ${loadOf(contest)}, ${settingOf(contest)}${asked}`
   const ahead =
     verdict?.winner == null
       ? 'no clear winner'
@@ -93,9 +99,10 @@ function summaryRow({ contest, index }: Part['contests'][number]): string {
 }
 
 /** Of many, ours: the ratios of all of them are in the table of the contest. */
-function ratiosIn({ results }: ContestResult, figure: Figure): readonly TargetResult[] {
-  const known = results.filter(({ target, ratio }) => ratio?.[figure] != null && !isLimit(target))
-  const ours = known.filter(({ target }) => isOurs(target))
+function ratiosIn(contest: ContestResult, figure: Figure): readonly TargetResult[] {
+  const { results } = contest
+  const known = results.filter(({ target, ratio }) => ratio?.[figure] != null && !isLimitIn(contest, target))
+  const ours = known.filter(({ target }) => isOursIn(contest, target))
   return known.length <= 2 || ours.length === 0 ? known : ours.slice(0, 1)
 }
 

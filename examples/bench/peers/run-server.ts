@@ -76,12 +76,12 @@ function oneOf<T extends string>(names: readonly T[], flag: string, given: strin
  * answered with `collected` on stdout, or `not collected`; `events 7 1000 2000` with `events 7`, how many it has
  * handled, and how many of them in that time: it may be too busy to be asked when it matters.
  */
-function obeyParent(events: EventCounter): void {
+export function obeyParent(events?: EventCounter): void {
   const lines = createInterface({ input: process.stdin })
   lines.on('line', async (line) => {
     if (line === 'gc') console.log((await collectGarbage()) ? 'collected' : 'not collected')
     const [asked, id, from, to] = line.split(' ')
-    if (asked === 'events')
+    if (asked === 'events' && events !== undefined)
       console.log(`events ${id} ${events.count} ${events.between(Number(from), Number(to))}`)
   })
   lines.once('close', () => process.exit(0))

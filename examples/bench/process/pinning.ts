@@ -40,8 +40,8 @@ export function planPinning(): Pinning {
   }
 }
 
-/** The command that runs `command` on `cpu`. `taskset` becomes the command: the process id stays the same. */
-export const pinned = (cpu: number | null, command: readonly string[]): string[] =>
+/** The command that runs `command` on `cpu`, or on a list of them. `taskset` becomes the command: the process id stays the same. */
+export const pinned = (cpu: number | string | null, command: readonly string[]): string[] =>
   cpu === null ? [...command] : ['taskset', '-c', String(cpu), ...command]
 
 /** Moves all threads of this process to `cpu`. */

@@ -1,5 +1,5 @@
 /** What a process has used, from Linux's /proc. Elsewhere, and for a process that is gone: `null`. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** Clock ticks in /proc are 1/100 s in Linux's user-space interface on every architecture Bun and Node run on. */
 const MICROSECONDS_PER_TICK = 10_000
@@ -18,6 +18,22 @@ export const residentMegabytes = (pid: number): number | null => megabytes(pid, 
 
 /** The most memory that `pid` has ever had in RAM, in MiB. */
 export const peakMegabytes = (pid: number): number | null => megabytes(pid, 'VmHWM')
+
+/** `pid` and everything that it and its children have started. */
+export function familyOf(pid: number): number[] {
+  const children = threadsOf(pid).flatMap((thread) =>
+    (readProc(pid, `task/${thread}/children`) ?? '').split(' ').filter((id) => id !== '')
+  )
+  return [pid, ...children.flatMap((child) => familyOf(Number(child)))]
+}
+
+function threadsOf(pid: number): string[] {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return []
+  }
+}
 
 function megabytes(pid: number, field: string): number | null {
   const status = readProc(pid, 'status') ?? ''

@@ -18,14 +18,20 @@ export interface ServerOptions {
   readonly program: string
   readonly runtime: Runtime
   readonly host: string
-  /** What it will echo. */
-  readonly shape: PayloadShape
+  /** What it will echo; absent: it is no echo. */
+  readonly shape?: PayloadShape
   /** 0: any free port. */
   readonly port: number
-  /** CPU it runs on; `null`: any. */
-  readonly cpu: number | null
+  /** CPU it runs on, or a list as `0,1`; `null`: any. */
+  readonly cpu: number | string | null
   /** What its handlers do; by default they answer at once. */
   readonly task?: Task
+  /** What else it is told. */
+  readonly flags?: readonly string[]
+  /** The command of a program that neither runtime runs. */
+  readonly command?: readonly string[]
+  /** Whether what it says on stderr is nobody's business once it runs: frameworks log each error of a request. */
+  readonly quiet?: boolean
 }
 
 /** How many events a server has handled, in all and in the time that was asked for. */
@@ -37,7 +43,7 @@ export interface EventCount {
 /** Every process started here that has not ended, also one that does not listen yet. */
 const running = new Set<ServerProcess>()
 
-type Child = ChildProcessByStdio<Writable, Readable, null>
+type Child = ChildProcessByStdio<Writable, Readable, Readable | null>
 
 export class ServerProcess {
   readonly pid: number
@@ -49,6 +55,9 @@ export class ServerProcess {
   #port = 0
   #asked = 0
   #hasExited = false
+  #isUp = false
+  /** What a quiet server has said before it listened. */
+  #complaints = ''
 
   /**
    * Starts the program and waits until it listens.
@@ -56,13 +65,14 @@ export class ServerProcess {
    * @throws BenchError if it ends or stays silent instead
    */
   static async start(options: ServerOptions): Promise<ServerProcess> {
-    const { program, runtime, host, shape } = options
+    const { program, runtime, host, shape, flags = [], quiet = false } = options
     const [command, ...args] = pinned(options.cpu, [
-      ...commandFor(runtime, program),
+      ...(options.command ?? commandFor(runtime, program)),
       `--host=${host}`,
       `--port=${options.port}`,
-      `--shape=${shape}`,
+      ...(shape === undefined ? [] : [`--shape=${shape}`]),
       ...(options.task === undefined ? [] : flagsOfServer(options.task)),
+      ...flags,
       '--with-parent'
     ])
     const server = new ServerProcess(
@@ -70,19 +80,21 @@ export class ServerProcess {
         cwd: BENCH_FOLDER,
         env: { ...process.env, NODE_ENV: 'production' },
         // The server ends when its stdin does: see `--with-parent`.
-        stdio: ['pipe', 'pipe', 'inherit']
-      })
+        stdio: ['pipe', 'pipe', quiet ? 'pipe' : 'inherit']
+      }) as Child
     )
     const said = await server.#hear(/^listening on tcp:\/\/.+:(\d+)$/, PATIENCE.start)
     if (said === undefined) {
       server.kill()
       const code = await server.exited
+      if (server.#complaints !== '') process.stderr.write(server.#complaints)
       throw new BenchError(
         `The server ${program} (${runtime}) did not start on ${host}:${options.port}: ` +
           `exit code ${code}. Start it by hand to see why.`
       )
     }
     server.#port = Number(said[1])
+    server.#isUp = true
     return server
   }
 
@@ -97,6 +109,10 @@ export class ServerProcess {
     child.stdin.on('error', () => {})
     this.exited = exited.promise
     this.#lines = createInterface({ input: child.stdout })
+    // Always read, so that it never waits for somebody to do so.
+    child.stderr?.on('data', (chunk: Uint8Array) => {
+      if (!this.#isUp) this.#complaints += String(chunk)
+    })
     running.add(this)
     void this.exited.then(() => {
       this.#hasExited = true

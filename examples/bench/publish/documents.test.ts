@@ -1,17 +1,21 @@
 /** What the documentation says of figures is what the published report says. */
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { BENCH_FOLDER } from '../process/folder.ts'
 import { renderMarkdown } from '../report/markdown.ts'
-import type { Comparison } from '../report/schema.ts'
-import { FULL_FILE } from '../report/write.ts'
-import { DOCUMENTS, fillIn, readDocuments, readPublished, tablesIn } from './documents.ts'
+import { FULL_FILE, publishedFile } from '../report/write.ts'
+import { suiteNames, taskOf } from '../task/task.ts'
+import { DOCUMENTS, fillIn, type Published, readDocuments, readPublished, tablesIn } from './documents.ts'
 
 const ROOT = join(BENCH_FOLDER, '..', '..')
-const REPORTS = ['json', 'md', 'html'].map((extension) => FULL_FILE.replace(/json$/, extension))
+const suites = suiteNames.map(publishedFile).filter(existsSync)
+const REPORTS = [FULL_FILE, ...suites].flatMap((file) =>
+  ['json', 'md', 'html'].map((extension) => file.replace(/json$/, extension))
+)
 
 /** The first lines that are not as they should be: whole pages tell nobody anything. */
 function differences(text: string, expected: string): string[] {
@@ -20,7 +24,7 @@ function differences(text: string, expected: string): string[] {
   return text === expected ? [] : ['expected:', ...wrong.slice(0, 3)]
 }
 
-let published: Comparison
+let published: Published
 before(async () => {
   published = await readPublished()
 })
@@ -34,21 +38,25 @@ describe('the documentation', () => {
     })
   }
 
-  it('shows the headline first', async () => {
-    assert.deepEqual(tablesIn(await readFile(join(ROOT, 'README.md'), 'utf8')), ['headline'])
+  it('shows the headline first, then HTTP and a sentence about databases', async () => {
+    const tables = tablesIn(await readFile(join(ROOT, 'README.md'), 'utf8'))
+    assert.deepEqual(tables, ['headline', 'http headline', 'db sentence'])
   })
 
   it('would say something else of other figures', async () => {
     const text = await readFile(join(ROOT, 'README.md'), 'utf8')
-    const faster: Comparison = {
+    const faster: Published = {
       ...published,
-      contests: published.contests.map((contest) => ({
-        ...contest,
-        results: contest.results.map((result) => ({
-          ...result,
-          figures: { ...result.figures, rps: { median: 1_234_567, min: 1, max: 2_000_000 } }
+      peers: {
+        ...published.peers,
+        contests: published.peers.contests.map((contest) => ({
+          ...contest,
+          results: contest.results.map((result) => ({
+            ...result,
+            figures: { ...result.figures, rps: { median: 1_234_567, min: 1, max: 2_000_000 } }
+          }))
         }))
-      }))
+      }
     }
     const filled = fillIn('README.md', text, faster)
     assert.notEqual(filled, text)
@@ -73,7 +81,13 @@ describe('the documentation', () => {
 
 describe('the published report', () => {
   it('as Markdown is what its JSON says', async () => {
-    assert.deepEqual(differences(await readFile(REPORTS[1]!, 'utf8'), renderMarkdown(published)), [])
+    for (const comparison of [published.peers, ...Object.values(published.suites)]) {
+      const { contests } = comparison
+      const task = taskOf(contests[0] ?? {})
+      const file = task.mode === 'suite' ? publishedFile(task.suite) : FULL_FILE
+      const markdown = await readFile(file.replace(/json$/, 'md'), 'utf8')
+      assert.deepEqual(differences(markdown, renderMarkdown(comparison)), [])
+    }
   })
 
   for (const file of REPORTS) {
@@ -87,6 +101,6 @@ describe('the published report', () => {
   }
 
   it('is the one that the command makes', () => {
-    assert.match(published.command, /^bun run compare --full/)
+    assert.match(published.peers.command, /^bun run compare --full/)
   })
 })

@@ -7,9 +7,8 @@ import { runsOf } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
 import { sizeRows, sizesHeader } from '../report/sizes.ts'
 import { type Mode, taskOf } from '../task/task.ts'
+import { shown, table } from './cells.ts'
 import { titleOfTarget } from './titles.ts'
-
-type Rows = readonly (readonly string[])[]
 
 /** The contests in which everybody is: a string of 200 B by 100 callers, each with its own client. */
 function headline({ contests }: Comparison, runtime: Runtime): ContestResult[] {
@@ -132,7 +131,8 @@ const COLUMNS: Readonly<Record<Mode, readonly Figure[]>> = {
   request: ['rps', 'p50', 'p90', 'p99', 'serverCpuUsPerRequest', 'clientCpuUsPerRequest', 'serverRssMb'],
   stream: ['rps', 'p50', 'serverCpuUsPerRequest', 'clientCpuUsPerRequest', 'rssPeak', 'clientRssPeak'],
   emit: ['rps', 'sent', 'lost', 'p50', 'p99', 'serverCpuUsPerRequest', 'rssPeak', 'clientRssPeak'],
-  start: ['p50', 'listenMs', 'rssIdle']
+  start: ['p50', 'listenMs', 'rssIdle'],
+  suite: []
 }
 
 /** Every peer, with all figures. */
@@ -306,17 +306,4 @@ function resultOf({ results }: ContestResult, name: string): TargetResult {
   const result = results.find(({ target }) => target === name)
   if (result === undefined) throw new Error(`${name} is in no contest of the report`)
   return result
-}
-
-/** `86,515`, `0.091`, `5.66`, `106`: three digits of what is below 1,000. */
-function shown(figure: Figure, value: number | undefined): string {
-  if (value === undefined) return '–'
-  if (['rps', 'sent', 'arrived', 'lost'].includes(figure)) return Math.round(value).toLocaleString('en')
-  const digits = value >= 100 ? 0 : value >= 10 ? 1 : value >= 1 ? 2 : 3
-  return value.toFixed(digits)
-}
-
-function table(head: readonly string[], rows: Rows): string {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  return [line(head), `| ${head.map(() => '---').join(' | ')} |`, ...rows.map(line)].join('\n')
 }

@@ -1,7 +1,8 @@
 /** What a comparison found: measurements in rounds, and per contest the medians, ratios and verdicts made of them. */
-import { isLimit, isOurs, LABEL } from '../peers/targets.ts'
+import { isOurs, LABEL } from '../peers/targets.ts'
 import { taskOf } from '../task/task.ts'
 import { comparedFiguresOf, type Figure, figureNames, figures, titleOfFigure } from './figures.ts'
+import { baseFor, isElseIn, isLimitIn } from './roles.ts'
 import type {
   Comparison,
   Contest,
@@ -21,20 +22,19 @@ export type Round = readonly Outcome[]
 
 export const isMeasured = (outcome: Outcome): outcome is Measurement => !('notMeasured' in outcome)
 
-/** Everybody is compared with Nest, which is the point of all this; where it is absent, with the first. */
-export function baseOf(targets: readonly string[]): string {
-  return targets.includes('nest') ? 'nest' : targets[0]!
-}
-
 export function summarize(contest: Contest, rounds: readonly Round[]): ContestResult {
   const targets = (rounds[0] ?? []).map(({ target }) => target)
-  const base = targets.indexOf(baseOf(targets))
-  const results = targets.map((_, index) => summarizeTarget(contest, rounds, index, base))
+  const results = targets.map((target, index) => {
+    const base = baseFor(contest, target, targets)
+    return summarizeTarget(contest, rounds, index, base === undefined ? undefined : targets.indexOf(base))
+  })
+  const unranked =
+    taskOf(contest).mode === 'suite' ? targets.filter((name) => isElseIn(contest, name)) : variantsIn(targets)
   return {
     ...contest,
     rounds: rounds.map((round) => [...round]),
     results,
-    verdicts: verdictsOn(contest, rounds, variantsIn(targets))
+    verdicts: verdictsOn(contest, rounds, unranked)
   }
 }
 
@@ -43,6 +43,7 @@ export function decisiveFigures(contest: Pick<Contest, 'rate' | 'sloMs' | 'task'
   const { rate, sloMs } = contest
   const task = taskOf(contest)
   if (task.mode === 'start') return ['p50', 'listenMs', 'rssIdle']
+  if (task.mode === 'suite') return ['rps', 'p99', 'serverCpuUsPerRequest', 'serverRssMb']
   // A reader that waits reads as fast as it wants: what it costs meanwhile is what matters.
   if (task.mode === 'stream' && task.pause > 0) return ['rssPeak', 'clientRssPeak']
   if (task.mode !== 'request') return ['rps', 'p99', 'serverCpuUsPerRequest', 'rssPeak', 'clientRssPeak']
@@ -64,7 +65,7 @@ export function verdictsOn(contest: Contest, rounds: readonly Round[], unranked:
   const ranked = (rounds[0] ?? [])
     .map(({ target }, index) => ({ target, index }))
     // What is no peer but the limit of all is not ranked.
-    .filter(({ target }) => !isLimit(target) && !unranked.includes(target))
+    .filter(({ target }) => !isLimitIn(contest, target) && !unranked.includes(target))
   return decisiveFigures(contest).map((figure) =>
     judge(
       figure,
@@ -96,13 +97,13 @@ function summarizeTarget(
   contest: Contest,
   rounds: readonly Round[],
   index: number,
-  base: number
+  base: number | undefined
 ): TargetResult {
   const outcomes = rounds.map((round) => round[index]!)
   const measured = outcomes.filter(isMeasured)
   const missing = outcomes.filter((outcome): outcome is NotMeasured => !isMeasured(outcome))
   const ratio =
-    index === base
+    base === undefined
       ? null
       : spreads((figure) =>
           rounds.map((round) => quotient(figureOf(round[index]!, figure), figureOf(round[base]!, figure)))
@@ -110,7 +111,7 @@ function summarizeTarget(
   return {
     target: outcomes[0]!.target,
     figures: spreads((figure) => measured.map((measurement) => measurement[figure] ?? null)),
-    ratioTo: index === base ? null : rounds[0]![base]!.target,
+    ratioTo: base === undefined ? null : rounds[0]![base]!.target,
     ratio,
     baseAhead: behindIn(ratio, comparedFiguresOf(contest)),
     errors: measured.reduce((total, { errors }) => total + errors, 0),

@@ -1,5 +1,8 @@
 /** The conditions of a comparison in words: the machine, the versions, how it was measured. */
 import { isOurs, targetCalled } from '../peers/targets.ts'
+import { suiteTarget } from '../suites/catalog.ts'
+import { describeLoad } from '../suites/describe.ts'
+import { taskOf } from '../task/task.ts'
 import { isMeasured } from './comparison.ts'
 import { plural } from './figures.ts'
 import type { Comparison, Environment } from './schema.ts'
@@ -15,11 +18,16 @@ export function describeConditions(comparison: Comparison): string[] {
       'stored reports were not measured in turns: what differs between them may be the machine'
     ]
   }
-  const hasParts = comparison.contests.some(({ part }) => part !== undefined)
+  // Of a suite, many callers are measured for longer than few.
+  const isVaried = comparison.contests.some(
+    ({ part, task }) => part !== undefined || (task?.mode === 'suite' && task.suite === 'db')
+  )
   return [
     ...gapsIn(comparison),
-    ...(environment === null ? ['nothing could be measured'] : describeMachine(environment, options.targets)),
-    hasParts
+    ...(environment === null
+      ? ['nothing could be measured']
+      : describeMachine(environment, packagesIn(comparison))),
+    isVaried
       ? 'measured in turns, as often and as long as the tables say'
       : `${plural(options.runs, 'run')} of ${options.duration} s after ${options.warmup} s of warm-up, in turns`,
     describeMethod(comparison)
@@ -51,8 +59,17 @@ const countedNames = (names: readonly string[]): string =>
     })
     .join(', ')
 
-function describeMachine(environment: Environment, names: readonly string[]): string[] {
-  const versions = [...new Set(names.flatMap((name) => targetCalled(name)?.package ?? []))]
+/** The packages that were measured. */
+function packagesIn({ options: { targets }, contests }: Comparison): string[] {
+  const task = taskOf(contests[0] ?? {})
+  const names =
+    task.mode === 'suite'
+      ? targets.flatMap((name) => suiteTarget(task.suite, name)?.packages ?? [])
+      : targets.flatMap((name) => targetCalled(name)?.package ?? [])
+  return [...new Set(names)]
+}
+
+function describeMachine(environment: Environment, versions: readonly string[]): string[] {
   return [
     machineOf(environment),
     versions.map((name) => `${name} ${environment.packages[name] ?? 'of unknown version'}`).join(', ')
@@ -70,7 +87,10 @@ function machineOf({ cpu, cpuCount, kernel, bun, node, pinning }: Environment): 
 }
 
 /** How figures are made of runs, and what was chosen for the clients that let one choose. */
-function describeMethod({ base, options }: Comparison): string {
+function describeMethod(comparison: Comparison): string {
+  const { base, options, contests } = comparison
+  const task = taskOf(contests[0] ?? {})
+  if (task.mode === 'suite') return `medians of the runs; ${describeLoad(comparison, task.suite)}`
   const { targets, protocol, codec, method } = options
   const own = targets.some((name) => isOurs(name))
     ? `; elysia's own client speaks ${protocol}, data as ${codec}`

@@ -1,5 +1,6 @@
 /** A contest: the same load on all servers, put side by side. Here is what one is called. */
 import { shapes } from '../payload/payload.ts'
+import { suites } from '../suites/catalog.ts'
 import { type Handler, type Source, type Task, taskOf } from '../task/task.ts'
 import { plural } from './figures.ts'
 import type { Contest } from './schema.ts'
@@ -37,6 +38,7 @@ const SOURCES: Readonly<Record<Source, string>> = {
 
 /** Parts of a title, the most telling first. */
 export function titleOf(contest: Contest): string {
+  if (taskOf(contest).mode === 'suite') return `${describeTask(taskOf(contest))} · ${loadOf(contest)}`
   const { scope } = contest
   const said = [layoutOf(contest), loadOf(contest), WHO_ASKS[contest.client], settingOf(contest)]
   const parts = scope === undefined ? said : [scope, ...said]
@@ -46,6 +48,7 @@ export function titleOf(contest: Contest): string {
 /** What is asked beside the payload, in words; nothing for a plain echo. */
 export function describeTask(task: Task): string {
   if (task.mode === 'request') return HANDLERS[task.handler]
+  if (task.mode === 'suite') return suites[task.suite].workloads[task.workload]?.title ?? task.workload
   if (task.mode === 'start') return 'from the start of the process to the first answer'
   if (task.mode === 'emit') {
     const sent =
@@ -76,6 +79,7 @@ export function loadOf(contest: Contest): string {
 /** What is sent, what is asked, and what runs both sides. */
 export function settingOf(contest: Contest): string {
   const asked = describeTask(taskOf(contest))
+  if (taskOf(contest).mode === 'suite') return asked
   return [payloadOf(contest), ...(asked === '' ? [] : [asked]), contest.runtime].join(' · ')
 }
 

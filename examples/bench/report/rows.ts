@@ -1,5 +1,5 @@
 /** A contest as rows of text, for every kind of report. */
-import { isLimit, isOurs } from '../peers/targets.ts'
+import { type Task, taskOf } from '../task/task.ts'
 import { isMeasured } from './comparison.ts'
 import {
   comparedFiguresOf,
@@ -11,6 +11,7 @@ import {
   times,
   titleOfFigure
 } from './figures.ts'
+import { isLimitIn, isOursIn } from './roles.ts'
 import type { ContestResult, TargetResult } from './schema.ts'
 import type { Spread } from './statistics.ts'
 
@@ -75,13 +76,30 @@ export function remarksOn(contest: ContestResult): string[] {
   const { verdicts, results } = contest
   return [
     ...verdicts.slice(0, 1).flatMap(({ reason, runs }) => [reason, ...winsOf(runs)]),
-    ...results.filter(isInteresting(results)).flatMap((result) => whereBehind(result, contest)),
-    ...aheadOfOurs(contest),
+    ...results.filter(isInteresting(contest)).flatMap((result) => whereBehind(result, contest)),
+    // Among so many the table says it better.
+    ...(isSuite(contest) ? whatTheyWereTold(contest) : aheadOfOurs(contest)),
     ...notMeasured(results),
     ...results
-      .filter(({ target }) => isLimit(target))
+      .filter(({ target }) => isLimitIn(contest, target))
       .map(({ target }) => `${target} is no peer but the limit, and is not ranked.`)
   ]
+}
+
+const isSuite = (contest: { readonly task?: Task | undefined }): boolean => taskOf(contest).mode === 'suite'
+
+/** In whose words callers were sent away, or learned that something failed. */
+function whatTheyWereTold({ rounds, results }: ContestResult): string[] {
+  const outcomes = rounds.flat().filter(isMeasured)
+  return results.flatMap(({ target }) => {
+    const own = outcomes.filter((outcome) => outcome.target === target)
+    const told = own.find((outcome) => outcome.told != null)?.told
+    const failed = own.find(({ firstError }) => firstError !== null)?.firstError
+    return [
+      ...(told === undefined ? [] : [`${target} tells those that it refuses: ${told}`]),
+      ...(failed === undefined ? [] : [`${target} failed: ${failed}`])
+    ]
+  })
 }
 
 /** Who was best how often. */
@@ -97,8 +115,9 @@ function winsOf(runs: readonly (string | null)[]): string[] {
 }
 
 /** Among many, where the base is ahead of us is what one wants to know; the others' ratios are in the table. */
-const isInteresting = (results: readonly TargetResult[]) => {
-  const ours = results.filter(({ target }) => isOurs(target))
+const isInteresting = (contest: ContestResult) => {
+  const { results } = contest
+  const ours = results.filter(({ target }) => isOursIn(contest, target))
   return (result: TargetResult) => results.length <= 3 || ours.length === 0 || ours.includes(result)
 }
 
@@ -113,10 +132,10 @@ function whereBehind({ target, ratio, ratioTo, baseAhead }: TargetResult, contes
 /** The others whose medians are better than ours, beside the base of which it is said anyway. */
 function aheadOfOurs(contest: ContestResult): string[] {
   const { results } = contest
-  const ours = results.find(({ target }) => isOurs(target))
+  const ours = results.find(({ target }) => isOursIn(contest, target))
   if (ours === undefined) return []
   return results.flatMap(({ target, figures: theirs }) => {
-    const isPeer = !isOurs(target) && target !== ours.ratioTo && !isLimit(target)
+    const isPeer = !isOursIn(contest, target) && target !== ours.ratioTo && !isLimitIn(contest, target)
     const ahead = figuresOf(contest).filter((figure) =>
       isBetter(figure, theirs[figure], ours.figures[figure])
     )

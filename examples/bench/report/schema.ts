@@ -9,7 +9,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { customShape, shapeNames } from '../payload/payload.ts'
 import { codecs, methods, protocols } from '../peers/echo-client.ts'
 import { runtimes } from '../process/runtime.ts'
-import { handlers, sources, takes } from '../task/task.ts'
+import { handlers, sources, suiteNames, takes } from '../task/task.ts'
 import { contestClients, layouts } from './contest.ts'
 import { type Figure, figureNames, type LaterFigure, laterFigures } from './figures.ts'
 
@@ -21,6 +21,9 @@ const oneOf = <const T extends string>(names: readonly T[]) =>
 const shape = oneOf([...shapeNames, customShape])
 const pattern = nullable(Type.String(), 'what was asked of a service that is none of the bench; else null')
 const some = Type.Union([Type.Number(), Type.Null()])
+
+/** What older reports do not have. */
+const later = (description: string) => Type.Optional(nullable(Type.Number(), description))
 
 export const environmentSchema = Type.Object({
   cpu: Type.String(),
@@ -53,7 +56,8 @@ const taskSchema = Type.Union(
       batch: Type.Number(describe('events sent before their promises were awaited')),
       busy: Type.Number(describe('milliseconds that the server was busy with each event'))
     }),
-    Type.Object({ mode: Type.Literal('start') })
+    Type.Object({ mode: Type.Literal('start') }),
+    Type.Object({ mode: Type.Literal('suite'), suite: oneOf(suiteNames), workload: Type.String() })
   ],
   describe('what was asked of the server; absent: an echo, answered at once')
 )
@@ -128,6 +132,20 @@ export const measurementSchema = Type.Object({
   listenMs: Type.Optional(
     nullable(Type.Number(), 'milliseconds from the start of the process until it listened, the median')
   ),
+  average: later('milliseconds of a right answer, on average'),
+  min: later('milliseconds'),
+  p95: later('milliseconds'),
+  successRate: later('percent of all requests that were answered rightly'),
+  refused: Type.Optional(
+    Type.Number(describe('requests that were told to come again: status 429 or 503, or REJECTED'))
+  ),
+  refusedP50: later('milliseconds until they were told'),
+  refusedP99: later('milliseconds'),
+  told: Type.Optional(nullable(Type.String(), 'what the first of them was told')),
+  failedP50: later('milliseconds until all others that failed did'),
+  firstAnswerMs: later('milliseconds from the start of the process until it had answered once'),
+  workers: Type.Optional(Type.Number(describe('processes of the server'))),
+  perWorker: later('right answers per second and process'),
   sent: Type.Optional(Type.Number(describe('events that were sent as the client said, warm-up included'))),
   arrived: Type.Optional(Type.Number(describe('events that the server handled, warm-up included'))),
   lost: Type.Optional(Type.Number(describe('events that were sent, as the client said, and never handled'))),

@@ -3,12 +3,19 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { renderHtml } from '../html/page.ts'
 import { BENCH_FOLDER } from '../process/folder.ts'
+import type { SuiteName } from '../task/task.ts'
 import { renderMarkdown } from './markdown.ts'
 import type { Comparison } from './schema.ts'
 
 export const DEFAULT_FILE = join(BENCH_FOLDER, 'results', 'latest.json')
+/** Where a suite leaves its report, unless told otherwise. */
+export const resultFile = (suite: SuiteName): string => join(BENCH_FOLDER, 'results', `${suite}.json`)
+
+const PUBLISHED = join(BENCH_FOLDER, '..', '..', 'docs', 'benchmarks')
 /** The report that this project publishes. */
-export const FULL_FILE = join(BENCH_FOLDER, '..', '..', 'docs', 'benchmarks', 'report.json')
+export const FULL_FILE = join(PUBLISHED, 'report.json')
+/** The reports of the suites that it publishes. */
+export const publishedFile = (suite: SuiteName): string => join(PUBLISHED, `${suite}.json`)
 
 /** Whoever is interrupted leaves the file as it was before, or as it should be. */
 export async function writeJson(comparison: Comparison, file: string): Promise<string> {

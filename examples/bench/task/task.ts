@@ -1,7 +1,11 @@
 /** What a measurement asks of a server beside the payload: the modes of the bench, and what each lets one choose. */
 
 export const modes = ['request', 'stream', 'emit', 'start'] as const
-export type Mode = (typeof modes)[number]
+/** The modes, and the suites, which have workloads of their own. */
+export type Mode = (typeof modes)[number] | 'suite'
+
+export const suiteNames = ['http', 'db', 'scale'] as const
+export type SuiteName = (typeof suiteNames)[number]
 
 export const handlers = ['sync', 'async', 'waits'] as const
 /** How a handler answers: at once, as an `async` function, or in a later turn of the event loop. */
@@ -43,7 +47,13 @@ export interface StartTask {
   readonly mode: 'start'
 }
 
-export type Task = RequestTask | StreamTask | EmitTask | StartTask
+export interface SuiteTask {
+  readonly mode: 'suite'
+  readonly suite: SuiteName
+  readonly workload: string
+}
+
+export type Task = RequestTask | StreamTask | EmitTask | StartTask | SuiteTask
 
 /** What is asked where nobody says: an echo, answered at once. */
 export const ECHO: RequestTask = { mode: 'request', handler: 'sync' }

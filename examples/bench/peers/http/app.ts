@@ -20,7 +20,7 @@ export async function startHttp({ host, port, work }: Listen, extend: Extend = (
   return { port: chosen, stop: async () => process.exit(0) }
 }
 
-async function untilListening(host: string, port: number): Promise<void> {
+export async function untilListening(host: string, port: number): Promise<void> {
   const isListening = () =>
     new Promise<boolean>((resolve) => {
       const socket = connect(port, host, () => {

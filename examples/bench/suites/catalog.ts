@@ -1,0 +1,224 @@
+/** The suites: what each asks, and of whom. A new target is a row here and a server in `servers/`. */
+import type { Runtime } from '../process/runtime.ts'
+import type { SuiteName } from '../task/task.ts'
+import { dbWorkloads, httpWorkloads, scaleWorkloads, type Workload } from './workloads.ts'
+
+/** How a target is asked. */
+export type Ask = 'http' | 'message' | 'nest-message'
+
+export interface SuiteTarget {
+  /** Its server; path without extension, below the bench's folder. `null`: there is none, `absent` says why. */
+  readonly server: string | null
+  readonly absent?: string
+  /** What can run it, the usual one first; `go` is a program of its own. */
+  readonly runtimes: readonly (Runtime | 'go')[]
+  readonly ask?: Ask
+  /** The package that is measured, and all that its users install. */
+  readonly packages: readonly string[]
+  /** This project's. */
+  readonly isOurs?: boolean
+  /** No peer, but what none can surpass: measured and not ranked. */
+  readonly isLimit?: boolean
+  /** Does another job than the others, beside which it is shown, and is not ranked. */
+  readonly isElse?: boolean
+  /** Whose figures its own are divided by. */
+  readonly against?: string
+  /** Workloads that it cannot do, and why. */
+  readonly lacks?: Readonly<Record<string, string>>
+  /** Messages its service may have in flight; absent: no limit. */
+  readonly inFlight?: number
+  /** What our client does with refusals; absent: it tells. */
+  readonly refused?: 'lease' | 'retry'
+}
+
+export interface Suite {
+  readonly title: string
+  readonly workloads: Readonly<Record<string, Workload>>
+  readonly targets: Readonly<Record<string, SuiteTarget>>
+  /** Requests at a time. */
+  readonly callers: readonly number[]
+  readonly runs: number
+  readonly duration: number
+  readonly warmup: number
+}
+
+const BUN: readonly Runtime[] = ['bun']
+const NODE: readonly Runtime[] = ['node']
+const BOTH: readonly Runtime[] = ['bun', 'node']
+
+const OURS = ['elysia-microservices', 'elysia']
+const NEST = ['@nestjs/core', '@nestjs/common', 'reflect-metadata', 'rxjs']
+
+const server = (name: string) => `suites/servers/${name}`
+
+/** Frameworks that answer HTTP by themselves. */
+const frameworks = {
+  bun: { server: server('bun'), runtimes: BUN, packages: [], isLimit: true },
+  node: {
+    server: server('node'),
+    runtimes: NODE,
+    packages: [],
+    isLimit: true,
+    lacks: { router: 'node:http has no router' }
+  },
+  elysia: { server: server('elysia'), runtimes: BOTH, packages: ['elysia'] },
+  'elysia-service': {
+    server: server('elysia-service'),
+    runtimes: BOTH,
+    packages: OURS,
+    isOurs: true,
+    against: 'elysia'
+  },
+  wynkjs: { server: server('wynkjs'), runtimes: BUN, packages: ['wynkjs'] },
+  hono: { server: server('hono'), runtimes: BOTH, packages: ['hono'] },
+  fastify: { server: server('fastify'), runtimes: BOTH, packages: ['fastify'] },
+  express: { server: server('express'), runtimes: BOTH, packages: ['express'] },
+  'nest-express': {
+    server: server('nest-express'),
+    runtimes: BOTH,
+    packages: ['@nestjs/platform-express', ...NEST]
+  },
+  'nest-fastify': {
+    server: server('nest-fastify'),
+    runtimes: BOTH,
+    packages: ['@nestjs/platform-fastify', ...NEST]
+  },
+  fiber: { server: server('fiber'), runtimes: ['go'], packages: [] }
+} as const satisfies Readonly<Record<string, SuiteTarget>>
+
+/** HTTP in front of a service over TCP in another process. */
+const gateways = {
+  'elysia-gateway': {
+    server: server('elysia-gateway'),
+    runtimes: BOTH,
+    packages: OURS,
+    isOurs: true,
+    isElse: true,
+    against: 'nest-gateway'
+  },
+  'nest-gateway': {
+    server: server('nest-gateway'),
+    runtimes: BOTH,
+    packages: ['@nestjs/platform-express', '@nestjs/microservices', ...NEST],
+    isElse: true
+  }
+} as const satisfies Readonly<Record<string, SuiteTarget>>
+
+/** What the reports that this project came from have beside the others, and nobody can install. */
+const absent = {
+  elit: {
+    server: null,
+    absent: 'the npm registry has no package elit (`npm install elit`: 404), and no other source is known',
+    runtimes: BUN,
+    packages: []
+  },
+  velocity: {
+    server: null,
+    absent:
+      'the package velocity of the npm registry is a template engine, as is velocityjs; velocity-framework and @velocity/core are not there',
+    runtimes: BUN,
+    packages: []
+  }
+} as const satisfies Readonly<Record<string, SuiteTarget>>
+
+/** Twice the pool: as many again wait for a connection, so that none is idle. */
+export const IN_FLIGHT = 40
+
+const messages = {
+  service: {
+    server: server('service'),
+    runtimes: BUN,
+    ask: 'message',
+    packages: OURS,
+    isOurs: true,
+    against: 'nest-service',
+    inFlight: IN_FLIGHT
+  },
+  'service-leases': {
+    server: server('service'),
+    runtimes: BUN,
+    ask: 'message',
+    packages: OURS,
+    isOurs: true,
+    against: 'nest-service',
+    inFlight: IN_FLIGHT,
+    refused: 'lease'
+  },
+  'service-retries': {
+    server: server('service'),
+    runtimes: BUN,
+    ask: 'message',
+    packages: OURS,
+    isOurs: true,
+    against: 'nest-service',
+    inFlight: IN_FLIGHT,
+    refused: 'retry'
+  },
+  'service-no-limit': {
+    server: server('service'),
+    runtimes: BUN,
+    ask: 'message',
+    packages: OURS,
+    isOurs: true,
+    against: 'nest-service'
+  },
+  'nest-service': {
+    server: server('nest-service'),
+    runtimes: BUN,
+    ask: 'nest-message',
+    packages: ['@nestjs/microservices', ...NEST]
+  }
+} as const satisfies Readonly<Record<string, SuiteTarget>>
+
+/** Of those with a database the usual runtime is enough: the database decides. */
+const usual = (targets: Readonly<Record<string, SuiteTarget>>): Record<string, SuiteTarget> =>
+  Object.fromEntries(
+    Object.entries(targets).map(([name, target]) => [
+      name,
+      { ...target, runtimes: target.runtimes.slice(0, 1) }
+    ])
+  )
+
+export const suites: Readonly<Record<SuiteName, Suite>> = {
+  http: {
+    title: 'HTTP',
+    workloads: httpWorkloads,
+    targets: { ...frameworks, ...gateways, ...absent },
+    callers: [100],
+    runs: 2,
+    duration: 1.2,
+    warmup: 0.7
+  },
+  db: {
+    title: 'PostgreSQL',
+    workloads: dbWorkloads,
+    targets: {
+      ...messages,
+      'elysia-gateway': { ...gateways['elysia-gateway'], runtimes: BUN, inFlight: IN_FLIGHT },
+      'nest-gateway': { ...gateways['nest-gateway'], runtimes: BUN },
+      ...usual(frameworks)
+    },
+    callers: [20, 100, 500, 2_000],
+    runs: 1,
+    duration: 2,
+    warmup: 0.5
+  },
+  scale: {
+    title: 'Several processes',
+    workloads: scaleWorkloads,
+    targets: {
+      service: { server: server('service'), runtimes: BUN, ask: 'message', packages: OURS, isOurs: true },
+      http: { server: server('scale-http'), runtimes: BUN, packages: OURS, isOurs: true }
+    },
+    callers: [200],
+    runs: 2,
+    duration: 3,
+    warmup: 1
+  }
+}
+
+/** The target of a suite with this name, without the label it may have. */
+export const suiteTarget = (suite: SuiteName, name: string): SuiteTarget | undefined => {
+  const { targets } = suites[suite]
+  return Object.hasOwn(targets, name) ? targets[name] : undefined
+}

@@ -1,0 +1,30 @@
+/** How a suite was measured, in words. */
+import { isMeasured } from '../report/comparison.ts'
+import type { Comparison } from '../report/schema.ts'
+import type { SuiteName } from '../task/task.ts'
+import { IN_FLIGHT } from './catalog.ts'
+
+const WORDS: Readonly<Record<SuiteName, (tool: string) => string>> = {
+  http: (tool) =>
+    `load by ${tool}, a connection for each request at a time; every answer is compared before the load, its status under it; ` +
+    'a gateway and the service behind it run on one CPU, and its figures are of both; ' +
+    'first answer is from the start of the process',
+  db: () =>
+    `PostgreSQL and the callers share a CPU, the server has its own; 10,000 users, a pool of 20 connections that a query waits for up to 2 s, one query with one driver (Fiber: pgx); ` +
+    'messages share a connection, callers over HTTP have one each; ' +
+    `services of ours have limits.inFlight ${IN_FLIGHT}, but service-no-limit; ` +
+    'whoever got no answer comes again after a second, give or take a half',
+  scale: (tool) =>
+    `HTTP by ${tool}, messages by a load process for each CPU that the workers leave; where they leave none, all share, and a second worker shows nothing`
+}
+
+export function describeLoad({ contests }: Comparison, suite: SuiteName): string {
+  const measured = contests.flatMap(({ rounds }) => rounds.flat()).filter(isMeasured)
+  const used = [...new Set(measured.map(({ client }) => client))].filter(
+    (name) => name === 'wrk' || name === 'autocannon'
+  )
+  const note = used.includes('autocannon')
+    ? ' (wrk is not on the PATH; what loads is the slower end with fast servers)'
+    : ''
+  return `${WORDS[suite](used.join(' and ') || 'nothing')}${note}`
+}

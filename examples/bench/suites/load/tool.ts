@@ -1,0 +1,42 @@
+/** What loads a server over HTTP: a program that is neither the bottleneck nor ours. */
+import type { Histogram } from 'hdr-histogram-js'
+import { which } from '../../process/runtime.ts'
+import type { Asked } from '../workloads.ts'
+
+export interface HttpLoad {
+  readonly host: string
+  readonly port: number
+  readonly connections: number
+  readonly asked: readonly Asked[]
+  /** CPUs it runs on; none: any. */
+  readonly cpus: readonly number[]
+}
+
+export interface HttpTotals {
+  readonly completed: number
+  readonly seconds: number
+  /** Answers with another status than the right one, and connections that failed. */
+  readonly errors: number
+  readonly firstError: string | null
+  /** Milliseconds, on average. */
+  readonly average: number | null
+  /** Of all latencies, in microseconds. */
+  readonly latencies: Histogram
+}
+
+export const tools = ['wrk', 'autocannon'] as const
+export type Tool = (typeof tools)[number]
+
+/** The one there is: `wrk` takes a fifth of what a request costs the other. */
+export const preferredTool = (): Tool => (which('wrk') === undefined ? 'autocannon' : 'wrk')
+
+/** Loads for so long, or until `over`. Latencies are of the whole time. */
+export async function loadWith(
+  tool: Tool,
+  load: HttpLoad,
+  seconds: number,
+  over: AbortSignal
+): Promise<HttpTotals> {
+  const { run } = tool === 'wrk' ? await import('./wrk.ts') : await import('./autocannon.ts')
+  return run(load, seconds, over)
+}

@@ -1,0 +1,71 @@
+/** What every server of the suites does: read what it is for, say where it listens, end when its parent does. */
+import { createServer } from 'node:net'
+import { parseArgs } from 'node:util'
+import { obeyParent } from '../peers/run-server.ts'
+import { type Route, routes, type User } from './work.ts'
+
+/** What a server is started for. Only what a workload needs is there, so that it costs no other one. */
+export interface Work {
+  readonly host: string
+  readonly port: number
+  /** 500 routes, or none. */
+  readonly routes: readonly Route[]
+  /** Whether answers are to be compressed. */
+  readonly compresses: boolean
+  /** Reads that many users from the database. */
+  users(limit: number): Promise<readonly User[]>
+  /** How many workers a server of several processes has. */
+  readonly workers: number
+  /** Messages a service may have in flight; 0: as many as come. */
+  readonly inFlight: number
+}
+
+const flags = {
+  host: { type: 'string', default: '127.0.0.1' },
+  port: { type: 'string', default: '0' },
+  workload: { type: 'string', default: 'hello' },
+  database: { type: 'string' },
+  slow: { type: 'boolean', default: false },
+  workers: { type: 'string', default: '1' },
+  'in-flight': { type: 'string', default: '0' },
+  'with-parent': { type: 'boolean' }
+} as const
+
+/** @param start listens, and resolves to the port; `undefined`: this is a worker, and its supervisor is who is asked */
+export async function serve(start: (work: Work) => Promise<number | undefined>): Promise<void> {
+  const { values } = parseArgs({ options: flags })
+  const { host, workload, database, slow } = values
+  let opened: Promise<Work['users']> | undefined
+  const users: Work['users'] = async (limit) => {
+    if (database === undefined) throw new Error('--database: missing, there are no users')
+    // Loaded on use: who does not ask the database does not pay for a driver.
+    opened ??= import('./users.ts').then(({ openUsers }) => openUsers(database, slow))
+    return (await opened)(limit)
+  }
+  const port = await start({
+    host,
+    port: Number(values.port) || (await freePort(host)),
+    routes: workload === 'router' ? routes : [],
+    compresses: workload === 'compressed',
+    users,
+    workers: Number(values.workers),
+    inFlight: Number(values['in-flight'])
+  })
+  if (port === undefined) return
+  process.once('SIGTERM', () => process.exit(0))
+  process.once('SIGINT', () => process.exit(0))
+  if (values['with-parent'] === true) obeyParent()
+  console.log(`listening on tcp://${host}:${port}`)
+}
+
+/** Not every framework says which port the system has chosen. */
+export function freePort(host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, host, () => {
+      const { port } = server.address() as { port: number }
+      server.close(() => resolve(port))
+    })
+  })
+}

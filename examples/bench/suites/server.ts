@@ -1,0 +1,73 @@
+/** The server of a measurement: started, told what it is for, and known by all the processes it is. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { BenchError } from '../errors.ts'
+import { BENCH_FOLDER } from '../process/folder.ts'
+import { cpuMicroseconds, familyOf, peakMegabytes, residentMegabytes } from '../process/proc-stat.ts'
+import { which } from '../process/runtime.ts'
+import { ServerProcess } from '../process/server-process.ts'
+import type { SuiteOptions } from './options.ts'
+
+const FIBER = join(BENCH_FOLDER, 'suites', 'servers', 'fiber')
+const BINARY = join(BENCH_FOLDER, '.fiber', 'fiber')
+
+/** Why Fiber cannot be measured here; `undefined` if it can. Builds it if it is not built yet. */
+export function obstacleToFiber(): string | undefined {
+  if (isBuilt()) return undefined
+  if (which('go') === undefined) return 'there is no `go` on the PATH to build Fiber with'
+  const { status, stderr } = spawnSync('go', ['build', '-o', BINARY, '.'], { cwd: FIBER, encoding: 'utf8' })
+  if (status === 0) return undefined
+  return `\`go build\` of suites/servers/fiber failed: ${stderr.trim().split('\n').at(-1)}`
+}
+
+const isBuilt = (): boolean =>
+  existsSync(BINARY) &&
+  ['main.go', 'go.mod'].every((file) => statSync(join(FIBER, file)).mtimeMs < statSync(BINARY).mtimeMs)
+
+/** @throws BenchError if what must be built first cannot be */
+export function build({ runtime }: Pick<SuiteOptions, 'runtime'>): void {
+  const obstacle = runtime === 'go' ? obstacleToFiber() : undefined
+  if (obstacle !== undefined) throw new BenchError(obstacle)
+}
+
+/** @throws BenchError if it does not start */
+export async function startServer(
+  { target, runtime, workload, suite, port, workers }: SuiteOptions,
+  cpu: number | string | null,
+  database: string | undefined
+): Promise<ServerProcess> {
+  return ServerProcess.start({
+    program: target.server,
+    runtime: runtime === 'go' ? 'bun' : runtime,
+    ...(runtime === 'go' && { command: [BINARY] }),
+    host: HOST,
+    port,
+    cpu,
+    quiet: true,
+    flags: [
+      ...(suite === 'http' ? [`--workload=${workload}`] : []),
+      ...(database === undefined ? [] : [`--database=${database}`]),
+      ...(suite === 'db' && workload === 'slow' ? ['--slow'] : []),
+      ...(target.inFlight === undefined ? [] : [`--in-flight=${target.inFlight}`]),
+      ...(workers === 1 ? [] : [`--workers=${workers}`])
+    ]
+  })
+}
+
+export const HOST = '127.0.0.1'
+
+/** What all processes of a server have used: a gateway has a service behind it, a supervisor its workers. */
+export const cpuOf = ({ pid }: ServerProcess): number | null => sum(pid, cpuMicroseconds)
+export const residentOf = ({ pid }: ServerProcess): number | null => sum(pid, residentMegabytes)
+export const peakOf = ({ pid }: ServerProcess): number | null => sum(pid, peakMegabytes)
+
+function sum(pid: number, of: (pid: number) => number | null): number | null {
+  const known = familyOf(pid)
+    .map(of)
+    .filter((value) => value !== null)
+  return known.length === 0 ? null : known.reduce((total, value) => total + value, 0)
+}
+
+export const difference = (later: number | null, earlier: number | null): number | null =>
+  later === null || earlier === null ? null : later - earlier

@@ -1,0 +1,113 @@
+/** What is asked of the servers, and the answer that is right. A workload is one request, or several in turns. */
+import { answerOf, createdOf, DOCUMENT, HELLO, health, type Route, routes, userOf } from './work.ts'
+
+export interface Asked {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+  /** The text of the right answer; `null`: whatever its text is. */
+  readonly text: string | null
+  readonly status: number
+}
+
+export interface Workload {
+  /** What the report says is asked. */
+  readonly title: string
+  /** Sent one after the other, again and again. */
+  readonly asked: readonly Asked[]
+}
+
+const get = (path: string, answer: unknown, headers?: Asked['headers']): Asked => ({
+  method: 'GET',
+  path,
+  ...(headers !== undefined && { headers }),
+  text: typeof answer === 'string' ? answer : JSON.stringify(answer),
+  status: 200
+})
+
+const NEW_USER = { name: 'Ada Lovelace', email: 'ada@example.com' }
+
+const post: Asked = {
+  method: 'POST',
+  path: '/api/user',
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(NEW_USER),
+  text: JSON.stringify(createdOf(NEW_USER)),
+  status: 200
+}
+
+/** Of ten look-ups one finds nothing, half of them nearly something. */
+const MISSES_IN = 10
+
+const lookUps = routes.map((route, index): Asked => {
+  if (index % MISSES_IN !== MISSES_IN - 1) return lookUp(route, index)
+  const path = index % 20 === 19 ? `${route.prefix}-not` : `/nowhere/${index}`
+  return { method: 'GET', path, text: null, status: 404 }
+})
+
+function lookUp(route: Route, index: number): Asked {
+  const id = String(index * 7)
+  if (route.kind === 'static') return get(route.prefix, answerOf(route, undefined))
+  if (route.kind === 'param') return get(`${route.prefix}/${id}/detail`, answerOf(route, id))
+  return get(`${route.prefix}/2026/${id}.pdf`, answerOf(route, undefined))
+}
+
+/** Neighbours in the table are no neighbours in time. */
+const shuffled = (all: readonly Asked[]): Asked[] => all.map((_, index) => all[(index * 7) % all.length]!)
+
+export const httpWorkloads = {
+  hello: { title: 'GET /, a text', asked: [get('/', HELLO)] },
+  health: { title: 'GET /health, JSON', asked: [get('/health', health())] },
+  param: { title: 'GET /api/user/:id, JSON', asked: [get('/api/user/42', userOf('42'))] },
+  post: { title: 'POST /api/user, JSON in and out', asked: [post] },
+  compressed: {
+    title: 'GET /compressed, 8 KB of JSON, gzip',
+    asked: [get('/compressed', DOCUMENT, { 'accept-encoding': 'gzip' })]
+  },
+  router: {
+    title: '500 routes: static, with a parameter, with a wildcard, and misses',
+    asked: shuffled(lookUps)
+  }
+} as const satisfies Readonly<Record<string, Workload>>
+
+const users: Asked = { method: 'GET', path: '/users?limit=100', text: null, status: 200 }
+
+export const dbWorkloads = {
+  list: { title: '100 of 10,000 users from PostgreSQL', asked: [users] },
+  slow: { title: '100 of 10,000 users from PostgreSQL, by a query that takes 20 ms longer', asked: [users] }
+} as const satisfies Readonly<Record<string, Workload>>
+
+export const scaleWorkloads = {
+  service: { title: 'users.get as a message', asked: [] },
+  http: { title: 'GET /health of an app with that service', asked: [get('/health', health())] }
+} as const satisfies Readonly<Record<string, Workload>>
+
+/** What is wrong with an answer; `undefined`: nothing. A gateway answers with a text as JSON. */
+export function wrongIn(
+  { text, status, headers }: Asked,
+  gotStatus: number,
+  gotText: string,
+  gotHeaders: Headers
+): string | undefined {
+  if (gotStatus !== status) return `status ${gotStatus}, expected ${status}`
+  if (text !== null && gotText !== text && gotText !== JSON.stringify(text)) {
+    return `'${gotText.slice(0, 80)}', expected '${text.slice(0, 80)}'`
+  }
+  const compressed = headers?.['accept-encoding']
+  const encoding = gotHeaders.get('content-encoding')
+  return compressed === undefined || encoding === compressed ? undefined : `it is not compressed`
+}
+
+/** What is asked, as the report names it. */
+export function subjectOf(asked: readonly Asked[], workload: string): string {
+  const [first] = asked
+  if (first === undefined) return workload
+  return asked.length === 1 ? `${first.method} ${first.path}` : `${asked.length} paths`
+}
+
+/** Bytes of the right answer, before any compression; of several on average; 0 where it may be any. */
+export const payloadOfWorkload = (asked: readonly Asked[]): number =>
+  asked.length === 0
+    ? 0
+    : Math.round(asked.reduce((sum, { text }) => sum + Buffer.byteLength(text ?? ''), 0) / asked.length)
