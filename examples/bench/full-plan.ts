@@ -19,7 +19,7 @@ import {
 import { type Runtime, runtimes } from './process/runtime.ts'
 import { layouts } from './report/contest.ts'
 import type { Contest } from './report/schema.ts'
-import { ECHO, type Source, type StreamTask, sources } from './task/task.ts'
+import { ECHO, type Source, type StreamTask, sources, steps } from './task/task.ts'
 
 /** Minutes after which nothing more is begun: what is under way, and drawing the report, fit into the rest. */
 const MINUTES = 34
@@ -35,6 +35,8 @@ const SHORT = { runs: 2, duration: 2, warmup: 0.5 }
 const PATIENCE = 20
 
 const REQUESTS = 100
+/** Events in flight. */
+const STORED = 256
 
 const ON_NESTS_WIRE: Entrant = { target: 'elysia', label: "Nest's wire", protocol: 'nest' }
 const NEST_ON_NODE: Entrant = { target: 'nest', label: 'node', runtime: 'node' }
@@ -73,6 +75,7 @@ export function fullPlan(options: FullOptions): Plan {
     ),
     part('A slow reader', short, chosen.filter(isMain).flatMap(slowReader)),
     part('Events', short, chosen.filter(isMain).flatMap(events)),
+    part('Events that are stored', short, chosen.flatMap(durable)),
     part('Start', short, chosen.flatMap(starts)),
     part('Other numbers of requests at a time', short, chosen.flatMap(byConcurrency)),
     part('Other payloads, other codecs', short, chosen.flatMap(byPayload)),
@@ -211,6 +214,17 @@ function events(runtime: Runtime): PlannedContest[] {
       ...(contest.payload > 200 ? [] : entrants('rsocket-js'))
     ]
   }))
+}
+
+/** Events into JetStream and out of it, as many in flight as its driver has; and out of a database, which is ours alone. */
+function durable(runtime: Runtime): PlannedContest[] {
+  const asked = { runtimes: [runtime], layouts: ['shared'], concurrency: [STORED] } as const
+  return steps.flatMap((step) =>
+    combinations({ ...asked, task: { mode: 'durable', step } }).map((contest) => ({
+      contest,
+      entrants: step === 'relay' ? entrants('outbox') : entrants('jetstream', 'elysia-durable')
+    }))
+  )
 }
 
 /** From the start of a server's process to its first answer. */

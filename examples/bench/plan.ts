@@ -192,7 +192,7 @@ export function flagsOf(job: Job, { options, load }: Plan): BenchFlags {
   return {
     target,
     client,
-    ...(mode !== 'start' && { connections }),
+    ...(mode !== 'start' && mode !== 'durable' && { connections }),
     ...countOf(task, concurrency),
     ...secondsOf(job),
     ...flagsOfTask(askedOf(task, choices)),

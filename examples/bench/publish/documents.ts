@@ -8,6 +8,7 @@ import { readStored } from '../report/stored.ts'
 import { FULL_FILE } from '../report/write.ts'
 import {
   concurrencyTable,
+  durableTable,
   eventsTable,
   handlersTable,
   headlineTable,
@@ -41,6 +42,7 @@ const BLOCKS: Readonly<Record<string, (comparison: Comparison) => string>> = {
   'streams node': (comparison) => streamsTable(comparison, 'node'),
   'slow reader': slowReaderTable,
   events: eventsTable,
+  durable: durableTable,
   'starts bun': (comparison) => startsTable(comparison, 'bun'),
   'starts node': (comparison) => startsTable(comparison, 'node'),
   sizes: sizesTable

@@ -130,7 +130,8 @@ const COLUMNS: Readonly<Record<Mode, readonly Figure[]>> = {
   request: ['rps', 'p50', 'p90', 'p99', 'serverCpuUsPerRequest', 'clientCpuUsPerRequest', 'serverRssMb'],
   stream: ['rps', 'p50', 'serverCpuUsPerRequest', 'clientCpuUsPerRequest', 'rssPeak', 'clientRssPeak'],
   emit: ['rps', 'sent', 'lost', 'p50', 'p99', 'serverCpuUsPerRequest', 'rssPeak', 'clientRssPeak'],
-  start: ['p50', 'listenMs', 'rssIdle']
+  start: ['p50', 'listenMs', 'rssIdle'],
+  durable: ['rps', 'p50', 'p99', 'clientCpuUsPerRequest', 'clientRssPeak']
 }
 
 /** Every peer, with all figures. */
@@ -191,6 +192,19 @@ export const startsTable = (comparison: Comparison, runtime: Runtime): string =>
     ({ runtime: under }) => (under === 'bun' ? 'under Bun' : 'under Node')
   )
 
+/** Ours and the driver alone, with the same number in flight; and the relay, which nobody else has. */
+export const durableTable = (comparison: Comparison): string =>
+  (['bun', 'node'] as const)
+    .flatMap((runtime) =>
+      tableOf(
+        comparison,
+        runtime,
+        ({ task }) => task?.mode === 'durable',
+        (contest) => `${describeTask(taskOf(contest))}, under ${runtime === 'bun' ? 'Bun' : 'Node'}`
+      )
+    )
+    .join('\n\n')
+
 export const sizesTable = ({ sizes = [] }: Comparison): string =>
   table(
     sizesHeader,
@@ -232,7 +246,10 @@ function wholeTable(contests: readonly ContestResult[], nameOf: (contest: Contes
       ),
       runsOf(result.target, contest.rounds)
     ]),
-    ...contest.results.slice(0, 1).map((result) => ratioRow(result, columns))
+    ...contest.results
+      .filter(({ ratio }) => ratio !== null)
+      .slice(0, 1)
+      .map((result) => ratioRow(result, columns))
   ])
   return table(['', ...columns.map((name) => titleOfFigure(name, first)), 'runs'], rows)
 }

@@ -33,7 +33,9 @@ const FIGURES_OF: Readonly<Record<Mode, readonly Figure[]>> = {
   request: ['rps', 'p50', 'p90', 'p99', 'max', ...CPU, ...MEMORY],
   stream: ['rps', 'p50', 'p99', ...CPU, 'rssIdle', 'rssPeak', 'rssAfter', 'clientRssPeak'],
   emit: ['rps', 'sent', 'arrived', 'lost', 'p50', 'p99', ...CPU, 'rssPeak', 'clientRssPeak'],
-  start: ['p50', 'max', 'listenMs', 'rssIdle']
+  start: ['p50', 'max', 'listenMs', 'rssIdle'],
+  // The server's process only holds the store, which is a program of others.
+  durable: ['rps', 'p50', 'p99', 'clientCpuUsPerRequest', 'clientRssPeak']
 }
 
 interface Asked {
@@ -43,9 +45,13 @@ interface Asked {
 /** Of a reader that waits only what both ends hold meanwhile. */
 const OF_SLOW_READER: readonly Figure[] = ['rssPeak', 'clientRssPeak', 'rssIdle', 'rssAfter']
 
+/** Events that lie there already have no latency. */
+const OF_BACKLOG: readonly Figure[] = ['rps', 'clientCpuUsPerRequest', 'clientRssPeak']
+
 /** The figures that say something of what was asked. */
 export function figuresOf(asked: Asked): readonly Figure[] {
   const task = taskOf(asked)
+  if (task.mode === 'durable' && task.step !== 'publish') return OF_BACKLOG
   return task.mode === 'stream' && task.pause > 0 ? OF_SLOW_READER : FIGURES_OF[task.mode]
 }
 
@@ -71,7 +77,14 @@ const TITLES: Readonly<Record<Mode, Readonly<Partial<Record<Figure, string>>>>> 
     clientCpuUsPerRequest: 'client µs/event',
     rssPeak: 'server peak MiB'
   },
-  start: { p50: 'first answer ms', max: 'slowest ms' }
+  start: { p50: 'first answer ms', max: 'slowest ms' },
+  durable: {
+    rps: 'events/s',
+    p50: 'stored p50 ms',
+    p99: 'stored p99 ms',
+    clientCpuUsPerRequest: 'µs/event',
+    clientRssPeak: 'peak MiB'
+  }
 }
 
 /** What a figure is called where that was asked. */

@@ -9,7 +9,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { customShape, shapeNames } from '../payload/payload.ts'
 import { codecs, methods, protocols } from '../peers/echo-client.ts'
 import { runtimes } from '../process/runtime.ts'
-import { handlers, sources, takes } from '../task/task.ts'
+import { handlers, sources, steps, takes } from '../task/task.ts'
 import { contestClients, layouts } from './contest.ts'
 import { type Figure, figureNames, type LaterFigure, laterFigures } from './figures.ts'
 
@@ -53,7 +53,14 @@ const taskSchema = Type.Union(
       batch: Type.Number(describe('events sent before their promises were awaited')),
       busy: Type.Number(describe('milliseconds that the server was busy with each event'))
     }),
-    Type.Object({ mode: Type.Literal('start') })
+    Type.Object({ mode: Type.Literal('start') }),
+    Type.Object({
+      mode: Type.Literal('durable'),
+      step: Type.Union(
+        steps.map((step) => Type.Literal(step)),
+        describe('publish: until stored; consume: handled and acknowledged; relay: out of a database')
+      )
+    })
   ],
   describe('what was asked of the server; absent: an echo, answered at once')
 )

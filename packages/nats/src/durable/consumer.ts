@@ -4,6 +4,7 @@ import {
   type DurableFigures,
   type DurableRoute,
   DurableWorker,
+  hasWildcards,
   type Logger,
   systemClock,
   viaOf
@@ -12,7 +13,7 @@ import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { Msg } from '@nats-io/transport-node'
 import type { Link } from '../link.ts'
 import { ACK, nak, WORKING } from './acknowledgements.ts'
-import { deadLetterOf, eventOf, messageOf, type NatsEvent } from './event.ts'
+import { deadLetterOf, messageOf, NatsEvent } from './event.ts'
 import { AGAIN_STREAM } from './names.ts'
 import type { Publisher } from './publisher.ts'
 import { Pull } from './pull.ts'
@@ -52,11 +53,14 @@ export interface ConsumerOptions {
 export class NatsConsumer {
   readonly #options: ConsumerOptions
   readonly #worker: DurableWorker<NatsEvent>
-  readonly #held = new Map<string, NatsEvent>()
+  /** By the number in their stream; what is redriven below 0. */
+  readonly #held = new Map<number, NatsEvent>()
   #heldSize = 0
-  /** Two generations: taking the oldest out of one set is slow. */
-  #done = new Set<string>()
-  #doneBefore: ReadonlySet<string> = new Set()
+  /** When each was stored, by its number. Two generations: taking the oldest out of one map is slow. */
+  #done = new Map<number, number>()
+  #doneBefore: ReadonlyMap<number, number> = new Map()
+  /** The subject of all its events; `undefined`: it has wildcards. */
+  readonly #exact: string | undefined
   readonly #beat: ReturnType<typeof setInterval>
   readonly #look: ReturnType<typeof setInterval>
   #link: Link | undefined
@@ -77,7 +81,8 @@ export class NatsConsumer {
 
   constructor(options: ConsumerOptions) {
     this.#options = options
-    const { route, ackWait, logger } = options
+    const { route, subject, ackWait, logger } = options
+    this.#exact = hasWildcards(subject) ? undefined : subject
     this.#worker = new DurableWorker<NatsEvent>(
       route.durable,
       {
@@ -220,36 +225,41 @@ export class NatsConsumer {
   #receive(message: Msg, mainPull?: Pull): void {
     const place = readPlace(message.reply ?? '')
     if (place === undefined) return
-    const pin = mainPull === undefined ? undefined : message.headers?.get('Nats-Pin-Id')
-    if (mainPull !== undefined && this.#isOrdered && pin !== undefined && pin !== this.#pin) {
+    const pin = mainPull !== undefined && this.#isOrdered ? message.headers?.get('Nats-Pin-Id') : undefined
+    if (mainPull !== undefined && pin !== undefined && pin !== this.#pin) {
       // Another process was served before us, and may still have events that come before these.
       this.#pin = pin
       mainPull.pin = pin
       this.#uncertain()
     }
     const leasedUntil = performance.now() + this.#options.ackWait * LEASE
-    const event = eventOf(message, place, leasedUntil, this.#epoch)
+    const event = new NatsEvent(message, place, leasedUntil, this.#epoch, this.#exact)
     if (this.#isStopped) return this.#send(event, nak(0))
     if (place.deliveries > 1) this.#redeliveries++
     if (place.stream !== AGAIN_STREAM) this.#lag = place.pending + this.#held.size
-    const known = this.#held.get(event.name)
-    if (known !== undefined) {
+    const number = numberOf(event)
+    const known = this.#held.get(number)
+    if (known !== undefined && known.place.storedAt === place.storedAt) {
       // It was slow, or a sign of life was lost: it is here already.
       known.reply = event.reply
       known.delivery = event.delivery
       known.leasedUntil = event.leasedUntil
       known.epoch = event.epoch
-      return
+      return this.#fill()
     }
-    if (this.#done.has(event.name) || this.#doneBefore.has(event.name)) return this.#send(event, ACK)
-    this.#held.set(event.name, event)
-    this.#heldSize += message.data.length
+    if ((this.#done.get(number) ?? this.#doneBefore.get(number)) === place.storedAt) {
+      this.#send(event, ACK)
+      return this.#fill()
+    }
+    // The stream was deleted and made anew, and counts from 1 again: what is held of it is nobody's any more.
+    if (known !== undefined) this.#forget(known)
+    this.#held.set(number, event)
+    this.#heldSize += event.data.length
     if (this.#early === undefined || place.stream === AGAIN_STREAM) this.#worker.add(event)
     else {
       this.#early.push(event)
       this.#lookLater()
     }
-    this.#fill()
   }
 
   #run(event: NatsEvent): void | Promise<void> {
@@ -261,10 +271,10 @@ export class NatsConsumer {
 
   #acknowledge(event: NatsEvent): void {
     this.#forget(event)
-    this.#done.add(event.name)
+    this.#done.set(numberOf(event), event.place.storedAt)
     if (this.#done.size >= MAX_DONE) {
       this.#doneBefore = this.#done
-      this.#done = new Set()
+      this.#done = new Map()
     }
     this.#send(event, ACK)
   }
@@ -288,7 +298,10 @@ export class NatsConsumer {
   }
 
   #forget(event: NatsEvent): void {
-    if (this.#held.delete(event.name)) this.#heldSize -= event.message.data.length
+    const number = numberOf(event)
+    if (this.#held.get(number) !== event) return
+    this.#held.delete(number)
+    this.#heldSize -= event.data.length
   }
 
   #send({ reply }: NatsEvent, words: string | Uint8Array): void {
@@ -395,4 +408,9 @@ export class NatsConsumer {
       logger.error(`The durable event '${subject}' cannot be received any more`, error)
     })
   }
+}
+
+/** What tells events of one handler apart, as long as their streams are not made anew. */
+function numberOf({ place }: NatsEvent): number {
+  return place.stream === AGAIN_STREAM ? -place.sequence : place.sequence
 }

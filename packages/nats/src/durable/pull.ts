@@ -86,7 +86,7 @@ export class Pull {
     for (const { left } of this.#standing.values()) standing += left
     const { room } = this.#owner
     const wanted = Math.min(MOST, room - standing)
-    if (wanted <= 0 || (standing > 0 && wanted < Math.min(MOST, room) / 2)) return
+    if (wanted <= 0 || (standing > 0 && wanted < Math.min(MOST, room) / 4)) return
     const number = ++this.#number
     this.#standing.set(number, { left: wanted, heardAt: performance.now(), pin: this.pin })
     const expires = this.#isPinned ? EXPIRES_PINNED : EXPIRES
@@ -125,9 +125,12 @@ export class Pull {
   }
 
   #receive(message: Msg): void {
-    const { headers } = message
-    if (headers !== undefined && headers.code !== 0 && message.data.length === 0)
-      return this.#status(message, headers.code, headers.description)
+    // Reading headers is dear, and what the server says of itself has no data.
+    if (message.data.length === 0) {
+      const { headers } = message
+      if (headers !== undefined && headers.code !== 0)
+        return this.#status(message, headers.code, headers.description)
+    }
     const [first] = this.#standing
     if (first !== undefined) {
       const [number, standing] = first

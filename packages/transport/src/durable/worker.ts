@@ -165,7 +165,7 @@ export class DurableWorker<Event extends HeldEvent> {
 
   /** An event that may be with another process by now: so may be all that come behind it. */
   #letGo(event: Event): void {
-    const line = event.key === undefined ? undefined : this.#lines.get(event.key)
+    const line = this.#lineOf(event)
     const isFirst = line?.[0] === event
     if (isFirst) this.#lines.delete(event.key as string)
     for (const one of isFirst ? line : [event]) {
@@ -257,17 +257,21 @@ export class DurableWorker<Event extends HeldEvent> {
   #over(event: Event): void {
     this.#running.delete(event)
     this.#held.delete(event)
-    const { key } = event
-    const line = key === undefined ? undefined : this.#lines.get(key)
+    const line = this.#lineOf(event)
     if (line !== undefined && line[0] === event) {
       line.shift()
       const [next] = line
-      if (next === undefined) this.#lines.delete(key as string)
+      if (next === undefined) this.#lines.delete(event.key as string)
       else this.#ready.push(next)
     }
     this.#settle()
     this.#engine.left()
     this.#begin()
+  }
+
+  /** Keys are read only where they matter: engines find them among headers. */
+  #lineOf(event: Event): Line<Event> | undefined {
+    return this.#settings.ordered && event.key !== undefined ? this.#lines.get(event.key) : undefined
   }
 
   #measure(begun: number): void {
