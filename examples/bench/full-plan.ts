@@ -219,12 +219,14 @@ function events(runtime: Runtime): PlannedContest[] {
 /** Events into JetStream and out of it, as many in flight as its driver has; and out of a database, which is ours alone. */
 function durable(runtime: Runtime): PlannedContest[] {
   const asked = { runtimes: [runtime], layouts: ['shared'], concurrency: [STORED] } as const
-  return steps.flatMap((step) =>
-    combinations({ ...asked, task: { mode: 'durable', step } }).map((contest) => ({
-      contest,
-      entrants: step === 'relay' ? entrants('outbox') : entrants('jetstream', 'elysia-durable')
-    }))
-  )
+  return steps
+    .filter((step) => step !== 'relay' || isMain(runtime))
+    .flatMap((step) =>
+      combinations({ ...asked, task: { mode: 'durable', step } }).map((contest) => ({
+        contest,
+        entrants: step === 'relay' ? entrants('outbox') : entrants('jetstream', 'elysia-durable')
+      }))
+    )
 }
 
 /** From the start of a server's process to its first answer. */

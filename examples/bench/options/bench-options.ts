@@ -153,7 +153,9 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
       : layout(client, callers, given.connections, given.pipeline, callersOf(mode))
   const obstacle = obstacleTo(target, client, counts.connections, task)
   if (obstacle !== undefined) {
-    const given = mode === 'request' ? `--connections: got '${counts.connections}'` : `--mode: got '${mode}'`
+    const isStore = targets[target].does.durable !== undefined
+    const given =
+      mode === 'request' && !isStore ? `--connections: got '${counts.connections}'` : `--mode: got '${mode}'`
     throw new UsageError(`${given}, but ${obstacle}`)
   }
   checkLoad(client, load, counts)

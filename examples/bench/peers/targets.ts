@@ -219,6 +219,9 @@ export function targetCalled(name: string): Target | undefined {
   return Object.hasOwn(targets, plain!) ? targets[plain as TargetName] : undefined
 }
 
+/** The targets that store events, and do nothing else. */
+export const storingTargets = targetNames.filter((name) => targets[name].does.durable !== undefined)
+
 /** Whether it is no peer but the limit of all. */
 export const isLimit = (name: string): boolean => targetCalled(name)?.isLimit === true
 
