@@ -519,7 +519,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
         }
         await assert.rejects(full(), (error: Error) => {
           assert.ok(error instanceof NotStoredError, String(error))
-          assert.match(error.message, /full.*maxBytes/)
+          assert.match(error.message, /'maximum bytes exceeded'.*the stream is full: raise .*maxBytes/)
           return true
         })
       })
