@@ -83,6 +83,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     items: [
       page('A Nest application', 'examples/migrate-from-nest'),
       page('Dependency injection', 'examples/dependency-injection'),
+      page('Durable events', 'examples/durable-events'),
       page('Benchmark', 'examples/bench')
     ]
   },

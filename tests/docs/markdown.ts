@@ -22,6 +22,7 @@ export const DOCUMENTS: readonly string[] = [
   'packages/create-elysia-microservices/README.md',
   'examples/bench/README.md',
   'examples/dependency-injection/README.md',
+  'examples/durable-events/README.md',
   'examples/migrate-from-nest/README.md'
 ]
 

@@ -332,7 +332,7 @@ export class NatsConsumer {
    */
   #uncertain(): void {
     this.#worker.close()
-    this.#early = [...(this.#early ?? []), ...this.#worker.release()]
+    this.#early = [...(this.#early ?? []), ...this.#worker.release(true)]
     this.#lookLater()
   }
 

@@ -55,6 +55,11 @@ export class NatsEvent implements HeldEvent {
     return this.subject
   }
 
+  /** What is sent again from the dead letters waits for nobody. */
+  get isFree(): boolean {
+    return this.place.stream === AGAIN_STREAM
+  }
+
   /** Stream, number and time: the same for each delivery. */
   get name(): string {
     const { stream, sequence, storedAt } = this.place
