@@ -193,17 +193,11 @@ export const startsTable = (comparison: Comparison, runtime: Runtime): string =>
   )
 
 /** Ours and the driver alone, with the same number in flight; and the relay, which nobody else has. */
-export const durableTable = (comparison: Comparison): string =>
-  (['bun', 'node'] as const)
-    .flatMap((runtime) =>
-      tableOf(
-        comparison,
-        runtime,
-        ({ task }) => task?.mode === 'durable',
-        (contest) => `${describeTask(taskOf(contest))}, under ${runtime === 'bun' ? 'Bun' : 'Node'}`
-      )
-    )
-    .join('\n\n')
+export const durableTable = ({ contests }: Comparison): string =>
+  wholeTable(
+    contests.filter(({ task }) => task?.mode === 'durable'),
+    (contest) => `${describeTask(taskOf(contest))}, under ${contest.runtime === 'bun' ? 'Bun' : 'Node'}`
+  )
 
 export const sizesTable = ({ sizes = [] }: Comparison): string =>
   table(

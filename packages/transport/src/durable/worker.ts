@@ -285,7 +285,9 @@ export class DurableWorker<Event extends HeldEvent> {
   /** Keys are read only where they matter: engines find them among headers. */
   #lineOf(event: Event): Line<Event> | undefined {
     const { ordered } = this.#settings
-    return ordered && event.isFree !== true && event.key !== undefined ? this.#lines.get(event.key) : undefined
+    return ordered && event.isFree !== true && event.key !== undefined
+      ? this.#lines.get(event.key)
+      : undefined
   }
 
   #measure(begun: number): void {
