@@ -14,14 +14,13 @@ import type { Msg } from '@nats-io/transport-node'
 import type { Link } from '../link.ts'
 import { ACK, nak, WORKING } from './acknowledgements.ts'
 import { deadLetterOf, messageOf, NatsEvent } from './event.ts'
+import { HeldEvents } from './held.ts'
 import { AGAIN_STREAM } from './names.ts'
 import type { Publisher } from './publisher.ts'
 import { Pull } from './pull.ts'
 import { readPlace } from './stored.ts'
 import { MAX_PENDING_IN_ORDER, type Streams, type Subscription } from './streams.ts'
 
-/** Events that were acknowledged, of which it is remembered: the acknowledgement may be lost with its server. */
-const MAX_DONE = 4_096
 /** Milliseconds between looks at what the server says of the group, and until it is looked again whether all is here. */
 const LOOK = 5_000
 const LOOK_AGAIN = 50
@@ -53,12 +52,7 @@ export interface ConsumerOptions {
 export class NatsConsumer {
   readonly #options: ConsumerOptions
   readonly #worker: DurableWorker<NatsEvent>
-  /** By the number in their stream; what is redriven below 0. */
-  readonly #held = new Map<number, NatsEvent>()
-  #heldSize = 0
-  /** When each was stored, by its number. Two generations: taking the oldest out of one map is slow. */
-  #done = new Map<number, number>()
-  #doneBefore: ReadonlyMap<number, number> = new Map()
+  readonly #held = new HeldEvents()
   /** The subject of all its events; `undefined`: it has wildcards. */
   readonly #exact: string | undefined
   readonly #beat: ReturnType<typeof setInterval>
@@ -145,10 +139,10 @@ export class NatsConsumer {
         ...common,
         // While it is unknown who holds what, everything must find a place.
         get room() {
-          if (owner.#early !== undefined) return MAX_PENDING_IN_ORDER - owner.#held.size
-          return owner.#heldSize < MOST_HELD ? worker.room : 0
+          if (owner.#early !== undefined) return MAX_PENDING_IN_ORDER - owner.#held.count
+          return owner.#held.bytes < MOST_HELD ? worker.room : 0
         },
-        receive: (message) => this.#receive(message, mainPull)
+        receive: (message, data) => this.#receive(message, data, mainPull)
       },
       logger,
       inboxPrefix,
@@ -157,7 +151,7 @@ export class NatsConsumer {
     const againPull = new Pull(
       link,
       again,
-      { ...common, room: 1, receive: (message) => this.#receive(message) },
+      { ...common, room: 1, receive: (message, data) => this.#receive(message, data) },
       logger,
       inboxPrefix,
       false
@@ -222,7 +216,7 @@ export class NatsConsumer {
 
   // ── messages in ──────────────────────────────────────────────────────────────────────────────────────
 
-  #receive(message: Msg, mainPull?: Pull): void {
+  #receive(message: Msg, data: Uint8Array, mainPull?: Pull): void {
     const place = readPlace(message.reply ?? '')
     if (place === undefined) return
     const pin = mainPull !== undefined && this.#isOrdered ? message.headers?.get('Nats-Pin-Id') : undefined
@@ -233,28 +227,14 @@ export class NatsConsumer {
       this.#uncertain()
     }
     const leasedUntil = performance.now() + this.#options.ackWait * LEASE
-    const event = new NatsEvent(message, place, leasedUntil, this.#epoch, this.#exact)
+    const event = new NatsEvent(message, data, place, leasedUntil, this.#epoch, this.#exact)
     if (this.#isStopped) return this.#send(event, nak(0))
     if (place.deliveries > 1) this.#redeliveries++
-    if (place.stream !== AGAIN_STREAM) this.#lag = place.pending + this.#held.size
-    const number = numberOf(event)
-    const known = this.#held.get(number)
-    if (known !== undefined && known.place.storedAt === place.storedAt) {
-      // It was slow, or a sign of life was lost: it is here already.
-      known.reply = event.reply
-      known.delivery = event.delivery
-      known.leasedUntil = event.leasedUntil
-      known.epoch = event.epoch
-      return this.#fill()
-    }
-    if ((this.#done.get(number) ?? this.#doneBefore.get(number)) === place.storedAt) {
-      this.#send(event, ACK)
-      return this.#fill()
-    }
-    // The stream was deleted and made anew, and counts from 1 again: what is held of it is nobody's any more.
-    if (known !== undefined) this.#forget(known)
-    this.#held.set(number, event)
-    this.#heldSize += event.data.length
+    if (place.stream !== AGAIN_STREAM) this.#lag = place.pending + this.#held.count
+    const outcome = this.#held.take(event)
+    if (outcome === 'done') this.#send(event, ACK)
+    // It was slow, or a word about it was lost.
+    if (outcome !== 'taken') return this.#fill()
     if (this.#early === undefined || place.stream === AGAIN_STREAM) this.#worker.add(event)
     else {
       this.#early.push(event)
@@ -270,17 +250,12 @@ export class NatsConsumer {
   // ── what becomes of them ─────────────────────────────────────────────────────────────────────────────
 
   #acknowledge(event: NatsEvent): void {
-    this.#forget(event)
-    this.#done.set(numberOf(event), event.place.storedAt)
-    if (this.#done.size >= MAX_DONE) {
-      this.#doneBefore = this.#done
-      this.#done = new Map()
-    }
+    this.#held.done(event)
     this.#send(event, ACK)
   }
 
   #giveBack(event: NatsEvent, delay: number): void {
-    this.#forget(event)
+    this.#held.forget(event)
     this.#send(event, nak(delay))
   }
 
@@ -294,14 +269,7 @@ export class NatsConsumer {
   #letGo(event: NatsEvent): void {
     // What is still ours would wait for nobody here.
     if (performance.now() < event.leasedUntil) this.#giveBack(event, 0)
-    else this.#forget(event)
-  }
-
-  #forget(event: NatsEvent): void {
-    const number = numberOf(event)
-    if (this.#held.get(number) !== event) return
-    this.#held.delete(number)
-    this.#heldSize -= event.data.length
+    else this.#held.forget(event)
   }
 
   #send({ reply }: NatsEvent, words: string | Uint8Array): void {
@@ -408,9 +376,4 @@ export class NatsConsumer {
       logger.error(`The durable event '${subject}' cannot be received any more`, error)
     })
   }
-}
-
-/** What tells events of one handler apart, as long as their streams are not made anew. */
-function numberOf({ place }: NatsEvent): number {
-  return place.stream === AGAIN_STREAM ? -place.sequence : place.sequence
 }

@@ -20,10 +20,9 @@ const DEAD_TIMEOUT = 30_000
 export class NatsEvent implements HeldEvent {
   readonly message: Msg
   readonly place: Place
-  /** Its body. The driver makes a view of it each time that it is asked. */
+  /** Its body. */
   readonly data: Uint8Array
   readonly subject: string
-  readonly deliveredAt = Date.now()
   attempt: number
   /** The number of its last delivery. */
   delivery: number
@@ -39,9 +38,16 @@ export class NatsEvent implements HeldEvent {
    * Of a message that has come just now.
    * @param subject what it was published to, where that can be one only
    */
-  constructor(message: Msg, place: Place, leasedUntil: number, epoch: number, subject: string | undefined) {
+  constructor(
+    message: Msg,
+    data: Uint8Array,
+    place: Place,
+    leasedUntil: number,
+    epoch: number,
+    subject: string | undefined
+  ) {
     this.message = message
-    this.data = message.data
+    this.data = data
     this.place = place
     this.attempt = place.deliveries
     this.delivery = place.delivery
@@ -120,7 +126,7 @@ class Stored {
   }
 
   #read(): Delivery {
-    const { id, key, position, publishedAt, deliveredAt } = this.#event
+    const { id, key, position, publishedAt } = this.#event
     return {
       id,
       group: this.#group,
@@ -128,7 +134,7 @@ class Stored {
       redelivered: this.#attempt > 1,
       key,
       publishedAt: new Date(publishedAt),
-      age: Math.max(0, deliveredAt - publishedAt),
+      age: Math.max(0, Date.now() - publishedAt),
       position
     }
   }
