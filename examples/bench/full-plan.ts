@@ -19,7 +19,7 @@ import {
 import { type Runtime, runtimes } from './process/runtime.ts'
 import { layouts } from './report/contest.ts'
 import type { Contest } from './report/schema.ts'
-import { ECHO, type Source, type StreamTask, sources } from './task/task.ts'
+import { ECHO, type Source, type StreamTask, sources, steps } from './task/task.ts'
 
 /** Minutes after which nothing more is begun: what is under way, and drawing the report, fit into the rest. */
 const MINUTES = 28.8
@@ -35,6 +35,8 @@ const SHORT = { runs: 2, duration: 1.5, warmup: 0.5 }
 const PATIENCE = 20
 
 const REQUESTS = 100
+/** Events in flight. */
+const STORED = 256
 
 /** What is compared beside the peers. */
 export const OVER_NATS = 'over NATS'
@@ -77,6 +79,7 @@ export function fullPlan(options: FullOptions): Plan {
     ),
     part('A slow reader', short, chosen.filter(isMain).flatMap(slowReader)),
     part('Events', short, chosen.filter(isMain).flatMap(events)),
+    part('Events that are stored', short, chosen.flatMap(durable)),
     part('Start', short, chosen.flatMap(starts)),
     part('Over NATS', medium, chosen.flatMap(overNats)),
     part('Watched', medium, chosen.flatMap(watched)),
@@ -217,6 +220,19 @@ function events(runtime: Runtime): PlannedContest[] {
       ...(contest.payload > 200 ? [] : entrants('rsocket-js'))
     ]
   }))
+}
+
+/** Events into JetStream and out of it, as many in flight as its driver has; and out of a database, which is ours alone. */
+function durable(runtime: Runtime): PlannedContest[] {
+  const asked = { runtimes: [runtime], layouts: ['shared'], concurrency: [STORED] } as const
+  return steps
+    .filter((step) => step !== 'relay' || isMain(runtime))
+    .flatMap((step) =>
+      combinations({ ...asked, task: { mode: 'durable', step } }).map((contest) => ({
+        contest,
+        entrants: step === 'relay' ? entrants('outbox') : entrants('jetstream', 'elysia-durable')
+      }))
+    )
 }
 
 /** From the start of a server's process to its first answer. */

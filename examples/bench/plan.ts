@@ -215,7 +215,7 @@ export function flagsOf(job: Job, plan: Plan): BenchFlags {
   return {
     target,
     client,
-    ...(mode !== 'start' && { connections }),
+    ...(mode !== 'start' && mode !== 'durable' && { connections }),
     ...countOf(task, concurrency),
     ...secondsOf(job),
     ...flagsOfTask(askedOf(task, choices)),

@@ -86,6 +86,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('A system of four services', 'examples/shop'),
       page('A Nest application', 'examples/migrate-from-nest'),
       page('Dependency injection', 'examples/dependency-injection'),
+      page('Durable events', 'examples/durable-events'),
       page('Benchmark', 'examples/bench')
     ]
   },

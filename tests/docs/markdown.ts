@@ -23,7 +23,8 @@ export const DOCUMENTS: readonly string[] = [
   'examples/bench/README.md',
   'examples/dependency-injection/README.md',
   'examples/migrate-from-nest/README.md',
-  'examples/shop/README.md'
+  'examples/shop/README.md',
+  'examples/durable-events/README.md'
 ]
 
 /** One fenced block. */

@@ -148,10 +148,15 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
   }
   const load = readLoad(given)
   const callers = given.concurrency ?? given.streams
-  const counts = layout(client, callers, given.connections, given.pipeline, callersOf(mode))
+  const counts =
+    mode === 'durable'
+      ? { concurrency: callers ?? callersOf(mode), connections: 1 }
+      : layout(client, callers, given.connections, given.pipeline, callersOf(mode))
   const obstacle = obstacleTo(target, client, counts.connections, task)
   if (obstacle !== undefined) {
-    const given = mode === 'request' ? `--connections: got '${counts.connections}'` : `--mode: got '${mode}'`
+    const isStore = targets[target].does.durable !== undefined
+    const given =
+      mode === 'request' && !isStore ? `--connections: got '${counts.connections}'` : `--mode: got '${mode}'`
     throw new UsageError(`${given}, but ${obstacle}`)
   }
   checkLoad(client, load, counts)

@@ -22,6 +22,7 @@ import {
 } from './suite-tables.ts'
 import {
   concurrencyTable,
+  durableTable,
   eventsTable,
   handlersTable,
   headlineTable,
@@ -70,6 +71,7 @@ const BLOCKS: Readonly<Record<string, Block>> = {
   'streams node': (comparison) => streamsTable(comparison, 'node'),
   'slow reader': slowReaderTable,
   events: eventsTable,
+  durable: durableTable,
   'starts bun': (comparison) => startsTable(comparison, 'bun'),
   'starts node': (comparison) => startsTable(comparison, 'node'),
   'nats bun': (comparison) => natsTable(comparison, 'bun'),

@@ -132,7 +132,8 @@ const COLUMNS: Readonly<Record<Mode, readonly Figure[]>> = {
   stream: ['rps', 'p50', 'serverCpuUsPerRequest', 'clientCpuUsPerRequest', 'rssPeak', 'clientRssPeak'],
   emit: ['rps', 'sent', 'lost', 'p50', 'p99', 'serverCpuUsPerRequest', 'rssPeak', 'clientRssPeak'],
   start: ['p50', 'listenMs', 'rssIdle'],
-  suite: []
+  suite: [],
+  durable: ['rps', 'p50', 'p99', 'clientCpuUsPerRequest', 'clientRssPeak']
 }
 
 /** Every peer, with all figures. */
@@ -209,6 +210,13 @@ export const startsTable = (comparison: Comparison, runtime: Runtime): string =>
     runtime,
     ({ task }) => task?.mode === 'start',
     ({ runtime: under }) => (under === 'bun' ? 'under Bun' : 'under Node')
+  )
+
+/** Ours and the driver alone, with the same number in flight; and the relay, which nobody else has. */
+export const durableTable = ({ contests }: Comparison): string =>
+  wholeTable(
+    contests.filter(({ task }) => task?.mode === 'durable'),
+    (contest) => `${describeTask(taskOf(contest))}, under ${contest.runtime === 'bun' ? 'Bun' : 'Node'}`
   )
 
 export const sizesTable = ({ sizes = [] }: Comparison): string =>

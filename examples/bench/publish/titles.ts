@@ -15,7 +15,10 @@ const TITLES: Partial<Readonly<Record<TargetName, string>>> = {
   nats: "NATS's driver",
   'elysia-metrics': 'counted',
   'elysia-sampled': '1 % traced',
-  'elysia-traced': 'all traced'
+  'elysia-traced': 'all traced',
+  'elysia-durable': 'ours over JetStream',
+  jetstream: "JetStream's driver",
+  outbox: 'our relay'
 }
 
 const LABELS: Readonly<Record<string, string>> = { node: 'on Node', "Nest's wire": "on Nest's wire" }

@@ -1,7 +1,7 @@
 /** A contest: the same load on all servers, put side by side. Here is what one is called. */
 import { shapes } from '../payload/payload.ts'
 import { suites } from '../suites/catalog.ts'
-import { type Handler, type Source, type Task, taskOf } from '../task/task.ts'
+import { type Handler, type Source, type Step, type Task, taskOf } from '../task/task.ts'
 import { plural } from './figures.ts'
 import type { Contest } from './schema.ts'
 
@@ -36,6 +36,12 @@ const SOURCES: Readonly<Record<Source, string>> = {
   observable: 'an Observable'
 }
 
+const STEPS: Readonly<Record<Step, string>> = {
+  publish: 'events stored, each acknowledged',
+  consume: 'stored events handled, each acknowledged',
+  relay: "events of an outbox's relay, out of the database into the store"
+}
+
 /** Parts of a title, the most telling first. */
 export function titleOf(contest: Contest): string {
   if (taskOf(contest).mode === 'suite') return `${describeTask(taskOf(contest))} · ${loadOf(contest)}`
@@ -50,6 +56,7 @@ export function describeTask(task: Task): string {
   if (task.mode === 'request') return HANDLERS[task.handler]
   if (task.mode === 'suite') return suites[task.suite].workloads[task.workload]?.title ?? task.workload
   if (task.mode === 'start') return 'from the start of the process to the first answer'
+  if (task.mode === 'durable') return STEPS[task.step]
   if (task.mode === 'emit') {
     const sent =
       task.batch === 1
@@ -70,6 +77,7 @@ export function loadOf(contest: Contest): string {
   if (mode === 'start') return 'start'
   if (mode === 'stream') return `${plural(concurrency, 'stream')} at a time`
   if (mode === 'emit') return plural(concurrency, 'caller')
+  if (mode === 'durable') return `${plural(concurrency, 'event')} in flight`
   const over = `over ${plural(connections, 'connection')}`
   if (sloMs !== null) return `highest rate with p99 under ${sloMs} ms ${over}`
   if (rate !== null) return `${rate.toLocaleString('en')} requests per second ${over}`

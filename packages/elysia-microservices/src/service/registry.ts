@@ -95,8 +95,10 @@ export class HandlerRegistry implements Dispatcher {
 
   event(message: IncomingMessage): void | Promise<void> {
     const exact = this.#events.onlyExact ? this.#events.exact(message.route) : undefined
-    if (exact?.length === 1 && message.via === undefined)
-      return run((exact[0] as EventHandler).handler, message)
+    if (exact?.length === 1) {
+      const [only] = exact as [EventHandler]
+      if (message.via === undefined || message.via === only.via) return run(only.handler, message)
+    }
     const handlers = this.#eventHandlers(message)
     if (handlers !== undefined) return runAll(handlers, message)
     const handler = this.#messages.exact(message.route) ?? bind(this.#messages.inexact(message.route))
