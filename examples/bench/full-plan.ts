@@ -29,7 +29,7 @@ const LONG = { runs: 5, duration: 5, warmup: 1 }
 /** What users do most, beside the echo. */
 const MEDIUM = { runs: 3, duration: 1.5, warmup: 0.5 }
 /** All others. */
-const SHORT = { runs: 2, duration: 1.5, warmup: 0.5 }
+const SHORT = { runs: 2, duration: 1, warmup: 0.3 }
 
 /** Seconds after which a measurement that should be over is given up: one that hangs must not cost the others' time. */
 const PATIENCE = 20
@@ -81,8 +81,8 @@ export function fullPlan(options: FullOptions): Plan {
     part('Events', short, chosen.filter(isMain).flatMap(events)),
     part('Events that are stored', short, chosen.flatMap(durable)),
     part('Start', short, chosen.flatMap(starts)),
-    part('Over NATS', medium, chosen.flatMap(overNats)),
-    part('Watched', medium, chosen.flatMap(watched)),
+    part('Over NATS', short, chosen.flatMap(overNats)),
+    part('Watched', short, chosen.flatMap(watched)),
     part('Other numbers of requests at a time', short, chosen.flatMap(byConcurrency)),
     part('Other payloads, other codecs', short, chosen.flatMap(byPayload)),
     part('The same client asks both servers', short, chosen.filter(isMain).flatMap(sameClient))
@@ -271,7 +271,7 @@ function overNats(runtime: Runtime): PlannedContest[] {
 /** What it costs our server to be counted and traced. */
 function watched(runtime: Runtime): PlannedContest[] {
   const objects = [readPayload('object', undefined)]
-  const asked = combinations({ runtimes: [runtime], payloads: objects })
+  const asked = combinations({ runtimes: [runtime], layouts: ['shared'], payloads: objects })
   return scoped(WATCHED, asked, entrants('elysia', 'elysia-metrics', 'elysia-sampled', 'elysia-traced'))
 }
 
