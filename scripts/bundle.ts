@@ -16,6 +16,12 @@ const COMPILED = 'dist'
 /** The path of a file next to it, as `tsc` writes it in `import … from`, `export … from` and `import()`. */
 const IMPORT = /\b(?:from |import ?\(?)'(\.[^']+)\.[jt]s'/g
 
+/**
+ * Imports of a chunk of which nothing is taken. Chunks do nothing when they are loaded, which `sideEffects` says, and
+ * whoever bundles a program of theirs would be warned of each. Lines stay: source maps count them.
+ */
+const BARE_IMPORT = /^import "\.[^"]+";$/gm
+
 interface Package {
   readonly exports: Readonly<Record<string, string | { readonly types: string; readonly default: string }>>
   readonly bin?: Readonly<Record<string, string>>
@@ -72,8 +78,11 @@ await build({
   plugins: [withoutComments]
 })
 
-for (const file of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' }))
-  if (file.endsWith('.js.map')) shorten(join(FOLDER, file))
+for (const name of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })) {
+  const file = join(FOLDER, name)
+  if (file.endsWith('.js.map')) shorten(file)
+  else if (file.endsWith('.js')) writeFileSync(file, readFileSync(file, 'utf8').replaceAll(BARE_IMPORT, ''))
+}
 
 const declarations = new Set(targets.map(({ types }) => types.replace(`./${FOLDER}/`, '')))
 for (const file of declarations) {

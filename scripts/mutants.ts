@@ -67,7 +67,7 @@ function chosen(candidates: Candidate[], count: number, random: () => number): C
 
 /** Whether the unit tests below a folder of a package succeed. */
 async function pass(folder: string, below: string): Promise<boolean> {
-  const tests = spawn(['bun', 'test', below, '--bail=1', '--timeout=20000'], {
+  const tests = spawn([process.execPath, 'test', below, '--bail=1', '--timeout=20000'], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'ignore']
   })

@@ -33,17 +33,23 @@ function importNames(application) {
   })
 }
 
-/** Every export says what it is for; members may be plain by their names. */
+/** Every export says what it is for, and every method what it does; other members may be plain by their names. */
 function everyExportIsDocumented(application) {
   application.converter.on(Converter.EVENT_RESOLVE_END, ({ project }) => {
+    const check = (entry, parent) => {
+      if (!isSaid(entry)) application.logger.error(`${entry.name} of ${parent.name} has no docstring`)
+    }
     for (const module of project.getReflectionsByKind(ReflectionKind.Module))
       for (const entry of module.children ?? []) {
-        const says = [entry, ...(entry.signatures ?? [])].some(
-          (each) => each.isReference() || each.hasComment()
-        )
-        if (!says) application.logger.error(`${entry.name} of ${module.name} has no docstring`)
+        check(entry, module)
+        for (const member of entry.children ?? [])
+          if (member.kindOf(ReflectionKind.Method) && member.inheritedFrom === undefined) check(member, entry)
       }
   })
+}
+
+function isSaid(entry) {
+  return [entry, ...(entry.signatures ?? [])].some((each) => each.isReference() || each.hasComment())
 }
 
 export default {

@@ -19,7 +19,7 @@ import {
 import { type Runtime, runtimes } from './process/runtime.ts'
 import { layouts } from './report/contest.ts'
 import type { Contest } from './report/schema.ts'
-import { ECHO, type Source, type StreamTask, sources } from './task/task.ts'
+import { ECHO, type Source, type StreamTask, sources, steps } from './task/task.ts'
 
 /** Minutes after which nothing more is begun: what is under way, and drawing the report, fit into the rest. */
 const MINUTES = 28.8
@@ -29,12 +29,18 @@ const LONG = { runs: 5, duration: 5, warmup: 1 }
 /** What users do most, beside the echo. */
 const MEDIUM = { runs: 3, duration: 1.5, warmup: 0.5 }
 /** All others. */
-const SHORT = { runs: 2, duration: 1.5, warmup: 0.5 }
+const SHORT = { runs: 2, duration: 1, warmup: 0.3 }
 
 /** Seconds after which a measurement that should be over is given up: one that hangs must not cost the others' time. */
 const PATIENCE = 20
 
 const REQUESTS = 100
+/** Events in flight. */
+const STORED = 256
+
+/** What is compared beside the peers. */
+export const OVER_NATS = 'over NATS'
+export const WATCHED = 'watched'
 
 const ON_NESTS_WIRE: Entrant = { target: 'elysia', label: "Nest's wire", protocol: 'nest' }
 const NEST_ON_NODE: Entrant = { target: 'nest', label: 'node', runtime: 'node' }
@@ -73,7 +79,10 @@ export function fullPlan(options: FullOptions): Plan {
     ),
     part('A slow reader', short, chosen.filter(isMain).flatMap(slowReader)),
     part('Events', short, chosen.filter(isMain).flatMap(events)),
+    part('Events that are stored', short, chosen.flatMap(durable)),
     part('Start', short, chosen.flatMap(starts)),
+    part('Over NATS', short, chosen.flatMap(overNats)),
+    part('Watched', short, chosen.flatMap(watched)),
     part('Other numbers of requests at a time', short, chosen.flatMap(byConcurrency)),
     part('Other payloads, other codecs', short, chosen.flatMap(byPayload)),
     part('The same client asks both servers', short, chosen.filter(isMain).flatMap(sameClient))
@@ -213,6 +222,19 @@ function events(runtime: Runtime): PlannedContest[] {
   }))
 }
 
+/** Events into JetStream and out of it, as many in flight as its driver has; and out of a database, which is ours alone. */
+function durable(runtime: Runtime): PlannedContest[] {
+  const asked = { runtimes: [runtime], layouts: ['shared'], concurrency: [STORED] } as const
+  return steps
+    .filter((step) => step !== 'relay' || isMain(runtime))
+    .flatMap((step) =>
+      combinations({ ...asked, task: { mode: 'durable', step } }).map((contest) => ({
+        contest,
+        entrants: step === 'relay' ? entrants('outbox') : entrants('jetstream', 'elysia-durable')
+      }))
+    )
+}
+
 /** From the start of a server's process to its first answer. */
 function starts(runtime: Runtime): PlannedContest[] {
   const asked = { runtimes: [runtime], layouts: ['shared'], concurrency: [1] } as const
@@ -229,6 +251,28 @@ function starts(runtime: Runtime): PlannedContest[] {
       'rsocket-js'
     )
   }))
+}
+
+const scoped = (scope: string, contests: readonly Contest[], among: readonly Entrant[]): PlannedContest[] =>
+  contests.map((contest) => ({ contest: { ...contest, scope }, entrants: among }))
+
+/** Each with a NATS server of its own. */
+function overNats(runtime: Runtime): PlannedContest[] {
+  const one = { runtimes: [runtime], layouts: ['shared'] } as const
+  const services = entrants('nest-nats', 'elysia-nats')
+  const byRequest: Entrant = { target: 'nats', label: 'request()', method: 'send' }
+  const task: StreamTask = { ...LONG_STREAM, generator: 'sync' }
+  return [
+    ...scoped(OVER_NATS, combinations(one), [...services, ...entrants('nats'), byRequest]),
+    ...scoped(OVER_NATS, combinations({ ...one, ...RECORD, concurrency: [1], task }), services)
+  ]
+}
+
+/** What it costs our server to be counted and traced. */
+function watched(runtime: Runtime): PlannedContest[] {
+  const objects = [readPayload('object', undefined)]
+  const asked = combinations({ runtimes: [runtime], layouts: ['shared'], payloads: objects })
+  return scoped(WATCHED, asked, entrants('elysia', 'elysia-metrics', 'elysia-sampled', 'elysia-traced'))
 }
 
 function byConcurrency(runtime: Runtime): PlannedContest[] {

@@ -2,7 +2,7 @@
 import type { ComparisonOptions } from './options/comparison-options.ts'
 import { obstacleTo } from './options/obstacles.ts'
 import { customShape, shapes } from './payload/payload.ts'
-import type { Codec, Protocol } from './peers/echo-client.ts'
+import type { Codec, Method, Protocol } from './peers/echo-client.ts'
 import {
   type Choice,
   type ClientName,
@@ -34,6 +34,8 @@ export interface Entrant {
   readonly protocol?: Protocol
   /** What runs it, if not what runs the others. */
   readonly runtime?: Runtime
+  /** How it asks, if not as the others do. */
+  readonly method?: Method
   /** In a suite: of how many processes it is. */
   readonly workers?: number
 }
@@ -213,7 +215,7 @@ export function flagsOf(job: Job, plan: Plan): BenchFlags {
   return {
     target,
     client,
-    ...(mode !== 'start' && { connections }),
+    ...(mode !== 'start' && mode !== 'durable' && { connections }),
     ...countOf(task, concurrency),
     ...secondsOf(job),
     ...flagsOfTask(askedOf(task, choices)),
@@ -225,7 +227,7 @@ export function flagsOf(job: Job, plan: Plan): BenchFlags {
     ...(load.sloMs !== null && { 'find-capacity': true, slo: load.sloMs }),
     ...(shape !== customShape && shapes[shape].defaultBytes !== undefined && { payload }),
     runtime: entrant.runtime ?? contest.runtime,
-    ...(choices.includes('method') && mode === 'request' && { method: options.method }),
+    ...(choices.includes('method') && mode === 'request' && { method: entrant.method ?? options.method }),
     ...(ours && { protocol }),
     ...(ours && protocol === 'rsocket' && { codec: entrant.codec ?? options.codec }),
     // Always a server of our own, whatever else runs on this machine.

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { ownTargets, targets } from './peers/targets.ts'
+import { ownTargets, storingTargets, targets } from './peers/targets.ts'
 import { ServerProcess } from './process/server-process.ts'
 import type { Measurement } from './report/schema.ts'
 import { readStored } from './report/stored.ts'
@@ -208,6 +208,19 @@ describe('a measurement of starts', () => {
   })
 })
 
+describe('a measurement of stored events', () => {
+  const cases = storingTargets.flatMap((target) =>
+    (targets[target].does.durable ?? []).flatMap((step) =>
+      onBothRuntimes(target, '--mode=durable', `--step=${step}`)
+    )
+  )
+  measures(cases, ({ completed, rps, connections, p50, task }) => {
+    assert.ok(completed > 0 && rps > 0)
+    assert.equal(connections, 1)
+    assert.equal(p50 === null, task?.mode === 'durable' && task.step !== 'publish')
+  })
+})
+
 describe('the distribution of latencies', () => {
   it('is printed for those who ask', async () => {
     const { stdout } = await run('run-bench.ts', '--target=raw', ...SHORT, '--histogram')
@@ -231,7 +244,12 @@ describe('a comparison of each mode', () => {
     ],
     ['stream', ['--mode=stream', '--streams=4', '--values=10', '--shapes=shared'], /4 streams at a time/],
     ['emit', ['--mode=emit'], /events, each awaited/],
-    ['start', ['--mode=start'], /^start · /m]
+    ['start', ['--mode=start'], /^start · /m],
+    [
+      'durable',
+      ['--mode=durable', '--targets=jetstream,elysia-durable'],
+      /256 events in flight · .* · events stored, each acknowledged/
+    ]
   ] as const) {
     it(`has one contest with figures for ${flags.join(' ')}`, async () => {
       const out = join(folder, `${name}.json`)

@@ -52,7 +52,13 @@ export default defineConfig({
       { text: 'Production', link: '/production' },
       { text: 'Figures', link: '/performance' },
       { text: 'API', link: '/api/index.html', target: '_self' },
-      { text: version, link: '/packages/elysia-microservices' }
+      {
+        text: version,
+        items: [
+          { text: 'Changelog', link: '/changelog' },
+          { text: 'Packages', link: '/packages/elysia-microservices' }
+        ]
+      }
     ],
     sidebar: TOPICS,
     outline: [2, 3],

@@ -53,6 +53,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Deadlines and breakers', 'deadlines'),
       page('Stopping', 'stopping'),
       page('Several processes', 'processes'),
+      page('Many servers', 'scaling'),
       page('Security', 'security'),
       page('Observability', 'observability'),
       page('Figures and logs', 'figures'),
@@ -82,8 +83,10 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     text: 'Examples',
     collapsed: true,
     items: [
+      page('A system of four services', 'examples/shop'),
       page('A Nest application', 'examples/migrate-from-nest'),
       page('Dependency injection', 'examples/dependency-injection'),
+      page('Durable events', 'examples/durable-events'),
       page('Benchmark', 'examples/bench')
     ]
   },
@@ -96,6 +99,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Decisions', 'decisions'),
       page('Dependencies', 'dependencies'),
       page('Contributing', 'contributing'),
+      page('Changelog', 'changelog'),
       page('Reporting a weakness', 'security-policy')
     ]
   }

@@ -10,15 +10,16 @@ const PAGES: readonly (readonly [file: RegExp, page: string])[] = [
   [/^docs\/(.+)$/, '$1'],
   [/^(packages|examples)\/([^/]+)\/README\.md$/, '$1/$2.md'],
   [/^SECURITY\.md$/, 'security-policy.md'],
-  [/^CONTRIBUTING\.md$/, 'contributing.md']
+  [/^CONTRIBUTING\.md$/, 'contributing.md'],
+  [/^CHANGELOG\.md$/, 'changelog.md']
 ]
 
 /** What has no page: GitHub shows it, or nobody reads it. */
 export const NOT_ON_THE_SITE = [
   'README.md',
-  'CHANGELOG.md',
   '{packages,examples}/*/CHANGELOG.md',
   'docs/benchmarks/**',
+  'examples/bench/results/**',
   'packages/*/template/**',
   'site/api.md',
   '{tests,runtimes,scripts}/**'

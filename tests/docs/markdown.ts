@@ -22,7 +22,9 @@ export const DOCUMENTS: readonly string[] = [
   'packages/create-elysia-microservices/README.md',
   'examples/bench/README.md',
   'examples/dependency-injection/README.md',
-  'examples/migrate-from-nest/README.md'
+  'examples/migrate-from-nest/README.md',
+  'examples/shop/README.md',
+  'examples/durable-events/README.md'
 ]
 
 /** One fenced block. */

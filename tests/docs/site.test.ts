@@ -81,6 +81,16 @@ describe('the site', () => {
     for (const { page } of PAGES) assert.ok(links.includes(`/${page}.html`), page)
   })
 
+  it('says of which version it is, and leads to what has changed', () => {
+    const manifest = readFileSync(join(rootFolder, 'packages/elysia-microservices/package.json'), 'utf8')
+    const { version } = JSON.parse(manifest) as { version: string }
+    const html = readFileSync(join(SITE, 'errors.html'), 'utf8')
+    const [, menu = ''] =
+      new RegExp(`<span[^>]*>${version}</span>[^]*?</button>([^]*?)</nav>`).exec(html) ?? []
+    assert.match(menu, /href="\/changelog\.html"/)
+    assert.match(readFileSync(join(SITE, 'changelog.html'), 'utf8'), /<h1[^>]*>Changelog/)
+  })
+
   it('has a reference of each entry of each package', () => {
     for (const folder of readdirSync(join(rootFolder, 'packages'))) {
       const manifest = readFileSync(join(rootFolder, 'packages', folder, 'package.json'), 'utf8')

@@ -208,6 +208,29 @@ if (!isMissing('durable events over NATS', natsMissing())) {
       assert.deepEqual(seen.sort(), ['c 1 x k 1 1', 'c 1 x k 1 1', 'd 1 x k 1 1'])
     })
 
+    it('goes back from the dead letters to an ordered group that has nothing else to do', async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      let isBroken = true
+      const handler = ({ delivery }: Message) => {
+        if (isBroken) throw new Error('broken')
+        seen.push(delivery?.attempt as number)
+      }
+      const durable = { ordered: true, retry: { attempts: 1 } }
+      const service = await serve(pattern, handler, durable, { name: 'idle' })
+      const client = newClient()
+      await client.publish(pattern, 1, { key: 'k' })
+      const letters = deadLetters(client, 'idle')
+      await until('It is a dead letter', async () => (await all(letters.list())).length === 1)
+      await service.stop()
+      isBroken = false
+      const [letter] = await all(letters.list())
+      await letters.redrive(letter?.position as string)
+      await serve(pattern, handler, durable, { name: 'idle' })
+      await until('It is handled', () => seen.length === 1)
+      assert.deepEqual(seen, [1])
+    })
+
     it('is discarded, or put off, as its handler says', async () => {
       const pattern = fresh()
       const seen: string[] = []
@@ -519,7 +542,7 @@ if (!isMissing('durable events over NATS', natsMissing())) {
         }
         await assert.rejects(full(), (error: Error) => {
           assert.ok(error instanceof NotStoredError, String(error))
-          assert.match(error.message, /full.*maxBytes/)
+          assert.match(error.message, /'maximum bytes exceeded'.*the stream is full: raise .*maxBytes/)
           return true
         })
       })

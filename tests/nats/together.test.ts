@@ -54,6 +54,23 @@ if (!isMissing('NATS beside other transports', natsMissing())) {
       await service.stop()
     })
 
+    it('that takes every event answers for no other service', async () => {
+      const shop = orders(nats({ servers: server.url }))
+      const seen: string[] = []
+      const audit = microservice({ name: 'audit', transport: nats({ servers: server.url }) }).event(
+        '>',
+        ({ pattern }) => void seen.push(pattern)
+      )
+      for (const service of [shop, audit]) await service.listen()
+      const client = connect<typeof shop>({ transport: nats({ servers: server.url }) })
+      for (let call = 0; call < 20; call++)
+        assert.equal(await client.request('orders.total', { prices: [1, call] }), 1 + call)
+      await client.emit('orders.total' as never)
+      await client.close()
+      for (const service of [shop, audit]) await service.stop()
+      assert.deepEqual(seen, ['orders.total'])
+    })
+
     it('forwards headers of its message to what it calls within it', async () => {
       const stock = microservice({ name: 'stock', transport: nats({ servers: server.url }) })
         .message('stock.headers', ({ headers }) => ({ ...headers }))

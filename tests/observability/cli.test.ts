@@ -1,7 +1,7 @@
 /** The command line as a shell runs it: every example of its help, against a service of ours and one of Nest's. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { Controller } from '@nestjs/common'
 import { MessagePattern, Payload } from '@nestjs/microservices'
 import { microservice, RejectedError, RpcError } from 'elysia-microservices'
 import { type RunningServer, startNest } from '../conformance/harness/servers.ts'
-import { rootFolder } from '../workspace.ts'
+import { rootFolder, testsFolder } from '../workspace.ts'
 
 @Controller()
 class SumController {
@@ -167,6 +167,39 @@ describe('elysia-microservices', () => {
       assert.ok(!out.includes('\u001b'))
     }
     await lying.stop()
+  })
+
+  it('asks a service that wants certificates, and says how where it is asked without', async () => {
+    const file = (name: string) => join(testsFolder, 'fixtures/tls', name)
+    const pem = (name: string) => readFileSync(file(name), 'utf8')
+    const tls = {
+      cert: pem('service.pem'),
+      key: pem('service.key'),
+      ca: pem('authority.pem'),
+      requestCert: true
+    }
+    const guarded = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, tls }).message(
+      'who',
+      ({ peer }) => peer?.certificate?.subject['CN']
+    )
+    await guarded.listen()
+    const at = `127.0.0.1:${guarded.address!.port} who`
+    const given = `--ca ${file('authority.pem')} --cert ${file('caller.pem')} --key ${file('caller.key')}`
+    const cases: [string, number, RegExp][] = [
+      [`tls://${at} ${given}`, 0, /^$/],
+      [`tcp://${at}`, 3, /^CONNECTION: .*TLS.*; the url must begin with tls:\/\//],
+      [`tls://${at}`, 3, /^CONNECTION: .*; give --ca/],
+      [`tls://${at} --ca ${file('authority.pem')}`, 3, /^CONNECTION: .*; give --cert and --key/],
+      [`tcp://${at} ${given}`, 2, /^OPTION: --ca is for urls that begin with tls:\/\//],
+      [`tls://${at} --cert nowhere.pem`, 2, /^OPTION: nowhere\.pem cannot be read/]
+    ]
+    for (const [line, expected, said] of cases) {
+      const { code, out, error } = await shell(`elysia-microservices call ${line}`)
+      assert.equal(code, expected, `${line}\n${error}`)
+      assert.match(error, said, line)
+      if (code === 0) assert.equal(out, '"caller"\n')
+    }
+    await guarded.stop()
   })
 
   it('refuses a description that is none', async () => {

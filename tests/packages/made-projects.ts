@@ -23,6 +23,10 @@ const LOCK = { bun: 'bun.lock', node: 'package-lock.json' }[RUNTIME]
 /** The commands of a made project's Dockerfile and scripts, with the runtimes of this workspace. */
 const PATH = `${join(bun, '..')}:${process.env['PATH']}`
 
+/** A program under Node says at its end who still listens to SIGTERM: a listener that waits holds its end up. */
+const COUNTING =
+  "--import=data:text/javascript,process.on('exit',()=>console.log(process.argv[1],'keeps',process.listenerCount('SIGTERM')))"
+
 /** What was packed. */
 export interface Packed {
   /** A folder of the tests' own. */
@@ -229,6 +233,8 @@ async function answers(folder: string, transport: 'tcp' | 'nats'): Promise<void>
     ...(server === undefined ? { ORDERS_PORT: String(tcp) } : { NATS_URL: server.url })
   }
   const programs = new Programs()
+  // Where these are set, HTTP under Node leaves signals alone.
+  const { CI: _ci, TEST: _test, ...inherited } = process.env
   try {
     const dockerfile = new Dockerfile(folder)
     for (const name of ['service', 'gateway']) {
@@ -240,7 +246,7 @@ async function answers(folder: string, transport: 'tcp' | 'nats'): Promise<void>
         (readdirSync(place, { recursive: true }) as string[]).filter((file) => /^src.*\.test\./.test(file)),
         []
       )
-      await programs.start(place, image, { ...process.env, ...image.env, ...own })
+      await programs.start(place, image, { ...inherited, ...image.env, ...own, NODE_OPTIONS: COUNTING })
     }
 
     const url = `http://localhost:${http}`
@@ -273,6 +279,7 @@ async function answers(folder: string, transport: 'tcp' | 'nats'): Promise<void>
       said
     )
     assert.match(said, /The service 'orders' has stopped after \d+ ms/)
+    if (!underBun) assert.match(said, /gateway\.js keeps 0$/m)
   } finally {
     await programs.stop('SIGKILL')
     await server?.stop()

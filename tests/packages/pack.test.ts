@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core'
@@ -27,6 +27,7 @@ const PACKAGES = [
   'outbox',
   'console'
 ]
+const ESBUILD = join(rootFolder, 'node_modules/.bin/esbuild')
 /** A program, which nobody imports. */
 const CREATE = 'create-elysia-microservices'
 
@@ -182,6 +183,15 @@ describe('the packages as users install them', () => {
     })
   }
 
+  it('are small: who installs the plugin downloads less than 300 kB of ours', () => {
+    const needed = tarballs.filter((_, index) =>
+      ['transport', 'tcp', 'elysia-microservices'].includes(PACKAGES[index] as string)
+    )
+    const sizes = needed.map((tarball) => statSync(tarball).size)
+    assert.equal(sizes.length, 3)
+    assert.ok(sizes.reduce((sum, size) => sum + size) < 300_000, String(sizes))
+  })
+
   it('type-check in a strict project', async () => {
     await run(join(project, 'node_modules/.bin/tsc'), [], { cwd: project }).catch(
       (error: { stdout: string }) => assert.fail(error.stdout)
@@ -193,21 +203,21 @@ describe('the packages as users install them', () => {
     ['Node', 'node', '.js']
   ] as const) {
     it(`run the example of the README under ${runtime}`, async () => {
-      const port = await freePort('localhost')
-      const env = { ...process.env, PORT: String(port) }
-      const cwd = extension === '.ts' ? project : join(project, 'out')
-      const server = spawn(command, [`math${extension}`], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
-      try {
-        const said = firstLine(server)
-        await listening(port)
-        const { stdout } = await run(command, [`caller${extension}`], { cwd, env, timeout: 20_000 })
-        const promised = codeBlocks(join(rootFolder, 'README.md')).find(({ info }) => info === 'text')!.code
-        assert.equal(stdout, promised)
-        assert.equal(await said, 'order 7 placed')
-      } finally {
-        server.kill()
-        await once(server, 'exit')
+      await runExample(command, extension, extension === '.ts' ? project : join(project, 'out'))
+    })
+
+    it(`run the example of the README from one file under ${runtime}`, async () => {
+      // Where there are no packages.
+      const cwd = mkdtempSync(join(folder, 'bundled-'))
+      for (const name of ['math', 'caller']) {
+        const out = `--outfile=${join(cwd, name)}.mjs`
+        const args = [join(project, `${name}.ts`), '--minify', out]
+        const { stderr } = await (runtime === 'Bun'
+          ? run(bun, ['build', '--target=bun', ...args])
+          : run(ESBUILD, ['--bundle', '--platform=node', '--format=esm', ...args]))
+        assert.doesNotMatch(stderr, /warn/i)
       }
+      await runExample(command, '.mjs', cwd)
     })
 
     it(`can be imported by each of their entries under ${runtime}`, async () => {
@@ -265,12 +275,46 @@ describe('the packages as users install them', () => {
   }))
 })
 
+/** Runs `math` and `caller` of the README, and compares what they print. */
+async function runExample(command: string, extension: string, cwd: string): Promise<void> {
+  const port = await freePort('localhost')
+  const env = { ...process.env, PORT: String(port) }
+  const server = spawn(command, [`math${extension}`], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
+  try {
+    const said = firstLine(server)
+    await listening(port)
+    const { stdout } = await run(command, [`caller${extension}`], { cwd, env, timeout: 20_000 })
+    const promised = codeBlocks(join(rootFolder, 'README.md')).find(({ info }) => info === 'text')!.code
+    assert.equal(stdout, promised)
+    assert.equal(await said, 'order 7 placed')
+  } finally {
+    server.kill()
+    await once(server, 'exit')
+  }
+}
+
 async function firstLine(server: ChildProcess): Promise<string> {
   const [chunk] = (await once(server.stdout!, 'data')) as [Buffer]
   return chunk.toString().trim()
 }
 
+/** The packages that a bundled entry imports, itself or by its chunks. */
+function importedBy(file: string, seen = new Set<string>()): string[] {
+  if (seen.has(file)) return []
+  seen.add(file)
+  const names = [...readFileSync(file, 'utf8').matchAll(/\b(?:from|import)\s*\(?\s*"([^"]+)"/g)]
+  return names.flatMap(([, name = '']) =>
+    name.startsWith('.') ? importedBy(resolve(dirname(file), name), seen) : [name]
+  )
+}
+
 describe('the bundled entry points', () => {
+  it('of the client run without Elysia and TypeBox, which who only calls may leave out', () => {
+    const names = importedBy(join(rootFolder, 'packages/elysia-microservices/lib/client/index.js'))
+    const others = new Set(names.filter((name) => !name.startsWith('@elysia-microservices/')))
+    assert.deepEqual([...others], ['rxjs'])
+  })
+
   for (const name of PACKAGES) {
     it(`of ${name} export what their sources export`, async () => {
       const { exports } = packageJson(`packages/${name}`)

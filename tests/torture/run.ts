@@ -2,11 +2,11 @@
  * `npm run torture`: injects faults, counts what becomes of the requests, prints the table on stdout. Ends with 1
  * when a promise was broken, with 2 when it was called wrongly.
  */
-import { writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { killServers } from '../support/server-process.ts'
 import { type RunOptions, readOptions, USAGE, UsageError } from './report/options.ts'
-import { describeMachine, describeRuntime, page, type TortureRun } from './report/page.ts'
+import { describeMachine, describeRuntime, page, type Result, type TortureRun } from './report/page.ts'
 import { Progress } from './report/progress.ts'
 import { textTable, verdict } from './report/table.ts'
 import type { Row, Scenario } from './scenario.ts'
@@ -38,37 +38,58 @@ async function main(given: readonly string[]): Promise<number> {
     return 0
   }
   const progress = new Progress()
-  const rows: Row[] = []
-  const run: TortureRun = {
-    command: ['npm run torture', ...(given.length === 0 ? [] : ['--', ...given])].join(' '),
-    date: new Date().toISOString(),
-    machine: describeMachine(),
-    versions: describeRuntime(),
-    rows
-  }
+  const kept = options.keep ? readRun(options) : []
+  const results = new Map<string, Result>()
   for (const scenario of scenarios.filter(({ name }) => only?.includes(name) ?? true)) {
-    progress.begin(scenario.name)
+    const { name } = scenario
+    progress.begin(name)
     const startedAt = performance.now()
     const circumstances = { length, soakMinutes, progress: (text: string) => progress.show(text) }
-    const got = await scenario.run(circumstances).catch((error: Error) => [endedByError(scenario, error)])
-    const failures = verdict(got).length
+    const rows = await scenario.run(circumstances).catch((error: Error) => [endedByError(scenario, error)])
+    const failures = verdict(rows).length
     const seconds = Math.round((performance.now() - startedAt) / 1000)
     progress.end(`${failures === 0 ? 'passed' : `${failures} promises broken`} in ${seconds} s`)
-    rows.push(...got)
-    // A run of half an hour that is interrupted leaves what it has seen.
-    save(run, options)
+    results.set(name, { name, date: new Date().toISOString(), rows })
+    // A run of an hour that is interrupted leaves what it has seen.
+    save(
+      describe(given, [...kept.filter((result) => !results.has(result.name)), ...results.values()]),
+      options
+    )
   }
+  const rows = [...results.values()].flatMap((result) => result.rows)
   console.log(textTable(rows))
   const broken = verdict(rows)
   for (const sentence of broken) console.error(`BROKEN ${sentence}`)
   return broken.length === 0 ? 0 : 1
 }
 
-function save(run: TortureRun, { json, markdown }: Pick<RunOptions, 'json' | 'markdown'>): void {
-  // From where the person has called it, which npm tells.
-  const from = process.env['INIT_CWD'] ?? '.'
-  if (json !== undefined) writeFileSync(resolve(from, json), `${JSON.stringify(run, null, 2)}\n`)
-  if (markdown !== undefined) writeFileSync(resolve(from, markdown), page(run))
+/** The run that gave `results`, by the command that gives all of them at once. */
+function describe(given: readonly string[], results: readonly Result[]): TortureRun {
+  const kept = given.filter((argument) => argument !== '--keep')
+  const whole = given.includes('--keep') ? kept.filter((argument) => !argument.startsWith('--only=')) : kept
+  const names = scenarios.map(({ name }) => name)
+  return {
+    command: ['npm run torture', ...(whole.length === 0 ? [] : ['--', ...whole])].join(' '),
+    machine: describeMachine(),
+    versions: describeRuntime(),
+    results: results.toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name))
+  }
+}
+
+/** What the file of an earlier run says; nothing where there is none. */
+function readRun({ json = '' }: RunOptions): readonly Result[] {
+  const file = fromCaller(json)
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as TortureRun).results : []
+}
+
+function save(run: TortureRun, { json, markdown }: RunOptions): void {
+  if (json !== undefined) writeFileSync(fromCaller(json), `${JSON.stringify(run, null, 2)}\n`)
+  if (markdown !== undefined) writeFileSync(fromCaller(markdown), page(run))
+}
+
+/** A file from where the person has called the command, which npm tells. */
+function fromCaller(file: string): string {
+  return resolve(process.env['INIT_CWD'] ?? '.', file)
 }
 
 /** A scenario that did not come to its end proves nothing. */

@@ -23,6 +23,9 @@ const service = microservice({ transport: 'tcp' })
 const factory = () => service
 const client = connect<typeof service>({})
 const empty = microservice({ transport: 'tcp' })
+const later = async () => service
+class Orders {}
+const classes = microservice({ transport: 'tcp', controllers: [Orders] })
 `
 
 const IS_STREAM = 'This pattern answers with a stream: use'
@@ -30,6 +33,7 @@ const IS_VALUE = 'This pattern answers with one value: use'
 const IS_EVENT = 'This pattern is an event: use'
 const NONE = 'There is no such pattern; there are:'
 const KEY = 'A key is a method in capitals, one space and a path, such as GET /users/:id'
+const CONTRACT = 'The type has no such patterns; those of classes come by a contract: connect<Contract>()'
 const UNFIT =
   'What comes by default does not fit the data: add schemas (params, query, body), or a function data'
 
@@ -45,6 +49,19 @@ const MISTAKES = [
   ["client.publish('users.get')", "'users.get'", 'This pattern is no event: only events are published'],
   ["client.request('users.age', { id: 'a' })", 'id:', "'string' is not assignable to type 'number'"],
   ["connect<typeof factory>().request('a')", "'a'", 'take ReturnType<typeof …>'],
+  [
+    "connect<Promise<typeof service>>().request('a')",
+    "'a'",
+    'This is a promise of a service: take Awaited<…>'
+  ],
+  [
+    "connect<ReturnType<typeof later>>().stream('a')",
+    "'a'",
+    'This is a promise of a service: take Awaited<…>'
+  ],
+  ["connect<typeof classes>().request('get-order')", "'get-order'", CONTRACT],
+  ["connect<typeof classes>().stream('get-order')", "'get-order'", CONTRACT],
+  ["connect<typeof classes>().emit('placed')", "'placed'", CONTRACT],
   ["gateway(client, { 'GTE /x': 'users.get' })", "'GTE /x'", KEY],
   ["gateway(client, { 'GET users': { pattern: 'users.get' } })", "'GET users'", KEY],
   ["gateway(client, { 'GET /a/:id': 'users.age' })", "'GET /a/:id'", UNFIT],
@@ -67,6 +84,16 @@ const MISTAKES = [
     "empty.event('x', () => 1, { query: t.Object({}) })",
     'query:',
     "A message has no query: the schema of what callers send is 'data'"
+  ],
+  [
+    "empty.event('x', () => 1, { response: t.Number() })",
+    'response:',
+    'An event has no answer, and so no schema of one'
+  ],
+  [
+    "empty.event('x', ({ data }: Message<number>) => data, { response: t.Number() })",
+    'response:',
+    'An event has no answer, and so no schema of one'
   ],
   ['empty.guard({ params: t.Object({}) })', 'params:', 'A message has no params'],
   ["empty.message('x', () => 1, { detail: {} })", 'detail:', 'A message has no detail: it is no HTTP route'],

@@ -20,7 +20,8 @@ const UNITS: Readonly<Record<PeersMode, { many: string; one: string }>> = {
   request: { many: 'Right answers', one: 'request' },
   stream: { many: 'Values', one: 'value' },
   emit: { many: 'Events that the server has handled', one: 'event' },
-  start: { many: 'Starts', one: 'start' }
+  start: { many: 'Starts', one: 'start' },
+  durable: { many: 'Stored events', one: 'event' }
 }
 
 const LATENCIES: Readonly<Record<PeersMode, { title: string; caption: string }>> = {
@@ -39,6 +40,11 @@ const LATENCIES: Readonly<Record<PeersMode, { title: string; caption: string }>>
   start: {
     title: 'First answer by percentile',
     caption: 'Milliseconds from the start of the process, all runs together. Lower is better.'
+  },
+  durable: {
+    title: 'Until stored, by percentile',
+    caption:
+      'Milliseconds until the store has said that it has the event, all runs together. Lower is better.'
   }
 }
 

@@ -1,6 +1,7 @@
 /** The look of a report: for light and dark, paper, desks and phones. */
-export const STYLE = `
-:root {
+
+/** Its colours, for a picture that stands alone too. */
+export const COLOURS_OF_PAGE = `:root {
   color-scheme: light dark;
   --paper: #fff; --ink: #1c1e21; --muted: #5c6370; --grid: #d9dce1; --panel: #f5f6f8; --link: #0b57d0;
   --series-0: #0072b2; --series-1: #d55e00; --series-2: #009e73; --series-3: #b2589a; --series-4: #a67c00;
@@ -14,7 +15,9 @@ export const STYLE = `
     --series-5: #a9adb4; --series-6: #a99cf5; --series-7: #8fc8f0; --series-8: #d9806c; --series-9: #86c95a;
     --series-10: #ff7aa8; --series-11: #4dd0e1; --series-12: #c8a690; --series-13: #8c9eff;
   }
-}
+}`
+
+export const STYLE = `${COLOURS_OF_PAGE}
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
 main { max-width: 1240px; margin: 0 auto; padding: 16px; }

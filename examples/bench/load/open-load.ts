@@ -4,6 +4,7 @@ import type { BenchOptions } from '../options/bench-options.ts'
 import { customPayload, customShape, makePayload, type Payload } from '../payload/payload.ts'
 import type { ClientPlan, EchoClient, OpenEchoClient } from '../peers/echo-client.ts'
 import { clients } from '../peers/targets.ts'
+import { Backlog } from './backlog.ts'
 import { ClosedLoop } from './closed-loop.ts'
 import { EmitLoop } from './emit-loop.ts'
 import type { Load } from './load.ts'
@@ -29,6 +30,10 @@ export async function openLoad(options: BenchOptions, port: number, meter: Meter
   if (task.mode === 'emit') {
     return new EmitLoop({ clients: opened, concurrency, batch: task.batch, payload: payload.value, meter })
   }
+  if (task.mode === 'durable') {
+    if (task.step !== 'publish') return Backlog.open(opened[0]!, options, payload, meter)
+    return new EmitLoop({ clients: opened, concurrency, batch: 1, payload: payload.value, meter })
+  }
   return rate === null
     ? new ClosedLoop({ clients: opened, concurrency, payload, meter })
     : new OpenLoop({ clients: opened, rate, payload, meter })
@@ -41,14 +46,14 @@ export async function openLoad(options: BenchOptions, port: number, meter: Meter
  */
 export async function openClients(
   load: () => Promise<OpenEchoClient>,
-  { client, host, method, protocol, codec, custom, task }: BenchOptions,
+  { client, host, method, protocol, codec, custom, task, concurrency: window }: BenchOptions,
   port: number,
   connections: number,
   payload: Payload
 ): Promise<EchoClient[]> {
   const open = await load()
   const { pattern = 'echo', headers, tls } = custom ?? {}
-  const plan: ClientPlan = { method, protocol, codec, payload, pattern, headers, tls, task }
+  const plan: ClientPlan = { method, protocol, codec, payload, pattern, headers, tls, task, window }
   return Promise.all(Array.from({ length: connections }, () => open(host, port, plan))).catch(
     (error: unknown) => {
       throw new BenchError(`The ${client} client cannot connect to ${host}:${port}: ${describe(error)}`)

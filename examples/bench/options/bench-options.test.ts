@@ -34,6 +34,7 @@ const DEFAULTS = {
 
 const RECORD = { shape: 'record', payload: makePayload('record').bytes }
 const STREAM = { mode: 'stream', generator: 'sync', take: 'iterate', values: 100_000, pause: 0 }
+const DURABLE = { concurrency: 256, connections: 1 }
 const ONE = { concurrency: 1, connections: 1 }
 
 const accepted: [flags: string, differs: object][] = [
@@ -155,7 +156,7 @@ const rejected: [flags: string, message: string][] = [
     "--concurrency: got '100', expected 99: 3 connections, 33 requests deep each"
   ],
   ['--handler=slow', "--handler: got 'slow', expected sync or async or waits"],
-  ['--mode=idle', "--mode: got 'idle', expected request or stream or emit or start"],
+  ['--mode=idle', "--mode: got 'idle', expected request or stream or emit or start or durable"],
   ['--mode=stream --handler=waits', "--handler: got 'waits' with --mode=stream, expected --mode=request"],
   ['--generator=sync', "--generator: got 'sync' with --mode=request, expected --mode=stream"],
   ['--streams=5', "--streams: got '5' with --mode=request, expected --mode=stream"],
@@ -168,6 +169,14 @@ const rejected: [flags: string, message: string][] = [
   ['--mode=emit --no-spawn', '--no-spawn: given with --mode=emit, for which the bench starts the server'],
   ['--mode=stream --client=nest --take=send', "--take: got 'send' with the nest client, which has only one"],
   ['--mode=stream --client=raw', "--mode: got 'stream', but the raw client only sends requests"],
+  ['--mode=durable', "--mode: got 'durable', but elysia does not publish events that are stored here"],
+  [
+    '--target=outbox --mode=durable',
+    "--mode: got 'durable', but outbox does not publish events that are stored"
+  ],
+  ['--target=jetstream', "--mode: got 'request', but jetstream is measured with --mode=durable only"],
+  ['--step=relay', "--step: got 'relay' with --mode=request, expected --mode=durable"],
+  ['--target=jetstream --mode=durable --connections=2', "--connections: got '2' with --mode=durable"],
   ['--target=grpc --mode=emit', "--mode: got 'emit', but grpc has no events here"],
   ['--target=moleculer --mode=stream', "--mode: got 'stream', but moleculer has no streams here"],
   ['--target=trpc --mode=stream', 'but a handler of trpc does not stream a generator'],
@@ -231,6 +240,17 @@ describe('options of one measurement', () => {
       protocol: 'nest',
       label: 'nest'
     })
+  })
+
+  it('reads what is asked of those who store events', () => {
+    for (const [target, step, port] of [
+      ['jetstream', 'consume', 7040],
+      ['outbox', 'relay', 7042]
+    ] as const) {
+      const flags = [`--target=${target}`, '--mode=durable', `--step=${step}`]
+      const expected = { ...DEFAULTS, ...DURABLE, target, port, client: target, label: target }
+      assert.deepEqual(readBenchOptions(flags), { ...expected, task: { mode: 'durable', step } })
+    }
   })
 
   it("reads what is asked of a service of the user's own", () => {

@@ -123,7 +123,8 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
   const asked = readTask(given)
   const { mode } = asked
   rejectBeside(mode, given)
-  const task = asked.mode === 'stream' && client !== 'elysia' ? { ...asked, take: null } : asked
+  const task =
+    asked.mode === 'stream' && !clients[client].choices.includes('take') ? { ...asked, take: null } : asked
   if (client === 'elysia' && target === 'nest' && given.protocol === 'rsocket') {
     throw new UsageError("--protocol: got 'rsocket' with --target=nest, which speaks nest only")
   }
@@ -147,10 +148,15 @@ export function readBenchOptions(argv: readonly string[]): BenchOptions | 'help'
   }
   const load = readLoad(given)
   const callers = given.concurrency ?? given.streams
-  const counts = layout(client, callers, given.connections, given.pipeline, callersOf(mode))
+  const counts =
+    mode === 'durable'
+      ? { concurrency: callers ?? callersOf(mode), connections: 1 }
+      : layout(client, callers, given.connections, given.pipeline, callersOf(mode))
   const obstacle = obstacleTo(target, client, counts.connections, task)
   if (obstacle !== undefined) {
-    const given = mode === 'request' ? `--connections: got '${counts.connections}'` : `--mode: got '${mode}'`
+    const isStore = targets[target].does.durable !== undefined
+    const given =
+      mode === 'request' && !isStore ? `--connections: got '${counts.connections}'` : `--mode: got '${mode}'`
     throw new UsageError(`${given}, but ${obstacle}`)
   }
   checkLoad(client, load, counts)

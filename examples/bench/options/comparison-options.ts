@@ -150,7 +150,10 @@ export function readComparisonOptions(argv: readonly string[]): ComparisonOption
     clients,
     task,
     layouts:
-      given.shapes ?? (concurrency.every((callers) => callers === 1) && task !== ECHO ? ['shared'] : layouts),
+      given.shapes ??
+      (task.mode === 'durable' || (concurrency.every((callers) => callers === 1) && task !== ECHO)
+        ? ['shared']
+        : layouts),
     concurrency,
     payloads,
     custom,

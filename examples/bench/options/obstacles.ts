@@ -1,6 +1,6 @@
 /** What a peer cannot do, in words. A measurement is refused because of it, a comparison says it in its table. */
 import { type ClientName, clients, type TargetName, targets } from '../peers/targets.ts'
-import { ECHO, type Source, type Task } from '../task/task.ts'
+import { ECHO, type Source, type Step, type Task } from '../task/task.ts'
 
 /** Why this client cannot load this target over so many connections; `undefined` if it can. */
 export function obstacleTo(
@@ -24,9 +24,20 @@ const NAMES: Readonly<Record<Source, string>> = {
   observable: 'an Observable'
 }
 
+const STEPS: Readonly<Record<Step, string>> = {
+  publish: 'publish events that are stored',
+  consume: 'take events that are stored',
+  relay: 'publish events out of a database'
+}
+
 /** Why this target cannot do what is asked of it. */
 function obstacleIn(target: TargetName, task: Task): string | undefined {
   const { does, server } = targets[target]
+  const { durable = [] } = does
+  if (task.mode === 'durable') {
+    return durable.includes(task.step) ? undefined : `${target} does not ${STEPS[task.step]} here`
+  }
+  if (durable.length > 0) return `${target} is measured with --mode=durable only`
   if (task.mode === 'request' && !does.handlers.includes(task.handler)) {
     return server === null
       ? `what the handlers of ${target} do is not the bench's to say`

@@ -1,12 +1,12 @@
 /** What is asked of the server: rules on the modes and their flags that all commands share. */
 import { UsageError } from '../errors.ts'
-import { handlers, type Mode, modes, sources, type Task, takes } from '../task/task.ts'
+import { handlers, type Mode, modes, sources, steps, type Task, takes } from '../task/task.ts'
 import { choice, integer, milliseconds } from './flags.ts'
 
 export const taskFlags = {
   mode: choice(
     modes,
-    'what is measured: requests, values of streams, events, or how long a server takes to start; default request'
+    'what is measured: requests, values of streams, events, how long a server takes to start, or events that are stored; default request'
   ),
   handler: choice(
     handlers,
@@ -25,7 +25,11 @@ export const taskFlags = {
     'with --mode=stream: how long the reader waits after each value; default 0'
   ),
   batch: integer(1, 1_000_000, 'with --mode=emit: events sent before their promises are awaited; default 1'),
-  busy: milliseconds(0, 60_000, 'with --mode=emit: how long the server is busy with each event; default 0')
+  busy: milliseconds(0, 60_000, 'with --mode=emit: how long the server is busy with each event; default 0'),
+  step: choice(
+    steps,
+    'with --mode=durable: events stored, events handled, or events out of a database; default publish'
+  )
 }
 
 const MODE_OF = {
@@ -36,7 +40,8 @@ const MODE_OF = {
   values: 'stream',
   pause: 'stream',
   batch: 'emit',
-  busy: 'emit'
+  busy: 'emit',
+  step: 'durable'
 } as const satisfies Partial<Record<keyof typeof taskFlags, Mode>>
 
 type Given = { readonly [Name in keyof typeof taskFlags]: ReturnType<(typeof taskFlags)[Name]['read']> }
@@ -52,6 +57,7 @@ export function readTask(given: Given): Task {
   if (mode === 'request') return { mode, handler: given.handler ?? 'sync' }
   if (mode === 'emit') return { mode, batch: given.batch ?? 1, busy: given.busy ?? 0 }
   if (mode === 'start') return { mode }
+  if (mode === 'durable') return { mode, step: given.step ?? 'publish' }
   return {
     mode,
     generator: given.generator ?? 'sync',
@@ -61,8 +67,10 @@ export function readTask(given: Given): Task {
   }
 }
 
-/** How many callers a mode has where nobody says: 100 requests at a time, but one stream, one that emits. */
-export const callersOf = (mode: Mode): number => (mode === 'request' ? 100 : 1)
+const CALLERS: Readonly<Partial<Record<Mode, number>>> = { request: 100, durable: 256 }
+
+/** How many callers a mode has where nobody says: 100 requests at a time, 256 stored events, but one stream, one that emits. */
+export const callersOf = (mode: Mode): number => CALLERS[mode] ?? 1
 
 /**
  * What of the other flags a mode leaves no choice in.
@@ -82,9 +90,9 @@ const ALLOWED: Readonly<Record<string, readonly Mode[]>> = {
   'find-capacity': ['request'],
   processes: ['request'],
   method: ['request', 'start'],
-  concurrency: ['request', 'emit'],
-  shape: ['request', 'emit', 'start'],
-  payloads: ['request', 'emit', 'start'],
-  payload: ['request', 'emit', 'start'],
+  concurrency: ['request', 'emit', 'durable'],
+  shape: ['request', 'emit', 'start', 'durable'],
+  payloads: ['request', 'emit', 'start', 'durable'],
+  payload: ['request', 'emit', 'start', 'durable'],
   connections: ['request', 'stream', 'emit']
 }

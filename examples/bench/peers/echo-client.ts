@@ -35,6 +35,8 @@ export interface ClientPlan {
   readonly payload: Payload
   /** What it will be used for. */
   readonly task: Task
+  /** Events that may be in flight at a time, where events are stored. */
+  readonly window: number
 }
 
 /** Takes the values of a stream: any number, then one `ended` or one `failed`. */
@@ -56,6 +58,10 @@ export interface EchoClient {
   stream?(count: number, reader: StreamReader): () => void
   /** Sends an event; resolves when the client says that it is sent. Absent: it has no events. */
   emit?(payload: unknown): Promise<unknown>
+  /** Stores so many events, and is ready to take them. Absent: it stores none. */
+  fill?(count: number): Promise<void>
+  /** Begins to take what is stored; `take` hears the data of each, in whatever order. */
+  takeStored?(take: (data: unknown) => void): Promise<void>
   close(): Promise<void>
 }
 

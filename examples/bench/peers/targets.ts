@@ -1,5 +1,5 @@
 /** What can be measured and who can ask: one row per target, one per client. A new peer is a row in each. */
-import { type Handler, handlers, type Source, sources } from '../task/task.ts'
+import { type Handler, handlers, type Source, type Step, sources } from '../task/task.ts'
 import type { OpenEchoClient } from './echo-client.ts'
 
 export const targetNames = [
@@ -22,6 +22,9 @@ export const targetNames = [
   'nats',
   'http',
   'http-hybrid',
+  'jetstream',
+  'elysia-durable',
+  'outbox',
   'custom'
 ] as const
 export type TargetName = (typeof targetNames)[number]
@@ -41,7 +44,10 @@ export const clientNames = [
   'elysia-nats',
   'nest-nats',
   'nats',
-  'http'
+  'http',
+  'jetstream',
+  'elysia-durable',
+  'outbox'
 ] as const
 export type ClientName = (typeof clientNames)[number]
 
@@ -64,11 +70,14 @@ export interface Does {
   readonly handlers: readonly Handler[]
   readonly streams: readonly Source[]
   readonly events: boolean
+  /** What it can do with events that are stored; it does nothing else then. */
+  readonly durable?: readonly Step[]
 }
 
 const EVERYTHING: Does = { handlers, streams: sources, events: true }
 /** Answers requests, in any way. */
 const REQUESTS: Does = { handlers, streams: [], events: false }
+const STORED: Does = { handlers: [], streams: [], events: false, durable: ['publish', 'consume'] }
 const SYNC: Does = { handlers: ['sync'], streams: [], events: false }
 
 export const targets: Readonly<Record<TargetName, Target>> = {
@@ -153,14 +162,14 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     port: 7014,
     server: 'peers/nats/server-elysia',
     client: 'elysia-nats',
-    does: REQUESTS,
+    does: EVERYTHING,
     package: '@elysia-microservices/nats'
   },
   'nest-nats': {
     port: 7015,
     server: 'peers/nats/server-nest',
     client: 'nest-nats',
-    does: REQUESTS,
+    does: EVERYTHING,
     package: '@nestjs/microservices'
   },
   nats: {
@@ -169,6 +178,28 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     client: 'nats',
     does: SYNC,
     package: '@nats-io/transport-node'
+  },
+  // Events that a NATS server of their own stores: by its driver alone, by ours, and out of PostgreSQL by our relay.
+  jetstream: {
+    port: 7040,
+    server: 'peers/durable/server',
+    client: 'jetstream',
+    does: STORED,
+    package: '@nats-io/jetstream'
+  },
+  'elysia-durable': {
+    port: 7041,
+    server: 'peers/durable/server',
+    client: 'elysia-durable',
+    does: STORED,
+    package: '@elysia-microservices/nats'
+  },
+  outbox: {
+    port: 7042,
+    server: 'peers/durable/server-outbox',
+    client: 'outbox',
+    does: { ...STORED, durable: ['relay'] },
+    package: '@elysia-microservices/outbox'
   },
   // A service of the user's own, which is running already: what its handlers do is not the bench's to say.
   custom: {
@@ -188,11 +219,16 @@ export function targetCalled(name: string): Target | undefined {
   return Object.hasOwn(targets, plain!) ? targets[plain as TargetName] : undefined
 }
 
+/** The targets that store events, and do nothing else. */
+export const storingTargets = targetNames.filter((name) => targets[name].does.durable !== undefined)
+
 /** Whether it is no peer but the limit of all. */
 export const isLimit = (name: string): boolean => targetCalled(name)?.isLimit === true
 
-/** The targets whose servers the bench has. */
-export const ownTargets = targetNames.filter((name) => targets[name].server !== null)
+/** The targets whose servers the bench has, and that answer. */
+export const ownTargets = targetNames.filter(
+  (name) => targets[name].server !== null && targets[name].does.handlers.length > 0
+)
 
 /** Whether its users have our client, and it speaks whatever that does. Its name may have a label. */
 export function isOurs(name: string): boolean {
@@ -272,7 +308,7 @@ export const clients: Readonly<Record<ClientName, Client>> = {
   },
   'elysia-nats': {
     asks: ['elysia-nats', 'nest-nats'],
-    choices: ['method'],
+    choices: ['method', 'take'],
     load: async () => (await import('./nats/client-elysia.ts')).openEchoClient
   },
   'nest-nats': {
@@ -289,5 +325,20 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     asks: ['http', 'http-hybrid'],
     choices: [],
     load: async () => (await import('./http/client.ts')).openEchoClient
+  },
+  jetstream: {
+    asks: ['jetstream'],
+    choices: [],
+    load: async () => (await import('./durable/client-bare.ts')).openEchoClient
+  },
+  'elysia-durable': {
+    asks: ['elysia-durable'],
+    choices: [],
+    load: async () => (await import('./durable/client-elysia.ts')).openEchoClient
+  },
+  outbox: {
+    asks: ['outbox'],
+    choices: [],
+    load: async () => (await import('./durable/client-outbox.ts')).openEchoClient
   }
 }

@@ -22,21 +22,30 @@ import {
 } from './suite-tables.ts'
 import {
   concurrencyTable,
+  durableTable,
   eventsTable,
   handlersTable,
   headlineTable,
+  natsTable,
   payloadTable,
   peersTable,
   sameClientTable,
   sizesTable,
   slowReaderTable,
   startsTable,
-  streamsTable
+  streamsTable,
+  watchedTable
 } from './tables.ts'
 
 const ROOT = join(BENCH_FOLDER, '..', '..')
 
-export const DOCUMENTS = ['README.md', 'docs/performance.md', 'docs/databases.md'] as const
+export const DOCUMENTS = [
+  'README.md',
+  'docs/performance.md',
+  'docs/databases.md',
+  'docs/nats.md',
+  'docs/observability.md'
+] as const
 
 /** The published reports: of peers, and of the suites that have been measured. */
 export interface Published {
@@ -62,8 +71,13 @@ const BLOCKS: Readonly<Record<string, Block>> = {
   'streams node': (comparison) => streamsTable(comparison, 'node'),
   'slow reader': slowReaderTable,
   events: eventsTable,
+  durable: durableTable,
   'starts bun': (comparison) => startsTable(comparison, 'bun'),
   'starts node': (comparison) => startsTable(comparison, 'node'),
+  'nats bun': (comparison) => natsTable(comparison, 'bun'),
+  'nats node': (comparison) => natsTable(comparison, 'node'),
+  'watched bun': (comparison) => watchedTable(comparison, 'bun'),
+  'watched node': (comparison) => watchedTable(comparison, 'node'),
   sizes: sizesTable
 }
 

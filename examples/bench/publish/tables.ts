@@ -1,4 +1,5 @@
 /** The tables of the documentation, made of the published report: what a page says of figures, it says by these. */
+import { OVER_NATS, WATCHED } from '../full-plan.ts'
 import type { Runtime } from '../process/runtime.ts'
 import { describeTask, type Layout, layoutOf, loadOf, payloadOf, settingOf } from '../report/contest.ts'
 import { type Figure, figuresOf, plural, times, titleOfFigure } from '../report/figures.ts'
@@ -22,7 +23,7 @@ function headline({ contests }: Comparison, runtime: Runtime): ContestResult[] {
 
 /** Answered at once, each asked by its own client. */
 const isEcho = (contest: ContestResult): boolean =>
-  contest.client === 'own' && describeTask(taskOf(contest)) === ''
+  contest.client === 'own' && contest.scope === undefined && describeTask(taskOf(contest)) === ''
 
 /** What README.md shows first: a column for what services do, rows for ours, Nest's and the ratio. */
 export function headlineTable(comparison: Comparison): string {
@@ -76,7 +77,8 @@ const COLUMNS_OF_HEADLINE: readonly { title: string; is(contest: ContestResult):
   }
 ]
 
-const isLongStream = ({ task, concurrency }: ContestResult): boolean =>
+const isLongStream = ({ task, concurrency, scope }: ContestResult): boolean =>
+  scope === undefined &&
   task?.mode === 'stream' &&
   task.generator === 'sync' &&
   task.take === 'iterate' &&
@@ -130,7 +132,8 @@ const COLUMNS: Readonly<Record<Mode, readonly Figure[]>> = {
   stream: ['rps', 'p50', 'serverCpuUsPerRequest', 'clientCpuUsPerRequest', 'rssPeak', 'clientRssPeak'],
   emit: ['rps', 'sent', 'lost', 'p50', 'p99', 'serverCpuUsPerRequest', 'rssPeak', 'clientRssPeak'],
   start: ['p50', 'listenMs', 'rssIdle'],
-  suite: []
+  suite: [],
+  durable: ['rps', 'p50', 'p99', 'clientCpuUsPerRequest', 'clientRssPeak']
 }
 
 /** Every peer, with all figures. */
@@ -183,12 +186,37 @@ export const eventsTable = (comparison: Comparison): string =>
     (contest) => `${payloadOf(contest)}, ${describeTask(taskOf(contest))}`
   )
 
+/** Over NATS, ours beside Nest's and the bare driver. */
+export const natsTable = (comparison: Comparison, runtime: Runtime): string =>
+  ['request', 'stream']
+    .map((mode) =>
+      tableOf(
+        comparison,
+        runtime,
+        ({ task }) => (task?.mode ?? 'request') === mode,
+        (contest) => (mode === 'stream' ? describeTask(taskOf(contest)) : loadOf(contest)),
+        OVER_NATS
+      )
+    )
+    .join('\n\n')
+
+/** What it costs a service to be counted and traced. */
+export const watchedTable = (comparison: Comparison, runtime: Runtime): string =>
+  tableOf(comparison, runtime, () => true, layoutOf, WATCHED)
+
 export const startsTable = (comparison: Comparison, runtime: Runtime): string =>
   tableOf(
     comparison,
     runtime,
     ({ task }) => task?.mode === 'start',
     ({ runtime: under }) => (under === 'bun' ? 'under Bun' : 'under Node')
+  )
+
+/** Ours and the driver alone, with the same number in flight; and the relay, which nobody else has. */
+export const durableTable = ({ contests }: Comparison): string =>
+  wholeTable(
+    contests.filter(({ task }) => task?.mode === 'durable'),
+    (contest) => `${describeTask(taskOf(contest))}, under ${contest.runtime === 'bun' ? 'Bun' : 'Node'}`
   )
 
 export const sizesTable = ({ sizes = [] }: Comparison): string =>
@@ -201,10 +229,14 @@ const tableOf = (
   { contests }: Comparison,
   runtime: Runtime,
   is: (contest: ContestResult) => boolean,
-  nameOf: (contest: ContestResult) => string
+  nameOf: (contest: ContestResult) => string,
+  scope?: string
 ): string =>
   wholeTable(
-    contests.filter((contest) => contest.client === 'own' && contest.runtime === runtime && is(contest)),
+    contests.filter(
+      (contest) =>
+        contest.client === 'own' && contest.scope === scope && contest.runtime === runtime && is(contest)
+    ),
     nameOf
   )
 
@@ -232,10 +264,14 @@ function wholeTable(contests: readonly ContestResult[], nameOf: (contest: Contes
       ),
       runsOf(result.target, contest.rounds)
     ]),
-    ...contest.results.slice(0, 1).map((result) => ratioRow(result, columns))
+    ...ratiosOf(contest).map((result) => ratioRow(result, columns))
   ])
   return table(['', ...columns.map((name) => titleOfFigure(name, first)), 'runs'], rows)
 }
+
+/** Of the peers' contests ours to Nest; of few, each to the first. */
+const ratiosOf = ({ scope, results }: ContestResult): readonly TargetResult[] =>
+  scope === undefined ? results.slice(0, 1) : results.slice(1)
 
 /** Who answers fast what it answers at all has not won. */
 const errorsOf = ({ errors }: TargetResult): string => (errors === 0 ? '' : ` (${plural(errors, 'error')})`)

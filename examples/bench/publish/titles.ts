@@ -12,7 +12,13 @@ const TITLES: Partial<Readonly<Record<TargetName, string>>> = {
   trpc: 'tRPC, WebSocket',
   'elysia-nats': 'ours over NATS',
   'nest-nats': 'Nest over NATS',
-  nats: "NATS's driver"
+  nats: "NATS's driver",
+  'elysia-metrics': 'counted',
+  'elysia-sampled': '1 % traced',
+  'elysia-traced': 'all traced',
+  'elysia-durable': 'ours over JetStream',
+  jetstream: "JetStream's driver",
+  outbox: 'our relay'
 }
 
 const LABELS: Readonly<Record<string, string>> = { node: 'on Node', "Nest's wire": "on Nest's wire" }

@@ -1,7 +1,7 @@
 /** What a comparison found: measurements in rounds, and per contest the medians, ratios and verdicts made of them. */
 import { isOurs, LABEL } from '../peers/targets.ts'
 import { taskOf } from '../task/task.ts'
-import { comparedFiguresOf, type Figure, figureNames, figures, titleOfFigure } from './figures.ts'
+import { comparedFiguresOf, type Figure, figureNames, figures, figuresOf, titleOfFigure } from './figures.ts'
 import { baseFor, isElseIn, isLimitIn } from './roles.ts'
 import type {
   Comparison,
@@ -46,6 +46,7 @@ export function decisiveFigures(contest: Pick<Contest, 'rate' | 'sloMs' | 'task'
   if (task.mode === 'suite') return ['rps', 'p99', 'serverCpuUsPerRequest', 'serverRssMb']
   // A reader that waits reads as fast as it wants: what it costs meanwhile is what matters.
   if (task.mode === 'stream' && task.pause > 0) return ['rssPeak', 'clientRssPeak']
+  if (task.mode === 'durable') return [...figuresOf({ task })]
   if (task.mode !== 'request') return ['rps', 'p99', 'serverCpuUsPerRequest', 'rssPeak', 'clientRssPeak']
   const others = ['p99', 'serverCpuUsPerRequest', 'serverRssMb'] as const
   // At a rate that is given, everybody answers as many; at the highest one, the p99 is what was demanded.

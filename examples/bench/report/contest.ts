@@ -1,7 +1,7 @@
 /** A contest: the same load on all servers, put side by side. Here is what one is called. */
 import { shapes } from '../payload/payload.ts'
 import { suites } from '../suites/catalog.ts'
-import { type Handler, type Source, type Task, taskOf } from '../task/task.ts'
+import { type Handler, type Source, type Step, type Task, taskOf } from '../task/task.ts'
 import { plural } from './figures.ts'
 import type { Contest } from './schema.ts'
 
@@ -36,10 +36,18 @@ const SOURCES: Readonly<Record<Source, string>> = {
   observable: 'an Observable'
 }
 
+const STEPS: Readonly<Record<Step, string>> = {
+  publish: 'events stored, each acknowledged',
+  consume: 'stored events handled, each acknowledged',
+  relay: "events of an outbox's relay, out of the database into the store"
+}
+
 /** Parts of a title, the most telling first. */
 export function titleOf(contest: Contest): string {
   if (taskOf(contest).mode === 'suite') return `${describeTask(taskOf(contest))} · ${loadOf(contest)}`
-  const parts = [layoutOf(contest), loadOf(contest), WHO_ASKS[contest.client], settingOf(contest)]
+  const { scope } = contest
+  const said = [layoutOf(contest), loadOf(contest), WHO_ASKS[contest.client], settingOf(contest)]
+  const parts = scope === undefined ? said : [scope, ...said]
   return (taskOf(contest).mode === 'start' ? parts.slice(1) : parts).join(' · ')
 }
 
@@ -48,6 +56,7 @@ export function describeTask(task: Task): string {
   if (task.mode === 'request') return HANDLERS[task.handler]
   if (task.mode === 'suite') return suites[task.suite].workloads[task.workload]?.title ?? task.workload
   if (task.mode === 'start') return 'from the start of the process to the first answer'
+  if (task.mode === 'durable') return STEPS[task.step]
   if (task.mode === 'emit') {
     const sent =
       task.batch === 1
@@ -68,6 +77,7 @@ export function loadOf(contest: Contest): string {
   if (mode === 'start') return 'start'
   if (mode === 'stream') return `${plural(concurrency, 'stream')} at a time`
   if (mode === 'emit') return plural(concurrency, 'caller')
+  if (mode === 'durable') return `${plural(concurrency, 'event')} in flight`
   const over = `over ${plural(connections, 'connection')}`
   if (sloMs !== null) return `highest rate with p99 under ${sloMs} ms ${over}`
   if (rate !== null) return `${rate.toLocaleString('en')} requests per second ${over}`
@@ -90,8 +100,9 @@ export function payloadOf({ pattern, shape, payload }: Contest): string {
 
 /** The same for contests that differ at most in how much is asked at a time. */
 export function familyOf(contest: Contest): string {
-  const { client, layout, pattern, shape, payload, runtime, rate, sloMs } = contest
-  return JSON.stringify([client, layout, pattern, shape, payload, runtime, rate, sloMs, taskOf(contest)])
+  const { scope, client, layout, pattern, shape, payload, runtime, rate, sloMs } = contest
+  const asked = [layout, pattern, shape, payload, runtime, rate, sloMs, taskOf(contest)]
+  return JSON.stringify([scope, client, ...asked])
 }
 
 /** The same for the same contest in two reports. */

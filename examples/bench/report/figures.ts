@@ -61,7 +61,9 @@ const FIGURES_OF: Readonly<Record<Mode, readonly Figure[]>> = {
   emit: ['rps', 'sent', 'arrived', 'lost', 'p50', 'p99', ...CPU, 'rssPeak', 'clientRssPeak'],
   start: ['p50', 'max', 'listenMs', 'rssIdle'],
   // Each suite has its own.
-  suite: []
+  suite: [],
+  // The server's process only holds the store, which is a program of others.
+  durable: ['rps', 'p50', 'p99', 'clientCpuUsPerRequest', 'clientRssPeak']
 }
 
 const OF_SUITE: Readonly<Record<SuiteName, readonly Figure[]>> = {
@@ -83,10 +85,14 @@ interface Asked {
 /** Of a reader that waits only what both ends hold meanwhile. */
 const OF_SLOW_READER: readonly Figure[] = ['rssPeak', 'clientRssPeak', 'rssIdle', 'rssAfter']
 
+/** Events that lie there already have no latency. */
+const OF_BACKLOG: readonly Figure[] = ['rps', 'clientCpuUsPerRequest', 'clientRssPeak']
+
 /** The figures that say something of what was asked. */
 export function figuresOf(asked: Asked): readonly Figure[] {
   const task = taskOf(asked)
   if (task.mode === 'suite') return OF_SUITE[task.suite]
+  if (task.mode === 'durable' && task.step !== 'publish') return OF_BACKLOG
   return task.mode === 'stream' && task.pause > 0 ? OF_SLOW_READER : FIGURES_OF[task.mode]
 }
 
@@ -116,7 +122,14 @@ const TITLES: Readonly<Record<Mode, Readonly<Partial<Record<Figure, string>>>>> 
     rssPeak: 'server peak MiB'
   },
   start: { p50: 'first answer ms', max: 'slowest ms' },
-  suite: { serverRssMb: 'loaded MiB' }
+  suite: { serverRssMb: 'loaded MiB' },
+  durable: {
+    rps: 'events/s',
+    p50: 'stored p50 ms',
+    p99: 'stored p99 ms',
+    clientCpuUsPerRequest: 'µs/event',
+    clientRssPeak: 'peak MiB'
+  }
 }
 
 /** What a figure is called where that was asked. */

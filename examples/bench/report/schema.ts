@@ -9,7 +9,7 @@ import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { customShape, shapeNames } from '../payload/payload.ts'
 import { codecs, methods, protocols } from '../peers/echo-client.ts'
 import { runtimes } from '../process/runtime.ts'
-import { handlers, sources, suiteNames, takes } from '../task/task.ts'
+import { handlers, sources, steps, suiteNames, takes } from '../task/task.ts'
 import { contestClients, layouts } from './contest.ts'
 import { type Figure, figureNames, type LaterFigure, laterFigures } from './figures.ts'
 
@@ -57,7 +57,14 @@ const taskSchema = Type.Union(
       busy: Type.Number(describe('milliseconds that the server was busy with each event'))
     }),
     Type.Object({ mode: Type.Literal('start') }),
-    Type.Object({ mode: Type.Literal('suite'), suite: oneOf(suiteNames), workload: Type.String() })
+    Type.Object({ mode: Type.Literal('suite'), suite: oneOf(suiteNames), workload: Type.String() }),
+    Type.Object({
+      mode: Type.Literal('durable'),
+      step: Type.Union(
+        steps.map((step) => Type.Literal(step)),
+        describe('publish: until stored; consume: handled and acknowledged; relay: out of a database')
+      )
+    })
   ],
   describe('what was asked of the server; absent: an echo, answered at once')
 )
@@ -163,6 +170,11 @@ const notMeasuredSchema = Type.Object({
 })
 
 export const contestSchema = Type.Object({
+  scope: Type.Optional(
+    Type.String(
+      describe('which few are compared beside the peers, and in what: the same contest without it is another')
+    )
+  ),
   part: Type.Optional(Type.String(describe('what the contest is about, in a report that has several parts'))),
   client: oneOf(contestClients),
   task,

@@ -12,7 +12,8 @@ describe('what is asked of a server', () => {
       ['--generator=async']
     ],
     [{ mode: 'emit', batch: 1, busy: 0.5 }, { mode: 'emit', batch: 1, busy: 0.5 }, ['--busy=0.5']],
-    [{ mode: 'start' }, { mode: 'start' }, []]
+    [{ mode: 'start' }, { mode: 'start' }, []],
+    [{ mode: 'durable', step: 'consume' }, { mode: 'durable', step: 'consume' }, []]
   ] satisfies [Task, object, string[]][]) {
     it(`is told in flags: ${JSON.stringify(task)}`, () => {
       assert.deepEqual(flagsOfTask(task), ofBench)

@@ -1,6 +1,6 @@
 /** What a measurement asks of a server beside the payload: the modes of the bench, and what each lets one choose. */
 
-export const modes = ['request', 'stream', 'emit', 'start'] as const
+export const modes = ['request', 'stream', 'emit', 'start', 'durable'] as const
 /** The modes, and the suites, which have workloads of their own. */
 export type Mode = (typeof modes)[number] | 'suite'
 
@@ -18,6 +18,10 @@ export type Source = (typeof sources)[number]
 export const takes = ['iterate', 'send'] as const
 /** How our client reads a stream: `for await` over `stream()`, or subscribing to `send()`. */
 export type Take = (typeof takes)[number]
+
+export const steps = ['publish', 'consume', 'relay'] as const
+/** What of the way of a stored event is measured: until it is stored, until it is handled, or out of a database. */
+export type Step = (typeof steps)[number]
 
 export interface RequestTask {
   readonly mode: 'request'
@@ -53,7 +57,13 @@ export interface SuiteTask {
   readonly workload: string
 }
 
-export type Task = RequestTask | StreamTask | EmitTask | StartTask | SuiteTask
+/** Events that are stored. As many are in flight at a time as a measurement has concurrency. */
+export interface DurableTask {
+  readonly mode: 'durable'
+  readonly step: Step
+}
+
+export type Task = RequestTask | StreamTask | EmitTask | StartTask | DurableTask | SuiteTask
 
 /** What is asked where nobody says: an echo, answered at once. */
 export const ECHO: RequestTask = { mode: 'request', handler: 'sync' }

@@ -4,7 +4,9 @@ import { type CallOptions, OptionError, type Pattern } from '@elysia-microservic
 /** Any client, typed or not: what all have in common. */
 export interface GivenClient {
   readonly status: string
+  /** Connects, if it is not connected. */
   connect(): Promise<void>
+  /** Closes it for good. */
   close(): Promise<void>
 }
 

@@ -63,8 +63,21 @@ describe('endpoints', () => {
     const all = ['audit.>', 'audit.*', 'audit.login']
     assert.deepEqual(counted(endpoints, all, 'audit.login', 'event'), ['audit.*'])
     assert.deepEqual(counted(endpoints, all, 'audit.login', 'message'), ['audit.login'])
-    assert.deepEqual(counted(endpoints, ['audit.>', 'audit.*'], 'audit.a', 'message'), ['audit.*'])
+    assert.deepEqual(counted(endpoints, ['audit.>', 'audit.*'], 'audit.a', 'event'), ['audit.*'])
     assert.deepEqual(counted(endpoints, ['audit.>'], 'audit.a.b', 'event'), ['audit.>'])
+  })
+
+  it('leave requests alone that only handlers of many events get: another service answers them', () => {
+    const endpoints = endpointsOf({ '>': 'event', 'orders.*': 'message', 'mails.sent': 'event' })
+    assert.deepEqual(counted(endpoints, ['>'], 'users.get', 'message'), [])
+    assert.deepEqual(counted(endpoints, ['>'], 'users.get', 'message'), [], 'and does so again')
+    assert.deepEqual(counted(endpoints, ['>'], 'users.get', 'event'), ['>'])
+    assert.deepEqual(counted(endpoints, ['>'], 'orders.get', 'message'), ['orders.*'])
+    assert.deepEqual(counted(endpoints, ['>'], 'mails.sent', 'message'), ['mails.sent'])
+    assert.deepEqual(
+      ['users.get', 'orders.get', 'mails.sent'].map((subject) => endpoints.answers(subject)),
+      [false, true, true]
+    )
   })
 
   it('refuse what NATS has no subject for', () => {

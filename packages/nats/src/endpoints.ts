@@ -38,7 +38,7 @@ export class Endpoints {
   /** Every message matches one endpoint only. */
   readonly #isPlain: boolean
   readonly #byKind: Readonly<Record<Route['kind'], readonly Endpoint[]>>
-  readonly #chosen = new Map<string, Endpoint>()
+  readonly #chosen = new Map<string, Endpoint | undefined>()
 
   /**
    * @param queues the queue group for each kind of handlers
@@ -63,29 +63,37 @@ export class Endpoints {
     this.#isPlain = subjects.size === this.all.length && this.all.every(({ isExact }) => isExact)
   }
 
-  /** Whether the service handles a subject. */
-  has(subject: string): boolean {
-    return this.all.some((endpoint) => routeMatches(endpoint.subject, subject))
+  /** Whether the service answers requests for a subject. */
+  answers(subject: string): boolean {
+    return this.#choose(subject, 'message') !== undefined
   }
 
-  /** The endpoint of a message that has come for one; `undefined`: it comes for another, too, and is handled there. */
+  /**
+   * The endpoint of a message that has come for one; `undefined`: it comes for another, too, and is handled there, or it
+   * is a request that only handlers of many events get, and another service answers.
+   */
   of(received: Endpoint, subject: string, kind: Route['kind']): Endpoint | undefined {
     if (this.#isPlain) return received
     const key = `${kind} ${subject}`
     let chosen = this.#chosen.get(key)
-    if (chosen === undefined) {
+    if (chosen === undefined && !this.#chosen.has(key)) {
       if (this.#chosen.size >= MAX_REMEMBERED) this.#chosen.clear()
-      chosen = this.#choose(subject, kind) ?? received
+      chosen = this.#choose(subject, kind)
       this.#chosen.set(key, chosen)
     }
+    if (chosen === undefined) return undefined
     const isOnce = received.queue === undefined ? received === chosen : received.queue === chosen.queue
     return isOnce ? chosen : undefined
   }
 
-  /** A request goes to message handlers before event handlers, an event the other way round, as in the dispatcher. */
+  /**
+   * A request goes to message handlers before event handlers of just its subject, an event to all event handlers before
+   * message handlers, as in the dispatcher.
+   */
   #choose(subject: string, kind: Route['kind']): Endpoint | undefined {
     const { message, event } = this.#byKind
-    const inOrder = kind === 'message' ? [...message, ...event] : [...event, ...message]
+    const inOrder =
+      kind === 'message' ? [...message, ...event.filter(({ isExact }) => isExact)] : [...event, ...message]
     return inOrder.find((endpoint) => routeMatches(endpoint.subject, subject))
   }
 }

@@ -4,6 +4,7 @@
  */
 import {
   errorToText,
+  type IncomingMessage,
   type Logger,
   OutgoingValues,
   readErrorText,
@@ -18,14 +19,22 @@ export class ForeignAnswer extends OutgoingValues {
   readonly #link: Link
   readonly #logger: Logger
   readonly #replyTo: string
+  readonly #message: IncomingMessage
   readonly #ended: (hasFailed: boolean) => void
   #hasFailed = false
 
-  constructor(link: Link, logger: Logger, replyTo: string, ended: (hasFailed: boolean) => void) {
+  constructor(
+    link: Link,
+    logger: Logger,
+    replyTo: string,
+    message: IncomingMessage,
+    ended: (hasFailed: boolean) => void
+  ) {
     super(1, true)
     this.#link = link
     this.#logger = logger
     this.#replyTo = replyTo
+    this.#message = message
     this.#ended = ended
   }
 
@@ -52,7 +61,7 @@ export class ForeignAnswer extends OutgoingValues {
 
   protected sendError(error: unknown): void {
     this.#hasFailed = true
-    sendForeignError(this.#link, this.#replyTo, errorToText(error, this.#logger))
+    sendForeignError(this.#link, this.#replyTo, errorToText(error, this.#logger, this.#message))
   }
 
   protected sendUnencodable(error: unknown): void {

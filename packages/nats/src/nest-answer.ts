@@ -64,9 +64,9 @@ export class NestAnswer implements Replies, Controlled {
     publishPacket(this.#owner, this.replyTo, json, isAsking ? this.reply : undefined)
   }
 
-  fail(idJson: string, error: unknown): void {
+  fail(idJson: string, error: unknown, message: IncomingMessage): void {
     this.#hasFailed = true
-    this.sendPacket(failurePacket(error, idJson, this.#owner.logger))
+    this.sendPacket(failurePacket(error, idJson, this.#owner.logger, message))
   }
 
   atTurnEnd(reply: RunningReply): void {
@@ -131,5 +131,5 @@ export function publishPacket(
   const error = new Error(
     `An answer of ${packet.length} characters is larger than max_payload of the NATS server (${maxPayload} bytes), and its caller takes no parts`
   )
-  link.publish(replyTo, failurePacket(error, JSON.stringify(id), logger))
+  link.publish(replyTo, failurePacket(error, JSON.stringify(id), logger, undefined))
 }

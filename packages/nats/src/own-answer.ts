@@ -196,8 +196,8 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   protected sendError(error: unknown): void {
     this.#hasFailed = true
     const { logger } = this.#owner
-    if (isRejected(error)) this.#publish(`+${Said.rejected}${errorToText(error, logger)}`)
-    else this.#publish(failurePacket(error, this.#id, logger))
+    if (isRejected(error)) this.#publish(`+${Said.rejected}${errorToText(error, logger, this.#message)}`)
+    else this.#publish(failurePacket(error, this.#id, logger, this.#message))
   }
 
   protected sendUnencodable(error: unknown): void {
@@ -278,7 +278,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
       `An answer of ${size} bytes is larger than the ${MAX_MESSAGE} that nats() carries`
     )
     this.#hasFailed = true
-    this.#sendOne(failurePacket(error, this.#id, this.#owner.logger))
+    this.#sendOne(failurePacket(error, this.#id, this.#owner.logger, this.#message))
     if (!this.isDone) this.abort()
   }
 

@@ -106,7 +106,7 @@ export class Receiver {
     const [subject = '', replyTo = ''] = textOf(message.data).split(' ')
     const call = opened.control.byReply(replyTo)
     if (call !== undefined) call.beat()
-    else if (readReply(replyTo) !== undefined && opened.endpoints.has(subject))
+    else if (readReply(replyTo) !== undefined && opened.endpoints.answers(subject))
       opened.link.publish(replyTo, `+${Said.absent}`)
   }
 
@@ -184,7 +184,7 @@ export class Receiver {
     } catch (error) {
       if (origin.own !== undefined) return begin().error(error)
       count(origin.endpoint, origin.startedAt, true)
-      return publishPacket(opened, origin.replyTo, failurePacket(error, id, opened.logger))
+      return publishPacket(opened, origin.replyTo, failurePacket(error, id, opened.logger, message))
     }
     if (packet === undefined) return void answerWith(result, begin())
     if (origin.own !== undefined && packet.length * 3 > opened.link.maxPayload) return begin().value(result)
@@ -238,6 +238,7 @@ export class Receiver {
       opened.link,
       opened.logger,
       origin.replyTo,
+      message,
       this.#ending(origin, () => answer)
     )
     this.#running.add(answer)

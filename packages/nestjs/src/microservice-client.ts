@@ -120,6 +120,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     })
   }
 
+  /** Nest calls it for `send()`. The function it returns cancels the call. */
   protected publish(packet: ReadPacket, callback: (packet: WritePacket) => void): () => void {
     const { pattern, data, metadata } = packet
     const transport = this.#opened?.transport
@@ -141,6 +142,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
     return () => call.cancel()
   }
 
+  /** Nest calls it for `emit()`. */
   protected async dispatchEvent<T>({ pattern, data, metadata }: ReadPacket): Promise<T> {
     const transport = this.#opened?.transport
     if (transport === undefined) throw closedError()

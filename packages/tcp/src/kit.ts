@@ -1,5 +1,8 @@
-/** The exports for building on parts of TCP: other sockets, measuring, tests. */
+/** The exports for building on parts of TCP: other sockets, measuring, simulating, tests. */
+export { Balancer, type Candidate } from './balance/balancer.ts'
 export { TcpClient } from './client/client.ts'
+export { type FailedCall, isEndpointFailure, RetryPolicy } from './client/retry-policy.ts'
+export { RESILIENCE_DEFAULTS, resilienceOptions } from './options/resilience-options.ts'
 export { TcpServer } from './server/server.ts'
 export { bunSockets } from './socket/bun.ts'
 export { nativeSockets } from './socket/index.ts'

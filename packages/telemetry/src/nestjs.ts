@@ -9,7 +9,9 @@ import { startReceived, startSent, tracer } from './traces/tracing.ts'
 
 /** What Nest hands to a hook that runs before guards: its `ExecutionContext`. */
 export interface NestContext {
+  /** The method that is to run. */
   getHandler(): object
+  /** Gives the context of the message: of Nest's transports or of ours. */
   switchToRpc(): { getContext(): unknown }
 }
 

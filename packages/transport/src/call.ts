@@ -68,7 +68,9 @@ export interface CallReceiver {
    * come. Nest's wire cannot tell the other side to pause.
    */
   next(value: unknown): unknown
+  /** The answer has ended. */
   complete(): void
+  /** The call has failed; nothing comes after it. */
   error(error: Error): void
 }
 

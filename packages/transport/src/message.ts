@@ -59,6 +59,8 @@ export interface IncomingMessageInit<Data = unknown> {
   readonly peer?: Peer | undefined
   /** Default: the message was not stored. */
   readonly delivery?: Delivery | undefined
+  /** In the place of `metadata` and `delivery`, where these are dear: each is asked for when it is first read. */
+  readonly stored?: { readonly metadata: unknown; readonly delivery: Delivery } | undefined
   /** Which handlers of an event it is for (`viaOf`). Default: for all. */
   readonly via?: string | undefined
 }
@@ -80,14 +82,10 @@ export class IncomingMessage<Data = unknown> {
   readonly route: string | undefined
   /** The data that the caller sent; `undefined` if none. */
   readonly data: Data
-  /** The metadata sent beside the data, as it came; `undefined` if none. See `headers`. */
-  readonly metadata: unknown
   /** Milliseconds that the caller waits in all; `undefined` if the caller sets no limit. */
   readonly timeout: number | undefined
   /** The other end of the connection; `undefined` if the transport has none. */
   readonly peer: Peer | undefined
-  /** Facts about its storage and delivery; `undefined` if it was not stored. */
-  readonly delivery: Delivery | undefined
   /** Which handlers of an event it is for (`viaOf`); `undefined`: for all. */
   readonly via: string | undefined
   /**
@@ -95,6 +93,9 @@ export class IncomingMessage<Data = unknown> {
    * `route`, or not yet. So `matched ?? route` of a handled message is one of a bounded number of names.
    */
   matched: string | undefined = undefined
+  readonly #metadata: unknown
+  readonly #delivery: Delivery | undefined
+  readonly #stored: IncomingMessageInit['stored']
   readonly #expires: number
   #aborter: AbortController | undefined
   /** Gets what listeners of the signal throw; `undefined`: the message is not aborted. */
@@ -107,12 +108,23 @@ export class IncomingMessage<Data = unknown> {
     this.pattern = init.pattern
     this.route = init.route
     this.data = init.data
-    this.metadata = init.metadata
+    this.#metadata = init.metadata
     this.timeout = timeout
     this.peer = init.peer
-    this.delivery = init.delivery
+    this.#delivery = init.delivery
+    this.#stored = init.stored
     this.via = init.via
     this.#expires = timeout === undefined ? 0 : performance.now() + timeout
+  }
+
+  /** The metadata sent beside the data, as it came; `undefined` if none. See `headers`. */
+  get metadata(): unknown {
+    return this.#stored === undefined ? this.#metadata : this.#stored.metadata
+  }
+
+  /** Facts about its storage and delivery; `undefined` if it was not stored. */
+  get delivery(): Delivery | undefined {
+    return this.#stored === undefined ? this.#delivery : this.#stored.delivery
   }
 
   /** The headers that the caller sent; empty if none. */

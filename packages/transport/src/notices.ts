@@ -39,6 +39,7 @@ export class Notices {
     this.#logger.error('A listener of a client failed', error)
   }
 
+  /** Tells the log and all listeners. Never throws, whatever a listener does. */
   tell(event: ClientEvent): void {
     this.#log.take(event)
     for (const listener of this.#listeners) {

@@ -95,6 +95,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     return !this.#isDone && this.#demand > 0 && this.hasRoom()
   }
 
+  /** There are no more values: what is held is sent first, then the end. */
   complete(): void {
     if (this.#isDone) return
     this.#isComplete = true

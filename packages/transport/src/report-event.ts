@@ -1,6 +1,7 @@
 /** Handles events for transports that do not store them: a failure is only logged. */
 import type { Dispatcher } from './dispatcher.ts'
 import { ErrorAnswer, EventHandlersError, isNoHandler, readFailure } from './failure.ts'
+import { handlerFailed } from './handler-failed.ts'
 import type { Logger } from './logger.ts'
 import type { IncomingMessage } from './message.ts'
 import { NO_EVENT_HANDLER } from './nest/words.ts'
@@ -38,18 +39,17 @@ export function reportEvent(
   return true
 }
 
-function report(error: unknown, { pattern }: IncomingMessage, logger: Logger): void {
+function report(error: unknown, message: IncomingMessage, logger: Logger): void {
   if (isNoHandler(error))
     return quietLog(logger).error(
       NO_EVENT_HANDLER,
-      `${NO_EVENT_HANDLER} Event pattern: ${shown(pattern)}`,
+      `${NO_EVENT_HANDLER} Event pattern: ${shown(message.pattern)}`,
       undefined,
       MOST_UNKNOWN
     )
   for (const one of failuresIn(error)) {
     const failure = readFailure(one)
-    if ('answer' in failure || failure.logged)
-      logger.error(`A handler of the event '${shown(pattern)}' failed`, one)
+    if ('answer' in failure || failure.logged) logger.error(handlerFailed(message), one)
   }
 }
 

@@ -10,7 +10,9 @@ export interface StreamSink {
    * Observable cannot be slowed: its values keep coming.
    */
   next(value: unknown): boolean
+  /** There are no more values. */
   complete(): void
+  /** The stream has failed. */
   error(error: unknown): void
   /** The stream was cancelled and its clean-up failed. The sink logs it, because no caller waits for it. */
   teardownFailed(error: unknown): void
@@ -31,6 +33,7 @@ export const FEED: unique symbol = Symbol.for('elysia-microservices.feed')
 
 /** A stream made by this library, such as one that watches another stream. It is consumed without an iterator. */
 export interface Feed {
+  /** Feeds the values to a sink, as far as it takes them. */
   [FEED](sink: StreamSink): StreamSource
 }
 

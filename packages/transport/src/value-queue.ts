@@ -71,6 +71,7 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
     this.#read = 0
   }
 
+  /** The next value, when there is one; the end; or, once, the failure. */
   next(): Promise<IteratorResult<Value, undefined>> {
     if (this.#read < this.#values.length) return Promise.resolve({ done: false, value: this.#take() })
     return new Promise((resolve, reject) => {
@@ -90,6 +91,7 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
     return { done: true, value: undefined }
   }
 
+  /** The queue itself: it has one reader. */
   [Symbol.asyncIterator](): this {
     return this
   }

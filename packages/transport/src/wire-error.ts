@@ -3,7 +3,9 @@
  * details. Only answers made on purpose keep their content; all other errors become `INTERNAL`.
  */
 import { ErrorAnswer, readFailure } from './failure.ts'
+import { handlerFailed } from './handler-failed.ts'
 import type { Logger } from './logger.ts'
+import type { IncomingMessage } from './message.ts'
 
 const INTERNAL_MESSAGE = 'Internal server error'
 
@@ -21,20 +23,25 @@ export interface ErrorContent {
 
 /**
  * The text that the other side gets for an error. An unexpected error is logged and becomes `INTERNAL`.
- * @param failed says in the log what has failed
+ * @param of the message whose handler failed, or words for the log that say what has failed; `undefined`: not known
  */
-export function errorToText(error: unknown, logger: Logger, failed = 'A message handler failed'): string {
+export function errorToText(
+  error: unknown,
+  logger: Logger,
+  of: IncomingMessage | string | undefined
+): string {
   const failure = readFailure(error)
+  const failed = () => (typeof of === 'string' ? of : handlerFailed(of))
   if (!('answer' in failure)) {
-    if (failure.logged) logger.error(failed, error)
+    if (failure.logged) logger.error(failed(), error)
     return INTERNAL_ERROR_TEXT
   }
   try {
     const text = JSON.stringify(error instanceof ErrorAnswer ? failure.answer : withoutStatus(failure.answer))
     if (text !== undefined) return text
-    logger.error(`${failed}, and its error has no form in JSON`, error)
+    logger.error(`${failed()}, and its error has no form in JSON`, error)
   } catch (cause) {
-    logger.error(`${failed}, and its error cannot be written as JSON`, cause)
+    logger.error(`${failed()}, and its error cannot be written as JSON`, cause)
   }
   return INTERNAL_ERROR_TEXT
 }

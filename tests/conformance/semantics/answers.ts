@@ -7,7 +7,7 @@ const INTERNAL: ErrorLook = { name: 'RpcError', code: 'INTERNAL', message: 'Inte
 const UNEXPECTED: Outcome = { values: [], error: INTERNAL }
 
 /** What a codec would have to change, or to leave out. */
-const UNCARRIED: Outcome = { ...UNEXPECTED, logs: 'A message handler failed' }
+const UNCARRIED: Outcome = { ...UNEXPECTED, logs: "The handler of '" }
 const AS_JSON = "Nest's wire carries what JSON.stringify makes of a result"
 const READS_JSON = 'Nest reads texts that are JSON'
 const NEST_WORDS = 'There is no matching message handler defined in the remote service.'

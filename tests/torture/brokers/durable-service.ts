@@ -1,7 +1,7 @@
 /**
  * A service with durable handlers in a process of its own. Arguments: the NATS servers with commas between, the file in
- * which its handlers write what they do, `ordered` or not, and the number of copies. It ends when its stdin does; after SIGTERM when there is
- * nothing left to do.
+ * which its handlers write what they do, `ordered` or not, the number of copies, and the milliseconds a handler takes (0: up
+ * to 4, by chance). It ends when its stdin does; after SIGTERM when there is nothing left to do.
  *
  * A line is `<what> <key> <number>`: `run` when the handler begins, `done` when it has ended well.
  */
@@ -10,7 +10,13 @@ import { nats } from '@elysia-microservices/nats'
 import { type Message, microservice } from 'elysia-microservices'
 import { pause } from '../../support/within.ts'
 
-const [servers, path, kind, replicas] = process.argv.slice(2) as [string, string, string, string]
+const [servers, path, kind, replicas, takes] = process.argv.slice(2) as [
+  string,
+  string,
+  string,
+  string,
+  string
+]
 const file = openSync(path, 'a')
 const note = (what: string, key: string, n: number) => writeSync(file, `${what} ${key} ${n} ${process.pid}\n`)
 
@@ -25,7 +31,7 @@ const service = microservice({
     const key = delivery?.key ?? 'none'
     note('run', key, n)
     if (key === 'poison') throw new Error('poisoned')
-    await pause(Math.random() * 4)
+    await pause(Number(takes) || Math.random() * 4)
     note('done', key, n)
   },
   {

@@ -6,8 +6,9 @@ import { nats } from '@elysia-microservices/nats'
 import { connect, deadLetters, type UntypedClient } from 'elysia-microservices/client'
 import { NatsServerProcess, natsMissing } from '../../support/nats-server.ts'
 import { ServerProcess } from '../../support/server-process.ts'
-import { pause, until, within } from '../../support/within.ts'
+import { PATIENCE, pause, until, within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
+import { floodOfEvents } from './durable-flood.ts'
 
 const PATTERN = 'torture.event'
 
@@ -25,6 +26,8 @@ interface Plan {
   readonly poison?: number
   /** Whether a run of an event that had ended well is broken: where nothing was killed. */
   readonly isOnce?: boolean
+  /** Milliseconds that a handler takes; then no more than `events` are published. Default: up to 4, by chance. */
+  readonly takes?: number
   fault(setting: Setting, n: number): Promise<void>
 }
 
@@ -36,7 +39,7 @@ class Setting {
   readonly services: readonly ServerProcess[]
   readonly client: UntypedClient
 
-  private constructor(servers: readonly NatsServerProcess[], { processes, isOrdered }: Plan) {
+  private constructor(servers: readonly NatsServerProcess[], { processes, isOrdered, takes = 0 }: Plan) {
     this.servers = servers
     const urls = servers.map(({ url }) => url)
     const replicas = servers.length
@@ -46,7 +49,13 @@ class Setting {
       () =>
         new ServerProcess({
           program: 'torture/brokers/durable-service',
-          arguments: () => [urls.join(','), this.path, isOrdered ? 'ordered' : 'any', String(replicas)]
+          arguments: () => [
+            urls.join(','),
+            this.path,
+            isOrdered ? 'ordered' : 'any',
+            String(replicas),
+            String(takes)
+          ]
         })
     )
     this.client = connect({
@@ -92,7 +101,7 @@ class Setting {
 async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Row[]> {
   const setting = await Setting.start(plan)
   try {
-    const { events, keys, faults, poison = 0 } = plan
+    const { events, keys, faults, poison = 0, takes = 0 } = plan
     let failed = 0
     let published = 0
     let begun = 0
@@ -101,7 +110,7 @@ async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Ro
     const every = poison === 0 ? Number.POSITIVE_INFINITY : Math.floor(events / poison)
     const publishing = (async () => {
       const window = new Set<Promise<unknown>>()
-      for (let n = 0; n < events || hasFaults; n++) {
+      for (let n = 0; n < events || (hasFaults && takes === 0); n++) {
         begun++
         const key = n % every === every - 1 ? 'poison' : `k${n % keys}`
         const one = setting.client.publish(PATTERN, n, { key }).then(
@@ -134,10 +143,7 @@ async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Ro
       return count
     }
     const poisoned = Number.isFinite(every) ? Math.floor(begun / every) : 0
-    const hung = await until('All is handled', () => healthy() + poisoned + failed >= begun).then(
-      () => 0,
-      () => begun - failed - poisoned - healthy()
-    )
+    const hung = await settled(() => begun - failed - poisoned - healthy(), PATIENCE + takes)
     await until('The poisoned ones are dead letters', async () => (await letters()) >= poisoned).catch(
       () => {}
     )
@@ -147,6 +153,18 @@ async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Ro
   } finally {
     await setting.end()
   }
+}
+
+/** Waits until nothing is left, or nothing has changed for so long. @returns what is left */
+async function settled(left: () => number, patience: number): Promise<number> {
+  let now = left()
+  for (let changedAt = performance.now(); now > 0 && performance.now() - changedAt < patience; ) {
+    await pause(50)
+    const before = now
+    now = left()
+    if (now !== before) changedAt = performance.now()
+  }
+  return now
 }
 
 function rowOf(
@@ -267,6 +285,18 @@ const PLANS: readonly { readonly name: string; plan(isLong: boolean): Plan }[] =
     })
   },
   {
+    name: 'durable-long-handlers',
+    plan: (isLong) => ({
+      title: `durable events: handlers of ${isLong ? 60 : 3} s, signs of life every 0.5 s, the NATS server killed`,
+      ...{ events: isLong ? 512 : 64, keys: 64, processes: 2, isOrdered: false },
+      ...{ takes: isLong ? 60_000 : 3_000, faults: isLong ? 10 : 1 },
+      fault: async (setting, n) => {
+        await pause(isLong ? 15_000 : 500)
+        await killServer(setting, n)
+      }
+    })
+  },
+  {
     name: 'durable-rolling-restart',
     plan: (isLong) => ({
       title: 'durable events: rolling restart of three consumers',
@@ -279,8 +309,13 @@ const PLANS: readonly { readonly name: string; plan(isLong: boolean): Plan }[] =
 /** None where there is no NATS server to be had; where all must run (`CI`), they fail then. */
 export const durableOverNats: readonly Scenario[] =
   natsMissing() === undefined || process.env['CI']
-    ? PLANS.map(({ name, plan }) => ({
-        name,
-        run: (circumstances) => run(plan(circumstances.length === 'long'), circumstances)
-      }))
+    ? [
+        ...PLANS.map(
+          ({ name, plan }): Scenario => ({
+            name,
+            run: (circumstances) => run(plan(circumstances.length === 'long'), circumstances)
+          })
+        ),
+        { name: 'durable-flood', run: floodOfEvents }
+      ]
     : []

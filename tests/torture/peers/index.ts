@@ -7,6 +7,7 @@ import { depth } from './depth.ts'
 import { fuzz } from './fuzz.ts'
 import { halfOpen } from './half-open.ts'
 import { links } from './links.ts'
+import { neighbour } from './neighbour.ts'
 import { oversized } from './oversized.ts'
 import { resumable } from './resumable.ts'
 import { teardowns } from './teardowns.ts'
@@ -20,6 +21,7 @@ export const hostilePeers: readonly Scenario[] = [
   churn,
   teardowns,
   resumable,
+  neighbour,
   clock,
   links
 ]

@@ -106,8 +106,7 @@ export class Tally {
 export class HonestClient {
   readonly tally = new Tally()
   readonly client: UntypedClient
-  /** Milliseconds of the slowest answer. */
-  slowest = 0
+  readonly #times: number[] = []
   #asking = true
   readonly #done: Promise<void>
 
@@ -129,6 +128,16 @@ export class HonestClient {
     while (this.tally.requests < count) await new Promise((resolve) => setTimeout(resolve, 5))
   }
 
+  /** Milliseconds of the slowest answer. */
+  get slowest(): number {
+    return this.#times.reduce((slowest, time) => Math.max(slowest, time), 0)
+  }
+
+  /** Milliseconds within which that share of the answers came. */
+  percentile(share: number): number {
+    return this.#times.toSorted((one, other) => one - other)[Math.floor(share * this.#times.length)] ?? 0
+  }
+
   /** Stops; what became of its requests. */
   async stop(): Promise<Tally> {
     this.#asking = false
@@ -142,7 +151,7 @@ export class HonestClient {
       const data = { pattern, n, text: 'aé€😀' }
       const began = performance.now()
       await this.tally.expect(() => this.client.request(pattern, data), data)
-      this.slowest = Math.max(this.slowest, performance.now() - began)
+      this.#times.push(performance.now() - began)
       await new Promise((resolve) => setTimeout(resolve, 2))
     }
   }

@@ -7,6 +7,8 @@ export interface RunOptions {
   readonly only: readonly string[] | undefined
   readonly list: boolean
   readonly help: boolean
+  /** Whether what `json` says of scenarios that do not run now is kept: a page can be made in parts. */
+  readonly keep: boolean
   /** File for the rows as JSON. */
   readonly json: string | undefined
   /** File for the page in Markdown. */
@@ -20,12 +22,13 @@ export class UsageError extends Error {
   override name = 'UsageError'
 }
 
-export const USAGE = `npm run torture -- [--long] [--only=<name>,…] [--json=<file>] [--markdown=<file>] [--soak-minutes=<n>] [--list]
+export const USAGE = `npm run torture -- [--long] [--only=<name>,…] [--json=<file>] [--keep] [--markdown=<file>] [--soak-minutes=<n>] [--list]
 
   --long             everything at full length; the soak takes 10 minutes
   --only             some scenarios, by name
   --list             the names of all scenarios
   --json             writes the rows to a file
+  --keep             keeps what that file says of scenarios that do not run now
   --markdown         writes a page to a file
   --soak-minutes     how long the soak takes`
 
@@ -34,7 +37,7 @@ export function readOptions(given: readonly string[], names: readonly string[]):
   const values = new Map<string, string>()
   for (const argument of given) {
     const [, name, value] = /^--([a-z-]+)(?:=(.*))?$/.exec(argument) ?? []
-    const isFlag = name === 'long' || name === 'list' || name === 'help'
+    const isFlag = name === 'long' || name === 'list' || name === 'help' || name === 'keep'
     const takesValue = ['only', 'json', 'markdown', 'soak-minutes'].includes(name ?? '')
     if (name === undefined || !(isFlag || takesValue)) throw new UsageError(`'${argument}' is not an option`)
     if (isFlag && value !== undefined) throw new UsageError(`--${name} takes no value`)
@@ -47,6 +50,8 @@ export function readOptions(given: readonly string[], names: readonly string[]):
     if (!names.includes(name))
       throw new UsageError(`There is no scenario '${name}'; there are ${names.join(', ')}`)
   }
+  if (values.has('keep') && !values.has('json'))
+    throw new UsageError('--keep needs the file to keep: --json=…')
   const minutes = values.get('soak-minutes')
   if (minutes !== undefined && !(Number(minutes) > 0))
     throw new UsageError(`--soak-minutes must be a number above 0, not '${minutes}'`)
@@ -55,6 +60,7 @@ export function readOptions(given: readonly string[], names: readonly string[]):
     only,
     list: values.has('list'),
     help: values.has('help'),
+    keep: values.has('keep'),
     json: values.get('json'),
     markdown: values.get('markdown'),
     soakMinutes: minutes === undefined ? undefined : Number(minutes)

@@ -7,13 +7,25 @@ import { COLUMNS, markdownTable, verdict } from './table.ts'
 export interface TortureRun {
   /** How it can be run again. */
   readonly command: string
-  /** ISO 8601. */
-  readonly date: string
   /** What it ran on, in words. */
   readonly machine: string
   /** Runtime and library, in words. */
   readonly versions: string
+  /** In the order in which there are scenarios. */
+  readonly results: readonly Result[]
+}
+
+/** What one scenario gave. */
+export interface Result {
+  readonly name: string
+  /** When it ended, ISO 8601. */
+  readonly date: string
   readonly rows: readonly Row[]
+}
+
+/** All rows of a run. */
+export function rowsOf({ results }: TortureRun): Row[] {
+  return results.flatMap(({ rows }) => rows)
 }
 
 /** The machine in words: no names, no paths. */
@@ -30,7 +42,9 @@ export function describeRuntime(): string {
 }
 
 /** A complete page. */
-export function page({ command, date, machine, versions, rows }: TortureRun): string {
+export function page(run: TortureRun): string {
+  const { command, machine, versions } = run
+  const rows = rowsOf(run)
   const broken = verdict(rows)
   const result =
     broken.length === 0
@@ -44,7 +58,7 @@ Faults injected into servers under load, and what became of the requests. This p
 ${command}
 \`\`\`
 
-Run on ${date.slice(0, 10)}: ${machine}; ${versions}.
+Run on ${days(run)}: ${machine}; ${versions}.
 
 ${markdownTable(rows)}
 
@@ -56,4 +70,10 @@ ${COLUMNS.map(({ title, meaning }) => `- **${title}**: ${meaning}`).join('\n')}
 
 A dash is what was not measured. The server runs in a process of its own; its handlers write each run to a file, which survives a kill, and each request carries an id that its answer must repeat. \`docs/faults.md\` says more.
 `
+}
+
+/** The day of a run, or its first and its last. */
+function days({ results }: TortureRun): string {
+  const all = results.map(({ date }) => date.slice(0, 10)).sort()
+  return [...new Set([all.at(0), all.at(-1)])].join(' to ')
 }

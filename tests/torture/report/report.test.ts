@@ -65,13 +65,13 @@ describe('the table', () => {
 describe('the page', () => {
   const run = {
     command: 'npm run torture -- --long',
-    date: '2026-11-21T10:00:00.000Z',
     machine: '2 × a processor',
     versions: 'Bun 1.4.5'
   }
+  const result = (day: string, row: Row) => ({ name: 'kill', date: `${day}T10:00:00.000Z`, rows: [row] })
 
   it('says how to run it again, when and on what it ran, and what each column means', () => {
-    const text = page({ ...run, rows: [GOOD] })
+    const text = page({ ...run, results: [result('2026-11-21', GOOD)] })
     assert.ok(text.includes('```sh\nnpm run torture -- --long\n```'))
     assert.ok(text.includes('Run on 2026-11-21: 2 × a processor; Bun 1.4.5.'))
     assert.ok(text.includes(markdownTable([GOOD])))
@@ -79,8 +79,15 @@ describe('the page', () => {
     for (const { title, meaning } of COLUMNS) assert.ok(text.includes(`**${title}**: ${meaning}`))
   })
 
+  it('says from when to when it was made, if that was in parts', () => {
+    const text = page({ ...run, results: [result('2026-11-22', GOOD), result('2026-11-20', GOOD)] })
+    assert.ok(text.includes('Run on 2026-11-20 to 2026-11-22: '))
+  })
+
   it('names broken promises', () => {
-    assert.ok(page({ ...run, rows: [BAD] }).includes('- a much longer name | odd: Too slow.'))
+    assert.ok(
+      page({ ...run, results: [result('2026-11-21', BAD)] }).includes('- a much longer name | odd: Too slow.')
+    )
   })
 })
 
@@ -147,6 +154,7 @@ describe('the options', () => {
     assert.throws(() => read('kill'), /'kill' is not an option/)
     assert.throws(() => read('--long=yes'), /--long takes no value/)
     assert.throws(() => read('--json'), /--json needs a value/)
+    assert.throws(() => read('--keep'), /--keep needs the file to keep: --json/)
     assert.throws(() => read('--soak-minutes=0'), /must be a number above 0/)
   })
 })

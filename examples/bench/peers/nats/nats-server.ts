@@ -50,13 +50,19 @@ export interface NatsServer {
 /**
  * Starts it.
  * @param port 0: any free one
+ * @param more further arguments of it
  * @throws {BenchError} it does not listen
  */
-export async function startNatsServer(host: string, port: number): Promise<NatsServer> {
+export async function startNatsServer(
+  host: string,
+  port: number,
+  more: readonly string[] = []
+): Promise<NatsServer> {
   const wanted = port === 0 ? await freePort(host) : port
   // The shell ends the server when its own input ends, which it does even if this process is killed.
   const script = '"$0" "$@" >/dev/null 2>&1 & child=$!; read -r _; kill $child; wait $child'
-  const shell = spawn('sh', ['-c', script, natsServerCommand(), '-a', host, '-p', String(wanted)], {
+  const flags = ['-a', host, '-p', String(wanted), ...more]
+  const shell = spawn('sh', ['-c', script, natsServerCommand(), ...flags], {
     stdio: ['pipe', 'ignore', 'inherit']
   })
   const ended = new Promise<void>((resolve) => shell.once('exit', () => resolve()))

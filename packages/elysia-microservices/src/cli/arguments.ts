@@ -26,6 +26,13 @@ export interface Arguments {
   readonly json: boolean
 }
 
+/** Certificates and a key; on the command line the names of their files. */
+interface Certificates {
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+}
+
 /** Answers of more bytes end the connection: whoever is asked need not be trusted. */
 const RECEIVE_BUFFER = 64 * 1024 * 1024
 
@@ -35,6 +42,9 @@ const OPTIONS = {
   timeout: { type: 'string', default: '30000' },
   count: { type: 'string' },
   interval: { type: 'string', default: '1000' },
+  ca: { type: 'string' },
+  cert: { type: 'string' },
+  key: { type: 'string' },
   json: { type: 'boolean', default: false },
   help: { type: 'boolean', default: false },
   version: { type: 'boolean', default: false }
@@ -71,7 +81,7 @@ export async function readArguments(
     command,
     url,
     connect: {
-      ...addressOf(url),
+      ...(await addressOf(url, values)),
       protocol: protocolOf(values.protocol),
       limits: { receiveBuffer: RECEIVE_BUFFER }
     },
@@ -97,7 +107,10 @@ function isCommand(name: string): name is Command {
   return (COMMANDS as readonly string[]).includes(name)
 }
 
-function addressOf(text: string): { host: string; port: number; tls?: true } {
+async function addressOf(
+  text: string,
+  given: Certificates
+): Promise<{ host: string; port: number; tls?: true | Certificates }> {
   let url: URL
   try {
     url = new URL(text)
@@ -108,7 +121,16 @@ function addressOf(text: string): { host: string; port: number; tls?: true } {
     throw wrong('url', `${text} must begin with tcp:// or tls://`)
   if (url.hostname === '' || url.port === '') throw wrong('url', `${text} needs a host and a port`)
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  return { host, port: Number(url.port), ...(url.protocol === 'tls:' && { tls: true }) }
+  const files = Object.entries({ ca: given.ca, cert: given.cert, key: given.key }).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined
+  )
+  const [first] = files
+  if (url.protocol === 'tcp:') {
+    if (first === undefined) return { host, port: Number(url.port) }
+    throw wrong(`--${first[0]}`, `--${first[0]} is for urls that begin with tls://, but this one is ${text}`)
+  }
+  const read = await Promise.all(files.map(async ([name, file]) => [name, await textOf(name, file)]))
+  return { host, port: Number(url.port), tls: first === undefined ? true : Object.fromEntries(read) }
 }
 
 function protocolOf(name: string): 'rsocket' | 'nest' {
@@ -126,13 +148,15 @@ async function dataOf(text: string | undefined, stdin: () => Promise<string>): P
   if (text === '-') return json('standard input', await stdin())
   if (!text.startsWith('@')) return json('data', text)
   const file = text.slice(1)
-  let content: string
+  return json(file, await textOf('data', file))
+}
+
+async function textOf(what: string, file: string): Promise<string> {
   try {
-    content = await readFile(file, 'utf8')
+    return await readFile(file, 'utf8')
   } catch (error) {
-    throw wrong('data', `${file} cannot be read: ${(error as Error).message}`)
+    throw wrong(what, `${file} cannot be read: ${(error as Error).message}`)
   }
-  return json(file, content)
 }
 
 function json(what: string, text: string): unknown {

@@ -37,6 +37,8 @@ Options
   --timeout <ms>         until the (first) answer is there. Default: 30000
   --count <n>            stream: stop after n values; top: after n refreshes
   --interval <ms>        top: between refreshes. Default: 1000
+  --ca <file>            who vouches for the service's certificate: PEM. Default: whom Node trusts
+  --cert, --key <file>   this caller's own certificate, for services that want one: PEM
   --json                 JSON on one line, errors too
   --help, --version
 

@@ -1,5 +1,5 @@
 /** One command line, from its arguments to the code that the process ends with. */
-import { MicroserviceError } from '@elysia-microservices/transport/kit'
+import { ConnectionError, MicroserviceError } from '@elysia-microservices/transport/kit'
 import { connect } from '../client/connect.ts'
 import { readArguments } from './arguments.ts'
 import { RUN } from './commands.ts'
@@ -55,9 +55,19 @@ function errorOf(error: unknown) {
   return { code, message, ...(details !== undefined && { details }) }
 }
 
+/** What the command line has against a reason why there is no connection. */
+const HINTS: Readonly<Record<string, string>> = {
+  TLS_NEEDED: 'the url must begin with tls://',
+  TLS_NOT_SPOKEN: 'the url must begin with tcp://',
+  TLS_NOT_TRUSTED: 'give --ca',
+  TLS_CLIENT_CERTIFICATE_MISSING: 'give --cert and --key'
+}
+
 function errorText(error: unknown): string {
   if (!(error instanceof MicroserviceError)) return plainText(error)
   const { code, message, details } = errorOf(error)
-  const text = plainText(code === message ? code : `${code}: ${message}`)
+  const hint = HINTS[(error instanceof ConnectionError && error.reason) || '']
+  const said = hint === undefined ? message : `${message}; ${hint}`
+  const text = plainText(code === message ? code : `${code}: ${said}`)
   return details === undefined ? text : `${text}\n${valueText(details, false)}`
 }

@@ -115,7 +115,9 @@ type Named<Given, Types, Mistakes> =
   Given extends AsPattern<keyof Types>
     ? Given
     : [SentenceFor<Given, Mistakes>] extends [never]
-      ? AsPattern<keyof Types>
+      ? [keyof Types] extends [never]
+        ? 'The type has no such patterns; those of classes come by a contract: connect<Contract>()'
+        : AsPattern<keyof Types>
       : SentenceFor<Given, Mistakes>
 
 /** The name for the pattern a caller gives. */

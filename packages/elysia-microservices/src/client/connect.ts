@@ -16,6 +16,7 @@ import {
   type EmitOptions,
   type Logger,
   loggerOf,
+  nameWaitingLines,
   OptionError,
   type Pattern,
   type Published,
@@ -99,7 +100,7 @@ export function connect(options: ConnectOptions = {}): UntypedClient {
   })
   if (onEvent !== undefined) client.onEvent(onEvent)
   for (const around of use) around.attach?.(client)
-  return new TransportClient(client, use, [...forward])
+  return new (FINDS_LINES_LATER ? TransportClient : WaitingClient)(client, use, [...forward])
 }
 
 function readOptions(options: ConnectOptions): { own: ClientOptions; transport: Transport } {
@@ -182,5 +183,19 @@ class TransportClient implements UntypedClient {
   async publish(pattern: Pattern, data?: unknown, options?: PublishOptions): Promise<Published> {
     const publish = this.#publish ?? durableOf(this.#transport, `${this.#transport.name}()`).publish
     return publish(pattern, data, options)
+  }
+}
+
+/** V8 finds the lines that wait for a call when it has failed; Bun's engine only while one of them is an async function. */
+const FINDS_LINES_LATER = typeof Bun === 'undefined'
+
+class WaitingClient extends TransportClient {
+  override async request<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<Value> {
+    try {
+      return await super.request<Value>(pattern, data, options)
+    } catch (error) {
+      nameWaitingLines(error, WaitingClient.prototype.request)
+      throw error
+    }
   }
 }

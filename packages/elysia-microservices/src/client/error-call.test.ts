@@ -54,6 +54,20 @@ for (const way of WAYS)
       assert.deepEqual([code, pattern, of], ['FULL', '{"cmd":"fail"}', endpoint])
     })
 
+    it('has the lines that wait for it as its stack', async () => {
+      const { client } = await ends()
+      async function placeOrder() {
+        return await client.request({ cmd: 'fail' })
+      }
+      async function waitTooLong() {
+        return await client.request('never', undefined, { timeout: 1 })
+      }
+      const answer = await failure(placeOrder())
+      assert.match(answer.stack!, /^RpcError: It is full\n +at async placeOrder /)
+      const local = await failure(waitTooLong())
+      assert.match(local.stack!, /^TimeoutError: .*\n +at async waitTooLong /)
+    })
+
     it('has them if nobody handles it, and if no answer comes in time', async () => {
       const { client, endpoint } = await ends()
       const unknown = await failure(client.request('unknown'))

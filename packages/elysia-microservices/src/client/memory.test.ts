@@ -268,6 +268,34 @@ describe('several services on one memory()', () => {
     assert.deepEqual([...seen].sort(), ['orders 1', 'orders 2'])
   })
 
+  it('are all seen by one that handles every event, which answers for none of them', async () => {
+    const transport = memory()
+    const [orders, audit] = [on(transport), on(transport)]
+    const seen: string[] = []
+    orders.service.message('get', () => 'an order').event('paid', () => void seen.push('orders'))
+    audit.service.event('>', ({ pattern }) => void seen.push(`audit: ${pattern}`))
+    for (const { service } of [audit, orders]) await listening(service)
+    const client = clientOf(transport)
+    for (let call = 0; call < 4; call++) assert.equal(await client.request('get'), 'an order')
+    await assert.rejects(client.request('mistyped'), { name: 'PatternNotFoundError' })
+    assert.deepEqual(seen, [])
+    await client.emit('paid')
+    await client.emit('sent')
+    assert.deepEqual(seen.sort(), ['audit: paid', 'audit: sent', 'orders'])
+    assert.deepEqual([orders.logged, audit.logged], [[], []])
+  })
+
+  it('say once that none of them handles an event', async () => {
+    const transport = memory()
+    const all = [on(transport), on(transport)]
+    for (const { service } of all) await listening(service.message('who', () => 1))
+    await clientOf(transport).emit('paid')
+    assert.match(
+      String(all.flatMap(({ logged }) => logged)),
+      /^There is no matching event handler[^,]* paid,?$/
+    )
+  })
+
   it('have nothing to do with those on another one', async () => {
     const { client } = await start([undefined, 'a'])
     const other = await start([undefined, 'b'])

@@ -7,6 +7,7 @@ import type { AnyClass } from './execution-context.ts'
 
 /** Says whether a call may go on. Gets an `RpcExecutionContext`. */
 export interface Guard {
+  /** Only `true`, also as a promise or an Observable, lets the call go on. */
   canActivate(context: never): unknown
 }
 
@@ -20,6 +21,7 @@ export interface PipeMetadata {
 
 /** Checks a value, or turns it into another one. Gets `PipeMetadata`. */
 export interface Pipe {
+  /** Gives the value that the method gets, also as a promise. What it throws is the answer. */
   transform(value: unknown, metadata: never): unknown
 }
 
@@ -28,11 +30,13 @@ export interface Pipe {
  * of the answer.
  */
 export interface Interceptor {
+  /** Gives the Observable of the answer, also as a promise. */
   intercept(context: never, next: never): unknown
 }
 
 /** Turns an error into an answer. Gets an `RpcExecutionContext` that knows neither class nor method. */
 export interface Filter {
+  /** Gives an Observable that fails with the answer, or has values in place of the error. */
   catch(error: unknown, host: never): unknown
 }
 

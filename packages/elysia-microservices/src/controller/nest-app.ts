@@ -6,6 +6,7 @@ import type { Resolve } from './instances.ts'
 
 /** What `NestFactory.createApplicationContext()` gives. */
 export interface NestApp {
+  /** The instance of a class. Throws if no module provides it. */
   get(type: new (...args: unknown[]) => object): object
 }
 

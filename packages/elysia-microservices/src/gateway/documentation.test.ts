@@ -104,6 +104,26 @@ describe('the OpenAPI document of a gateway', () => {
     assert.equal(order.responses['200'], undefined)
   })
 
+  it('has the schema of an answer that another library has written', async () => {
+    const response = z.object({
+      name: z
+        .string()
+        .transform((name) => name.length)
+        .pipe(z.number())
+    })
+    const { paths } = await documentOf(
+      gateway(client, {
+        'GET /found': { pattern: 'users.find', response },
+        'GET /date': { pattern: 'users.find', response: z.object({ at: z.date() }) }
+      })
+    )
+    const schemaOf = (path: string) =>
+      paths[path]?.['get']?.responses['200']?.content?.['application/json']?.schema
+    const { type, properties } = schemaOf('/found') as { type: string; properties: object }
+    assert.deepEqual([type, properties], ['object', { name: { type: 'number' } }])
+    assert.deepEqual(schemaOf('/date'), {}, 'a date has no form in JSON Schema')
+  })
+
   it('has the shape of errors', async () => {
     for (const path of ['/users/{id}', '/own', '/ticks']) {
       const { responses } = await operation(path)

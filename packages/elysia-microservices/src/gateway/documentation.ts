@@ -1,5 +1,5 @@
 /** What OpenAPI documents say of a route; a route's own `detail` wins. */
-import type { DocumentDecoration, TSchema } from 'elysia'
+import type { DocumentDecoration } from 'elysia'
 import type { RouteDescription } from './described.ts'
 import type { RouteKey } from './route-key.ts'
 
@@ -12,7 +12,7 @@ export interface Documented {
   /** Status of an answer. */
   readonly status: number
   /** Schema of an answer. */
-  readonly response: TSchema | undefined
+  readonly response: object | undefined
   readonly detail: DocumentDecoration | undefined
   /** What the service says of it. */
   readonly described: RouteDescription

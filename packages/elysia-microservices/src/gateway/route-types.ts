@@ -1,6 +1,6 @@
 /** The types of a gateway's routes: which patterns a route may name, and what its functions get and give. */
 import type { Pattern } from '@elysia-microservices/transport/kit'
-import type { DocumentDecoration, TSchema } from 'elysia'
+import type { DocumentDecoration } from 'elysia'
 import type { ResolvePath } from 'elysia/types'
 import type { AsPattern, CallOf, Client, UntypedClient } from '../client/client-types.ts'
 import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
@@ -50,9 +50,10 @@ export interface RouteBase<Context = RouteContext> extends ForwardOptions<Contex
   /** Entries of the route in OpenAPI documents; they replace the entries that are made from the pattern. */
   readonly detail?: DocumentDecoration | undefined
   /**
-   * Schema of the answer, or of each value of a stream. Only for OpenAPI documents: the service checks its answers.
+   * Schema of the answer, or of each value of a stream: Elysia's `t`, or any Standard Schema that can be written as JSON
+   * Schema, as zod's can. Only for OpenAPI documents: the service checks its answers.
    */
-  readonly response?: TSchema | undefined
+  readonly response?: AnySchema | undefined
 }
 
 /** Schemas of the request; Elysia's `t`, or any Standard Schema. */

@@ -1,6 +1,9 @@
 /** Reads and checks the routes of a gateway. */
 import { checkNames, OptionError, routeOf } from '@elysia-microservices/transport/kit'
-import type { DocumentDecoration, TSchema } from 'elysia'
+import type { DocumentDecoration } from 'elysia'
+import { jsonSchemaOf } from '../description/json-schema.ts'
+import type { AnySchema } from '../schema/schema-types.ts'
+import { isTypeBox } from '../schema/typebox.ts'
 import { assertForwardOptions, type ForwardOptions } from './call-options.ts'
 import { describeRoute, handlersOf } from './described.ts'
 import { documentRoutes } from './documentation.ts'
@@ -19,7 +22,7 @@ export interface GivenRoute extends ForwardOptions<RouteContext> {
   readonly params?: unknown
   readonly query?: unknown
   readonly body?: unknown
-  readonly response?: TSchema | undefined
+  readonly response?: AnySchema | undefined
   readonly detail?: DocumentDecoration | undefined
 }
 
@@ -36,7 +39,7 @@ export interface Route {
   readonly forward: ForwardOptions<RouteContext>
   readonly data: ((context: RouteContext) => unknown) | undefined
   readonly schemas: { readonly params?: unknown; readonly query?: unknown; readonly body?: unknown }
-  readonly response: TSchema | undefined
+  readonly response: object | undefined
   readonly detail: DocumentDecoration
 }
 
@@ -91,9 +94,14 @@ function readRoute(key: string, given: unknown, options: GatewayOptions) {
     forward,
     data: dataFunction(path, route.data),
     schemas: defined({ params: route.params, query: route.query, body: route.body }),
-    response: route.response,
+    response: route.response && documented(route.response),
     detail: route.detail
   }
+}
+
+/** A schema as OpenAPI documents take it. */
+function documented(schema: AnySchema): object {
+  return isTypeBox(schema) ? schema : jsonSchemaOf(schema, 'output')
 }
 
 /** Refuses options about the answer, which an event does not have. */

@@ -177,4 +177,15 @@ describe('HandlerRegistry', () => {
       next: { current: 'two', next: 'three' }
     })
   })
+
+  it('answers no request by handlers of many events: a mistyped pattern is no success, and others may handle it', () => {
+    const { handlers, addMessage, addEvent } = registry()
+    for (const pattern of ['>', 'x.*', /^x/]) addEvent(pattern, () => 'seen')
+    for (const pattern of ['x', 'x.1'])
+      assert.throws(() => handlers.request(message(pattern)), { name: 'PatternNotFoundError' })
+    addEvent('x.1', () => 'exact')
+    addMessage('y.*', () => 'message')
+    assert.equal(handlers.request(message('x.1')), 'exact')
+    assert.equal(handlers.request(message('y.1')), 'message')
+  })
 })

@@ -95,8 +95,10 @@ export class HandlerRegistry implements Dispatcher {
 
   event(message: IncomingMessage): void | Promise<void> {
     const exact = this.#events.onlyExact ? this.#events.exact(message.route) : undefined
-    if (exact?.length === 1 && message.via === undefined)
-      return run((exact[0] as EventHandler).handler, message)
+    if (exact?.length === 1) {
+      const [only] = exact as [EventHandler]
+      if (message.via === undefined || message.via === only.via) return run(only.handler, message)
+    }
     const handlers = this.#eventHandlers(message)
     if (handlers !== undefined) return runAll(handlers, message)
     const handler = this.#messages.exact(message.route) ?? bind(this.#messages.inexact(message.route))
@@ -122,9 +124,13 @@ export class HandlerRegistry implements Dispatcher {
   #requestInexact(message: IncomingMessage): unknown {
     const match = this.#messages.inexact(message.route)
     if (match !== undefined) return match.value(message, match.params)
-    const eventHandlers = this.#eventHandlers(message)
+    // A handler of many events answers none of the requests among them: it would answer for other services, too.
+    const eventHandlers = this.#events.exact(message.route)
     if (eventHandlers === undefined) throw PatternNotFoundError.of(message.pattern)
-    return answerByEventHandlers(eventHandlers, message)
+    return answerByEventHandlers(
+      eventHandlers.map(({ handler }) => handler),
+      message
+    )
   }
 
   /** All handlers of an event, in the order of their registration. */

@@ -11,16 +11,15 @@ type Carried<Service, Key extends keyof Typed, None> = Service extends { readonl
 export type AnswersOf<Service> = '~messages' extends keyof Service
   ? Carried<Service, '~messages', NoAnswers>
   : Service extends (...args: never[]) => unknown
-    ? MistakenAnswers
-    : ContractAnswers<Service>
+    ? MistakenAnswers<'This is a function that makes a service: take ReturnType<typeof …>'>
+    : Service extends PromiseLike<unknown>
+      ? MistakenAnswers<'This is a promise of a service: take Awaited<…>'>
+      : ContractAnswers<Service>
 
-/** What the type of a function answers: a name that says, where the compiler complains, what is meant. */
-interface MistakenAnswers extends NoAnswers {
-  readonly values: Mistaken
-  readonly streams: Mistaken
-}
-type Mistaken = {
-  readonly [Name in 'This is a function that makes a service: take ReturnType<typeof …>']: MessageType
+/** What a type that is no service's answers: a name that says, where the compiler complains, what is meant. */
+interface MistakenAnswers<Sentence extends string> extends NoAnswers {
+  readonly values: { readonly [Name in Sentence]: MessageType }
+  readonly streams: { readonly [Name in Sentence]: MessageType }
 }
 /** The message patterns of a service. */
 export type MessagesOf<Service> = AnswersOf<Service>['values'] & AnswersOf<Service>['streams']

@@ -104,10 +104,9 @@ export type EventOptions<Scope extends ScopeTypes, Data, Headers, Used> = Handle
   Scope,
   Data,
   Headers,
-  undefined,
+  'An event has no answer, and so no schema of one',
   Used
 > & {
-  readonly response?: never
   /**
    * Runs each event until it ends well, or keeps it as a dead letter; events come by `client.publish`. Needs a transport
    * that stores events. `true`: with all defaults. Default: each event runs at most once.

@@ -4,6 +4,7 @@ import {
   type DurableFigures,
   type DurableRoute,
   DurableWorker,
+  hasWildcards,
   type Logger,
   systemClock,
   viaOf
@@ -12,15 +13,14 @@ import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { Msg } from '@nats-io/transport-node'
 import type { Link } from '../link.ts'
 import { ACK, nak, WORKING } from './acknowledgements.ts'
-import { deadLetterOf, eventOf, messageOf, type NatsEvent } from './event.ts'
+import { deadLetterOf, messageOf, NatsEvent } from './event.ts'
+import { HeldEvents } from './held.ts'
 import { AGAIN_STREAM } from './names.ts'
 import type { Publisher } from './publisher.ts'
 import { Pull } from './pull.ts'
 import { readPlace } from './stored.ts'
 import { MAX_PENDING_IN_ORDER, type Streams, type Subscription } from './streams.ts'
 
-/** Events that were acknowledged, of which it is remembered: the acknowledgement may be lost with its server. */
-const MAX_DONE = 4_096
 /** Milliseconds between looks at what the server says of the group, and until it is looked again whether all is here. */
 const LOOK = 5_000
 const LOOK_AGAIN = 50
@@ -52,11 +52,9 @@ export interface ConsumerOptions {
 export class NatsConsumer {
   readonly #options: ConsumerOptions
   readonly #worker: DurableWorker<NatsEvent>
-  readonly #held = new Map<string, NatsEvent>()
-  #heldSize = 0
-  /** Two generations: taking the oldest out of one set is slow. */
-  #done = new Set<string>()
-  #doneBefore: ReadonlySet<string> = new Set()
+  readonly #held = new HeldEvents()
+  /** The subject of all its events; `undefined`: it has wildcards. */
+  readonly #exact: string | undefined
   readonly #beat: ReturnType<typeof setInterval>
   readonly #look: ReturnType<typeof setInterval>
   #link: Link | undefined
@@ -77,7 +75,8 @@ export class NatsConsumer {
 
   constructor(options: ConsumerOptions) {
     this.#options = options
-    const { route, ackWait, logger } = options
+    const { route, subject, ackWait, logger } = options
+    this.#exact = hasWildcards(subject) ? undefined : subject
     this.#worker = new DurableWorker<NatsEvent>(
       route.durable,
       {
@@ -140,10 +139,10 @@ export class NatsConsumer {
         ...common,
         // While it is unknown who holds what, everything must find a place.
         get room() {
-          if (owner.#early !== undefined) return MAX_PENDING_IN_ORDER - owner.#held.size
-          return owner.#heldSize < MOST_HELD ? worker.room : 0
+          if (owner.#early !== undefined) return MAX_PENDING_IN_ORDER - owner.#held.count
+          return owner.#held.bytes < MOST_HELD ? worker.room : 0
         },
-        receive: (message) => this.#receive(message, mainPull)
+        receive: (message, data) => this.#receive(message, data, mainPull)
       },
       logger,
       inboxPrefix,
@@ -152,7 +151,7 @@ export class NatsConsumer {
     const againPull = new Pull(
       link,
       again,
-      { ...common, room: 1, receive: (message) => this.#receive(message) },
+      { ...common, room: 1, receive: (message, data) => this.#receive(message, data) },
       logger,
       inboxPrefix,
       false
@@ -217,39 +216,30 @@ export class NatsConsumer {
 
   // ── messages in ──────────────────────────────────────────────────────────────────────────────────────
 
-  #receive(message: Msg, mainPull?: Pull): void {
+  #receive(message: Msg, data: Uint8Array, mainPull?: Pull): void {
     const place = readPlace(message.reply ?? '')
     if (place === undefined) return
-    const pin = mainPull === undefined ? undefined : message.headers?.get('Nats-Pin-Id')
-    if (mainPull !== undefined && this.#isOrdered && pin !== undefined && pin !== this.#pin) {
+    const pin = mainPull !== undefined && this.#isOrdered ? message.headers?.get('Nats-Pin-Id') : undefined
+    if (mainPull !== undefined && pin !== undefined && pin !== this.#pin) {
       // Another process was served before us, and may still have events that come before these.
       this.#pin = pin
       mainPull.pin = pin
       this.#uncertain()
     }
     const leasedUntil = performance.now() + this.#options.ackWait * LEASE
-    const event = eventOf(message, place, leasedUntil, this.#epoch)
+    const event = new NatsEvent(message, data, place, leasedUntil, this.#epoch, this.#exact)
     if (this.#isStopped) return this.#send(event, nak(0))
     if (place.deliveries > 1) this.#redeliveries++
-    if (place.stream !== AGAIN_STREAM) this.#lag = place.pending + this.#held.size
-    const known = this.#held.get(event.name)
-    if (known !== undefined) {
-      // It was slow, or a sign of life was lost: it is here already.
-      known.reply = event.reply
-      known.delivery = event.delivery
-      known.leasedUntil = event.leasedUntil
-      known.epoch = event.epoch
-      return
-    }
-    if (this.#done.has(event.name) || this.#doneBefore.has(event.name)) return this.#send(event, ACK)
-    this.#held.set(event.name, event)
-    this.#heldSize += message.data.length
+    if (place.stream !== AGAIN_STREAM) this.#lag = place.pending + this.#held.count
+    const outcome = this.#held.take(event)
+    if (outcome === 'done') this.#send(event, ACK)
+    // It was slow, or a word about it was lost.
+    if (outcome !== 'taken') return this.#fill()
     if (this.#early === undefined || place.stream === AGAIN_STREAM) this.#worker.add(event)
     else {
       this.#early.push(event)
       this.#lookLater()
     }
-    this.#fill()
   }
 
   #run(event: NatsEvent): void | Promise<void> {
@@ -260,17 +250,12 @@ export class NatsConsumer {
   // ── what becomes of them ─────────────────────────────────────────────────────────────────────────────
 
   #acknowledge(event: NatsEvent): void {
-    this.#forget(event)
-    this.#done.add(event.name)
-    if (this.#done.size >= MAX_DONE) {
-      this.#doneBefore = this.#done
-      this.#done = new Set()
-    }
+    this.#held.done(event)
     this.#send(event, ACK)
   }
 
   #giveBack(event: NatsEvent, delay: number): void {
-    this.#forget(event)
+    this.#held.forget(event)
     this.#send(event, nak(delay))
   }
 
@@ -284,11 +269,7 @@ export class NatsConsumer {
   #letGo(event: NatsEvent): void {
     // What is still ours would wait for nobody here.
     if (performance.now() < event.leasedUntil) this.#giveBack(event, 0)
-    else this.#forget(event)
-  }
-
-  #forget(event: NatsEvent): void {
-    if (this.#held.delete(event.name)) this.#heldSize -= event.message.data.length
+    else this.#held.forget(event)
   }
 
   #send({ reply }: NatsEvent, words: string | Uint8Array): void {
@@ -319,7 +300,7 @@ export class NatsConsumer {
    */
   #uncertain(): void {
     this.#worker.close()
-    this.#early = [...(this.#early ?? []), ...this.#worker.release()]
+    this.#early = [...(this.#early ?? []), ...this.#worker.release(true)]
     this.#lookLater()
   }
 

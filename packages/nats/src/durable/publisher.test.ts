@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { NotStoredError, type Published } from '@elysia-microservices/transport'
+import { NotStoredError, type Published, TimeoutError } from '@elysia-microservices/transport'
 import { type Msg, type MsgHdrs, headers as newHeaders } from '@nats-io/transport-node'
 import fc from 'fast-check'
 import type { Link } from '../link.ts'
@@ -77,6 +77,18 @@ const STEPS = fc.array(
 )
 
 describe('a publisher', () => {
+  it('says that its server is there, and silent, when nobody confirms an event', async () => {
+    const { server, publisher } = setting()
+    const silent = publisher.publish(event('a', { timeout: 20 }))
+    await turn()
+    assert.equal(server.sent.length, 1)
+    await assert.rejects(silent, (error: Error) => {
+      assert.ok(error instanceof TimeoutError && error.mayHaveRun)
+      assert.match(error.message, /the NATS server is there: its log says more, also of a full disk/)
+      return true
+    })
+  })
+
   it('has each event stored once and in order, whatever connections take with them', async () => {
     await fc.assert(
       fc.asyncProperty(STEPS, async (steps) => {

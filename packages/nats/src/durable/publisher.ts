@@ -12,6 +12,7 @@ import {
 import { createInbox, type Msg } from '@nats-io/transport-node'
 import type { Link } from '../link.ts'
 import { numberAt, replyToken } from '../wire.ts'
+import { adviceOnFull } from './full.ts'
 import { type OutgoingEvent, type PubAck, readPubAck } from './outgoing-event.ts'
 
 /** Events that the server has not confirmed yet; a stream of it takes some 10,000. */
@@ -270,15 +271,14 @@ export class Publisher {
 
   #failed(entry: Entry, { code, description }: NonNullable<PubAck['error']>): void {
     const { subject } = entry.event
-    const isFull = /maximum|exceed|insufficient|resource/i.test(description)
+    const full = adviceOnFull(description)
+    const advice = full === undefined ? '' : `; ${full}`
     const error = new NotStoredError(
-      isFull
-        ? `The stream for '${subject}' is full: NATS says '${description}' (${code}); raise options.durable.maxBytes, or let its groups catch up`
-        : `NATS does not store the event '${subject}': it says '${description}' (${code})`,
+      `NATS does not store the event '${subject}': it says '${description}' (${code})${advice}`,
       true
     )
     // What passes by itself: a leader is elected, or too much came at once.
-    if (!isFull && (code === 503 || code === 429)) return this.#refuse(entry, error)
+    if (full === undefined && (code === 503 || code === 429)) return this.#refuse(entry, error)
     this.#end(entry, error)
     this.#resend()
   }
@@ -329,7 +329,10 @@ export class Publisher {
   #tooLate(entry: Entry): Error {
     const { pattern, timeout } = entry.event
     if (entry.firstSentAt === 0 && this.#lastRefusal !== undefined) return this.#lastRefusal
-    const why = this.#lastRefusal === undefined ? '' : ` (${this.#lastRefusal.message})`
+    const isThere = this.#link?.isConnected === true && entry.firstSentAt !== 0
+    // It is silent when its disk is full.
+    const silent = isThere ? ' (the NATS server is there: its log says more, also of a full disk)' : ''
+    const why = this.#lastRefusal === undefined ? silent : ` (${this.#lastRefusal.message})`
     return new TimeoutError(
       pattern,
       timeout,

@@ -19,7 +19,8 @@ const MOST_SIZE = 8 * 1024 * 1024
 export interface PullOwner {
   /** Messages that may be asked for, beside those that have come. */
   readonly room: number
-  receive(message: Msg): void
+  /** @param data its body: the driver makes a view of it each time that it is asked */
+  receive(message: Msg, data: Uint8Array): void
   /** The consumer is gone from the server. */
   gone(): void
   /** Another process of the group is served; only if pinned. */
@@ -27,6 +28,7 @@ export interface PullOwner {
 }
 
 interface Standing {
+  readonly number: number
   left: number
   heardAt: number
   /** What it was asked with. */
@@ -43,7 +45,9 @@ export class Pull {
   readonly #inbox: string
   readonly #title: string
   /** Requests that stand, the oldest first: the server serves them in this order. */
-  readonly #standing = new Map<number, Standing>()
+  #standing: Standing[] = []
+  /** Messages that they still ask for. */
+  #left = 0
   readonly #watch: ReturnType<typeof setInterval>
   #subscribed: Subscribed | undefined
   #number = 0
@@ -82,13 +86,12 @@ export class Pull {
   /** Asks for as much as there is room for; not for each single message. */
   fill(): void {
     if (this.#isStopped || !this.#link.isConnected || this.#again !== undefined) return
-    let standing = 0
-    for (const { left } of this.#standing.values()) standing += left
     const { room } = this.#owner
-    const wanted = Math.min(MOST, room - standing)
-    if (wanted <= 0 || (standing > 0 && wanted < Math.min(MOST, room) / 2)) return
+    const wanted = Math.min(MOST, room - this.#left)
+    if (wanted <= 0 || (this.#left > 0 && wanted < Math.min(MOST, room) / 4)) return
     const number = ++this.#number
-    this.#standing.set(number, { left: wanted, heardAt: performance.now(), pin: this.pin })
+    this.#standing.push({ number, left: wanted, heardAt: performance.now(), pin: this.pin })
+    this.#left += wanted
     const expires = this.#isPinned ? EXPIRES_PINNED : EXPIRES
     const request: Record<string, unknown> = {
       batch: wanted,
@@ -103,7 +106,8 @@ export class Pull {
 
   /** The connection has its server again, which knows of no request any more. */
   restored(): void {
-    this.#standing.clear()
+    this.#standing = []
+    this.#left = 0
     this.fill()
   }
 
@@ -125,27 +129,31 @@ export class Pull {
   }
 
   #receive(message: Msg): void {
-    const { headers } = message
-    if (headers !== undefined && headers.code !== 0 && message.data.length === 0)
-      return this.#status(message, headers.code, headers.description)
-    const [first] = this.#standing
-    if (first !== undefined) {
-      const [number, standing] = first
-      standing.heardAt = performance.now()
-      if (--standing.left <= 0) this.#standing.delete(number)
+    // Reading headers is dear, and what the server says of itself has no data.
+    const { data } = message
+    if (data.length === 0) {
+      const { headers } = message
+      if (headers !== undefined && headers.code !== 0)
+        return this.#status(message, headers.code, headers.description)
     }
-    this.#owner.receive(message)
+    const first = this.#standing[0]
+    if (first !== undefined) {
+      first.heardAt = performance.now()
+      this.#left--
+      if (--first.left === 0) this.#standing.shift()
+    }
+    this.#owner.receive(message, data)
   }
 
   #status(message: Msg, code: number, description: string): void {
     const number = numberAt(message.subject, this.#inbox.length)
-    const standing = this.#standing.get(number)
+    const standing = this.#standing.find((one) => one.number === number)
     if (code === 100) {
-      for (const one of this.#standing.values()) one.heardAt = performance.now()
+      for (const one of this.#standing) one.heardAt = performance.now()
       return
     }
     if (standing === undefined) return
-    this.#standing.delete(number)
+    this.#forget(standing)
     // The time of the request is over, or all of it has come.
     if (code === 408 || code === 404 || /batch completed|maxbytes/i.test(description)) return this.fill()
     if (code === 423) {
@@ -175,8 +183,12 @@ export class Pull {
   #checkSilence(): void {
     if (!this.#link.isConnected) return
     const now = performance.now()
-    for (const [number, { heardAt }] of this.#standing)
-      if (now - heardAt > SILENCE) this.#standing.delete(number)
+    for (const one of this.#standing) if (now - one.heardAt > SILENCE) this.#forget(one)
     this.fill()
+  }
+
+  #forget(standing: Standing): void {
+    this.#left -= standing.left
+    this.#standing = this.#standing.filter((one) => one !== standing)
   }
 }

@@ -24,19 +24,45 @@ export interface Place {
  * account before the stream. `undefined`: it is none.
  */
 export function readPlace(reply: string): Place | undefined {
-  const tokens = reply.split('.')
-  if (tokens[0] !== '$JS' || tokens[1] !== 'ACK' || tokens.length < 9) return undefined
-  const start = tokens.length === 9 ? 2 : 4
-  const [stream = '', , deliveries, sequence, delivery, nanoseconds = '', pending] = tokens.slice(start)
-  const place = {
-    stream,
-    deliveries: Number(deliveries),
-    sequence: Number(sequence),
-    delivery: Number(delivery),
-    storedAt: Number(nanoseconds.slice(0, -6)),
-    pending: Number(pending)
+  if (!reply.startsWith(HEAD)) return undefined
+  let count = 0
+  for (let at = HEAD.length; at !== 0 && count < STARTS.length; at = reply.indexOf('.', at) + 1)
+    STARTS[count++] = at
+  // It ends where a further part would begin.
+  if (count < STARTS.length) STARTS[count] = reply.length + 1
+  const first = count === 7 ? 0 : 2
+  if (count < 7 || count === 8) return undefined
+  // Milliseconds are what stands before the last six digits.
+  const time = startAt(first + 5)
+  const [deliveries, sequence, delivery, storedAt, pending] = [
+    numberIn(reply, first + 2),
+    numberIn(reply, first + 3),
+    numberIn(reply, first + 4),
+    digits(reply, time, startAt(first + 6) - 7),
+    numberIn(reply, first + 6)
+  ]
+  const stream = reply.slice(startAt(first), startAt(first + 1) - 1)
+  const place = { stream, deliveries, sequence, delivery, storedAt, pending }
+  return Number.isNaN(deliveries + sequence + delivery + storedAt + pending) ? undefined : place
+}
+
+const HEAD = '$JS.ACK.'
+/** Where the parts behind the head begin: scratch of one call. */
+const STARTS: number[] = new Array(10).fill(0)
+
+const startAt = (part: number): number => STARTS[part] as number
+
+const numberIn = (reply: string, part: number): number => digits(reply, startAt(part), startAt(part + 1) - 1)
+
+/** The number that stands there; `NaN` if something else does. */
+function digits(text: string, start: number, end: number): number {
+  let number = end > start ? 0 : Number.NaN
+  for (let at = start; at < end; at++) {
+    const digit = text.charCodeAt(at) - 48
+    if (digit < 0 || digit > 9) return Number.NaN
+    number = number * 10 + digit
   }
-  return Object.values(place).includes(Number.NaN) ? undefined : place
+  return number
 }
 
 const OWN: ReadonlySet<string> = new Set(Object.values(HEADER).map((name) => name.toLowerCase()))

@@ -21,6 +21,7 @@ import {
   type StreamConfig
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { adviceOnFull } from './full.ts'
 import { AGAIN, AGAIN_STREAM, consumerName, DEAD, DEAD_STREAM, streamName } from './names.ts'
 import type { DurableStorage } from './options.ts'
 
@@ -364,8 +365,9 @@ export function readableError(error: unknown, what: string): Error {
   if (error instanceof JetStreamApiError) {
     const { code, err_code, description: message } = error.apiError()
     if (code === 503 && /not enabled/i.test(message)) return noJetStream(what, cause)
+    const advice = adviceOnFull(message)
     return new NotStoredError(
-      `${what}: NATS says '${message}' (${err_code})`,
+      `${what}: NATS says '${message}' (${err_code})${advice === undefined ? '' : `; ${advice}`}`,
       code >= 500 || code === 429,
       cause
     )

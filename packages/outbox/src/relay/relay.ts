@@ -39,6 +39,7 @@ export interface OutboxRelay {
   start(): Promise<void>
   /** Ends when the events under way are stored or have failed. What is left is published by the next relay. */
   stop(): Promise<void>
+  /** What it has done, and what waits in the database. @throws the driver's error if the database cannot be asked */
   stats(): Promise<OutboxStats>
   /** Removes published events. Their ids are forgotten with them. @returns how many */
   prune(options: PruneOptions): Promise<number>

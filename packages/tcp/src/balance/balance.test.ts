@@ -93,32 +93,44 @@ describe('the retry budget', () => {
 describe('the health of an endpoint', () => {
   it('is lost by enough failures among its calls, and not by a few among many', () => {
     const health = new EndpointHealth(HEALTH)
-    for (let n = 0; n < 100; n++) health.picked(0)
-    for (let n = 0; n < 49; n++) assert.equal(health.failed(1, 0), undefined)
-    assert.equal(health.failed(1, 0), 500)
-    assert.equal(health.admits(500), false)
-    assert.equal(health.admits(501), true)
+    // What ended well before the first failure does not count.
+    for (let n = 0; n < 1_000; n++) health.picked(0)
+    assert.equal(health.failed(1, 0, 60), undefined)
+    for (let n = 0; n < 40; n++) health.picked(1)
+    for (let n = 0; n < 48; n++) assert.equal(health.failed(1, 0, 0), undefined)
+    assert.equal(health.failed(1, 0, 0), 500)
+    assert.equal(health.admits(500, true), false)
+    assert.equal(health.admits(501, true), true)
   })
 
   it('comes back by probes, one at a time, and a failing one ejects for longer', () => {
     const health = new EndpointHealth(HEALTH)
-    for (let n = 0; n < 3; n++) health.failed(0, 0)
+    for (let n = 0; n < 3; n++) health.failed(0, 0, 0)
     assert.equal(health.picked(500), false)
     assert.equal(health.state, 'probing')
-    assert.equal(health.admits(501), false)
-    assert.equal(health.failed(600, 0), 1_000)
-    assert.equal(health.admits(1_599), false)
+    assert.equal(health.admits(501, true), false)
+    assert.equal(health.failed(600, 0, 0), 1_000)
+    assert.equal(health.admits(1_599, true), false)
     for (const now of [1_600, 2_000, 2_400]) assert.equal(health.picked(now), false)
     assert.equal(health.picked(2_800), true)
     assert.equal(health.state, 'healthy')
   })
 
+  it('takes no second probe before the first has ended, but a first one beside calls that hang', () => {
+    const health = new EndpointHealth(HEALTH)
+    for (let n = 0; n < 3; n++) health.failed(0, 0, 0)
+    assert.equal(health.admits(500, false), true)
+    health.picked(500)
+    assert.equal(health.admits(100_000, false), false)
+    assert.equal(health.admits(100_000, true), true)
+  })
+
   it('wants a probe from the moment on in which its ejection ends', () => {
     const health = new EndpointHealth(HEALTH)
-    assert.equal(health.wantsProbe(0), false)
-    for (let n = 0; n < 3; n++) health.failed(0, 0)
+    assert.equal(health.wantsProbe(0, true), false)
+    for (let n = 0; n < 3; n++) health.failed(0, 0, 0)
     assert.deepEqual(
-      [499, 500, 501].map((now) => health.wantsProbe(now)),
+      [499, 500, 501].map((now) => health.wantsProbe(now, true)),
       [false, true, true]
     )
   })
@@ -129,10 +141,10 @@ describe('the health of an endpoint', () => {
       [HEALTH.maxDelay, 500]
     ] as const) {
       const health = new EndpointHealth(HEALTH)
-      for (let n = 0; n < 3; n++) health.failed(0, 0)
+      for (let n = 0; n < 3; n++) health.failed(0, 0, 0)
       let now = 500
       while (!health.picked(now)) now += HEALTH.minDelay
-      const ejections = [1, 2, 3].map(() => health.failed(now + after, 0))
+      const ejections = [1, 2, 3].map(() => health.failed(now + after, 0, 0))
       assert.deepEqual(ejections, [undefined, undefined, duration])
     }
   })
@@ -145,10 +157,10 @@ describe('the health of an endpoint', () => {
         let now = 0
         for (const { time, failed, random } of events) {
           now += time
-          if (failed) health.failed(now, random)
-          else if (health.admits(now)) health.picked(now)
+          if (failed) health.failed(now, random, 0)
+          else if (health.admits(now, true)) health.picked(now)
         }
-        assert.ok(health.admits(now + HEALTH.maxDelay))
+        assert.ok(health.admits(now + HEALTH.maxDelay, true))
       })
     )
   })
@@ -194,6 +206,37 @@ describe('the balancer', () => {
     for (let n = 0; n < 1_000; n++) balancer.pick(0)!.inFlight++
     const loads = endpoints.map(({ inFlight }) => inFlight)
     assert.ok(Math.max(...loads) - Math.min(...loads) <= 5, loads.join())
+  })
+
+  it('spreads calls evenly over those that are left, where few of many can take any', () => {
+    const { endpoints, balancer } = setUp(1_000)
+    for (const endpoint of endpoints.slice(0, 500)) endpoint.usable = false
+    for (const endpoint of endpoints.slice(500, 995)) for (let n = 0; n < 3; n++) balancer.failed(endpoint, 0)
+    const left = endpoints.slice(995)
+    for (let n = 0; n < 1_000; n++) balancer.pick(1)!.inFlight++
+    const loads = left.map(({ inFlight }) => inFlight)
+    assert.ok(Math.max(...loads) - Math.min(...loads) <= 5, loads.join())
+  })
+
+  it('probes an endpoint as soon as that can take a call, among a thousand', () => {
+    const { endpoints, balancer } = setUp(1_000)
+    const suspect = endpoints[7]!
+    for (let n = 0; n < 3; n++) balancer.failed(suspect, 0)
+    suspect.usable = false
+    for (let n = 0; n < 100; n++) assert.notEqual(balancer.pick(2_000), suspect)
+    suspect.usable = true
+    assert.equal(balancer.pick(2_000), suspect)
+  })
+
+  it('gives nothing to an endpoint of which a probe hangs', () => {
+    const { endpoints, balancer } = setUp(3)
+    const [hanging] = endpoints
+    for (let n = 0; n < 3; n++) balancer.failed(hanging!, 0)
+    assert.equal(balancer.pick(2_000), hanging)
+    hanging!.inFlight++
+    for (let n = 0; n < 100; n++) assert.notEqual(balancer.pick(60_000), hanging)
+    hanging!.inFlight--
+    assert.equal(balancer.pick(60_000), hanging)
   })
 
   it('ejects what fails, probes it and trusts it again', () => {

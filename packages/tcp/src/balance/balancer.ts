@@ -42,12 +42,19 @@ function winsTie(key: string, { name, slot }: Candidate, other: Candidate): bool
   return rendezvousScore(key, `${name} ${slot}`) > rendezvousScore(key, `${name} ${other.slot}`)
 }
 
+/** Draws before all endpoints are looked through. */
+const DRAWS = 8
+
 /** Chooses among endpoints. */
 export class Balancer<Endpoint extends Candidate> {
   readonly #init: BalancerInit<Endpoint>
   readonly #health = new Map<string, EndpointHealth>()
+  /** Names of those that are ejected, or being tried again. */
+  readonly #suspects = new Set<string>()
   /** Endpoints grouped by priority, the best group first. */
   #groups: readonly (readonly Endpoint[])[] = []
+  /** All connections to an endpoint, by its name. */
+  #named = new Map<string, Endpoint[]>()
   #weighted = false
 
   constructor(init: BalancerInit<Endpoint>) {
@@ -58,12 +65,22 @@ export class Balancer<Endpoint extends Candidate> {
   use(endpoints: readonly Endpoint[]): void {
     const priorities = [...new Set(endpoints.map(({ priority }) => priority))].sort((a, b) => a - b)
     this.#groups = priorities.map((each) => endpoints.filter(({ priority }) => priority === each))
+    this.#named = new Map()
+    for (const endpoint of endpoints) {
+      const others = this.#named.get(endpoint.name)
+      if (others === undefined) this.#named.set(endpoint.name, [endpoint])
+      else others.push(endpoint)
+    }
     this.#weighted = endpoints.some(({ weight }) => weight !== 1)
     const { health } = this.#init
-    const names = new Set(endpoints.map(({ name }) => name))
-    for (const name of this.#health.keys()) if (!names.has(name)) this.#health.delete(name)
+    for (const name of this.#health.keys()) {
+      if (this.#named.has(name)) continue
+      this.#health.delete(name)
+      this.#suspects.delete(name)
+    }
     if (health === undefined) return
-    for (const name of names) if (!this.#health.has(name)) this.#health.set(name, new EndpointHealth(health))
+    for (const name of this.#named.keys())
+      if (!this.#health.has(name)) this.#health.set(name, new EndpointHealth(health))
   }
 
   /**
@@ -74,22 +91,79 @@ export class Balancer<Endpoint extends Candidate> {
    */
   pick(now: number, key?: string, avoid?: Avoided): Endpoint | undefined {
     const endpoint = key === undefined ? this.#leastBusy(now, avoid) : this.#ofKey(now, key, avoid)
-    if (endpoint !== undefined && this.#health.get(endpoint.name)?.picked(now)) this.#init.restored(endpoint)
+    if (endpoint !== undefined && this.#health.get(endpoint.name)?.picked(now)) {
+      this.#suspects.delete(endpoint.name)
+      this.#init.restored(endpoint)
+    }
     return endpoint
   }
 
   /** A call failed because of its endpoint: the connection was lost, no answer came in time, or it was refused. */
   failed(endpoint: Endpoint, now: number): void {
-    const duration = this.#health.get(endpoint.name)?.failed(now, this.#init.random())
-    if (duration !== undefined) this.#init.ejected(endpoint, duration)
+    const health = this.#health.get(endpoint.name)
+    const duration = health?.failed(now, this.#init.random(), this.#inFlight(endpoint.name))
+    if (duration === undefined) return
+    this.#suspects.add(endpoint.name)
+    this.#init.ejected(endpoint, duration)
   }
 
   #leastBusy(now: number, avoid: Avoided | undefined): Endpoint | undefined {
+    return (this.#weighted ? undefined : this.#drawn(now, avoid)) ?? this.#leastBusyOfAll(now, avoid)
+  }
+
+  /**
+   * The less busy of two that are drawn among the best priority, so that a call costs the same whether there are ten
+   * endpoints or a thousand. `undefined`: few of them are usable and trusted, or one is due for a probe.
+   */
+  #drawn(now: number, avoid: Avoided | undefined): Endpoint | undefined {
+    if (this.#hasProbe(now)) return undefined
+    const [group = []] = this.#groups
+    const count = group.length
+    if (count < 2) return undefined
+    let one: Endpoint | undefined
+    for (let draw = 0; draw < DRAWS; draw++) {
+      const other = group[Math.floor(this.#init.random() * count)] as Endpoint
+      if (other === one || !other.usable || other.name === avoid?.name || !this.#isTrusted(other, now))
+        continue
+      if (one !== undefined) return other.inFlight < one.inFlight ? other : one
+      one = other
+    }
+    return undefined
+  }
+
+  /** Whether an endpoint of the best priority is due for a probe, and can take one. */
+  #hasProbe(now: number): boolean {
+    const best = this.#groups[0]?.[0]?.priority
+    for (const name of this.#suspects) {
+      const canTake = ({ usable, priority }: Endpoint) => usable && priority === best
+      if (this.#wantsProbe(name, now) && this.#named.get(name)?.some(canTake)) return true
+    }
+    return false
+  }
+
+  #wantsProbe(name: string, now: number): boolean {
+    return this.#suspects.has(name) && this.#health.get(name)?.wantsProbe(now, this.#isIdle(name)) === true
+  }
+
+  #isTrusted({ name }: Endpoint, now: number): boolean {
+    return !this.#suspects.has(name) || this.#health.get(name)?.admits(now, this.#isIdle(name)) !== false
+  }
+
+  /** Calls without an answer yet, over all connections to an endpoint. */
+  #inFlight(name: string): number {
+    return this.#named.get(name)?.reduce((sum, { inFlight }) => sum + inFlight, 0) ?? 0
+  }
+
+  #isIdle(name: string): boolean {
+    return this.#inFlight(name) === 0
+  }
+
+  #leastBusyOfAll(now: number, avoid: Avoided | undefined): Endpoint | undefined {
     const endpoints = this.#candidates(now, avoid)
     const count = endpoints.length
     if (count < 2) return endpoints[0]
     if (avoid === undefined && this.#health.size > 0) {
-      const probe = endpoints.find(({ name }) => this.#health.get(name)?.wantsProbe(now))
+      const probe = endpoints.find(({ name }) => this.#wantsProbe(name, now))
       if (probe !== undefined) return probe
     }
     if (this.#weighted) return this.#leastBusyByWeight(endpoints)
@@ -144,7 +218,7 @@ export class Balancer<Endpoint extends Candidate> {
     for (const group of this.#groups) {
       const usable = group.filter((endpoint) => endpoint.usable)
       const others = usable.filter(({ name }) => name !== avoid?.name)
-      const trusted = others.filter(({ name }) => this.#health.get(name)?.admits(now) ?? true)
+      const trusted = others.filter((endpoint) => this.#isTrusted(endpoint, now))
       if (trusted.length > 0) return trusted
       if (distrusted.length === 0) distrusted = others
       if (avoided.length === 0) avoided = usable

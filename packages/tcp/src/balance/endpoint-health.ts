@@ -9,13 +9,13 @@ import { type BackoffOptions, backoffCeiling } from '@elysia-microservices/trans
 export interface HealthOptions extends BackoffOptions {
   /** Number of failures in the window at which an endpoint may be ejected. */
   readonly failures: number
-  /** Share of the calls in the window that must have failed too, from 0 to 1. */
+  /** Share of the calls in the window, and of those in flight as it began, that must have failed too, from 0 to 1. */
   readonly ratio: number
-  /** Length of the window in which calls and failures are counted, in milliseconds. */
+  /** Length of the window in which calls and failures are counted, in milliseconds, from a failure on. */
   readonly window: number
 }
 
-/** Calls that an endpoint must take without a failure before it is trusted again. */
+/** Calls that must end without a failure, one by one, before an endpoint is trusted again. */
 const PROBES = 3
 
 /** The state of an endpoint. `probing`: it takes single calls. */
@@ -42,19 +42,21 @@ export class EndpointHealth {
     return this.#state
   }
 
-  /** Whether the endpoint may be picked. */
-  admits(now: number): boolean {
-    return this.#state === 'healthy' || now >= this.#until
+  /**
+   * Whether the endpoint may be picked.
+   * @param isIdle no call to it is in flight: a probe that has not ended has not succeeded
+   */
+  admits(now: number, isIdle: boolean): boolean {
+    return this.#state === 'healthy' || this.wantsProbe(now, isIdle)
   }
 
   /** Whether the next call would be a probe. */
-  wantsProbe(now: number): boolean {
-    return this.#state !== 'healthy' && now >= this.#until
+  wantsProbe(now: number, isIdle: boolean): boolean {
+    return this.#state !== 'healthy' && now >= this.#until && (isIdle || this.#state === 'ejected')
   }
 
   /** The endpoint was picked. Returns true if it is trusted again from now on. */
   picked(now: number): boolean {
-    if (now >= this.#windowEnd) this.#openWindow(now)
     this.#calls++
     if (this.#state === 'healthy' || now < this.#until) return false
     const { minDelay, maxDelay } = this.#options
@@ -68,7 +70,7 @@ export class EndpointHealth {
     }
     this.#state = 'healthy'
     this.#until = now + maxDelay
-    this.#openWindow(now)
+    this.#windowEnd = now
     return true
   }
 
@@ -76,11 +78,17 @@ export class EndpointHealth {
    * A call to the endpoint has failed. Returns the milliseconds for which the endpoint is now ejected; `undefined` if
    * it is not.
    * @param random from 0 (inclusive) to 1 (exclusive)
+   * @param inFlight calls to the endpoint without an answer yet
    */
-  failed(now: number, random: number): number | undefined {
+  failed(now: number, random: number, inFlight: number): number | undefined {
     // Calls sent before the ejection say nothing new.
     if (this.#state === 'ejected') return undefined
-    if (now >= this.#windowEnd) this.#openWindow(now)
+    // A window begins with a failure: calls that ended well before say nothing of what it is like now.
+    if (now >= this.#windowEnd) {
+      this.#windowEnd = now + this.#options.window
+      this.#calls = inFlight
+      this.#failures = 0
+    }
     this.#failures++
     const { failures, ratio } = this.#options
     const tooMany = this.#failures >= failures && this.#failures >= this.#calls * ratio
@@ -92,11 +100,5 @@ export class EndpointHealth {
     this.#state = 'ejected'
     this.#until = now + duration
     return duration
-  }
-
-  #openWindow(now: number): void {
-    this.#windowEnd = now + this.#options.window
-    this.#calls = 0
-    this.#failures = 0
   }
 }

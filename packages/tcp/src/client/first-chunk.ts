@@ -63,7 +63,7 @@ export class FirstChunk implements ProtocolConnection {
  * bytes would have a stream id above 131,000; Nest's frames begin with a digit.
  */
 function isTlsAlert(chunk: Uint8Array): boolean {
-  const [type, major, minor = 255, high, low, level = 0] = chunk
+  const [type, major, minor = 255, high, low, level] = chunk
   return type === 0x15 && major === 3 && minor <= 4 && high === 0 && low === 2 && (level === 1 || level === 2)
 }
 

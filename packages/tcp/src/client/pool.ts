@@ -11,6 +11,7 @@ import {
   noteCall,
   OverloadedError,
   type PendingCall,
+  quietLog,
   type Recover,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
@@ -61,7 +62,12 @@ export class Pool implements EndpointOwner {
     this.#resilience = resilience
     this.#notices = notices
     this.#newProtocol = newProtocol
-    this.#retries = new RetryPolicy(resilience.retry)
+    this.#retries = new RetryPolicy(resilience.retry, performance.now(), Math.random, () =>
+      quietLog(logger).warn(
+        'retry-budget',
+        'A call fails and is not made again: options.retry.budget is used up'
+      )
+    )
     this.#waiting = new WaitingCalls(timeout, (call) => this.call(call))
     this.#balancer = new Balancer({
       health: resilience.eject,

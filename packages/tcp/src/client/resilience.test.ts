@@ -29,7 +29,11 @@ for (const protocol of ['nest', 'rsocket'] as const) {
       return started
     }
 
-    function connectTo(port: number, options: TcpClientOptions = {}): TcpClient {
+    function connectTo(
+      port: number,
+      options: TcpClientOptions = {},
+      logger = new RecordingLogger()
+    ): TcpClient {
       events = []
       const all = {
         host: '127.0.0.1',
@@ -38,7 +42,7 @@ for (const protocol of ['nest', 'rsocket'] as const) {
         reconnect: RECONNECT,
         ...options
       }
-      const made = newClient(all, new RecordingLogger())
+      const made = newClient(all, logger)
       made.onEvent((event) => events.push(event))
       cleanups.push(() => made.close())
       return made
@@ -164,9 +168,12 @@ for (const protocol of ['nest', 'rsocket'] as const) {
       const strict = connectTo(port, { retry: false })
       await assert.rejects(strict.request('echo', 1), { name: 'ConnectionError', mayHaveRun: false })
       assert.equal(events.filter(({ type }) => type === 'retry').length, 0)
-      const poor = connectTo(port, { retry: { minDelay: 1, budget: { ratio: 0, perSecond: 0 } } })
-      await assert.rejects(poor.emit('event', 1), { name: 'ConnectionError', mayHaveRun: false })
+      const logger = new RecordingLogger()
+      const poor = connectTo(port, { retry: { minDelay: 1, budget: { ratio: 0, perSecond: 0 } } }, logger)
+      for (const n of [1, 2])
+        await assert.rejects(poor.emit('event', n), { name: 'ConnectionError', mayHaveRun: false })
       assert.equal(events.filter(({ type }) => type === 'retry').length, 0)
+      assert.equal(String(logger.lines).match(/options\.retry\.budget is used up/g)?.length, 1)
     })
 
     it('makes calls again that may have run only if they are idempotent', async () => {

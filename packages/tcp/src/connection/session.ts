@@ -253,7 +253,9 @@ export class Session implements SocketListener, Output {
 
   #log(reason: Error): void {
     const { remoteAddress, remotePort } = this.socket
-    const peer = remoteAddress === undefined ? 'an unnamed peer' : `${remoteAddress}:${remotePort}`
+    const address = remoteAddress === undefined ? 'an unnamed peer' : `${remoteAddress}:${remotePort}`
+    const name = this.socket.certificate?.subject['CN']
+    const peer = name === undefined ? address : `${address}, the certificate's ${shown(String(name))}`
     // Errors of this library, and plain ones, are sentences about the peer; others are defects, whose stack is needed.
     const isSentence = reason instanceof MicroserviceError || reason.constructor === Error
     quietLog(this.#options.logger).error(

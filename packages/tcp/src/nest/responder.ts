@@ -171,9 +171,9 @@ export class NestResponder implements ProtocolConnection, PeerSide {
       if (typeof result === 'object' && result !== null && (isThenable(result) || isStream(result)))
         return this.#run(result, idJson, message)
     } catch (error) {
-      return this.fail(idJson, error)
+      return this.fail(idJson, error, message)
     }
-    this.#reply(idJson, result)
+    this.#reply(idJson, result, message)
   }
 
   /** Runs a request whose answer takes more than this turn. */
@@ -191,12 +191,12 @@ export class NestResponder implements ProtocolConnection, PeerSide {
     })
   }
 
-  #reply(idJson: string, value: unknown): void {
+  #reply(idJson: string, value: unknown, message: IncomingMessage): void {
     let json: string | undefined
     try {
       json = toJson(value)
     } catch (error) {
-      return this.fail(idJson, error)
+      return this.fail(idJson, error, message)
     }
     this.sendPacket(lastValuePacket(json, idJson))
   }
@@ -204,8 +204,8 @@ export class NestResponder implements ProtocolConnection, PeerSide {
   // ── calls from running replies ────────────────────────────────────────────────────────────────────────
 
   /** Answers with the error of a handler. An unexpected error is logged, and the caller gets an internal error. */
-  fail(idJson: string, error: unknown): void {
-    this.sendPacket(failurePacket(error, idJson, this.logger))
+  fail(idJson: string, error: unknown, message: IncomingMessage): void {
+    this.sendPacket(failurePacket(error, idJson, this.logger, message))
   }
 
   sendPacket(json: string): void {

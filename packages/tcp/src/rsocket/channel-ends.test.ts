@@ -1,6 +1,7 @@
 /** How a channel ends when one of its directions ends first: both ends of it must learn that it is over. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { RpcError } from '@elysia-microservices/transport/kit'
 import { frame, route, uint32 } from '../testing/rsocket-frames.ts'
 import { outcomeOf, rsocketClient, rsocketServer, turn } from '../testing/rsocket-peer.ts'
 
@@ -30,6 +31,27 @@ describe('a channel whose answer ends before its input', () => {
       assert.equal(frames[0], 'REQUEST_N 1 64')
       assert.equal(frames.at(-1), 'CANCEL 1', name)
       assert.equal(frames.filter((text) => text.startsWith('CANCEL')).length, 1)
+    }
+  })
+
+  it('is ended by the error of the answer alone, which closes both directions', async () => {
+    const server = rsocketServer({
+      fails: () => {
+        throw new RpcError('no')
+      },
+      rejects: () => Promise.reject(new RpcError('no')),
+      unencodable: () => 1n,
+      unencodableValue: function* () {
+        yield 1n
+      }
+    })
+    for (const name of ['fails', 'rejects', 'unencodable', 'unencodableValue']) {
+      const frames = [...server.on(channel(name, '1')), ...(await server.later())]
+      assert.deepEqual(
+        frames.map((text) => text.split(' ')[0]),
+        ['REQUEST_N', 'ERROR'],
+        name
+      )
     }
   })
 

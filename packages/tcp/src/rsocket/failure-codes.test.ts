@@ -7,7 +7,7 @@ const silent = { error() {}, warn() {} }
 
 /** What the caller's error says the service sent. */
 function received(error: unknown): unknown {
-  const { code, data } = toWireError(error, silent)
+  const { code, data } = toWireError(error, silent, 'It failed')
   const read = fromWireError(code, data, 'a pattern')
   assert.ok(read instanceof RpcError)
   return read.received
@@ -32,7 +32,7 @@ describe('an error on its way through an RSocket connection', () => {
 
   it('has code INTERNAL if Nest has nothing to say of it', () => {
     const answer = new ErrorAnswer({ status: 'error', message: 'Internal server error' })
-    const { code, data } = toWireError(answer, silent)
+    const { code, data } = toWireError(answer, silent, 'It failed')
     assert.equal((fromWireError(code, data, 'a pattern') as RpcError).code, 'INTERNAL')
   })
 
@@ -56,7 +56,7 @@ describe('an error on its way through an RSocket connection', () => {
 
   it('is a ValidationError again, with all it said', () => {
     const thrown = new ValidationError('data.items[2]', 'a number', 'text')
-    const { code, data } = toWireError(thrown, silent)
+    const { code, data } = toWireError(thrown, silent, 'It failed')
     const read = fromWireError(code, data, 'a pattern')
     assert.ok(read instanceof ValidationError)
     assert.deepEqual(

@@ -4,6 +4,7 @@ import {
   errorOf,
   errorToText,
   INTERNAL_ERROR_TEXT,
+  type IncomingMessage,
   type Logger,
   RejectedError,
   readErrorText,
@@ -25,10 +26,10 @@ const MAX_DATA_LENGTH = MAX_FRAME_LENGTH - HEADER_LENGTH - 4
 
 /**
  * The ERROR for the other side. An unexpected error is logged, and the other side gets an internal error.
- * @param failed says in the log what has failed. Default: a message handler
+ * @param of the message whose handler failed, or words for the log that say what has failed
  */
-export function toWireError(error: unknown, logger: Logger, failed?: string): WireError {
-  const data = errorToText(error, logger, failed)
+export function toWireError(error: unknown, logger: Logger, of: IncomingMessage | string): WireError {
+  const data = errorToText(error, logger, of)
   const length = text.length(data)
   if (length <= MAX_DATA_LENGTH) return { code: codeOf(error, data), data }
   const most = `more than fit into a frame (${MAX_DATA_LENGTH})`
@@ -37,14 +38,27 @@ export function toWireError(error: unknown, logger: Logger, failed?: string): Wi
 }
 
 /** Answers a request with the error of its handler. */
-export function sendFailure(wire: Wire, streamId: number, error: unknown, logger: Logger): void {
-  const { code, data } = toWireError(error, logger)
+export function sendFailure(
+  wire: Wire,
+  streamId: number,
+  error: unknown,
+  logger: Logger,
+  message: IncomingMessage
+): void {
+  const { code, data } = toWireError(error, logger, message)
   wire.error(streamId, code, data)
 }
 
 /** Answers that the result of a handler cannot be encoded: an internal error for the caller, and logged here. */
-export function sendUnencodable(wire: Wire, streamId: number, cause: unknown, logger: Logger): void {
-  sendFailure(wire, streamId, new Error('The result of a handler cannot be encoded', { cause }), logger)
+export function sendUnencodable(
+  wire: Wire,
+  streamId: number,
+  cause: unknown,
+  logger: Logger,
+  message: IncomingMessage
+): void {
+  const error = new Error('The result of a handler cannot be encoded', { cause })
+  sendFailure(wire, streamId, error, logger, message)
 }
 
 /** The code for an error. If the answer is `INTERNAL`, the caller must not learn the class of the error. */

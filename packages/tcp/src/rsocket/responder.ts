@@ -292,14 +292,14 @@ export class RSocketResponder implements RunningRequestOwner {
           input
         })
     } catch (error) {
-      sendFailure(this.wire, streamId, error, this.#init.logger)
+      sendFailure(this.wire, streamId, error, this.#init.logger, message)
       input?.close()
       return this.#init.settled()
     }
     // As in Nest, a handler that gives `undefined` where a stream is wanted gives no value.
     const isEmpty = result === undefined && frame.type !== FrameType.REQUEST_RESPONSE
     if (isEmpty) this.wire.complete(streamId)
-    const isAnswered = isEmpty || this.#sendValue(streamId, codec, announced, result)
+    const isAnswered = isEmpty || this.#sendValue(message, streamId, codec, announced, result)
     // The answer does not close the caller's side of a channel, so that is cancelled.
     if (input?.close() === true && isAnswered) this.wire.cancel(streamId)
     this.#init.settled()
@@ -334,12 +334,18 @@ export class RSocketResponder implements RunningRequestOwner {
   }
 
   /** Answers with one value. Returns false if it answered with an error instead. */
-  #sendValue(streamId: number, codec: Codec, metadata: Uint8Array | undefined, value: unknown): boolean {
+  #sendValue(
+    message: IncomingMessage,
+    streamId: number,
+    codec: Codec,
+    metadata: Uint8Array | undefined,
+    value: unknown
+  ): boolean {
     try {
       this.wire.payload(streamId, Flag.NEXT | Flag.COMPLETE, metadata, codec, codec.encode(value))
       return true
     } catch (error) {
-      sendUnencodable(this.wire, streamId, error, this.#init.logger)
+      sendUnencodable(this.wire, streamId, error, this.#init.logger, message)
       return false
     }
   }

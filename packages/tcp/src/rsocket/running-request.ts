@@ -126,12 +126,12 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
 
   protected sendError(error: unknown): void {
     this.#hasFailed = true
-    sendFailure(this.#owner.wire, this.streamId, error, this.#owner.logger)
+    sendFailure(this.#owner.wire, this.streamId, error, this.#owner.logger, this.message)
   }
 
   protected sendUnencodable(error: unknown): void {
     this.#hasFailed = true
-    sendUnencodable(this.#owner.wire, this.streamId, error, this.#owner.logger)
+    sendUnencodable(this.#owner.wire, this.streamId, error, this.#owner.logger, this.message)
   }
 
   protected over(isAborted: boolean): void {

@@ -336,6 +336,7 @@ for (const [socketsName, sockets] of SOCKETS) {
         name: 'UnauthenticatedError',
         message: /: The credentials are not accepted$/
       })
+      assert.match(String(ends.logger.lines), /127\.0\.0\.1:\d+, the certificate's service: The credentials/)
     })
 
     it('leaves the decision to authenticate, with rejectUnauthorized: false', async () => {

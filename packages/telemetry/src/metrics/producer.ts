@@ -12,6 +12,7 @@ const DOUBLE = 1
 
 /** What an SDK's `MetricProducer` must be, written out so that users without an SDK need none of its types. */
 export interface DurationProducer {
+  /** The histograms of all durations since the process has begun. Never rejects. */
   collect(): Promise<{
     resourceMetrics: { resource: NoResource; scopeMetrics: ScopeDurations[] }
     errors: unknown[]

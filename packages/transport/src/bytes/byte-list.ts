@@ -19,6 +19,7 @@ export class ByteList {
     return this.#length
   }
 
+  /** Adds a copy of bytes at the end. */
   add(bytes: Uint8Array): void {
     const { length } = bytes
     if (length === 0) return

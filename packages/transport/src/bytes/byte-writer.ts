@@ -56,23 +56,27 @@ export class ByteWriter {
     this.#length = position
   }
 
+  /** One byte. */
   uint8(value: number): void {
     this.#reserve(1)
     this.#buffer[this.#length++] = value
   }
 
+  /** Two bytes. */
   uint16(value: number): void {
     this.#reserve(2)
     this.#buffer[this.#length++] = value >>> 8
     this.#buffer[this.#length++] = value
   }
 
+  /** Three bytes. */
   uint24(value: number): void {
     this.#reserve(3)
     this.setUint24(this.#length, value)
     this.#length += 3
   }
 
+  /** Four bytes. */
   uint32(value: number): void {
     this.#reserve(4)
     const buffer = this.#buffer
@@ -103,6 +107,7 @@ export class ByteWriter {
     this.#length += utf8.write(this.#buffer, text, this.#length)
   }
 
+  /** Bytes as they are: they are copied. */
   bytes(bytes: Uint8Array): void {
     const { length } = bytes
     this.#reserve(length)

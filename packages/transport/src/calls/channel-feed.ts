@@ -17,12 +17,15 @@ export interface ChannelOutput {
   hasRoomFor(feed: { resume(): void }): boolean
   /** Sends the request with the first value. @param isOnly no other value follows */
   open(value: unknown, isOnly: boolean): void
+  /** Sends a further value. */
   next(value: unknown): void
   /** Encodes a value that has to wait. */
   encode(value: unknown): Encoded
   /** Writes an encoded value as `sendHeld` is to be given it. */
   writeHeld(encoded: Encoded, out: ByteWriter): void
+  /** Sends values that had to wait, as `writeHeld` wrote them. */
   sendHeld(bytes: Uint8Array): void
+  /** Sends that no more values come. */
   complete(): void
   /** The source has failed, or is too far ahead of the demand. */
   fail(error: Error): void
@@ -71,6 +74,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     this.requestN(0)
   }
 
+  /** The source has no more values: what waits is sent first. */
   complete(): void {
     if (this.#isStopped) return
     this.#isComplete = true
@@ -84,6 +88,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     }
   }
 
+  /** The source has failed, and with it the channel. */
   error(error: unknown): void {
     if (this.#isStopped) return
     this.stop()
@@ -104,6 +109,7 @@ export class ChannelFeed implements ChannelInput, StreamSink {
     if (!this.#isStopped && this.#maySend) this.#source?.resume()
   }
 
+  /** The other side takes no more, or the call is over: the source is cancelled. */
   stop(): void {
     if (this.#isStopped) return
     this.#isStopped = true

@@ -50,6 +50,7 @@ export class InputStream extends ValueQueue<unknown> {
     return true
   }
 
+  /** The next value, when there is one; reading it grants the sender new demand. */
   override next(): Promise<IteratorResult<unknown, undefined>> {
     const result = super.next()
     this.#replenish()

@@ -8,6 +8,7 @@ import { type Headers, RESERVED_PREFIX } from '../headers.ts'
 import { nameOf, type Pattern } from '../pattern.ts'
 import type { TableEntry } from './stream-table.ts'
 import type { Timer } from './timer.ts'
+import { failedFor } from './waiting-lines.ts'
 
 /** How a call is answered: with one value, with many, or not at all. */
 export type CallKind = 'request' | 'stream' | 'event'
@@ -133,6 +134,7 @@ export abstract class PendingCall implements TableEntry {
   fail(error: Error): void {
     this.failed(noteCall(error, () => ({ pattern: this.name })))
   }
+  /** Gives the error to whoever waits. */
   protected abstract failed(error: Error): void
   /** Demand to grant to the other side after a value; 0 for none yet. */
   replenish(): number {
@@ -155,19 +157,17 @@ export abstract class PendingCall implements TableEntry {
 /** A call that wants one value. */
 export class PendingRequest extends PendingCall {
   readonly #resolve: (value: unknown) => void
-  readonly #reject: (error: Error) => void
 
+  /** @param resolve of the promise that the caller has; also takes a promise that rejects */
   constructor(
     pattern: Pattern,
     kind: 'request' | 'event',
     data: unknown,
     options: CallOptions | undefined,
-    resolve: (value: unknown) => void,
-    reject: (error: Error) => void
+    resolve: (value: unknown) => void
   ) {
     super(pattern, kind, data, options, -1)
     this.#resolve = resolve
-    this.#reject = reject
   }
 
   next(value: unknown): boolean {
@@ -180,7 +180,7 @@ export class PendingRequest extends PendingCall {
   }
 
   protected failed(error: Error): void {
-    this.#reject(error)
+    this.#resolve(failedFor(error))
   }
 }
 
@@ -303,10 +303,12 @@ function checkHeaders(headers: Headers): void {
 export interface ChannelInput {
   /** All values are sent, or the other side takes no more. */
   readonly stopped: boolean
+  /** Starts to take values from the stream of the caller. */
   start(source: object): void
   /** The other side takes `n` more values. */
   requestN(n: number): void
   /** What was sent has left: goes on. */
   resume(): void
+  /** The call is over: no more is taken, and the source is cancelled. */
   stop(): void
 }

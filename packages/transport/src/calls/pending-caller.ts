@@ -22,9 +22,9 @@ export class PendingCaller implements Caller {
   }
 
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown> {
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve) => {
       const own = this.#own(pattern, options)
-      this.#start(new PendingRequest(pattern, 'request', data, own, resolve, reject))
+      this.#start(new PendingRequest(pattern, 'request', data, own, resolve))
     })
   }
 
@@ -42,9 +42,9 @@ export class PendingCaller implements Caller {
   }
 
   emit(pattern: Pattern, data: unknown, options?: EmitOptions): Promise<void> {
-    return new Promise((resolve, reject) => {
+    return new Promise<void>((resolve) => {
       const own = this.#own(pattern, options)
-      this.#start(new PendingRequest(pattern, 'event', data, own, () => resolve(), reject))
+      this.#start(new PendingRequest(pattern, 'event', data, own, resolve as () => void))
     })
   }
 

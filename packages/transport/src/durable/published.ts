@@ -72,6 +72,7 @@ export interface DeadLetters {
 export interface DurableCaller {
   /** See `client.publish`. */
   publish(pattern: Pattern, data: unknown, options?: PublishOptions): Promise<Published>
+  /** The dead letters of a group: to look at, to send again, to delete. */
   deadLetters(group: string): DeadLetters
   /** Stops or resumes deliveries to a group, in all its processes. */
   pauseGroup(group: string, isPaused: boolean): Promise<void>

@@ -204,6 +204,38 @@ describe('a worker of durable events', () => {
     assert.equal(setting.runs.length, 1)
   })
 
+  it('begins what is free also while it is closed, before all of its key, and keeps it when others go', async () => {
+    const setting = new Setting({ ordered: true, concurrency: 1, retry: { attempts: 2, delay: 10 } })
+    const free = { key: 'a', pattern: 'p', attempt: 1, isFree: true }
+    setting.worker.close()
+    setting.add(0, 'a')
+    setting.worker.add({ ...free, order: 1, id: '1' })
+    setting.worker.add({ ...free, order: 2, id: '2' })
+    assert.deepEqual(
+      setting.begun.map(({ order }) => order),
+      [1]
+    )
+    setting.runs[0]?.end(new Error('no'))
+    await turn()
+    assert.deepEqual(
+      setting.worker.release(true).map(({ order }) => order),
+      [0]
+    )
+    await setting.finish(
+      () => undefined,
+      () => 0
+    )
+    assert.deepEqual(
+      setting.begun.map(({ order, attempt }) => [order, attempt]),
+      [
+        [1, 1],
+        [2, 1],
+        [1, 2]
+      ]
+    )
+    assert.deepEqual([setting.worker.held.size, setting.acknowledged], [0, [2, 1]])
+  })
+
   it('gives up what has ended its process again and again', async () => {
     const setting = new Setting({ retry: { attempts: 2 } })
     setting.worker.add({ order: 0, key: undefined, pattern: 'p', id: '0', attempt: 23 })

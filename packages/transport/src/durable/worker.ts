@@ -16,6 +16,8 @@ export interface HeldEvent {
   readonly key: string | undefined
   /** Deliveries, from 1. Retries that are made in place count on. */
   attempt: number
+  /** It is in no order with any other, and begins also while the worker is closed. Default: false. */
+  readonly isFree?: boolean
 }
 
 /** Does what is decided. */
@@ -54,6 +56,7 @@ export class DurableWorker<Event extends HeldEvent> {
   readonly #logger: Logger
   /** Events that may begin, in the order of their coming. */
   #ready: Event[] = []
+  #free: Event[] = []
   readonly #lines = new Map<string, Line<Event>>()
   readonly #running = new Set<Event>()
   /** Events that pause before they are tried again here, with what ends the pause. */
@@ -80,6 +83,7 @@ export class DurableWorker<Event extends HeldEvent> {
     return this.#running.size
   }
 
+  /** Whether an attempt at an event is under way in this process. */
   isRunning(event: Event): boolean {
     return this.#running.has(event)
   }
@@ -105,7 +109,8 @@ export class DurableWorker<Event extends HeldEvent> {
   /** Takes an event. */
   add(event: Event): void {
     this.#held.add(event)
-    if (!this.#settings.ordered || event.key === undefined) this.#ready.push(event)
+    if (event.isFree === true) this.#free.push(event)
+    else if (!this.#settings.ordered || event.key === undefined) this.#ready.push(event)
     else {
       const line = this.#lines.get(event.key)
       if (line !== undefined) return void line.push(event)
@@ -115,7 +120,7 @@ export class DurableWorker<Event extends HeldEvent> {
     this.#begin()
   }
 
-  /** Begins no event until `open`. What runs goes on. */
+  /** Begins no event until `open`, but those that are free. What runs goes on. */
   close(): void {
     this.#isClosed = true
   }
@@ -126,12 +131,20 @@ export class DurableWorker<Event extends HeldEvent> {
     this.#begin()
   }
 
-  /** Lets go of all events that have not begun, and gives them. Those that pause before another attempt are among them. */
-  release(): Event[] {
-    for (const stop of this.#pausing.values()) stop()
-    this.#pausing.clear()
-    const released = [...this.#held].filter((event) => !this.#running.has(event))
-    for (const event of released) this.#held.delete(event)
+  /**
+   * Lets go of all events that have not begun, and gives them. Those that pause before another attempt are among them.
+   * @param keepsFree those that are free stay
+   */
+  release(keepsFree = false): Event[] {
+    const released = [...this.#held].filter(
+      (event) => !this.#running.has(event) && !(keepsFree && event.isFree === true)
+    )
+    for (const event of released) {
+      this.#held.delete(event)
+      this.#pausing.get(event)?.()
+      this.#pausing.delete(event)
+    }
+    if (!keepsFree) this.#free = []
     this.#ready = []
     for (const [key, line] of this.#lines) {
       const left = line.filter((event) => this.#held.has(event))
@@ -155,8 +168,8 @@ export class DurableWorker<Event extends HeldEvent> {
 
   #begin(): void {
     // What a handler does in its first turn may come back here.
-    while (!this.#isClosed && !this.#isStopped && this.#running.size < this.#settings.concurrency) {
-      const event = this.#ready.shift()
+    while (!this.#isStopped && this.#running.size < this.#settings.concurrency) {
+      const event = this.#free.shift() ?? (this.#isClosed ? undefined : this.#ready.shift())
       if (event === undefined) return
       if (this.#engine.isOurs(event)) this.#run(event)
       else this.#letGo(event)
@@ -165,7 +178,7 @@ export class DurableWorker<Event extends HeldEvent> {
 
   /** An event that may be with another process by now: so may be all that come behind it. */
   #letGo(event: Event): void {
-    const line = event.key === undefined ? undefined : this.#lines.get(event.key)
+    const line = this.#lineOf(event)
     const isFirst = line?.[0] === event
     if (isFirst) this.#lines.delete(event.key as string)
     for (const one of isFirst ? line : [event]) {
@@ -246,7 +259,8 @@ export class DurableWorker<Event extends HeldEvent> {
       this.#clock.after(delay, () => {
         this.#pausing.delete(event)
         event.attempt++
-        this.#ready.push(event)
+        if (event.isFree === true) this.#free.push(event)
+        else this.#ready.push(event)
         this.#begin()
       })
     )
@@ -257,17 +271,24 @@ export class DurableWorker<Event extends HeldEvent> {
   #over(event: Event): void {
     this.#running.delete(event)
     this.#held.delete(event)
-    const { key } = event
-    const line = key === undefined ? undefined : this.#lines.get(key)
+    const line = this.#lineOf(event)
     if (line !== undefined && line[0] === event) {
       line.shift()
       const [next] = line
-      if (next === undefined) this.#lines.delete(key as string)
+      if (next === undefined) this.#lines.delete(event.key as string)
       else this.#ready.push(next)
     }
     this.#settle()
     this.#engine.left()
     this.#begin()
+  }
+
+  /** Keys are read only where they matter: engines find them among headers. */
+  #lineOf(event: Event): Line<Event> | undefined {
+    const { ordered } = this.#settings
+    return ordered && event.isFree !== true && event.key !== undefined
+      ? this.#lines.get(event.key)
+      : undefined
   }
 
   #measure(begun: number): void {

@@ -43,6 +43,8 @@ export interface MemoryEnd {
     caller: MemoryCaller,
     opened: (request: MemoryRequest) => void
   ): void
+  /** Whether handlers that are not durable take events of a route. */
+  takes(route: string): boolean
   /**
    * Takes an event.
    * @param isStored its durable handlers get it otherwise
@@ -62,10 +64,12 @@ export class MemoryHub {
     this.store = new MemoryStore(clock)
   }
 
-  /** Hands an event to one server of each service. */
+  /** Hands an event to one server of each service that handles it; where none does, one service says so in its log. */
   sendEvent(message: MemoryMessage, isStored: boolean): void {
     const told = new Set<unknown>()
-    for (const server of this.inTurn()) {
+    const servers = this.inTurn()
+    const takers = servers.filter((server) => server.takes(message.route))
+    for (const server of takers.length === 0 ? servers.slice(0, 1) : takers) {
       if (told.has(server.service)) continue
       told.add(server.service)
       server.event(message, isStored)

@@ -124,7 +124,7 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
 
   /** Takes an event. */
   event(message: MemoryMessage, isStored: boolean): void {
-    if (isStored && !this.#takesPlain(message.route)) return
+    if (isStored && !this.takes(message.route)) return
     const data = decode(this.#hub.openCodec(), message.data as Uint8Array)
     const incoming = this.#incoming(message, 'event', data, isStored ? VIA_PLAIN : undefined)
     this.#events++
@@ -134,8 +134,7 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     })
   }
 
-  /** Whether handlers that are not durable take events of a route. */
-  #takesPlain(route: string): boolean {
+  takes(route: string): boolean {
     const routes = this.#dispatcher?.routes() ?? []
     return routes.some(
       (one) => one.durable === undefined && (one.route === undefined || routeMatches(one.route, route))
@@ -237,7 +236,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
   }
 
   protected sendError(error: unknown): void {
-    const text = errorToText(error, this.#logger)
+    const text = errorToText(error, this.#logger, this.message)
     this.#caller.error(text, isRejected(error))
   }
 

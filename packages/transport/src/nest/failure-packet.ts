@@ -1,11 +1,22 @@
 /** The failure of a handler as a packet of Nest's wire. */
 import { isNoHandler, readFailure } from '../failure.ts'
+import { handlerFailed } from '../handler-failed.ts'
 import type { Logger } from '../logger.ts'
+import type { IncomingMessage } from '../message.ts'
 import { errorPacket, noHandlerPacket, toJson } from './packet.ts'
 import { INTERNAL_ERROR } from './words.ts'
 
-/** The packet that tells a caller of a handler's error; what it may not be told is logged. @param id as JSON */
-export function failurePacket(error: unknown, id: string, logger: Logger): string {
+/**
+ * The packet that tells a caller of a handler's error; what it may not be told is logged.
+ * @param id as JSON
+ * @param message what the handler got, for the log; `undefined`: not known
+ */
+export function failurePacket(
+  error: unknown,
+  id: string,
+  logger: Logger,
+  message: IncomingMessage | undefined
+): string {
   if (isNoHandler(error)) return noHandlerPacket(id)
   const failure = readFailure(error)
   let json: string | undefined
@@ -13,10 +24,10 @@ export function failurePacket(error: unknown, id: string, logger: Logger): strin
     try {
       json = toJson(failure.answer)
     } catch (cause) {
-      logger.error('The error of a handler cannot be written as JSON', cause)
+      logger.error(`${handlerFailed(message)}, and its error cannot be written as JSON`, cause)
     }
   } else if (failure.logged) {
-    logger.error('A message handler failed', error)
+    logger.error(handlerFailed(message), error)
   }
   return errorPacket(json ?? JSON.stringify(INTERNAL_ERROR), id)
 }

@@ -16,7 +16,7 @@ export interface Replies {
   /** Sends one packet. */
   sendPacket(json: string): void
   /** Answers with the error of a handler. */
-  fail(idJson: string, error: unknown): void
+  fail(idJson: string, error: unknown, message: IncomingMessage): void
   /** Calls `turnEnded` of the reply when the current turn is over. */
   atTurnEnd(reply: RunningReply): void
   /** Counts one more stream. Returns why it is refused, or `undefined` if it is not. */
@@ -92,6 +92,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
     return this.#replies.hasRoomFor(this)
   }
 
+  /** There are no more values: the end travels with the last one, if that is still held. */
   complete(): void {
     this.#end(() => {
       const last = this.#isHolding ? this.#held : undefined
@@ -103,7 +104,7 @@ export class RunningReply implements Answer, StreamSink, TableEntry {
   error(error: unknown): void {
     this.#end(() => {
       this.#release()
-      this.#replies.fail(this.#id, error)
+      this.#replies.fail(this.#id, error, this.#message)
     })
   }
 

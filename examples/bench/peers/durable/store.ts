@@ -1,0 +1,20 @@
+/** A NATS server that stores events in a folder of its own, as long as it runs. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type NatsServer, startNatsServer } from '../nats/nats-server.ts'
+
+/** @throws {BenchError} it does not listen */
+export async function startStore(host: string, port: number): Promise<NatsServer> {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-store-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', remove)
+  const server = await startNatsServer(host, port, ['-js', '-sd', folder])
+  return {
+    port: server.port,
+    async stop() {
+      await server.stop()
+      remove()
+    }
+  }
+}

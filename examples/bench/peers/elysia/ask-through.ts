@@ -1,0 +1,33 @@
+/** How an application of ours asks, whatever its messages travel by. */
+import type { UntypedClient } from 'elysia-microservices/client'
+import { firstValueFrom } from 'rxjs'
+import type { ClientPlan, EchoClient } from '../echo-client.ts'
+import { iterate, subscribe } from '../read-stream.ts'
+
+/** What goes wrong is counted; nothing needs to be said about each connection of a lost server. */
+export const silent = { error: () => {}, warn: () => {} }
+
+/** The echo client that is this client, which is connected. */
+export function askThrough(
+  client: UntypedClient,
+  { method, pattern, headers, task }: ClientPlan
+): EchoClient {
+  const isIterated = task.mode === 'stream' && task.take === 'iterate'
+  const options = headers === undefined ? undefined : { headers }
+  return {
+    echo:
+      method === 'request'
+        ? (payload, answered, failed) => {
+            client.request(pattern, payload, options).then(answered, failed)
+          }
+        : (payload, answered, failed) => {
+            firstValueFrom(client.send(pattern, payload, options)).then(answered, failed)
+          },
+    stream: (count, reader) =>
+      isIterated
+        ? iterate(client.stream('count', count), reader)
+        : subscribe(client.send('count', count), reader),
+    emit: (payload) => client.emit('event', payload),
+    close: () => client.close()
+  }
+}

@@ -1,0 +1,111 @@
+/** The whole shop, as its customers see it, with one of its services killed under them. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+/** Milliseconds for what takes as long as it takes. */
+const PATIENCE = 60_000
+const ORDERS = 60
+const KILLS = 3
+
+/** Under Node the programs are compiled. */
+const file = fileURLToPath(new URL(`start.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url))
+
+describe('the shop', () => {
+  let shop: ChildProcess
+  let url = ''
+  /** Process of each service, the newest. */
+  const processes = new Map<string, number>()
+
+  before(async () => {
+    shop = spawn(process.execPath, [file], {
+      env: { ...process.env, PORT: '0' },
+      stdio: ['ignore', 'pipe', 'inherit']
+    })
+    await new Promise<void>((resolve, reject) => {
+      createInterface(shop.stdout!).on('line', (line) => {
+        const [, name, pid] = /^(\w+): process (\d+)$/.exec(line) ?? []
+        if (name !== undefined) processes.set(name, Number(pid))
+        const [, address] = /^The shop is open: (http:\/\/[^/]+)/.exec(line) ?? []
+        if (address === undefined) return
+        url = address
+        resolve()
+      })
+      shop.once('exit', (code) => reject(new Error(`The shop has ended with ${code}`)))
+    })
+  })
+  after(async () => {
+    shop.kill('SIGTERM')
+    await once(shop, 'exit')
+  })
+
+  const get = (path: string) => fetch(url + path, { signal: AbortSignal.timeout(PATIENCE) })
+  const place = async (order: object) => {
+    const response = await fetch(`${url}/orders`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(order)
+    })
+    return { status: response.status, body: await response.json() }
+  }
+  /** The steps of an order, to its end. */
+  const stepsOf = async (id: string) => {
+    const text = await (await get(`/orders/${id}/progress`)).text()
+    assert.match(text, /event: end/)
+    return [...text.matchAll(/^data: "(\w+)"$/gm)].map(([, step]) => step)
+  }
+  const left = async (sku: string) => ((await (await get(`/stock/${sku}`)).json()) as { left: number }).left
+
+  it('sees an order through, and tells its steps', async () => {
+    assert.deepEqual(await place({ id: 'first', sku: 'tea', count: 2 }), {
+      status: 202,
+      body: { id: 'first' }
+    })
+    assert.deepEqual(await stepsOf('first'), ['placed', 'reserved', 'paid', 'shipped'])
+    assert.equal(await left('tea'), 9_998)
+  })
+
+  it('takes an order once that is sent twice', async () => {
+    await place({ id: 'first', sku: 'tea', count: 2 })
+    await stepsOf('first')
+    assert.equal(await left('tea'), 9_998)
+  })
+
+  it('refuses what it has not got, and what makes no sense', async () => {
+    await place({ id: 'much', sku: 'cake', count: 3 })
+    assert.deepEqual(await stepsOf('much'), ['placed', 'refused'])
+    assert.equal(await left('cake'), 2)
+    assert.equal((await place({ id: 'bad', sku: 'tea', count: 0 })).status, 422)
+    assert.equal((await get('/stock/air')).status, 404)
+    assert.equal((await get('/orders/none/progress')).status, 404)
+  })
+
+  it('documents its routes', async () => {
+    const { paths } = (await (await get('/openapi/json')).json()) as { paths: object }
+    assert.ok(Object.keys(paths).includes('/orders'))
+  })
+
+  it('loses no order and doubles none while stock is killed again and again', async () => {
+    const before = await left('tea')
+    const ids = Array.from({ length: ORDERS }, (_, n) => `order-${n}`)
+    const ends: Promise<(string | undefined)[]>[] = []
+    for (const [n, id] of ids.entries()) {
+      assert.equal((await place({ id, sku: 'tea', count: 1 })).status, 202)
+      ends.push(stepsOf(id))
+      if (n % Math.floor(ORDERS / KILLS) === 1) {
+        const victim = processes.get('stock')!
+        process.kill(victim, 'SIGKILL')
+        // Not the same twice.
+        while (processes.get('stock') === victim) await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    }
+    for (const steps of await Promise.all(ends))
+      assert.deepEqual(steps, ['placed', 'reserved', 'paid', 'shipped'])
+    assert.equal(before - (await left('tea')), ORDERS)
+    const { orders, charged } = (await (await get('/payments')).json()) as { orders: number; charged: number }
+    assert.deepEqual([orders, charged], [ORDERS + 1, 3 * (ORDERS + 2)])
+  })
+})

@@ -1,0 +1,76 @@
+/** The events of one handler that are here, and those that were done here a while ago. */
+import type { NatsEvent } from './event.ts'
+import { AGAIN_STREAM } from './names.ts'
+
+/** Events that were acknowledged, of which it is remembered: the acknowledgement may be lost with its server. */
+const MAX_DONE = 4_096
+
+/** Knows events by the number in their stream, and by when they were stored: a stream made anew counts from 1 again. */
+export class HeldEvents {
+  readonly #held = new Map<number, NatsEvent>()
+  #bytes = 0
+  /** The highest number that has come. */
+  #highest = 0
+  /** When each was stored. Two generations: taking the oldest out of one map is slow. */
+  #done = new Map<number, number>()
+  #doneBefore: ReadonlyMap<number, number> = new Map()
+
+  get count(): number {
+    return this.#held.size
+  }
+
+  /** Bytes of their bodies. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  values(): Iterable<NatsEvent> {
+    return this.#held.values()
+  }
+
+  /** Takes an event that has come. @returns whether it was here already, or was done here, and is not taken then */
+  take(event: NatsEvent): 'taken' | 'here' | 'done' {
+    const number = numberOf(event)
+    // What comes in the order of the stream cannot have been here, which is nearly everything.
+    if (number > this.#highest) this.#highest = number
+    else {
+      const { storedAt } = event.place
+      const known = this.#held.get(number)
+      if (known !== undefined && known.place.storedAt === storedAt) {
+        known.reply = event.reply
+        known.delivery = event.delivery
+        known.leasedUntil = event.leasedUntil
+        known.epoch = event.epoch
+        return 'here'
+      }
+      if ((this.#done.get(number) ?? this.#doneBefore.get(number)) === storedAt) return 'done'
+      // What is held of a stream that is gone is nobody's any more.
+      if (known !== undefined) this.forget(known)
+    }
+    this.#held.set(number, event)
+    this.#bytes += event.data.length
+    return 'taken'
+  }
+
+  /** It is not here any more. */
+  forget(event: NatsEvent): void {
+    const number = numberOf(event)
+    if (this.#held.get(number) !== event) return
+    this.#held.delete(number)
+    this.#bytes -= event.data.length
+  }
+
+  /** It is not here any more, and is done. */
+  done(event: NatsEvent): void {
+    this.forget(event)
+    this.#done.set(numberOf(event), event.place.storedAt)
+    if (this.#done.size < MAX_DONE) return
+    this.#doneBefore = this.#done
+    this.#done = new Map()
+  }
+}
+
+/** What is redriven has numbers of its own: below 0. */
+function numberOf({ place }: NatsEvent): number {
+  return place.stream === AGAIN_STREAM ? -place.sequence : place.sequence
+}

@@ -1,0 +1,30 @@
+/**
+ * The stack of a call's error names the lines that wait for the call, not those of this library that read the answer.
+ * V8 finds them by the promises that hang together, once they do: so only a call that fails pays for it.
+ */
+import { MicroserviceError } from '../errors/index.ts'
+
+/** @returns a promise that rejects with the error; the promise of the call is to be resolved with it in the same turn */
+export async function failedFor(error: Error): Promise<never> {
+  // The promise of the call follows this one in a microtask that runs between these two.
+  await undefined
+  await undefined
+  nameWaitingLines(error, failedFor)
+  throw error
+}
+
+/**
+ * Replaces the lines of an error of ours by those that wait for `above`, which must be an async function that is running.
+ * Where the runtime knows none, the error stays as it is. Never throws.
+ */
+export function nameWaitingLines(error: unknown, above: (...all: never[]) => Promise<unknown>): void {
+  try {
+    if (!(error instanceof MicroserviceError)) return
+    const here: { readonly stack?: unknown } = {}
+    Error.captureStackTrace(here, above)
+    const [lines] = /(?:\n +at async .*)+/.exec(String(here.stack)) ?? []
+    if (lines !== undefined) error.stack = `${error.name}: ${error.message}${lines}`
+  } catch {
+    // A runtime without such stacks, a prepareStackTrace of the user's that throws, an error that cannot be changed.
+  }
+}

@@ -1,0 +1,120 @@
+/** Durable events published ten times as fast as they are handled: memory of both ends stays where it was. */
+import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { NatsServerProcess } from '../../support/nats-server.ts'
+import { ServerProcess } from '../../support/server-process.ts'
+import { PATIENCE, pause } from '../../support/within.ts'
+import type { Circumstances, Row } from '../scenario.ts'
+import { highest, residentMb } from '../support/memory.ts'
+
+/** Events that two processes handle in a second, 16 at a time each. */
+const HANDLED = 150
+const PUBLISHED = 10 * HANDLED
+const PROCESSES = 2
+const TAKES = (PROCESSES * 16 * 1_000) / HANDLED
+/** Megabytes that an end may hold more than after the first tenth; a runtime fills its heap before it collects. */
+const GROWTH = 64
+
+export async function floodOfEvents({ length, progress }: Circumstances): Promise<readonly Row[]> {
+  const seconds = length === 'long' ? 600 : 4
+  const events = PUBLISHED * seconds
+  const folder = mkdtempSync(join(tmpdir(), 'durable-flood-'))
+  const path = join(folder, 'handled')
+  writeFileSync(path, '')
+  const server = await NatsServerProcess.start('-js', '-sd', join(folder, 'store'))
+  const handlers = Array.from(
+    { length: PROCESSES },
+    () =>
+      new ServerProcess({
+        program: 'torture/brokers/durable-slow-service',
+        arguments: () => [server.url, path, String(TAKES)]
+      })
+  )
+  const publisher = new ServerProcess({
+    program: 'torture/brokers/durable-publisher',
+    arguments: () => [server.url, String(PUBLISHED), String(events)]
+  })
+  const handled = new HandledEvents(path, events)
+  try {
+    for (const handler of handlers) await handler.start()
+    await publisher.start()
+    const ends = [publisher, ...handlers]
+    const memory = () => highest(...ends.map(({ pid }) => residentMb(pid)))
+    const peaks: { first: number | undefined; later: number | undefined } = {
+      first: undefined,
+      later: undefined
+    }
+    for (let second = 0; second < seconds; second += 0.2) {
+      await pause(200)
+      const part = second < seconds / 10 ? 'first' : 'later'
+      peaks[part] = highest(peaks[part], memory())
+      if (second % 10 < 0.2)
+        progress(`${Math.round(second)} of ${seconds} s, ${Math.round(memory() ?? 0)} MB`)
+    }
+    const handledBefore = handled.read()
+    for (const handler of handlers) process.kill(handler.pid as number, 'SIGUSR2')
+    for (let last = -1, at = performance.now(); handled.read() < events; await pause(200)) {
+      if (handled.count !== last) at = performance.now()
+      else if (performance.now() - at > PATIENCE) break
+      last = handled.count
+    }
+    const broken: string[] = []
+    const { first = 0, later = 0 } = peaks
+    if (later > first + GROWTH)
+      broken.push(`An end held ${Math.round(later)} MB, ${Math.round(first)} MB in the first tenth`)
+    return [
+      {
+        scenario: `durable events published ten times as fast as they are handled, for ${seconds} s`,
+        server: 'ours',
+        ...{ faults: 1, requests: events, succeeded: handled.count, failed: 0, lost: 0 },
+        ...{ hung: events - handled.count, doubled: handled.again },
+        peakRssMb: highest(first, later),
+        remark: `${handledBefore} were handled while all were published; peak of an end ${Math.round(first)} MB in the first tenth, ${Math.round(later)} MB later`,
+        broken
+      }
+    ]
+  } finally {
+    await Promise.allSettled([publisher, ...handlers].map((end) => end.stop('SIGKILL')))
+    await server.stop()
+    handled.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Numbers that handlers have written, read as the file grows. */
+class HandledEvents {
+  count = 0
+  /** Runs beyond the first. */
+  again = 0
+  readonly #times: Uint8Array
+  readonly #file: number
+  readonly #buffer = Buffer.alloc(64 * 1024)
+  #rest = ''
+
+  constructor(path: string, events: number) {
+    this.#file = openSync(path, 'r')
+    this.#times = new Uint8Array(events)
+  }
+
+  /** @returns how many different ones there are by now */
+  read(): number {
+    for (;;) {
+      const size = readSync(this.#file, this.#buffer)
+      if (size === 0) return this.count
+      const lines = (this.#rest + this.#buffer.toString('latin1', 0, size)).split('\n')
+      this.#rest = lines.pop() as string
+      for (const line of lines) {
+        const n = Number(line)
+        const times = (this.#times[n] as number) + 1
+        this.#times[n] = times
+        if (times === 1) this.count++
+        else this.again++
+      }
+    }
+  }
+
+  close(): void {
+    closeSync(this.#file)
+  }
+}

@@ -1,0 +1,34 @@
+/**
+ * A publisher of durable events in a process of its own. Arguments: the NATS server, events per second, and how many. It
+ * says how many are stored when all are, and how many could not be; it ends when its stdin does.
+ */
+import { nats } from '@elysia-microservices/nats'
+import { connect } from 'elysia-microservices/client'
+import { pause } from '../../support/within.ts'
+
+/** Events that wait for their acknowledgement at most. */
+const WINDOW = 1_000
+
+const [server, rate, events] = process.argv.slice(2) as [string, string, string]
+const client = connect({ transport: nats({ servers: server }), timeout: 60_000 })
+process.stdin.resume().once('end', () => process.exit(1))
+await client.connect()
+console.log(JSON.stringify({ port: 0 }))
+
+let stored = 0
+let failed = 0
+const window = new Set<Promise<unknown>>()
+const begun = performance.now()
+for (let n = 0; n < Number(events); n++) {
+  const one = client.publish('torture.flood', { n, text: 'x'.repeat(200) }).then(
+    () => void stored++,
+    () => void failed++
+  )
+  window.add(one)
+  void one.finally(() => window.delete(one))
+  if (window.size >= WINDOW) await Promise.race(window)
+  const due = begun + ((n + 1) / Number(rate)) * 1_000
+  if (due > performance.now() + 5) await pause(due - performance.now())
+}
+await Promise.all(window)
+console.log(JSON.stringify({ stored, failed }))

@@ -1,0 +1,28 @@
+/**
+ * A service whose durable handler is slow, in a process of its own, until SIGUSR2 tells it to hurry. Arguments: the NATS
+ * server, the file in which the handler writes the number of each event, and the milliseconds it takes. It ends when its
+ * stdin does.
+ */
+import { openSync, writeSync } from 'node:fs'
+import { nats } from '@elysia-microservices/nats'
+import { type Message, microservice } from 'elysia-microservices'
+import { pause } from '../../support/within.ts'
+
+const [server, path, takes] = process.argv.slice(2) as [string, string, string]
+const file = openSync(path, 'a')
+let isHurrying = false
+process.on('SIGUSR2', () => {
+  isHurrying = true
+})
+
+const service = microservice({ name: 'torture', transport: nats({ servers: server }) }).event(
+  'torture.flood',
+  async ({ data }: Message<{ n: number }>) => {
+    if (!isHurrying) await pause(Number(takes))
+    writeSync(file, `${data.n}\n`)
+  },
+  { durable: { start: 'all' } }
+)
+await service.listen()
+process.stdin.resume().once('end', () => process.exit(1))
+console.log(JSON.stringify({ port: 0 }))
