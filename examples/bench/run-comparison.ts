@@ -4,6 +4,7 @@ import { relative } from 'node:path'
 import { compare } from './compare.ts'
 import { fullPlan } from './full-plan.ts'
 import { measureInstallations } from './install/installations.ts'
+import { measureTypeChecking } from './install/type-checking.ts'
 import {
   type ComparisonOptions,
   comparisonUsage,
@@ -115,10 +116,11 @@ function keeper(file: string) {
 
 async function measure(options: ComparisonOptions, command: string, file: string): Promise<Comparison> {
   const plan = options.full === null ? planOf(options) : fullPlan(options.full)
-  const sizes = options.full === null ? {} : { sizes: await measureInstallations() }
+  const once =
+    options.full === null ? {} : { sizes: await measureInstallations(), types: await measureTypeChecking() }
   const keep = keeper(file)
-  const measured = await compare(plan, command, bench, (soFar) => keep({ ...soFar, ...sizes }))
-  return { ...measured, ...sizes }
+  const measured = await compare(plan, command, bench, (soFar) => keep({ ...soFar, ...once }))
+  return { ...measured, ...once }
 }
 
 async function readAll({ from }: ComparisonOptions, command: string) {

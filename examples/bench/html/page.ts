@@ -7,7 +7,7 @@ import { type Figure, figuresOf, format, times, titleOfFigure } from '../report/
 import { isLimitIn, isOursIn } from '../report/roles.ts'
 import { headerOf, medianRows, rangeRows, ratioRows, remarksOn } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
-import { SIZES_REMARK, sizeRows, sizesHeader } from '../report/sizes.ts'
+import { type Section, sectionsOf } from '../report/sizes.ts'
 import { taskOf } from '../task/task.ts'
 import { drawChart } from './chart.ts'
 import { type Chart, concurrencyChart } from './charts.ts'
@@ -52,7 +52,7 @@ export async function renderHtml(comparison: Comparison): Promise<string> {
 ${summaryTable(contests)}
 ${curves.length === 0 ? '' : `<h2>Throughput against concurrency</h2><div class="charts">${curves.join('')}</div>`}
 ${parts.join('\n')}
-${sizesOf(comparison)}
+${sectionsOf(comparison).map(renderSection).join('\n')}
 <footer>Above 1 is better for req/s, below 1 for everything else. Whiskers and bands go from the lowest to the highest run. All figures of all runs are in the JSON beside this file.</footer>
 </main>
 </html>
@@ -154,10 +154,8 @@ ${ratios.length === 0 ? '' : `<details${ratios.length > 3 ? '' : ' open'}><summa
 </section>`
 }
 
-function sizesOf({ sizes }: Comparison): string {
-  if (sizes === undefined) return ''
-  return `<h2 class="part">Installed size</h2><p>${escaped(SIZES_REMARK)}</p><div class="table">${table(sizesHeader, sizeRows(sizes))}</div>`
-}
+const renderSection = ({ title, remark, rows: [header, ...rows] }: Section): string =>
+  `<h2 class="part">${title}</h2><p>${escaped(remark)}</p><div class="table">${table(header!, rows)}</div>`
 
 const runRows = (contest: ContestResult): string[][] =>
   contest.rounds.flatMap((round, run) =>

@@ -34,6 +34,7 @@ import {
   slowReaderTable,
   startsTable,
   streamsTable,
+  typesTable,
   watchedTable
 } from './tables.ts'
 
@@ -78,6 +79,7 @@ const BLOCKS: Readonly<Record<string, Block>> = {
   'nats node': (comparison) => natsTable(comparison, 'node'),
   'watched bun': (comparison) => watchedTable(comparison, 'bun'),
   'watched node': (comparison) => watchedTable(comparison, 'node'),
+  types: typesTable,
   sizes: sizesTable
 }
 

@@ -5,7 +5,7 @@ import { describeTask, type Layout, layoutOf, loadOf, payloadOf, settingOf } fro
 import { type Figure, figuresOf, plural, times, titleOfFigure } from '../report/figures.ts'
 import { runsOf } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
-import { sizeRows, sizesHeader } from '../report/sizes.ts'
+import { sizeRows, sizesHeader, typesHeader, typesRows } from '../report/sizes.ts'
 import { type Mode, taskOf } from '../task/task.ts'
 import { shown, table } from './cells.ts'
 import { titleOfTarget } from './titles.ts'
@@ -218,6 +218,10 @@ export const durableTable = ({ contests }: Comparison): string =>
     contests.filter(({ task }) => task?.mode === 'durable'),
     (contest) => `${describeTask(taskOf(contest))}, under ${contest.runtime === 'bun' ? 'Bun' : 'Node'}`
   )
+
+/** What large services cost the compiler. */
+export const typesTable = ({ types }: Comparison): string =>
+  types === undefined ? 'Not in this report.' : table(typesHeader, typesRows(types))
 
 export const sizesTable = ({ sizes = [] }: Comparison): string =>
   table(

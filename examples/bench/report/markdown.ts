@@ -3,7 +3,7 @@ import { describeConditions } from './conditions.ts'
 import { titleOf } from './contest.ts'
 import { headerOf, medianRows, rangeRows, ratioRows, remarksOn } from './rows.ts'
 import type { Comparison, ContestResult } from './schema.ts'
-import { SIZES_REMARK, sizeRows, sizesHeader } from './sizes.ts'
+import { sectionsOf } from './sizes.ts'
 
 export const renderMarkdown = (comparison: Comparison): string =>
   [
@@ -17,12 +17,13 @@ export const renderMarkdown = (comparison: Comparison): string =>
       ...partTitle(contest, comparison.contests[index - 1]),
       ...renderContest(contest)
     ]),
-    ...renderSizes(comparison),
+    ...sectionsOf(comparison).flatMap(({ title, remark, rows: [header, ...rows] }) => [
+      `## ${title}`,
+      remark,
+      table(header!, rows)
+    ]),
     ''
   ].join('\n\n')
-
-const renderSizes = ({ sizes }: Comparison): string[] =>
-  sizes === undefined ? [] : ['## Installed size', SIZES_REMARK, table(sizesHeader, sizeRows(sizes))]
 
 /** Where a part begins, in a report that has several. */
 const partTitle = ({ part }: ContestResult, before: ContestResult | undefined): string[] =>

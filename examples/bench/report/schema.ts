@@ -230,6 +230,12 @@ const contestResultSchema = Type.Composite([
   })
 ])
 
+const typeCheckingSchema = Type.Object({
+  patterns: Type.Number(),
+  instantiations: Type.Number(describe('types that the compiler made: the same on every machine')),
+  seconds: Type.Number(describe('libraries included'))
+})
+
 const installationSchema = Type.Object({
   target: Type.String(),
   packages: Type.Number(),
@@ -271,6 +277,7 @@ export const comparisonSchema = Type.Object(
     base: Type.String(describe('what the others are compared with')),
     environment: nullable(environmentSchema, 'null where nothing could be measured'),
     contests: Type.Array(contestResultSchema),
+    types: Type.Optional(Type.Array(typeCheckingSchema, describe('what large services cost the compiler'))),
     sizes: Type.Optional(Type.Array(installationSchema, describe('what an installation of each peer is'))),
     sources: Type.Array(sourceSchema, describe('the stored reports it was put together from; else empty'))
   },
@@ -280,6 +287,7 @@ export const comparisonSchema = Type.Object(
 type Read<T> = T extends object ? { readonly [K in keyof T]: Read<T[K]> } : T
 
 export type Environment = Read<Static<typeof environmentSchema>>
+export type TypeChecking = Read<Static<typeof typeCheckingSchema>>
 export type Measurement = Read<Static<typeof measurementSchema>>
 export type NotMeasured = Read<Static<typeof notMeasuredSchema>>
 export type Trial = Read<Static<typeof trialSchema>>

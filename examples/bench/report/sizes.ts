@@ -1,5 +1,5 @@
-/** Installed sizes as rows of text, for every kind of report. */
-import type { Installation } from './schema.ts'
+/** Installed sizes, and what types cost the compiler, as rows of text for every kind of report. */
+import type { Comparison, Installation, TypeChecking } from './schema.ts'
 
 export const sizesHeader: readonly string[] = [
   '',
@@ -21,3 +21,37 @@ export const sizeRows = (sizes: readonly Installation[]): string[][] =>
 /** What the sizes are of. */
 export const SIZES_REMARK =
   'Server and client with everything that npm installs for them, as it lies on the disk, but TypeScript itself; of this project what would be published.'
+
+export const typesHeader: readonly string[] = [
+  'patterns in one chain',
+  'instantiations of types',
+  'seconds, libraries included'
+]
+
+export const typesRows = (types: readonly TypeChecking[]): string[][] =>
+  types.map(({ patterns, instantiations, seconds }) => [
+    String(patterns),
+    instantiations.toLocaleString('en'),
+    seconds.toFixed(1)
+  ])
+
+const TYPES_REMARK =
+  'A service of this project, with and without schemas, streams, events, hooks and macros, and its client.'
+
+/** A table that is about no contest. */
+export interface Section {
+  readonly title: string
+  readonly remark: string
+  /** The first is the header. */
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** What a report says behind its contests. */
+export const sectionsOf = ({ sizes, types }: Comparison): Section[] => [
+  ...(sizes === undefined
+    ? []
+    : [{ title: 'Installed size', remark: SIZES_REMARK, rows: [sizesHeader, ...sizeRows(sizes)] }]),
+  ...(types === undefined
+    ? []
+    : [{ title: 'Type checking', remark: TYPES_REMARK, rows: [typesHeader, ...typesRows(types)] }])
+]

@@ -3,21 +3,21 @@ import { describeConditions } from './conditions.ts'
 import { titleOf } from './contest.ts'
 import { headerOf, medianRows, ratioRows, remarksOn } from './rows.ts'
 import type { Comparison, ContestResult } from './schema.ts'
-import { SIZES_REMARK, sizeRows, sizesHeader } from './sizes.ts'
+import { sectionsOf } from './sizes.ts'
 
 export function renderComparison(comparison: Comparison): string {
   return [
     ...describeConditions(comparison),
     ...comparison.contests.flatMap((contest) => ['', ...renderContest(contest)]),
-    ...renderSizes(comparison),
+    ...sectionsOf(comparison).flatMap(({ title, remark, rows }) => [
+      '',
+      title,
+      ...alignColumns(rows),
+      remark
+    ]),
     ''
   ].join('\n')
 }
-
-const renderSizes = ({ sizes }: Comparison): string[] =>
-  sizes === undefined
-    ? []
-    : ['', 'Installed size', ...alignColumns([sizesHeader, ...sizeRows(sizes)]), SIZES_REMARK]
 
 const renderContest = (contest: ContestResult): string[] => [
   titleOf(contest),

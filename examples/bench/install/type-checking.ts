@@ -1,22 +1,15 @@
-/**
- * Services of 200 and 500 patterns, as one chain: they and their clients compile, and the compiler's work is bounded. How
- * long that takes is printed.
- */
-import assert from 'node:assert/strict'
+/** What a large service and its client cost the compiler: as one chain, which is the most work there is. */
 import { execFile } from 'node:child_process'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { testsFolder, tsc } from '../workspace.ts'
+import { BenchError } from '../errors.ts'
+import { BENCH_FOLDER } from '../process/folder.ts'
+import type { TypeChecking } from '../report/schema.ts'
 
 const run = promisify(execFile)
-/** The most types that the compiler may instantiate for a service of 200 patterns and its client, and of 500. */
-const BOUNDS = [
-  [200, 400_000],
-  [500, 1_300_000]
-] as const
-const folder = join(testsFolder, 'dist', `large-service-${process.pid}`)
+const TSC = join(BENCH_FOLDER, '..', '..', 'node_modules', '.bin', 'tsc')
+export const PATTERNS = [200, 500] as const
 
 /** Some of each kind: with and without schemas, streams, events, hooks, objects, wildcards. */
 function handlerOf(index: number): string {
@@ -78,36 +71,40 @@ client.request('area0.action1000')
 client.request('area0.action0', 'a')
 `
 
-describe('a large service', () => {
-  const compilerOptions = {
-    target: 'es2023',
-    module: 'nodenext',
-    strict: true,
-    noEmit: true,
-    skipLibCheck: true,
-    types: ['node']
-  }
+const compilerOptions = {
+  target: 'es2023',
+  module: 'nodenext',
+  strict: true,
+  noEmit: true,
+  skipLibCheck: true,
+  types: ['node']
+}
 
-  /** What the compiler says of its work on a file. @throws {AssertionError} with what it complains of */
-  async function check(name: string, text: string) {
-    const config = { compilerOptions, files: [`${name}.ts`] }
-    writeFileSync(join(folder, `${name}.json`), JSON.stringify(config))
-    writeFileSync(join(folder, `${name}.ts`), text)
-    const args = ['-p', join(folder, `${name}.json`), '--extendedDiagnostics']
-    const { stdout } = await run(tsc, args).catch((error: { stdout: string }) => assert.fail(error.stdout))
-    const figure = (of: string) => Number(new RegExp(`^${of}: +([0-9.]+)`, 'm').exec(stdout)?.[1])
-    return { instantiations: figure('Instantiations'), seconds: figure('Total time') }
-  }
-
-  before(() => mkdirSync(folder, { recursive: true }))
-  after(() => rmSync(folder, { recursive: true, force: true }))
-
-  for (const [patterns, most] of BOUNDS)
-    it(`of ${patterns} patterns compiles, as does its client, by at most ${most} instantiations`, async () => {
-      const { instantiations, seconds } = await check(`service-${patterns}`, serviceOf(patterns))
-      console.log(
-        `${patterns} patterns: ${instantiations} instantiations, checked in ${seconds.toFixed(1)} s`
+/**
+ * Compiles services of some sizes.
+ * @throws {BenchError} one does not compile
+ */
+export async function measureTypeChecking(): Promise<TypeChecking[]> {
+  // Where packages are found.
+  const folder = await mkdtemp(join(BENCH_FOLDER, '.types-'))
+  try {
+    const all: TypeChecking[] = []
+    for (const patterns of PATTERNS) {
+      await writeFile(join(folder, 'service.ts'), serviceOf(patterns))
+      await writeFile(
+        join(folder, 'tsconfig.json'),
+        JSON.stringify({ compilerOptions, files: ['service.ts'] })
       )
-      assert.ok(instantiations > patterns && instantiations <= most, `${instantiations} instantiations`)
-    })
-})
+      const { stdout } = await run(TSC, ['-p', folder, '--extendedDiagnostics']).catch(
+        ({ stdout }: { stdout: string }) => {
+          throw new BenchError(`A service of ${patterns} patterns does not compile: ${stdout}`)
+        }
+      )
+      const figure = (of: string) => Number(new RegExp(`^${of}: +([0-9.]+)`, 'm').exec(stdout)?.[1])
+      all.push({ patterns, instantiations: figure('Instantiations'), seconds: figure('Total time') })
+    }
+    return all
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}

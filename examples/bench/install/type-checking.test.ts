@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { measureTypeChecking, PATTERNS } from './type-checking.ts'
+
+/** The most types that the compiler may instantiate for a service of 200 patterns and its client, and of 500. */
+const BOUNDS = [400_000, 1_300_000]
+
+describe('a large service', () => {
+  it('compiles, as does its client, and the work of the compiler is bounded', async () => {
+    const all = await measureTypeChecking()
+    assert.deepEqual(
+      all.map(({ patterns }) => patterns),
+      PATTERNS
+    )
+    for (const [index, { patterns, instantiations, seconds }] of all.entries()) {
+      assert.ok(instantiations > patterns && instantiations <= BOUNDS[index]!, `${instantiations}`)
+      assert.ok(seconds > 0)
+    }
+  })
+})
