@@ -24,6 +24,7 @@ export const bunSockets: SocketRuntime = {
   async connect(address, accept, signal) {
     if (address.tls !== undefined)
       return (await import('./tls-connect.ts')).connectTls(address, accept, signal)
+    signal.throwIfAborted()
     return new Promise((resolve, reject) => {
       const abort = () => reject(signal.reason as Error)
       signal.addEventListener('abort', abort, { once: true })

@@ -17,6 +17,8 @@ export const nodeSockets: SocketRuntime = {
   async connect(address, accept, signal) {
     if (address.tls !== undefined)
       return (await import('./tls-connect.ts')).connectTls(address, accept, signal)
+    // It may have been given up while this module was loaded.
+    signal.throwIfAborted()
     return new Promise((resolve, reject) => {
       const { host, port, path } = address
       const socket = net.connect(path === undefined ? { host, port, noDelay: true } : { path })

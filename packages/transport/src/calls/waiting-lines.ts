@@ -4,6 +4,9 @@
  */
 import { MicroserviceError } from '../errors/index.ts'
 
+/** V8 and JavaScriptCore have it, and the language does not. */
+const { captureStackTrace } = Error as { captureStackTrace?(target: object, above: unknown): void }
+
 /** @returns a promise that rejects with the error; the promise of the call is to be resolved with it in the same turn */
 export async function failedFor(error: Error): Promise<never> {
   // The promise of the call follows this one in a microtask that runs between these two.
@@ -21,7 +24,7 @@ export function nameWaitingLines(error: unknown, above: (...all: never[]) => Pro
   try {
     if (!(error instanceof MicroserviceError)) return
     const here: { readonly stack?: unknown } = {}
-    Error.captureStackTrace(here, above)
+    captureStackTrace?.(here, above)
     const [lines] = /(?:\n +at async .*)+/.exec(String(here.stack)) ?? []
     if (lines !== undefined) error.stack = `${error.name}: ${error.message}${lines}`
   } catch {
