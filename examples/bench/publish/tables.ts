@@ -274,8 +274,10 @@ function wholeTable(contests: readonly ContestResult[], nameOf: (contest: Contes
 }
 
 /** Of the peers' contests ours to Nest; of few, each to the first. */
-const ratiosOf = ({ scope, results }: ContestResult): readonly TargetResult[] =>
-  scope === undefined ? results.slice(0, 1) : results.slice(1)
+const ratiosOf = ({ scope, results }: ContestResult): readonly TargetResult[] => {
+  const compared = results.filter(({ ratioTo }) => ratioTo !== null)
+  return scope === undefined ? compared.slice(0, 1) : compared
+}
 
 /** Who answers fast what it answers at all has not won. */
 const errorsOf = ({ errors }: TargetResult): string => (errors === 0 ? '' : ` (${plural(errors, 'error')})`)
