@@ -21,7 +21,6 @@ export {
 export { PendingCaller } from './calls/pending-caller.ts'
 export { SlotTable, StreamTable, type TableEntry } from './calls/stream-table.ts'
 export type { Timer, TimerOwner } from './calls/timer.ts'
-export { nameWaitingLines } from './calls/waiting-lines.ts'
 export { inheritedOptions } from './calls/within.ts'
 
 export type { Codec, Encoded } from './codec/codec.ts'

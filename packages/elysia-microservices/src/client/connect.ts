@@ -16,7 +16,6 @@ import {
   type EmitOptions,
   type Logger,
   loggerOf,
-  nameWaitingLines,
   OptionError,
   type Pattern,
   type Published,
@@ -100,7 +99,7 @@ export function connect(options: ConnectOptions = {}): UntypedClient {
   })
   if (onEvent !== undefined) client.onEvent(onEvent)
   for (const around of use) around.attach?.(client)
-  return new (FINDS_LINES_LATER ? TransportClient : WaitingClient)(client, use, [...forward])
+  return new TransportClient(client, use, [...forward])
 }
 
 function readOptions(options: ConnectOptions): { own: ClientOptions; transport: Transport } {
@@ -183,19 +182,5 @@ class TransportClient implements UntypedClient {
   async publish(pattern: Pattern, data?: unknown, options?: PublishOptions): Promise<Published> {
     const publish = this.#publish ?? durableOf(this.#transport, `${this.#transport.name}()`).publish
     return publish(pattern, data, options)
-  }
-}
-
-/** V8 finds the lines that wait for a call when it has failed; Bun's engine only while one of them is an async function. */
-const FINDS_LINES_LATER = typeof Bun === 'undefined'
-
-class WaitingClient extends TransportClient {
-  override async request<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<Value> {
-    try {
-      return await super.request<Value>(pattern, data, options)
-    } catch (error) {
-      nameWaitingLines(error, WaitingClient.prototype.request)
-      throw error
-    }
   }
 }
