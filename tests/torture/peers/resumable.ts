@@ -88,7 +88,8 @@ async function flood({ length, progress }: Circumstances): Promise<Row> {
     const bytes = RESUME.waitingSize * SHARE + MB
     if (most.waiting > RESUME.waiting * SHARE + 1) broken.push(`${most.waiting} lost connections waited`)
     if (most.waitingBytes > bytes) broken.push(`${most.waitingBytes} bytes were kept; ${bytes} are allowed`)
-    if (most.waitingBytes < ANSWERS * ANSWER) broken.push('nothing was kept to be resumed')
+    // A busy server has not answered all when its peer is cut off.
+    if (most.waitingBytes < ANSWER) broken.push('nothing was kept to be resumed')
     if ((after.givenUp ?? 0) < count / 2) broken.push(`only ${after.givenUp} connections were given up`)
     if (unanswered > 0) broken.push(`${unanswered} connections were not answered`)
     if (await resumes(server, 'token 0', FLOODER)) broken.push('the oldest connection can still be resumed')
