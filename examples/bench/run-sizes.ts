@@ -1,7 +1,7 @@
 /** What an installation of each peer puts on the disk: `bun run-sizes.ts`. */
 import { measureInstallations } from './install/installations.ts'
 import { print, runCommand } from './process/main.ts'
-import { SIZES_REMARK, sizeRows, sizesHeader } from './report/sizes.ts'
+import { SIZES_REMARK, sizeRows, sizesHeader } from './report/sections.ts'
 import { alignColumns } from './report/table.ts'
 
 await runCommand(

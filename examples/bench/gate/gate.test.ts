@@ -3,23 +3,13 @@ import { describe, it } from 'node:test'
 import { readBenchOptions } from '../options/bench-options.ts'
 import { type GateOptions, readGateOptions } from '../options/gate-options.ts'
 import type { Figure } from '../report/figures.ts'
+import { dice } from '../simulation/clock.ts'
 import { measurement } from '../test-support/measurement.ts'
 import { decide, type Pair, pairsNeeded, type Rule } from './decide.ts'
 import { describeGate, isPassed, type MeasureSide, runGate } from './run.ts'
 import { probabilityOfDrop } from './signed-rank.ts'
 
 const RULE: Rule = { tolerance: 0.02, falseAlarms: 0.05, findings: 4 }
-
-/** The same numbers from 0 to 1 every time (mulberry32). */
-function random(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 type Noise = (next: () => number) => number
 
@@ -40,7 +30,7 @@ function failures(
   noise: Noise,
   { runs = 9, gates = 400, figure = 'rps' as Figure } = {}
 ): number {
-  const next = random(42)
+  const next = dice(42)
   return Array.from({ length: gates }, () => {
     const pairs = Array.from({ length: runs }, (_, pair): Pair => {
       const value = () => 100_000 * drifting(pair) * Math.exp(noise(next))
@@ -99,7 +89,7 @@ describe('the course of a gate', () => {
     '--handlers=sync'
   ]) as GateOptions
   const measuring = (change: number, errors = 0) => {
-    const next = random(7)
+    const next = dice(7)
     const turns: string[] = []
     const measure: MeasureSide = async (side, load, run) => {
       turns.push(`${run} ${load.name} ${side}`)

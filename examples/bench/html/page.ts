@@ -7,7 +7,7 @@ import { type Figure, figuresOf, format, times, titleOfFigure } from '../report/
 import { isLimitIn, isOursIn } from '../report/roles.ts'
 import { headerOf, medianRows, rangeRows, ratioRows, remarksOn } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
-import { type Section, sectionsOf } from '../report/sizes.ts'
+import { type Section, sectionsOf } from '../report/sections.ts'
 import { taskOf } from '../task/task.ts'
 import { drawChart } from './chart.ts'
 import { type Chart, concurrencyChart } from './charts.ts'

@@ -5,7 +5,7 @@ import { describeTask, type Layout, layoutOf, loadOf, payloadOf, settingOf } fro
 import { type Figure, figuresOf, plural, times, titleOfFigure } from '../report/figures.ts'
 import { runsOf } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
-import { sizeRows, sizesHeader, typesHeader, typesRows } from '../report/sizes.ts'
+import { sizeRows, sizesHeader, typesHeader, typesRows } from '../report/sections.ts'
 import { type Mode, taskOf } from '../task/task.ts'
 import { shown, table } from './cells.ts'
 import { titleOfTarget } from './titles.ts'

@@ -3,7 +3,7 @@ import { describeConditions } from './conditions.ts'
 import { titleOf } from './contest.ts'
 import { headerOf, medianRows, ratioRows, remarksOn } from './rows.ts'
 import type { Comparison, ContestResult } from './schema.ts'
-import { sectionsOf } from './sizes.ts'
+import { sectionsOf } from './sections.ts'
 
 export function renderComparison(comparison: Comparison): string {
   return [

