@@ -5,7 +5,7 @@
 import type { Headers, ResultEnd } from '@elysia-microservices/transport'
 import { Observable } from 'rxjs'
 import { Followed, Measured, Recorded } from './observation.ts'
-import { startReceived, startSent, tracer } from './traces/tracing.ts'
+import { startReceived, startSent } from './traces/tracing.ts'
 
 /** What Nest hands to a hook that runs before guards: its `ExecutionContext`. */
 export interface NestContext {
@@ -120,15 +120,13 @@ function begin(execution: NestContext): Measured {
     pattern: text(message.getPattern?.()),
     headers: message.getMetadata?.() ?? {}
   }
-  const sdk = tracer()
-  const traced = sdk && startReceived(sdk, side, received)
+  const traced = startReceived(side, received)
   return started(side, received, traced)
 }
 
 function beginSent(side: 'client' | 'producer', packet: NestPacket) {
   const call = { transport: 'tcp', pattern: text(packet.pattern), headers: packet.metadata ?? {} }
-  const sdk = tracer()
-  const traced = sdk && startSent(sdk, side, call)
+  const traced = startSent(side, call)
   if (traced !== undefined) packet.metadata = traced.headers
   const watcher = started(side, call, traced)
   const end = once((how) => {

@@ -79,8 +79,7 @@ const receiving =
   (message) => {
     const start = beginning(message.peer !== undefined)
     const side = message.kind === 'event' ? 'consumer' : 'server'
-    const sdk = tracer()
-    const traced = sdk && startReceived(sdk, side, message, sample)
+    const traced = startReceived(side, message, sample)
     let result: unknown
     let isLater: boolean
     try {
@@ -109,8 +108,7 @@ const sending =
   (call) => {
     const start = performance.now()
     const side = call.kind === 'event' ? 'producer' : 'client'
-    const sdk = tracer()
-    const traced = sdk && startSent(sdk, side, call, sample)
+    const traced = startSent(side, call, sample)
     const watcher = observed(side, call, start, traced)
     if (traced !== undefined && watcher instanceof Recorded) calls.set(traced.headers, watcher)
     try {

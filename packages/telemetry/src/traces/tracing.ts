@@ -90,48 +90,52 @@ const UNRECORDED: Traced = {
   isRecorded: false
 }
 
+/** Whether there is an SDK. Which one is looked up for what is recorded only: that takes as long as all else of a message. */
+const isTraced = () => last !== undefined || tracer() !== undefined
+
 /** A trace that would begin here, and that the SDK is not asked about; `undefined` if it is. */
 function unrecorded(parent: Context, sample: number): Traced | undefined {
-  if (sample >= 1 || Math.random() < sample || trace.getSpanContext(parent) !== undefined) return undefined
+  if (sample >= 1 || Math.random() < sample) return undefined
   if (parent === ROOT_CONTEXT) return UNRECORDED
+  if (trace.getSpanContext(parent) !== undefined) return undefined
   return { ...UNRECORDED, context: withSpan(parent, UNRECORDED_SPAN) }
 }
 
 /**
- * Begins the span of a received message, in the trace that its headers tell of.
+ * Begins the span of a received message, in the trace that its headers tell of. `undefined`: there is no SDK.
  * @param sample the share of new traces that the SDK is asked about
  */
 export function startReceived(
-  tracer: Tracer,
   side: 'server' | 'consumer',
   message: Carrier & { readonly delivery?: Delivery | undefined },
   sample = 1
-): Traced {
+): Traced | undefined {
+  if (!isTraced()) return undefined
   // Whatever context the socket's callback has by chance is none of this message's.
   const parent = extracted(ROOT_CONTEXT, message.headers)
   const ignored = unrecorded(parent, sample)
   if (ignored !== undefined) return ignored
-  const traced = startedIn(tracer, parent, known(side, message.transport, message.pattern))
-  if (message.delivery !== undefined) traced.span.setAttribute(MESSAGING.id, message.delivery.id)
+  const traced = startedIn(parent, known(side, message.transport, message.pattern))
+  if (message.delivery !== undefined) traced?.span.setAttribute(MESSAGING.id, message.delivery.id)
   return traced
 }
 
 /**
  * Begins the span of a call. Its parent is the current span; without one, that of the headers the call was given, as a
- * gateway passes them on.
+ * gateway passes them on. `undefined`: there is no SDK.
  */
 export function startSent(
-  tracer: Tracer,
   side: 'client' | 'producer',
   call: Carrier,
   sample = 1
-): Traced & { readonly headers: Headers } {
+): (Traced & { readonly headers: Headers }) | undefined {
+  if (!isTraced()) return undefined
   const current = context.active()
   const active = trace.getSpanContext(current)
   const isInTrace = active !== undefined && isSpanContextValid(active)
   const parent = isInTrace ? current : extracted(current, call.headers)
-  const traced =
-    unrecorded(parent, sample) ?? startedIn(tracer, parent, known(side, call.transport, call.pattern))
+  const traced = unrecorded(parent, sample) ?? startedIn(parent, known(side, call.transport, call.pattern))
+  if (traced === undefined) return undefined
   const headers = { ...call.headers }
   propagation.inject(traced.context, headers)
   return { ...traced, headers }
@@ -143,9 +147,9 @@ function extracted(context: Context, headers: Headers): Context {
   return context
 }
 
-function startedIn(tracer: Tracer, parent: Context, { name, kind, attributes }: Naming): Traced {
-  const span = tracer.startSpan(name, { kind, attributes }, parent)
-  return { span, context: withSpan(parent, span), isRecorded: span.isRecording() }
+function startedIn(parent: Context, { name, kind, attributes }: Naming): Traced | undefined {
+  const span = tracer()?.startSpan(name, { kind, attributes }, parent)
+  return span && { span, context: withSpan(parent, span), isRecorded: span.isRecording() }
 }
 
 /**
