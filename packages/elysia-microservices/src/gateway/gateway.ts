@@ -96,13 +96,14 @@ export function gateway<
   for (const route of read) {
     const answer = { message: answerValue, event: answerEvent, stream: answerStream }[route.kind]
     const scope: Scope = { route, client: caller, answers, streams }
+    const answerRequest = (context: GatewayContext) => {
+      requestIdOf(context)
+      return answer(scope, context)
+    }
     plugin.route(
       route.key.method,
       route.key.path,
-      (context) => {
-        requestIdOf(context as never as GatewayContext)
-        return answer(scope, context as never as GatewayContext)
-      },
+      handlerOf(answerRequest, hasFunctions(route)) as never,
       {
         ...route.schemas,
         detail: route.detail,
@@ -118,6 +119,21 @@ export function gateway<
     for (const stream of streams) stream.close()
   })
   return plugin as never
+}
+
+/**
+ * The handler for Elysia, which reads in its source which parts of the context are used: without functions of the user's,
+ * which may use any, no headers and cookies are read into objects. On a small answer they cost as much as the call.
+ */
+function handlerOf(answer: (context: GatewayContext) => unknown, hasFunctions: boolean) {
+  if (hasFunctions) return (context: GatewayContext) => answer(context)
+  return ({ request, set, params, query, body, server }: GatewayContext) =>
+    answer({ request, set, params, query, body, server } as GatewayContext)
+}
+
+/** Whether functions of the user's get the context. */
+function hasFunctions({ data, forward: { headers, key, within } }: Route): boolean {
+  return [data, headers, key, within].some((one) => typeof one === 'function')
 }
 
 /** What the answer to a request needs besides the request. */

@@ -69,8 +69,10 @@ function isTypeBox(schema: unknown): schema is TSchema {
  * @param pattern what the route calls, for the log
  */
 export function answersErrors(answers: ErrorAnswers, schemas: SchemasByPart, pattern: string) {
-  return ({ error, ...context }: HttpContext & { error: unknown }): Response | undefined => {
+  // Elysia reads in the source which parts of a context are used, and makes no others: hence each by its name.
+  return ({ error, request, set }: HttpContext & { error: unknown }): Response | undefined => {
     if (error instanceof ElysiaCustomStatusResponse) return undefined
+    const context = { request, set }
     return errorResponse(answers.of(fromElysia(error, schemas), describeRequest(context, pattern)), context)
   }
 }
