@@ -6,6 +6,7 @@
  *   --count=40        how many changes, chosen at random
  *   --seed=1          which ones
  *   --files=rsocket   only sources whose path holds one of these texts, comma-separated
+ *   --at=a.ts:7       only these lines, comma-separated: to look at survivors again
  *   --changed         only sources that differ from origin/main
  */
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -28,6 +29,7 @@ const { values } = parseArgs({
     count: { type: 'string', default: '40' },
     seed: { type: 'string', default: '1' },
     files: { type: 'string', default: '' },
+    at: { type: 'string' },
     changed: { type: 'boolean', default: false }
   }
 })
@@ -54,6 +56,10 @@ function sourcesOf(folder: string): string[] {
       parts.some((part) => file.includes(part)) &&
       (!values.changed || changed.includes(file))
   )
+}
+
+function isAsked({ file, line }: Candidate): boolean {
+  return values.at === undefined || values.at.split(',').some((at) => `${file}:${line}`.endsWith(at))
 }
 
 /** Some of the candidates, each at most once. */
@@ -103,7 +109,7 @@ const candidates = PACKAGES.flatMap((folder) =>
   sourcesOf(folder).flatMap((file) =>
     mutationsOf(readFileSync(file, 'utf8')).map((mutation) => ({ ...mutation, file, folder }))
   )
-)
+).filter(isAsked)
 const picked = chosen(candidates, Number(values.count), randomOf(Number(values.seed)))
 for (const folder of new Set(picked.map((mutation) => mutation.folder))) {
   if (await pass(folder, './src')) continue

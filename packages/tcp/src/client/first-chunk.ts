@@ -49,10 +49,6 @@ export class FirstChunk implements ProtocolConnection {
     return this.#protocol.drain?.() === true
   }
 
-  discard(): void {
-    this.#protocol.discard?.()
-  }
-
   close(reason?: Error): void {
     this.#protocol.close(reason)
   }

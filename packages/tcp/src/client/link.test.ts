@@ -82,7 +82,7 @@ for (const [name, sockets] of SOCKETS) {
     /** The attempts, with what ends each early. */
     let attempts: AbortSignal[]
     /** Which of them fail at once, or never end by themselves. */
-    let fate: (attempt: number) => 'connects' | 'fails' | 'waits'
+    let fate: (attempt: number) => 'connects' | 'connects late' | 'fails' | 'waits'
     let ends: Ends
     let tried: () => void
 
@@ -96,7 +96,8 @@ for (const [name, sockets] of SOCKETS) {
           attempts.push(signal)
           const what = fate(attempts.length)
           tried()
-          if (what === 'connects') return sockets.connect(address, accept, signal)
+          if (what === 'connects late') await new Promise((resolve) => setTimeout(resolve, 20))
+          if (what.startsWith('connects')) return sockets.connect(address, accept, signal)
           if (what === 'fails') throw new Error('refused')
           await once(signal, 'abort')
           throw signal.reason
@@ -136,6 +137,19 @@ for (const [name, sockets] of SOCKETS) {
         attempts.map(({ aborted, reason }) => [aborted, (reason as Error).message]),
         [[true, 'the client was closed']]
       )
+    })
+
+    it('of several endpoints take of the time that a call has, and the server is told what is left', async () => {
+      fate = () => 'connects late'
+      const servers = await Promise.all([ends.server({}), ends.server({})])
+      const endpoints = servers.map(({ address }) => `127.0.0.1:${address!.port}`)
+      const client = ends.client(0, { endpoints, retry: false, timeout: 5_000 })
+      const told: (number | undefined)[] = []
+      ends.dispatcher.began = ({ timeout }) => told.push(timeout)
+      await client.request('echo', 1)
+      await client.request('echo', 1)
+      assert.ok(told[0]! < 5_000)
+      assert.equal(told[1], 5_000)
     })
 
     it('are over when an HTTP server answers, which does not close', async () => {

@@ -109,6 +109,16 @@ describe('metadata of requests', () => {
     .string({ maxLength: 60, unit: 'grapheme' })
     .filter((text) => Buffer.byteLength(text) <= 255)
 
+  it('has a timeout of at most 15 digits, which a number holds exactly', () => {
+    const writer = new MetadataWriter()
+    for (const [told, read] of [
+      [1, 1],
+      [10 ** 15 - 1, 10 ** 15 - 1],
+      [10 ** 15, undefined]
+    ] as const)
+      assert.equal(parseComposite(Buffer.from(writer.write('a', undefined, told))).timeout, read)
+  })
+
   it('is read as it was written', () => {
     fc.assert(
       fc.property(

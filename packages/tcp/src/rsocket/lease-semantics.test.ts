@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
+import { Admission } from '../limits/admission.ts'
 import { NO_LIMITS } from '../limits/server-limits.ts'
 import { cancel, channel, event, lease, request, setup, stream } from '../testing/rsocket-frames.ts'
 import {
@@ -148,6 +149,17 @@ describe('a responder with leases', () => {
       server.on(request(5, 'echo', '5')).filter((text) => !text.startsWith('LEASE')),
       ['PAYLOAD 5 CN 5']
     )
+  })
+
+  it('waits for room once, however many requests it refuses meanwhile', async () => {
+    const admission = new Admission({ maxInFlight: 1, adaptive: undefined, now: () => 0, afterTurn() {} })
+    admission.began()
+    const server = newRsocketServer({ limits: { ...NO_LIMITS, admission } })
+    assert.deepEqual(server.on(setup({ flags: 'L', lifetime: 1e9 })), [])
+    assert.deepEqual(types(server.on(request(1, 'echo', '1'), request(3, 'echo', '1'))), ['ERROR', 'ERROR'])
+    assert.equal(admission.waiting, 1)
+    admission.ended()
+    assert.deepEqual(types(await server.later()), ['LEASE'])
   })
 
   it('refuses what is too much without leases, too, where concurrency is limited', () => {

@@ -220,6 +220,21 @@ describe('Resuming Operation', () => {
     assert.deepEqual(resume.subarray(3 + 6 + 6 + 16, 3 + 6 + 6 + 24), uint63(6 + 5))
   })
 
+  it('hears of no stream until the server agrees', async () => {
+    const client = newRsocketClient({ resume: RESUME })
+    client.connection.open(client.output)
+    const outcome = outcomeOf(client.caller.request('a', 1))
+    client.connection.lost()
+    client.connection.open(new FakeOutput())
+    client.connection.receive(error(1, 0x201, 'early'))
+    await turn()
+    assert.deepEqual(outcome, [])
+    client.connection.receive(frame(0, 'RESUME_OK', '', uint63(0)))
+    client.connection.receive(frame(1, 'PAYLOAD', 'NC', '7'))
+    await turn()
+    assert.deepEqual(outcome, ['7'])
+  })
+
   it('gives up for good after ERROR[REJECTED_RESUME] [MUST]', async () => {
     const client = newRsocketClient({ resume: RESUME })
     client.connection.open(client.output)
