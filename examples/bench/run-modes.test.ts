@@ -243,7 +243,7 @@ describe('a comparison of each mode', () => {
       /a handler that waits for a later turn/
     ],
     ['stream', ['--mode=stream', '--streams=4', '--values=10', '--shapes=shared'], /4 streams at a time/],
-    ['emit', ['--mode=emit', '--duration=1'], /events, each awaited/],
+    ['emit', ['--mode=emit'], /events, each awaited/],
     ['start', ['--mode=start'], /^start · /m],
     [
       'durable',
@@ -256,7 +256,7 @@ describe('a comparison of each mode', () => {
       const { code, stdout, stderr } = await run(
         'run-comparison.ts',
         '--runs=1',
-        '--duration=0.3',
+        '--duration=1',
         '--warmup=0.1',
         ...flags,
         `--out=${out}`
