@@ -6,7 +6,7 @@ import { NatsServerProcess } from '../../support/nats-server.ts'
 import { ServerProcess } from '../../support/server-process.ts'
 import { PATIENCE, pause } from '../../support/within.ts'
 import type { Circumstances, Row } from '../scenario.ts'
-import { highest, residentMb } from '../support/memory.ts'
+import { highest, Peaks, residentMb } from '../support/memory.ts'
 
 /** Events that two processes handle in a second, 16 at a time each. */
 const HANDLED = 150
@@ -41,14 +41,10 @@ export async function floodOfEvents({ length, progress }: Circumstances): Promis
     await publisher.start()
     const ends = [publisher, ...handlers]
     const memory = () => highest(...ends.map(({ pid }) => residentMb(pid)))
-    const peaks: { first: number | undefined; later: number | undefined } = {
-      first: undefined,
-      later: undefined
-    }
+    const peaks = new Peaks()
     for (let second = 0; second < seconds; second += 0.2) {
       await pause(200)
-      const part = second < seconds / 10 ? 'first' : 'later'
-      peaks[part] = highest(peaks[part], memory())
+      peaks.add(second / seconds, memory())
       if (second % 10 < 0.2)
         progress(`${Math.round(second)} of ${seconds} s, ${Math.round(memory() ?? 0)} MB`)
     }
@@ -60,17 +56,15 @@ export async function floodOfEvents({ length, progress }: Circumstances): Promis
       last = handled.count
     }
     const broken: string[] = []
-    const { first = 0, later = 0 } = peaks
-    if (later > first + GROWTH)
-      broken.push(`An end held ${Math.round(later)} MB, ${Math.round(first)} MB in the first tenth`)
+    if (peaks.growth > GROWTH) broken.push(`An end held more and more: ${peaks}`)
     return [
       {
         scenario: `durable events published ten times as fast as they are handled, for ${seconds} s`,
         server: 'ours',
         ...{ faults: 1, requests: events, succeeded: handled.count, failed: 0, lost: 0 },
         ...{ hung: events - handled.count, doubled: handled.again },
-        peakRssMb: highest(first, later),
-        remark: `${handledBefore} were handled while all were published; peak of an end ${Math.round(first)} MB in the first tenth, ${Math.round(later)} MB later`,
+        peakRssMb: peaks.most,
+        remark: `${handledBefore} were handled while all were published; memory of an end: ${peaks}`,
         broken
       }
     ]

@@ -7,10 +7,12 @@ import { pause, until, within } from '../../support/within.ts'
 import { startCallers } from '../load/callers.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
-import { highest, peakMb } from '../support/memory.ts'
+import { highest, Peaks, peakMb, residentMb } from '../support/memory.ts'
 import { RunRecord } from '../support/record.ts'
 
 const CALLERS = 16
+/** Megabytes that an end may hold more after the first tenth of the time: when garbage is collected is chance. */
+const GROWTH = 128
 /** Milliseconds a call waits: what a killed service has taken with it is not noticed by anything else. */
 const TIMEOUT = 3_000
 
@@ -249,10 +251,16 @@ const SCENARIOS: readonly Scenario[] = [
           })
           return call
         })
-        for (const end = performance.now() + seconds * 1_000; performance.now() < end; ) {
+        const memory = { service: new Peaks(), caller: new Peaks() }
+        const begun = performance.now()
+        for (let part = 0; part < 1; part = (performance.now() - begun) / 1_000 / seconds) {
           await ledger.request(client, 'work')
           await pause(50)
-          progress(`${read.values} values read, ${Math.round((end - performance.now()) / 1_000)} s left`)
+          memory.service.add(part, residentMb(setting.services[0]?.pid))
+          memory.caller.add(part, residentMb(process.pid))
+          progress(
+            `${read.values} values read, ${Math.round((1 - part) * seconds)} s left; ${memory.service}, ${memory.caller}`
+          )
         }
         for (const call of calls) call.cancel()
         await until('All streams are left', async () => {
@@ -263,11 +271,13 @@ const SCENARIOS: readonly Scenario[] = [
           `over NATS: slow readers of 20 fast streams for ${seconds} s`,
           calls.length
         )
+        // A few seconds are all beginning.
+        const grown = Object.entries(memory).filter(([, { growth }]) => length === 'long' && growth > GROWTH)
         return [
           {
             ...row,
-            rssLimitMb: 400,
-            remark: `${read.values} values read, the caller held ${Math.round(peakMb(process.pid) ?? 0)} MB`
+            remark: `${read.values} values read; memory of the service: ${memory.service}, of the caller: ${memory.caller}`,
+            broken: [...row.broken, ...grown.map(([end, peaks]) => `The ${end} held more and more: ${peaks}`)]
           }
         ]
       })

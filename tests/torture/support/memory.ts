@@ -31,6 +31,32 @@ export function highest(...figures: readonly (number | undefined)[]): number | u
   return known.length === 0 ? undefined : Math.max(...known)
 }
 
+/** The most memory of a process, in the first tenth of the time and later. */
+export class Peaks {
+  #first: number | undefined
+  #later: number | undefined
+
+  /** @param part of the time, from 0 to 1 */
+  add(part: number, mb: number | undefined): void {
+    if (part < 0.1) this.#first = highest(this.#first, mb)
+    else this.#later = highest(this.#later, mb)
+  }
+
+  /** Of all the time. */
+  get most(): number | undefined {
+    return highest(this.#first, this.#later)
+  }
+
+  /** Megabytes that it was more later. */
+  get growth(): number {
+    return (this.#later ?? 0) - (this.#first ?? 0)
+  }
+
+  toString(): string {
+    return `${Math.round(this.#first ?? 0)} MB at most in the first tenth, ${Math.round(this.#later ?? 0)} MB later`
+  }
+}
+
 function field(pid: number | undefined, name: string): number | undefined {
   if (pid === undefined) return undefined
   try {
