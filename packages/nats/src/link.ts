@@ -35,7 +35,7 @@ const MAX_HELD = 64 * 1024 * 1024
  * requests of one turn have together: they would go round as one convoy, and client, server and service wait for each
  * other. The driver reads the option, and its types lack it.
  */
-const PACE: object = { pendingLimit: 16 * 1024 }
+const EARLY_WRITES: object = { pendingLimit: 16 * 1024 }
 
 interface HeldMessage {
   readonly subject: string
@@ -69,7 +69,7 @@ export class Link {
    */
   static async open(options: NodeConnectionOptions, listener: LinkListener): Promise<Link> {
     try {
-      return new Link(await connect({ ...PACE, ...options }), listener)
+      return new Link(await connect({ ...EARLY_WRITES, ...options }), listener)
     } catch (error) {
       throw connectFailure(options, error)
     }

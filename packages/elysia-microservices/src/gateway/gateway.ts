@@ -122,8 +122,8 @@ export function gateway<
 }
 
 /**
- * The handler for Elysia, which reads in its source which parts of the context are used: without functions of the user's,
- * which may use any, no headers and cookies are read into objects. On a small answer they cost as much as the call.
+ * The handler for Elysia, which reads in its source which parts of the context are used, and makes only these. Functions
+ * of the user's may use any part; without them no headers and cookies are read into objects.
  */
 function handlerOf(answer: (context: GatewayContext) => unknown, hasFunctions: boolean) {
   if (hasFunctions) return (context: GatewayContext) => answer(context)

@@ -16,10 +16,10 @@ const AGAIN_AFTER = 250
 const MOST = 256
 const MOST_SIZE = 8 * 1024 * 1024
 /**
- * The part of the room that is asked for at a time. Large requests make the server deliver in waves, for which both wait:
- * by eighths 1.15 times as many events are handled a second as by quarters, by halves 0.9 times; by smaller ones no more.
+ * The least share of the room that is asked for while something is under way. With an eighth 1.15 times as many events
+ * were handled a second as with a quarter; with a half 0.9 times, with a sixteenth no more.
  */
-const SHARE = 8
+const LEAST_SHARE = 1 / 8
 
 export interface PullOwner {
   /** Messages that may be asked for, beside those that have come. */
@@ -93,7 +93,7 @@ export class Pull {
     if (this.#isStopped || !this.#link.isConnected || this.#again !== undefined) return
     const { room } = this.#owner
     const wanted = Math.min(MOST, room - this.#left)
-    if (wanted <= 0 || (this.#left > 0 && wanted < Math.min(MOST, room) / SHARE)) return
+    if (wanted <= 0 || (this.#left > 0 && wanted < Math.min(MOST, room) * LEAST_SHARE)) return
     const number = ++this.#number
     this.#standing.push({ number, left: wanted, heardAt: performance.now(), pin: this.pin })
     this.#left += wanted

@@ -90,7 +90,7 @@ const UNRECORDED: Traced = {
   isRecorded: false
 }
 
-/** Whether there is an SDK. Which one is looked up for what is recorded only: that takes as long as all else of a message. */
+/** Whether there is an SDK. Which one matters only to messages that are recorded, so only these look it up. */
 const isTraced = () => last !== undefined || tracer() !== undefined
 
 /** A trace that would begin here, and that the SDK is not asked about; `undefined` if it is. */
