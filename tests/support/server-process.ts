@@ -14,6 +14,8 @@ export interface ServerProgram {
   readonly runtime?: 'other' | undefined
   /** The CPU it runs on, where `taskset` is there. Default: any. */
   readonly cpu?: number | undefined
+  /** The memory that its garbage collector is told the machine has, as that of a container. Bun only. Default: the machine's. */
+  readonly memoryMb?: number | undefined
 }
 
 /** How a process has ended: its exit code, or the signal that ended it. */
@@ -49,7 +51,7 @@ export class ServerProcess {
    * @throws {Error} it has ended instead
    */
   async start(): Promise<void> {
-    const { program, runtime, cpu } = this.#program
+    const { program, runtime, cpu, memoryMb } = this.#program
     const isOther = runtime === 'other'
     const other = underBun ? 'node' : bun
     const command = [
@@ -60,6 +62,10 @@ export class ServerProcess {
     const [executable, ...rest] = cpu === undefined ? command : ['taskset', '-c', String(cpu), ...command]
     const started = spawn(executable as string, rest, {
       cwd: testsFolder,
+      env:
+        memoryMb === undefined
+          ? process.env
+          : { ...process.env, BUN_JSC_forceRAMSize: String(Math.round(memoryMb * 1024 * 1024)) },
       // A program that reads its stdin to the end learns so that its parent is gone.
       stdio: ['pipe', 'pipe', 'inherit']
     })

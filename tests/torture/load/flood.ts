@@ -83,7 +83,7 @@ async function flood(variant: Variant, { length, progress }: Circumstances): Pro
   const isLong = length === 'long'
   const cores = isLong ? separateCores() : undefined
   const release = cores === undefined ? () => {} : pinSelf(cores.client)
-  const service = new TortureService(1, variant.setup, cores?.server)
+  const service = new TortureService(1, variant.setup, { cpu: cores?.server })
   const ledger = new Ledger()
   try {
     await service.start()

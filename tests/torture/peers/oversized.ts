@@ -134,12 +134,12 @@ async function attack(
     const wait = server === 'ours' ? PATIENCE : 3 * LIMITS.incompleteMessage
     const began = performance.now()
     const stillOpen = () => peers.filter(({ peer, shape }) => !peer.closed && !mayStay(shape))
-    const after = await target.until(() => stillOpen().length === 0, wait)
+    const unanswered = () =>
+      peers.filter(({ peer, shape }) => shape.answered && !peer.received.includes(shape.answered))
+    const after = await target.until(() => stillOpen().length === 0 && unanswered().length === 0, wait)
     const open = stillOpen()
+    const untold = unanswered().length
     const waited = Math.round(performance.now() - began)
-    const unanswered = peers.filter(
-      ({ peer, shape }) => shape.answered && !peer.received.includes(shape.answered)
-    )
     for (const { peer } of peers) peer.close()
     const tally = await honest.stop()
     const rssLimitMb = before.rssMb + SLACK_MB + peers.length * PER_PEER_MB
@@ -147,7 +147,7 @@ async function attack(
     const broken = [
       ...tally.broken(true),
       ...(open.length > 0 ? [`${open.length} connections were not closed: ${names}`] : []),
-      ...(unanswered.length > 0 ? [`${unanswered.length} were not told what they did wrong`] : []),
+      ...(untold > 0 ? [`${untold} were not told what they did wrong`] : []),
       ...(after.peakRssMb > rssLimitMb
         ? [`it held ${after.peakRssMb} MB, its limits allow ${rssLimitMb} MB`]
         : [])

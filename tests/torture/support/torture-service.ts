@@ -1,7 +1,7 @@
 /** The service under torture as its scenarios see it: processes, clients, and the record of what ran. */
 import { type TcpClientOptions, tcp } from '@elysia-microservices/tcp'
 import type { ClientTransport, Logger } from '@elysia-microservices/transport'
-import { type Ended, ServerProcess } from '../../support/server-process.ts'
+import { type Ended, ServerProcess, type ServerProgram } from '../../support/server-process.ts'
 import { within } from '../../support/within.ts'
 import { highest, peakMb } from './memory.ts'
 import { RunRecord } from './record.ts'
@@ -25,11 +25,15 @@ export class TortureService {
   readonly #clients: ClientTransport[] = []
   #peakMb: number | undefined
 
-  constructor(count: number, setup: Omit<ServiceSetup, 'port' | 'record'> = {}, cpu?: number) {
+  constructor(
+    count: number,
+    setup: Omit<ServiceSetup, 'port' | 'record'> = {},
+    machine: Pick<ServerProgram, 'cpu' | 'memoryMb'> = {}
+  ) {
     const program = {
       program: 'torture/support/service',
       arguments: (port: number) => [JSON.stringify({ ...setup, port, record: this.record.path })],
-      cpu
+      ...machine
     }
     this.servers = Array.from({ length: count }, () => new ServerProcess(program))
   }

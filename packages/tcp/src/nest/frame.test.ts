@@ -113,6 +113,43 @@ describe('NestFrameDecoder', () => {
     )
   })
 
+  it('gives the same texts if all chunks, or some, wait before the first is asked for', () => {
+    // Texts longer than a piece, and shorter.
+    const some = fc.array(fc.oneof(text, fc.constantFrom('y'.repeat(20_000), 'é'.repeat(40_000))), {
+      maxLength: 6
+    })
+    fc.assert(
+      fc.property(some, places, fc.nat(6), (texts, at, every) => {
+        const bytes = Buffer.from(texts.map(encodeFrame).join(''))
+        const decoder = new NestFrameDecoder(NO_LIMIT)
+        const received: string[] = []
+        const take = () => {
+          for (let one = decoder.next(); one !== undefined; one = decoder.next()) received.push(one)
+        }
+        cut(bytes, at).forEach((chunk, index) => {
+          decoder.push(chunk)
+          if (index % (every + 1) === every) take()
+        })
+        take()
+        assert.deepEqual(received, texts)
+        assert.deepEqual([decoder.buffered, decoder.incomplete], [0, false])
+      }),
+      { numRuns: 1_000 }
+    )
+  })
+
+  it('counts what waits, of every piece', () => {
+    const decoder = new NestFrameDecoder(NO_LIMIT)
+    decoder.push(Buffer.from('100000#'))
+    assert.equal(decoder.next(), undefined)
+    for (let sent = 10_000; sent <= 90_000; sent += 10_000) {
+      decoder.push(Buffer.alloc(10_000, 'x'))
+      assert.deepEqual([decoder.next(), decoder.buffered], [undefined, sent])
+    }
+    decoder.push(Buffer.from(`${'x'.repeat(10_000)}2#`))
+    assert.deepEqual([decoder.next()?.length, decoder.next(), decoder.buffered], [100_000, undefined, 0])
+  })
+
   it('is incomplete from the first character of a frame to its last', () => {
     const decoder = new NestFrameDecoder(NO_LIMIT)
     assert.equal(decoder.incomplete, false)

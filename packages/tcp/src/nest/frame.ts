@@ -10,26 +10,36 @@ const DIGIT_ZERO = 0x30
 const DIGIT_NINE = 0x39
 /** Most digits that the fast path reads; longer numbers may lose precision. */
 const FAST_DIGITS = 15
-/** Number of appends after which the pending text is made one flat string again (see `push`). */
-const APPENDS_BEFORE_FLATTEN = 1024
+/** Characters of a piece of waiting text, to which a chunk is added rather than beginning a piece of its own. */
+const PIECE = 16 * 1024
+/** Chunks after which the piece they were added to is made one flat string again (see `#keep`). */
+const CHUNKS_BEFORE_FLATTEN = 1024
 
 /** Puts a frame around a JSON text. */
 export function encodeFrame(json: string): string {
   return `${json.length}#${json}`
 }
 
-/** Cuts JSON texts out of the chunks of a connection. */
+/**
+ * Cuts JSON texts out of the chunks of a connection. Chunks that come while others wait stay as they are, and are joined
+ * only to the frame they belong to: joining all of them for each frame would copy each many times, and hold the copies.
+ */
 export class NestFrameDecoder {
   readonly #maxBufferSize: number
   readonly #utf8 = new StringDecoder('utf8')
+  /** The text being read. */
   #text = ''
   /** Index of the next unread character of `#text`. */
   #at = 0
+  /** What comes after `#text`, in order; none of it is empty. */
+  #later: string[] = []
+  #laterLength = 0
   /** Index from which to search for the end of an incomplete header; there is no `#` before it. */
   #searched = 0
   /** Length of the frame whose header was read; -1 if none was. */
   #length = -1
-  #appends = 0
+  /** Chunks added to pieces. */
+  #added = 0
 
   /** @param maxBufferSize most UTF-16 units that may wait, all frames together */
   constructor(maxBufferSize: number) {
@@ -38,7 +48,7 @@ export class NestFrameDecoder {
 
   /** Characters received and not yet returned by `next`. */
   get buffered(): number {
-    return this.#text.length - this.#at
+    return this.#text.length - this.#at + this.#laterLength
   }
 
   /** Whether a frame has begun and is not complete. */
@@ -49,24 +59,33 @@ export class NestFrameDecoder {
   /** Takes a chunk. */
   push(chunk: Uint8Array): void {
     const text = this.#utf8.write(chunk as Buffer)
-    if (this.#at === this.#text.length) {
-      this.#text = text
-      this.#searched = 0
-      this.#appends = 0
-    } else {
-      // Engines keep joined strings as a rope until they are read. A peer that sends single bytes would make a node for
-      // each, some 40 times the memory of the text; reading a character makes the string flat.
-      this.#text = this.#at === 0 ? this.#text + text : this.#text.slice(this.#at) + text
-      this.#searched = Math.max(0, this.#searched - this.#at)
-      if (++this.#appends % APPENDS_BEFORE_FLATTEN === 0) this.#text.charCodeAt(0)
-    }
+    if (this.buffered > 0) return this.#keep(text)
+    this.#text = text
     this.#at = 0
+    this.#searched = 0
+  }
+
+  #keep(text: string): void {
+    const last = this.#later.length - 1
+    const piece = this.#later[last]
+    this.#laterLength += text.length
+    if (piece === undefined || piece.length >= PIECE) {
+      if (text !== '') this.#later.push(text)
+      return
+    }
+    const longer = piece + text
+    // Engines keep joined strings as a rope until they are read. A peer that sends single bytes would make a node for
+    // each, some 40 times the memory of the text; reading a character makes the string flat.
+    if (++this.#added % CHUNKS_BEFORE_FLATTEN === 0) longer.charCodeAt(0)
+    this.#later[last] = longer
   }
 
   /** Drops everything received. */
   discard(): void {
     this.#text = ''
     this.#at = 0
+    this.#later = []
+    this.#laterLength = 0
     this.#length = -1
   }
 
@@ -76,22 +95,62 @@ export class NestFrameDecoder {
    * @throws {ProtocolError} the length is not a number
    */
   next(): string | undefined {
-    const text = this.#text
     this.checkSize()
-    if (this.#length === -1 && !this.#readHeader(text)) return undefined
+    if (this.#length === -1 && !this.#readHeader(this.#text))
+      return this.#lengthen() ? this.next() : undefined
+    const text = this.#text
     const start = this.#at
     const end = start + this.#length
-    if (end > text.length) return undefined
+    if (end > text.length) return this.#length > this.buffered ? undefined : this.#join(this.#length)
     this.#length = -1
     if (end < text.length) {
       this.#at = end
       this.#searched = end
-    } else {
-      // Handled text is not kept, because it may be long and the next chunk may come late.
-      this.#text = ''
-      this.#at = 0
-    }
+    } else this.#nextText()
     return start === 0 && end === text.length ? text : text.slice(start, end)
+  }
+
+  /** The text is handled. It is not kept, because it may be long and the next chunk may come late. */
+  #nextText(): void {
+    this.#text = this.#laterLength === 0 ? '' : this.#takeLater()
+    this.#at = 0
+    this.#searched = 0
+  }
+
+  #takeLater(): string {
+    const piece = this.#later.shift() as string
+    this.#laterLength -= piece.length
+    return piece
+  }
+
+  /** Adds the next piece to the text, because a header is divided between the two. False if there is none. */
+  #lengthen(): boolean {
+    if (this.#laterLength === 0) return false
+    this.#searched = Math.max(0, this.#searched - this.#at)
+    this.#text = this.#text.slice(this.#at) + this.#takeLater()
+    this.#at = 0
+    return true
+  }
+
+  /** The text of a frame that is divided between `#text` and what comes later, and has arrived as a whole. */
+  #join(length: number): string {
+    const parts = [this.#text.slice(this.#at)]
+    let missing = length - (this.#text.length - this.#at)
+    while (true) {
+      const piece = this.#takeLater()
+      if (piece.length >= missing) {
+        parts.push(piece.slice(0, missing))
+        this.#text = piece
+        break
+      }
+      parts.push(piece)
+      missing -= piece.length
+    }
+    this.#length = -1
+    this.#at = missing
+    this.#searched = missing
+    if (missing === this.#text.length) this.#nextText()
+    return parts.length === 2 ? `${parts[0]}${parts[1]}` : parts.join('')
   }
 
   /** @throws {PayloadTooLargeError} more waits than `maxBufferSize` allows */
