@@ -16,7 +16,7 @@ import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { aborted, Values } from '../support/values.ts'
-import { until } from '../support/within.ts'
+import { pause, until } from '../support/within.ts'
 
 if (!isMissing('what fails over NATS', natsMissing())) {
   describe('over NATS', () => {
@@ -494,6 +494,40 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       for (let turn = 0; turn < 50; turn++) await client.request('nobody').catch(() => {})
       assert.ok(made < 1_000, `${made} values of 100 KB were made`)
       await values.return?.()
+    })
+
+    it('a NATS server that takes nothing slows all streams together, and they go on when it does', async () => {
+      let made = 0
+      let go!: () => void
+      const gone = new Promise<void>((resolve) => {
+        go = resolve
+      })
+      const transport = nats({ servers: server.url })
+      const service = microservice({ name: 'large', transport, logger: log.logger })
+      service.message('large', async function* () {
+        yield ''
+        await gone
+        for (;;) {
+          made++
+          yield 'x'.repeat(100_000)
+        }
+      })
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      const client = newClient()
+      const streams = Array.from({ length: 100 }, () => client.stream('large')[Symbol.asyncIterator]())
+      const read = () => Promise.all(streams.map((stream) => stream.next()))
+      await read()
+      server.signal('SIGSTOP')
+      try {
+        go()
+        for (let seen = -1; seen !== made; await pause(200)) seen = made
+        assert.ok(made < 200, `${made} values of 100 KB were made for a server that takes none`)
+      } finally {
+        server.signal('SIGCONT')
+      }
+      for (let turn = 0; turn < 20; turn++) await read()
+      await Promise.all(streams.map((stream) => stream.return?.()))
     })
   })
 }

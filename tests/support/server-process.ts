@@ -14,7 +14,7 @@ export interface ServerProgram {
   readonly runtime?: 'other' | undefined
   /** The CPU it runs on, where `taskset` is there. Default: any. */
   readonly cpu?: number | undefined
-  /** The memory that its garbage collector is told the machine has, as that of a container. Bun only. Default: the machine's. */
+  /** Megabytes of the container it runs in, as its garbage collector is told (`environmentOf`). Default: none. */
   readonly memoryMb?: number | undefined
 }
 
@@ -22,6 +22,15 @@ export interface ServerProgram {
 export interface Ended {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
+}
+
+/**
+ * The environment of a process whose garbage collector is told that the machine has so much memory, as that of a
+ * container: told of many GB it comes so late that a peak says more of the machine than of the program. Bun only.
+ */
+export function environmentOf(memoryMb: number | undefined): NodeJS.ProcessEnv {
+  if (memoryMb === undefined) return process.env
+  return { ...process.env, BUN_JSC_forceRAMSize: String(Math.round(memoryMb * 1024 * 1024)) }
 }
 
 const running = new Set<ChildProcess>()
@@ -62,10 +71,7 @@ export class ServerProcess {
     const [executable, ...rest] = cpu === undefined ? command : ['taskset', '-c', String(cpu), ...command]
     const started = spawn(executable as string, rest, {
       cwd: testsFolder,
-      env:
-        memoryMb === undefined
-          ? process.env
-          : { ...process.env, BUN_JSC_forceRAMSize: String(Math.round(memoryMb * 1024 * 1024)) },
+      env: environmentOf(memoryMb),
       // A program that reads its stdin to the end learns so that its parent is gone.
       stdio: ['pipe', 'pipe', 'inherit']
     })

@@ -29,6 +29,10 @@ export interface LinkListener {
 
 /** Bytes of answers that may wait for a server. */
 const MAX_HELD = 64 * 1024 * 1024
+/** Bytes on their way to the server from which streams wait. The driver would keep all that the server does not take. */
+const WINDOW = 1024 * 1024
+/** Bytes after which the server is asked whether it has them. */
+const ASKING = WINDOW / 4
 
 /**
  * Bytes that the driver collects in a turn before it writes them. Its own limit, twice as many, is what a hundred small
@@ -36,6 +40,12 @@ const MAX_HELD = 64 * 1024 * 1024
  * other. The driver reads the option, and its types lack it.
  */
 const EARLY_WRITES: object = { pendingLimit: 16 * 1024 }
+
+/** Who sends much, and waits while there is no room. */
+export interface Sender {
+  /** There may be room again. */
+  resume(): void
+}
 
 interface HeldMessage {
   readonly subject: string
@@ -53,8 +63,11 @@ export class Link {
   /** What was published while there was no server. */
   #held: HeldMessage[] = []
   #heldSize = 0
-  /** Who waits for a server, or for the end. */
-  #waiting: (() => void)[] = []
+  /** Bytes published, and those of them that the server is known to have. */
+  #published = 0
+  #arrived = 0
+  #isAsking = false
+  #senders = new Set<Sender>()
 
   private constructor(connection: NatsConnection, listener: LinkListener) {
     this.#connection = connection
@@ -103,9 +116,41 @@ export class Link {
         this.#connection.publish(subject, bytes, reply === undefined ? { headers } : { reply, headers })
       else if (reply !== undefined) this.#connection.publish(subject, bytes, { reply })
       else this.#connection.publish(subject, bytes)
+      this.#published += bytes.length
+      if (!this.#isAsking && this.#published - this.#arrived >= ASKING) void this.#ask()
     } catch (error) {
       this.#listener.unpublished(subject, error as Error)
     }
+  }
+
+  /** Whether a stream may send more. If not, the sender is called when it may. */
+  hasRoomFor(sender: Sender): boolean {
+    if (this.#isConnected && this.#published - this.#arrived < WINDOW) return true
+    this.#senders.add(sender)
+    return false
+  }
+
+  /** Asks the server whether it has what was published, until little is on its way. It answers what it reads in order. */
+  async #ask(): Promise<void> {
+    this.#isAsking = true
+    while (this.#published - this.#arrived >= ASKING) {
+      const published = this.#published
+      try {
+        await this.#connection.flush()
+      } catch {
+        // The server is lost, and what was on its way to it. That may be known before the driver says so.
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      this.#arrived = published
+      this.#resumeSenders()
+    }
+    this.#isAsking = false
+  }
+
+  #resumeSenders(): void {
+    const senders = this.#senders
+    this.#senders = new Set()
+    for (const sender of senders) sender.resume()
   }
 
   subscribe(
@@ -132,28 +177,10 @@ export class Link {
     return this.#connection.flush()
   }
 
-  /** Resolves when a server has everything that was published, however long there is none. */
-  async whenFlushed(): Promise<void> {
-    while (!this.#isClosing) {
-      if (
-        this.#isConnected &&
-        (await this.#connection.flush().then(
-          () => true,
-          () => false
-        ))
-      )
-        return
-      if (!this.#isConnected) await new Promise<void>((resolve) => this.#waiting.push(resolve))
-      // What flushing says may come before the news that the server is lost.
-      else await new Promise((resolve) => setTimeout(resolve, 20))
-    }
-  }
-
   /** Closes; what was published is sent before, if there is a server. */
   async close(): Promise<void> {
     if (this.#isClosing) return
     this.#isClosing = true
-    this.#wake()
     if (this.#isConnected) await this.#connection.flush().catch(() => {})
     await this.#connection.close()
   }
@@ -167,8 +194,8 @@ export class Link {
       } else if (status.type === 'reconnect') {
         this.#isConnected = true
         this.#sendHeld()
-        this.#wake()
         listener.restored(this.server)
+        this.#resumeSenders()
       } else if (status.type === 'error') {
         const { error } = status
         if (error instanceof errors.PermissionViolationError)
@@ -178,12 +205,6 @@ export class Link {
     const error = await this.#connection.closed()
     this.#isConnected = false
     if (!this.#isClosing) listener.ended(error instanceof Error ? error : undefined)
-  }
-
-  #wake(): void {
-    const waiting = this.#waiting
-    this.#waiting = []
-    for (const go of waiting) go()
   }
 
   #hold(message: HeldMessage): void {

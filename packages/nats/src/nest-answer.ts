@@ -14,8 +14,6 @@ import type { Controlled } from './control.ts'
 import type { AnswerOwner } from './own-answer.ts'
 import { bytesOf } from './wire.ts'
 
-/** Bytes of a stream that go to the NATS server before it has said that it has them. */
-const UNFLUSHED = 256 * 1024
 /** Milliseconds of a stream after which it is asked (again) whether anybody listens. */
 const ASKING = 1_000
 
@@ -30,8 +28,6 @@ export class NestAnswer implements Replies, Controlled {
   readonly #message: IncomingMessage
   readonly #ended: (hasFailed: boolean) => void
   #hasFailed = false
-  #unflushed = 0
-  #isFlushing = false
   /** When it was last asked whether anybody listens. */
   #askedAt = performance.now()
 
@@ -56,7 +52,6 @@ export class NestAnswer implements Replies, Controlled {
   }
 
   sendPacket(json: string): void {
-    this.#unflushed += json.length
     const now = performance.now()
     const isAsking = this.running.isStream && now - this.#askedAt > ASKING
     if (isAsking) this.#askedAt = now
@@ -78,9 +73,7 @@ export class NestAnswer implements Replies, Controlled {
   }
 
   hasRoomFor(reply: RunningReply): boolean {
-    if (this.#unflushed < UNFLUSHED) return true
-    if (!this.#isFlushing) void this.#flush(reply)
-    return false
+    return this.#owner.link.hasRoomFor(reply)
   }
 
   get logger(): Logger {
@@ -105,15 +98,6 @@ export class NestAnswer implements Replies, Controlled {
   cut(): void {
     this.running.error(new Error('The service stopped before it had answered'))
     this.#message.abort(this.logger)
-  }
-
-  async #flush(reply: RunningReply): Promise<void> {
-    this.#isFlushing = true
-    // Without a server the packets wait until there is one, and the stream with them.
-    await this.#owner.link.whenFlushed()
-    this.#isFlushing = false
-    this.#unflushed = 0
-    reply.resume()
   }
 }
 

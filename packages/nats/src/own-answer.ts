@@ -205,7 +205,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   }
 
   protected hasRoom(): boolean {
-    return this.#unread - this.#readBytes < STREAM_WINDOW && this.#owner.link.isConnected
+    return this.#unread - this.#readBytes < STREAM_WINDOW && this.#owner.link.hasRoomFor(this)
   }
 
   teardownFailed(error: unknown): void {

@@ -37,7 +37,6 @@ export interface Opened extends AnswerOwner {
 /** What takes more than a turn. */
 interface Running {
   cut(): void
-  resume?(): void
 }
 
 /** Handles what comes for one service. */
@@ -64,11 +63,6 @@ export class Receiver {
   /** Streams that are open. */
   get streams(): number {
     return this.#streams
-  }
-
-  /** There is a server again: streams go on. */
-  resume(): void {
-    for (const answer of this.#running) answer.resume?.()
   }
 
   /** Ends what is in flight: callers are told. */

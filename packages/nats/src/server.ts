@@ -164,7 +164,6 @@ export class NatsServer implements ServerTransport {
 
   #restored(): void {
     this.#listening?.control.restored()
-    this.#receiver?.resume()
     this.#durable?.restored()
   }
 

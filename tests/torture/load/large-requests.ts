@@ -23,7 +23,6 @@ export const largeRequests: readonly Scenario[] = (['rsocket', 'nest'] as const)
 }))
 
 async function flood(protocol: 'rsocket' | 'nest', { length, progress }: Circumstances): Promise<Row> {
-  // Told of a machine of many GB, the collector comes so late that the peak says more of the machine than of the limits.
   const service = new TortureService(1, { options: { limits: LIMITS } }, { memoryMb: allowed() })
   const ledger = new Ledger()
   try {

@@ -2,9 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface, type Interface } from 'node:readline'
+import { environmentOf } from '../../support/server-process.ts'
 import { within } from '../../support/within.ts'
 import { programFile, testsFolder } from '../../workspace.ts'
 import type { Memory } from './memory.ts'
+
+/** The memory that servers have, as their garbage collectors are told. */
+const CONTAINER_MB = 512
 
 /** What a server says of itself. Nest's says no more than its memory and its connections. */
 export interface Figures extends Memory {
@@ -45,6 +49,7 @@ export class ServerProcess {
     const file = fileOf(server === 'ours' ? 'service' : 'nest-service')
     const child = spawn(process.execPath, [file, JSON.stringify(options)], {
       cwd: testsFolder,
+      env: environmentOf(CONTAINER_MB),
       stdio: ['pipe', 'pipe', 'inherit']
     })
     const reader: Interface = createInterface({ input: child.stdout! })
