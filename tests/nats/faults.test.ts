@@ -496,6 +496,31 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       await values.return?.()
     })
 
+    it("streams of Nest's callers, who grant no demand, take turns", async () => {
+      const transport = nats({ servers: server.url })
+      const service = microservice({ name: 'large', transport, logger: log.logger })
+      service.message('large', function* () {
+        for (;;) yield 'x'.repeat(10_000)
+      })
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      const bare = await connectBare({ servers: server.url })
+      cleanUps.push(() => bare.close())
+      const counts = Array.from({ length: 5 }, () => 0)
+      const most = new Promise<void>((resolve) => {
+        for (const index of counts.keys()) {
+          bare.subscribe(`reader.${index}`, {
+            callback: () => {
+              if (++counts[index]! === 2_000) resolve()
+            }
+          })
+          bare.publish('large', `{"pattern":"large","id":"${index}"}`, { reply: `reader.${index}` })
+        }
+      })
+      await most
+      assert.ok(Math.min(...counts) > 500, `values read of each: ${counts.join(', ')}`)
+    })
+
     it('a NATS server that takes nothing slows all streams together, and they go on when it does', async () => {
       let made = 0
       let go!: () => void

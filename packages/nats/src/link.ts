@@ -125,9 +125,13 @@ export class Link {
 
   /** Whether a stream may send more. If not, the sender is called when it may. */
   hasRoomFor(sender: Sender): boolean {
-    if (this.#isConnected && this.#published - this.#arrived < WINDOW) return true
+    if (this.#hasRoom) return true
     this.#senders.add(sender)
     return false
+  }
+
+  get #hasRoom(): boolean {
+    return this.#isConnected && this.#published - this.#arrived < WINDOW
   }
 
   /** Asks the server whether it has what was published, until little is on its way. It answers what it reads in order. */
@@ -150,7 +154,13 @@ export class Link {
   #resumeSenders(): void {
     const senders = this.#senders
     this.#senders = new Set()
-    for (const sender of senders) sender.resume()
+    const unserved: Sender[] = []
+    for (const sender of senders) {
+      if (this.#hasRoom) sender.resume()
+      else unserved.push(sender)
+    }
+    // They go first the next time: otherwise a stream that always has values would take all the room.
+    if (unserved.length > 0) this.#senders = new Set([...unserved, ...this.#senders])
   }
 
   subscribe(
