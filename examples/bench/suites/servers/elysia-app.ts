@@ -6,6 +6,10 @@ import { currentRuntime } from '../../process/runtime.ts'
 import type { Work } from '../serve.ts'
 import { answerOf, createdOf, DOCUMENT, HELLO, health, type NewUser, pathOf, userOf } from '../work.ts'
 
+/** The runtime's own: under Bun it takes a fifth less than its `node:zlib`. */
+const gzip: (bytes: string | ArrayBuffer) => Uint8Array<ArrayBuffer> =
+  currentRuntime === 'bun' ? Bun.gzipSync : gzipSync
+
 export const newApp = () => new Elysia(currentRuntime === 'node' ? { adapter: node() } : {})
 
 /** Compresses as Elysia's documentation of `mapResponse` does: it has no compression of its own. */
@@ -13,7 +17,7 @@ export const compression = new Elysia({ name: 'compression' }).mapResponse(
   { as: 'global' },
   ({ responseValue, set }) => {
     set.headers['content-encoding'] = 'gzip'
-    return new Response(gzipSync(JSON.stringify(responseValue)), {
+    return new Response(gzip(JSON.stringify(responseValue)), {
       headers: { 'content-type': 'application/json' }
     })
   }
@@ -26,7 +30,7 @@ export const compressionOfResponses = new Elysia({ name: 'compression' }).mapRes
     set.headers['content-encoding'] = 'gzip'
     const { headers } = responseValue as Response
     headers.set('content-encoding', 'gzip')
-    return new Response(gzipSync(await (responseValue as Response).arrayBuffer()), { headers })
+    return new Response(gzip(await (responseValue as Response).arrayBuffer()), { headers })
   }
 )
 
