@@ -82,7 +82,7 @@ export function fullPlan(options: FullOptions): Plan {
     part('Events that are stored', short, chosen.flatMap(durable)),
     part('Start', short, chosen.flatMap(starts)),
     part('Over NATS', short, chosen.flatMap(overNats)),
-    part('Watched', short, chosen.flatMap(watched)),
+    part('Watched', medium, chosen.flatMap(watched)),
     part('Other numbers of requests at a time', short, chosen.flatMap(byConcurrency)),
     part('Other payloads, other codecs', short, chosen.flatMap(byPayload)),
     part('The same client asks both servers', short, chosen.filter(isMain).flatMap(sameClient))
