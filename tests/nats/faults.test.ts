@@ -15,8 +15,10 @@ import { freePort } from '../support/free-port.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
+import { ServerProcess } from '../support/server-process.ts'
 import { aborted, Values } from '../support/values.ts'
 import { pause, until } from '../support/within.ts'
+import { RunRecord } from '../torture/support/record.ts'
 
 if (!isMissing('what fails over NATS', natsMissing())) {
   describe('over NATS', () => {
@@ -494,6 +496,29 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       for (let turn = 0; turn < 50; turn++) await client.request('nobody').catch(() => {})
       assert.ok(made < 1_000, `${made} values of 100 KB were made`)
       await values.return?.()
+    })
+
+    it('many streams of large values do not get a caller cut off that is busy for a while', async () => {
+      const record = new RunRecord()
+      const service = new ServerProcess({
+        program: 'torture/brokers/nats-service',
+        arguments: () => [server.url, record.path]
+      })
+      cleanUps.push(async () => {
+        await service.stop('SIGKILL')
+        record.remove()
+      })
+      await service.start()
+      const client = newClient()
+      const streams = Array.from({ length: 200 }, () =>
+        client.stream('endless', 100_000)[Symbol.asyncIterator]()
+      )
+      const read = () => Promise.all(streams.map((stream) => stream.next()))
+      await read()
+      // Far longer than the service takes to send all that it may; a NATS server keeps 64 MiB of it.
+      for (const end = performance.now() + 2_000; performance.now() < end; );
+      for (let turn = 0; turn < 20; turn++) await read()
+      await Promise.all(streams.map((stream) => stream.return?.()))
     })
 
     it("streams of Nest's callers, who grant no demand, take turns", async () => {

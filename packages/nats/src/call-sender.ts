@@ -13,13 +13,16 @@ import { Conversation, serviceGone } from './conversation.ts'
 import type { Link } from './link.ts'
 import { dataToJson, type OutgoingCall } from './outgoing-call.ts'
 import {
+  ALL_WINDOWS,
   bytesOf,
   CALLS,
+  LEAST_WINDOW,
   LOST_AFTER,
   MAX_MESSAGE,
   prefixed,
   replyHead,
   replyToken,
+  STREAM_WINDOW,
   Told,
   textOf
 } from './wire.ts'
@@ -48,6 +51,8 @@ const PART_MARGIN = 1024
 export class CallSender {
   /** Calls that are more than a question and an answer. */
   readonly conversations = new Map<PendingCall, Conversation>()
+  /** Bytes that all of them may have on their way. */
+  #windows = 0
   readonly #link: Link
   readonly #inbox: string
   readonly #context: ClientContext
@@ -118,12 +123,13 @@ export class CallSender {
 
   #sendRequest(call: PendingCall, outgoing: OutgoingCall): void {
     const { subject, packet, headers } = outgoing
-    const replyTo = this.#replyTo(call)
-    if (call.kind === 'stream') this.converse(call, replyTo)
+    const window = this.#windowOf(call)
+    const replyTo = this.#replyTo(call, window)
+    if (call.kind === 'stream') this.converse(call, replyTo, window)
     const room = this.#link.maxPayload - PART_MARGIN
     if (packet.length * 3 > room) {
       const bytes = bytesOf(packet)
-      if (bytes.length > room) return this.#sendLarge(call, outgoing, bytes, room, replyTo)
+      if (bytes.length > room) return this.#sendLarge(call, outgoing, bytes, room, replyTo, window)
     }
     this.#link.publish(subject, packet, replyTo, headers)
     call.mayHaveRun = true
@@ -134,19 +140,21 @@ export class CallSender {
     { subject, headers }: OutgoingCall,
     bytes: Uint8Array,
     room: number,
-    replyTo: string
+    replyTo: string,
+    window: number
   ): void {
     if (bytes.length > MAX_MESSAGE)
       throw new PayloadTooLargeError('the size of a message of nats()', MAX_MESSAGE, bytes.length, 'bytes')
     const first = room - PART_MARGIN
-    this.converse(call, replyTo).sendLater(bytes.subarray(first), first, first)
+    this.converse(call, replyTo, window).sendLater(bytes.subarray(first), first, first)
     this.#link.publish(subject, prefixed(`~${bytes.length}\n`, bytes.subarray(0, first)), replyTo, headers)
     call.mayHaveRun = true
   }
 
   #openChannel(call: PendingCall, { subject, packet, headers }: OutgoingCall, input: object): void {
-    const replyTo = this.#replyTo(call)
-    const conversation = this.converse(call, replyTo)
+    const window = this.#windowOf(call)
+    const replyTo = this.#replyTo(call, window)
+    const conversation = this.converse(call, replyTo, window)
     call.input = new ChannelFeed({
       maxHeldSize: MAX_HELD_SIZE,
       hasRoomFor: () => true,
@@ -173,19 +181,34 @@ export class CallSender {
     call.input.start(input)
   }
 
-  #replyTo(call: PendingCall): string {
+  /** What a stream may have on its way: a part of what is left, so that all together keep to `ALL_WINDOWS`. */
+  #windowOf({ kind }: PendingCall): number {
+    if (kind !== 'stream') return 0
+    const part = Math.floor(((ALL_WINDOWS - this.#windows) * STREAM_WINDOW) / ALL_WINDOWS)
+    return Math.max(part, LEAST_WINDOW)
+  }
+
+  #replyTo(call: PendingCall, window = 0): string {
     const { options } = call
     const tells = (options?.timeout !== undefined || this.#context.tellTimeout) && call.timeout !== 0
     const left = call.isDelayed ? Math.max(1, call.deadline - performance.now()) : call.timeout
     const demand = call.initialDemand + call.extraDemand
-    return this.#inbox + replyToken(call.kind, call.sequence, tells ? left : undefined, demand)
+    return this.#inbox + replyToken(call.kind, call.sequence, tells ? left : undefined, demand, window)
   }
 
-  /** Begins a conversation about a call. */
-  converse(call: PendingCall, replyTo: string): Conversation {
-    const conversation = new Conversation(this.#link, call, replyTo, call.initialDemand + call.extraDemand)
+  /** Begins a conversation about a call. @param window bytes that its stream may have on their way; 0: it is none */
+  converse(call: PendingCall, replyTo: string, window = 0): Conversation {
+    const granted = call.initialDemand + call.extraDemand
+    const conversation = new Conversation(this.#link, call, replyTo, granted, window)
+    this.#leave(call)
     this.conversations.set(call, conversation)
+    this.#windows += window
     return conversation
+  }
+
+  #leave(call: PendingCall): void {
+    this.#windows -= this.conversations.get(call)?.window ?? 0
+    this.conversations.delete(call)
   }
 
   /** A server has come back, and services may not have. */
@@ -217,7 +240,7 @@ export class CallSender {
 
   /** The call is over. */
   forget(call: PendingCall): void {
-    this.conversations.delete(call)
+    this.#leave(call)
     this.#again.delete(call)
     this.#silent.delete(call)
   }

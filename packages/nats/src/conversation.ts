@@ -4,14 +4,23 @@
  */
 import { ConnectionError, type PendingCall, ProtocolError } from '@elysia-microservices/transport/kit'
 import type { Link } from './link.ts'
-import { joined, LOST_AFTER, MAX_MESSAGE, numberAt, PART_WINDOW, partsOf, prefixed, Told } from './wire.ts'
-
-/** Bytes of a stream that may have been taken without its service being told. */
-const UNTOLD = 256 * 1024
+import {
+  joined,
+  LOST_AFTER,
+  MAX_MESSAGE,
+  numberAt,
+  PART_WINDOW,
+  partsOf,
+  prefixed,
+  STREAM_WINDOW,
+  Told
+} from './wire.ts'
 
 /** One call that lasts. */
 export class Conversation {
   readonly call: PendingCall
+  /** Bytes that the stream may have on their way; 0: there is no stream. */
+  readonly window: number
   readonly #link: Link
   /** The reply subject of the call, on which the service answers a beat. */
   readonly #replyTo: string
@@ -34,9 +43,10 @@ export class Conversation {
   /** What was to be said before the service could be reached. */
   #early: (string | Uint8Array)[] = []
 
-  constructor(link: Link, call: PendingCall, replyTo: string, granted: number) {
+  constructor(link: Link, call: PendingCall, replyTo: string, granted: number, window: number) {
     this.#link = link
     this.call = call
+    this.window = window
     this.#replyTo = replyTo
     this.#granted = granted
   }
@@ -98,7 +108,8 @@ export class Conversation {
   /** Bytes have come. */
   read(size: number): void {
     this.#read += size
-    if (this.#read - this.#told >= UNTOLD) this.#tell()
+    // Told in time, the service does not have to wait.
+    if (this.#read - this.#told >= (this.window || STREAM_WINDOW) / 4) this.#tell()
   }
 
   #tell(): void {

@@ -24,8 +24,8 @@ import {
   numberAt,
   partsOf,
   prefixed,
+  type ReplyToken,
   Said,
-  STREAM_WINDOW,
   Told,
   textOf
 } from './wire.ts'
@@ -63,6 +63,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   /** Messages sent. */
   #sent = 0
   #granted: number
+  readonly #window: number
   #unread = 0
   #readBytes = 0
   #batch: string[] = []
@@ -73,15 +74,15 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     owner: AnswerOwner,
     replyTo: string,
     id: string,
-    demand: number,
-    isSingle: boolean,
+    { kind, demand, window }: ReplyToken,
     ended: (hasFailed: boolean) => void
   ) {
-    super(demand, isSingle)
+    super(demand, kind === 'request')
     this.#owner = owner
     this.replyTo = replyTo
     this.#id = id
     this.#granted = demand
+    this.#window = window
     this.#ended = ended
     owner.control.add(this)
   }
@@ -205,7 +206,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
   }
 
   protected hasRoom(): boolean {
-    return this.#unread - this.#readBytes < STREAM_WINDOW && this.#owner.link.hasRoomFor(this)
+    return this.#unread - this.#readBytes < this.#window && this.#owner.link.hasRoomFor(this)
   }
 
   teardownFailed(error: unknown): void {

@@ -188,15 +188,14 @@ export class Receiver {
   }
 
   #answerOwn(opened: Opened, origin: Origin, packet: NestPacket, id: string, isChannel: boolean): void {
-    const { kind, demand } = origin.own as ReplyToken
-    const isSingle = kind === 'request'
+    const own = origin.own as ReplyToken
+    const isSingle = own.kind === 'request'
     const newAnswer = () => {
       const answer = new OwnAnswer(
         opened,
         origin.replyTo,
         id,
-        demand,
-        isSingle,
+        own,
         this.#ending(origin, () => answer)
       )
       this.#running.add(answer)

@@ -10,6 +10,7 @@ import {
   prefixed,
   readReply,
   replyToken,
+  STREAM_WINDOW,
   textOf
 } from './wire.ts'
 
@@ -23,13 +24,21 @@ describe('reply subjects', () => {
         number,
         fc.option(number, { nil: undefined }),
         number,
-        (what, call, timeout, demand) => {
-          const reply = `_INBOX.abc.${replyToken(what, call, timeout, demand)}`
-          assert.deepEqual(readReply(reply), { kind: what, timeout, demand: what === 'stream' ? demand : 1 })
+        fc.integer({ min: 1, max: STREAM_WINDOW }),
+        (what, call, timeout, demand, window) => {
+          const reply = `_INBOX.abc.${replyToken(what, call, timeout, demand, window)}`
+          const streamed = what === 'stream' ? { demand, window } : { demand: 1, window: STREAM_WINDOW }
+          assert.deepEqual(readReply(reply), { kind: what, timeout, ...streamed })
           assert.equal(numberAt(reply, '_INBOX.abc.r-'.length), call)
         }
       )
     )
+  })
+
+  it('of streams have a window that is neither nothing nor more than there is', () => {
+    assert.equal(readReply('_INBOX.a.s-1--256-0')?.window, 1)
+    assert.equal(readReply('_INBOX.a.s-1--256-99999999999')?.window, STREAM_WINDOW)
+    assert.equal(readReply('_INBOX.a.s-1--256')?.window, STREAM_WINDOW)
   })
 
   for (const reply of [

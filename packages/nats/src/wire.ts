@@ -15,19 +15,29 @@ export interface ReplyToken {
   readonly timeout: number | undefined
   /** Values that may be sent before more are granted. */
   readonly demand: number
+  /** Bytes of a stream that may be on their way without having been taken. */
+  readonly window: number
 }
+
+/** Most bytes of a stream that are on their way without having been taken by its reader. */
+export const STREAM_WINDOW = 1024 * 1024
+/** Bytes of all streams of a caller together: half of what a NATS server holds for a connection (`max_pending`) by default. */
+export const ALL_WINDOWS = 32 * STREAM_WINDOW
+/** What a stream may have at least, however many there are. */
+export const LEAST_WINDOW = 16 * 1024
 
 const LETTERS: Readonly<Record<CallerKind, string>> = { request: 'r', stream: 's', event: 'e' }
 
-/** The last segment of a reply subject: `r-17-`, `s-18-5000-256`. */
+/** The last segment of a reply subject: `r-17-`, `s-18-5000-256-1048576`. */
 export function replyToken(
   kind: CallerKind,
   call: number,
   timeout: number | undefined,
-  demand: number
+  demand = 1,
+  window = STREAM_WINDOW
 ): string {
   const head = replyHead(kind, call) + (timeout === undefined ? '' : Math.ceil(timeout))
-  return kind === 'stream' ? `${head}-${demand}` : head
+  return kind === 'stream' ? `${head}-${demand}-${window}` : head
 }
 
 /** What of a reply subject's last segment names the call: `r-17-`. */
@@ -45,11 +55,13 @@ export function readReply(reply: string): ReplyToken | undefined {
   if ((letter !== REQUEST && letter !== STREAM && letter !== EVENT) || second === -1) return undefined
   if (letter === REQUEST && second + 1 === reply.length) return PLAIN_REQUEST
   const third = reply.indexOf('-', second + 1)
+  const fourth = third === -1 ? -1 : reply.indexOf('-', third + 1)
   const timeout = numberAt(reply, second + 1)
   return {
     kind: letter === STREAM ? 'stream' : letter === EVENT ? 'event' : 'request',
     timeout: timeout === 0 ? undefined : timeout,
-    demand: third === -1 ? 1 : numberAt(reply, third + 1)
+    demand: third === -1 ? 1 : numberAt(reply, third + 1),
+    window: fourth === -1 ? STREAM_WINDOW : Math.min(Math.max(numberAt(reply, fourth + 1), 1), STREAM_WINDOW)
   }
 }
 
@@ -57,7 +69,7 @@ const DASH = 45
 const REQUEST = LETTERS.request.charCodeAt(0)
 const STREAM = LETTERS.stream.charCodeAt(0)
 const EVENT = LETTERS.event.charCodeAt(0)
-const PLAIN_REQUEST: ReplyToken = { kind: 'request', timeout: undefined, demand: 1 }
+const PLAIN_REQUEST: ReplyToken = { kind: 'request', timeout: undefined, demand: 1, window: STREAM_WINDOW }
 
 /** The number in a subject that stands between `start` and what is no digit; 0 if there is none. */
 export function numberAt(subject: string, start: number): number {
@@ -127,8 +139,6 @@ export const Told = {
 export const PART_WINDOW = 4 * 1024 * 1024
 /** The largest message between our own ends, in bytes: what its parts may need in memory. */
 export const MAX_MESSAGE = 32 * 1024 * 1024
-/** Bytes of a stream that are on their way without having been taken by its reader. */
-export const STREAM_WINDOW = 1024 * 1024
 /** Milliseconds between signs of life of a call that lasts, and after which one without them is over. */
 export const HEARTBEAT = 5_000
 export const LOST_AFTER = 4 * HEARTBEAT

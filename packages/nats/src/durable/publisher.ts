@@ -206,7 +206,7 @@ export class Publisher {
       link.publish(
         event.subject,
         event.payload,
-        this.#inbox + replyToken('event', sequence, undefined, 1),
+        this.#inbox + replyToken('event', sequence, undefined),
         event.headers
       )
     } catch (error) {
