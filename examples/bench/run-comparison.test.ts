@@ -8,7 +8,7 @@ import type { Comparison, Measurement } from './report/schema.ts'
 import { readStored } from './report/stored.ts'
 import { childOf, isRunning, run, start, underLoad, until } from './test-support/command.ts'
 
-const SHORT = ['--duration=0.2', '--warmup=0.1', '--concurrency=4']
+const SHORT = ['--duration=1', '--warmup=0.1', '--concurrency=4']
 
 let folder = ''
 before(async () => {
@@ -26,7 +26,7 @@ describe('a comparison', () => {
       await readFile(out, 'utf8')
     ).comparison
     assert.equal(options.runs, 2)
-    assert.ok(command.startsWith('bun run compare --runs=2 --duration=0.2 '))
+    assert.ok(command.startsWith('bun run compare --runs=2 --duration=1 '))
     assert.equal(environment?.bun, Bun.version)
     assert.deepEqual(
       contests.map(({ client, connections, rounds }) => [client, connections, rounds.length]),
@@ -96,7 +96,7 @@ describe('a comparison', () => {
 
   it('can have other clients, and one request at a time has one shape', async () => {
     const out = join(folder, 'clients.json')
-    const flags = ['--runs=1', '--duration=0.2', '--warmup=0', '--concurrency=1', '--clients=nest,raw']
+    const flags = ['--runs=1', '--duration=1', '--warmup=0', '--concurrency=1', '--clients=nest,raw']
     const { code, stderr } = await run('run-comparison.ts', ...flags, `--out=${out}`)
     assert.equal(code, 0, stderr)
     const { contests } = JSON.parse(await readFile(out, 'utf8')) as Comparison
@@ -118,7 +118,7 @@ describe('a comparison', () => {
     const { code, stdout, stderr } = await run(
       'run-comparison.ts',
       '--runs=1',
-      '--duration=0.2',
+      '--duration=1',
       '--warmup=0',
       '--concurrency=1',
       '--payload=0',
@@ -153,7 +153,7 @@ describe('a comparison', () => {
   })
 
   it('says what a peer cannot do and goes on', async () => {
-    const flags = ['--runs=1', '--duration=0.2', '--warmup=0', '--concurrency=1', '--clients=nest']
+    const flags = ['--runs=1', '--duration=1', '--warmup=0', '--concurrency=1', '--clients=nest']
     const out = join(folder, 'obstacle.json')
     const { code, stdout } = await run('run-comparison.ts', ...flags, '--targets=nest,grpc', `--out=${out}`)
     assert.equal(code, 0)

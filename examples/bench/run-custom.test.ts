@@ -9,7 +9,7 @@ import { BENCH_FOLDER } from './process/folder.ts'
 import type { Measurement } from './report/schema.ts'
 import { run } from './test-support/command.ts'
 
-const SHORT = ['--duration=0.3', '--warmup=0', '--concurrency=8']
+const SHORT = ['--duration=1', '--warmup=0', '--concurrency=8']
 
 // What goes wrong is what is tested.
 const silent = { error: () => {}, warn: () => {} }
@@ -53,7 +53,7 @@ describe('a service of the user', () => {
       `--data=@${join(folder, 'order.json')}`,
       '--headers={"tenant":"a"}',
       `--port=${orders.address!.port}`,
-      ...['--runs=1', '--duration=0.2', '--warmup=0', '--concurrency=4', '--shapes=shared'],
+      ...['--runs=1', '--duration=1', '--warmup=0', '--concurrency=4', '--shapes=shared'],
       `--out=${join(folder, 'report.json')}`
     )
     assert.equal(code, 0, stderr)

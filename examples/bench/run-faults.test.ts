@@ -116,7 +116,7 @@ describe('a peer that cannot start', () => {
     const out = join(folder, 'broken.json')
     const { code, stdout } = await run(
       join(copy, 'run-comparison.ts'),
-      ...['--runs=1', '--duration=0.2', '--warmup=0', '--concurrency=4', '--shapes=shared'],
+      ...['--runs=1', '--duration=1', '--warmup=0', '--concurrency=4', '--shapes=shared'],
       '--targets=moleculer,elysia',
       `--out=${out}`
     )

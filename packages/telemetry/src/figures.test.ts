@@ -154,7 +154,13 @@ describe('for Prometheus', () => {
     const own = text.split('\n').filter((line) => line.includes('rpc_server') && line.includes('quoted'))
     const labels = String.raw`rpc_system_name="elysia_microservices",rpc_method="prom.\"quoted\"\n",rpc_status_code="OK"`
     assert.equal(own.length, CONVENTIONAL_BOUNDS.length + 3)
-    assert.ok(own.includes(`rpc_server_call_duration_seconds_bucket{${labels},le="0.005"} 1`), own.join('\n'))
+    const sum = own.find((line) => line.startsWith(`rpc_server_call_duration_seconds_sum{${labels}} `))
+    const seconds = Number(sum?.split(' ').at(-1))
+    assert.ok(seconds > 0, own.join('\n'))
+    for (const bound of CONVENTIONAL_BOUNDS) {
+      const bucket = `rpc_server_call_duration_seconds_bucket{${labels},le="${bound}"} ${seconds <= bound ? 1 : 0}`
+      assert.ok(own.includes(bucket), bucket)
+    }
     assert.ok(own.includes(`rpc_server_call_duration_seconds_bucket{${labels},le="+Inf"} 1`))
     assert.ok(own.includes(`rpc_server_call_duration_seconds_count{${labels}} 1`))
     assert.match(text, /^# TYPE elysia_microservices_client_ejections_total counter$/m)
