@@ -510,7 +510,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       })
       await service.start()
       const client = newClient()
-      const streams = Array.from({ length: 200 }, () =>
+      const streams = Array.from({ length: 100 }, () =>
         client.stream('endless', 100_000)[Symbol.asyncIterator]()
       )
       const read = () => Promise.all(streams.map((stream) => stream.next()))

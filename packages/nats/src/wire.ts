@@ -21,8 +21,8 @@ export interface ReplyToken {
 
 /** Most bytes of a stream that are on their way without having been taken by its reader. */
 export const STREAM_WINDOW = 1024 * 1024
-/** Bytes of all streams of a caller together: half of what a NATS server holds for a connection (`max_pending`) by default. */
-export const ALL_WINDOWS = 32 * STREAM_WINDOW
+/** Bytes of all streams of a caller together: a quarter of what a NATS server holds for a connection (`max_pending`) by default. */
+export const ALL_WINDOWS = 16 * STREAM_WINDOW
 /** What a stream may have at least, however many there are. */
 export const LEAST_WINDOW = 16 * 1024
 

@@ -96,8 +96,7 @@ export class NestFrameDecoder {
    */
   next(): string | undefined {
     this.checkSize()
-    if (this.#length === -1 && !this.#readHeader(this.#text))
-      return this.#lengthen() ? this.next() : undefined
+    while (this.#length === -1 && !this.#readHeader(this.#text)) if (!this.#lengthen()) return undefined
     const text = this.#text
     const start = this.#at
     const end = start + this.#length
