@@ -33,6 +33,14 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       return client
     }
 
+    /** A service whose streams are large. */
+    async function serveLarge(large: () => Iterable<string> | AsyncIterable<string>): Promise<void> {
+      const transport = nats({ servers: server.url })
+      const service = microservice({ name: 'large', transport, logger: log.logger }).message('large', large)
+      await service.listen()
+      cleanUps.push(() => service.stop())
+    }
+
     async function serve(name: string | undefined = 'test', options: NatsOptions = {}) {
       const transport = nats({ servers: server.url, ...options })
       const service = microservice({ name, transport, logger: log.logger, drain: 200 })
@@ -477,19 +485,12 @@ if (!isMissing('what fails over NATS', natsMissing())) {
 
     it('a slow reader slows the generator of large values, by its bytes', async () => {
       let made = 0
-      const service = microservice({
-        name: 'large',
-        transport: nats({ servers: server.url }),
-        logger: log.logger
-      })
-      service.message('large', function* () {
+      await serveLarge(function* () {
         for (;;) {
           made++
           yield 'x'.repeat(100_000)
         }
       })
-      await service.listen()
-      cleanUps.push(() => service.stop())
       const client = newClient()
       const values = client.stream('large')[Symbol.asyncIterator]()
       await values.next()
@@ -522,13 +523,9 @@ if (!isMissing('what fails over NATS', natsMissing())) {
     })
 
     it("streams of Nest's callers, who grant no demand, take turns", async () => {
-      const transport = nats({ servers: server.url })
-      const service = microservice({ name: 'large', transport, logger: log.logger })
-      service.message('large', function* () {
+      await serveLarge(function* () {
         for (;;) yield 'x'.repeat(10_000)
       })
-      await service.listen()
-      cleanUps.push(() => service.stop())
       const bare = await connectBare({ servers: server.url })
       cleanUps.push(() => bare.close())
       const counts = Array.from({ length: 5 }, () => 0)
@@ -552,9 +549,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
       const gone = new Promise<void>((resolve) => {
         go = resolve
       })
-      const transport = nats({ servers: server.url })
-      const service = microservice({ name: 'large', transport, logger: log.logger })
-      service.message('large', async function* () {
+      await serveLarge(async function* () {
         yield ''
         await gone
         for (;;) {
@@ -562,8 +557,6 @@ if (!isMissing('what fails over NATS', natsMissing())) {
           yield 'x'.repeat(100_000)
         }
       })
-      await service.listen()
-      cleanUps.push(() => service.stop())
       const client = newClient()
       const streams = Array.from({ length: 100 }, () => client.stream('large')[Symbol.asyncIterator]())
       const read = () => Promise.all(streams.map((stream) => stream.next()))

@@ -25,8 +25,8 @@ export interface Ended {
 }
 
 /**
- * The environment of a process whose garbage collector is told that the machine has so much memory, as that of a
- * container: told of many GB it comes so late that a peak says more of the machine than of the program. Bun only.
+ * The environment of a process that runs as in a container of `memoryMb`: Bun's garbage collector is told that the
+ * machine has no more memory. Told of many GB, it collects so late that a peak says more of the machine than of the program.
  */
 export function environmentOf(memoryMb: number | undefined): NodeJS.ProcessEnv {
   if (memoryMb === undefined) return process.env

@@ -181,7 +181,7 @@ export class CallSender {
     call.input.start(input)
   }
 
-  /** What a stream may have on its way: a part of what is left, so that all together keep to `ALL_WINDOWS`. */
+  /** The window of a new stream: a sixteenth of what the open ones leave of `ALL_WINDOWS`, and not less than the least. */
   #windowOf({ kind }: PendingCall): number {
     if (kind !== 'stream') return 0
     const part = Math.floor(((ALL_WINDOWS - this.#windows) * STREAM_WINDOW) / ALL_WINDOWS)

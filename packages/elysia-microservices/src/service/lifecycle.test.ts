@@ -122,26 +122,6 @@ describe('a service in an Elysia app', () => {
   })
 })
 
-describe('HTTP of an app with a service in it', () => {
-  it('costs what it costs without one: Elysia compiles the same code', () => {
-    const compiled = (app: { compile(): { fetch: unknown; routes: { compile(): unknown }[] } }) => {
-      const { fetch, routes } = app.compile()
-      return [fetch, ...routes.map((route) => route.compile())].map(String)
-    }
-    const routed = () =>
-      new Elysia()
-        .get('/', () => 'hello')
-        .get('/users/:id', ({ params }) => ({ id: params.id }))
-        .post('/users', ({ body }) => body)
-        .get('/users', ({ query, headers }) => ({ query, headers }))
-    const plain = compiled(routed())
-    assert.equal(plain.length, 5)
-    assert.deepEqual(compiled(routed().use(newService())), plain)
-    const usedFirst = new Elysia().use(newService()).use(routed())
-    assert.deepEqual(compiled(usedFirst), compiled(new Elysia().use(routed())))
-  })
-})
-
 describe('a service by itself', () => {
   it('listens, stops and listens again', async () => {
     const service = newService()
