@@ -440,6 +440,33 @@ describe('the source of endpoints', () => {
     assert.equal(await refresh(), 2)
   })
 
+  it('says so when it asks again and fails, and asks once more later', async () => {
+    const answers = ['a:1', new Error('no directory'), 'b:1']
+    const told: unknown[] = []
+    await new Promise<void>((resolve) => {
+      const source = new EndpointSource(
+        {
+          endpoints: async () => {
+            const answer = answers.shift() as string | Error
+            if (answer instanceof Error) throw answer
+            return [answer]
+          },
+          resolveInterval: 1
+        },
+        { host: 'localhost', port: 4000 },
+        (addresses) => {
+          told.push(addresses[0]?.host)
+          if (answers.length > 0) return
+          source.stop()
+          resolve()
+        },
+        (error) => told.push(error.message)
+      )
+      void source.start()
+    })
+    assert.deepEqual(told, ['a', 'no directory', 'b'])
+  })
+
   it('asks for the addresses of names that begin with dns:, with the port of the endpoint', async () => {
     const found: unknown[] = []
     const source = new EndpointSource(

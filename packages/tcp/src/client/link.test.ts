@@ -219,4 +219,22 @@ describe('the first chunk of a server', () => {
     for (const text of ['HTTP', 'XTTP/', 'HXTP/', 'HTXP/', 'HTTX/', 'HTTPX', '12#{}'])
       assert.equal(refused(text), false, text)
   })
+
+  it('hides nothing of the protocol that waits for it', () => {
+    const asked: string[] = []
+    const protocol = {
+      incomplete: true,
+      buffered: 3,
+      inFlight: 2,
+      resume: () => asked.push('resume'),
+      drain: () => asked.push('drain') > 0,
+      close: (reason?: Error) => asked.push(`close ${reason?.message}`)
+    }
+    const first = new FirstChunk(protocol as never, assert.fail)
+    assert.deepEqual([first.incomplete, first.buffered, first.inFlight], [true, 3, 2])
+    first.resume()
+    assert.equal(first.drain(), true)
+    first.close(new Error('gone'))
+    assert.deepEqual(asked, ['resume', 'drain', 'close gone'])
+  })
 })

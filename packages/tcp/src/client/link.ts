@@ -65,8 +65,6 @@ export class Link {
       this.#finish(cause)
       throw cannotConnect(this.where, cause)
     })
-    // Handled elsewhere: calls fail by themselves, and `connect()` awaits the promise.
-    this.connected.catch(() => {})
   }
 
   /** Lets calls in flight end, then closes. */

@@ -43,6 +43,16 @@ describe('the queue of flushes', () => {
     assert.deepEqual(log, ['a', 'b', 'later'])
   })
 
+  it('leaves to others what asks again in each of its flushes', () => {
+    const { queue, log, connection, run } = setUp()
+    const eager: Flushable = connection('eager', () => queue.add(eager))
+    queue.add(eager)
+    for (let turn = 1; turn <= 5; turn++) {
+      assert.equal(run(), 1)
+      assert.equal(log.length, turn)
+    }
+  })
+
   it('flushes the others when one throws, and goes on', () => {
     const { queue, log, connection, run } = setUp()
     const failing = connection('failing', () => assert.fail('as a logger may'))

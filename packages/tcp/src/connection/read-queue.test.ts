@@ -117,6 +117,22 @@ describe('the queue of reads', () => {
     assert.ok(begin() <= (2 * 1024) / busy.length)
   })
 
+  it('looks again as soon as at first when gathering has paid, however rarely it looked before', () => {
+    const process = new Process()
+    const slow = process.connections(40, () => {
+      process.now += 4
+    })
+    for (let turn = 0; turn < 1_000; turn++) process.turn(slow)
+    process.gather()
+    process.turn(process.connections(32))
+    const lonely = process.connections(1)
+    for (let turn = 0; turn < 16; turn++) process.turn(lonely)
+    const busy = process.connections(16)
+    let turns = 0
+    while (process.turn(busy) < busy.length) turns++
+    assert.ok(turns <= 4, `${turns} turns, at worst 64`)
+  })
+
   it('stops where turns have little to read', () => {
     const process = new Process()
     process.gather()

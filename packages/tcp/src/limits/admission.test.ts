@@ -154,6 +154,26 @@ describe('work in flight', () => {
 })
 
 describe('room for work', () => {
+  it('has no room in a turn that has taken as long as it may, and then says why', () => {
+    let now = 0
+    let endTurn = () => {}
+    const admission = new Admission({
+      maxInFlight: 10,
+      adaptive: new AdaptiveConcurrency({ initial: 5, min: 1, max: 10 }),
+      now: () => now,
+      afterTurn: (task) => {
+        endTurn = task
+      }
+    })
+    assert.equal(admission.room, 5)
+    assert.equal(admission.refusal(), undefined)
+    now = 50
+    assert.equal(admission.room, 0)
+    assert.match(admission.refusal() ?? '', /its handlers compute without a pause/)
+    endTurn()
+    assert.equal(admission.room, 5)
+  })
+
   it('goes to those who wait longest, one for one, in a later turn', async () => {
     const { admission, request } = admitting(2)
     const ends: ((value: unknown) => void)[] = []

@@ -55,7 +55,7 @@ export class NestRequester implements ClientProtocol {
   readonly #heads = new Map<Pattern, string>()
   #output: Output | undefined
   /** Frames that wait for the connection, by their calls. */
-  #queued = new Map<PendingCall, string>()
+  readonly #queued = new Map<PendingCall, string>()
   #queuedSize = 0
   /** Events that a blocked socket has not taken yet: their callers wait. */
   readonly #events = new Set<PendingCall>()
@@ -174,9 +174,8 @@ export class NestRequester implements ClientProtocol {
   /** The connection is open: sends the waiting calls, in order. */
   open(output: Output): void {
     this.#output = output
-    const queued = this.#queued
-    this.#queued = new Map()
-    for (const [call, frame] of queued) this.#send(output, call, frame)
+    for (const [call, frame] of this.#queued) this.#send(output, call, frame)
+    this.#queued.clear()
   }
 
   #send(output: Output, call: PendingCall, frame: string): void {
@@ -234,10 +233,18 @@ export class NestRequester implements ClientProtocol {
     if (call.isSettled) return false
     call.isSettled = true
     this.#calls.delete(call)
-    this.#queued.delete(call)
+    if (this.#queued.size > 0) this.#unqueue(call)
     this.#events.delete(call)
     call.release()
     return true
+  }
+
+  /** The call is not sent, if it still waits for the connection. */
+  #unqueue(call: PendingCall): void {
+    const frame = this.#queued.get(call)
+    if (frame === undefined) return
+    this.#queued.delete(call)
+    this.#queuedSize -= frame.length
   }
 }
 

@@ -5,11 +5,12 @@ import type { Caller, CallOptions } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { describeFrames } from '../testing/describe-frames.ts'
 import type { FakeClock, FakeOutput } from '../testing/peer.ts'
-import { frame, uint32 } from '../testing/rsocket-frames.ts'
+import { entry, frame, metadata, uint32 } from '../testing/rsocket-frames.ts'
 import { type ClientUnderTest, newRsocketClient, RecordingReceiver } from '../testing/rsocket-peer.ts'
 import type { ClientConnection } from './client-connection.ts'
 import type { ClientConnectionOptions } from './options.ts'
 
+const M = 0x100
 const F = 0x80
 const C = 0x40
 const N = 0x20
@@ -63,6 +64,15 @@ describe('an RSocket client', () => {
     assert.deepEqual(sent(), ['REQUEST_RESPONSE 1 M', 'REQUEST_RESPONSE 3 M'])
   })
 
+  it('tells the other side the time that it was given, and none where there is no limit', () => {
+    sent()
+    for (const timeout of [0, 1, 50]) caller.stream('a', 1, new RecordingReceiver(), { timeout })
+    const told = Buffer.from(output.sent())
+      .toString('latin1')
+      .match(/elysia-timeout":"\d+/g)
+    assert.deepEqual(told, ['elysia-timeout":"1', 'elysia-timeout":"50'])
+  })
+
   it('takes a PAYLOAD without COMPLETE for the answer of a request', async () => {
     const call = caller.request('a', 1)
     connection.receive(frame(1, 'PAYLOAD', N, '5'))
@@ -77,6 +87,21 @@ describe('an RSocket client', () => {
     for (const streamId of [1, 3]) connection.receive(frame(streamId, 'ERROR', 0, uint32(0x203), 'too late'))
     await assert.rejects(calls[0] as Promise<unknown>, { name: 'TimeoutError', timeout: 50 })
     await assert.rejects(calls[1] as Promise<unknown>, { name: 'CanceledError' })
+  })
+
+  it('reads an answer by the type that it names, and fails the call alone if it knows no such type', async () => {
+    const typed = (id: number, type: string, data: string) =>
+      frame(id, 'PAYLOAD', M | N | C, metadata(entry(0x7a, Buffer.of(type.length - 1), type)), data)
+    const [bytes, unknown, json] = [1, 2, 3].map((n) => caller.request('a', n))
+    connection.receive(typed(1, 'application/octet-stream', 'bytes'))
+    connection.receive(typed(3, 'text/unknown', '?'))
+    connection.receive(typed(5, 'application/json', '[1]'))
+    assert.equal(Buffer.from((await bytes) as Uint8Array).toString(), 'bytes')
+    await assert.rejects(unknown as Promise<unknown>, {
+      code: 'PROTOCOL',
+      message: 'There is no codec for data of type text/unknown'
+    })
+    assert.deepEqual(await json, [1])
   })
 
   it('gives undefined for an answer that ends without a value', async () => {

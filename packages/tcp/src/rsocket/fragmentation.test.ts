@@ -7,7 +7,7 @@ import { describeFrames } from '../testing/describe-frames.ts'
 import { cancel, channel, frame, payload, request, requestN, route } from '../testing/rsocket-frames.ts'
 import { outcomeOf, rsocketClient, rsocketServer, turn } from '../testing/rsocket-peer.ts'
 import { FrameType } from './frame-type.ts'
-import { newPayload } from './payload.ts'
+import { newPayload, type Payload } from './payload.ts'
 import { Reassembler } from './reassembly.ts'
 import { Wire } from './wire.ts'
 
@@ -104,6 +104,18 @@ describe('Reassembly', () => {
     fragments.drop(0)
     fragments.begin(65_536, 65_536, empty)
     assert.equal(fragments.end(1, empty)?.first, 1)
+  })
+
+  it('tells no metadata from metadata of no bytes', () => {
+    const fragments = new Reassembler<string>(1_000)
+    const ofData = (metadataStart: number) => newPayload(Buffer.from('ab'), metadataStart, 0, 0, 2)
+    const whole = (metadataStart: number) => {
+      fragments.begin(1, 'first', ofData(metadataStart))
+      return fragments.end(1, ofData(-1))?.payload
+    }
+    assert.equal(whole(-1)?.metadataStart, -1)
+    const { metadataStart, metadataEnd, dataStart, dataEnd } = whole(0) as Payload
+    assert.deepEqual([metadataStart, metadataEnd, dataStart, dataEnd], [0, 0, 0, 4])
   })
 
   it('keeps fragments of different streams apart', () => {

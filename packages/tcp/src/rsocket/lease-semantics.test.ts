@@ -162,6 +162,17 @@ describe('a responder with leases', () => {
     assert.deepEqual(types(await server.later()), ['LEASE'])
   })
 
+  it('grants anew what another connection has used up, when there is room again', async () => {
+    const admission = new Admission({ maxInFlight: 1, adaptive: undefined, now: () => 0, afterTurn() {} })
+    const server = newRsocketServer({ limits: { ...NO_LIMITS, admission } })
+    assert.deepEqual(types(server.on(setup({ flags: 'L', lifetime: 1e9 }))), ['LEASE'])
+    admission.began()
+    assert.deepEqual(types(server.on(request(1, 'echo', '1'))), ['ERROR'])
+    admission.ended()
+    assert.deepEqual(types(await server.later()), ['LEASE'])
+    assert.deepEqual(types(server.on(request(3, 'echo', '1')))[0], 'PAYLOAD')
+  })
+
   it('refuses what is too much without leases, too, where concurrency is limited', () => {
     const server = leased()
     assert.deepEqual(server.on(setup({ lifetime: 1e9 })), [])

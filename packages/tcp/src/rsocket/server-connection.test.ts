@@ -242,7 +242,9 @@ describe('an RSocket server', () => {
     ['a METADATA_PUSH on a stream', frame(9, 'METADATA_PUSH', M, 'x')],
     ['a second SETUP', setup()],
     ['an ERROR[REJECTED_SETUP]', frame(0, 'ERROR', 0, uint32(3), 'x')],
-    ['a RESUME_OK', frame(0, 'RESUME_OK', 0, Buffer.alloc(8))]
+    ['a SETUP on a stream', frame(9, 'SETUP', 0, Buffer.alloc(24))],
+    ['a RESUME_OK', frame(0, 'RESUME_OK', 0, Buffer.alloc(8))],
+    ['a RESUME_OK on a stream', frame(9, 'RESUME_OK', 0, Buffer.alloc(8))]
   ] as const) {
     it(`Handling the Unexpected: ignores ${rule}`, () => {
       assert.deepEqual(on(ignored, request(11, 'echo', '1')), ['PAYLOAD 11 CN 1'])
@@ -267,6 +269,7 @@ describe('an RSocket server', () => {
     dispatcher.waiting[0]!.answer('done')
     await settle()
     assert.deepEqual(on(), ['PAYLOAD 1 CN "done"'])
+    assert.equal(output.settlements, 1)
     dispatcher.waiting[1]!.answer('done')
     await settle()
     assert.deepEqual(on(), ['PAYLOAD 3 CN "done"', 'ERROR 0 0x102 The server is stopping'])

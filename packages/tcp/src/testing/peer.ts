@@ -17,6 +17,8 @@ export class FakeOutput implements Output {
   /** It was ended without waiting for the peer. */
   destroyed = false
   adopted: ProtocolConnection | undefined
+  /** Requests and events that it was told have ended. */
+  settlements = 0
   #bytes: ByteWriter | undefined
   #chunks: Uint8Array[] = []
 
@@ -59,7 +61,9 @@ export class FakeOutput implements Output {
     return this.hasRoom
   }
 
-  settled(): void {}
+  settled(): void {
+    this.settlements++
+  }
 
   goOn(): void {
     this.adopted?.resume()

@@ -1,0 +1,65 @@
+/** What one end keeps of what it has sent, beside the plainest model of it. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { uint24 } from '../testing/rsocket-frames.ts'
+import { ResumeState } from './resume.ts'
+
+/** A frame with its length field, whose bytes all say which it is. */
+const frameOf = (number: number, size: number) =>
+  Buffer.concat([uint24(size), Buffer.alloc(size, number & 0xff)])
+
+describe('what is kept of what was sent', () => {
+  it('is what was sent last, less what was acknowledged, whatever comes in whatever order [property]', () => {
+    const step = fc.oneof(
+      { weight: 3, arbitrary: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 400 }) },
+      { weight: 1, arbitrary: fc.double({ min: 0, max: 1, noNaN: true }) }
+    )
+    fc.assert(
+      fc.property(
+        fc.array(step, { maxLength: 40 }),
+        fc.integer({ min: 1, max: 9_000 }),
+        (steps, bufferSize) => {
+          const state = new ResumeState(Buffer.from('token'), bufferSize)
+          const sent: { bytes: Buffer; end: number }[] = []
+          let position = 0
+          let first = 0
+          for (const one of steps) {
+            if (typeof one === 'number') {
+              const acknowledged = first + Math.floor((position - first) * one)
+              state.acknowledged(acknowledged)
+              first = sent.findLast(({ end }) => end <= acknowledged && end > first)?.end ?? first
+            } else {
+              const frames = one.map((size) => {
+                position += size
+                const bytes = frameOf(sent.length, size)
+                sent.push({ bytes, end: position })
+                return bytes
+              })
+              state.sent(Buffer.concat(frames))
+              while (position - first > bufferSize)
+                first = (sent.find(({ end }) => end > first) as { end: number }).end
+            }
+            const expected = [first, position, position - first]
+            assert.deepEqual([state.firstAvailable, state.sentPosition, state.kept], expected)
+            assert.equal(state.canResumeFrom(first), true)
+            assert.equal(state.canResumeFrom(first - 1), false)
+            assert.equal(state.canResumeFrom(position + 1), false)
+          }
+          const kept = sent.filter(({ end }) => end > first).map(({ bytes }) => bytes)
+          assert.equal(Buffer.concat(state.framesFrom(first)).equals(Buffer.concat(kept)), true)
+        }
+      ),
+      { numRuns: 200 }
+    )
+  })
+
+  it('tells how much more it is, also when that is less', () => {
+    const state = new ResumeState(Buffer.from('token'), 10)
+    const grown: number[] = []
+    state.grown = (bytes) => grown.push(bytes)
+    state.sent(frameOf(1, 8))
+    state.sent(frameOf(2, 4))
+    assert.deepEqual(grown, [8, -4])
+  })
+})
