@@ -74,6 +74,7 @@ describe('RunningReply', () => {
   it('sends the last value of a stream with its end, if both come in one turn', () => {
     const { reply, told } = newReply()
     reply.stream([1, 2, 3].values())
+    reply.turnEnded()
     assert.deepEqual(told, [asks, value(1), value(2), last(3), 'ended'])
     assert.equal(reply.isStream, true)
   })
