@@ -7,7 +7,7 @@ import type { Load } from './load.ts'
 import { describe, type Meter } from './meter.ts'
 
 /** Events stored for each second that is measured or warmed up: more than anybody here takes. */
-const A_SECOND = { consume: 120_000, relay: 25_000 }
+const A_SECOND = { consume: 180_000, relay: 25_000 }
 /** Seconds that more is stored for. */
 const SPARE = 0.5
 

@@ -166,6 +166,31 @@ for (const [name, sockets] of SOCKETS) {
       await new Promise((resolve) => server.close(resolve))
     })
 
+    it('make connections whose frames are no longer than they may be', async () => {
+      let received = Buffer.alloc(0)
+      const hasAll = new Promise<void>((resolve) => {
+        const server = net.createServer((socket) => {
+          socket.on('error', () => {})
+          socket.on('data', (chunk) => {
+            received = Buffer.concat([received, chunk])
+            if (received.includes('the end')) resolve()
+          })
+          server.close()
+        })
+        server.listen(0, '127.0.0.1', () => {
+          const { port } = server.address() as net.AddressInfo
+          const client = ends.client(port, { fragmentSize: 64, retry: false })
+          client.request('echo', `${'x'.repeat(500)}the end`).catch(() => {})
+        })
+      })
+      await hasAll
+      const lengths: number[] = []
+      for (let at = 0; at < received.length; at += 3 + lengths.at(-1)!)
+        lengths.push(received.readUIntBE(at, 3))
+      const [_setup, ...requests] = lengths
+      assert.ok(requests.length > 8 && requests.every((length) => length <= 64), String(lengths))
+    })
+
     it('are repeated while the connection can be resumed', async () => {
       fate = (attempt) => (attempt === 2 || attempt === 3 ? 'fails' : 'connects')
       const resumed = new Promise<void>((resolve) => {

@@ -97,6 +97,18 @@ describe('Outbox', () => {
     assert.equal(outbox.hasRoomFor(stream), true)
   })
 
+  it('counts bytes for it when they are written', async () => {
+    const { outbox, stream, resumed } = made()
+    const bytes = new ByteWriter()
+    outbox.attach(bytes)
+    bytes.bytes(new Uint8Array(64 * KB))
+    outbox.write(1e9)
+    assert.equal(outbox.hasRoomFor(stream), false)
+    await turn()
+    assert.equal(resumed(), 1)
+    assert.equal(outbox.hasRoomFor(stream), true)
+  })
+
   it('lets streams wait while the peer does not read, however many turns pass', async () => {
     const { socket, outbox, stream, resumed } = made()
     outbox.add('x'.repeat(300 * KB))

@@ -1,7 +1,58 @@
 /** The limits of a server, from JavaScript too. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { connectionLimits, serverLimits } from './limits.ts'
 import { serverOptions } from './server-options.ts'
+
+const MEBIBYTE = 1_048_576
+const ofConnections = {
+  receiveBuffer: 128 * MEBIBYTE,
+  sendBuffer: 128 * MEBIBYTE,
+  messageSize: 64 * MEBIBYTE,
+  incompleteMessage: 30_000
+}
+const NONE = Number.POSITIVE_INFINITY
+
+describe('limits', () => {
+  it('are by default what the documentation says', () => {
+    assert.deepEqual(connectionLimits(undefined), ofConnections)
+    assert.deepEqual(serverLimits(undefined), {
+      ...ofConnections,
+      connections: 65_536,
+      inFlight: NONE,
+      inFlightPerConnection: NONE,
+      streams: 65_536,
+      headerSize: 65_536,
+      idle: 0,
+      silence: 300_000,
+      age: 0,
+      handshake: 10_000
+    })
+    assert.deepEqual(serverLimits({ inFlight: 'adaptive' }).inFlight, { initial: 50, min: 1, max: 1_000 })
+  })
+
+  const numbers = ['connections', 'inFlight', 'inFlightPerConnection', 'streams', 'headerSize'] as const
+  const sizes = ['receiveBuffer', 'sendBuffer', 'messageSize'] as const
+  const times = ['idle', 'silence', 'age', 'handshake', 'incompleteMessage'] as const
+  for (const name of [...numbers, ...sizes, ...times])
+    it(`${name} may be 0 or more, and nothing else`, () => {
+      assert.equal(serverLimits({ [name]: 1 })[name], 1)
+      assert.equal(serverLimits({ [name]: 0 })[name], times.includes(name as never) ? 0 : NONE)
+      for (const wrong of [-1, Number.NaN, '1', null])
+        assert.throws(() => serverLimits({ [name]: wrong }), {
+          name: 'OptionError',
+          path: `options.limits.${name}`
+        })
+    })
+
+  it('of adaptive concurrency keep the order of their bounds', () => {
+    const bounds = (inFlight: object) => serverLimits({ inFlight }).inFlight
+    assert.deepEqual(bounds({ min: 100 }), { initial: 100, min: 100, max: 1_000 })
+    assert.deepEqual(bounds({ min: 2_000 }), { initial: 2_000, min: 2_000, max: 2_000 })
+    assert.deepEqual(bounds({ max: 10 }), { initial: 10, min: 1, max: 10 })
+    assert.deepEqual(bounds({ initial: 1_000 }), { initial: 1_000, min: 1, max: 1_000 })
+  })
+})
 
 describe('limits.inFlight', () => {
   for (const [inFlight, path] of [

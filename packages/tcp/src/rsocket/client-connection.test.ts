@@ -116,6 +116,7 @@ describe('an RSocket client', () => {
     [0x201, '{"code":"PATTERN_NOT_FOUND","message":"no"}', 'PatternNotFoundError', 'no'],
     [0x202, 'busy', 'RejectedError', 'busy'],
     [0x203, 'gone', 'CanceledError', /canceled/],
+    [0x203, '', 'CanceledError', /canceled/],
     [0x204, 'bad', 'RpcError', 'bad'],
     [0x301, 'own code', 'RpcError', 'own code']
   ] as const) {

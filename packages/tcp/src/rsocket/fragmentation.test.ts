@@ -14,10 +14,11 @@ import { Wire } from './wire.ts'
 const LIMITS = { maxMessageSize: 100_000, maxBufferSize: 1_000_000, maxUnsent: 1_000_000 }
 const bytesCodec = openCodec('application/octet-stream') as Codec
 
-/** What `Wire` makes of one request. */
-function cut(maxFrameLength: number, metadata: Uint8Array, data: Uint8Array): Buffer[] {
+/** What `Wire` makes of one request. @param initialN of a stream */
+function cut(maxFrameLength: number, metadata: Uint8Array, data: Uint8Array, initialN?: number): Buffer[] {
   const wire = new Wire(1e9, maxFrameLength)
-  wire.request(1, FrameType.REQUEST_RESPONSE, 0, -1, metadata, bytesCodec, data)
+  const type = initialN === undefined ? FrameType.REQUEST_RESPONSE : FrameType.REQUEST_STREAM
+  wire.request(1, type, 0, initialN ?? -1, metadata, bytesCodec, data)
   const all = Buffer.from(wire.bytes.written)
   const frames: Buffer[] = []
   for (let at = 0; at < all.length; ) {
@@ -55,6 +56,22 @@ describe('Fragmentation', () => {
         const firstData = parts.findIndex((part) => part.data.length > 0)
         const lastMetadata = parts.findLastIndex((part) => part.metadata.length > 0)
         assert.ok(firstData === -1 || lastMetadata <= firstData)
+      })
+    )
+  })
+
+  it('leaves room for the demand of a stream, which only the first frame has', () => {
+    fc.assert(
+      fc.property(anyMessage, ([fragmentSize, metadata, data]) => {
+        const [first, ...others] = cut(fragmentSize, metadata, data, 7) as [Buffer, ...Buffer[]]
+        assert.equal(first.readUInt32BE(6), 7)
+        const withoutDemand = Buffer.concat([first.subarray(0, 6), first.subarray(10)])
+        for (const bytes of [first, ...others]) assert.ok(bytes.length <= fragmentSize)
+        if (others.length > 0) assert.equal(first.length, fragmentSize)
+        const contents = [withoutDemand, ...others].map((bytes) =>
+          bytes.subarray((flagsOf(bytes) & 0x100) === 0 ? 6 : 9)
+        )
+        assert.equal(Buffer.compare(Buffer.concat(contents), Buffer.concat([metadata, data])), 0)
       })
     )
   })
