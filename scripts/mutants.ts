@@ -1,7 +1,8 @@
 /**
  * `npm run mutants`: changes the sources of `transport` and `tcp` one place at a time (an operator, a boolean, a number,
  * a statement less) and runs the package's unit tests under Bun. A change that no test notices survives: a test is
- * missing, or the change makes no difference. Each source is restored behind its tests.
+ * missing, or the change makes no difference; what is known to make none (`equivalent-mutants.ts`) is left out. Each
+ * source is restored behind its tests.
  *
  *   --count=40        how many changes, chosen at random
  *   --seed=1          which ones
@@ -13,6 +14,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Glob, spawn, spawnSync } from 'bun'
+import { EQUIVALENT } from './equivalent-mutants.ts'
 import { type Mutation, mutationsOf } from './mutations.ts'
 
 const PACKAGES = ['packages/transport', 'packages/tcp']
@@ -62,6 +64,13 @@ function isAsked({ file, line }: Candidate): boolean {
   return values.at === undefined || values.at.split(',').some((at) => `${file}:${line}`.endsWith(at))
 }
 
+/** Whether nobody could notice the change. */
+function isEquivalent({ file, before, after }: Candidate): boolean {
+  return EQUIVALENT.some(
+    (known) => file.endsWith(known.file) && before.trim() === known.before && after.trim() === known.after
+  )
+}
+
 /** Some of the candidates, each at most once. */
 function chosen(candidates: Candidate[], count: number, random: () => number): Candidate[] {
   const left = [...candidates]
@@ -109,7 +118,7 @@ const candidates = PACKAGES.flatMap((folder) =>
   sourcesOf(folder).flatMap((file) =>
     mutationsOf(readFileSync(file, 'utf8')).map((mutation) => ({ ...mutation, file, folder }))
   )
-).filter(isAsked)
+).filter((candidate) => isAsked(candidate) && !isEquivalent(candidate))
 const picked = chosen(candidates, Number(values.count), randomOf(Number(values.seed)))
 for (const folder of new Set(picked.map((mutation) => mutation.folder))) {
   if (await pass(folder, './src')) continue
