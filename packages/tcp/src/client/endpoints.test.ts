@@ -443,6 +443,8 @@ describe('the source of endpoints', () => {
   it('says so when it asks again and fails, and asks once more later', async () => {
     const answers = ['a:1', new Error('no directory'), 'b:1']
     const told: unknown[] = []
+    // Its timers keep no process alive.
+    const awake = setTimeout(() => {}, 60_000)
     await new Promise<void>((resolve) => {
       const source = new EndpointSource(
         {
@@ -464,6 +466,7 @@ describe('the source of endpoints', () => {
       )
       void source.start()
     })
+    clearTimeout(awake)
     assert.deepEqual(told, ['a', 'no directory', 'b'])
   })
 
