@@ -3,7 +3,7 @@
  * gets the next function and returns the function that is called in its place.
  */
 import { type Answer, answerWith } from './answer.ts'
-import type { Caller, CallOptions, CallReceiver, StreamCall } from './call.ts'
+import type { Caller, CallOptions, CallReceiver, PassingOptions, StreamCall } from './call.ts'
 import type { ClientListener } from './client-event.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { DurableCaller, Published, PublishOptions } from './durable/published.ts'
@@ -121,6 +121,11 @@ export function aroundDispatcher(
   }
 }
 
+/** The options of a call whose answer is read, because an around may look at it. */
+function reading(options: PassingOptions | undefined): CallOptions | undefined {
+  return options?.leavesUnread === true ? ({ ...options, leavesUnread: false } as CallOptions) : options
+}
+
 /** Puts arounds on a caller, the first outermost. Without arounds it returns the caller itself. */
 export function aroundCaller(
   caller: Caller,
@@ -132,7 +137,7 @@ export function aroundCaller(
   const send = (kind: SentMessage['kind'], pattern: Pattern, data: unknown, options?: CallOptions) =>
     handle(new OutgoingMessage(transport, kind, pattern, data, options))
   return {
-    request: async (pattern, data, options) => send('request', pattern, data, options),
+    request: async (pattern, data, options) => send('request', pattern, data, reading(options)),
     emit: async (pattern, data, options) => void (await send('event', pattern, data, options)),
     stream(pattern, data, receiver, options) {
       const taken = new TakenStream(receiver)

@@ -29,6 +29,16 @@ export interface CallOptions {
   readonly within?: HandledMessage | undefined
 }
 
+/** Options of a call whose answer is passed on and not looked at, as a gateway to HTTP does. */
+export interface PassingOptions extends CallOptions {
+  /**
+   * Leaves an answer unread that came as JSON: the call resolves with an `UnreadJson` in its place. A transport need not
+   * know it; then the call resolves with the value.
+   * Default: false.
+   */
+  readonly leavesUnread?: boolean | undefined
+}
+
 /** The part of a handled message that a call made with `within` takes over. */
 export interface HandledMessage {
   /** Milliseconds left until the message's caller gives up; `undefined` if the caller sets no limit. */

@@ -6,6 +6,7 @@ export { ByteList } from './bytes/byte-list.ts'
 export { ByteWriter } from './bytes/byte-writer.ts'
 export { copyBytes, readUint16, readUint24, readUint31, readUint32, readUint63 } from './bytes/read.ts'
 export { text } from './bytes/text.ts'
+export type { PassingOptions } from './call.ts'
 export { ChannelFeed, type ChannelOutput } from './calls/channel-feed.ts'
 export { DeadlineTimer } from './calls/deadline-timer.ts'
 export { INPUT_WINDOW, InputStream } from './calls/input-stream.ts'
@@ -28,6 +29,7 @@ export { CODEC_NAMES, hasCodec, knownMimeTypes, mimeTypeOfCodec, openCodec } fro
 export { checkDepth, isTooDeep, MAX_DEPTH } from './codec/depth.ts'
 export { jsonCodec } from './codec/json.ts'
 export { reasonOf } from './codec/uncarriable.ts'
+export { UnreadJson } from './codec/unread-json.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
 export {
   checkGroup,

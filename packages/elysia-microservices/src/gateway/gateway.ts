@@ -1,8 +1,8 @@
 /** `gateway()`: HTTP routes that call a service. */
-import { routeOf } from '@elysia-microservices/transport/kit'
+import { type PassingOptions, routeOf, UnreadJson } from '@elysia-microservices/transport/kit'
 import { Elysia } from 'elysia'
 import type { UntypedClient } from '../client/client-types.ts'
-import { callOptions } from './call-options.ts'
+import { callOptions, type ForwardedOptions } from './call-options.ts'
 import { checkBody, defaultData } from './data.ts'
 import type { EdenRoutes, GatewayPlugin } from './eden-types.ts'
 import { ErrorAnswers, type HttpContext } from './error-response.ts'
@@ -34,6 +34,7 @@ interface GatewayContext extends RouteContext, HttpContext {
 const MAX_IDLE = 255
 /** Seconds that Bun waits longer than the call, so that the answer is a 504 and not a closed connection. */
 const IDLE_MARGIN = 5
+const JSON_HEADERS = { 'content-type': 'application/json' }
 
 /**
  * Makes an Elysia plugin of routes that call a service: `'GET /users/:id': 'users.get'` asks the pattern
@@ -145,7 +146,10 @@ interface Scope {
 }
 
 async function answerValue({ route, client }: Scope, context: GatewayContext): Promise<Response> {
-  const options = callOptions(context, route.forward)
+  const options: PassingOptions & ForwardedOptions = {
+    ...callOptions(context, route.forward),
+    leavesUnread: true
+  }
   const { timeout } = options
   keepOpen(context, timeout === 0 ? 0 : Math.ceil(timeout / 1000) + IDLE_MARGIN)
   const value = await client.request(route.pattern as never, await dataOf(route, context), options)
@@ -157,6 +161,7 @@ async function answerValue({ route, client }: Scope, context: GatewayContext): P
     const headers = { 'content-type': 'application/octet-stream' }
     return new Response(value as Uint8Array<ArrayBuffer>, { status, headers })
   }
+  if (value instanceof UnreadJson) return new Response(value.bytes, { status, headers: JSON_HEADERS })
   return Response.json(value, { status })
 }
 

@@ -1,7 +1,12 @@
 /** The asking end of RSocket: what it sends, and that every call settles exactly once whatever comes back. */
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import type { Caller, CallOptions } from '@elysia-microservices/transport/kit'
+import {
+  type Caller,
+  type CallOptions,
+  type PassingOptions,
+  UnreadJson
+} from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { describeFrames } from '../testing/describe-frames.ts'
 import type { FakeClock, FakeOutput } from '../testing/peer.ts'
@@ -102,6 +107,27 @@ describe('an RSocket client', () => {
       message: 'There is no codec for data of type text/unknown'
     })
     assert.deepEqual(await json, [1])
+  })
+
+  it('leaves an answer in JSON unread for who passes it on, and reads any other', async () => {
+    const passing: PassingOptions = { leavesUnread: true }
+    const [json, none, bytes] = [1, 2, 3].map((n) => caller.request('a', n, passing))
+    const isRead = caller.request('a', 4, { leavesUnread: false } as PassingOptions)
+    const text = ' {"id": 12345678901234567890 '
+    const received = Buffer.from(frame(1, 'PAYLOAD', N | C, text))
+    connection.receive(received)
+    // What is received next is written over it.
+    received.fill(0)
+    connection.receive(frame(3, 'PAYLOAD', N | C))
+    const octets = metadata(entry(0x7a, Buffer.of(23), 'application/octet-stream'))
+    connection.receive(frame(5, 'PAYLOAD', M | N | C, octets, 'bytes'))
+    connection.receive(frame(7, 'PAYLOAD', N | C, '[1]'))
+    const unread = await json
+    assert.ok(unread instanceof UnreadJson)
+    assert.equal(Buffer.from(unread.bytes).toString(), text)
+    assert.equal(await none, undefined)
+    assert.equal(Buffer.from((await bytes) as Uint8Array).toString(), 'bytes')
+    assert.deepEqual(await isRead, [1])
   })
 
   it('gives undefined for an answer that ends without a value', async () => {

@@ -1,5 +1,11 @@
 /** Metadata and data of a frame, by position. Protocol.md, "Metadata and Data". */
-import { type Codec, ProtocolError, readUint24 } from '@elysia-microservices/transport/kit'
+import {
+  type Codec,
+  copyBytes,
+  ProtocolError,
+  readUint24,
+  UnreadJson
+} from '@elysia-microservices/transport/kit'
 import { Flag } from './frame-type.ts'
 
 /** Metadata (if any) and data of a frame, by their positions in its buffer. */
@@ -44,4 +50,9 @@ export function newPayload(
 /** Decodes the value of a payload. @throws {ProtocolError} the data is not of the codec's type */
 export function dataOf({ decoded, buffer, dataStart, dataEnd }: Payload, codec: Codec): unknown {
   return decoded === undefined ? codec.decode(buffer, dataStart, dataEnd) : decoded.value
+}
+
+/** The value of a payload in JSON, unread; `undefined` for no bytes. */
+export function unreadOf({ buffer, dataStart, dataEnd }: Payload): UnreadJson | undefined {
+  return dataStart === dataEnd ? undefined : new UnreadJson(copyBytes(buffer, dataStart, dataEnd))
 }

@@ -9,6 +9,7 @@ import {
   type Codec,
   ConnectionError,
   isStream,
+  jsonCodec,
   type Logger,
   OverloadedError,
   openCodec,
@@ -24,7 +25,7 @@ import { fromWireError, toWireError } from './failure-codes.ts'
 import { ErrorCode, Flag, FrameType } from './frame-type.ts'
 import { sequenceOf } from './frames.ts'
 import type { HeldLease } from './lease.ts'
-import { dataOf, type Payload } from './payload.ts'
+import { dataOf, type Payload, unreadOf } from './payload.ts'
 import { dataMimeTypeOf, metadataWriter } from './request-metadata.ts'
 import { encodeAlone, type Wire } from './wire.ts'
 
@@ -280,7 +281,9 @@ export class RSocketRequester implements CallHolder {
     if (flags & Flag.NEXT) {
       let value: unknown
       try {
-        value = dataOf(payload, this.#codecOf(payload))
+        const codec = this.#codecOf(payload)
+        const isUnread = call.options?.leavesUnread === true && codec === jsonCodec
+        value = isUnread ? unreadOf(payload) : dataOf(payload, codec)
       } catch (error) {
         if ((flags & Flag.COMPLETE) === 0) this.#wire.cancel(streamId)
         return this.#fail(call, unsendable(error))

@@ -26,6 +26,6 @@ export function readUint63(buffer: Uint8Array, at: number): number {
 }
 
 /** Copies the bytes between two positions into a plain `Uint8Array`, which outlives the buffer. */
-export function copyBytes(buffer: Uint8Array, start: number, end: number): Uint8Array {
+export function copyBytes(buffer: Uint8Array, start: number, end: number): Uint8Array<ArrayBuffer> {
   return new Uint8Array(buffer.subarray(start, end))
 }

@@ -2,7 +2,7 @@
  * Calls from their start to their end, the same for all transports: a request settles with the first value, a stream
  * passes all values on. Demand and channels are for transports that have them.
  */
-import type { CallOptions, CallReceiver, StreamCall } from '../call.ts'
+import type { CallOptions, CallReceiver, PassingOptions, StreamCall } from '../call.ts'
 import { CanceledError, noteCall, OptionError, TimeoutError } from '../errors/index.ts'
 import { type Headers, RESERVED_PREFIX } from '../headers.ts'
 import { nameOf, type Pattern } from '../pattern.ts'
@@ -37,7 +37,7 @@ export abstract class PendingCall implements TableEntry {
   readonly kind: CallKind
   /** The data; kept until the call ends, because it may have to be sent again. */
   readonly data: unknown
-  readonly options: CallOptions | undefined
+  readonly options: PassingOptions | undefined
   /** Values asked for with the request; -1 for a call without demand. */
   readonly initialDemand: number
   holder: CallHolder | undefined
@@ -70,7 +70,7 @@ export abstract class PendingCall implements TableEntry {
     pattern: Pattern,
     kind: CallKind,
     data: unknown,
-    options: CallOptions | undefined,
+    options: PassingOptions | undefined,
     initialDemand: number
   ) {
     this.pattern = pattern
@@ -163,7 +163,7 @@ export class PendingRequest extends PendingCall {
     pattern: Pattern,
     kind: 'request' | 'event',
     data: unknown,
-    options: CallOptions | undefined,
+    options: PassingOptions | undefined,
     resolve: (value: unknown) => void
   ) {
     super(pattern, kind, data, options, -1)
@@ -210,7 +210,7 @@ export class PendingStream extends PendingCall implements StreamCall {
     pattern: Pattern,
     data: unknown,
     receiver: CallReceiver,
-    options: CallOptions | undefined,
+    options: PassingOptions | undefined,
     demand: number | undefined
   ) {
     super(pattern, 'stream', data, options, demand ?? FIRST_WINDOW)

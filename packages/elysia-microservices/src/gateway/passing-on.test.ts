@@ -1,0 +1,84 @@
+/** Answers that a gateway passes on unread, and answers that it reads: their callers must not notice. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { UnreadJson } from '@elysia-microservices/transport/kit'
+import { type AnyElysia, Elysia } from 'elysia'
+import fc from 'fast-check'
+import { type ConnectOptions, connect, type SentMessage } from '../client/index.ts'
+import { type Around, type Message, memory, microservice, tap } from '../index.ts'
+import { gateway } from './index.ts'
+
+const hub = memory()
+const values = new Map<number, unknown>()
+const answer = ({ data }: Message<{ of: string }>) => values.get(Number(data.of))
+const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).message('value', answer)
+const inMemory = microservice({ transport: hub }).message('value', answer)
+
+const seen: unknown[] = []
+const looking: Around<SentMessage> = (next) => (message) =>
+  tap(next(message), { value: (value) => seen.push(value), ended() {} })
+
+/** Every way an answer can take to a gateway; `isUnread`: it is passed on as it came. */
+const ways = {
+  'RSocket, JSON': { isUnread: true, options: {} },
+  'RSocket, MessagePack': { isUnread: false, options: { rsocket: { codec: 'msgpack' } } },
+  "Nest's wire": { isUnread: false, options: { protocol: 'nest' } },
+  'a client with an around': { isUnread: false, options: { use: [looking] } },
+  memory: { isUnread: false, options: { transport: hub } }
+} as const
+
+before(() => Promise.all([service.listen(), inMemory.listen()]))
+after(() => Promise.all([service.stop(), inMemory.stop()]))
+
+for (const [way, { isUnread, options }] of Object.entries(ways)) {
+  describe(`a gateway's answers by ${way}`, () => {
+    const answers: unknown[] = []
+    let app: AnyElysia
+    let close: () => Promise<void>
+
+    before(() => {
+      const { host, port } = service.address as { host: string; port: number }
+      const given = 'transport' in options ? options : { host, port, ...options }
+      const client = connect(given as ConnectOptions)
+      close = () => client.close()
+      const watched = {
+        connect: () => client.connect(),
+        close,
+        status: client.status,
+        request: async (...call: Parameters<typeof client.request>) => {
+          const value = await client.request(...call)
+          answers.push(value)
+          return value
+        }
+      }
+      app = new Elysia().use(gateway(watched as never as typeof client, { 'GET /value': 'value' }))
+    })
+    after(() => close())
+
+    it('are what JSON.stringify makes of the value', async () => {
+      let last = 0
+      await fc.assert(
+        fc.asyncProperty(fc.jsonValue(), async (value) => {
+          values.set(++last, value)
+          const response = await app.handle(new Request(`http://localhost/value?of=${last}`))
+          assert.equal(response.status, 200)
+          assert.match(response.headers.get('content-type') ?? '', /^application\/json/)
+          assert.equal(await response.text(), JSON.stringify(value))
+          assert.equal(answers.pop() instanceof UnreadJson, isUnread)
+        }),
+        { numRuns: 50 }
+      )
+    })
+
+    it('are 204 for undefined', async () => {
+      values.set(-1, undefined)
+      const response = await app.handle(new Request('http://localhost/value?of=-1'))
+      assert.deepEqual([response.status, await response.text()], [204, ''])
+    })
+  })
+}
+
+it('an around of the client sees the values', () => {
+  assert.ok(seen.length > 50)
+  assert.ok(!seen.some((value) => value instanceof UnreadJson))
+})
