@@ -1,8 +1,9 @@
 /**
  * `npm run mutants`: changes the sources of `transport` and `tcp` one place at a time (an operator, a boolean, a number,
- * a statement less) and runs the package's unit tests under Bun. A change that no test notices survives: a test is
- * missing, or the change makes no difference; what is known to make none (`equivalent-mutants.ts`) is left out. Each
- * source is restored behind its tests.
+ * a statement less) and runs the package's unit tests under Bun. What these do not notice is bundled, and goes through
+ * the tests that stand on the package: of the packages above, conformance, faults, interop. A change that no test
+ * notices survives: a test is missing, or the change makes no difference; what is known to make none
+ * (`equivalent-mutants.ts`) is left out. Each source is restored behind its tests.
  *
  *   --count=40        how many changes, chosen at random
  *   --seed=1          which ones
@@ -17,8 +18,23 @@ import { Glob, spawn, spawnSync } from 'bun'
 import { EQUIVALENT } from './equivalent-mutants.ts'
 import { type Mutation, mutationsOf } from './mutations.ts'
 
-const PACKAGES = ['packages/transport', 'packages/tcp']
-/** Milliseconds for all unit tests of a package: what takes longer hangs, and is noticed. */
+interface Tests {
+  readonly folder: string
+  readonly below: string
+}
+
+const ABOVE: readonly Tests[] = [
+  { folder: 'packages/elysia-microservices', below: './src' },
+  { folder: 'tests', below: './conformance' },
+  { folder: 'tests', below: './faults' },
+  { folder: 'tests', below: './interop' }
+]
+/** Packages, and the tests that stand on them, the shortest first. */
+const PACKAGES: Readonly<Record<string, readonly Tests[]>> = {
+  'packages/transport': [{ folder: 'packages/tcp', below: './src' }, ...ABOVE],
+  'packages/tcp': ABOVE
+}
+/** Milliseconds for the tests of a folder: what takes longer hangs, and is noticed. */
 const PATIENCE = 240_000
 
 interface Candidate extends Mutation {
@@ -80,9 +96,10 @@ function chosen(candidates: Candidate[], count: number, random: () => number): C
   return taken
 }
 
-/** Whether the unit tests below a folder of a package succeed. */
-async function pass(folder: string, below: string): Promise<boolean> {
-  const tests = spawn([process.execPath, 'test', below, '--bail=1', '--timeout=20000'], {
+/** Whether tests succeed. */
+async function pass({ folder, below }: Tests): Promise<boolean> {
+  const options = ['--bail=1', '--timeout=20000', '--path-ignore-patterns=dist/**']
+  const tests = spawn([process.execPath, 'test', below, ...options], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'ignore']
   })
@@ -92,10 +109,21 @@ async function pass(folder: string, below: string): Promise<boolean> {
   return code === 0
 }
 
-/** Whether no test notices the change. The nearest tests run first: most changes end there. */
-async function survives({ file, folder, changed }: Candidate): Promise<boolean> {
+/** Makes of a package's sources what other packages import. */
+function bundle(folder: string): void {
+  spawnSync([process.execPath, '../../scripts/bundle.ts'], { cwd: folder })
+}
+
+type Outcome = 'caught' | 'caught above' | 'SURVIVED'
+
+/** Who notices the change. The nearest tests run first: most changes end there. */
+async function outcomeOf({ file, folder, changed }: Candidate): Promise<Outcome> {
   const text = readFileSync(file, 'utf8')
-  const restore = () => writeFileSync(file, text)
+  let isBundled = false
+  const restore = () => {
+    writeFileSync(file, text)
+    if (isBundled) bundle(folder)
+  }
   const interrupted = () => {
     restore()
     process.exit(1)
@@ -105,8 +133,12 @@ async function survives({ file, folder, changed }: Candidate): Promise<boolean> 
   try {
     writeFileSync(file, changed)
     const near = `./${dirname(file).slice(folder.length + 1)}/`
-    if (near !== './src/' && !(await pass(folder, near))) return false
-    return await pass(folder, './src')
+    if (near !== './src/' && !(await pass({ folder, below: near }))) return 'caught'
+    if (!(await pass({ folder, below: './src' }))) return 'caught'
+    isBundled = true
+    bundle(folder)
+    for (const tests of PACKAGES[folder] ?? []) if (!(await pass(tests))) return 'caught above'
+    return 'SURVIVED'
   } finally {
     restore()
     process.off('SIGINT', interrupted)
@@ -114,29 +146,34 @@ async function survives({ file, folder, changed }: Candidate): Promise<boolean> 
   }
 }
 
-const candidates = PACKAGES.flatMap((folder) =>
+const candidates = Object.keys(PACKAGES).flatMap((folder) =>
   sourcesOf(folder).flatMap((file) =>
     mutationsOf(readFileSync(file, 'utf8')).map((mutation) => ({ ...mutation, file, folder }))
   )
 ).filter((candidate) => isAsked(candidate) && !isEquivalent(candidate))
 const picked = chosen(candidates, Number(values.count), randomOf(Number(values.seed)))
 for (const folder of new Set(picked.map((mutation) => mutation.folder))) {
-  if (await pass(folder, './src')) continue
-  console.error(`The unit tests of ${folder} fail as they are`)
-  process.exit(1)
+  for (const tests of [{ folder, below: './src' }, ...(PACKAGES[folder] ?? [])]) {
+    if (await pass(tests)) continue
+    console.error(`The tests ${tests.below} of ${tests.folder} fail as they are`)
+    process.exit(1)
+  }
 }
 
+const counts = { caught: 0, 'caught above': 0, SURVIVED: 0 }
 const survivors: Candidate[] = []
 for (const [index, mutation] of picked.entries()) {
-  const hasSurvived = await survives(mutation)
-  if (hasSurvived) survivors.push(mutation)
+  const outcome = await outcomeOf(mutation)
+  counts[outcome]++
+  if (outcome === 'SURVIVED') survivors.push(mutation)
   const { file, line, before, after } = mutation
-  console.log(`${index + 1}/${picked.length} ${hasSurvived ? 'SURVIVED' : 'caught'} ${file}:${line}`)
+  console.log(`${index + 1}/${picked.length} ${outcome} ${file}:${line}`)
   console.log(`    ${before.trim()}\n    ${after.trim() || '(nothing)'}`)
 }
+const percent = (count: number) => `${Math.round((100 * count) / Math.max(1, picked.length))} %`
 const caught = picked.length - survivors.length
 console.log(
-  `${caught} of ${picked.length} caught (${Math.round((100 * caught) / Math.max(1, picked.length))} %), seed ${values.seed}, ${candidates.length} places`
+  `${caught} of ${picked.length} caught (${percent(caught)}), ${counts.caught} by the package's own tests (${percent(counts.caught)}), seed ${values.seed}, ${candidates.length} places`
 )
 for (const { file, line, before, after } of survivors)
   console.log(`survived: ${file}:${line}\n    ${before.trim()}\n    ${after.trim() || '(nothing)'}`)

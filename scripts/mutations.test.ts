@@ -52,13 +52,20 @@ describe('mutationsOf', () => {
       'const MAX_SIZE = 64 * 1024',
       "  return 'a === 1'",
       '  const a: Map<number, Set<string>> = b',
-      '  readonly size?: 5'
+      '  readonly size?: 5',
+      '  readonly #parity: 0 | 1',
+      'function of(parity: 0 | 1, name: 5 | undefined): true | false {'
     ])
       assert.deepEqual(changed(line), [], line)
     assert.deepEqual(
       mutationsOf('/**\n * 1 + 1\n */\nexport interface A {\n  a(): true\n}\ntype B =\n  | 1\n  | 2\n'),
       []
     )
+  })
+
+  it('changes the values of fields', () => {
+    assert.deepEqual(changed('  readonly #parity: 0 | 1 = 0'), ['readonly #parity: 0 | 1 = 1'])
+    assert.deepEqual(changed('  return isOdd ? 1 : 0'), ['return isOdd ? 2 : 0', 'return isOdd ? 1 : 1'])
   })
 
   it('says where, and gives the whole source', () => {

@@ -41,7 +41,7 @@ const STATEMENT =
   /^\s+(?:(?:this|[a-z]\w*)[.#\w?!]*(?:\(.*\)|(?: [-+]?= | \?\?= ).*|\+\+|--)|void .*|if \(.*\) return\b.*)$/
 /** What has no meaning at run time, or is no statement of its own. */
 const SKIPPED =
-  /^\s*(?:import |export (?:type |interface |\{|\*)|(?:export )?type |readonly \w+\??:|\/\/|\*|\/\*)/
+  /^\s*(?:import |export (?:type |interface |\{|\*)|(?:export )?type |readonly (?:\w+\??:|#\w+: [^=]*$)|\/\/|\*|\/\*)/
 
 /** All changes of a source. */
 export function mutationsOf(text: string): Mutation[] {
@@ -79,11 +79,15 @@ function codeOf(lines: readonly string[]): boolean[] {
   })
 }
 
-/** The line with blanks for what stands in quotes and behind `//`. */
+/** A type of several, as a parameter has it: `role: 0 | 1`. A colon between values has a blank before it. */
+const UNION = /(?<=[\w)?]: )[\w.<>[\]]+(?: \| [\w.<>[\]]+)+/g
+
+/** The line with blanks for what stands in quotes and behind `//`, and for types of several. */
 function withoutTexts(line: string): string {
   return line
     .replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`\\]|\\.)*`/g, (text) => '_'.repeat(text.length))
     .replace(/\/\/.*$/, (comment) => '_'.repeat(comment.length))
+    .replace(UNION, (type) => '_'.repeat(type.length))
 }
 
 function isBalanced(line: string): boolean {
