@@ -182,6 +182,23 @@ describe('REQUEST_N, requester', () => {
   })
 })
 
+describe('the first demand of a stream', () => {
+  for (const demand of [0, -1, 1.5, 2 ** 31, Number.NaN]) {
+    it(`is not ${demand}: nothing is sent, and the reader hears why [MUST]`, () => {
+      const client = rsocketClient()
+      const errors: Error[] = []
+      const receiver = { next() {}, complete() {}, error: (error: Error) => void errors.push(error) }
+      client.caller.stream('a', 1, receiver, { demand })
+      assert.deepEqual(
+        errors.map(({ name }) => name),
+        ['OptionError']
+      )
+      assert.match(errors[0]?.message ?? '', /^options\.demand must be a whole number from 1 to 2147483647/)
+      assert.deepEqual(client.on(), [])
+    })
+  }
+})
+
 describe('REQUEST_CHANNEL, requester', () => {
   it('is one frame; the other values are PAYLOAD frames, as many as the responder has asked for [MUST]', async () => {
     const client = rsocketClient()

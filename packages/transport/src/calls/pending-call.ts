@@ -184,6 +184,8 @@ export class PendingRequest extends PendingCall {
   }
 }
 
+/** The most that RSocket can ask for at once; it means no limit. */
+const MAX_DEMAND = 2 ** 31 - 1
 /** First and largest window, in values. A window grows while the reader keeps up and `WINDOW_BYTES` allows it. */
 const FIRST_WINDOW = 256
 const LARGEST_WINDOW = 16 * 1024
@@ -205,14 +207,19 @@ export class PendingStream extends PendingCall implements StreamCall {
   /** Moving average of the sizes of values, in bytes. */
   #meanSize = 0
 
-  /** @param demand values asked for at first; `undefined`: demand is granted while the receiver takes values */
+  /**
+   * @param demand values asked for at first; `undefined`: demand is granted while the receiver takes values
+   * @throws {OptionError} `demand` is no number of values
+   */
   constructor(
     pattern: Pattern,
     data: unknown,
     receiver: CallReceiver,
-    options: PassingOptions | undefined,
+    options: CallOptions | undefined,
     demand: number | undefined
   ) {
+    if (demand !== undefined && !(Number.isInteger(demand) && demand >= 1 && demand <= MAX_DEMAND))
+      throw OptionError.expected('options.demand', `a whole number from 1 to ${MAX_DEMAND}`, demand)
     super(pattern, 'stream', data, options, demand ?? FIRST_WINDOW)
     this.#receiver = receiver
     this.#asksItself = demand !== undefined
