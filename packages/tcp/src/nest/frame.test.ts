@@ -179,6 +179,29 @@ describe('NestFrameDecoder', () => {
     })
   })
 
+  it('waits for no end of a length beyond 1,024 characters, however they are divided', () => {
+    const longest = `${'0'.repeat(1_023)}2#`
+    for (const size of [1, 7, 1_000, 10_000]) {
+      const divided = (text: string) =>
+        Array.from({ length: Math.ceil(text.length / size) }, (_, index) =>
+          Buffer.from(text.slice(index * size, (index + 1) * size))
+        )
+      assert.deepEqual(decodeAll(divided(`2#{}${longest}[]`)), ['{}', '[]'])
+      for (const ending of ['', '#[]']) {
+        const decoder = new NestFrameDecoder(NO_LIMIT)
+        assert.throws(
+          () => {
+            for (const chunk of divided(`2#{}${'0'.repeat(1_025)}${ending}`)) {
+              decoder.push(chunk)
+              while (decoder.next() !== undefined);
+            }
+          },
+          { name: 'ProtocolError', message: /expected at most 1024 characters before '#'/ }
+        )
+      }
+    }
+  })
+
   it('says which limit was exceeded, and by how much', () => {
     const decoder = new NestFrameDecoder(10)
     decoder.push(Buffer.from('20#12345678'))

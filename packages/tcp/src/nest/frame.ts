@@ -10,6 +10,11 @@ const DIGIT_ZERO = 0x30
 const DIGIT_NINE = 0x39
 /** Most digits that the fast path reads; longer numbers may lose precision. */
 const FAST_DIGITS = 15
+/**
+ * Most characters of a length. Nest waits for its end as long as its buffer allows; each chunk of a length without end
+ * would have all before it copied again.
+ */
+const MAX_HEADER = 1_024
 /** Characters of a piece of waiting text, to which a chunk is added rather than beginning a piece of its own. */
 const PIECE = 16 * 1024
 /** Chunks after which the piece they were added to is made one flat string again (see `#keep`). */
@@ -179,22 +184,25 @@ export class NestFrameDecoder {
 
   #readUnusualHeader(text: string): boolean {
     const hash = text.indexOf('#', Math.max(this.#at, this.#searched))
+    const header = text.slice(this.#at, hash === -1 ? text.length : hash)
+    if (header.length > MAX_HEADER) throw corrupted(header, `at most ${MAX_HEADER} characters before '#'`)
     if (hash === -1) {
       this.#searched = text.length
       return false
     }
-    const header = text.slice(this.#at, hash)
     const length = Number.parseInt(header, 10)
-    if (Number.isNaN(length)) {
-      throw new ProtocolError(
-        `Corrupted length value "${shorten(header)}" of a received frame: expected decimal digits before '#'`
-      )
-    }
+    if (Number.isNaN(length)) throw corrupted(header, "decimal digits before '#'")
     this.#at = hash + 1
     // Like Nest, reads a negative length as an empty text, which then is no JSON.
     this.#length = Math.max(0, length)
     return true
   }
+}
+
+function corrupted(header: string, expected: string): ProtocolError {
+  return new ProtocolError(
+    `Corrupted length value "${shorten(header)}" of a received frame: expected ${expected}`
+  )
 }
 
 function shorten(header: string): string {
