@@ -63,6 +63,7 @@ export function telemetry({ sample = 1 }: TelemetryOptions = {}): AroundAny {
     }
   }
   return Object.assign(around, {
+    ignoresValues: true,
     figures: handlerFigures,
     attach(end: Parameters<NonNullable<AroundAny['attach']>>[0]) {
       if ('stats' in end) watchService(end)

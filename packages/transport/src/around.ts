@@ -70,6 +70,12 @@ interface Attached {
   attach?(end: WatchedService | WatchedClient): void
   /** What it has counted of the messages that this process received: for `service.describe({ figures: true })`. */
   figures?(): readonly HandlerFigures[]
+  /**
+   * It does not look at the values of answers. Where this is true of all arounds of a client, a gateway passes JSON on
+   * unread.
+   * Default: false.
+   */
+  readonly ignoresValues?: boolean
 }
 
 /** What was counted of one pattern, since the process has begun. */
@@ -121,7 +127,7 @@ export function aroundDispatcher(
   }
 }
 
-/** The options of a call whose answer is read, because an around may look at it. */
+/** The options of a call whose answer must be read. */
 function reading(options: PassingOptions | undefined): CallOptions | undefined {
   return options?.leavesUnread === true ? ({ ...options, leavesUnread: false } as CallOptions) : options
 }
@@ -134,10 +140,12 @@ export function aroundCaller(
 ): Caller {
   if (arounds.length === 0) return caller
   const handle = composeArounds(arounds, (message) => (message as OutgoingMessage).send(caller))
+  const mayLook = arounds.some(({ ignoresValues }) => ignoresValues !== true)
   const send = (kind: SentMessage['kind'], pattern: Pattern, data: unknown, options?: CallOptions) =>
     handle(new OutgoingMessage(transport, kind, pattern, data, options))
   return {
-    request: async (pattern, data, options) => send('request', pattern, data, reading(options)),
+    request: async (pattern, data, options) =>
+      send('request', pattern, data, mayLook ? reading(options) : options),
     emit: async (pattern, data, options) => void (await send('event', pattern, data, options)),
     stream(pattern, data, receiver, options) {
       const taken = new TakenStream(receiver)

@@ -5,7 +5,7 @@ import { UnreadJson } from '@elysia-microservices/transport/kit'
 import { type AnyElysia, Elysia } from 'elysia'
 import fc from 'fast-check'
 import { type ConnectOptions, connect, type SentMessage } from '../client/index.ts'
-import { type Around, type Message, memory, microservice, tap } from '../index.ts'
+import { type Around, type Handle, type Message, memory, microservice, tap } from '../index.ts'
 import { gateway } from './index.ts'
 
 const hub = memory()
@@ -18,12 +18,20 @@ const seen: unknown[] = []
 const looking: Around<SentMessage> = (next) => (message) =>
   tap(next(message), { value: (value) => seen.push(value), ended() {} })
 
+const counting: Around<SentMessage> = Object.assign(
+  (next: Handle<SentMessage>): Handle<SentMessage> =>
+    (message) =>
+      tap(next(message), { ended() {} }),
+  { ignoresValues: true }
+)
+
 /** Every way an answer can take to a gateway; `isUnread`: it is passed on as it came. */
 const ways = {
   'RSocket, JSON': { isUnread: true, options: {} },
   'RSocket, MessagePack': { isUnread: false, options: { rsocket: { codec: 'msgpack' } } },
   "Nest's wire": { isUnread: false, options: { protocol: 'nest' } },
-  'a client with an around': { isUnread: false, options: { use: [looking] } },
+  'a client with an around that may look': { isUnread: false, options: { use: [counting, looking] } },
+  'a client with an around that does not look': { isUnread: true, options: { use: [counting] } },
   memory: { isUnread: false, options: { transport: hub } }
 } as const
 
