@@ -26,6 +26,8 @@ const http = behindGateway(service, (client) =>
     'GET /value': 'value',
     'GET /undefined': 'undefined',
     'POST /created': { pattern: 'echo', status: 201 },
+    'POST /done': { pattern: 'echo', status: 204 },
+    'POST /reset': { pattern: 'echo', status: 205 },
     'POST /created-nothing': { pattern: 'undefined', status: 201 },
     'GET /object': { pattern: { cmd: 'object' } },
     'POST /placed/:id': { emit: 'placed' },
@@ -63,6 +65,17 @@ describe('the answer of a route', () => {
       status: 201,
       body: undefined
     })
+  })
+
+  it('has no body with a status that has none', async () => {
+    for (const [path, status] of [
+      ['/done', 204],
+      ['/reset', 205]
+    ] as const)
+      assert.deepEqual(await fetchJson(http.url, path, sending('POST', { a: 1 })), {
+        status,
+        body: undefined
+      })
   })
 
   it('comes from a pattern that is an object', async () => {

@@ -34,6 +34,8 @@ interface GatewayContext extends RouteContext, HttpContext {
 const MAX_IDLE = 255
 /** Seconds that Bun waits longer than the call, so that the answer is a 504 and not a closed connection. */
 const IDLE_MARGIN = 5
+/** Statuses whose answers have no body (RFC 9110, 15.3.5 and 15.3.6): Node refuses to make one, Bun sends it. */
+const BODYLESS = [204, 205]
 const JSON_HEADERS = { 'content-type': 'application/json' }
 
 /**
@@ -156,7 +158,7 @@ async function answerValue({ route, client }: Scope, context: GatewayContext): P
   const status = value === undefined && !route.hasStatus ? 204 : route.status
   // For hooks of the app that look here, as access logs do.
   context.set.status = status
-  if (value === undefined) return new Response(null, { status })
+  if (value === undefined || BODYLESS.includes(status)) return new Response(null, { status })
   if (value instanceof Uint8Array) {
     const headers = { 'content-type': 'application/octet-stream' }
     return new Response(value as Uint8Array<ArrayBuffer>, { status, headers })
