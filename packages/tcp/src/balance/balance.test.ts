@@ -88,6 +88,32 @@ describe('the retry budget', () => {
     assert.equal(timed.take(0, 0), false)
     assert.equal(timed.take(1_000, 0), true)
   })
+
+  it('counts each call and each moment once', () => {
+    const budget = new RetryBudget({ ratio: 0.25, perSecond: 0 }, 0)
+    const taken = Array.from({ length: 40 }, (_, n) => budget.take(0, n + 1))
+    assert.equal(taken.indexOf(true), 3)
+    assert.equal(taken.filter((was) => was).length, 10)
+    const timed = new RetryBudget({ ratio: 0, perSecond: 1 }, 5_000)
+    for (let n = 0; n < 10; n++) assert.equal(timed.take(5_000, 0), true)
+    const later = Array.from({ length: 40 }, (_, n) => timed.take(5_000 + (n + 1) * 250, 0))
+    assert.equal(later.indexOf(true), 3)
+    assert.equal(later.filter((was) => was).length, 10)
+  })
+
+  it('earns nothing where the number of calls does not grow', () => {
+    const budget = new RetryBudget({ ratio: 1, perSecond: 0 }, 0)
+    assert.equal(budget.take(0, 1), true)
+    for (let n = 0; n < 10; n++) assert.equal(budget.take(0, 1), false)
+  })
+
+  it('keeps no more than those of 10 s and of 1,000 calls', () => {
+    const budget = new RetryBudget({ ratio: 0.5, perSecond: 3 }, 0)
+    assert.equal(budget.capacity, 530)
+    let taken = 0
+    while (budget.take(3_600_000, 1_000_000)) taken++
+    assert.equal(taken, 530)
+  })
 })
 
 describe('the health of an endpoint', () => {
@@ -147,6 +173,48 @@ describe('the health of an endpoint', () => {
       const ejections = [1, 2, 3].map(() => health.failed(now + after, 0, 0))
       assert.deepEqual(ejections, [undefined, undefined, duration])
     }
+  })
+
+  it('is not lost again by calls that were sent before the ejection', () => {
+    const health = new EndpointHealth(HEALTH)
+    for (let n = 0; n < 3; n++) health.failed(0, 0, 0)
+    for (let n = 0; n < 10; n++) assert.equal(health.failed(499, 0, 0), undefined)
+    assert.equal(health.admits(500, true), true)
+  })
+
+  it('counts the failures of a window, which begins with the first of them', () => {
+    for (const [last, duration] of [
+      [10_099, 500],
+      [10_100, undefined]
+    ] as const) {
+      const health = new EndpointHealth(HEALTH)
+      assert.equal(health.failed(100, 0, 0), undefined)
+      assert.equal(health.failed(100, 0, 0), undefined)
+      assert.equal(health.failed(last, 0, 0), duration)
+    }
+  })
+
+  it('begins with no failures when it is trusted again', () => {
+    const health = new EndpointHealth(HEALTH)
+    for (let n = 0; n < 3; n++) health.failed(0, 0, 0)
+    let now = 500
+    while (!health.picked(now)) now += HEALTH.minDelay
+    assert.ok(now < HEALTH.window)
+    assert.deepEqual(
+      [1, 2, 3].map(() => health.failed(now, 0, 0)),
+      [undefined, undefined, 1_000]
+    )
+  })
+
+  it('is lost for half of the ceiling at least, and the rest is left to chance', () => {
+    fc.assert(
+      fc.property(random01, (random) => {
+        const health = new EndpointHealth(HEALTH)
+        for (let n = 0; n < 2; n++) health.failed(0, random, 0)
+        const duration = health.failed(0, random, 0)
+        assert.ok(Math.abs(duration! - (500 + 500 * random)) < 1e-6)
+      })
+    )
   })
 
   it('admits every endpoint again some time, whatever happened', () => {
@@ -218,6 +286,138 @@ describe('the balancer', () => {
     assert.ok(Math.max(...loads) - Math.min(...loads) <= 5, loads.join())
   })
 
+  /** How often the endpoints are looked at for a pick. */
+  function looksFor(endpoints: TestEndpoint[], pick: () => unknown): number {
+    let looks = 0
+    for (const endpoint of endpoints) {
+      const { usable } = endpoint
+      Object.defineProperty(endpoint, 'usable', {
+        get: () => {
+          looks++
+          return usable
+        }
+      })
+    }
+    assert.notEqual(pick(), undefined)
+    return looks
+  }
+
+  it('looks at few of a thousand for a call, also while some are ejected or wait for a probe', () => {
+    const few = 20
+    const { endpoints, balancer } = setUp(1_000)
+    assert.ok(looksFor(endpoints, () => balancer.pick(0)) <= few)
+    const [first, second, third] = endpoints as [TestEndpoint, TestEndpoint, TestEndpoint]
+    for (const endpoint of [first, second]) for (let n = 0; n < 3; n++) balancer.failed(endpoint, 0)
+    assert.ok(looksFor(endpoints, () => balancer.pick(1)) <= few)
+    assert.ok(looksFor(endpoints, () => balancer.pick(1, undefined, third)) <= few)
+    const gone = setUp(1_000)
+    for (const endpoint of gone.endpoints.slice(0, 2)) {
+      endpoint.usable = false
+      for (let n = 0; n < 3; n++) gone.balancer.failed(endpoint, 0)
+    }
+    assert.ok(looksFor(gone.endpoints, () => gone.balancer.pick(2_000)) <= few)
+    const ranks = Array.from({ length: 1_000 }, (_, index) => ({ priority: index < 999 ? 1 : 2 }))
+    const ranked = setUp(1_000, 1, ranks)
+    const backup = ranked.endpoints[999]!
+    for (let n = 0; n < 3; n++) ranked.balancer.failed(backup, 0)
+    assert.ok(looksFor(ranked.endpoints, () => ranked.balancer.pick(2_000)) <= few)
+  })
+
+  for (const state of ['trusted', 'ejected', 'beside one that is avoided'] as const) {
+    it(`compares any two with the same probability, of those that are ${state}`, () => {
+      const { endpoints, balancer } = setUp(state === 'beside one that is avoided' ? 6 : 5)
+      const avoided = endpoints[5]
+      endpoints.forEach((endpoint, index) => {
+        endpoint.inFlight = index
+      })
+      if (state !== 'trusted')
+        for (const endpoint of endpoints) for (let n = 0; n < 12; n++) balancer.failed(endpoint, 0)
+      const counts = new Map(endpoints.map((endpoint) => [endpoint, 0]))
+      const calls = 10_000
+      for (let n = 0; n < calls; n++) {
+        const picked = balancer.pick(1, undefined, avoided)!
+        counts.set(picked, counts.get(picked)! + 1)
+      }
+      // Of ten pairs the least busy is in four, the next in three others, and so on.
+      ;[0.4, 0.3, 0.2, 0.1, 0].forEach((share, index) => {
+        const got = counts.get(endpoints[index]!)! / calls
+        assert.ok(Math.abs(got - share) < 0.02 && (share > 0 || got === 0), `${index}: ${got}`)
+      })
+    })
+  }
+
+  it('gives as much to each while nothing is in flight', () => {
+    for (const isEjected of [false, true]) {
+      const { endpoints, balancer } = setUp(5)
+      if (isEjected)
+        for (const endpoint of endpoints) for (let n = 0; n < 3; n++) balancer.failed(endpoint, 0)
+      const counts = new Map(endpoints.map((endpoint) => [endpoint, 0]))
+      for (let n = 0; n < 5_000; n++) {
+        const picked = balancer.pick(1)!
+        counts.set(picked, counts.get(picked)! + 1)
+      }
+      for (const count of counts.values()) assert.ok(Math.abs(count - 1_000) < 150, String(count))
+    }
+  })
+
+  it('ejects nobody if it is told so', () => {
+    const log: string[] = []
+    const { endpoints } = setUp(2)
+    const balancer = new Balancer<TestEndpoint>({
+      health: undefined,
+      random: dice(1),
+      ejected: ({ name }) => log.push(name),
+      restored: ({ name }) => log.push(name)
+    })
+    balancer.use(endpoints)
+    for (let n = 0; n < 100; n++) balancer.failed(endpoints[0]!, 0)
+    const picked = new Set(Array.from({ length: 100 }, () => balancer.pick(0)))
+    assert.equal(picked.size, 2)
+    assert.deepEqual(log, [])
+  })
+
+  it('does not eject for a few failures where many calls are in flight', () => {
+    const { endpoints, balancer, log } = setUp(2)
+    endpoints[0]!.inFlight = 100
+    for (let n = 0; n < 49; n++) balancer.failed(endpoints[0]!, 0)
+    assert.deepEqual(log, [])
+    balancer.failed(endpoints[0]!, 0)
+    assert.deepEqual(log, ['ejected 10.0.0.0:4000'])
+  })
+
+  it('forgets the failures of an endpoint that was removed', () => {
+    const { endpoints, balancer, log } = setUp(3)
+    const [removed] = endpoints as [TestEndpoint]
+    for (let n = 0; n < 3; n++) balancer.failed(removed, 0)
+    balancer.use(endpoints.slice(1))
+    for (let n = 0; n < 3; n++) balancer.failed(removed, 0)
+    balancer.use(endpoints)
+    const picked = new Set(Array.from({ length: 100 }, () => balancer.pick(1)))
+    assert.equal(picked.size, 3)
+    assert.deepEqual(log, ['ejected 10.0.0.0:4000'])
+  })
+
+  it('keeps the failures of those that stay, and counts their calls once', () => {
+    const { endpoints, balancer, log } = setUp(2)
+    for (let n = 0; n < 5; n++) balancer.use(endpoints)
+    endpoints[0]!.inFlight = 6
+    for (let n = 0; n < 2; n++) balancer.failed(endpoints[0]!, 0)
+    balancer.use(endpoints)
+    assert.deepEqual(log, [])
+    balancer.failed(endpoints[0]!, 0)
+    assert.deepEqual(log, ['ejected 10.0.0.0:4000'])
+  })
+
+  it('probes with the next call that has not failed before', () => {
+    const { endpoints, balancer } = setUp(4)
+    const [suspect] = endpoints as [TestEndpoint]
+    for (let n = 0; n < 3; n++) balancer.failed(suspect, 0)
+    // A call that hangs since before the ejection.
+    suspect.inFlight = 1
+    for (let n = 0; n < 100; n++) assert.notEqual(balancer.pick(2_000, undefined, endpoints[3]), suspect)
+    assert.equal(balancer.pick(2_000), suspect)
+  })
+
   it('probes an endpoint as soon as that can take a call, among a thousand', () => {
     const { endpoints, balancer } = setUp(1_000)
     const suspect = endpoints[7]!
@@ -270,6 +470,21 @@ describe('the balancer', () => {
         })
       })
     )
+  })
+
+  it('gives a key the same of two endpoints with the same score, whatever their order', () => {
+    const names = ['10.0.16.26:4001', '10.0.31.40:4000']
+    const [score, other] = names.map((name) => rendezvousScore('user-1', name))
+    assert.equal(score, other)
+    const picked = [names, names.toReversed()].map((each) => {
+      const { balancer } = setUp(
+        2,
+        1,
+        each.map((name) => ({ name }))
+      )
+      return balancer.pick(0, 'user-1')?.name
+    })
+    assert.deepEqual(picked, [names[0], names[0]])
   })
 
   it('spreads keys over all endpoints', () => {
@@ -421,6 +636,31 @@ describe('weights', () => {
     }
   })
 
+  it('are shares, however small the numbers are', () => {
+    for (const scale of [1e-6, 1, 1e6]) {
+      const ranks = [0.01, 0.02, 0.07].map((weight) => ({ weight: weight * scale }))
+      const got = shares(ranks, 1, 1)
+      for (const [index, share] of [0.1, 0.2, 0.7].entries())
+        assert.ok(Math.abs(got[index]! - share) < 0.02, String(got))
+    }
+  })
+
+  it('are compared with the calls in flight, the next one included', () => {
+    const pickedOf = (inFlight: readonly number[]) => {
+      const { endpoints, balancer } = setUp(2, 1, [{ weight: 1 }, { weight: 3 }])
+      endpoints.forEach((endpoint, index) => {
+        endpoint.inFlight = inFlight[index]!
+      })
+      const picked = new Set(Array.from({ length: 100 }, () => endpoints.indexOf(balancer.pick(0)!)))
+      return [...picked].sort()
+    }
+    // With one more, 1 of weight 1 is as much as 3 of weight 3.
+    assert.deepEqual(pickedOf([1, 2]), [1])
+    assert.deepEqual(pickedOf([1, 3]), [0, 1])
+    assert.deepEqual(pickedOf([1, 5]), [0, 1])
+    assert.deepEqual(pickedOf([1, 6]), [0])
+  })
+
   it('do not keep calls from the one that is less busy', () => {
     const { endpoints, balancer } = setUp(2, 1, [{ weight: 1 }, { weight: 9 }])
     endpoints[1]!.inFlight = 9
@@ -476,6 +716,8 @@ describe('SRV records', () => {
       srvAddresses(records).map(({ weight }) => weight)
     assert.deepEqual(weights(record('a', 1, 0), record('b', 1, 0), record('c', 2, 9)), [1, 1, 9])
     assert.deepEqual(weights(record('a', 1, 0), record('b', 1, 10), record('c', 1, 20)), [0.1, 10, 20])
+    assert.deepEqual(weights(record('a', 1, 0), record('b', 1, 1), record('c', 1, 20)), [0.01, 1, 20])
+    assert.deepEqual(weights(record('a', 1, 1), record('b', 1, 10), record('c', 2, 0)), [1, 10, 1])
   })
 
   it('say with the target . that there is no such service', () => {
@@ -488,6 +730,25 @@ describe('SRV records', () => {
 })
 
 describe('rendezvous hashing', () => {
+  it('gives the same scores in every version, so that all clients choose the same endpoint', () => {
+    for (const [key, name, score, weighted] of [
+      ['user-1', '10.0.0.1:4000', 1_179_786_998, 2.3217836977892894],
+      ['user-2', '10.0.0.1:4000', 782_649_082, 1.7620992246011864],
+      ['user-1', '[::1]:4000', 562_650_559, 1.4759853781573016],
+      ['', 'a:1', 2_238_159_316, 4.602708426269163],
+      ['käse', 'b:2', 2_786_008_449, 6.93106311617666]
+    ] as const) {
+      assert.equal(rendezvousScore(key, name), score)
+      assert.ok(Math.abs(weightedScore(key, name, 3) - weighted) < 1e-12)
+    }
+  })
+
+  it('gives a weighted score above 0 for the lowest score, too', () => {
+    const key = '0\ub1ef\u07ca'
+    assert.equal(rendezvousScore(key, 'a:1'), 0)
+    assert.ok(weightedScore(key, 'a:1', 1) > 0)
+  })
+
   it('gives whole numbers of 32 bits', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), (key, name) => {
