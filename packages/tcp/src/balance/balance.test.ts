@@ -395,6 +395,8 @@ describe('the balancer', () => {
     const picked = new Set(Array.from({ length: 100 }, () => balancer.pick(1)))
     assert.equal(picked.size, 3)
     assert.deepEqual(log, ['ejected 10.0.0.0:4000'])
+    for (let n = 0; n < 20; n++) balancer.failed(removed, 1)
+    assert.deepEqual(log, ['ejected 10.0.0.0:4000', 'ejected 10.0.0.0:4000'])
   })
 
   it('keeps the failures of those that stay, and counts their calls once', () => {

@@ -139,6 +139,52 @@ for (const [name, sockets] of SOCKETS) {
       )
     })
 
+    it('are given up when their endpoint is removed', async () => {
+      fate = (attempt) => (attempt === 1 ? 'connects' : 'waits')
+      const server = await ends.server({})
+      const stays = `127.0.0.1:${server.address!.port}`
+      let list = [stays]
+      const client = ends.client(0, { endpoints: async () => list, resolveInterval: 1, retry: false })
+      await client.request('echo', 1)
+      const begun = new Promise<void>((resolve) => {
+        tried = resolve
+      })
+      list = [stays, '127.0.0.1:1']
+      await begun
+      list = [stays]
+      const attempt = attempts[1]!
+      if (!attempt.aborted) await once(attempt, 'abort')
+      assert.match((attempt.reason as Error).message, /endpoint was removed/)
+      assert.equal(await client.request('echo', 2), 2)
+    })
+
+    it('to resume end when the endpoint is removed, and so do the calls', async () => {
+      fate = (attempt) => (attempt === 1 ? 'connects' : 'fails')
+      const server = await ends.server({ rsocket: { resume: true } })
+      let list = [`127.0.0.1:${server.address!.port}`]
+      const client = ends.client(0, {
+        endpoints: async () => list,
+        resolveInterval: 1,
+        retry: false,
+        rsocket: { resume: { window: 60_000 } }
+      })
+      const begun = new Promise<IncomingMessage>((resolve) => {
+        ends.dispatcher.began = resolve
+      })
+      const call = client.request('wait', 1).then(
+        () => 'answered',
+        (error: Error) => error.message
+      )
+      const { peer } = await begun
+      const failed = new Promise<void>((resolve) => {
+        tried = resolve
+      })
+      peer?.disconnect()
+      await failed
+      list = ['127.0.0.1:1']
+      assert.match(await call, /closed: its endpoint was removed/)
+    })
+
     it('of several endpoints take of the time that a call has, and the server is told what is left', async () => {
       fate = () => 'connects late'
       const servers = await Promise.all([ends.server({}), ends.server({})])

@@ -67,24 +67,29 @@ export class Link {
     })
   }
 
-  /** Lets calls in flight end, then closes. */
+  /** Lets calls in flight end, then closes. A connection that is being made, or made again, ends at once. */
   drain(): void {
+    if (this.#session === undefined) return this.#giveUp('its endpoint was removed')
     this.#isEnding = true
-    void this.#session?.drained()
+    void this.#session.drained()
   }
 
   /** Ends the connection at once, also while it is being made; its calls fail. */
   end(): void {
+    if (this.#session === undefined) return this.#giveUp('the client was closed')
     this.#isEnding = true
-    clearTimeout(this.#retry)
-    if (this.#session === undefined) {
-      const reason = new Error('the client was closed')
-      this.#attempt?.abort(reason)
-      return this.#finish(reason)
-    }
     this.protocol.leave?.()
     this.#session.end()
     this.protocol.close()
+  }
+
+  /** Ends without a socket. */
+  #giveUp(why: string): void {
+    this.#isEnding = true
+    clearTimeout(this.#retry)
+    const reason = new Error(why)
+    this.#attempt?.abort(reason)
+    this.#finish(reason)
   }
 
   async #connect(): Promise<void> {
