@@ -213,8 +213,12 @@ export class NestRequester implements ClientProtocol {
     this.#timer.stop()
     const { where } = this.#options
     const wasConnected = this.#output !== undefined
-    for (const call of this.#pending())
-      this.#fail(call, wasConnected ? connectionClosed(where, reason, true) : cannotConnect(where, reason))
+    for (const call of this.#pending()) {
+      const error = wasConnected
+        ? connectionClosed(where, reason, true)
+        : cannotConnect(where, reason, call.mayHaveRun)
+      this.#fail(call, error)
+    }
   }
 
   // ── the end of a call ────────────────────────────────────────────────────────────────────────────────

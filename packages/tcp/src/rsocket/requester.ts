@@ -363,8 +363,9 @@ export class RSocketRequester implements CallHolder {
   /** The connection is gone for good. @param error makes the error of a call @param sent frames may have been sent */
   close(error: (mayHaveRun: boolean) => Error, sent: boolean): void {
     this.#isClosed = true
-    for (const call of [...this.#calls.all(), ...(this.#events ?? [])]) this.#fail(call, error(sent))
-    for (const call of this.#waiting?.keys() ?? []) this.#fail(call, error(false))
+    for (const call of [...this.#calls.all(), ...(this.#events ?? [])])
+      this.#fail(call, error(sent || call.mayHaveRun))
+    for (const call of this.#waiting?.keys() ?? []) this.#fail(call, error(call.mayHaveRun))
   }
 
   // ── the end of a call ────────────────────────────────────────────────────────────────────────────────
