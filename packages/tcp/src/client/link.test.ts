@@ -139,6 +139,79 @@ for (const [name, sockets] of SOCKETS) {
       )
     })
 
+    it('stop when the client is closed during one of them', async () => {
+      fate = (attempt) => (attempt === 1 ? 'connects' : 'waits')
+      const begun = new Promise<void>((resolve) => {
+        tried = () => attempts.length === 2 && resolve()
+      })
+      const { client, outcome } = await lost(10_000)
+      await begun
+      await client.close()
+      assert.equal(await outcome, 'ConnectionError')
+      assert.equal(attempts[1]!.aborted, true)
+      // Longer than the first pauses.
+      await new Promise((resolve) => setTimeout(resolve, 120))
+      assert.equal(attempts.length, 2)
+    })
+
+    it('are not made for a client that is closed, whose server is told that nobody comes back', async () => {
+      const server = await ends.server({ rsocket: { resume: true } })
+      const client = ends.client(server.address!.port, { retry: false, rsocket: { resume: true } })
+      const begun = new Promise<IncomingMessage>((resolve) => {
+        ends.dispatcher.began = resolve
+      })
+      const outcome = client.request('wait', 1).catch((error: Error) => error.name)
+      const { signal } = await begun
+      await client.close()
+      assert.equal(await outcome, 'ConnectionError')
+      if (!signal.aborted) await once(signal, 'abort')
+      assert.equal(attempts.length, 1)
+    })
+
+    it('wait longer before each, up to 2 s', async (t) => {
+      fate = (attempt) => (attempt > 1 && attempt < 10 ? 'fails' : 'connects')
+      const pauses: number[] = []
+      const real = globalThis.setTimeout
+      const { mock } = t.mock.method(globalThis, 'setTimeout', ((task: () => void, delay: number) => {
+        if (delay > 1_000) return real(task, delay)
+        pauses.push(delay)
+        return real(task, 0)
+      }) as typeof setTimeout)
+      t.mock.method(Math, 'random', () => 0.5)
+      const resumed = new Promise<void>((resolve) => {
+        tried = () => attempts.length === 10 && resolve()
+      })
+      const { outcome } = await lost(60_000)
+      await resumed
+      mock.restore()
+      ends.dispatcher.waiting[0]?.answer('late')
+      assert.equal(await outcome, 'answered late')
+      assert.deepEqual(pauses, [25, 50, 100, 200, 400, 800, 1_000, 1_000])
+    })
+
+    it('have their time only until they have succeeded', async () => {
+      const server = await ends.server({})
+      const client = ends.client(server.address!.port, { connectTimeout: 20 })
+      await client.connect()
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      assert.equal(attempts[0]!.aborted, false)
+      assert.equal(await client.request('echo', 1), 1)
+    })
+
+    it('make connections that are logged when their server breaks the protocol', async () => {
+      const server = net.createServer((socket) => {
+        socket.on('error', () => {}).resume()
+        socket.write(Buffer.of(0, 0, 1, 0))
+        server.close()
+      })
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as net.AddressInfo
+      const client = ends.client(port, { retry: false, reconnect: false })
+      await assert.rejects(client.request('echo', 1), { name: 'ConnectionError' })
+      assert.match(String(ends.logger.lines), /Closing the connection of 127\.0\.0\.1/)
+    })
+
     it('are given up when their endpoint is removed', async () => {
       fate = (attempt) => (attempt === 1 ? 'connects' : 'waits')
       const server = await ends.server({})
@@ -289,6 +362,37 @@ describe('the first chunk of a server', () => {
     assert.equal(refused('HTTP/1.1 400 Bad Request'), true)
     for (const text of ['HTTP', 'XTTP/', 'HXTP/', 'HTXP/', 'HTTX/', 'HTTPX', '12#{}'])
       assert.equal(refused(text), false, text)
+  })
+
+  it('is a TLS alert only if all of it is', () => {
+    const refused = (bytes: readonly number[]) => {
+      const reasons: Error[] = []
+      const received: Uint8Array[] = []
+      const protocol = { receive: (chunk: Uint8Array) => received.push(chunk), close() {} }
+      const first = new FirstChunk(protocol as never, (reason) => reasons.push(reason))
+      first.receive(Buffer.from(bytes))
+      assert.equal(received.length, 1 - reasons.length)
+      return reasons[0]?.message
+    }
+    for (const minor of [0, 1, 2, 3, 4])
+      for (const level of [1, 2])
+        assert.match(String(refused([0x15, 3, minor, 0, 2, level, 40])), /speaks TLS/)
+    for (const bytes of [
+      [0x14, 3, 3, 0, 2, 2],
+      [0x15, 2, 3, 0, 2, 2],
+      [0x15, 4, 3, 0, 2, 2],
+      [0x15, 3, 5, 0, 2, 2],
+      [0x15, 3, 3, 1, 2, 2],
+      [0x15, 3, 3, 0, 1, 2],
+      [0x15, 3, 3, 0, 3, 2],
+      [0x15, 3, 3, 0, 2, 0],
+      [0x15, 3, 3, 0, 2, 3],
+      [0, 0, 3, 0, 2, 2],
+      [0, 0, 0, 0, 2, 2],
+      [0x15, 3],
+      [0x15]
+    ])
+      assert.equal(refused(bytes), undefined, String(bytes))
   })
 
   it('hides nothing of the protocol that waits for it', () => {

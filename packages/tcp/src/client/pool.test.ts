@@ -343,6 +343,30 @@ describe('the connections of a client', () => {
       assert.equal(named('disconnected').length, 0)
     })
 
+    it('are closed when their calls have ended', async () => {
+      const [removed, other] = [await ends.server({}), await ends.server({})]
+      let list = [nameOf(portOf(removed))]
+      const client = connectTo([], { endpoints: async () => list, resolveInterval: 1 })
+      const started = begun()
+      const call = client.request('wait', 1)
+      await started
+      list = [nameOf(portOf(other))]
+      await until(client, () => named('connected').length === 2)
+      assert.equal(removed.stats().connections.current, 1)
+      ends.dispatcher.waiting[0]?.answer('late')
+      assert.equal(await call, 'late')
+      while (removed.stats().connections.current > 0) await turn()
+    })
+
+    it('fail their calls at once, though the server does not close them', async () => {
+      const client = connectTo([await silentPort()])
+      const call = outcomeOf(client.request('echo', 1))
+      await until(client, () => client.status === 'connected')
+      void client.close()
+      await turn()
+      assert.deepEqual(call, ['ConnectionError'])
+    })
+
     it('hold no call back, if one waits only because they might be better', async () => {
       const backup = await ends.server({})
       const better = await silentPort()
