@@ -580,6 +580,36 @@ describe('the connections of a client', () => {
       assert.equal(peers.size, 3)
     })
 
+    it('say which endpoint had them', async () => {
+      const server = await ends.server({})
+      const client = connectTo([portOf(server)])
+      const started = begun()
+      const call = client.request('wait', 1)
+      await started
+      void server.stop({ drain: 0 })
+      await assert.rejects(call, { pattern: 'wait', endpoint: nameOf(portOf(server)), mayHaveRun: true })
+    })
+
+    it('fail them with a refusal at once, while the client tries again', async () => {
+      let isWelcome = true
+      const options = { rsocket: { authenticate: () => isWelcome } }
+      const server = await ends.server(options)
+      const port = portOf(server)
+      const client = connectTo([port], { reconnect: { minDelay: 1, maxDelay: 1 } })
+      await client.request('echo', 1)
+      isWelcome = false
+      await server.stop({ drain: 0 })
+      await ends.server({ port, ...options })
+      const isRefused = (event: ClientEvent) =>
+        event.type === 'connect-failed' && event.error?.name === 'UnauthenticatedError'
+      await until(client, () => events.some(isRefused))
+      fates.set(port, 'waits')
+      await new Promise((resolve) => setTimeout(resolve, 30))
+      const call = outcomeOf(client.request('echo', 1))
+      await turn()
+      assert.deepEqual(call, ['UnauthenticatedError'])
+    })
+
     it('fail them with a refusal only until the server accepts the client again', async () => {
       let isWelcome = true
       const options = { rsocket: { authenticate: () => isWelcome } }

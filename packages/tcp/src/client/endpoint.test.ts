@@ -1,0 +1,238 @@
+/** One endpoint: what it counts, and when it connects again. Its pauses pass when the test says so. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
+import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test'
+import { PendingCaller } from '@elysia-microservices/transport/kit'
+import type { ClientProtocol } from '../connection/protocol.ts'
+import { NestRequester } from '../nest/requester.ts'
+import { clientOptions } from '../options/client-options.ts'
+import { nodeSockets } from '../socket/node.ts'
+import { FakeClock } from '../testing/peer.ts'
+import { outcomeOf, turn } from '../testing/rsocket-peer.ts'
+import { RecordingLogger } from '../testing/service.ts'
+import { Endpoint, type EndpointOwner } from './endpoint.ts'
+
+/** The longest pause, and how long a connection must last to be a success. */
+const MAX_DELAY = 1_000
+
+/** Pauses that have not passed, by their handles. Timers of attempts are longer, and go as usual. */
+class Pauses {
+  readonly #waiting = new Map<unknown, { readonly task: () => void; readonly delay: number }>()
+
+  constructor(t: TestContext) {
+    const set = globalThis.setTimeout
+    const clear = globalThis.clearTimeout
+    t.mock.method(globalThis, 'setTimeout', ((task: () => void, delay: number) => {
+      if (delay > MAX_DELAY) return set(task, delay)
+      const handle = set(() => {}, 0)
+      this.#waiting.set(handle, { task, delay })
+      return handle
+    }) as typeof setTimeout)
+    t.mock.method(globalThis, 'clearTimeout', ((handle: ReturnType<typeof setTimeout>) => {
+      this.#waiting.delete(handle)
+      clear(handle)
+    }) as typeof clearTimeout)
+  }
+
+  get delays(): number[] {
+    return [...this.#waiting.values()].map(({ delay }) => delay)
+  }
+
+  /** Lets all pass. */
+  pass(): void {
+    const tasks = [...this.#waiting.values()]
+    this.#waiting.clear()
+    for (const { task } of tasks) task()
+  }
+}
+
+class Owner implements EndpointOwner {
+  readonly told: string[] = []
+
+  protocol(_endpoint: Endpoint, where: string): ClientProtocol {
+    const { newTimer } = new FakeClock()
+    return new NestRequester({ where, maxBufferSize: 1_000, maxUnsent: 1_000, timeout: 0, newTimer })
+  }
+
+  opened(): void {
+    this.told.push('opened')
+  }
+
+  lost(endpoint: Endpoint, open: boolean): void {
+    this.told.push(open ? 'lost' : 'failed')
+    endpoint.reconnect()
+  }
+
+  pausing(_endpoint: Endpoint, attempt: number, delay: number): void {
+    this.told.push(`pause ${attempt} of ${delay}`)
+  }
+
+  /** What it was told since the last call. */
+  news(): string[] {
+    return this.told.splice(0)
+  }
+}
+
+describe('an endpoint', () => {
+  let owner: Owner
+  let server: net.Server
+  let accepted: net.Socket[]
+  let fails: boolean
+  let attempts: AbortSignal[]
+  let endpoint: Endpoint
+
+  function newEndpoint(reconnect: boolean | { minDelay: number; maxDelay: number }): Endpoint {
+    const { port } = server.address() as net.AddressInfo
+    const sockets = {
+      ...nodeSockets,
+      connect: (...[address, accept, signal]: Parameters<typeof nodeSockets.connect>) => {
+        attempts.push(signal)
+        return fails ? Promise.reject(new Error('nobody')) : nodeSockets.connect(address, accept, signal)
+      }
+    }
+    const options = clientOptions({ host: '127.0.0.1', port, protocol: 'nest', reconnect, sockets } as object)
+    return new Endpoint('the endpoint', 0, options, new RecordingLogger(), owner)
+  }
+
+  beforeEach(async () => {
+    owner = new Owner()
+    accepted = []
+    attempts = []
+    fails = false
+    server = net.createServer((socket) => {
+      accepted.push(socket)
+      socket.on('error', () => {}).resume()
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    endpoint = newEndpoint({ minDelay: 100, maxDelay: MAX_DELAY })
+  })
+  afterEach(async () => {
+    await endpoint.end()
+    server.close()
+  })
+
+  const until = async (isDone: () => boolean) => {
+    while (!isDone()) await turn()
+  }
+
+  it('is nothing before it connects', () => {
+    const { usable, connecting, untried, inFlight, started, link } = endpoint
+    assert.deepEqual(
+      { usable, connecting, untried, inFlight, started, link },
+      { usable: false, connecting: false, untried: true, inFlight: 0, started: 0, link: undefined }
+    )
+    assert.equal(endpoint.name, 'the endpoint')
+    assert.equal(endpoint.slot, 0)
+  })
+
+  it('has the rank of its address, or the usual one', () => {
+    endpoint.rank({ host: 'a', port: 1, priority: 3, weight: 7 })
+    assert.deepEqual([endpoint.priority, endpoint.weight], [3, 7])
+    endpoint.rank({ host: 'a', port: 1 })
+    assert.deepEqual([endpoint.priority, endpoint.weight], [0, 1])
+  })
+
+  it('counts the calls of all its connections, and those in flight of the present one', async () => {
+    endpoint = newEndpoint(false)
+    const caller = new PendingCaller((call) => endpoint.connect(false).protocol.start(call), 0)
+    const calls = [caller.request('p', 1), caller.request('p', 2)].map(outcomeOf)
+    assert.deepEqual([endpoint.started, endpoint.inFlight, endpoint.connecting], [2, 2, true])
+    await endpoint.ready
+    await until(() => accepted.length === 1)
+    accepted[0]!.destroy()
+    await until(() => calls.flat().length === 2)
+    assert.deepEqual([endpoint.started, endpoint.inFlight, endpoint.connecting], [2, 0, false])
+    void outcomeOf(caller.request('p', 3))
+    assert.deepEqual([endpoint.started, endpoint.inFlight], [3, 1])
+    await endpoint.end()
+    assert.deepEqual([endpoint.started, endpoint.inFlight], [3, 0])
+    assert.deepEqual([endpoint.usable, endpoint.connecting], [false, false])
+  })
+
+  it('takes no more calls when it has left', async () => {
+    endpoint.connect(true)
+    await endpoint.ready
+    assert.equal(endpoint.usable, true)
+    await endpoint.leave()
+    assert.deepEqual([endpoint.usable, endpoint.connecting, endpoint.link], [false, false, undefined])
+    assert.deepEqual(owner.news(), ['opened'])
+  })
+
+  it('does not count as connected if it leaves meanwhile', async () => {
+    endpoint.connect(true)
+    const { ready } = endpoint
+    await Promise.all([endpoint.leave(), ready.catch(() => {})])
+    await turn()
+    assert.deepEqual(owner.news(), [])
+    assert.equal(endpoint.usable, false)
+  })
+
+  it('pauses longer after each failure, until a connection has lasted as long as the longest pause', async (t) => {
+    let now = 50_000
+    t.mock.method(performance, 'now', () => now)
+    t.mock.method(Math, 'random', () => 0.5)
+    const pauses = new Pauses(t)
+    fails = true
+    endpoint.connect(true)
+    await assert.rejects(endpoint.ready)
+    assert.deepEqual(owner.news(), ['failed', 'pause 1 of 50'])
+    now += 60_000
+    pauses.pass()
+    await assert.rejects(endpoint.ready)
+    assert.deepEqual(owner.news(), ['failed', 'pause 2 of 100'])
+    fails = false
+    for (const [lasts, told] of [
+      [MAX_DELAY - 1, 'pause 3 of 200'],
+      [MAX_DELAY, 'pause 1 of 50'],
+      [0, 'pause 2 of 100']
+    ] as const) {
+      accepted.length = 0
+      pauses.pass()
+      await endpoint.ready
+      await until(() => accepted.length === 1)
+      now += lasts
+      accepted[0]!.destroy()
+      await until(() => owner.told.length === 3)
+      assert.deepEqual(owner.news(), ['opened', 'lost', told])
+    }
+  })
+
+  it('has one pause at a time, and none while it connects', async (t) => {
+    t.mock.method(Math, 'random', () => 0.5)
+    const pauses = new Pauses(t)
+    endpoint.reconnect()
+    endpoint.reconnect()
+    assert.deepEqual(pauses.delays, [50])
+    endpoint.connect(true)
+    assert.deepEqual(pauses.delays, [])
+    endpoint.reconnect()
+    await endpoint.ready
+    endpoint.reconnect()
+    assert.deepEqual(pauses.delays, [])
+    assert.equal(attempts.length, 1)
+    assert.deepEqual(owner.news(), ['pause 1 of 50', 'opened'])
+  })
+
+  it('has no pause when it has left, nor begins one', async (t) => {
+    for (const end of ['leave', 'end'] as const) {
+      const pauses = new Pauses(t)
+      const leaving = newEndpoint({ minDelay: 100, maxDelay: MAX_DELAY })
+      leaving.reconnect()
+      assert.equal(pauses.delays.length, 1)
+      await leaving[end]()
+      leaving.reconnect()
+      assert.deepEqual(pauses.delays, [])
+      t.mock.restoreAll()
+    }
+  })
+
+  it('does not connect again by itself if it is told so', (t) => {
+    const pauses = new Pauses(t)
+    const lazy = newEndpoint(false)
+    lazy.reconnect()
+    assert.deepEqual(pauses.delays, [])
+    assert.deepEqual(owner.news(), [])
+  })
+})
