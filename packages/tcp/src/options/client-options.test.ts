@@ -73,15 +73,19 @@ describe('the options of a client', () => {
     [{ retry: { attempts: 0 } }, 'retry.attempts'],
     [{ retry: { budget: { ratio: -1 } } }, 'retry.budget.ratio'],
     [{ retry: { budget: { perSecond: -1 } } }, 'retry.budget.perSecond'],
+    [{ retry: { budget: { ratio: 0, perSecond: 0 } } }, undefined],
     [{ eject: { failures: 0 } }, 'eject.failures'],
     [{ eject: { ratio: -0.1 } }, 'eject.ratio'],
     [{ eject: { ratio: 0 } }, undefined],
     [{ eject: { window: 0 } }, 'eject.window'],
+    [{ eject: { window: 1 } }, undefined],
     [{ rsocket: { codec: 'xml' } }, 'rsocket.codec'],
     [{ rsocket: { codec: 'msgpack' } }, undefined],
     [{ rsocket: { keepalive: { interval: 0 } } }, 'rsocket.keepalive.interval'],
     [{ rsocket: { keepalive: { lifetime: 0 } } }, 'rsocket.keepalive.lifetime'],
-    [{ rsocket: { resume: { window: -1 } } }, 'rsocket.resume.window']
+    [{ rsocket: { keepalive: { interval: 1, lifetime: 1 } } }, undefined],
+    [{ rsocket: { resume: { window: -1 } } }, 'rsocket.resume.window'],
+    [{ rsocket: { resume: { window: 0, bufferSize: 0 } } }, undefined]
   ]
   for (const [options, path] of cases)
     it(`${path === undefined ? 'may be' : 'are not'} ${JSON.stringify(options)}`, () => {

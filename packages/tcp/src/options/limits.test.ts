@@ -73,6 +73,13 @@ describe('limits.inFlight', () => {
     })
   }
 
+  it('is told with all it may be', () => {
+    for (const inFlight of [null, 'fast', true])
+      assert.throws(() => serverLimits({ inFlight: inFlight as never }), {
+        message: /a number, 'adaptive' or \{ initial, min, max \}/
+      })
+  })
+
   for (const inFlight of [0, 1, 'adaptive', {}, { max: 3 }, { min: 3, max: 3, initial: 3 }] as const) {
     it(`may be ${JSON.stringify(inFlight)}`, () => {
       serverOptions({ port: 0, limits: { inFlight } })

@@ -4,6 +4,7 @@ import { authority, service } from '../testing/certificates.ts'
 import { newClient, newServer } from '../testing/ends.ts'
 import { RecordingLogger } from '../testing/service.ts'
 import type { TcpClientOptions } from './client-options.ts'
+import { clientTls, serverTls } from './security-options.ts'
 import type { TcpServerOptions } from './server-options.ts'
 
 const logger = new RecordingLogger()
@@ -62,5 +63,57 @@ describe('options of security', () => {
       () => newServer({ tls }, logger),
       (error: Error) => !JSON.stringify({ ...error, message: error.message }).includes('PRIVATE KEY')
     )
+  })
+})
+
+describe('options of TLS that a function gives', () => {
+  it('are those of the moment, at once or later', async () => {
+    let asked = 0
+    const certificates = () => ({ ...service, passphrase: String(++asked) })
+    assert.deepEqual(await serverTls(certificates), { ...service, passphrase: '1' })
+    assert.deepEqual(await serverTls(async () => certificates()), { ...service, passphrase: '2' })
+    assert.deepEqual(await clientTls(certificates), { ...service, passphrase: '3' })
+    assert.deepEqual(await clientTls(async () => certificates()), { ...service, passphrase: '4' })
+  })
+
+  it('are checked as those that stand there', async () => {
+    const wrong = { ...service, ciphres: 'x' }
+    const expected = { name: 'OptionError', path: 'options.tls.ciphres' }
+    await assert.rejects(
+      serverTls(() => wrong),
+      expected
+    )
+    await assert.rejects(
+      clientTls(() => wrong),
+      expected
+    )
+  })
+})
+
+describe('options of TLS that stand there', () => {
+  it('are what a client uses: all defaults for `true`, nothing for `false`', async () => {
+    assert.deepEqual(await clientTls({ servername: 'a' }), { servername: 'a' })
+    assert.deepEqual(await clientTls(true), {})
+    assert.equal(await clientTls(false), undefined)
+    assert.equal(await clientTls(undefined), undefined)
+    assert.equal(await serverTls(service), service)
+  })
+
+  it('may be of one version of TLS and those above it, or below it', () => {
+    for (const tls of [{ minVersion: 'TLSv1.3' }, { maxVersion: 'TLSv1.2' }] as const)
+      newServer({ tls: { ...service, ...tls } }, logger)
+    newClient({ tls: { minVersion: 'TLSv1.2', maxVersion: 'TLSv1.3' } }, logger)
+  })
+
+  it('are told to be an object or a function where they are neither', () => {
+    for (const tls of [null, 'yes'])
+      assert.throws(() => newServer({ tls: tls as never }, logger), { message: /an object or a function/ })
+  })
+
+  it('may be bytes, and lists of authorities', async () => {
+    const bytes = { cert: Buffer.from(service.cert), key: new TextEncoder().encode(service.key) }
+    assert.equal(await serverTls(bytes), bytes)
+    for (const ca of [authority, [authority], [authority, Buffer.from(authority)]])
+      assert.deepEqual(await clientTls({ ca }), { ca })
   })
 })
