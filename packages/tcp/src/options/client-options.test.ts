@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { clientOptions, type TcpClientOptions } from './client-options.ts'
+import { nameOfPlace } from './shared-options.ts'
 
 describe('the options of a client', () => {
   it('are by default what the documentation says', () => {
@@ -93,4 +94,27 @@ describe('the options of a client', () => {
       if (path === undefined) check()
       else assert.throws(check, { name: 'OptionError', path: `options.${path}` })
     })
+})
+
+describe('the path of a Unix socket', () => {
+  it('may be as long as the error about longer ones says, in bytes', () => {
+    let longest = 0
+    assert.throws(
+      () => clientOptions({ path: 'x'.repeat(1_000) }),
+      ({ message }: Error) => {
+        longest = Number(/of up to (\d+) bytes/.exec(message)?.[1])
+        return longest > 100
+      }
+    )
+    assert.equal(clientOptions({ path: 'x'.repeat(longest) }).path?.length, longest)
+    assert.throws(() => clientOptions({ path: `${'x'.repeat(longest - 1)}é` }), { path: 'options.path' })
+  })
+})
+
+describe('the name of a place', () => {
+  it('is an address as one writes it', () => {
+    assert.equal(nameOfPlace({ host: 'localhost', port: 4_000 }), 'tcp://localhost:4000')
+    assert.equal(nameOfPlace({ host: '::1', port: 4_000 }), 'tcp://[::1]:4000')
+    assert.equal(nameOfPlace({ host: 'localhost', port: 4_000, path: '/a.sock' }), 'unix:/a.sock')
+  })
 })

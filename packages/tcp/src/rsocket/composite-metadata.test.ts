@@ -8,8 +8,12 @@ import {
   beginEntry,
   type Credentials,
   endEntry,
+  readCredentials,
   readEntries,
-  writeCredentials
+  readMimeType,
+  readTags,
+  writeCredentials,
+  writeMimeType
 } from './composite-metadata.ts'
 import { mimeTypeId, mimeTypeOfId } from './mime-type.ts'
 import { MetadataReader, MetadataWriter, NO_METADATA, parseComposite } from './request-metadata.ts'
@@ -77,6 +81,33 @@ describe('composite metadata', () => {
     )
   })
 
+  it('is refused with what is wrong with it', () => {
+    const own = entry('a/b', 'content')
+    for (const [bytes, message] of [
+      [own.subarray(0, 3), 'The name of a MIME type reaches beyond its metadata'],
+      [own.subarray(0, 4), 'Composite metadata ends within an entry'],
+      [own.subarray(0, 6), 'Composite metadata ends within an entry'],
+      [own.subarray(0, 7), 'An entry of composite metadata reaches beyond it'],
+      [own.subarray(0, -1), 'An entry of composite metadata reaches beyond it'],
+      [join([own, Buffer.of(0x85)]), 'Composite metadata ends within an entry'],
+      [entry(0x7e, Buffer.of(2), 'a'), 'A tag of routing metadata reaches beyond it'],
+      [entry(0x7a), 'A MIME type is missing in metadata'],
+      [entry(0x7c), 'Authentication metadata is empty']
+    ] as const)
+      assert.throws(() => parseComposite(bytes), { name: 'ProtocolError', message })
+  })
+
+  it('may have an entry without content, also at its end', () => {
+    const bytes = join([entry(0x70), entry('a/b')])
+    assert.deepEqual(
+      readEntries(bytes).map(({ mimeType, content }) => [mimeType, content.length]),
+      [
+        [undefined, 0],
+        ['a/b', 0]
+      ]
+    )
+  })
+
   it('may have entries of types nobody knows, and several routes, of which the first counts', () => {
     const bytes = join([
       entry('application/x.own', 'x'),
@@ -96,6 +127,54 @@ describe('composite metadata', () => {
       const mimeType = mimeTypeOfId(id)
       if (mimeType !== undefined) assert.equal(mimeTypeId(mimeType), id)
     }
+  })
+})
+
+describe('a MIME type', () => {
+  it('is read wherever it stands, and up to its last byte', () => {
+    const names = fc.array(mimeTypes, { minLength: 1, maxLength: 4 })
+    fc.assert(
+      fc.property(names, (all) => {
+        const bytes = written((out) => {
+          for (const name of all) writeMimeType(out, name)
+        })
+        let at = 0
+        for (const name of all) {
+          const { mimeType, next } = readMimeType(bytes, at)
+          assert.equal(mimeType, name)
+          at = next
+        }
+        assert.equal(at, bytes.length)
+      })
+    )
+  })
+
+  it('of one letter has the length 0, because no name is shorter', () => {
+    assert.deepEqual([...written((out) => writeMimeType(out, 'x'))], [0, 0x78])
+  })
+
+  it('is that of the data, or one of those that the caller accepts', () => {
+    const types = written((out) => {
+      writeMimeType(out, 'application/x.own')
+      writeMimeType(out, 'application/json')
+    })
+    const read = parseComposite(join([entry(0x7a, types), entry(0x7b, types)]))
+    assert.equal(read.dataMimeType, 'application/x.own')
+    assert.deepEqual(read.acceptMimeTypes, ['application/x.own', 'application/json'])
+  })
+})
+
+describe('routing metadata', () => {
+  it('has any number of tags, of any length', () => {
+    const tags = fc.array(
+      fc.string({ maxLength: 60, unit: 'grapheme' }).filter((text) => Buffer.byteLength(text) <= 255)
+    )
+    fc.assert(
+      fc.property(tags, (all) => {
+        const bytes = join(all.flatMap((tag) => [Buffer.of(Buffer.byteLength(tag)), tag]))
+        assert.deepEqual(readTags(bytes), all)
+      })
+    )
   })
 })
 
@@ -208,6 +287,11 @@ describe('authentication metadata', () => {
         type: fc.constant('simple' as const),
         username: fc.string({ maxLength: 100, unit: 'grapheme' }),
         password: fc.string({ maxLength: 100, unit: 'grapheme' })
+      }),
+      fc.record({
+        type: fc.constant('other' as const),
+        name: fc.stringMatching(/^[!-~]{1,127}$/),
+        payload: fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes))
       })
     )
     fc.assert(
@@ -220,5 +304,52 @@ describe('authentication metadata', () => {
         assert.deepEqual({ ...parseComposite(bytes).credentials }, { ...given })
       })
     )
+  })
+
+  it('may have nothing in any of its fields', () => {
+    for (const given of [
+      { type: 'bearer', token: '' },
+      { type: 'simple', username: '', password: '' },
+      { type: 'simple', username: 'a', password: '' },
+      { type: 'other', name: 'x.own', payload: Buffer.of() }
+    ] as const) {
+      const bytes = written((out) => writeCredentials(out, given))
+      assert.deepEqual({ ...readCredentials(bytes) }, given)
+    }
+  })
+
+  it('has the bytes that the extension says [MUST]', () => {
+    const simple = { type: 'simple', username: 'me', password: 'secret' } as const
+    assert.deepEqual(
+      written((out) => writeCredentials(out, simple)),
+      join([Buffer.of(0x80, 0, 2), 'mesecret'])
+    )
+    const bearer = { type: 'bearer', token: 'secret' } as const
+    assert.deepEqual(
+      written((out) => writeCredentials(out, bearer)),
+      join([Buffer.of(0x81), 'secret'])
+    )
+    const other = { type: 'other', name: 'x.own', payload: Buffer.of(7) } as const
+    assert.deepEqual(
+      written((out) => writeCredentials(out, other)),
+      join([Buffer.of(5), 'x.own', Buffer.of(7)])
+    )
+  })
+
+  it('of a type whose number nobody knows is given with the number', () => {
+    assert.deepEqual(readCredentials(Buffer.of(0xaf, 7, 8)), {
+      type: 'other',
+      name: '0x2f',
+      payload: Buffer.of(7, 8)
+    })
+  })
+
+  it('is refused where it ends too soon, with what is missing', () => {
+    for (const [bytes, message] of [
+      [Buffer.of(0x80, 0), 'Simple authentication metadata has no username length'],
+      [Buffer.of(0x80, 0, 2, 0x61), 'A username reaches beyond its authentication metadata'],
+      [Buffer.of(2, 0x61), 'The name of an authentication type reaches beyond its metadata']
+    ] as const)
+      assert.throws(() => readCredentials(bytes), { name: 'ProtocolError', message })
   })
 })

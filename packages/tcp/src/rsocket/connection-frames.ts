@@ -79,6 +79,6 @@ function handleConnectionFrame(
     case FrameType.RESUME:
       throw new ProtocolError('RESUME came on a connection that is already set up')
     default:
-      if (type < FrameType.SETUP || type > FrameType.RESUME_OK) unknownFrame(type, flags)
+      unknownFrame(type, flags)
   }
 }

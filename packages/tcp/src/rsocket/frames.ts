@@ -108,9 +108,9 @@ export function writeResume(out: ByteWriter, resume: ResumeRequest): void {
 /** @throws {ProtocolError} a field reaches beyond the frame */
 export function readResume(buffer: Buffer, start: number, end: number): ResumeRequest {
   const tokenAt = start + HEADER_LENGTH + 6
-  const positionsAt = tokenAt + (tokenAt <= end ? readUint16(buffer, tokenAt - 2) : 0)
-  if (tokenAt > end || positionsAt + 16 > end)
-    throw new ProtocolError('A RESUME frame ends within one of its fields')
+  // If the frame ends before it, the length is that of anything, but never less than 0: it ends too soon then, too.
+  const positionsAt = tokenAt + readUint16(buffer, tokenAt - 2)
+  if (positionsAt + 16 > end) throw new ProtocolError('A RESUME frame ends within one of its fields')
   return {
     token: copyBytes(buffer, tokenAt, positionsAt),
     lastReceivedServerPosition: readUint63(buffer, positionsAt),

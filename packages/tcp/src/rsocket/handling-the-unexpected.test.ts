@@ -26,11 +26,56 @@ const ignored: readonly [what: string, bytes: Uint8Array][] = [
   ['a SETUP', setup()],
   ['a SETUP on a stream', setup({ streamId: 77 })],
   ['a KEEPALIVE on a stream', frame(77, 'KEEPALIVE', 'F', Buffer.alloc(8))],
+  ['a RESUME on a stream', frame(77, 'RESUME', '', Buffer.alloc(24))],
+  ['a RESUME_OK on a stream', frame(77, 'RESUME_OK', '', Buffer.alloc(8))],
   ['a LEASE nobody asked for', frame(0, 'LEASE', '', uint32(1), uint32(1))],
   ['a RESUME_OK nobody asked for', frame(0, 'RESUME_OK', '', Buffer.alloc(8))],
   ['an EXT that may be ignored', frame(0, 'EXT', 'I', uint32(7), 'x')],
   ['an EXT on a stream that may be ignored', frame(77, 'EXT', 'I', uint32(7), 'x')]
 ]
+
+const short: readonly [what: string, streamId: number, type: string, length: number, field: string][] = [
+  ['KEEPALIVE', 0, 'KEEPALIVE', 8, 'a position'],
+  ['LEASE', 0, 'LEASE', 8, 'a lease'],
+  ['ERROR', 0, 'ERROR', 4, 'an error code'],
+  ['ERROR on a stream', 77, 'ERROR', 4, 'an error code'],
+  ['REQUEST_N', 77, 'REQUEST_N', 4, 'a demand'],
+  ['REQUEST_STREAM', 77, 'REQUEST_STREAM', 4, 'a demand'],
+  ['REQUEST_CHANNEL', 77, 'REQUEST_CHANNEL', 4, 'a demand']
+]
+
+describe('Handling the Unexpected, a frame that ends within a field', () => {
+  for (const [what, streamId, type, length, field] of short) {
+    it(`is answered with ERROR[CONNECTION_ERROR], a ${what} [MUST]`, () => {
+      for (let size = 0; size < length; size++) {
+        const server = rsocketServer()
+        const answers = server.on(frame(streamId, type, '', Buffer.alloc(size)))
+        assert.deepEqual(answers, [`ERROR 0 0x101 A frame ends before ${field}`])
+        assert.equal(server.ended, true)
+      }
+    })
+
+    it(`is ignored if it has the IGNORE flag, a ${what} [MUST]`, () => {
+      const server = rsocketServer()
+      const cut = frame(streamId, type, 'I', Buffer.alloc(length - 1))
+      assert.deepEqual(server.on(cut, request(1, 'echo', '1')), ['PAYLOAD 1 CN 1'])
+    })
+  }
+
+  it('is no frame that has nothing behind its last field', async () => {
+    const server = rsocketServer({ '': () => 'root' })
+    assert.deepEqual(server.on(frame(1, 'REQUEST_STREAM', '', uint32(1))), ['PAYLOAD 1 CN "root"'])
+    const client = rsocketClient()
+    const calls = [client.caller.request('a', 1), client.caller.request('a', 2)]
+    client.on(error(1, 0x201, ''))
+    await assert.rejects(calls[0] as Promise<unknown>, { name: 'RpcError', code: 'UNKNOWN', message: '' })
+    client.on(error(0, 0x101, ''))
+    client.connection.close()
+    await assert.rejects(calls[1] as Promise<unknown>, {
+      message: /the server ended it \(CONNECTION_ERROR\): $/
+    })
+  })
+})
 
 describe('Handling the Unexpected, server', () => {
   for (const [what, bytes] of ignored) {

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { uint24 } from '../testing/rsocket-frames.ts'
-import { ResumeState } from './resume.ts'
+import { TYPES, uint24 } from '../testing/rsocket-frames.ts'
+import { hasPosition, ResumeState } from './resume.ts'
 
 /** A frame with its length field, whose bytes all say which it is. */
 const frameOf = (number: number, size: number) =>
@@ -61,5 +61,38 @@ describe('what is kept of what was sent', () => {
     state.sent(frameOf(1, 8))
     state.sent(frameOf(2, 4))
     assert.deepEqual(grown, [8, -4])
+  })
+})
+
+describe('positions', () => {
+  it('count frames of streams, and none of those that only the connection has [MUST]', () => {
+    assert.deepEqual(
+      TYPES.filter((_, type) => hasPosition(type)),
+      [
+        'REQUEST_RESPONSE',
+        'REQUEST_FNF',
+        'REQUEST_STREAM',
+        'REQUEST_CHANNEL',
+        'REQUEST_N',
+        'CANCEL',
+        'PAYLOAD',
+        'ERROR'
+      ]
+    )
+  })
+
+  it('begin with 0', () => {
+    const state = new ResumeState(Buffer.from('token'), 10)
+    assert.deepEqual([state.received, state.firstAvailable, state.sentPosition, state.kept], [0, 0, 0, 0])
+    assert.equal(state.canResumeFrom(0), true)
+    assert.deepEqual(state.framesFrom(0), [])
+  })
+
+  it('up to the last one sent may be resumed from: then nothing is sent again', () => {
+    const state = new ResumeState(Buffer.from('token'), 10)
+    state.sent(Buffer.concat([frameOf(1, 4), frameOf(2, 6)]))
+    assert.deepEqual([state.canResumeFrom(10), state.canResumeFrom(11)], [true, false])
+    assert.deepEqual(state.framesFrom(10), [])
+    assert.deepEqual([state.firstAvailable, state.kept], [10, 0])
   })
 })

@@ -434,6 +434,28 @@ describe('Resuming Operation', () => {
     assert.deepEqual(server.on(keepalive('R')), [`KEEPALIVE 0 ${asked.length - 3}`])
   })
 
+  it('counts what has a stream, and nothing on stream 0, whatever it is', () => {
+    const { connections } = resumableConnections()
+    const server = newRsocketServer({ resumable: connections })
+    const counted = [request(1, 'echo', '1'), payload(3, 'N', 'x'), error(3, 0x201, 'x')]
+    server.on(setup({ token: 'token' }), ...counted)
+    server.on(payload(0, 'N', 'x'), error(0, 0x4, 'x'), frame(3, 'METADATA_PUSH', 'M', 'x'))
+    const position = counted.reduce((sum, { length }) => sum + length - 3, 0)
+    assert.deepEqual(server.on(keepalive('R')), [`KEEPALIVE 0 ${position}`])
+  })
+
+  it('sends nothing again that the client has said in KEEPALIVE that it has', () => {
+    const { connections } = resumableConnections()
+    const server = newRsocketServer({ resumable: connections })
+    server.on(setup({ token: 'token' }), request(1, 'echo', '1'), request(3, 'echo', '3'))
+    const first = 6 + 1
+    server.on(frame(0, 'KEEPALIVE', '', uint63(first)))
+    server.connection.close()
+    assert.equal(connections.waiting.bytes, 6 + 1)
+    const next = newRsocketServer({ resumable: connections })
+    assert.match(next.on(resumeFrame('token', first - 1, 0))[0] ?? '', /^ERROR 0 0x4 /)
+  })
+
   it('refuses a token that another connection has', () => {
     const { connections } = resumableConnections()
     newRsocketServer({ resumable: connections }).on(setup({ token: 'token' }))
