@@ -270,6 +270,18 @@ describe('Reassembly', () => {
     assert.deepEqual(server.on(request(1, 'echo', '2')), ['PAYLOAD 1 CN 2'])
   })
 
+  it('of an answer goes on when the other side wants no more input of its channel', async () => {
+    const client = rsocketClient()
+    async function* input() {
+      for (let n = 0; ; n++) yield n
+    }
+    const call = outcomeOf(client.caller.request('a', input()))
+    await turn()
+    client.on(payload(1, 'NF', '"a'), cancel(1), payload(1, 'NC', 'b"'))
+    await turn()
+    assert.deepEqual(call, ['"ab"'])
+  })
+
   it('of an answer ends its call once', async () => {
     const client = rsocketClient()
     const call = outcomeOf(client.caller.request('a', 1))

@@ -103,6 +103,14 @@ describe('connections that can be resumed', () => {
     }
   })
 
+  it('count once if they begin to wait although they wait already', () => {
+    const { connections, windows } = make()
+    const connection = new FakeConnection(connections, 'token', 10).wait('a').wait('b')
+    assert.deepEqual([connections.waiting, windows.length], [{ connections: 1, bytes: 10 }, 1])
+    connections.forget(connection.state.token)
+    assert.deepEqual([connections.waiting, windows.length], [{ connections: 0, bytes: 0 }, 0])
+  })
+
   it('count what they keep while they wait, and nothing of what they send once they are resumed', () => {
     const { connections } = make()
     const connection = new FakeConnection(connections, 'token', 10).wait('a')

@@ -76,8 +76,9 @@ export class ResumableConnections {
   wait(resumption: ResumeState, connection: Resumable, address: string): void {
     const { window } = this.#options
     const key = keyOf(resumption.token)
+    // What waits already under this token would otherwise be counted for ever.
+    this.forget(resumption.token)
     const spare = this.#later(() => connection.end(new Error(`not resumed within ${window} ms`)), window)
-    this.#entries.delete(key)
     this.#entries.set(key, { connection, waiting: { address, resumption, spare } })
     this.#load(address, 1, resumption.kept)
     resumption.grown = (bytes) => {

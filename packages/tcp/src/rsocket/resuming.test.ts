@@ -465,6 +465,27 @@ describe('Resuming Operation', () => {
     )
   })
 
+  it('refuses a token that another connection has got while credentials were checked', async () => {
+    const { connections, givenUp } = resumableConnections()
+    const admitted: ((verdict: boolean) => void)[] = []
+    const authenticate = () => new Promise<boolean>((resolve) => admitted.push(resolve))
+    const servers = [1, 2].map(() => newRsocketServer({ resumable: connections, authenticate }))
+    for (const server of servers) assert.deepEqual(server.on(setup({ token: 'token' })), [])
+    for (const admit of admitted) admit(true)
+    await turn()
+    const [first, second] = servers as [ServerUnderTest, ServerUnderTest]
+    assert.deepEqual(first.on(), [])
+    assert.match(second.on()[0] ?? '', /^ERROR 0 0x3 The resume token belongs to another connection$/)
+    assert.deepEqual([first.ended, second.ended], [false, true])
+    for (const server of servers) server.connection.close()
+    assert.deepEqual([connections.waiting, givenUp], [{ connections: 1, bytes: 0 }, []])
+    assert.match(
+      newRsocketServer({ resumable: connections }).on(resumeFrame('token', 0, 0))[0] ?? '',
+      /^RESUME_OK/
+    )
+    assert.deepEqual(connections.waiting, { connections: 0, bytes: 0 })
+  })
+
   it('answers RESUME on a connection that is set up with ERROR[CONNECTION_ERROR]', () => {
     assert.match(rsocketServer().on(resumeFrame('token', 0, 0))[0] ?? '', /^ERROR 0 0x101 /)
   })

@@ -112,6 +112,9 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
     this.#state = 'authenticating'
     void accepted.then((verdict) => {
       if (this.#state !== 'authenticating') return
+      // Another connection may have got the resume token meanwhile.
+      const late = verdict ? setupRefusal(setup, this.#options) : undefined
+      if (late !== undefined) return this.#reject(late.code, late.message)
       this.#decide(setup, verdict)
       this.output.goOn()
     })

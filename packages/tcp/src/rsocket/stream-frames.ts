@@ -78,8 +78,10 @@ export class StreamFrames {
         return isOwn ? this.requester?.requestN(streamId, n) : this.responder?.requestN(streamId, n)
       }
       case FrameType.CANCEL:
+        // Of our own stream it ends the input alone: the answer, of which fragments may be here, goes on.
+        if (isOwn) return this.requester?.inputCanceled(streamId)
         this.#fragments.drop(streamId)
-        return isOwn ? this.requester?.inputCanceled(streamId) : this.responder?.cancel(streamId)
+        return this.responder?.cancel(streamId)
       case FrameType.ERROR:
         need(at + 4 <= end, 'an error code')
         this.#fragments.drop(streamId)
