@@ -71,5 +71,71 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: '#peak = 0',
     after: '#peak = 1',
     why: 'the first request makes it one'
+  },
+  {
+    file: `${TCP}/rsocket/composite-metadata.ts`,
+    before: 'out.uint24(0)',
+    after: 'out.uint24(1)',
+    why: 'is written over when the entry ends'
+  },
+  {
+    file: `${TCP}/rsocket/frames.ts`,
+    before: 'out.frameHeader(0, streamId, (type << TYPE_SHIFT) | flags)',
+    after: 'out.frameHeader(1, streamId, (type << TYPE_SHIFT) | flags)',
+    why: 'is written over when the frame ends'
+  },
+  {
+    file: `${TCP}/rsocket/resume.ts`,
+    before: 'this.#frames.push(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))',
+    after: 'this.#frames.push(at === 1 && end === bytes.length ? bytes : bytes.subarray(at, end))',
+    why: 'saves a view of the same bytes'
+  },
+  {
+    file: `${TCP}/rsocket/resume.ts`,
+    before: 'if (this.#head < 1024 || this.#head * 2 < this.#frames.length) return',
+    after: 'if (this.#head <= 1024 || this.#head * 2 < this.#frames.length) return',
+    why: 'when the list is made shorter is a matter of time and memory'
+  },
+  {
+    file: `${TCP}/rsocket/resume.ts`,
+    before: 'if (this.#head < 1024 || this.#head * 2 < this.#frames.length) return',
+    after: 'if (this.#head < 1025 || this.#head * 2 < this.#frames.length) return',
+    why: 'when the list is made shorter is a matter of time and memory'
+  },
+  {
+    file: `${TCP}/rsocket/resume.ts`,
+    before: 'if (this.#head < 1024 || this.#head * 2 < this.#frames.length) return',
+    after: 'if (this.#head < 1024 || this.#head * 2 <= this.#frames.length) return',
+    why: 'when the list is made shorter is a matter of time and memory'
+  },
+  {
+    file: `${TCP}/rsocket/resume.ts`,
+    before: 'if (this.#head < 1024 || this.#head * 2 < this.#frames.length) return',
+    after: 'if (this.#head < 1024 || this.#head * 3 < this.#frames.length) return',
+    why: 'when the list is made shorter is a matter of time and memory'
+  },
+  {
+    file: `${TCP}/rsocket/resume.ts`,
+    before: 'if (this.#head < 1024 || this.#head * 2 < this.#frames.length) return',
+    after: 'if (this.#head < 1024 && this.#head * 2 < this.#frames.length) return',
+    why: 'when the list is made shorter is a matter of time and memory'
+  },
+  {
+    file: `${TCP}/rsocket/resume.ts`,
+    before: 'if (this.#head < 1024 || this.#head * 2 < this.#frames.length) return',
+    after: '',
+    why: 'when the list is made shorter is a matter of time and memory'
+  },
+  {
+    file: `${TCP}/rsocket/resumable-connections.ts`,
+    before: 'if (bytes > 0) queueMicrotask(() => this.#limit(address))',
+    after: 'if (bytes >= 0) queueMicrotask(() => this.#limit(address))',
+    why: 'a look at what has not grown finds nothing'
+  },
+  {
+    file: `${TCP}/rsocket/stream-frames.ts`,
+    before: 'return this.#request({ type, streamId, initialN: 1, complete: false }, flags, buffer, at, end)',
+    after: 'return this.#request({ type, streamId, initialN: 1, complete: true }, flags, buffer, at, end)',
+    why: 'only channels look at it'
   }
 ]
