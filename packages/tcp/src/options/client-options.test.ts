@@ -86,7 +86,9 @@ describe('the options of a client', () => {
     [{ rsocket: { keepalive: { lifetime: 0 } } }, 'rsocket.keepalive.lifetime'],
     [{ rsocket: { keepalive: { interval: 1, lifetime: 1 } } }, undefined],
     [{ rsocket: { resume: { window: -1 } } }, 'rsocket.resume.window'],
-    [{ rsocket: { resume: { window: 0, bufferSize: 0 } } }, undefined]
+    [{ rsocket: { resume: { window: 0, bufferSize: 0 } } }, undefined],
+    [{ rsocket: { resume: { window: LONGEST, bufferSize: LONGEST + 1 } } }, undefined],
+    [{ rsocket: { resume: { window: LONGEST + 1 } } }, 'rsocket.resume.window']
   ]
   for (const [options, path] of cases)
     it(`${path === undefined ? 'may be' : 'are not'} ${JSON.stringify(options)}`, () => {

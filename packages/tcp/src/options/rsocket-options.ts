@@ -119,6 +119,9 @@ function resumeOptions<Options extends ServerResumeOptions>(
 ): Required<Options> | undefined {
   if (resume === undefined || resume === false) return undefined
   const all = withDefaults('options.rsocket.resume', resume === true ? {} : resume, defaults)
-  for (const [name, value] of Object.entries(all)) atLeast(0, `options.rsocket.resume.${name}`, value)
+  for (const [name, value] of Object.entries(all)) {
+    const check = name === 'window' ? milliseconds : atLeast
+    check(0, `options.rsocket.resume.${name}`, value)
+  }
   return all as unknown as Required<Options>
 }

@@ -34,6 +34,8 @@ describe('the options of a server', () => {
     [{ rsocket: { authenticate: () => true } }, undefined],
     [{ rsocket: { resume: false } }, undefined],
     [{ rsocket: { resume: { waiting: 0, waitingSize: 0 } } }, undefined],
+    [{ rsocket: { resume: { window: 2 ** 31 } } }, 'rsocket.resume.window'],
+    [{ rsocket: { resume: { bufferSize: -1 } } }, 'rsocket.resume.bufferSize'],
     [{ rsocket: { resume: { waiting: -1 } } }, 'rsocket.resume.waiting'],
     [{ rsocket: { resume: { waitingSize: -1 } } }, 'rsocket.resume.waitingSize'],
     [{ rsocket: { keepalive: {} } }, 'rsocket.keepalive']
