@@ -136,6 +136,28 @@ export const EQUIVALENT: readonly Equivalent[] = [
     file: `${TCP}/rsocket/stream-frames.ts`,
     before: 'return this.#request({ type, streamId, initialN: 1, complete: false }, flags, buffer, at, end)',
     after: 'return this.#request({ type, streamId, initialN: 1, complete: true }, flags, buffer, at, end)',
-    why: 'only channels look at it'
+    why: 'only channels look at it',
+    file: `${TCP}/rsocket/frame-reader.ts`,
+    before: 'start = 0',
+    after: '',
+    why: 'is set before it is read'
+  },
+  {
+    file: `${TCP}/rsocket/frame-reader.ts`,
+    before: 'end = 0',
+    after: 'end = 1',
+    why: 'is set before it is read'
+  },
+  {
+    file: `${TCP}/rsocket/frame-reader.ts`,
+    before: 'end = 0',
+    after: '',
+    why: 'is set before it is read'
+  },
+  {
+    file: `${TCP}/rsocket/client-connection.ts`,
+    before: '#lastHeard = 0',
+    after: '#lastHeard = 1',
+    why: 'is set when the socket opens, before it is read'
   }
 ]

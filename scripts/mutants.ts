@@ -146,11 +146,13 @@ async function outcomeOf({ file, folder, changed }: Candidate): Promise<Outcome>
   }
 }
 
-const candidates = Object.keys(PACKAGES).flatMap((folder) =>
-  sourcesOf(folder).flatMap((file) =>
-    mutationsOf(readFileSync(file, 'utf8')).map((mutation) => ({ ...mutation, file, folder }))
+const candidates = Object.keys(PACKAGES)
+  .flatMap((folder) =>
+    sourcesOf(folder).flatMap((file) =>
+      mutationsOf(readFileSync(file, 'utf8')).map((mutation) => ({ ...mutation, file, folder }))
+    )
   )
-).filter((candidate) => isAsked(candidate) && !isEquivalent(candidate))
+  .filter((candidate) => isAsked(candidate) && !isEquivalent(candidate))
 const picked = chosen(candidates, Number(values.count), randomOf(Number(values.seed)))
 for (const folder of new Set(picked.map((mutation) => mutation.folder))) {
   for (const tests of [{ folder, below: './src' }, ...(PACKAGES[folder] ?? [])]) {

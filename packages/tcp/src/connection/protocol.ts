@@ -2,7 +2,7 @@
  * The interfaces between a session and its protocol. Protocols are sans-I/O: they receive chunks and send text or bytes
  * through `Output`. Sockets, timers and turns of the event loop belong to the session.
  */
-import type { ByteWriter, CallHolder, PendingCall } from '@elysia-microservices/transport/kit'
+import type { ByteWriter, PendingCall } from '@elysia-microservices/transport/kit'
 import type { Socket } from '../socket/socket.ts'
 
 /** The protocol of one connection, as its session sees it. */
@@ -40,7 +40,7 @@ export interface ProtocolConnection {
 }
 
 /** The protocol of a client, which connects and makes calls. */
-export interface ClientProtocol extends ProtocolConnection, CallHolder {
+export interface ClientProtocol extends ProtocolConnection {
   /**
    * Sends a call, new or made again. May be used while the connection is still being made. Never throws: it fails the
    * call instead.

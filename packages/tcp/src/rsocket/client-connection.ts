@@ -138,14 +138,6 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     this.#requester.start(call)
   }
 
-  cancel(call: PendingCall): void {
-    this.#requester.cancel(call)
-  }
-
-  demand(call: PendingCall, n: number): void {
-    this.#requester.demand(call, n)
-  }
-
   // ── the socket, and the time ─────────────────────────────────────────────────────────────────────────
 
   open(output: Output): void {
@@ -159,7 +151,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       })
     }
     wire.open(output)
-    if (!wire.isDetached) this.#requester.taken()
+    this.#requester.taken()
     this.#lastHeard = this.#timer.now()
     this.#nextKeepalive = this.#lastHeard + this.#options.keepaliveInterval
     this.#timer.wakeAt(this.#nextKeepalive)
