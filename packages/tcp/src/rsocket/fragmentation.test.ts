@@ -34,8 +34,9 @@ const flagsOf = (bytes: Buffer) => bytes.readUInt16BE(4) & 0x3ff
 describe('Fragmentation', () => {
   const anyMessage = fc.tuple(
     fc.integer({ min: 64, max: 300 }),
-    fc.uint8Array({ maxLength: 700 }),
-    fc.uint8Array({ maxLength: 700 })
+    // Without a size there would be at most 10 bytes, whatever the length.
+    fc.uint8Array({ maxLength: 700, size: 'max' }),
+    fc.uint8Array({ maxLength: 700, size: 'max' })
   )
 
   it('sends all metadata before any data, in frames that are no longer than they may be [MUST]', () => {
@@ -56,6 +57,10 @@ describe('Fragmentation', () => {
         const firstData = parts.findIndex((part) => part.data.length > 0)
         const lastMetadata = parts.findLastIndex((part) => part.metadata.length > 0)
         assert.ok(firstData === -1 || lastMetadata <= firstData)
+        // Each frame is as full as it may be, and none but the first has metadata of no bytes.
+        for (const bytes of frames.slice(0, -1)) assert.equal(bytes.length, fragmentSize)
+        for (const [index, bytes] of frames.entries())
+          if (index > 0 && (flagsOf(bytes) & 0x100) !== 0) assert.ok((parts[index]?.metadata.length ?? 0) > 0)
       })
     )
   })
@@ -92,7 +97,7 @@ describe('Fragmentation', () => {
   })
 
   it('is undone by the other end, whatever the sizes', async () => {
-    const text = fc.string({ maxLength: 2_000, unit: 'binary' })
+    const text = fc.string({ maxLength: 2_000, unit: 'binary', size: 'max' })
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 64, max: 500 }),

@@ -75,7 +75,6 @@ export class LeaseGranter {
 
   /** Forgets the granted lease, because the connection goes on with another socket. */
   restart(): void {
-    this.#left = 0
     this.#expiresAt = 0
   }
 

@@ -180,7 +180,7 @@ export class RSocketResponder implements RunningRequestOwner {
         this.cancel(request.streamId)
       }
     }
-    if (next < Number.POSITIVE_INFINITY) this.#init.timer.wakeAt(next)
+    this.#init.timer.wakeAt(next)
   }
 
   /** The connection is gone: stops everything. */
@@ -253,9 +253,7 @@ export class RSocketResponder implements RunningRequestOwner {
     const { streamId, complete } = frame
     const input = new InputStream(
       (n) => this.wire.requestN(streamId, n),
-      () => {
-        if (this.#running.get(sequenceOf(streamId)) !== undefined) this.wire.cancel(streamId)
-      }
+      () => this.wire.cancel(streamId)
     )
     // A channel that is complete at once and has no data has no values.
     if (first !== undefined || !complete) input.push(first)
@@ -319,7 +317,7 @@ export class RSocketResponder implements RunningRequestOwner {
   }
 
   ended(request: RunningRequest): void {
-    if (!this.#running.delete(request)) return
+    this.#running.delete(request)
     if (!request.isSingle) this.#streams--
     this.#init.settled()
   }

@@ -53,8 +53,6 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
   deadline: number | undefined
   readonly #owner: RunningRequestOwner
   readonly #init: RunningRequestInit
-  /** The answer was an ERROR, which ends both directions. */
-  #hasFailed = false
 
   constructor(owner: RunningRequestOwner, init: RunningRequestInit) {
     super(init.frame.initialN, init.frame.type === FrameType.REQUEST_RESPONSE)
@@ -108,7 +106,6 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
   }
 
   protected encode(value: unknown): Encoded {
-    this.deadline = undefined
     return encodeAlone(this.#init.codec, value)
   }
 
@@ -125,18 +122,23 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
   }
 
   protected sendError(error: unknown): void {
-    this.#hasFailed = true
+    this.#endInput()
     sendFailure(this.#owner.wire, this.streamId, error, this.#owner.logger, this.message)
   }
 
   protected sendUnencodable(error: unknown): void {
-    this.#hasFailed = true
+    this.#endInput()
     sendUnencodable(this.#owner.wire, this.streamId, error, this.#owner.logger, this.message)
+  }
+
+  /** An ERROR ends both directions of a channel: the caller's side needs no CANCEL then. */
+  #endInput(): void {
+    this.input?.close()
   }
 
   protected over(isAborted: boolean): void {
     // The answer does not close the caller's side of a channel, so that is cancelled.
-    if (this.input?.close() === true && !this.#hasFailed) this.#owner.wire.cancel(this.streamId)
+    if (this.input?.close() === true) this.#owner.wire.cancel(this.streamId)
     if (isAborted) this.message.abort(this.#owner.logger)
     this.#owner.ended(this)
   }

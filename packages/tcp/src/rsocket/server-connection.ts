@@ -38,7 +38,6 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   #lastHeard: number
   /** Something was received since the timer last fired. */
   #isHeard = false
-  #hasEnded = false
   /** The client's address, as long as the connection can be resumed: a lost socket has none any more. */
   #address = ''
 
@@ -130,7 +129,6 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   }
 
   wake(now: number): void {
-    if (this.#hasEnded) return
     this.#streams.requester?.expire(now)
     this.#responder.expire(now)
     this.#gate.settled()
@@ -142,7 +140,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     this.#wire.lose(
       new Error(`Nothing has been received for the lifetime of ${this.#maxLifetime} ms that SETUP set`)
     )
-    if (this.#wire.isEnded) this.#hasEnded = true
+    if (this.#wire.isEnded) this.#timer.stop()
   }
 
   get handsOver(): boolean {
@@ -239,7 +237,6 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   /** The connection is over and cannot be resumed. */
   end(reason?: Error): void {
     this.#forgetResumption()
-    this.#hasEnded = true
     this.#wire.isEnded = true
     this.#gate.end()
     this.#timer.stop()

@@ -140,7 +140,7 @@ export class ServerGate {
 
   /** Grants a lease for the present room. */
   #grant(): void {
-    if (this.#leases === undefined || this.#drainReason !== undefined || this.#hasEnded) return
+    if (this.#leases === undefined || this.#drainReason !== undefined) return
     const { limits, timer, connection } = this.#init
     const room = limits.admission?.share ?? Number.POSITIVE_INFINITY
     this.#leases.grant(connection.inFlight, room)

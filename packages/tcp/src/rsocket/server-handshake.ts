@@ -41,7 +41,7 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
     this.#wire.open(output)
     this.#input = new FrameInput(maxBufferSize, this)
     this.#deadline = handshakeTimeout > 0 ? this.#timer.now() + handshakeTimeout : Number.POSITIVE_INFINITY
-    if (handshakeTimeout > 0) this.#timer.wakeAt(this.#deadline)
+    this.#timer.wakeAt(this.#deadline)
   }
 
   get incomplete(): boolean {
@@ -56,9 +56,8 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
     this.#input.receive(chunk)
   }
 
-  resume(): void {
-    this.#input.resume()
-  }
+  /** Nothing was held back: what comes before SETUP is handled at once, and what comes behind it waits for the verdict. */
+  resume(): void {}
 
   discard(): void {
     this.#input.discard()
@@ -66,7 +65,6 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
 
   /** Rejects the connection at its deadline: the peer sent no whole SETUP, or `authenticate` did not decide. */
   wake(now: number): void {
-    if (this.#state === 'over') return
     const { handshakeTimeout } = this.#options
     if (now < this.#deadline) return this.#timer.wakeAt(this.#deadline)
     const code = this.#state === 'authenticating' ? ErrorCode.REJECTED_SETUP : ErrorCode.INVALID_SETUP
@@ -129,7 +127,6 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
         JSON.stringify({ code: 'UNAUTHENTICATED', message })
       )
     }
-    this.#state = 'over'
     const codec = openCodec(setup.dataMimeType) as Codec
     const connection = new ServerConnection(this.#options, setup, codec, this.#wire, this.#input, this.#timer)
     this.#input.handler = connection

@@ -271,7 +271,7 @@ export class Wire {
     let metadataLeft = metadataLength ?? -1
     // COMPLETE is set on the last fragment only, because it ends the payload.
     const firstFlags = flags & ~Flag.COMPLETE
-    for (let isFirst = true; at < whole.length || isFirst; isFirst = false) {
+    for (let isFirst = true; at < whole.length; isFirst = false) {
       const hasMetadata = metadataLeft >= 0
       const hasDemand = isFirst && initialN >= 0
       const fixed = HEADER_LENGTH + (hasDemand ? 4 : 0) + (hasMetadata ? METADATA_LENGTH_FIELD : 0)
