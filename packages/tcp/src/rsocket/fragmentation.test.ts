@@ -112,7 +112,7 @@ describe('Fragmentation', () => {
           assert.deepEqual(await Promise.all(calls), texts)
         }
       ),
-      { numRuns: 50 }
+      { numRuns: 20 }
     )
   })
 })

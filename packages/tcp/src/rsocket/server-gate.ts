@@ -103,7 +103,8 @@ export class ServerGate {
   /** Sends CONNECTION_CLOSE when nothing is in flight; some libraries would end open streams at it. */
   #sayGoodbyeWhenIdle(): void {
     const { wire, connection } = this.#init
-    if (this.#drainReason === undefined || this.#hasSaidGoodbye || connection.inFlight > 0) return
+    if (this.#drainReason === undefined || this.#hasSaidGoodbye || this.#hasEnded) return
+    if (connection.inFlight > 0) return
     this.#hasSaidGoodbye = true
     writeError(wire.bytes, 0, ErrorCode.CONNECTION_CLOSE, this.#drainReason)
     wire.flush()
