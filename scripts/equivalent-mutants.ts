@@ -136,7 +136,9 @@ export const EQUIVALENT: readonly Equivalent[] = [
     file: `${TCP}/rsocket/stream-frames.ts`,
     before: 'return this.#request({ type, streamId, initialN: 1, complete: false }, flags, buffer, at, end)',
     after: 'return this.#request({ type, streamId, initialN: 1, complete: true }, flags, buffer, at, end)',
-    why: 'only channels look at it',
+    why: 'only channels look at it'
+  },
+  {
     file: `${TCP}/rsocket/frame-reader.ts`,
     before: 'start = 0',
     after: '',
