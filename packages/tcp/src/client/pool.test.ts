@@ -381,6 +381,22 @@ describe('the connections of a client', () => {
       assert.equal(await call, 1)
     })
 
+    it('are not named as the reason why a call waits, when another was made meanwhile', async () => {
+      const backup = await ends.server({})
+      const record = { name: '127.0.0.1', port: portOf(backup), priority: 2, weight: 1 }
+      const dns = await DnsServer.start()
+      cleanups.push(() => dns.stop())
+      dns.records = [{ ...record, port: 1, priority: 1 }, { ...record, port: 2 }, record]
+      fates.set(1, 'waits').set(2, 'fails').set(portOf(backup), 'connects late')
+      const client = connectTo([], { endpoints: ['srv:_math._tcp.example.com'] })
+      await client.connect()
+      assert.ok(named('connect-failed', 2).length > 0)
+      await assert.rejects(client.request('echo', 1, { timeout: 10 }), {
+        message: 'No connection within 10 ms',
+        endpoint: undefined
+      })
+    })
+
     it('are not looked for when the client is closed', async () => {
       const server = await ends.server({})
       let asked = 0
@@ -586,8 +602,9 @@ describe('the connections of a client', () => {
       const started = begun()
       const call = client.request('wait', 1)
       await started
+      const endpoint = nameOf(portOf(server))
       void server.stop({ drain: 0 })
-      await assert.rejects(call, { pattern: 'wait', endpoint: nameOf(portOf(server)), mayHaveRun: true })
+      await assert.rejects(call, { pattern: 'wait', endpoint, mayHaveRun: true })
     })
 
     it('fail them with a refusal at once, while the client tries again', async () => {
