@@ -271,15 +271,13 @@ describe('the connections of a client', () => {
       await until(client, () => named('connected').length === 2)
       const port = portOf(restarted)
       await restarted.stop({ drain: 0 })
-      const knocked = Promise.withResolvers<void>()
       const door = net.createServer({ pauseOnConnect: true }, (socket) => {
         cleanups.push(() => socket.destroy())
         socket.on('error', () => {})
-        knocked.resolve()
       })
       door.listen(port, '127.0.0.1')
       cleanups.push(() => door.close())
-      await knocked.promise
+      await once(door, 'connection')
       for (let n = 0; n < 10; n++) assert.equal(await client.request('echo', n), n)
       assert.equal(named('connected', port).length, 1)
     })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type PendingCall, PendingCaller } from '@elysia-microservices/transport/kit'
-import { RecordingReceiver } from '../testing/rsocket-peer.ts'
+import { RecordingReceiver, turn } from '../testing/rsocket-peer.ts'
 import { UNTIL_CONNECTED, WaitingCalls } from './waiting-calls.ts'
 
 describe('calls that wait', () => {
@@ -56,11 +56,9 @@ describe('calls that wait', () => {
 
     it('are made when their pause is over, once, also if somebody else waits for a connection', async () => {
       const made: unknown[] = []
-      const done = Promise.withResolvers<void>()
       const waiting = new WaitingCalls(0, (call) => {
         made.push(call.data)
         assert.equal(call.isDelayed, true)
-        if (made.length === 3) done.resolve()
       })
       const add = (data: number, due: number) =>
         new PendingCaller((call) => waiting.add(call, due), 0).stream('p', data, new RecordingReceiver())
@@ -69,8 +67,8 @@ describe('calls that wait', () => {
       add(3, now + 15)
       add(1, now - 1)
       add(2, now + 5)
-      await done.promise
-      await new Promise((resolve) => setTimeout(resolve, 30))
+      while (made.length < 3) await turn()
+      await new Promise((resolve) => setTimeout(resolve, 20))
       assert.deepEqual(made, [1, 2, 3])
       assert.deepEqual(
         waiting.takeUnconnected().map(({ data }) => data),
