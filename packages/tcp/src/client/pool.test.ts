@@ -391,7 +391,10 @@ describe('the connections of a client', () => {
       cleanups.push(() => dns.stop())
       dns.records = [{ ...record, port: 1, priority: 1 }, { ...record, port: 2 }, record]
       fates.set(1, 'waits').set(2, 'fails').set(portOf(backup), 'connects late')
-      const client = connectTo([], { endpoints: ['srv:_math._tcp.example.com'] })
+      const client = connectTo([], {
+        endpoints: ['srv:_math._tcp.example.com'],
+        reconnect: { minDelay: 600_000, maxDelay: 600_000 }
+      })
       await client.connect()
       assert.ok(named('connect-failed', 2).length > 0)
       await assert.rejects(client.request('echo', 1, { timeout: 10 }), (error: ConnectionError) => {
@@ -504,9 +507,10 @@ describe('the connections of a client', () => {
         const started = begun()
         const call = client.request('wait', 1, { idempotent: true })
         await started
+        const failed = assert.rejects(call, { message: /^Cannot connect to /, mayHaveRun: true })
         fates.set(portOf(server), 'fails')
         await server.stop({ drain: 0 })
-        await assert.rejects(call, { message: /^Cannot connect to /, mayHaveRun: true })
+        await failed
         await assert.rejects(client.request('echo', 1), { mayHaveRun: false })
       })
     }
@@ -607,8 +611,9 @@ describe('the connections of a client', () => {
       const call = client.request('wait', 1)
       await started
       const endpoint = nameOf(portOf(server))
-      void server.stop({ drain: 0 })
-      await assert.rejects(call, { pattern: 'wait', endpoint, mayHaveRun: true })
+      const failed = assert.rejects(call, { pattern: 'wait', endpoint, mayHaveRun: true })
+      await server.stop({ drain: 0 })
+      await failed
     })
 
     it('fail them with a refusal at once, while the client tries again', async () => {
