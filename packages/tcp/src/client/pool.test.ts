@@ -293,6 +293,7 @@ describe('the connections of a client', () => {
       list = [nameOf(portOf(other))]
       ahead = 1_000
       await old.stop({ drain: 0 })
+      await until(client, () => named('disconnected').length > 0)
       assert.equal(await client.request('echo', 2), 2)
       assert.equal(named('endpoints').length, 2)
     })
