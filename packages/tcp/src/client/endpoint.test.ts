@@ -154,7 +154,7 @@ describe('an endpoint', () => {
   it('takes no more calls when it has left', async () => {
     endpoint.connect(true)
     await endpoint.ready
-    assert.equal(endpoint.usable, true)
+    assert.deepEqual([endpoint.usable, endpoint.connecting, endpoint.untried], [true, false, false])
     await endpoint.leave()
     assert.deepEqual([endpoint.usable, endpoint.connecting, endpoint.link], [false, false, undefined])
     assert.deepEqual(owner.news(), ['opened'])
@@ -178,6 +178,7 @@ describe('an endpoint', () => {
     endpoint.connect(true)
     await assert.rejects(endpoint.ready)
     assert.deepEqual(owner.news(), ['failed', 'pause 1 of 50'])
+    assert.deepEqual([endpoint.usable, endpoint.connecting, endpoint.untried], [false, false, false])
     now += 60_000
     pauses.pass()
     await assert.rejects(endpoint.ready)
