@@ -211,6 +211,36 @@ for (const [name, sockets] of SOCKETS) {
       assert.equal(timers.size, 0)
     })
 
+    it('end in time while options.tls is being asked for', async () => {
+      const client = ends.client(1, {
+        tls: () => new Promise(() => {}),
+        connectTimeout: 20,
+        retry: false,
+        reconnect: false
+      })
+      // Its timers keep no process alive.
+      const awake = setTimeout(() => {}, 60_000)
+      await assert.rejects(client.request('echo', 1), { name: 'ConnectionError', message: /connectTimeout/ })
+      clearTimeout(awake)
+      assert.equal(attempts.length, 0)
+    })
+
+    it('close the socket if that is not encrypted, though it should be', async () => {
+      const inTheClear = new Ends({
+        listen: (address, accept) => sockets.listen(address, accept),
+        connect: ({ tls, ...address }, accept, signal) => sockets.connect(address, accept, signal)
+      })
+      const server = net.createServer((socket) => socket.on('error', () => {}).resume())
+      server.listen(0, '127.0.0.1')
+      await once(server, 'listening')
+      const { port } = server.address() as net.AddressInfo
+      const client = inTheClear.client(port, { tls: true, retry: false, reconnect: false })
+      await assert.rejects(client.request('echo', 1), { message: /do not speak TLS/ })
+      // Waits for all its connections to be closed.
+      await new Promise((resolve) => server.close(resolve))
+      await inTheClear.close()
+    })
+
     it('make connections that are logged when their server breaks the protocol', async () => {
       const server = net.createServer((socket) => {
         socket.on('error', () => {}).resume()

@@ -15,6 +15,7 @@ import type { TcpServer } from '../server/server.ts'
 import { nodeSockets } from '../socket/node.ts'
 import { DnsServer } from '../testing/dns-server.ts'
 import { type ClientParts, Ends } from '../testing/ends.ts'
+import { error } from '../testing/rsocket-frames.ts'
 import { outcomeOf, turn } from '../testing/rsocket-peer.ts'
 import type { TcpClient } from './client.ts'
 
@@ -360,6 +361,23 @@ describe('the connections of a client', () => {
       ends.dispatcher.waiting[0]?.answer('late')
       assert.equal(await call, 'late')
       while (removed.stats().connections.current > 0) await turn()
+    })
+
+    it('are closed by this side when the server goes away', async () => {
+      const goesAway = net.createServer((socket) => {
+        socket.on('error', () => {})
+        socket.once('data', () => socket.write(error(0, 0x102, 'going away')))
+      })
+      goesAway.listen(0, '127.0.0.1')
+      await once(goesAway, 'listening')
+      const accepted = once(goesAway, 'connection') as Promise<[net.Socket]>
+      const { port } = goesAway.address() as net.AddressInfo
+      const client = connectTo([port], { reconnect: false })
+      await client.connect()
+      const [socket] = await accepted
+      await once(socket, 'end')
+      goesAway.close()
+      assert.equal(client.status, 'disconnected')
     })
 
     it('fail their calls at once, though the server does not close them', async () => {
