@@ -401,5 +401,11 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'const [type, major, minor = 255, high, low, level] = chunk',
     after: 'const [type, major, minor = 256, high, low, level] = chunk',
     why: 'any number above 4 means that there is none'
+  },
+  {
+    file: `${TCP}/client/waiting-calls.ts`,
+    before: 'this.#timer.stop()',
+    after: '',
+    why: 'saves a timer, which finds no call any more'
   }
 ]

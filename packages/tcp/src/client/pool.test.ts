@@ -612,6 +612,28 @@ describe('the connections of a client', () => {
       assert.deepEqual(retries, [0, 1, 2, 3])
     })
 
+    it('count those of endpoints that are gone for the budget', async () => {
+      const [removed, other] = [await ends.server({}), await ends.server({})]
+      let list = [nameOf(portOf(removed))]
+      const client = connectTo([], {
+        endpoints: async () => list,
+        resolveInterval: 1,
+        retry: { minDelay: 0, maxDelay: 0, budget: { ratio: 0.25, perSecond: 0 } }
+      })
+      for (let n = 0; n < 3; n++) await client.request('echo', n)
+      list = [nameOf(portOf(other))]
+      await until(client, () => named('connected').length === 2)
+      while (removed.stats().connections.current > 0) await turn()
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      const answer = ends.dispatcher.request.bind(ends.dispatcher)
+      let refusals = 1
+      ends.dispatcher.request = (message) => {
+        if (refusals-- > 0) throw new RejectedError('busy')
+        return answer(message)
+      }
+      assert.equal(await client.request('echo', 4), 4)
+    })
+
     it('split the keys of an endpoint', async () => {
       const server = await ends.server({})
       const peers = new Set<number | undefined>()
