@@ -54,6 +54,27 @@ describe('what is kept of what was sent', () => {
     )
   })
 
+  it('is in order also after thousands of frames, of which most were acknowledged', () => {
+    const state = new ResumeState(Buffer.from('token'), 1e6)
+    const numbers = (frames: Uint8Array[]) => frames.map((frame) => frame[3])
+    for (let n = 0; n < 5_000; n++) {
+      state.sent(frameOf(n, 1))
+      // Three frames are not acknowledged yet.
+      state.acknowledged(n - 2)
+      if (n % 500 === 499) {
+        assert.equal(state.kept, 3)
+        assert.deepEqual(
+          numbers(state.framesFrom(n - 2)),
+          [n - 2, n - 1, n].map((number) => number & 0xff)
+        )
+      }
+    }
+    state.acknowledged(5_000)
+    assert.deepEqual([state.kept, state.framesFrom(5_000)], [0, []])
+    state.sent(frameOf(7, 2))
+    assert.deepEqual(state.framesFrom(5_000), [frameOf(7, 2)])
+  })
+
   it('tells how much more it is, also when that is less', () => {
     const state = new ResumeState(Buffer.from('token'), 10)
     const grown: number[] = []
