@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Codec, openCodec } from '@elysia-microservices/transport/kit'
+import { NO_LIMITS } from '../limits/server-limits.ts'
 import {
   channel,
   entry,
@@ -168,6 +169,35 @@ describe('values of a codec that remembers earlier ones', () => {
       server.dispatcher.requests.slice(2).map(({ data }) => data),
       [{ third: 5 }, { fourth: 6 }, { second: 7 }]
     )
+  })
+
+  it('are read in order, also those of requests that are ignored, or refused before their data counts', async () => {
+    const limits = { ...NO_LIMITS, maxHeaderSize: 20 }
+    const server = newRsocketServer({ limits }, { never })
+    server.on(setup({ data: dataType }))
+    const codec = encoder()
+    server.on(
+      request(1, 'never', encoded(codec, { first: 1 })),
+      // Its stream is in use.
+      request(1, 'echo', encoded(codec, { second: 2 })),
+      request(3, 'x'.repeat(30), encoded(codec, { third: 3 })),
+      request(5, 'echo', encoded(codec, { second: 4 })),
+      request(7, 'echo', encoded(codec, { third: 5 }))
+    )
+    assert.equal(server.ended, false)
+    assert.deepEqual(
+      server.dispatcher.requests.map(({ data }) => data),
+      [{ first: 1 }, { second: 4 }, { third: 5 }]
+    )
+    const client = rsocketClient({ dataMimeType: dataType })
+    const other = encoder()
+    const call = outcomeOf(client.caller.request('a', 1))
+    client.on(
+      request(2, 'echo', encoded(other, { first: 1 })),
+      payload(1, 'NC', encoded(other, { first: 2 }))
+    )
+    await turn()
+    assert.deepEqual(call, ['{"first":2}'])
   })
 
   it('are left to another codec where they name its type, whole or in fragments', () => {
