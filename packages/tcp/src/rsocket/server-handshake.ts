@@ -112,8 +112,8 @@ export class ServerHandshake implements ProtocolConnection, PeerSide {
       if (this.#state !== 'authenticating') return
       // Another connection may have got the resume token meanwhile.
       const late = verdict ? setupRefusal(setup, this.#options) : undefined
-      if (late !== undefined) return this.#reject(late.code, late.message)
-      this.#decide(setup, verdict)
+      if (late === undefined) this.#decide(setup, verdict)
+      else this.#reject(late.code, late.message)
       this.output.goOn()
     })
   }
