@@ -141,6 +141,11 @@ describe('a server that drains', () => {
     assert.equal(server.connection.handsOver, true)
     server.connection.drain?.('enough')
     assert.deepEqual(server.on(), ['ERROR 0 0x102 enough'])
+    // A request that has ended, even one that cannot be read, makes it look again whether it is idle.
+    assert.deepEqual(
+      server.on(request(1, 'echo', '{')).map((text) => text.slice(0, 13)),
+      ['ERROR 1 0x204']
+    )
   })
 
   it('says nothing to a client that is gone', () => {

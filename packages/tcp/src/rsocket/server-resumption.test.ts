@@ -89,7 +89,7 @@ describe('a connection whose socket is lost', () => {
     server.on(request(1, 'never', '1'))
     server.connection.close()
     assert.equal(connections.waiting.connections, 1)
-    assert.deepEqual(server.after(20_000), [])
+    assert.deepEqual(server.after(3_000), [])
     assert.equal(server.clock.next, Number.POSITIVE_INFINITY)
     assert.equal(server.dispatcher.requests[0]?.signal.aborted, false)
   })

@@ -103,7 +103,6 @@ export class Wire {
   fail(error: Error, code: number = ErrorCode.CONNECTION_ERROR, text = error.message): void {
     if (this.isEnded) return
     writeError(this.bytes, 0, code, text)
-    this.#output?.committed()
     this.isEnded = true
     this.#output?.end(error)
   }
