@@ -407,5 +407,127 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'this.#timer.stop()',
     after: '',
     why: 'saves a timer, which finds no call any more'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'isEnded = false',
+    after: '',
+    why: 'undefined says the same'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'if (this.bytes.length > 0) output.committed()',
+    after: 'if (this.bytes.length >= 0) output.committed()',
+    why: 'of nothing, nothing is sent'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'if (this.bytes.length > 0) output.committed()',
+    after: 'if (this.bytes.length > 1) output.committed()',
+    why: 'no frame has a single byte'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'this.#commit(this.#write(streamId, FrameType.PAYLOAD, flags, -1, metadata, data, this.bytes))',
+    after: 'this.#commit(this.#write(streamId, FrameType.PAYLOAD, flags, -2, metadata, data, this.bytes))',
+    why: 'any negative number means that there is none'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'this.#write(streamId, FrameType.PAYLOAD, Flag.NEXT, -1, metadata, data, out)',
+    after: 'this.#write(streamId, FrameType.PAYLOAD, Flag.NEXT, -2, metadata, data, out)',
+    why: 'any negative number means that there is none'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'if (initialN >= 0) out.uint32(initialN)',
+    after: 'if (initialN > 0) out.uint32(initialN)',
+    why: 'a stream asks for one value at least'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'if (initialN >= 0) out.uint32(initialN)',
+    after: 'if (initialN >= 1) out.uint32(initialN)',
+    why: 'a stream asks for one value at least'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'let at = HEADER_LENGTH + (initialN >= 0 ? 4 : 0)',
+    after: 'let at = HEADER_LENGTH + (initialN > 0 ? 4 : 0)',
+    why: 'a stream asks for one value at least'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'let at = HEADER_LENGTH + (initialN >= 0 ? 4 : 0)',
+    after: 'let at = HEADER_LENGTH + (initialN >= 1 ? 4 : 0)',
+    why: 'a stream asks for one value at least'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'const hasDemand = isFirst && initialN >= 0',
+    after: 'const hasDemand = isFirst && initialN > 0',
+    why: 'a stream asks for one value at least'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'const hasDemand = isFirst && initialN >= 0',
+    after: 'const hasDemand = isFirst && initialN >= 1',
+    why: 'a stream asks for one value at least'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'if (endFrame(out, start) > this.#maxFrameLength)',
+    after: 'if (endFrame(out, start) >= this.#maxFrameLength)',
+    why: 'a frame that just fits is cut into one, which is itself'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'let metadataLeft = metadataLength ?? -1',
+    after: 'let metadataLeft = metadataLength ?? -2',
+    why: 'any negative number means that there is none'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'metadataLeft = metadataLeft > metadata ? metadataLeft - metadata : -1',
+    after: 'metadataLeft = metadataLeft > metadata ? metadataLeft - metadata : -2',
+    why: 'any negative number means that there is none'
+  },
+  {
+    file: `${TCP}/rsocket/responder.ts`,
+    before: 'if (payload.metadataStart < 0) return NO_METADATA',
+    after: '',
+    why: 'metadata of no bytes is read as none'
+  },
+  {
+    file: `${TCP}/rsocket/server-connection.ts`,
+    before: 'this.#wire.bytes.reset()',
+    after: '',
+    why: 'gives the memory to the next writer'
+  },
+  {
+    file: `${TCP}/rsocket/server-gate.ts`,
+    before:
+      'if (this.#leases === undefined && admission === undefined && maxInFlight === Number.POSITIVE_INFINITY)',
+    after:
+      'if (this.#leases !== undefined && admission === undefined && maxInFlight === Number.POSITIVE_INFINITY)',
+    why: 'saves asking limits that are none'
+  },
+  {
+    file: `${TCP}/rsocket/lease.ts`,
+    before: '#requests = 0',
+    after: '#requests = 1',
+    why: 'a lease that has not come has expired, too'
+  },
+  {
+    file: `${TCP}/rsocket/lease.ts`,
+    before: '#expiresAt = 0',
+    after: '#expiresAt = 1',
+    why: 'a lease that has not come has no requests either'
+  },
+  {
+    file: `${TCP}/rsocket/lease.ts`,
+    before: '#left = 0',
+    after: '#left = 1',
+    why: 'a lease that was not granted has expired, too'
   }
 ]

@@ -52,6 +52,26 @@ describe('values that wait for demand, of a codec with a memory', () => {
     assert.deepEqual(seen, [...expected, { key1: 'at once', same: 1 }, 'complete'])
   })
 
+  it('do not confuse those that are sent at once behind them', async () => {
+    const subject = new Subject<object>()
+    const { client, carry } = ends({ values: () => subject })
+    const seen: unknown[] = []
+    const call = client.caller.stream(
+      'values',
+      undefined,
+      { next: (value) => seen.push(value), complete() {}, error: assert.fail },
+      { demand: 1 }
+    )
+    await carry()
+    subject.next({ a: 1 })
+    subject.next({ b: 2 })
+    call.request(9)
+    await carry()
+    subject.next({ a: 3 })
+    await carry()
+    assert.deepEqual(seen, [{ a: 1 }, { b: 2 }, { a: 3 }])
+  })
+
   it('need not be sent at all: those of a stream that is given up', async () => {
     const subject = new Subject<object>()
     const { client, carry } = ends({ values: () => subject })
