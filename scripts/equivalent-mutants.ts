@@ -529,5 +529,11 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: '#left = 0',
     after: '#left = 1',
     why: 'a lease that was not granted has expired, too'
+  },
+  {
+    file: `${TCP}/rsocket/server-handshake.ts`,
+    before: 'this.#wire.bytes.reset()',
+    after: '',
+    why: 'gives the memory to the next writer'
   }
 ]

@@ -185,7 +185,7 @@ describe('a responder with leases', () => {
   it('says no time and no number of 0 in a LEASE [MUST]', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.nat({ max: 6 }), { maxLength: 40 }),
+        fc.array(fc.nat({ max: 6 }), { maxLength: 40, size: 'max' }),
         fc.integer({ min: 1, max: 5 }),
         (loads, concurrency) => {
           let now = 0
