@@ -535,5 +535,11 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'this.#wire.bytes.reset()',
     after: '',
     why: 'gives the memory to the next writer'
+  },
+  {
+    file: `${TCP}/rsocket/wire.ts`,
+    before: 'const metadata = hasMetadata ? Math.min(metadataLeft, room) : 0',
+    after: 'const metadata = hasMetadata ? Math.min(metadataLeft, room) : 1',
+    why: 'only the sum with the data counts then, which has one byte less'
   }
 ]
