@@ -332,6 +332,7 @@ describe("the end of a connection on Nest's wire", () => {
     assert.deepEqual([asked, requester.inFlight, next.requester.inFlight], [['ConnectionError'], 0, 1])
     next.answer({ response: 5, isDisposed: true, id: '1' })
     assert.equal(await answered, 5)
+    assert.equal(next.requester.inFlight, 0)
     const refused = newRequester({ recover: () => false })
     const failed = refused.caller.request('p', 1)
     refused.requester.close()
