@@ -1,7 +1,7 @@
 /** Replies that take more than a turn: what is sent when, and what an end stops. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { of, Subject, throwError } from 'rxjs'
+import { Observable, of, Subject, throwError } from 'rxjs'
 import { RejectedError } from '../errors/index.ts'
 import { IncomingMessage } from '../message.ts'
 import { type Replies, RunningReply } from './running-reply.ts'
@@ -132,6 +132,24 @@ describe('RunningReply', () => {
     assert.match(told[2] as string, /^failed "7": .*BigInt/)
     assert.deepEqual(told.slice(3), ['ended'])
     assert.equal(isClosed, true)
+  })
+
+  it('ends an Observable whose first value JSON cannot carry, and takes no more', () => {
+    const { reply, told } = newReply()
+    let isLeft = false
+    reply.stream(
+      new Observable((subscriber) => {
+        subscriber.next(1n)
+        subscriber.next(2)
+        return () => {
+          isLeft = true
+        }
+      })
+    )
+    assert.equal(told.length, 2)
+    assert.equal(isLeft, true)
+    const other = newReply().reply
+    assert.deepEqual([other.next(1), other.next(1n), other.next(2)], [true, false, false])
   })
 
   it('answers with the error of an Observable that fails at once', () => {
