@@ -65,7 +65,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     this.#timer.stop()
     for (const call of [...this.#calls.keys()]) {
       this.#calls.get(call)?.cancel()
-      this.#fail(call, ConnectionError.closed(true))
+      this.#fail(call, ConnectionError.closed(call.mayHaveRun))
     }
     this.#notices.status = 'closed'
   }
