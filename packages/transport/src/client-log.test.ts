@@ -85,6 +85,20 @@ describe("a client's log", () => {
     ])
   })
 
+  it('says nothing of further connections, once it has said that it is back', () => {
+    connected(A)
+    tell({ type: 'disconnected', endpoint: A, error }, { type: 'status', status: 'reconnecting' })
+    connected(A)
+    tell({ type: 'status', status: 'connected' })
+    failed(B)
+    connected(A)
+    assert.deepEqual(lines, [
+      `The connection to ${A} is lost: connection refused`,
+      `Connected to ${A} again`,
+      `Cannot connect to ${B}: connection refused`
+    ])
+  })
+
   it('says which of several endpoints cannot be reached from the start', () => {
     failed(A)
     connected(B)
@@ -113,6 +127,10 @@ describe("a client's log", () => {
     ])
     for (let n = 0; n < 100; n++) tell({ type: 'ejected', endpoint: A, delay: 1 })
     assert.equal(lines.length, 3 + 4)
+    for (let n = 0; n < 3; n++) tell({ type: 'resolve-failed', error })
+    assert.deepEqual(lines.slice(7), [
+      'The endpoints cannot be looked up; the known ones stay in use: connection refused'
+    ])
   })
 
   it('says of calls that were refused only if they are refused again', () => {

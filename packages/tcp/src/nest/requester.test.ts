@@ -208,6 +208,19 @@ describe("the answer to a call on Nest's wire", () => {
     assert.deepEqual(seen, [1])
   })
 
+  it("lets go of the caller's signal, which may outlive many calls", async () => {
+    const { caller, answer } = connected()
+    const { signal } = new AbortController()
+    let listeners = 0
+    signal.addEventListener = () => void listeners++
+    signal.removeEventListener = () => void listeners--
+    const asked = caller.request('p', 1, { signal })
+    assert.equal(listeners, 1)
+    answer({ response: 1, isDisposed: true, id: '1' })
+    await asked
+    assert.equal(listeners, 0)
+  })
+
   it('is dropped with everything that has come, if the connection is to read no more', () => {
     const { requester, caller } = connected()
     const seen = streamOf(caller)
@@ -223,20 +236,22 @@ describe("the answer to a call on Nest's wire", () => {
 })
 
 describe("an event on Nest's wire", () => {
-  it('has left when a socket has taken it that is not blocked', async () => {
-    const { requester, output, caller } = connected()
-    let left = 0
-    output.isBlocked = true
-    for (let event = 0; event < 2; event++) void caller.emit('event', event).then(() => left++)
-    assert.notEqual(output.text, '')
-    requester.resume()
-    await turn()
-    assert.deepEqual([left, requester.inFlight], [0, 2])
-    output.isBlocked = false
-    requester.resume()
-    await turn()
-    assert.deepEqual([left, requester.inFlight], [2, 0])
-  })
+  for (const count of [1, 2]) {
+    it(`has left when a socket has taken it that is not blocked: ${count} at once`, async () => {
+      const { requester, output, caller } = connected()
+      let left = 0
+      output.isBlocked = true
+      for (let event = 0; event < count; event++) void caller.emit('event', event).then(() => left++)
+      assert.notEqual(output.text, '')
+      requester.resume()
+      await turn()
+      assert.deepEqual([left, requester.inFlight], [0, count])
+      output.isBlocked = false
+      requester.resume()
+      await turn()
+      assert.deepEqual([left, requester.inFlight], [count, 0])
+    })
+  }
 
   it('that waits too long may have been handled all the same', async () => {
     const { requester, output, clock, caller } = connected()
