@@ -595,5 +595,47 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: '#isCut = false',
     after: '#isCut = true',
     why: 'the first connection sets it before it is read'
+  },
+  {
+    file: 'transport/src/memory/client.ts',
+    before: 'if (call.deadline > now) next = Math.min(next, call.deadline)',
+    after: 'if (call.deadline >= now) next = Math.min(next, call.deadline)',
+    why: 'a deadline of this very moment is found by a timer of no time'
+  },
+  {
+    file: 'transport/src/memory/client.ts',
+    before: 'if (next < Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)',
+    after: 'if (next <= Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)',
+    why: 'a timer is never set for never'
+  },
+  {
+    file: `${TCP}/limits/admission.ts`,
+    before: 'if (this.room > 0) this.#askWake()',
+    after: 'if (this.room >= 0) this.#askWake()',
+    why: 'saves a microtask, which would find nobody to call, or no room'
+  },
+  {
+    file: `${TCP}/limits/admission.ts`,
+    before: 'if (this.#wakeAsked || this.#waiting.length === 0) return',
+    after: 'if (this.#wakeAsked && this.#waiting.length === 0) return',
+    why: 'saves a microtask, which would find nobody to call, or no room'
+  },
+  {
+    file: `${TCP}/limits/admission.ts`,
+    before: 'if (this.#wakeAsked || this.#waiting.length === 0) return',
+    after: '',
+    why: 'saves a microtask, which would find nobody to call, or no room'
+  },
+  {
+    file: `${TCP}/limits/admission.ts`,
+    before: 'this.#wakeAsked = true',
+    after: 'this.#wakeAsked = false',
+    why: 'saves a microtask, which would find nobody to call, or no room'
+  },
+  {
+    file: `${TCP}/limits/admission.ts`,
+    before: 'this.#wakeAsked = true',
+    after: '',
+    why: 'saves a microtask, which would find nobody to call, or no room'
   }
 ]

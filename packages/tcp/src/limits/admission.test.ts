@@ -150,6 +150,16 @@ describe('work in flight', () => {
     void request(() => new Promise(() => {}))
     void request(() => new Promise(() => {}))
     assert.match(String(admission.refusal()), /2 requests are in flight, as many as it can serve/)
+    assert.equal(adaptive.inFlight, 2)
+  })
+
+  it('is told to the adaptive limit, its end too', async () => {
+    const adaptive = new AdaptiveConcurrency({ initial: 2, min: 2, max: 2 })
+    const { admission, request } = admitting(Number.POSITIVE_INFINITY, adaptive)
+    const answered = request(() => Promise.resolve(1))
+    assert.deepEqual([adaptive.inFlight, admission.room], [1, 1])
+    await answered
+    assert.deepEqual([adaptive.inFlight, admission.room], [0, 2])
   })
 })
 
@@ -207,9 +217,38 @@ describe('room for work', () => {
     assert.equal(called, 1)
   })
 
+  it('is there again when a stream ends', async () => {
+    const { admission, request } = admitting(1)
+    const stream = take(request(() => NEVER))
+    let called = 0
+    admission.whenFree(() => called++)
+    await microtasks()
+    assert.equal(called, 0)
+    stream.leave()
+    await microtasks()
+    assert.equal(called, 1)
+  })
+
+  it('is offered once a pass to one who queues again, however much there is', async () => {
+    const { admission } = admitting(10)
+    const calls: string[] = []
+    const again = (name: string) => () => {
+      calls.push(name)
+      if (calls.length < 6) admission.whenFree(again(name))
+    }
+    for (const name of ['a', 'b']) admission.whenFree(again(name))
+    await undefined
+    assert.deepEqual(calls, ['a', 'b'])
+    await microtasks()
+    assert.deepEqual(calls, ['a', 'b', 'a', 'b', 'a', 'b'])
+  })
+
   it('is shared by connections with leases, at least one for each while there is any', () => {
     const { admission, request } = admitting(10)
-    admission.leaseHolders = 4
+    assert.equal(admission.share, 10)
+    admission.leaseHolders++
+    assert.equal(admission.share, 10)
+    admission.leaseHolders += 3
     assert.equal(admission.share, 3)
     for (let count = 0; count < 9; count++) take(request(() => NEVER))
     assert.equal(admission.share, 1)

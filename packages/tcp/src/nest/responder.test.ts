@@ -50,13 +50,14 @@ const answer = (value: unknown, id: unknown) =>
 
 describe("a request on Nest's wire", () => {
   it('is answered with its id, whatever that is, in the order of the requests', () => {
-    const { on, responder } = responding()
+    const { on, responder, dispatcher } = responding()
     const ids = ['1', 7, null, { a: 1 }]
     assert.deepEqual(
       on(...ids.map((id, data) => ({ pattern: 'echo', data, id }))),
       ids.map((id, data) => answer(data, id))
     )
     assert.deepEqual(on({ pattern: 'echo', id: '1' }), ['{"isDisposed":true,"id":"1"}'])
+    for (const { pattern, route } of dispatcher.requests) assert.deepEqual([pattern, route], ['echo', 'echo'])
     assert.deepEqual([responder.inFlight, responder.incomplete, responder.buffered], [0, false, 0])
   })
 

@@ -1,7 +1,7 @@
 /** The calling side of `memory()`, and what it says to the other side, which here writes it down. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Subject } from 'rxjs'
+import { EMPTY, of, Subject } from 'rxjs'
 import type { CallReceiver } from '../call.ts'
 import { ManualClock } from '../durable/clock.ts'
 import { PatternNotFoundError, RpcError } from '../errors/index.ts'
@@ -141,6 +141,31 @@ describe('a client of memory()', () => {
     assert.deepEqual([end.asked.length, end.events.length], [1, 0])
   })
 
+  it('keeps no process alive when it is closed, and publishes nothing more', async () => {
+    const { client } = newClient()
+    const running = new Set<unknown>()
+    const { setTimeout, clearTimeout } = globalThis
+    try {
+      globalThis.setTimeout = ((...args: Parameters<typeof setTimeout>) => {
+        const timer = setTimeout(...args)
+        running.add(timer)
+        return timer
+      }) as typeof setTimeout
+      globalThis.clearTimeout = ((timer: ReturnType<typeof setTimeout>) => {
+        running.delete(timer)
+        clearTimeout(timer)
+      }) as typeof clearTimeout
+      const asked = assert.rejects(client.request('p', 1, { timeout: 60_000 }), closed(false))
+      assert.equal(running.size, 1)
+      await client.close()
+      assert.equal(running.size, 0)
+      await asked
+    } finally {
+      Object.assign(globalThis, { setTimeout, clearTimeout })
+    }
+    await assert.rejects(client.durable.publish('p', 1), closed(false))
+  })
+
   it('reaches nobody where no service listens', async () => {
     const { hub, end, client } = newClient()
     hub.remove(end)
@@ -171,10 +196,10 @@ describe('a request over memory()', () => {
     )
     assert.equal(isSingle, true)
     caller.value(json(5))
-    caller.end()
     assert.equal(await asked, 5)
-    // The first value is the answer, whatever comes behind it.
-    assert.ok(told.length <= 1)
+    await turn()
+    // The first value is the answer, whatever would come behind it.
+    assert.deepEqual(told, ['cancelled'])
   })
 
   it('has an answer without a value, or an error, of the class that the other side meant', async () => {
@@ -338,6 +363,20 @@ describe('a stream over memory()', () => {
     assert.equal(receiver.seen.length, demand / 2)
   })
 
+  it('asks for one more at a time where the values are so large that no more should be on their way', async () => {
+    const { end, client } = newClient()
+    client.stream('p', 1, { next() {}, complete: assert.fail, error: assert.fail })
+    await turn()
+    const { demand, caller, told } = end.last
+    const large = json('x'.repeat(9 * 1024 * 1024))
+    for (let left = demand - 1; left > 0; left--) {
+      assert.deepEqual(told, [])
+      caller.value(left === demand / 2 || left === 1 ? large : json(1))
+      await turn()
+    }
+    assert.deepEqual(told, ['wants 1'])
+  })
+
   it('tells the other side when its reader leaves, once, and gives nothing more', async () => {
     const { end, client } = newClient()
     const receiver = new Receiver()
@@ -379,11 +418,41 @@ describe('a channel over memory()', () => {
 
   it('of no value, or one, ends at once', async () => {
     const { end, client } = newClient()
-    for (const values of [[], [1]]) {
-      client.stream('p', values.values(), new Receiver())
+    for (const [source, said] of [
+      [[].values(), []],
+      [[1].values(), ['1']],
+      [EMPTY, []],
+      [of(1), ['1']],
+      // An undefined value is one all the same.
+      [of(undefined), ['']],
+      [of(1, 2), ['1', '2']]
+    ] as const) {
+      client.stream('p', source, new Receiver())
       await turn()
-      assert.deepEqual(end.last.told, [...values.map(String), 'no more'])
+      assert.deepEqual(end.last.told, [...said, 'no more'])
     }
+  })
+
+  it('whose source ends before the request has left says so behind it', async () => {
+    const { end, client } = newClient()
+    const source = new Subject<number>()
+    client.stream('p', source, new Receiver())
+    source.next(1)
+    source.complete()
+    assert.equal(end.asked.length, 0)
+    await turn()
+    assert.deepEqual(end.last.told, ['1', 'no more'])
+  })
+
+  it('whose source gives no value in its time was never sent', async () => {
+    const { end, client } = newClient()
+    const source = new Subject<number>()
+    await assert.rejects(client.request('p', source, { timeout: 5 }), {
+      name: 'TimeoutError',
+      mayHaveRun: false
+    })
+    await turn()
+    assert.deepEqual([end.asked.length, source.observed], [0, false])
   })
 
   it('ends its source when the other side takes no more, and goes on being answered', async () => {

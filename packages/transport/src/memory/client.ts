@@ -60,7 +60,6 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed) return
     this.#isClosed = true
     this.#timer.stop()
     for (const call of [...this.#calls.keys()]) {
