@@ -45,6 +45,14 @@ describe('a turn', () => {
     assert.equal(ended(), 101)
   })
 
+  it('leaves the next what it did not use', () => {
+    const { turn } = simulate()
+    assert.equal(turn(10, 1, 1_000), 10)
+    assert.equal(turn(100, 1), 40)
+    // Nothing is left, and half a millisecond of idle time is less than what each turn may take anyway.
+    assert.equal(turn(100, 0.5, 0.5), 10)
+  })
+
   it('takes one request at least', () => {
     const { turn } = simulate()
     turn(100, 30, 1_000)
