@@ -637,5 +637,37 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'this.#wakeAsked = true',
     after: '',
     why: 'saves a microtask, which would find nobody to call, or no room'
+  },
+  {
+    file: `${TCP}/nest/frame.ts`,
+    before: '#searched = 0',
+    after: '#searched = 1',
+    why: 'is set before it is read'
+  },
+  {
+    file: `${TCP}/nest/frame.ts`,
+    before: '#added = 0',
+    after: '#added = 1',
+    why: 'a text is made flat one chunk sooner'
+  },
+  {
+    file: `${TCP}/limits/adaptive-concurrency.ts`,
+    before: '#changedAt = 0',
+    after: '#changedAt = 1',
+    why: 'nothing is in flight before it is set'
+  },
+  {
+    file: 'transport/src/memory/durable-client.ts',
+    before:
+      'const { id, key, headers, signal } = given?.within ? inheritedOptions(pattern, given, 0) : (given ?? {})',
+    after:
+      'const { id, key, headers, signal } = given?.within ? inheritedOptions(pattern, given, 1) : (given ?? {})',
+    why: 'publishing here has no timeout of its own'
+  },
+  {
+    file: `${TCP}/nest/frame.ts`,
+    before: 'if (this.buffered > 0) return this.#keep(text)',
+    after: 'if (this.buffered >= 0) return this.#keep(text)',
+    why: 'saves a chunk the way of those that have to wait'
   }
 ]

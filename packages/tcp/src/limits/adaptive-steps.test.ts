@@ -1,7 +1,7 @@
 /** The adaptive limit step by step, under a load that is always the same: what it makes of each window. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { AdaptiveConcurrency, type ConcurrencyBounds } from './adaptive-concurrency.ts'
+import { ADAPTIVE_DEFAULTS, AdaptiveConcurrency, type ConcurrencyBounds } from './adaptive-concurrency.ts'
 
 /** A limit whose requests all take equally long. */
 class Steady {
@@ -38,6 +38,12 @@ class Steady {
     }
   }
 }
+
+describe('the bounds of an adaptive limit', () => {
+  it('are those that are documented, if none are given', () => {
+    assert.deepEqual(ADAPTIVE_DEFAULTS, { initial: 50, min: 1, max: 1_000 })
+  })
+})
 
 describe('a window of an adaptive limit', () => {
   it('ends after 100 requests that took 100 ms', () => {

@@ -152,7 +152,7 @@ describe('NestFrameDecoder', () => {
 
   it('is incomplete from the first character of a frame to its last', () => {
     const decoder = new NestFrameDecoder(NO_LIMIT)
-    assert.equal(decoder.incomplete, false)
+    assert.deepEqual([decoder.incomplete, decoder.buffered, decoder.next()], [false, 0, undefined])
     for (const character of '2#a') {
       decoder.push(Buffer.from(character))
       assert.equal(decoder.next(), undefined)

@@ -129,7 +129,6 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   close(): void {
     this.#isClosed = true
-    this.#unfinished = undefined
     for (const reply of this.#running.all()) reply.abort()
   }
 
