@@ -16,6 +16,7 @@ import {
   type PendingCall,
   ProtocolError,
   type Recover,
+  readUint24,
   routeOf,
   StreamTable,
   type Timer,
@@ -53,11 +54,13 @@ export interface RequesterInit {
 
 /** Most calls that may wait for a lease. */
 const MAX_WAITING = 65_536
+const LENGTH_FIELD = 3
 
 /** A request frame that waits to be sent. */
 interface Outgoing {
   readonly type: number
-  readonly flags: number
+  /** May change while it waits: the input of a channel may end. */
+  flags: number
   readonly initialN: number
   readonly metadata: Uint8Array
   readonly data: unknown
@@ -156,8 +159,8 @@ export class RSocketRequester implements CallHolder {
   #request(call: PendingCall, type: number, metadata: Uint8Array): void {
     const { data, initialDemand: initialN } = call
     const lease = this.#lease
-    if (lease === undefined || (!this.#waiting?.size && lease.use()))
-      this.#send(call, type, 0, initialN, metadata, data)
+    // A lease is used up, or over, while calls wait for the next one: this call comes behind them.
+    if (lease === undefined || lease.use()) this.#send(call, type, 0, initialN, metadata, data)
     else this.#wait(call, { type, flags: 0, initialN, metadata, data })
   }
 
@@ -167,6 +170,8 @@ export class RSocketRequester implements CallHolder {
     this.#waiting.set(call, undefined)
     const wire = this.#wire
     const codec = this.#codec
+    /** Values wait that were written before the call had its stream id. */
+    let isUnaddressed = false
     call.input = new ChannelFeed({
       maxHeldSize: wire.maxUnsent,
       hasRoomFor: (feed) => wire.hasRoomFor(feed),
@@ -184,9 +189,20 @@ export class RSocketRequester implements CallHolder {
         wire.payload(call.streamId, Flag.NEXT, undefined, codec, data)
       },
       encode: (value) => encodeAlone(codec, value),
-      writeHeld: (encoded, out) => wire.hold(call.streamId, undefined, encoded, out),
-      sendHeld: (bytes) => wire.held(bytes, codec),
-      complete: () => wire.complete(call.streamId),
+      writeHeld: (encoded, out) => {
+        if (call.streamId === 0) isUnaddressed = true
+        wire.hold(call.streamId, undefined, encoded, out)
+      },
+      sendHeld: (bytes) => {
+        if (isUnaddressed) address(bytes, call.streamId)
+        wire.held(bytes, codec)
+      },
+      complete: () => {
+        if (call.streamId !== 0) return wire.complete(call.streamId)
+        // The request waits for a lease, and is all there is.
+        const outgoing = this.#waiting?.get(call)
+        if (outgoing !== undefined) outgoing.flags |= Flag.COMPLETE
+      },
       fail: (error) => {
         const { code, data } = toWireError(
           error,
@@ -397,4 +413,11 @@ export class RSocketRequester implements CallHolder {
     if (this.inFlight === 0) this.#idle()
     return true
   }
+}
+
+/** Gives frames their stream id, which was not known when they were written. */
+function address(frames: Uint8Array, streamId: number): void {
+  const view = new DataView(frames.buffer, frames.byteOffset)
+  for (let at = 0; at < frames.length; at += LENGTH_FIELD + readUint24(frames, at))
+    view.setUint32(at + LENGTH_FIELD, streamId)
 }
