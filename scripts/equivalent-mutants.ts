@@ -669,5 +669,59 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'if (this.buffered > 0) return this.#keep(text)',
     after: 'if (this.buffered >= 0) return this.#keep(text)',
     why: 'saves a chunk the way of those that have to wait'
+  },
+  {
+    file: `${TCP}/rsocket/frame-reader.ts`,
+    before: 'if (this.#at === this.#chunk.length) return',
+    after: '',
+    why: 'saves a copy of nothing'
+  },
+  {
+    file: `${TCP}/rsocket/frame-reader.ts`,
+    before: 'this.#partial = EMPTY',
+    after: '',
+    why: 'gives memory back; bytes of another frame are written over it'
+  },
+  {
+    file: `${TCP}/rsocket/frame-reader.ts`,
+    before: 'if (this.#filled > 0) return this.#nextSpanning()',
+    after: 'if (this.#filled >= 0) return this.#nextSpanning()',
+    why: 'saves a copy of each frame'
+  },
+  {
+    file: `${TCP}/rsocket/frame-reader.ts`,
+    before: 'if (available > 0) this.#take(available)',
+    after: 'if (available >= 0) this.#take(available)',
+    why: 'copies nothing'
+  },
+  {
+    file: `${TCP}/rsocket/frame-reader.ts`,
+    before: 'if (missing > 0) {',
+    after: 'if (missing >= 0) {',
+    why: 'copies nothing'
+  },
+  {
+    file: `${TCP}/rsocket/frame-reader.ts`,
+    before: 'const missing = LENGTH_FIELD - this.#filled',
+    after: 'const missing = LENGTH_FIELD + this.#filled',
+    why: 'what is taken too much is given back by the next statement that takes'
+  },
+  {
+    file: `${TCP}/rsocket/frame-reader.ts`,
+    before: 'if (needed > this.#partial.length) {',
+    after: 'if (needed >= this.#partial.length) {',
+    why: 'saves a copy'
+  },
+  {
+    file: `${TCP}/rsocket/frame-reader.ts`,
+    before: 'const larger = Buffer.allocUnsafe(Math.max(FIRST_SIZE, needed, this.#partial.length * 2))',
+    after: 'const larger = Buffer.allocUnsafe(Math.max(FIRST_SIZE, needed, this.#partial.length / 2))',
+    why: 'saves copies'
+  },
+  {
+    file: `${TCP}/rsocket/frame-reader.ts`,
+    before: 'const larger = Buffer.allocUnsafe(Math.max(FIRST_SIZE, needed, this.#partial.length * 2))',
+    after: 'const larger = Buffer.allocUnsafe(Math.max(FIRST_SIZE, needed, this.#partial.length * 3))',
+    why: 'saves copies'
   }
 ]

@@ -16,7 +16,15 @@ import {
   writeMimeType
 } from './composite-metadata.ts'
 import { mimeTypeId, mimeTypeOfId } from './mime-type.ts'
-import { MetadataReader, MetadataWriter, NO_METADATA, parseComposite } from './request-metadata.ts'
+import { newPayload } from './payload.ts'
+import {
+  dataMimeTypeMetadata,
+  dataMimeTypeOf,
+  MetadataReader,
+  MetadataWriter,
+  NO_METADATA,
+  parseComposite
+} from './request-metadata.ts'
 
 const COMPOSITE = 'message/x.rsocket.composite-metadata.v0'
 const mimeTypes = fc.oneof(
@@ -245,7 +253,11 @@ describe('metadata of requests', () => {
   })
 
   it('has a route of at most 255 bytes', () => {
-    new MetadataWriter().write('é'.repeat(127), undefined, undefined)
+    for (const route of ['é'.repeat(127), 'a'.repeat(255)])
+      assert.equal(
+        parseComposite(Buffer.from(new MetadataWriter().write(route, undefined, undefined))).route,
+        route
+      )
     assert.throws(
       () => new MetadataWriter().write('é'.repeat(128), undefined, undefined),
       (error) => error instanceof OptionError && error.path === 'pattern' && /at most 255/.test(error.message)
@@ -261,9 +273,96 @@ describe('metadata of requests', () => {
     for (let n = 0; n < 5_000; n++) assert.equal(read(routeEntry(`route ${n}`)).route, `route ${n}`)
   })
 
+  it('is told apart by every byte, however often it comes', () => {
+    const reader = new MetadataReader(COMPOSITE)
+    const read = (bytes: Buffer) => reader.read(bytes, 0, bytes.length)
+    const known = routeEntry('a')
+    for (let time = 0; time < 3; time++) assert.equal(read(known).route, 'a')
+    // The number of the MIME type; the length of the tag; the tag.
+    const other = Buffer.from(known)
+    other[0] = 0xf0
+    assert.equal(read(other).route, undefined)
+    assert.equal(read(known).route, 'a')
+    assert.equal(read(routeEntry('b')).route, 'b')
+    assert.equal(read(routeEntry('aa')).route, 'aa')
+    assert.equal(read(Buffer.alloc(0)).route, undefined)
+  })
+
+  it('is remembered by a reader if it is short, until there are 1,024 others', () => {
+    const reader = new MetadataReader(COMPOSITE)
+    const read = (bytes: Buffer) => reader.read(bytes, 0, bytes.length)
+    const ofLength = (length: number) => entry('x/y', Buffer.alloc(length - 7, 1))
+    assert.equal(ofLength(512).length, 512)
+    assert.equal(read(ofLength(512)), read(ofLength(512)))
+    assert.notEqual(read(ofLength(513)), read(ofLength(513)))
+    const all = Array.from({ length: 1_023 }, (_, n) => read(routeEntry(`route ${n}`)))
+    for (const n of [0, 1, 1_022]) assert.equal(read(routeEntry(`route ${n}`)), all[n])
+    read(routeEntry('one more'))
+    assert.notEqual(read(routeEntry('route 0')), all[0])
+  })
+
+  it('is remembered by a writer, until there are 1,024 others of its kind', () => {
+    for (const timeout of [undefined, 5]) {
+      const writer = new MetadataWriter()
+      const write = (n: number) => writer.write(`route ${n}`, undefined, timeout)
+      const all = Array.from({ length: 1_024 }, (_, n) => write(n))
+      for (const n of [0, 1, 1_023]) assert.equal(write(n), all[n])
+      write(1_024)
+      assert.notEqual(write(0), all[0])
+      assert.deepEqual(write(0), all[0])
+    }
+  })
+
   it('of another MIME type says nothing', () => {
     const bytes = routeEntry('a')
     assert.equal(new MetadataReader('application/x.own').read(bytes, 0, bytes.length), NO_METADATA)
+  })
+
+  it('may be the tags of a route alone, of which the first counts, or none', () => {
+    const reader = new MetadataReader('message/x.rsocket.routing.v0')
+    const read = (...tags: string[]) => {
+      const bytes = join(tags.flatMap((tag) => [Buffer.of(tag.length), tag]))
+      return { ...reader.read(bytes, 0, bytes.length) }
+    }
+    assert.deepEqual(read('a', 'b'), { ...NO_METADATA, route: 'a' })
+    assert.deepEqual(read(), NO_METADATA)
+  })
+
+  it('names the type of its data and those it accepts, by number or by name', () => {
+    const type = (mimeType: number | string) =>
+      typeof mimeType === 'number'
+        ? Buffer.of(0x80 | mimeType)
+        : join([Buffer.of(mimeType.length - 1), mimeType])
+    const read = (...parts: Buffer[]) => parseComposite(join(parts))
+    assert.equal(read(entry(0x7a, type(5))).dataMimeType, 'application/json')
+    assert.equal(read(entry(0x7a, type('text/x'))).dataMimeType, 'text/x')
+    // A number that nobody has given a meaning is not the connection's own type.
+    assert.equal(read(entry(0x7a, type(0x70))).dataMimeType, 'unknown')
+    const accepted = [type('text/x'), type(0x70), type(5), type('a/b')]
+    const { acceptMimeTypes } = read(entry(0x7b, ...accepted))
+    assert.deepEqual(acceptMimeTypes, ['text/x', 'application/json', 'a/b'])
+    assert.deepEqual(read(entry(0x7b)).acceptMimeTypes, [])
+    assert.deepEqual(read().acceptMimeTypes, [])
+  })
+
+  it('gives the headers of the library itself to nobody, and takes a time only where it is one', () => {
+    const read = (headers: object) => parseComposite(headersEntry(headers))
+    const { headers, timeout } = read({ 'elysia-timeout': '50', 'elysia-other': 'x', elysia: 'y', a: 'b' })
+    assert.deepEqual([{ ...headers }, timeout], [{ elysia: 'y', a: 'b' }, 50])
+    for (const told of ['', '-1', '1.5', ' 1', '1e3', 'soon'])
+      assert.equal(read({ 'elysia-timeout': told }).timeout, undefined)
+  })
+
+  it('tells the type of an answer; metadata of another form, which an application may send, tells none', () => {
+    const typeOf = (bytes: Buffer, before = 3) => {
+      const buffer = Buffer.concat([Buffer.alloc(before), bytes, Buffer.from('data')])
+      const end = before + bytes.length
+      return dataMimeTypeOf(newPayload(buffer, before, end, end, buffer.length))
+    }
+    for (const name of ['text/x', 'application/json', 'application/octet-stream'])
+      assert.equal(typeOf(Buffer.from(dataMimeTypeMetadata(name))), name)
+    assert.equal(typeOf(routeEntry('a')), undefined)
+    assert.equal(typeOf(Buffer.from('{"any":"form"}')), undefined)
   })
 
   it('takes only texts for headers, and refuses what is no object of them', () => {

@@ -16,6 +16,7 @@ function read(chunks: readonly Uint8Array[]): string[] {
     reader.push(Buffer.from(chunk))
     const found: Buffer[] = []
     while (reader.next()) found.push(reader.buffer.subarray(reader.start, reader.end))
+    assert.equal(reader.next(), false)
     // A frame stays as it is until the next chunk.
     frames.push(...found.map((frame) => frame.toString('hex')))
     reader.keepRest()

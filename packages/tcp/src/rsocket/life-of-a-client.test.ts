@@ -52,7 +52,21 @@ describe('a client before its first socket', () => {
     client.connection.open(client.output)
     await turn()
     assert.deepEqual([late, patient], [['TimeoutError'], []])
-    assert.deepEqual([types(client.on()).at(0), client.ended], ['SETUP', false])
+    const frames = types(client.on())
+    assert.deepEqual([frames.at(0), frames.includes('ERROR'), client.ended], ['SETUP', false, false])
+    client.on(payload(3, 'NC', '1'))
+    await turn()
+    assert.deepEqual([late, patient], [['TimeoutError'], ['1']])
+  })
+
+  it('lets callers of events go on when its first socket has what they wrote', async () => {
+    const client = newRsocketClient()
+    const emitted = outcomeOf(client.caller.emit('a', 1))
+    await turn()
+    assert.deepEqual([emitted, client.connection.inFlight], [[], 1])
+    client.connection.open(client.output)
+    await turn()
+    assert.deepEqual([emitted, client.connection.inFlight], [['undefined'], 0])
   })
 
   it('fails its calls with the words that it cannot connect, and why; they have not run', async () => {
@@ -222,7 +236,6 @@ describe('a client with a socket', () => {
   it('gives as the reason what the server has said when it ended the connection', async () => {
     const client = rsocketClient()
     const call = failureOf(client.caller.request('a', 1))
-    assert.equal(client.connection.reason, undefined)
     client.on(error(0, 0x3, 'too many connections'))
     const said = 'the server ended it (REJECTED_SETUP): too many connections'
     assert.equal(client.connection.reason?.message, said)
@@ -303,7 +316,7 @@ describe('a client that can be resumed', () => {
     const { client, next, lose } = lostClient({ keepaliveInterval: 100, keepaliveLifetime: 300 })
     client.after(50)
     lose()
-    client.after(5_000)
+    client.clock.pass(5_000)
     client.connection.open(next)
     assert.deepEqual(types(describeFrames(next.sent())), ['RESUME'])
     client.clock.pass(99)
