@@ -43,6 +43,16 @@ function lostClient(options: Parameters<typeof newRsocketClient>[0] = {}) {
   return { client, next, lose }
 }
 
+/** Knows only frames of which it was told that they may be sent. */
+class PatientOutput extends FakeOutput {
+  readonly frames: string[] = []
+
+  override committed(): void {
+    super.committed()
+    this.frames.push(...types(describeFrames(this.sent())).map(String))
+  }
+}
+
 describe('a client before its first socket', () => {
   it('gives up a call whose time is over, keeps the others, and does not take its server for dead', async () => {
     const client = newRsocketClient({ keepaliveInterval: 100, keepaliveLifetime: 300 })
@@ -134,6 +144,23 @@ describe('a client with a socket', () => {
     assert.equal(connection.inFlight, 0)
     assert.ok(output.settlements > before)
     assert.equal(client.ended, false)
+  })
+
+  it('lets its socket send at once what it has to say of itself', () => {
+    const client = newRsocketClient({ resume: RESUME, keepaliveInterval: 100 })
+    const [first, second] = [new PatientOutput(), new PatientOutput()]
+    client.connection.open(first)
+    assert.deepEqual(first.frames.splice(0), ['SETUP'])
+    client.clock.pass(100)
+    assert.deepEqual(first.frames.splice(0), ['KEEPALIVE'])
+    void client.connection.confirm()
+    assert.deepEqual(first.frames.splice(0), ['KEEPALIVE'])
+    client.connection.lost()
+    client.connection.open(second)
+    assert.deepEqual(second.frames.splice(0), ['RESUME'])
+    client.connection.receive(resumeOk(0))
+    client.connection.leave()
+    assert.deepEqual(second.frames.splice(0), ['ERROR'])
   })
 
   it('counts the streams that it sends', async () => {
