@@ -723,5 +723,17 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'const larger = Buffer.allocUnsafe(Math.max(FIRST_SIZE, needed, this.#partial.length * 2))',
     after: 'const larger = Buffer.allocUnsafe(Math.max(FIRST_SIZE, needed, this.#partial.length * 3))',
     why: 'saves copies'
+  },
+  {
+    file: `${TCP}/rsocket/payload.ts`,
+    before: 'if ((flags & Flag.METADATA) === 0) return newPayload(buffer, -1, -1, at, end)',
+    after: 'if ((flags & Flag.METADATA) === 0) return newPayload(buffer, -1, -2, at, end)',
+    why: 'the end of metadata is read only if there is any'
+  },
+  {
+    file: `${TCP}/rsocket/requester.ts`,
+    before: 'let isUnaddressed = false',
+    after: 'let isUnaddressed = true',
+    why: 'writes a stream id again that is there already'
   }
 ]

@@ -405,6 +405,24 @@ describe('a call that is made again', () => {
   })
 })
 
+describe('a request', () => {
+  it('has no flags but those that it needs, whether it has waited or not', () => {
+    for (const isLeased of [false, true]) {
+      const client = rsocketClient({ lease: isLeased })
+      void client.caller.request('a', 1)
+      void client.caller.emit('a', 1)
+      client.caller.stream('a', 1, new RecordingReceiver())
+      void outcomeOf(client.caller.request('a', of(1, 2)))
+      if (isLeased) client.connection.receive(lease(1_000, 9))
+      const bytes = Buffer.from(client.output.sent())
+      const flags: number[] = []
+      for (let at = 0; at < bytes.length; at += 3 + bytes.readUIntBE(at, 3))
+        flags.push(bytes.readUInt16BE(at + 7) & 0x3ff)
+      assert.deepEqual(flags, [0x100, 0x100, 0x100, 0x100])
+    }
+  })
+})
+
 describe('the time of a call', () => {
   it('is told if it is its own, or if all are told; never with an event, which has no answer', () => {
     for (const [tellTimeout, options, told] of [
