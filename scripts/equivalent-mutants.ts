@@ -735,5 +735,17 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'let isUnaddressed = false',
     after: 'let isUnaddressed = true',
     why: 'writes a stream id again that is there already'
+  },
+  {
+    file: `${TCP}/rsocket/requester.ts`,
+    before: 'const demand = initialN < 0 ? -1 : initialN + call.extraDemand',
+    after: 'const demand = initialN < 1 ? -1 : initialN + call.extraDemand',
+    why: 'a stream asks for one value at least'
+  },
+  {
+    file: `${TCP}/rsocket/requester.ts`,
+    before: 'const demand = initialN < 0 ? -1 : initialN + call.extraDemand',
+    after: 'const demand = initialN < 0 ? -2 : initialN + call.extraDemand',
+    why: 'any negative number means that there is none'
   }
 ]

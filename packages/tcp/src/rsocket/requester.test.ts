@@ -3,7 +3,17 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { PendingCall } from '@elysia-microservices/transport/kit'
 import { EMPTY, NEVER, of, Subject } from 'rxjs'
-import { cancel, error, lease, payload, requestN, setup } from '../testing/rsocket-frames.ts'
+import {
+  cancel,
+  entry,
+  error,
+  frame,
+  lease,
+  metadata,
+  payload,
+  requestN,
+  setup
+} from '../testing/rsocket-frames.ts'
 import {
   type ClientUnderTest,
   newRsocketClient,
@@ -406,6 +416,16 @@ describe('a call that is made again', () => {
 })
 
 describe('a request', () => {
+  it('has the text of its pattern for a route, equal for equal patterns', () => {
+    const client = rsocketClient()
+    for (const pattern of ['a', 7, { b: 1, a: 'x' }, { a: 'x', b: 1 }])
+      void client.caller.request(pattern as string, 1)
+    const routes = client.on().map((text) => /\{(.*)\}/.exec(text)?.[1])
+    assert.deepEqual(routes.slice(0, 2), ['a', '7'])
+    assert.match(routes[2] ?? '', /a.*x.*b.*1/)
+    assert.equal(routes[3], routes[2])
+  })
+
   it('has no flags but those that it needs, whether it has waited or not', () => {
     for (const isLeased of [false, true]) {
       const client = rsocketClient({ lease: isLeased })
@@ -437,6 +457,14 @@ describe('the time of a call', () => {
       const json = told ? ', json: {"elysia-timeout":"50"}' : ''
       assert.deepEqual(client.on(), [`REQUEST_RESPONSE 1 M {a${json}} 1`, 'REQUEST_FNF 3 M {a} 1'])
     }
+  })
+
+  it('is told as it was given, whatever the clock of the caller says', () => {
+    const client = rsocketClient()
+    client.clock.time = 100 / 7
+    assert.ok(client.clock.time + 50 - client.clock.time > 50, 'the sum is rounded')
+    void client.caller.request('a', 1, { timeout: 50 })
+    assert.deepEqual(client.on(), ['REQUEST_RESPONSE 1 M {a, json: {"elysia-timeout":"50"}} 1'])
   })
 
   it('is watched for each call, whichever is over first', async () => {
@@ -501,12 +529,57 @@ describe('an answer', () => {
     assert.deepEqual(client.on(), [])
   })
 
+  it('of one value is enough for a channel that is a request: the other side is told unless it has ended', async () => {
+    const client = rsocketClient()
+    for (const [id, flags, expected] of [
+      [1, 'N', ['CANCEL 1']],
+      [3, 'NC', []]
+    ] as const) {
+      void client.caller.request('a', of(1))
+      assert.deepEqual(client.on(requestN(id, 5)), [`REQUEST_CHANNEL ${id} M n=1 {a} 1`, `PAYLOAD ${id} C`])
+      assert.deepEqual(client.on(payload(id, flags, '7')), expected)
+    }
+  })
+
+  it('is measured by its data alone when more is asked for, wherever it stands in its chunk', () => {
+    const client = rsocketClient()
+    client.caller.stream('a', 1, new RecordingReceiver())
+    client.on()
+    const values = Array.from({ length: 128 }, () => payload(1, 'N', `"${'x'.repeat(50)}"`))
+    assert.deepEqual(client.on(Buffer.concat(values)), ['REQUEST_N 1 384'])
+  })
+
+  it('is asked for value by value if values are so large that two are many', () => {
+    const client = rsocketClient({ maxBufferSize: 20_000_000 })
+    client.caller.stream('a', 1, new RecordingReceiver())
+    client.on()
+    const large = payload(1, 'N', `"${'x'.repeat(8_500_000)}"`)
+    const small = payload(1, 'N', '1')
+    for (const [count, expected] of [
+      [127, []],
+      [126, ['REQUEST_N 1 1']]
+    ] as const) {
+      for (let n = 0; n < count; n++) assert.deepEqual(client.on(small), [])
+      assert.deepEqual(client.on(large), expected)
+    }
+  })
+
+  it('in fragments is read by the type that it names, too', async () => {
+    const client = rsocketClient()
+    const call = client.caller.request('a', 1)
+    const type = metadata(entry(0x7a, Buffer.of(23), 'application/octet-stream'))
+    client.on(frame(1, 'PAYLOAD', 'MNF', type, 'by'), frame(1, 'PAYLOAD', 'NC', 'tes'))
+    assert.equal(Buffer.from((await call) as Uint8Array).toString(), 'bytes')
+  })
+
   it('ends a stream once', () => {
     const client = rsocketClient()
     const receivers = [new RecordingReceiver(), new RecordingReceiver()]
     for (const receiver of receivers) client.caller.stream('a', 1, receiver)
     client.on(payload(1, 'N', '1'), payload(1, 'NC', '2'), payload(3, 'C'))
-    client.on(payload(1, 'NC', '3'), payload(3, 'NC', '3'))
+    const late = [payload(1, 'NC', '3'), payload(3, 'C'), payload(3, 'N', '3'), error(1, 0x201, 'late')]
+    assert.deepEqual(client.on(...late), [])
+    assert.equal(client.ended, false)
     assert.deepEqual(
       receivers.map(({ seen }) => seen),
       [['1', '2', 'complete'], ['complete']]
