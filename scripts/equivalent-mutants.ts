@@ -747,5 +747,11 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'const demand = initialN < 0 ? -1 : initialN + call.extraDemand',
     after: 'const demand = initialN < 0 ? -2 : initialN + call.extraDemand',
     why: 'any negative number means that there is none'
+  },
+  {
+    file: `${TCP}/rsocket/client-connection.ts`,
+    before: 'wire.bytes.reset()',
+    after: '',
+    why: 'gives memory back: nothing is sent any more'
   }
 ]
