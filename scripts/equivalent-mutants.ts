@@ -753,5 +753,11 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'wire.bytes.reset()',
     after: '',
     why: 'gives memory back: nothing is sent any more'
+  },
+  {
+    file: `${TCP}/rsocket/client-connection.ts`,
+    before: 'out.reset()',
+    after: '',
+    why: 'gives the memory to the next writer'
   }
 ]

@@ -99,6 +99,20 @@ describe('a client before its first socket', () => {
     assert.deepEqual(types(client.on()), ['SETUP'])
   })
 
+  it('says in SETUP who it is, and that it understands when its server goes away', () => {
+    const goingAway = 'application/vnd.elysia-microservices.going-away: '
+    const token = Buffer.from('token').toString('hex')
+    for (const [credentials, expected] of [
+      [undefined, `{${goingAway}}`],
+      [{ type: 'bearer', token: 'token' }, `{auth: 81${token}, ${goingAway}}`]
+    ] as const) {
+      const client = newRsocketClient({ credentials })
+      client.connection.open(client.output)
+      const [text] = client.on()
+      assert.equal(text?.slice(text.indexOf('{')), expected)
+    }
+  })
+
   it('grants its server as many requests as it likes, if leases are used and it has handlers', () => {
     for (const [lease, handlers, expected] of [
       [true, {}, ['SETUP', 'LEASE']],

@@ -381,6 +381,17 @@ describe('a call that is made again', () => {
     )
   })
 
+  it('is none that has been answered, also if its signal forgets no listener', async () => {
+    const { client, failed } = failingClient()
+    const signal = new EventTarget() as AbortSignal
+    signal.removeEventListener = () => {}
+    const call = outcomeOf(client.caller.request('a', 1, { signal }))
+    client.on(payload(1, 'NC', '1'))
+    signal.dispatchEvent(new Event('abort'))
+    await turn()
+    assert.deepEqual([call, failed, client.on()], [['1'], [], []])
+  })
+
   it('fails if it is not made again', async () => {
     const client = rsocketClient({ recover: () => false })
     const calls = [
