@@ -417,7 +417,7 @@ export class RSocketRequester implements CallHolder {
 
 /** Gives frames their stream id, which was not known when they were written. */
 function address(frames: Uint8Array, streamId: number): void {
-  const view = new DataView(frames.buffer, frames.byteOffset)
+  const view = new DataView(frames.buffer, frames.byteOffset, frames.length)
   for (let at = 0; at < frames.length; at += LENGTH_FIELD + readUint24(frames, at))
     view.setUint32(at + LENGTH_FIELD, streamId)
 }
