@@ -759,5 +759,17 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'out.reset()',
     after: '',
     why: 'gives the memory to the next writer'
+  },
+  {
+    file: `${TCP}/rsocket/request-metadata.ts`,
+    before: 'if (last !== undefined && isSame(last.bytes, buffer, start, end)) return last.meaning',
+    after: '',
+    why: 'saves a look-up'
+  },
+  {
+    file: `${TCP}/rsocket/request-metadata.ts`,
+    before: 'if (route === this.#lastRoute) return this.#last',
+    after: '',
+    why: 'saves a look-up'
   }
 ]

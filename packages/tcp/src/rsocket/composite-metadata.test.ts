@@ -288,6 +288,36 @@ describe('metadata of requests', () => {
     assert.equal(read(Buffer.alloc(0)).route, undefined)
   })
 
+  it('is nothing but its own bytes, whatever came last and whatever stands around it', () => {
+    const reader = new MetadataReader(COMPOSITE)
+    const readAt = (before: Uint8Array, bytes: Buffer, behind: Uint8Array) => {
+      const buffer = Buffer.concat([before, bytes, behind])
+      return reader.read(buffer, before.length, before.length + bytes.length)
+    }
+    const none = Buffer.alloc(0)
+    const known = routeEntry('a')
+    const more = headersEntry({ a: 'b' })
+    for (let time = 0; time < 3; time++) readAt(none, join([known, more]), none)
+    // The data of a request may continue the metadata before.
+    for (let before = 0; before < 60; before++)
+      assert.equal(readAt(Buffer.alloc(before), known, more).headers, undefined)
+    const mirrored = Buffer.from(known.subarray(1)).reverse()
+    for (let time = 0; time < 3; time++) assert.equal(readAt(none, known, none).route, 'a')
+    assert.equal(readAt(mirrored, routeEntry('b'), none).route, 'b')
+    // As long, but without a byte in common.
+    const other = entry('xy')
+    assert.deepEqual(
+      [...other].filter((byte, index) => byte === known[index]),
+      []
+    )
+    for (let time = 0; time < 3; time++) assert.equal(readAt(none, known, none).route, 'a')
+    assert.equal(readAt(none, other, none).route, undefined)
+    const far = Buffer.alloc(1_000)
+    assert.equal(readAt(far, known, none), readAt(none, known, none))
+    const fresh = routeEntry('fresh')
+    assert.equal(readAt(far, fresh, none), readAt(none, fresh, none))
+  })
+
   it('is remembered by a reader if it is short, until there are 1,024 others', () => {
     const reader = new MetadataReader(COMPOSITE)
     const read = (bytes: Buffer) => reader.read(bytes, 0, bytes.length)
