@@ -771,5 +771,11 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'if (route === this.#lastRoute) return this.#last',
     after: '',
     why: 'saves a look-up'
+  },
+  {
+    file: `${TCP}/rsocket/request-metadata.ts`,
+    before: 'return true',
+    after: 'return false',
+    why: 'saves a look-up'
   }
 ]
