@@ -777,5 +777,41 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'return true',
     after: 'return false',
     why: 'saves a look-up'
+  },
+  {
+    file: `${TCP}/nest/frame.ts`,
+    before: 'const last = this.#later.length - 1',
+    after: 'const last = this.#later.length + 1',
+    why: 'each chunk is a piece of its own, which takes memory'
+  },
+  {
+    file: `${TCP}/nest/frame.ts`,
+    before: 'if (piece === undefined || piece.length >= PIECE) {',
+    after: 'if (piece === undefined || piece.length > PIECE) {',
+    why: 'a piece of just this length gets one chunk more'
+  },
+  {
+    file: `${TCP}/nest/frame.ts`,
+    before: 'if (++this.#added % CHUNKS_BEFORE_FLATTEN === 0) longer.charCodeAt(0)',
+    after: 'if (++this.#added % CHUNKS_BEFORE_FLATTEN !== 0) longer.charCodeAt(0)',
+    why: 'when a text is made flat is a matter of time and memory'
+  },
+  {
+    file: `${TCP}/nest/frame.ts`,
+    before: 'if (++this.#added % CHUNKS_BEFORE_FLATTEN === 0) longer.charCodeAt(0)',
+    after: 'if (--this.#added % CHUNKS_BEFORE_FLATTEN === 0) longer.charCodeAt(0)',
+    why: 'when a text is made flat is a matter of time and memory'
+  },
+  {
+    file: `${TCP}/nest/frame.ts`,
+    before: 'if (++this.#added % CHUNKS_BEFORE_FLATTEN === 0) longer.charCodeAt(0)',
+    after: 'if (++this.#added % CHUNKS_BEFORE_FLATTEN === 1) longer.charCodeAt(0)',
+    why: 'when a text is made flat is a matter of time and memory'
+  },
+  {
+    file: `${TCP}/nest/frame.ts`,
+    before: 'if (++this.#added % CHUNKS_BEFORE_FLATTEN === 0) longer.charCodeAt(0)',
+    after: 'if (++this.#added % CHUNKS_BEFORE_FLATTEN === 0) longer.charCodeAt(1)',
+    why: 'when a text is made flat is a matter of time and memory'
   }
 ]

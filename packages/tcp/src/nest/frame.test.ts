@@ -17,6 +17,27 @@ describe('a decoder that is to forget what has come', () => {
     decoder.push(Buffer.from('2#42'))
     assert.equal(decoder.next(), '42')
   })
+
+  it('has nothing of chunks that waited behind each other, nor of a length that was searched', () => {
+    const decoder = new NestFrameDecoder(NO_LIMIT)
+    const came = (...chunks: string[]) => {
+      const found = chunks.map((chunk) => {
+        decoder.push(Buffer.from(chunk))
+        return decoder.next()
+      })
+      return found.at(-1)
+    }
+    for (const chunks of [
+      ['100#a', 'b', 'c'],
+      ['    ', '    ']
+    ]) {
+      assert.equal(came(...chunks), undefined)
+      decoder.discard()
+      assert.deepEqual([decoder.incomplete, decoder.buffered], [false, 0])
+      assert.equal(came(' 4#1', '234'), '1234')
+      assert.equal(decoder.buffered, 0)
+    }
+  })
 })
 
 /** Everything a decoder gives for these chunks: texts, and at the end the name of the error, if there is one. */
