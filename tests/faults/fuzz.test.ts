@@ -33,7 +33,7 @@ const SETUP = rsocketFrame(
   ])
 )
 
-const bytes = fc.uint8Array({ maxLength: 60 }).map((content) => Buffer.from(content))
+const bytes = fc.uint8Array({ maxLength: 60, size: 'max' }).map((content) => Buffer.from(content))
 const nestPacket = fc
   .record(
     {
@@ -52,7 +52,12 @@ const nestPacket = fc
   )
   .map((packet) => nestFrame(JSON.stringify(packet)))
 const rsocketPacket = fc
-  .tuple(fc.nat({ max: 9 }), fc.nat({ max: 63 }), fc.nat({ max: 0x3ff }), fc.uint8Array({ maxLength: 40 }))
+  .tuple(
+    fc.nat({ max: 9 }),
+    fc.nat({ max: 63 }),
+    fc.nat({ max: 0x3ff }),
+    fc.uint8Array({ maxLength: 40, size: 'max' })
+  )
   .map(([streamId, type, flags, body]) => rsocketFrame(streamId, type, flags, body))
 const strange = fc.constantFrom(
   nestFrame('['.repeat(5_000)),

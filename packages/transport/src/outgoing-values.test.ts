@@ -171,7 +171,7 @@ describe('values that are asked for', () => {
       fc.asyncProperty(
         fc.constantFrom('observable', 'generator', 'async generator'),
         fc.integer({ min: 1, max: 4 }),
-        fc.array(step, { maxLength: 40 }),
+        fc.array(step, { maxLength: 40, size: 'max' }),
         async (kind, first, steps) => {
           const answer = new Recorded(first, false, 10_000)
           const subject = new Subject<number>()

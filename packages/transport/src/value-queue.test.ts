@@ -157,7 +157,7 @@ describe('ValueQueue', () => {
       { weight: 1, arbitrary: fc.record({ do: fc.constant('clear' as const) }) }
     )
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { maxLength: 40, size: 'max' }), async (steps) => {
         const { queue, told } = queued()
         const model = new Model()
         const outcomes: string[] = []

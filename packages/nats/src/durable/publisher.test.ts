@@ -73,7 +73,7 @@ const STEPS = fc.array(
     fc.record({ kind: fc.constantFrom('store' as const, 'answer' as const), count: fc.nat(30) }),
     fc.record({ kind: fc.constantFrom('lose' as const, 'restore' as const), count: fc.constant(0) })
   ),
-  { maxLength: 40 }
+  { maxLength: 40, size: 'max' }
 )
 
 describe('a publisher', () => {

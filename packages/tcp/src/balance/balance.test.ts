@@ -63,7 +63,7 @@ describe('the retry budget', () => {
       fc.property(
         fc.double({ min: 0, max: 1, noNaN: true }),
         fc.nat(20),
-        fc.array(step, { maxLength: 100 }),
+        fc.array(step, { maxLength: 100, size: 'max' }),
         (ratio, perSecond, steps) => {
           const budget = new RetryBudget({ ratio, perSecond }, 0)
           let [calls, now, taken] = [0, 0, 0]

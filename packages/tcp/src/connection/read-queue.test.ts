@@ -248,7 +248,7 @@ describe('the queue of reads', () => {
       { weight: 1, arbitrary: fc.constantFrom('end of turn', 'settle') }
     )
     fc.assert(
-      fc.property(fc.boolean(), fc.array(steps, { maxLength: 200 }), (gathers, script) => {
+      fc.property(fc.boolean(), fc.array(steps, { maxLength: 200, size: 'max' }), (gathers, script) => {
         const process = new Process()
         if (gathers) process.gather()
         const added = Array.from({ length: 7 }, () => 0)

@@ -234,7 +234,7 @@ describe('room for work', () => {
     const calls: string[] = []
     const again = (name: string) => () => {
       calls.push(name)
-      if (calls.length < 6) admission.whenFree(again(name))
+      if (calls.filter((one) => one === name).length < 3) admission.whenFree(again(name))
     }
     for (const name of ['a', 'b']) admission.whenFree(again(name))
     await undefined
@@ -261,7 +261,7 @@ describe('room for work', () => {
   it('is the limit less what is in flight, whatever begins and ends [property]', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.oneof(fc.constant('begin' as const), fc.nat(20)), { maxLength: 60 }),
+        fc.array(fc.oneof(fc.constant('begin' as const), fc.nat(20)), { maxLength: 60, size: 'max' }),
         async (steps) => {
           const { admission, request } = admitting(5)
           const ends: (() => void)[] = []

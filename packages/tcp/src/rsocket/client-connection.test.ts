@@ -368,32 +368,36 @@ describe('an RSocket client', () => {
       fc.record({ do: fc.constant('bytes' as const), bytes: fc.uint8Array({ maxLength: 12 }) })
     )
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 40 }), fc.nat({ max: 10 }), async (steps, openAt) => {
-        const client = make({ keepaliveInterval: 1e6, keepaliveLifetime: 1e7 })
-        const calls: { outcomes: string[]; controller: AbortController }[] = []
-        for (const [index, what] of steps.entries()) {
-          if (index === openAt) client.connection.open(output)
-          if (what.do === 'request') {
-            const controller = new AbortController()
-            const options: CallOptions = {
-              signal: controller.signal,
-              timeout: calls.length % 2 === 0 ? 100 : 0
-            }
-            calls.push({ outcomes: outcome(client.caller.request('a', 1, options)), controller })
-          } else if (what.do === 'abort') calls[what.call]?.controller.abort()
-          else if (what.do === 'pass') clock.pass(what.time)
-          else if (index < openAt || output.ended !== undefined) continue
-          else if (what.do === 'payload')
-            client.connection.receive(frame(what.call * 2 + 1, 'PAYLOAD', what.flags, '1'))
-          else if (what.do === 'error')
-            client.connection.receive(frame(what.call * 2 + 1, 'ERROR', 0, uint32(0x201), 'x'))
-          else client.connection.receive(what.bytes)
+      fc.asyncProperty(
+        fc.array(step, { maxLength: 40, size: 'max' }),
+        fc.nat({ max: 10 }),
+        async (steps, openAt) => {
+          const client = make({ keepaliveInterval: 1e6, keepaliveLifetime: 1e7 })
+          const calls: { outcomes: string[]; controller: AbortController }[] = []
+          for (const [index, what] of steps.entries()) {
+            if (index === openAt) client.connection.open(output)
+            if (what.do === 'request') {
+              const controller = new AbortController()
+              const options: CallOptions = {
+                signal: controller.signal,
+                timeout: calls.length % 2 === 0 ? 100 : 0
+              }
+              calls.push({ outcomes: outcome(client.caller.request('a', 1, options)), controller })
+            } else if (what.do === 'abort') calls[what.call]?.controller.abort()
+            else if (what.do === 'pass') clock.pass(what.time)
+            else if (index < openAt || output.ended !== undefined) continue
+            else if (what.do === 'payload')
+              client.connection.receive(frame(what.call * 2 + 1, 'PAYLOAD', what.flags, '1'))
+            else if (what.do === 'error')
+              client.connection.receive(frame(what.call * 2 + 1, 'ERROR', 0, uint32(0x201), 'x'))
+            else client.connection.receive(what.bytes)
+          }
+          client.connection.close()
+          await settle()
+          for (const { outcomes } of calls) assert.equal(outcomes.length, 1)
+          assert.equal(client.connection.inFlight, 0)
         }
-        client.connection.close()
-        await settle()
-        for (const { outcomes } of calls) assert.equal(outcomes.length, 1)
-        assert.equal(client.connection.inFlight, 0)
-      }),
+      ),
       { numRuns: 300 }
     )
   })

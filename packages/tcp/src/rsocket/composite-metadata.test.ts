@@ -42,7 +42,7 @@ describe('composite metadata', () => {
   it('gives back any entries, by number where the MIME type has one', () => {
     fc.assert(
       fc.property(
-        fc.array(fc.tuple(mimeTypes, fc.uint8Array({ maxLength: 300 })), { maxLength: 8 }),
+        fc.array(fc.tuple(mimeTypes, fc.uint8Array({ maxLength: 300, size: 'max' })), { maxLength: 8 }),
         (entries) => {
           const bytes = written((out) => {
             for (const [mimeType, content] of entries) {
@@ -78,7 +78,7 @@ describe('composite metadata', () => {
       }
     }
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => {
+      fc.property(fc.uint8Array({ maxLength: 60, size: 'max' }), (bytes) => {
         try {
           parseComposite(Buffer.from(bytes))
         } catch (error) {
@@ -175,7 +175,9 @@ describe('a MIME type', () => {
 describe('routing metadata', () => {
   it('has any number of tags, of any length', () => {
     const tags = fc.array(
-      fc.string({ maxLength: 60, unit: 'grapheme' }).filter((text) => Buffer.byteLength(text) <= 255)
+      fc
+        .string({ maxLength: 60, size: 'max', unit: 'grapheme' })
+        .filter((text) => Buffer.byteLength(text) <= 255)
     )
     fc.assert(
       fc.property(tags, (all) => {
@@ -189,11 +191,11 @@ describe('routing metadata', () => {
 describe('metadata of requests', () => {
   const headers = fc.dictionary(
     fc.stringMatching(/^[a-z-]{1,20}$/).filter((name) => !name.startsWith('elysia-')),
-    fc.string({ maxLength: 50 }),
+    fc.string({ maxLength: 50, size: 'max' }),
     { maxKeys: 6 }
   )
   const routes = fc
-    .string({ maxLength: 60, unit: 'grapheme' })
+    .string({ maxLength: 60, size: 'max', unit: 'grapheme' })
     .filter((text) => Buffer.byteLength(text) <= 255)
 
   it('has a timeout of at most 15 digits, which a number holds exactly', () => {
@@ -233,7 +235,7 @@ describe('metadata of requests', () => {
       timeout: fc.constantFrom(undefined, 1, 2)
     })
     fc.assert(
-      fc.property(fc.array(some, { maxLength: 30 }), (requests) => {
+      fc.property(fc.array(some, { maxLength: 30, size: 'max' }), (requests) => {
         const reader = new MetadataReader(COMPOSITE)
         const writer = new MetadataWriter()
         for (const { route, headers, timeout } of requests) {
@@ -411,17 +413,17 @@ describe('authentication metadata', () => {
     const credentials = fc.oneof(
       fc.record({
         type: fc.constant('bearer' as const),
-        token: fc.string({ maxLength: 300, unit: 'grapheme' })
+        token: fc.string({ maxLength: 300, size: 'max', unit: 'grapheme' })
       }),
       fc.record({
         type: fc.constant('simple' as const),
-        username: fc.string({ maxLength: 100, unit: 'grapheme' }),
-        password: fc.string({ maxLength: 100, unit: 'grapheme' })
+        username: fc.string({ maxLength: 100, size: 'max', unit: 'grapheme' }),
+        password: fc.string({ maxLength: 100, size: 'max', unit: 'grapheme' })
       }),
       fc.record({
         type: fc.constant('other' as const),
         name: fc.stringMatching(/^[!-~]{1,127}$/),
-        payload: fc.uint8Array({ maxLength: 100 }).map((bytes) => Buffer.from(bytes))
+        payload: fc.uint8Array({ maxLength: 100, size: 'max' }).map((bytes) => Buffer.from(bytes))
       })
     )
     fc.assert(

@@ -141,64 +141,68 @@ describe('Reassembly', () => {
       kind: fc.constantFrom('more', 'more', 'end', 'drop')
     })
     fc.assert(
-      fc.property(fc.array(part, { maxLength: 40 }), fc.integer({ min: 10, max: 80 }), (parts, most) => {
-        const fragments = new Reassembler<number>(most)
-        const model = new Map<number, { metadata: Buffer | undefined; data: Buffer }>()
-        const sizeOf = (streamId: number) => {
-          const { metadata, data } = model.get(streamId) ?? { metadata: undefined, data: Buffer.of() }
-          return (metadata?.length ?? 0) + data.length
+      fc.property(
+        fc.array(part, { maxLength: 40, size: 'max' }),
+        fc.integer({ min: 10, max: 80 }),
+        (parts, most) => {
+          const fragments = new Reassembler<number>(most)
+          const model = new Map<number, { metadata: Buffer | undefined; data: Buffer }>()
+          const sizeOf = (streamId: number) => {
+            const { metadata, data } = model.get(streamId) ?? { metadata: undefined, data: Buffer.of() }
+            return (metadata?.length ?? 0) + data.length
+          }
+          for (const { streamId, metadata, data, before, kind } of parts) {
+            if (kind === 'drop') {
+              fragments.drop(streamId)
+              model.delete(streamId)
+              continue
+            }
+            const about = metadata ?? new Uint8Array()
+            const buffer = Buffer.concat([Buffer.alloc(before), about, data])
+            const dataStart = before + about.length
+            const start = metadata === undefined ? -1 : before
+            const payload = newPayload(buffer, start, start < 0 ? -1 : dataStart, dataStart, buffer.length)
+            const known = model.get(streamId)
+            assert.equal(fragments.has(streamId), known !== undefined)
+            if (known === undefined && kind === 'end') {
+              assert.equal(fragments.end(streamId, payload), undefined)
+              continue
+            }
+            const size = [1, 2, 3, 4].reduce((sum, id) => sum + sizeOf(id), about.length + data.length)
+            const add = () => {
+              if (kind === 'end') return fragments.end(streamId, payload)
+              if (known === undefined) return fragments.begin(streamId, -streamId, payload)
+              return fragments.add(streamId, payload)
+            }
+            if (size > most) {
+              const message = `${size} bytes are more than limits.messageSize allows (${most})`
+              assert.throws(add, { name: 'PayloadTooLargeError', message })
+              return
+            }
+            const whole = add()
+            // It is a copy: what is received next is written over it.
+            buffer.fill(0xff)
+            const expected = {
+              metadata:
+                metadata === undefined
+                  ? known?.metadata
+                  : Buffer.concat([known?.metadata ?? about.subarray(0, 0), about]),
+              data: Buffer.concat([known?.data ?? data.subarray(0, 0), data])
+            }
+            if (kind === 'more') model.set(streamId, expected)
+            else {
+              model.delete(streamId)
+              const { first, payload } = whole as { first: number; payload: Payload }
+              const { metadataStart, metadataEnd, dataStart, dataEnd } = payload
+              assert.equal(first, -streamId)
+              assert.equal(metadataStart >= 0, expected.metadata !== undefined)
+              if (metadataStart >= 0)
+                assert.deepEqual(payload.buffer.subarray(metadataStart, metadataEnd), expected.metadata)
+              assert.deepEqual(payload.buffer.subarray(dataStart, dataEnd), expected.data)
+            }
+          }
         }
-        for (const { streamId, metadata, data, before, kind } of parts) {
-          if (kind === 'drop') {
-            fragments.drop(streamId)
-            model.delete(streamId)
-            continue
-          }
-          const about = metadata ?? new Uint8Array()
-          const buffer = Buffer.concat([Buffer.alloc(before), about, data])
-          const dataStart = before + about.length
-          const start = metadata === undefined ? -1 : before
-          const payload = newPayload(buffer, start, start < 0 ? -1 : dataStart, dataStart, buffer.length)
-          const known = model.get(streamId)
-          assert.equal(fragments.has(streamId), known !== undefined)
-          if (known === undefined && kind === 'end') {
-            assert.equal(fragments.end(streamId, payload), undefined)
-            continue
-          }
-          const size = [1, 2, 3, 4].reduce((sum, id) => sum + sizeOf(id), about.length + data.length)
-          const add = () => {
-            if (kind === 'end') return fragments.end(streamId, payload)
-            if (known === undefined) return fragments.begin(streamId, -streamId, payload)
-            return fragments.add(streamId, payload)
-          }
-          if (size > most) {
-            const message = `${size} bytes are more than limits.messageSize allows (${most})`
-            assert.throws(add, { name: 'PayloadTooLargeError', message })
-            return
-          }
-          const whole = add()
-          // It is a copy: what is received next is written over it.
-          buffer.fill(0xff)
-          const expected = {
-            metadata:
-              metadata === undefined
-                ? known?.metadata
-                : Buffer.concat([known?.metadata ?? about.subarray(0, 0), about]),
-            data: Buffer.concat([known?.data ?? data.subarray(0, 0), data])
-          }
-          if (kind === 'more') model.set(streamId, expected)
-          else {
-            model.delete(streamId)
-            const { first, payload } = whole as { first: number; payload: Payload }
-            const { metadataStart, metadataEnd, dataStart, dataEnd } = payload
-            assert.equal(first, -streamId)
-            assert.equal(metadataStart >= 0, expected.metadata !== undefined)
-            if (metadataStart >= 0)
-              assert.deepEqual(payload.buffer.subarray(metadataStart, metadataEnd), expected.metadata)
-            assert.deepEqual(payload.buffer.subarray(dataStart, dataEnd), expected.data)
-          }
-        }
-      }),
+      ),
       { numRuns: 300 }
     )
   })

@@ -44,8 +44,8 @@ describe('FrameInput', () => {
     )
     fc.assert(
       fc.property(
-        fc.array(fc.integer({ min: 9, max: 40 }), { maxLength: 20 }),
-        fc.array(step, { maxLength: 60 }),
+        fc.array(fc.integer({ min: 9, max: 40 }), { maxLength: 20, size: 'max' }),
+        fc.array(step, { maxLength: 60, size: 'max' }),
         (sizes, steps) => {
           const { handler, input } = inputOf()
           const frames = sizes.map((size, index) => sized(size, index))

@@ -27,7 +27,7 @@ function read(chunks: readonly Uint8Array[]): string[] {
 
 describe('FrameReader', () => {
   it('gives back any frames, however their bytes are divided', () => {
-    const content = fc.uint8Array({ minLength: 6, maxLength: 40 })
+    const content = fc.uint8Array({ minLength: 6, maxLength: 40, size: 'max' })
     fc.assert(
       fc.property(
         fc.array(content, { maxLength: 8 }),

@@ -81,7 +81,7 @@ describe('RESUME', () => {
     fc.assert(
       fc.property(
         fc.record({
-          token: fc.uint8Array({ maxLength: 300 }),
+          token: fc.uint8Array({ maxLength: 300, size: 'max' }),
           lastReceivedServerPosition: positions,
           firstAvailableClientPosition: positions
         }),

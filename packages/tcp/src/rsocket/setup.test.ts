@@ -49,8 +49,10 @@ describe('SETUP Frame', () => {
   it('reads back what it wrote, whatever that is', () => {
     const uint31 = fc.integer({ min: 1, max: 0x7fffffff })
     const mimeType = fc.stringMatching(/^[!-~]{0,255}$/)
-    const bytes = fc.uint8Array({ maxLength: 300 })
-    const content = fc.option(fc.uint8Array({ minLength: 1, maxLength: 300 }), { nil: undefined })
+    const bytes = fc.uint8Array({ maxLength: 300, size: 'max' })
+    const content = fc.option(fc.uint8Array({ minLength: 1, maxLength: 300, size: 'max' }), {
+      nil: undefined
+    })
     fc.assert(
       fc.property(
         fc.record({

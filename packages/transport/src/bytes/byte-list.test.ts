@@ -4,14 +4,14 @@ import fc from 'fast-check'
 import { ByteList } from './byte-list.ts'
 
 const bytes = fc.oneof(
-  fc.uint8Array({ maxLength: 40 }),
+  fc.uint8Array({ maxLength: 40, size: 'max' }),
   fc.uint8Array({ minLength: 4_000, maxLength: 9_000, size: 'max' })
 )
 
 describe('ByteList', () => {
   it('gives back what was added, in order, and is empty then', () => {
     fc.assert(
-      fc.property(fc.array(fc.array(bytes, { maxLength: 20 }), { maxLength: 3 }), (rounds) => {
+      fc.property(fc.array(fc.array(bytes, { maxLength: 20, size: 'max' }), { maxLength: 3 }), (rounds) => {
         const list = new ByteList()
         for (const pieces of rounds) {
           for (const piece of pieces) list.add(piece)
@@ -26,7 +26,7 @@ describe('ByteList', () => {
   })
 
   it('gives back chunk by chunk, while more is added', () => {
-    const steps = fc.array(fc.option(bytes), { maxLength: 40 })
+    const steps = fc.array(fc.option(bytes), { maxLength: 40, size: 'max' })
     fc.assert(
       fc.property(steps, (pieces) => {
         const list = new ByteList()

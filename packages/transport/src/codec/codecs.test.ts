@@ -54,7 +54,7 @@ describe('codecs', () => {
     describe(name, () => {
       it('gives back any data, one value after the other', () => {
         fc.assert(
-          fc.property(fc.array(jsonValues, { maxLength: 20 }), (values) => {
+          fc.property(fc.array(jsonValues, { maxLength: 20, size: 'max' }), (values) => {
             const through = pair(name)
             for (const value of values) assert.deepEqual(through(value), value)
           })
@@ -69,7 +69,7 @@ describe('codecs', () => {
 
       it('refuses bytes that are none of its own, and nothing else happens', () => {
         fc.assert(
-          fc.property(fc.uint8Array({ minLength: 1, maxLength: 60 }), (bytes) => {
+          fc.property(fc.uint8Array({ minLength: 1, maxLength: 60, size: 'max' }), (bytes) => {
             const codec = open(name)
             try {
               codec.decode(Buffer.from(bytes), 0, bytes.length)
@@ -252,8 +252,8 @@ describe('codecs', () => {
       'a'
     )
     const texts = fc.oneof(
-      fc.string({ unit: 'binary', maxLength: 300 }),
-      fc.array(units, { maxLength: 300 }).map((list) => list.join(''))
+      fc.string({ unit: 'binary', maxLength: 300, size: 'max' }),
+      fc.array(units, { maxLength: 300, size: 'max' }).map((list) => list.join(''))
     )
 
     it('byte for byte', () => {
@@ -356,7 +356,7 @@ describe('codecs', () => {
     it('keeps both ends in step over thousands of shapes and failures', () => {
       fc.assert(
         fc.property(
-          fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), fc.boolean()), { maxLength: 500 }),
+          fc.array(fc.tuple(fc.integer({ min: 0, max: 300 }), fc.boolean()), { maxLength: 500, size: 'max' }),
           (steps) => {
             const [near, far] = [open('msgpack-records'), open('msgpack-records')]
             for (const [shape, fails] of steps) {
