@@ -813,5 +813,11 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'if (++this.#added % CHUNKS_BEFORE_FLATTEN === 0) longer.charCodeAt(0)',
     after: 'if (++this.#added % CHUNKS_BEFORE_FLATTEN === 0) longer.charCodeAt(1)',
     why: 'when a text is made flat is a matter of time and memory'
+  },
+  {
+    file: `${TCP}/limits/adaptive-concurrency.ts`,
+    before: 'if (this.#inFlight <= this.limit) this.#probe = { left: this.#inFlight }',
+    after: 'if (this.#inFlight < this.limit) this.#probe = { left: this.#inFlight }',
+    why: 'the next end counts one less to come, and is one'
   }
 ]

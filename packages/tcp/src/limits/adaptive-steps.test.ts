@@ -179,6 +179,7 @@ describe('a measurement of an adaptive limit', () => {
 
   for (const [before, latency, expected] of [
     [0, 32, 48],
+    [0, 24, 24],
     [0, 16, 16],
     [3, 16, 16],
     [4, 16, 40],

@@ -298,6 +298,8 @@ describe('a request over memory()', () => {
     )
     end.last.caller.value(json(1))
     assert.equal(await last, 1)
+    // Its timer would keep the process for a minute.
+    await client.close()
   })
 
   it('that is given up before it was sent is never sent, and may not have run', async () => {
