@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
-import { afterEach, beforeEach, describe, it, type TestContext } from 'node:test'
+import { afterEach, beforeEach, describe, it } from 'node:test'
 import { PendingCaller } from '@elysia-microservices/transport/kit'
 import type { ClientProtocol } from '../connection/protocol.ts'
 import { NestRequester } from '../nest/requester.ts'
@@ -11,6 +11,7 @@ import { nodeSockets } from '../socket/node.ts'
 import { FakeClock } from '../testing/peer.ts'
 import { outcomeOf, turn } from '../testing/rsocket-peer.ts'
 import { RecordingLogger } from '../testing/service.ts'
+import { replaceTimers } from '../testing/timers.ts'
 import { Endpoint, type EndpointOwner } from './endpoint.ts'
 
 /** The longest pause, and how long a connection must last to be a success. */
@@ -20,19 +21,27 @@ const MAX_DELAY = 1_000
 class Pauses {
   readonly #waiting = new Map<unknown, { readonly task: () => void; readonly delay: number }>()
 
-  constructor(t: TestContext) {
+  readonly #replaced: Disposable
+
+  constructor() {
     const set = globalThis.setTimeout
     const clear = globalThis.clearTimeout
-    t.mock.method(globalThis, 'setTimeout', ((task: () => void, delay: number) => {
-      if (delay > MAX_DELAY) return set(task, delay)
-      const handle = set(() => {}, 0)
-      this.#waiting.set(handle, { task, delay })
-      return handle
-    }) as typeof setTimeout)
-    t.mock.method(globalThis, 'clearTimeout', ((handle: ReturnType<typeof setTimeout>) => {
-      this.#waiting.delete(handle)
-      clear(handle)
-    }) as typeof clearTimeout)
+    this.#replaced = replaceTimers({
+      setTimeout: (task, delay) => {
+        if (delay > MAX_DELAY) return set(task, delay)
+        const handle = set(() => {}, 0)
+        this.#waiting.set(handle, { task, delay })
+        return handle
+      },
+      clearTimeout: (handle) => {
+        this.#waiting.delete(handle)
+        clear(handle)
+      }
+    })
+  }
+
+  [Symbol.dispose](): void {
+    this.#replaced[Symbol.dispose]()
   }
 
   get delays(): number[] {
@@ -173,7 +182,7 @@ describe('an endpoint', () => {
     let now = 50_000
     t.mock.method(performance, 'now', () => now)
     t.mock.method(Math, 'random', () => 0.5)
-    const pauses = new Pauses(t)
+    using pauses = new Pauses()
     fails = true
     endpoint.connect(true)
     await assert.rejects(endpoint.ready)
@@ -202,7 +211,7 @@ describe('an endpoint', () => {
 
   it('has one pause at a time, and none while it connects', async (t) => {
     t.mock.method(Math, 'random', () => 0.5)
-    const pauses = new Pauses(t)
+    using pauses = new Pauses()
     endpoint.reconnect()
     endpoint.reconnect()
     assert.deepEqual(pauses.delays, [50])
@@ -216,21 +225,20 @@ describe('an endpoint', () => {
     assert.deepEqual(owner.news(), ['pause 1 of 50', 'opened'])
   })
 
-  it('has no pause when it has left, nor begins one', async (t) => {
+  it('has no pause when it has left, nor begins one', async () => {
     for (const end of ['leave', 'end'] as const) {
-      const pauses = new Pauses(t)
+      using pauses = new Pauses()
       const leaving = newEndpoint({ minDelay: 100, maxDelay: MAX_DELAY })
       leaving.reconnect()
       assert.equal(pauses.delays.length, 1)
       await leaving[end]()
       leaving.reconnect()
       assert.deepEqual(pauses.delays, [])
-      t.mock.restoreAll()
     }
   })
 
-  it('does not connect again by itself if it is told so', (t) => {
-    const pauses = new Pauses(t)
+  it('does not connect again by itself if it is told so', () => {
+    using pauses = new Pauses()
     const lazy = newEndpoint(false)
     lazy.reconnect()
     assert.deepEqual(pauses.delays, [])

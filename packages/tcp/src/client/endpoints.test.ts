@@ -9,6 +9,7 @@ import type { TcpServer } from '../server/server.ts'
 import { DnsServer } from '../testing/dns-server.ts'
 import { newClient, newServer } from '../testing/ends.ts'
 import { RecordingLogger, TestDispatcher } from '../testing/service.ts'
+import { replaceTimers } from '../testing/timers.ts'
 import type { TcpClient } from './client.ts'
 import { EndpointSource } from './endpoint-source.ts'
 
@@ -522,15 +523,17 @@ describe('the source of endpoints', () => {
       const set = globalThis.setTimeout
       const clear = globalThis.clearTimeout
       t.mock.method(performance, 'now', () => time)
-      t.mock.method(globalThis, 'setTimeout', ((task: () => void, delay: number) => {
-        const timer = set(task, delay)
-        if (delay === 60_000) timers.add(timer)
-        return timer
-      }) as typeof setTimeout)
-      t.mock.method(globalThis, 'clearTimeout', ((timer: ReturnType<typeof setTimeout>) => {
-        timers.delete(timer)
-        clear(timer)
-      }) as typeof clearTimeout)
+      using _ = replaceTimers({
+        setTimeout: (task, delay) => {
+          const timer = set(task, delay)
+          if (delay === 60_000) timers.add(timer)
+          return timer
+        },
+        clearTimeout: (timer) => {
+          timers.delete(timer)
+          clear(timer)
+        }
+      })
       const started = source.start()
       questions[0]!.answer(['a:1'])
       await started

@@ -5,6 +5,7 @@ import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { IncomingMessage } from '@elysia-microservices/transport/kit'
 import { Ends, SOCKETS } from '../testing/ends.ts'
+import { replaceTimers } from '../testing/timers.ts'
 import { FirstChunk } from './first-chunk.ts'
 
 const RESUME = { resume: { window: 2_000 } }
@@ -172,37 +173,41 @@ for (const [name, sockets] of SOCKETS) {
       fate = (attempt) => (attempt > 1 && attempt < 10 ? 'fails' : 'connects')
       const pauses: number[] = []
       const real = globalThis.setTimeout
-      const { mock } = t.mock.method(globalThis, 'setTimeout', ((task: () => void, delay: number) => {
-        if (delay > 1_000) return real(task, delay)
-        pauses.push(delay)
-        return real(task, 0)
-      }) as typeof setTimeout)
+      using replaced = replaceTimers({
+        setTimeout: (task, delay) => {
+          if (delay > 1_000) return real(task, delay)
+          pauses.push(delay)
+          return real(task, 0)
+        }
+      })
       t.mock.method(Math, 'random', () => 0.5)
       const resumed = new Promise<void>((resolve) => {
         tried = () => attempts.length === 10 && resolve()
       })
       const { outcome } = await lost(60_000)
       await resumed
-      mock.restore()
+      replaced[Symbol.dispose]()
       ends.dispatcher.waiting[0]?.answer('late')
       assert.equal(await outcome, 'answered late')
       assert.deepEqual(pauses, [25, 50, 100, 200, 400, 800, 1_000, 1_000])
     })
 
-    it('have their time only until they have succeeded', async (t) => {
+    it('have their time only until they have succeeded', async () => {
       const connectTimeout = 12_345
       const timers = new Set<unknown>()
       const set = globalThis.setTimeout
       const clear = globalThis.clearTimeout
-      t.mock.method(globalThis, 'setTimeout', ((task: () => void, delay: number) => {
-        const timer = set(task, delay)
-        if (delay === connectTimeout) timers.add(timer)
-        return timer
-      }) as typeof setTimeout)
-      t.mock.method(globalThis, 'clearTimeout', ((timer: ReturnType<typeof setTimeout>) => {
-        timers.delete(timer)
-        clear(timer)
-      }) as typeof clearTimeout)
+      using _ = replaceTimers({
+        setTimeout: (task, delay) => {
+          const timer = set(task, delay)
+          if (delay === connectTimeout) timers.add(timer)
+          return timer
+        },
+        clearTimeout: (timer) => {
+          timers.delete(timer)
+          clear(timer)
+        }
+      })
       const server = await ends.server({})
       const client = ends.client(server.address!.port, { connectTimeout })
       const connected = client.connect()
