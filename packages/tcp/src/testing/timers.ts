@@ -3,6 +3,7 @@
 /** Functions to stand in the place of the runtime's. */
 export interface Timers {
   readonly setTimeout?: (task: () => void, delay: number) => unknown
+  readonly setInterval?: (task: () => void, pause: number) => unknown
   readonly clearTimeout?: (timer: ReturnType<typeof setTimeout>) => void
 }
 
