@@ -819,5 +819,35 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: 'if (this.#inFlight <= this.limit) this.#probe = { left: this.#inFlight }',
     after: 'if (this.#inFlight < this.limit) this.#probe = { left: this.#inFlight }',
     why: 'the next end counts one less to come, and is one'
+  },
+  {
+    file: `${TCP}/connection/session.ts`,
+    before: '#unsentAsked = 0',
+    after: '#unsentAsked = 1',
+    why: 'the first look finds the connection active, and sets it'
+  },
+  {
+    file: `${TCP}/connection/session.ts`,
+    before: 'this.#watch?.stop()',
+    after: '',
+    why: 'the timer, which keeps no process alive, would find nothing incomplete'
+  },
+  {
+    file: `${TCP}/connection/read-queue.ts`,
+    before: '#batchAt = 0',
+    after: '#batchAt = 1',
+    why: 'is set before it is read'
+  },
+  {
+    file: `${TCP}/connection/read-queue.ts`,
+    before: '#batchSize = 0',
+    after: '#batchSize = 1',
+    why: 'is set before it is read'
+  },
+  {
+    file: `${TCP}/connection/read-queue.ts`,
+    before: '#smallTurns = 0',
+    after: '#smallTurns = 1',
+    why: 'is set when gathering begins'
   }
 ]

@@ -161,16 +161,15 @@ describe('a connection', () => {
     assert.deepEqual(socket.news(), ['c'])
   })
 
-  it('reads on in the next turn when it has had 256 KB', async () => {
-    const chunk = Buffer.alloc(128 * 1024)
-    session.data(chunk)
-    assert.deepEqual(socket.news(), [])
-    session.data(chunk)
-    assert.deepEqual(socket.news(), ['pause'])
-    await turn()
-    assert.deepEqual(socket.news(), ['resume'])
-    session.data(chunk)
-    assert.deepEqual(socket.news(), [])
+  it('reads on in the next turn when it has had 256 KB, and not sooner', async () => {
+    for (let round = 0; round < 3; round++) {
+      session.data(Buffer.alloc(256 * 1024 - 1))
+      assert.deepEqual(socket.news(), [])
+      session.data(Buffer.alloc(1))
+      assert.deepEqual(socket.news(), ['pause'])
+      await turn()
+      assert.deepEqual(socket.news(), ['resume'])
+    }
   })
 
   it('goes on when the peer has read everything, and not before', () => {
@@ -292,6 +291,25 @@ describe('a connection ends', () => {
     session.close()
   })
 
+  it('once, where its protocol ends it and throws then', () => {
+    protocol.onChunk = () => {
+      session.end(new Error('it is over'))
+      throw new Error('and so is this')
+    }
+    session.data(bytes('x'))
+    assert.deepEqual(socket.news(), ['FIN'])
+    assert.equal(logger.lines.length, 1)
+    session.close()
+  })
+
+  it('never for a message that is not complete, without a limit for these', async () => {
+    protocol.incomplete = true
+    session.data(bytes('x'))
+    await new Promise((resolve) => setTimeout(resolve, 10))
+    assert.deepEqual(socket.news(), [])
+    session.close()
+  })
+
   it('when its protocol throws as it goes on', () => {
     session.data(bytes('x'))
     protocol.resume = () => {
@@ -350,6 +368,12 @@ describe('a connection drains', () => {
     assert.deepEqual(socket.news(), ['FIN'])
     session.close()
     await drained
+  })
+
+  it('without waiting where it is closed already', async () => {
+    session.close()
+    await session.drained()
+    assert.deepEqual(socket.news(), [])
   })
 
   it('when everything in flight is answered, behind the answers', async () => {

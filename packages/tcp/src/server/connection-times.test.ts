@@ -21,6 +21,9 @@ describe('the times of connections', () => {
     const before = looks
     await new Promise((resolve) => setTimeout(resolve, 50))
     assert.equal(looks, before)
+    times.start()
+    while (looks === before) await new Promise((resolve) => setTimeout(resolve, 1))
+    times.stop()
   })
 
   it('are looked at four times within the shortest limit there is, and not at all without one', () => {
@@ -109,17 +112,21 @@ describe('a connection', () => {
     assert.deepEqual(closed, ['silence'])
   })
 
-  it('is never idle or silent without these limits', () => {
+  it('is never idle or silent without these limits, nor old', () => {
     const { closed, look } = watched({ age: 1e9 })
     for (const now of [0, 1e6, 2e6]) look(now)
     assert.deepEqual(closed, [])
+    const ageless = watched({ idle: 1e9 })
+    ageless.session.protocol = { handsOver: true }
+    for (const now of [0, 10, 1e6]) ageless.look(now)
+    assert.deepEqual(ageless.closed, [])
   })
 
   it('is old within a tenth of its age, if its peer can be told to connect again', (t) => {
     for (const [dice, oldAt] of [
       [0, 900],
       [0.5, 1_000],
-      [0.999, 1_099.8]
+      [0.75, 1_050]
     ] as const) {
       t.mock.method(Math, 'random', () => dice)
       const { session, closed, look } = watched({ age: 1_000 })
@@ -129,10 +136,10 @@ describe('a connection', () => {
       look(oldAt - 1)
       assert.deepEqual(closed, [])
       session.protocol = {}
-      look(oldAt + 1)
+      look(oldAt)
       assert.deepEqual(closed, [])
       session.protocol = { handsOver: true }
-      look(oldAt + 2)
+      look(oldAt)
       look(oldAt + 5_000)
       assert.deepEqual(closed, ['age'])
       t.mock.restoreAll()
