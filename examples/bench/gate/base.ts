@@ -36,7 +36,8 @@ export class BaseCheckout {
     say(`checking out ${name}`)
     await run(root, 'git', 'worktree', 'add', '--detach', folder, name)
     say('installing its packages')
-    await run(folder, 'npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund')
+    // With the scripts of packages: without its own, there is no Bun to bundle with.
+    await run(folder, 'npm', 'ci', '--no-audit', '--no-fund')
     say('building it')
     await run(folder, join('node_modules', '.bin', 'turbo'), 'run', 'build', '--filter=elysia-microservices')
     return checkout
