@@ -110,42 +110,48 @@ beforeEach(() => {
   })
 })
 
+/** A chunk, and everything that it leads to: others of the process may have chunks wait for each other. */
+function came(text: string): Promise<void> {
+  session.data(bytes(text))
+  return turn()
+}
+
 describe('a connection', () => {
-  it('has the protocol of its first byte, made once', () => {
+  it('has the protocol of its first byte, made once', async () => {
     assert.equal(session.protocol, undefined)
-    session.data(bytes('1#'))
-    session.data(bytes('a'))
+    await came('1#')
+    await came('a')
     assert.equal(session.protocol, protocol)
     assert.deepEqual(firstBytes, [0x31])
     assert.deepEqual(protocol.told, ['1#', 'a'])
   })
 
-  it('writes what a chunk was answered at once, and together', () => {
+  it('writes what a chunk was answered at once, and together', async () => {
     protocol.onChunk = () => {
       session.send('a')
       session.send('b')
       assert.deepEqual(socket.news(), [])
     }
-    session.data(bytes('x'))
+    await came('x')
     assert.deepEqual(socket.news(), ['ab'])
   })
 
-  it('writes bytes of its protocol, too', () => {
+  it('writes bytes of its protocol, too', async () => {
     const writer = new ByteWriter()
     protocol.onChunk = () => writer.bytes(bytes('abc'))
     session.attach(writer)
-    session.data(bytes('x'))
+    await came('x')
     assert.deepEqual(socket.news(), ['abc'])
     assert.equal(writer.length, 0)
   })
 
-  it('writes the rest behind what 8 KB have filled', () => {
+  it('writes the rest behind what 8 KB have filled', async () => {
     protocol.onChunk = () => {
       session.send('a'.repeat(8 * 1024))
       assert.equal(socket.news().length, 1)
       session.send('b')
     }
-    session.data(bytes('x'))
+    await came('x')
     assert.deepEqual(socket.news(), ['b'])
   })
 
@@ -172,7 +178,7 @@ describe('a connection', () => {
     }
   })
 
-  it('goes on when the peer has read everything, and not before', () => {
+  it('goes on when the peer has read everything, and not before', async () => {
     socket.left = 300 * 1024
     session = new Session(
       socket,
@@ -180,7 +186,7 @@ describe('a connection', () => {
       protocol
     )
     protocol.onChunk = () => session.send('x')
-    session.data(bytes('a'))
+    await came('a')
     assert.equal(session.isBlocked, true)
     assert.equal(session.unsent, 300 * 1024)
     socket.unsent = 1
@@ -198,15 +204,15 @@ describe('a connection is active', () => {
   it('when it was opened, read or wrote', async () => {
     const seen = () => [session.takeActivity(), session.takeActivity()]
     assert.deepEqual(seen(), [true, false])
-    session.data(bytes('x'))
+    await came('x')
     assert.deepEqual(seen(), [true, false])
     session.send('a')
     await turn()
     assert.deepEqual(seen(), [true, false])
   })
 
-  it('as long as something is in flight or incomplete for a peer that reads', () => {
-    session.data(bytes('x'))
+  it('as long as something is in flight or incomplete for a peer that reads', async () => {
+    await came('x')
     session.takeActivity()
     for (const change of [{ inFlight: 1 }, { inFlight: 0, incomplete: true }]) {
       Object.assign(protocol, change)
@@ -220,8 +226,8 @@ describe('a connection is active', () => {
     assert.equal(session.takeActivity(), false)
   })
 
-  it('when its peer has read some of what was unsent', () => {
-    session.data(bytes('x'))
+  it('when its peer has read some of what was unsent', async () => {
+    await came('x')
     socket.unsent = 10
     session.takeActivity()
     assert.equal(session.takeActivity(), false)
@@ -233,8 +239,8 @@ describe('a connection is active', () => {
 })
 
 describe('a connection ends', () => {
-  it('with a FIN behind what was collected, and forgets what it received', () => {
-    session.data(bytes('x'))
+  it('with a FIN behind what was collected, and forgets what it received', async () => {
+    await came('x')
     session.send('bye')
     session.end(new Error('it is over'))
     assert.deepEqual(socket.news(), ['bye', 'FIN'])
@@ -253,14 +259,14 @@ describe('a connection ends', () => {
     session.close()
   })
 
-  it('without a word where there is no reason', () => {
+  it('without a word where there is no reason', async () => {
     session.end()
     assert.deepEqual(socket.news(), ['FIN'])
     assert.deepEqual(logger.lines, [])
     session.close()
   })
 
-  it('at once when it is cut off, behind what was collected if there is a reason', () => {
+  it('at once when it is cut off, behind what was collected if there is a reason', async () => {
     session.send('bye')
     session.destroy(new Error('enough'))
     assert.deepEqual(socket.news(), ['bye', 'destroy'])
@@ -279,24 +285,24 @@ describe('a connection ends', () => {
     session.close()
   })
 
-  it('when its protocol throws: it is told of no answers of that turn', () => {
+  it('when its protocol throws: it is told of no answers of that turn', async () => {
     protocol.onChunk = () => {
       session.send('half')
       throw new Error('bad \u001b frame')
     }
-    session.data(bytes('x'))
+    await came('x')
     assert.deepEqual(socket.news(), ['FIN'])
     assert.equal(logger.lines.length, 1)
     assert.ok(!logger.lines[0]?.includes('\u001b'))
     session.close()
   })
 
-  it('once, where its protocol ends it and throws then', () => {
+  it('once, where its protocol ends it and throws then', async () => {
     protocol.onChunk = () => {
       session.end(new Error('it is over'))
       throw new Error('and so is this')
     }
-    session.data(bytes('x'))
+    await came('x')
     assert.deepEqual(socket.news(), ['FIN'])
     assert.equal(logger.lines.length, 1)
     session.close()
@@ -304,14 +310,14 @@ describe('a connection ends', () => {
 
   it('never for a message that is not complete, without a limit for these', async () => {
     protocol.incomplete = true
-    session.data(bytes('x'))
+    await came('x')
     await new Promise((resolve) => setTimeout(resolve, 10))
     assert.deepEqual(socket.news(), [])
     session.close()
   })
 
-  it('when its protocol throws as it goes on', () => {
-    session.data(bytes('x'))
+  it('when its protocol throws as it goes on', async () => {
+    await came('x')
     protocol.resume = () => {
       throw new Error('bad frame')
     }
@@ -329,7 +335,7 @@ describe('a connection ends', () => {
     session.close()
   })
 
-  it('by its socket: its owner is told of the protocol and the error, once everything that came was handled', () => {
+  it('by its socket: its owner is told of the protocol and the error, once everything that came was handled', async () => {
     session.data(bytes('x'))
     const reset = new Error('reset')
     session.close(reset)
@@ -339,12 +345,12 @@ describe('a connection ends', () => {
     assert.deepEqual([session.unsent, socket.news()], [0, []])
   })
 
-  it('by its socket before anything has come: there is no protocol', () => {
+  it('by its socket before anything has come: there is no protocol', async () => {
     session.close()
     assert.deepEqual(closed, [{ protocol: undefined, error: undefined }])
   })
 
-  it('is named by its certificate in the log, too', () => {
+  it('is named by its certificate in the log, too', async () => {
     socket.certificate = { subject: { CN: 'orders' } } as unknown as Socket['certificate']
     session.end(new Error('it is over'))
     assert.match(logger.lines[0] ?? '', /of 192\.0\.2\.1:5, the certificate's "?'?orders/)
@@ -354,7 +360,7 @@ describe('a connection ends', () => {
 
 describe('a connection drains', () => {
   it('at once where nothing is in flight', async () => {
-    session.data(bytes('x'))
+    await came('x')
     const drained = session.drained('going')
     assert.deepEqual(socket.news(), ['FIN'])
     assert.deepEqual(protocol.told, ['x', 'drain', 'discard'])
@@ -378,7 +384,7 @@ describe('a connection drains', () => {
 
   it('when everything in flight is answered, behind the answers', async () => {
     protocol.inFlight = 2
-    session.data(bytes('x'))
+    await came('x')
     const drained = session.drained()
     session.settled()
     await turn()
@@ -398,12 +404,12 @@ describe('a connection drains', () => {
   })
 
   it('when a message that had begun is complete', async () => {
-    session.data(bytes('x'))
+    await came('x')
     protocol.incomplete = true
     const drained = session.drained()
     assert.deepEqual(socket.news(), [])
     protocol.incomplete = false
-    session.data(bytes('y'))
+    await came('y')
     await turn()
     assert.deepEqual(socket.news(), ['FIN'])
     session.close()
@@ -411,7 +417,7 @@ describe('a connection drains', () => {
   })
 
   it('does not mind what settles where it does not drain', async () => {
-    session.data(bytes('x'))
+    await came('x')
     session.settled()
     await turn()
     assert.deepEqual(socket.news(), [])

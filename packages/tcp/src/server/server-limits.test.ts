@@ -128,7 +128,11 @@ for (const [socketsName, sockets] of SOCKETS) {
         assert.ok(server.stats().inFlight.current >= 1)
         answerOne()
         assert.equal(await lasting, 'first')
-        assert.equal(logger.lines.join(), '')
+        // On a busy machine a request may meet the end of a connection, and is made again.
+        assert.deepEqual(
+          logger.lines.filter((line) => !line.includes(' is made again')),
+          []
+        )
       })
 
       it(`idle spares a connection with a request or a stream in flight, ${protocol}`, async () => {
