@@ -849,5 +849,11 @@ export const EQUIVALENT: readonly Equivalent[] = [
     before: '#smallTurns = 0',
     after: '#smallTurns = 1',
     why: 'is set when gathering begins'
+  },
+  {
+    file: `${TCP}/connection/closing.ts`,
+    before: 'isDraining = false',
+    after: 'isDraining = true',
+    why: 'what ends without draining has ended when this is asked'
   }
 ]

@@ -192,12 +192,14 @@ describe('NestFrameDecoder', () => {
   })
 
   it('says what was wrong with a length', () => {
-    const decoder = new NestFrameDecoder(NO_LIMIT)
-    decoder.push(Buffer.from(`${'x'.repeat(100)}#{}`))
-    assert.throws(() => decoder.next(), {
-      name: 'ProtocolError',
-      message: /Corrupted length value "x{32}\.\.\."/
-    })
+    for (const [length, shown] of [
+      [32, /Corrupted length value "x{32}"/],
+      [33, /Corrupted length value "x{32}\.\.\."/]
+    ] as const) {
+      const decoder = new NestFrameDecoder(NO_LIMIT)
+      decoder.push(Buffer.from(`${'x'.repeat(length)}#{}`))
+      assert.throws(() => decoder.next(), { name: 'ProtocolError', message: shown })
+    }
   })
 
   it('waits for no end of a length beyond 1,024 characters, however they are divided', () => {
