@@ -14,6 +14,9 @@ const answer = ({ data }: Message<{ of: string }>) => values.get(Number(data.of)
 const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).message('value', answer)
 const inMemory = microservice({ transport: hub }).message('value', answer)
 
+/** Any value that every way carries: MessagePack refuses a key `__proto__` (`docs/protocol.md`). */
+const anyValue = fc.jsonValue().filter((value) => !JSON.stringify(value).includes('"__proto__":'))
+
 const seen: unknown[] = []
 const looking: Around<SentMessage> = (next) => (message) =>
   tap(next(message), { value: (value) => seen.push(value), ended() {} })
@@ -66,7 +69,7 @@ for (const [way, { isUnread, options }] of Object.entries(ways)) {
     it('are what JSON.stringify makes of the value', async () => {
       let last = 0
       await fc.assert(
-        fc.asyncProperty(fc.jsonValue(), async (value) => {
+        fc.asyncProperty(anyValue, async (value) => {
           values.set(++last, value)
           const response = await app.handle(new Request(`http://localhost/value?of=${last}`))
           assert.equal(response.status, 200)
