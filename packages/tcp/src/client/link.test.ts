@@ -4,11 +4,35 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { IncomingMessage } from '@elysia-microservices/transport/kit'
+import type { AcceptSocket } from '../socket/socket.ts'
 import { Ends, SOCKETS } from '../testing/ends.ts'
 import { replaceTimers } from '../testing/timers.ts'
 import { FirstChunk } from './first-chunk.ts'
 
 const RESUME = { resume: { window: 2_000 } }
+
+/** Sockets whose `end` tells at once that they are closed, as those of others may. */
+const closingAtOnce =
+  (accept: AcceptSocket): AcceptSocket =>
+  (socket) => {
+    let isClosed = false
+    const close = (error?: Error) => {
+      if (isClosed) return
+      isClosed = true
+      listener.close(error)
+    }
+    socket.end = () => {
+      socket.destroy()
+      close()
+    }
+    const listener = accept(socket)
+    return {
+      data: (chunk) => listener.data(chunk),
+      eof: () => listener.eof(),
+      drain: () => listener.drain(),
+      close
+    }
+  }
 
 for (const [name, sockets] of SOCKETS) {
   describe(`a lost socket of ${name}, with options.rsocket.resume`, () => {
@@ -167,6 +191,24 @@ for (const [name, sockets] of SOCKETS) {
       assert.equal(await outcome, 'ConnectionError')
       if (!signal.aborted) await once(signal, 'abort')
       assert.equal(attempts.length, 1)
+    })
+
+    it('are not made either when the sockets are gone as soon as they are ended', async () => {
+      const abrupt = new Ends({
+        listen: (address, accept) => sockets.listen(address, accept),
+        connect(address, accept, signal) {
+          attempts.push(signal)
+          return sockets.connect(address, closingAtOnce(accept), signal)
+        }
+      })
+      const server = await abrupt.server({ rsocket: { resume: true } })
+      const client = abrupt.client(server.address!.port, { retry: false, rsocket: { resume: true } })
+      await client.request('echo', 1)
+      await client.close()
+      // Longer than the first pause.
+      await new Promise((resolve) => setTimeout(resolve, 60))
+      assert.equal(attempts.length, 1)
+      await abrupt.close()
     })
 
     it('wait longer before each, up to 2 s', async (t) => {

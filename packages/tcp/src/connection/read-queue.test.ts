@@ -142,6 +142,21 @@ describe('the queue of reads', () => {
     assert.ok(gathered <= 2 * 16, `${gathered} gathered`)
   })
 
+  it('is as patient with quiet turns each time that it gathers, though they are the first', () => {
+    const process = new Process()
+    const busy = process.connections(5)
+    const [a, b] = process.connections(2) as [Reader, Reader]
+    for (let time = 0; time < 3; time++) {
+      // Until the queue asks for the end of a turn, because it looks at the next one.
+      do process.add(a, 0)
+      while (process.endTurn() === 0)
+      process.turn(busy)
+      let quiet = 0
+      while (process.turn([a, b]) > 0) quiet++
+      assert.equal(quiet, 16)
+    }
+  })
+
   it('says while it handles that others are handled, too', () => {
     const process = new Process()
     const seen: boolean[] = []

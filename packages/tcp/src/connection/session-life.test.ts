@@ -6,6 +6,7 @@ import type { Socket, SocketListener } from '../socket/socket.ts'
 import { NOBODY } from '../socket/socket.ts'
 import { RecordingLogger } from '../testing/service.ts'
 import type { ProtocolConnection } from './protocol.ts'
+import { readQueue } from './read-queue.ts'
 import { Session } from './session.ts'
 
 /** Remembers in order what it was told. */
@@ -116,6 +117,20 @@ function came(text: string): Promise<void> {
   return turn()
 }
 
+/** Has chunks wait for each other, as they do where many connections are busy. */
+async function gather(): Promise<void> {
+  let waiting = 0
+  const readers = Array.from({ length: 8 }, () => ({ read: () => void waiting-- }))
+  while (waiting === 0) {
+    await turn()
+    for (const reader of readers) {
+      waiting++
+      readQueue.add(reader, bytes('x'))
+    }
+  }
+  await turn()
+}
+
 describe('a connection', () => {
   it('has the protocol of its first byte, made once', async () => {
     assert.equal(session.protocol, undefined)
@@ -209,6 +224,15 @@ describe('a connection is active', () => {
     session.send('a')
     await turn()
     assert.deepEqual(seen(), [true, false])
+  })
+
+  it('when bytes have come that still wait for those of others', async () => {
+    await gather()
+    session.takeActivity()
+    session.data(bytes('a'))
+    assert.deepEqual(protocol.told, [])
+    assert.equal(session.takeActivity(), true)
+    assert.deepEqual(protocol.told, ['a'])
   })
 
   it('as long as something is in flight or incomplete for a peer that reads', async () => {
