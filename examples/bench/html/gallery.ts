@@ -78,6 +78,7 @@ const SUCCESS: Bars = {
 /** Of so many targets lines would be a tangle. */
 const BARS_OF_SUITE: Readonly<Record<SuiteName, readonly Bars[]>> = {
   http: [THROUGHPUT, TAIL, SERVER_CPU, LOADED],
+  pairs: [THROUGHPUT, TAIL, SERVER_CPU, LOADED],
   db: [THROUGHPUT, TAIL, SUCCESS, SERVER_CPU],
   scale: [THROUGHPUT, TAIL, SERVER_CPU, LOADED]
 }

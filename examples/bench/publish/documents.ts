@@ -14,6 +14,7 @@ import {
   dbSentence,
   httpHeadline,
   NOT_MEASURED,
+  pairsTable,
   requestsTable,
   scaleTable,
   suiteConditions,
@@ -91,6 +92,10 @@ const SUITE_BLOCKS: Readonly<Record<SuiteName, Readonly<Record<string, Block>>>>
     'http health': (comparison) => workloadTable(comparison, 'health'),
     'http router': (comparison) => workloadTable(comparison, 'router'),
     'http sizes': suiteSizes
+  },
+  pairs: {
+    'pairs conditions': (comparison) => suiteConditions(comparison, 'pairs'),
+    pairs: pairsTable
   },
   db: {
     'db sentence': dbSentence,

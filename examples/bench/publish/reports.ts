@@ -6,12 +6,22 @@
  */
 export const REPORTS = {
   peers: { flags: ['--full'], brief: [] },
-  http: { flags: ['--suite=http', '--full'], brief: ['--runs=1', '--duration=1', '--within=6.6'] },
+  http: {
+    flags: ['--suite=http', '--full'],
+    brief: ['--runs=1', '--duration=0.8', '--warmup=0.5', '--within=5.6']
+  },
+  pairs: {
+    flags: ['--suite=pairs', '--full'],
+    brief: [
+      ...['--runtimes=bun', '--workloads=health,compressed,router'],
+      ...['--runs=2', '--duration=0.8', '--warmup=0.5', '--within=1.2']
+    ]
+  },
   db: {
     flags: ['--suite=db', '--full'],
-    brief: ['--workloads=slow', '--concurrency=100,2000', '--within=3.6']
+    brief: ['--workloads=slow', '--concurrency=100,2000', '--within=3.5']
   },
-  scale: { flags: ['--suite=scale', '--full'], brief: ['--runs=1', '--duration=2', '--within=0.6'] }
+  scale: { flags: ['--suite=scale', '--full'], brief: ['--runs=1', '--duration=2', '--within=0.4'] }
 } as const satisfies Readonly<Record<string, { flags: readonly string[]; brief: readonly string[] }>>
 
 export type Report = keyof typeof REPORTS

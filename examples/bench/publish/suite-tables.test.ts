@@ -52,7 +52,7 @@ async function filled(name: string, suites: Published['suites']): Promise<string
 
 describe('tables of a suite', () => {
   it('say that there is no report while there is none', async () => {
-    for (const name of ['http headline', 'db sentence', 'db crowd', 'scale']) {
+    for (const name of ['http headline', 'pairs', 'db sentence', 'db crowd', 'scale']) {
       assert.ok((await filled(name, {})).includes(NOT_MEASURED), name)
     }
   })
@@ -63,6 +63,25 @@ describe('tables of a suite', () => {
     assert.match(text, /^\| \*our gateway .* ÷ Nest as a gateway .*\* \| \*\*5\.00x\*\* \| 0\.22x \|/m)
     assert.match(text, /load by wrk, .*\[The whole report\]\(benchmarks\/http\.md\)/)
     assert.doesNotMatch(text, /Hono/)
+  })
+
+  it('have each pair in every workload, with the spread of its runs', async () => {
+    const pairs = await filled('pairs', {
+      pairs: { ...http, contests: [...http.contests, ...http.contests] }
+    })
+    const rows = pairs.split('\n').filter((line) => line.includes('health'))
+    assert.deepEqual(
+      rows.map((line) => line.split(' | ').slice(0, 2)),
+      [
+        ['| **Elysia with a service of ours in it ÷ Elysia**: health', '**0.99x** (0.99–0.99)'],
+        ['| health', '**0.99x** (0.99–0.99)'],
+        [
+          '| **our gateway and a service behind it ÷ Nest as a gateway and a service behind it**: health',
+          '**5.00x** (5.00–5.00)'
+        ],
+        ['| health', '**5.00x** (5.00–5.00)']
+      ]
+    )
   })
 
   it('have everybody in every workload', async () => {

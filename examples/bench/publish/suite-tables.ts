@@ -115,6 +115,27 @@ export function requestsTable({ contests }: Comparison): string {
   return table(['req/s', ...contests.map((contest) => workloadOf(contest))], rows)
 }
 
+const OF_PAIRS: readonly Figure[] = ['rps', 'p50', 'p99', 'serverCpuUsPerRequest', 'serverRssMb']
+
+/** Each pair in every workload: the median of what its runs give, and of req/s the lowest and highest of them. */
+export function pairsTable({ contests }: Comparison): string {
+  const pairs = contests[0]?.results.filter(({ ratioTo }) => ratioTo !== null) ?? []
+  const rows = pairs.flatMap(({ target, ratioTo }) =>
+    contests.map((contest, index) => {
+      const { ratio } = contest.results.find((one) => one.target === target)!
+      const pair = index === 0 ? `**${titleOf(target)} ÷ ${titleOf(ratioTo!)}**: ` : ''
+      const [rps, ...others] = OF_PAIRS.map((name) => times(ratio?.[name]?.median))
+      const { min, max } = ratio?.rps ?? {}
+      const range = min === undefined || max === undefined ? '' : ` (${min.toFixed(2)}–${max.toFixed(2)})`
+      return [`${pair}${workloadOf(contest)}`, `**${rps}**${range}`, ...others]
+    })
+  )
+  const [first] = contests
+  return first === undefined
+    ? NOT_MEASURED
+    : table(['', ...OF_PAIRS.map((name) => titleOfFigure(name, first))], rows)
+}
+
 const HEADLINE = [
   ...['bun', 'elysia', 'elysia-service', 'wynkjs', 'hono', 'fastify @ node', 'express @ node'],
   ...['nest-fastify @ node', 'nest-express @ node', 'fiber', 'elysia-gateway', 'nest-gateway']

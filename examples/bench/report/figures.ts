@@ -66,11 +66,14 @@ const FIGURES_OF: Readonly<Record<Mode, readonly Figure[]>> = {
   durable: ['rps', 'p50', 'p99', 'clientCpuUsPerRequest', 'clientRssPeak']
 }
 
+const OVER_HTTP: readonly Figure[] = [
+  ...(['rps', 'successRate', 'average', 'min', 'p50', 'p90', 'p95', 'p99', 'max'] as const),
+  ...(['serverCpuUsPerRequest', 'rssIdle', 'serverRssMb', 'firstAnswerMs'] as const)
+]
+
 const OF_SUITE: Readonly<Record<SuiteName, readonly Figure[]>> = {
-  http: [
-    ...['rps', 'successRate', 'average', 'min', 'p50', 'p90', 'p95', 'p99', 'max'],
-    ...['serverCpuUsPerRequest', 'rssIdle', 'serverRssMb', 'firstAnswerMs']
-  ] as Figure[],
+  http: OVER_HTTP,
+  pairs: OVER_HTTP,
   db: [
     ...['rps', 'successRate', 'p50', 'p99', 'refused', 'refusedP50', 'refusedP99', 'failedP50'],
     ...['serverCpuUsPerRequest', 'serverRssMb']

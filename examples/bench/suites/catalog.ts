@@ -189,6 +189,19 @@ export const suites: Readonly<Record<SuiteName, Suite>> = {
     duration: 1.2,
     warmup: 0.7
   },
+  pairs: {
+    title: 'HTTP, pairs',
+    workloads: httpWorkloads,
+    targets: {
+      elysia: frameworks.elysia,
+      'elysia-service': frameworks['elysia-service'],
+      ...gateways
+    },
+    callers: [100],
+    runs: 4,
+    duration: 1.5,
+    warmup: 0.7
+  },
   db: {
     title: 'PostgreSQL',
     workloads: dbWorkloads,

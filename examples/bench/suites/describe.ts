@@ -4,11 +4,14 @@ import type { Comparison } from '../report/schema.ts'
 import type { SuiteName } from '../task/task.ts'
 import { IN_FLIGHT } from './catalog.ts'
 
+const overHttp = (tool: string): string =>
+  `load by ${tool}, a connection for each request at a time; every answer is compared before the load, its status under it; ` +
+  'a gateway and the service behind it run on one CPU, and its figures are of both; ' +
+  'first answer is from the start of the process'
+
 const WORDS: Readonly<Record<SuiteName, (tool: string) => string>> = {
-  http: (tool) =>
-    `load by ${tool}, a connection for each request at a time; every answer is compared before the load, its status under it; ` +
-    'a gateway and the service behind it run on one CPU, and its figures are of both; ' +
-    'first answer is from the start of the process',
+  http: overHttp,
+  pairs: overHttp,
   db: () =>
     `PostgreSQL and the callers share a CPU, the server has its own; 10,000 users, a pool of 20 connections that a query waits for up to 2 s, one query with one driver (Fiber: pgx); ` +
     'messages share a connection, callers over HTTP have one each; ' +

@@ -14,8 +14,8 @@ const refused = (read: (argv: readonly string[]) => unknown, argv: string[], wor
 
 describe('a measurement of a suite', () => {
   for (const [argv, words] of [
-    [[], /^--suite: missing, expected http or db or scale$/],
-    [['--suite=web'], /^--suite: got 'web', expected http or db or scale$/],
+    [[], /^--suite: missing, expected http or pairs or db or scale$/],
+    [['--suite=web'], /^--suite: got 'web', expected http or pairs or db or scale$/],
     [['--suite=http'], /^--target: missing, expected bun or node or elysia /],
     [['--suite=http', '--target=rails'], /^--target: got 'rails', expected bun or /],
     [['--suite=http', '--target=bun', '--workload=upload'], /^--workload: got 'upload', expected hello or /],
@@ -49,7 +49,7 @@ describe('a measurement of a suite', () => {
 
 describe('a suite', () => {
   for (const [argv, words] of [
-    [['--suite=web'], /^--suite: got 'web', expected http or db or scale$/],
+    [['--suite=web'], /^--suite: got 'web', expected http or pairs or db or scale$/],
     [
       ['--suite=http', '--workloads=hello,upload'],
       /^--workloads: got 'upload', expected one or more of hello, /

@@ -46,7 +46,7 @@ export async function startServer(
     cpu,
     quiet: true,
     flags: [
-      ...(suite === 'http' ? [`--workload=${workload}`] : []),
+      ...(suite === 'http' || suite === 'pairs' ? [`--workload=${workload}`] : []),
       ...(database === undefined ? [] : [`--database=${database}`]),
       ...(suite === 'db' && workload === 'slow' ? ['--slow'] : []),
       ...(target.inFlight === undefined ? [] : [`--in-flight=${target.inFlight}`]),

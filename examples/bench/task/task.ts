@@ -4,7 +4,7 @@ export const modes = ['request', 'stream', 'emit', 'start', 'durable'] as const
 /** The modes, and the suites, which have workloads of their own. */
 export type Mode = (typeof modes)[number] | 'suite'
 
-export const suiteNames = ['http', 'db', 'scale'] as const
+export const suiteNames = ['http', 'pairs', 'db', 'scale'] as const
 export type SuiteName = (typeof suiteNames)[number]
 
 export const handlers = ['sync', 'async', 'waits'] as const
