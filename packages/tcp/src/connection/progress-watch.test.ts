@@ -46,6 +46,23 @@ describe('the watch of an incomplete message', () => {
     one.stop()
   })
 
+  it('is put off by 1,024 bytes, and by none fewer', () => {
+    for (const [more, stalls] of [
+      [1023, 1],
+      [1024, 0]
+    ] as const) {
+      time = 0
+      const { watch: one, seen } = watch()
+      one.incomplete(5_000, 0)
+      time = TIMEOUT - 1
+      one.incomplete(more, 0)
+      time = TIMEOUT
+      one.check()
+      assert.equal(seen.stalls, stalls)
+      one.stop()
+    }
+  })
+
   it('is put off by what the peer reads meanwhile, and while it is held back', () => {
     let state = { unsent: 500, isHeldBack: false }
     const { watch: one, seen } = watch(() => state)

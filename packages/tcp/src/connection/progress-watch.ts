@@ -25,7 +25,7 @@ export class ProgressWatch {
   readonly #timeout: number
   #timer: ReturnType<typeof setTimeout> | undefined
   #progressAt = 0
-  /** Characters or bytes that came since the last progress; 0 while no message is incomplete. */
+  /** 1 more than the characters or bytes that came since the last progress; 0 while no message is incomplete. */
   #arrived = 0
   #unsentSeen = 0
 
@@ -39,7 +39,7 @@ export class ProgressWatch {
   incomplete(arrived: number, unsent: number): void {
     const begins = this.#arrived === 0
     this.#arrived += arrived
-    if (begins || this.#arrived >= PROGRESS) {
+    if (begins || this.#arrived > PROGRESS) {
       this.#progressAt = performance.now()
       this.#unsentSeen = unsent
       this.#arrived = 1

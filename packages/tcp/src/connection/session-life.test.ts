@@ -170,6 +170,14 @@ describe('a connection', () => {
     assert.deepEqual(socket.news(), ['b'])
   })
 
+  it('writes at once, however often, what each chunk is answered', () => {
+    protocol.onChunk = () => session.send('a')
+    for (let round = 0; round < 100; round++) {
+      session.read(bytes('x'))
+      assert.deepEqual(socket.news(), ['a'])
+    }
+  })
+
   it('writes by itself what is sent when nothing was read', async () => {
     session.send('a')
     session.send('b')
