@@ -19,6 +19,7 @@ export class Tap {
         [server, client]
       ] as const) {
         this.#sockets.add(from)
+        from.setNoDelay(true)
         from.on('error', () => to.destroy())
         from.on('close', () => to.destroy())
         from.pipe(to)

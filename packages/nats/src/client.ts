@@ -203,6 +203,7 @@ export class NatsClient extends PendingCaller implements ClientTransport, CallHo
       if (!isRepeatable) this.#fail(call, forOneMore(error))
       else {
         call.retries++
+        call.mayHaveRunBefore = true
         this.#notices.tell({
           type: 'retry',
           pattern: call.name,

@@ -211,7 +211,7 @@ export class Pool implements EndpointOwner {
     // An endpoint without a connection gets no calls anyway, and one that is going away has not failed.
     if (isFailure && endpoint?.usable && this.#endpoints.names.length > 1)
       this.#balancer.failed(endpoint, now)
-    if (error instanceof ConnectionError && error.mayHaveRun) call.mayHaveRun = true
+    if (error instanceof ConnectionError && error.mayHaveRun) call.mayHaveRun = call.mayHaveRunBefore = true
     const delay = this.#retries.pause(call, error, elsewhere, now, this.#endpoints.started)
     if (delay === undefined) return false
     call.retries++

@@ -3,7 +3,12 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
-import { type ClientEvent, type IncomingMessage, RejectedError } from '@elysia-microservices/transport/kit'
+import {
+  type ClientEvent,
+  type IncomingMessage,
+  PatternNotFoundError,
+  RejectedError
+} from '@elysia-microservices/transport/kit'
 import type { TcpClientOptions } from '../options/client-options.ts'
 import type { TcpServerOptions } from '../options/server-options.ts'
 import type { TcpServer } from '../server/server.ts'
@@ -190,6 +195,30 @@ for (const protocol of ['nest', 'rsocket'] as const) {
       assert.equal(dispatcher.waiting[2]!.message.data, 2)
       dispatcher.waiting[2]!.answer('answer')
       assert.equal(await idempotent, 'answer')
+    })
+
+    it('says of a call that it may have run if an attempt may have, whatever the last one is answered', async () => {
+      const { port } = server.address!
+      const twice = connectTo(port, { retry: { attempts: 2, minDelay: 1 } })
+      // Nest's wire has no refusal of its own.
+      const refusals = protocol === 'nest' ? [] : [new RejectedError('busy')]
+      for (const answer of [...refusals, PatternNotFoundError.of('wait')]) {
+        const { name } = answer
+        dispatcher.request = TestDispatcher.prototype.request
+        const waiting = begun()
+        const failed = assert.rejects(twice.request('wait', 1, { idempotent: true }), {
+          name,
+          mayHaveRun: true
+        })
+        await waiting
+        dispatcher.request = () => {
+          throw answer
+        }
+        await server.stop({ drain: 0 })
+        server = await start({ port })
+        await failed
+        await assert.rejects(twice.request('wait', 1), { name, mayHaveRun: false })
+      }
     })
 
     it('makes no stream again whose first value has come', async () => {

@@ -162,7 +162,9 @@ function ejectOptions(given: boolean | EjectOptions): HealthOptions | undefined 
   if (given === false) return undefined
   const all = delays('eject', given, EJECT)
   atLeast(1, 'options.eject.failures', all.failures)
-  atLeast(0, 'options.eject.ratio', all.ratio)
+  const { ratio } = all
+  if (typeof ratio !== 'number' || !(ratio >= 0 && ratio <= 1))
+    throw OptionError.expected('options.eject.ratio', 'a number from 0 to 1', ratio)
   atLeast(1, 'options.eject.window', all.window)
   return all
 }

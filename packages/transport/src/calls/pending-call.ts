@@ -49,6 +49,8 @@ export abstract class PendingCall implements TableEntry {
   isDelayed = false
   /** An attempt may have reached the other side. */
   mayHaveRun = false
+  /** An earlier attempt may have run, whatever becomes of this one. */
+  mayHaveRunBefore = false
   /** A value has come, so the request must not be sent again: its receiver would get values twice. */
   isAnswered = false
   /** Demand granted before the request was sent. */
@@ -132,7 +134,7 @@ export abstract class PendingCall implements TableEntry {
   abstract complete(): void
   /** The answer is an error, or no answer will come. */
   fail(error: Error): void {
-    this.failed(noteCall(error, () => ({ pattern: this.name })))
+    this.failed(noteCall(error, () => ({ pattern: this.name, mayHaveRun: this.mayHaveRunBefore })))
   }
   /** Gives the error to whoever waits. */
   protected abstract failed(error: Error): void

@@ -57,7 +57,7 @@ export class RpcError extends MicroserviceError {
 /** The other side has no handler for the pattern. Code `PATTERN_NOT_FOUND`. */
 export class PatternNotFoundError extends RpcError {
   override name = 'PatternNotFoundError'
-  override readonly mayHaveRun = false
+  override readonly mayHaveRun: boolean = false
 
   constructor(message: string, received?: unknown) {
     super({ code: 'PATTERN_NOT_FOUND', message }, received)
@@ -121,7 +121,7 @@ export class ValidationError extends RpcError {
 /** The other side is busy and has not started the work. Code `REJECTED`. */
 export class RejectedError extends RpcError {
   override name = 'RejectedError'
-  override readonly mayHaveRun = false
+  override readonly mayHaveRun: boolean = false
   override readonly retryable = true
 
   constructor(message: string, received?: unknown) {
@@ -132,7 +132,7 @@ export class RejectedError extends RpcError {
 /** The other side does not accept the credentials of a connection or of a request. Code `UNAUTHENTICATED`. */
 export class UnauthenticatedError extends RpcError {
   override name = 'UnauthenticatedError'
-  override readonly mayHaveRun = false
+  override readonly mayHaveRun: boolean = false
 
   constructor(message: string, received?: unknown) {
     super({ code: 'UNAUTHENTICATED', message }, received)

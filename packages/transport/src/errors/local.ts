@@ -16,7 +16,7 @@ export abstract class LocalError extends MicroserviceError {
  */
 export class OptionError extends LocalError {
   override name = 'OptionError'
-  readonly mayHaveRun = false
+  readonly mayHaveRun: boolean = false
   readonly retryable = false
   /** Path of the wrong value, such as `options.port` or `data.items[2]`. */
   readonly path: string
@@ -53,7 +53,7 @@ export function unsendable(error: unknown): Error {
 /** This side already holds as many calls or unsent bytes as a limit allows. Nothing was sent. Code `OVERLOADED`. */
 export class OverloadedError extends LocalError {
   override name = 'OverloadedError'
-  readonly mayHaveRun = false
+  readonly mayHaveRun: boolean = false
   readonly retryable = true
 
   constructor(message: string) {
@@ -186,7 +186,7 @@ export class ProtocolError extends LocalError {
 /** More bytes or characters than a limit allows. Code `PAYLOAD_TOO_LARGE`. */
 export class PayloadTooLargeError extends LocalError {
   override name = 'PayloadTooLargeError'
-  readonly mayHaveRun = false
+  readonly mayHaveRun: boolean = false
   readonly retryable = false
   /** The option that set the limit, such as `limits.sendBuffer`. */
   readonly option: string

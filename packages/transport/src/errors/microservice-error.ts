@@ -33,12 +33,18 @@ export abstract class MicroserviceError extends Error {
  */
 export function noteCall<Failure>(
   error: Failure,
-  call: () => { readonly pattern?: string; readonly endpoint?: string | undefined }
+  call: () => {
+    readonly pattern?: string
+    readonly endpoint?: string | undefined
+    readonly mayHaveRun?: boolean
+  }
 ): Failure {
   try {
     if (!(error instanceof MicroserviceError)) return error
-    const { pattern, endpoint } = call()
-    const noted: { pattern?: string; endpoint?: string } = error
+    const { pattern, endpoint, mayHaveRun } = call()
+    const noted: { pattern?: string; endpoint?: string; mayHaveRun: boolean } = error
+    // An answer speaks of its own attempt.
+    if (mayHaveRun) noted.mayHaveRun = true
     if (pattern !== undefined) noted.pattern ??= pattern
     if (endpoint !== undefined) noted.endpoint ??= endpoint
   } catch {
