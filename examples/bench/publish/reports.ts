@@ -12,10 +12,7 @@ export const REPORTS = {
   },
   pairs: {
     flags: ['--suite=pairs', '--full'],
-    brief: [
-      ...['--runtimes=bun', '--workloads=health,compressed,router'],
-      ...['--runs=2', '--duration=0.8', '--warmup=0.5', '--within=1.2']
-    ]
+    brief: ['--workloads=health,compressed,router', '--runs=2', '--duration=1', '--warmup=1', '--within=1.4']
   },
   db: {
     flags: ['--suite=db', '--full'],
