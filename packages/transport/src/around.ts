@@ -83,7 +83,7 @@ export interface HandlerFigures {
   readonly kind: 'message' | 'event'
   /** The pattern of the handler; `_OTHER` for all patterns beyond the bound. */
   readonly pattern: string
-  /** Messages that have begun and not ended, and take more than the turn they came in. */
+  /** Messages in flight that take longer than one turn of the event loop. */
   readonly inFlight: number
   /** How many ended with each code; `OK` is success. */
   readonly outcomes: Readonly<Record<string, number>>

@@ -10,6 +10,12 @@ export interface CallOptions {
    * Default: the client's `timeout`.
    */
   readonly timeout?: number | undefined
+  /**
+   * Milliseconds of the timeout for which the call may wait where there is no connection; 0: it fails at once, unless the
+   * first connection is being made. It fails with a `ConnectionError` whose `mayHaveRun` is `false`.
+   * Default: the client's `waitForConnection`.
+   */
+  readonly waitForConnection?: number | undefined
   /** Gives the call up when it aborts. */
   readonly signal?: AbortSignal | null | undefined
   /** Text that travels with the request; a handler finds it in its `headers`. */
@@ -50,7 +56,10 @@ export interface HandledMessage {
 }
 
 /** Options of an event. */
-export type EmitOptions = Pick<CallOptions, 'timeout' | 'signal' | 'headers' | 'key' | 'within'>
+export type EmitOptions = Pick<
+  CallOptions,
+  'timeout' | 'waitForConnection' | 'signal' | 'headers' | 'key' | 'within'
+>
 
 /** Options of a call for a stream. */
 export interface StreamOptions extends CallOptions {

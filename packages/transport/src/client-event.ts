@@ -29,7 +29,7 @@ export type ClientEvent =
   | { readonly type: 'ejected'; readonly endpoint: string; readonly delay: number }
   /** An ejected endpoint has proved itself with single calls and gets calls as before. */
   | { readonly type: 'restored'; readonly endpoint: string }
-  /** A call that failed with `error` is made again after `delay` milliseconds; `attempt` counts from 1. */
+  /** A call that failed with `error` is retried after `delay` milliseconds; `attempt` counts from 1. */
   | {
       readonly type: 'retry'
       readonly pattern: string

@@ -51,6 +51,20 @@ describe("a client's log", () => {
     assert.deepEqual(lines, [])
   })
 
+  it('says nothing of elsewhere where there is one connection, whatever its server is called', () => {
+    const logger = { error: assert.fail, warn: (line: string) => void lines.push(line) }
+    notices = new Notices(logger, 'disconnected', true)
+    failed('localhost:4222')
+    connected(A)
+    tell({ type: 'disconnected', endpoint: A, error }, { type: 'status', status: 'reconnecting' })
+    connected(B)
+    tell({ type: 'status', status: 'connected' })
+    tell({ type: 'disconnected', endpoint: B, error }, { type: 'status', status: 'reconnecting' })
+    connected(A)
+    const lost = (endpoint: string) => `The connection to ${endpoint} is lost: connection refused`
+    assert.deepEqual(lines, [lost(A), `Connected to ${B}`, lost(B), `Connected to ${A}`])
+  })
+
   it('says once that a connection is lost, and that it is back', () => {
     connected(A)
     tell(
@@ -103,7 +117,7 @@ describe("a client's log", () => {
     failed(A)
     connected(B)
     failed(A)
-    assert.deepEqual(lines, [`Cannot connect to ${A}; calls go elsewhere`])
+    assert.deepEqual(lines, [`Cannot connect to ${A}; calls use the other servers`])
   })
 
   it('forgets endpoints that are not looked up any more', () => {
@@ -123,7 +137,7 @@ describe("a client's log", () => {
     assert.deepEqual(lines, [
       `${A} fails too often and gets no calls for up to 901 ms`,
       `${A} gets calls again`,
-      "A call of 'sum0' is made again: connection refused"
+      "Retrying 'sum0': connection refused"
     ])
     for (let n = 0; n < 100; n++) tell({ type: 'ejected', endpoint: A, delay: 1 })
     assert.equal(lines.length, 3 + 4)
@@ -138,7 +152,7 @@ describe("a client's log", () => {
     tell(refused)
     assert.deepEqual(lines, [])
     tell({ ...refused, attempt: 2 })
-    assert.deepEqual(lines, ["A call of 'sum' is made again: it stops"])
+    assert.deepEqual(lines, ["Retrying 'sum': it stops"])
   })
 
   it('survives errors of every kind', () => {

@@ -19,8 +19,12 @@ export class ClientLog {
   #wasConnected = false
   #isCut = false
 
-  constructor(logger: Logger) {
+  readonly #isSingle: boolean
+
+  /** @param isSingle there is one connection at a time: no call goes elsewhere */
+  constructor(logger: Logger, isSingle = false) {
     this.#log = quietLog(logger)
+    this.#isSingle = isSingle
   }
 
   /** Takes an event. Never throws. */
@@ -46,13 +50,9 @@ export class ClientLog {
       case 'restored':
         return this.#warn('restored', `${event.endpoint} gets calls again`)
       case 'retry':
-        // A server that stops, or wants the connection made anew, refuses what it has not begun: once is no trouble.
+        // A server that stops, or wants a new connection, refuses what it has not begun: once is no trouble.
         if (event.error instanceof RejectedError && event.attempt === 1) return
-        return this.#warn(
-          'retry',
-          `A call of '${shown(event.pattern)}' is made again: ${reasonOf(event.error)}`,
-          1
-        )
+        return this.#warn('retry', `Retrying '${shown(event.pattern)}': ${reasonOf(event.error)}`, 1)
       case 'endpoints':
         // Those that are gone for good would be remembered for ever.
         for (const endpoint of this.#troubled.keys())
@@ -71,10 +71,11 @@ export class ClientLog {
     const wasSaid = this.#troubled.get(endpoint) === true
     const saysSo = [...this.#troubled.values()].includes(true)
     this.#troubled.delete(endpoint)
+    if (this.#isSingle) this.#troubled.clear()
     if (!this.#wasConnected) {
       this.#wasConnected = true
       for (const [other, isSaid] of this.#troubled)
-        if (!isSaid) this.#say(other, `Cannot connect to ${other}; calls go elsewhere`)
+        if (!isSaid) this.#say(other, `Cannot connect to ${other}; calls use the other servers`)
     } else if (wasSaid || (this.#isCut && saysSo))
       this.#warn('connected', `Connected to ${endpoint}${wasSaid ? ' again' : ''}`)
     this.#isCut = false

@@ -1,4 +1,4 @@
-/** The interface between a transport and whoever answers its messages: a service, or a Nest application. */
+/** The interface between a transport and what answers its messages: a service, or a Nest application. */
 import type { DurableSettings } from './durable/options.ts'
 import type { IncomingMessage } from './message.ts'
 

@@ -1,6 +1,7 @@
 /** A line of the log says which handler failed, for which request. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { noteCall, RpcError } from './errors/index.ts'
 import { handlerFailed } from './handler-failed.ts'
 import { IncomingMessage } from './message.ts'
 
@@ -35,5 +36,21 @@ describe('a handler that failed', () => {
     assert.equal(handlerFailed(broken), 'A message handler failed')
     assert.equal(handlerFailed(Object.assign(message('x'), { pattern: 7 })), 'A message handler failed')
     assert.equal(handlerFailed(message('x', 'no headers')), "The handler of 'x' failed")
+  })
+
+  it('that did not catch the answer of a further service is told how to pass it on', () => {
+    const received = new RpcError({ code: 'SOLD_OUT', message: 'secret' }, { code: 'SOLD_OUT' })
+    const said =
+      "The handler of 'orders.place' failed: it did not catch SOLD_OUT, which a further service has answered"
+    const todo = 'so the caller gets INTERNAL. To pass it on: throw error.pass()'
+    assert.equal(handlerFailed(message('orders.place'), received), `${said}, ${todo}`)
+    noteCall(received, () => ({ pattern: 'stock.take' }))
+    assert.equal(handlerFailed(message('orders.place'), received), `${said} to 'stock.take', ${todo}`)
+    // Nobody waits for an answer to an event.
+    assert.doesNotMatch(handlerFailed(message('paid', {}, 'event'), received), /pass/)
+    assert.doesNotMatch(handlerFailed(message('orders.place'), new RpcError('own')), /pass/)
+    const { proxy, revoke } = Proxy.revocable({}, {})
+    revoke()
+    assert.equal(handlerFailed(message('x'), proxy), "The handler of 'x' failed")
   })
 })

@@ -1,4 +1,6 @@
 /** What a log says of a handler that failed: which one, and for which request. */
+
+import { RpcError } from './errors/index.ts'
 import type { IncomingMessage } from './message.ts'
 import { shown } from './quiet-log.ts'
 
@@ -6,18 +8,29 @@ import { shown } from './quiet-log.ts'
 const REQUEST_ID = 'x-request-id'
 
 /**
- * Names the handler by the pattern of its message, and the request by its `x-request-id`, if it has one. Never throws,
- * whatever the handler has made of the message.
- * @param message `undefined`: it is not known
+ * Names the handler by the pattern of its message, and the request by its `x-request-id`, if it has one. Of the error of
+ * a further service it says how to pass it on. Never throws, whatever the handler has made of the message.
+ * @param of the message whose handler failed, or words that say what has failed; `undefined`: not known
  */
-export function handlerFailed(message: IncomingMessage | undefined): string {
+export function handlerFailed(of: IncomingMessage | string | undefined, error?: unknown): string {
+  if (typeof of === 'string') return of + notPassedOn(error)
   try {
-    if (message !== undefined) {
-      const handler = message.kind === 'event' ? 'A handler of the event' : 'The handler of'
-      return `${handler} '${shown(message.pattern)}' failed${requestOf(message)}`
-    }
+    if (of?.kind === 'event') return `A handler of the event '${shown(of.pattern)}' failed${requestOf(of)}`
+    if (of !== undefined)
+      return `The handler of '${shown(of.pattern)}' failed${requestOf(of)}${notPassedOn(error)}`
   } catch {}
   return 'A message handler failed'
+}
+
+/** Says of the error of a further service that its caller does not get it; nothing of any other error. */
+function notPassedOn(error: unknown): string {
+  try {
+    if (!(error instanceof RpcError) || error.received === undefined) return ''
+    const asked = error.pattern === undefined ? '' : ` to '${shown(error.pattern)}'`
+    return `: it did not catch ${shown(error.code)}, which a further service has answered${asked}, so the caller gets INTERNAL. To pass it on: throw error.pass()`
+  } catch {
+    return ''
+  }
 }
 
 function requestOf({ headers }: IncomingMessage): string {

@@ -39,7 +39,10 @@ export {
 export {
   CanceledError,
   ConnectionError,
+  type DeclaredError,
   Discard,
+  EventRefusedError,
+  isError,
   ListenError,
   LocalError,
   MicroserviceError,
@@ -72,6 +75,8 @@ export type {
   Gauge,
   ServerTransport,
   StopOptions,
+  StoreTraits,
+  Traits,
   Transport,
   TransportStats
 } from './transport.ts'

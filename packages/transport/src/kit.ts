@@ -4,12 +4,27 @@ export { aroundCaller, aroundDispatcher, aroundPublish, composeArounds } from '.
 export { type BackoffOptions, backoffCeiling, backoffDelay } from './backoff.ts'
 export { ByteList } from './bytes/byte-list.ts'
 export { ByteWriter } from './bytes/byte-writer.ts'
-export { copyBytes, readUint16, readUint24, readUint31, readUint32, readUint63 } from './bytes/read.ts'
+export {
+  concatBytes,
+  copyBytes,
+  readUint16,
+  readUint24,
+  readUint31,
+  readUint32,
+  readUint63
+} from './bytes/read.ts'
 export { text } from './bytes/text.ts'
 export type { PassingOptions } from './call.ts'
 export { ChannelFeed, type ChannelOutput } from './calls/channel-feed.ts'
 export { DeadlineTimer } from './calls/deadline-timer.ts'
 export { INPUT_WINDOW, InputStream } from './calls/input-stream.ts'
+export {
+  type CallSender,
+  type FailedAttempt,
+  MAX_WAITING,
+  OpenCalls,
+  type OpenCallsInit
+} from './calls/open-calls.ts'
 export {
   type CallHolder,
   type CallKind,
@@ -20,17 +35,29 @@ export {
   type Recover
 } from './calls/pending-call.ts'
 export { PendingCaller } from './calls/pending-caller.ts'
+export { RetryBudget, type RetryBudgetOptions } from './calls/retry-budget.ts'
+export { type CheckedRetry, DEFAULT_RETRY, type FailedCall, RetryPolicy } from './calls/retry-policy.ts'
 export { SlotTable, StreamTable, type TableEntry } from './calls/stream-table.ts'
+export { StreamValues } from './calls/stream-values.ts'
 export type { Timer, TimerOwner } from './calls/timer.ts'
 export { inheritedOptions } from './calls/within.ts'
 
-export type { Codec, Encoded } from './codec/codec.ts'
-export { CODEC_NAMES, hasCodec, knownMimeTypes, mimeTypeOfCodec, openCodec } from './codec/codecs.ts'
+export type { Codec, CodecFactory, Encoded } from './codec/codec.ts'
+export {
+  codecNames,
+  codecsInWords,
+  hasCodec,
+  knownMimeTypes,
+  mimeTypeOfCodec,
+  openCodec,
+  registerCodec
+} from './codec/codecs.ts'
 export { checkDepth, isTooDeep, MAX_DEPTH } from './codec/depth.ts'
 export { jsonCodec } from './codec/json.ts'
 export { reasonOf } from './codec/uncarriable.ts'
 export { UnreadJson } from './codec/unread-json.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
+export { ageOf } from './durable/clock.ts'
 export {
   checkGroup,
   type DurableSettings,
@@ -43,13 +70,14 @@ export {
   checkDurable,
   checkPublishOptions,
   type DurableRoute,
+  dispatcherFor,
   durableOf,
   durableRoutes,
   VIA_PLAIN,
   viaOf
 } from './durable/published.ts'
 export { type DurableEngine, DurableWorker, type HeldEvent } from './durable/worker.ts'
-export { describe, errorOf, forOneMore, noteCall, unsendable } from './errors/index.ts'
+export { declaredError, describe, errorOf, forOneMore, noteCall, unsendable } from './errors/index.ts'
 export {
   ErrorAnswer,
   EventHandlersError,
@@ -63,37 +91,32 @@ export { codeOfStatus, HTTP_CODES, isErrorStatus } from './http-codes.ts'
 export * from './index.ts'
 export { checkLogger, loggerOf } from './logger.ts'
 export { IncomingMessage, type IncomingMessageInit } from './message.ts'
-export { failurePacket } from './nest/failure-packet.ts'
-export {
-  errorPacket,
-  eventPacket,
-  idToJson,
-  lastValuePacket,
-  type NestPacket,
-  noHandlerPacket,
-  parsePacket,
-  requestHead,
-  requestPacket,
-  toJson,
-  valuePacket
-} from './nest/packet.ts'
-export { isForeign, readRemoteError } from './nest/reply.ts'
-export { type Replies, RunningReply } from './nest/running-reply.ts'
-export { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './nest/words.ts'
 export { Notices } from './notices.ts'
+export {
+  type FigureSource,
+  figureSources,
+  tellFigures,
+  withCurrentTrace,
+  writeTracesBy
+} from './observers.ts'
 export {
   atLeast,
   checkNames,
   type Filled,
+  type FromTable,
   LONGEST_TIME,
   milliseconds,
   nearest,
+  type OptionRow,
+  type OptionTable,
+  readTable,
   withDefaults
 } from './options.ts'
 export { OutgoingValues, UNLIMITED } from './outgoing-values.ts'
 export { nameOf, routeOf, routeOfValue } from './pattern.ts'
 export { QuietLog, quietLog, shown } from './quiet-log.ts'
 export { reportEvent } from './report-event.ts'
+export { DEFAULT_DRAIN, endedWithin, type RunningAnswer, RunningMessages } from './running-messages.ts'
 export {
   asPromise,
   consume,

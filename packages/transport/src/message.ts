@@ -15,6 +15,8 @@ export interface Peer {
   readonly port: number | undefined
   /** The certificate that it sent, with TLS and `requestCert`; `undefined` if none. */
   readonly certificate: PeerCertificate | undefined
+  /** Who it is, as `authenticate` of a transport with users has said; `undefined` if none has. */
+  readonly user?: string | undefined
   /** Makes calls to the peer; `undefined` on Nest's wire, which cannot. */
   readonly caller: Caller | undefined
   /** Cuts the connection at once, as if the network had failed; unsent bytes are lost. */
@@ -37,8 +39,8 @@ export interface Delivery {
   readonly publishedAt: Date
   /** Milliseconds since then, when it was delivered. */
   readonly age: number
-  /** Where it is stored. */
-  readonly position: string
+  /** Where it is stored; `undefined` if the engine has no positions. */
+  readonly position: string | undefined
 }
 
 /** The fields from which a message is made. */
@@ -86,8 +88,8 @@ export class IncomingMessage<Data = unknown> {
   readonly timeout: number | undefined
   /** The other end of the connection; `undefined` if the transport has none. */
   readonly peer: Peer | undefined
-  /** Which handlers of an event it is for (`viaOf`); `undefined`: for all. */
-  readonly via: string | undefined
+  /** Which handlers of an event it is for (`viaOf`); `undefined`: for all. Set before it reaches the handlers. */
+  via: string | undefined
   /**
    * The pattern with wildcards, or the RegExp as text, by which the handler was found; `undefined` if it was found by
    * `route`, or not yet. So `matched ?? route` of a handled message is one of a bounded number of names.
@@ -122,15 +124,19 @@ export class IncomingMessage<Data = unknown> {
     return this.#stored === undefined ? this.#metadata : this.#stored.metadata
   }
 
+  /** Whether it comes from a store. What there is to know of that is dear to read: see `delivery`. */
+  get isStored(): boolean {
+    return this.#stored !== undefined || this.#delivery !== undefined
+  }
+
   /** Facts about its storage and delivery; `undefined` if it was not stored. */
   get delivery(): Delivery | undefined {
     return this.#stored === undefined ? this.#delivery : this.#stored.delivery
   }
 
-  /** The headers that the caller sent; empty if none. */
+  /** The headers that the caller sent; empty if none. What is no text in `metadata` is left out. */
   get headers(): Headers {
-    const { metadata } = this
-    return typeof metadata === 'object' && metadata !== null ? (metadata as Headers) : NO_HEADERS
+    return headersIn(this.metadata)
   }
 
   /** Milliseconds left of `timeout`, 0 if it has passed; `undefined` if the caller sets no limit. */
@@ -166,4 +172,16 @@ export class IncomingMessage<Data = unknown> {
     this.#abortedWith = logger
     this.#aborter?.abort()
   }
+}
+
+/** Nest's callers may write anything into the metadata of a packet. */
+function headersIn(metadata: unknown): Headers {
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata)) return NO_HEADERS
+  const all = metadata as Headers
+  // Mostly there is nothing to leave out.
+  for (const name in all) {
+    if (typeof all[name] !== 'string')
+      return Object.fromEntries(Object.entries(all).filter(([, value]) => typeof value === 'string'))
+  }
+  return all
 }

@@ -11,9 +11,10 @@ export class Notices {
   readonly #log: ClientLog
   #status: ClientStatus
 
-  constructor(logger: Logger, status: ClientStatus = 'disconnected') {
+  /** @param isSingle there is one connection at a time, whichever server it leads to */
+  constructor(logger: Logger, status: ClientStatus = 'disconnected', isSingle = false) {
     this.#logger = logger
-    this.#log = new ClientLog(logger)
+    this.#log = new ClientLog(logger, isSingle)
     this.#status = status
   }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { OptionError } from './errors/index.ts'
-import { atLeast, checkNames, milliseconds, nearest, withDefaults } from './options.ts'
+import { atLeast, checkNames, milliseconds, nearest, readTable, withDefaults } from './options.ts'
 
 const DEFAULTS = { host: 'localhost', port: 4000, path: undefined, connectTimeout: 10_000 }
 interface Options {
@@ -14,6 +14,32 @@ interface Options {
 }
 
 const read = (given: unknown) => withDefaults('options', given as Options | undefined, DEFAULTS)
+
+describe('options by a table', () => {
+  const table = {
+    host: { byDefault: 'localhost' },
+    port: { byDefault: 4000, check: (path: string, value: unknown) => atLeast(0, path, value) },
+    path: {},
+    connectTimeout: {
+      byDefault: 10_000,
+      check: (path: string, value: unknown) => milliseconds(1, path, value)
+    }
+  }
+  const byTable = (given: unknown) => readTable('options', given as Options, table)
+
+  it('have its defaults, and what is given', () => {
+    assert.deepEqual(byTable({ port: 0, host: undefined }), { ...DEFAULTS, port: 0 })
+    const port: number = byTable({}).port
+    assert.equal(port, 4000)
+  })
+
+  it('are checked by it', () => {
+    assert.throws(() => byTable({ port: -1 }), { name: 'OptionError', path: 'options.port' })
+    assert.throws(() => byTable({ connectTimeout: 0 }), { path: 'options.connectTimeout' })
+    assert.throws(() => byTable({ prot: 1 }), /did you mean options\.port\?/)
+    assert.throws(() => byTable(null), /an object of options/)
+  })
+})
 
 describe('options with defaults', () => {
   it('are the defaults where nothing is given', () => {

@@ -17,6 +17,47 @@ export function withDefaults<Options extends object, Defaults extends object>(
   return { ...defaults, ...Object.fromEntries(entries) } as Filled<Options, Defaults>
 }
 
+/** One option of a group: a row of the table that defaults, checks, hints and the documentation come from. */
+export interface OptionRow<Value> {
+  /** The value where none is given; missing: there is none. */
+  readonly byDefault?: Value
+  /**
+   * Checks a value that is given.
+   * @throws {OptionError} it is invalid
+   */
+  check?(path: string, value: unknown): void
+}
+
+/** A row for each option of a group, so that none can be forgotten. */
+export type OptionTable<Options extends object> = {
+  readonly [Name in keyof Options]-?: OptionRow<Exclude<Options[Name], undefined>>
+}
+
+/**
+ * Options that are what their table says, with its defaults.
+ * @param path the name of the options in error messages
+ * @throws {OptionError} one is not in the table, or not what it must be
+ */
+export function readTable<Options extends object, Table extends OptionTable<Options>>(
+  path: string,
+  given: Options,
+  table: Table
+): FromTable<Options, Table> {
+  const rows = Object.entries<OptionRow<unknown>>(table)
+  const defaults = Object.fromEntries(rows.map(([name, { byDefault }]) => [name, byDefault]))
+  const values = withDefaults<Options, object>(path, given, defaults) as Record<string, unknown>
+  for (const [name, { check }] of rows)
+    if (values[name] !== undefined) check?.(`${path}.${name}`, values[name])
+  return values as FromTable<Options, Table>
+}
+
+/** Options in which every option of which the table has a default is present. */
+export type FromTable<Options, Table> = {
+  readonly [Name in keyof Options & keyof Table]: Table[Name] extends { readonly byDefault: unknown }
+    ? Exclude<Options[Name], undefined>
+    : Options[Name]
+}
+
 /** Options in which every option with a default is present. */
 export type Filled<Options, Defaults> = {
   readonly [Key in keyof Options & keyof Defaults as Defaults[Key] extends undefined

@@ -23,7 +23,7 @@ describe('a quiet log', () => {
     log.warn('b', 'b happened')
     log.warn('b', 'b happened')
     assert.deepEqual(logger.lines.slice(2), [
-      'a happened (and 100 more since this was last said)',
+      'a happened (and 100 more since the last such line)',
       'b happened'
     ])
   })

@@ -69,7 +69,7 @@ export class QuietLog {
     known.written++
     const { omitted } = known
     known.omitted = 0
-    return omitted === 0 ? '' : ` (and ${omitted} more since this was last said)`
+    return omitted === 0 ? '' : ` (and ${omitted} more since the last such line)`
   }
 }
 

@@ -79,7 +79,8 @@ export function whenSettled<Result>(
  * streams; arrays, Maps and Sets are values although they can be iterated. Throws if the user's getter or Proxy throws.
  */
 export function isStream(value: object): boolean {
-  return FEED in value || isSubscribable(value) || isIteratorLike(value)
+  // Data is most often an array or an object of values.
+  return !Array.isArray(value) && (FEED in value || isSubscribable(value) || isIteratorLike(value))
 }
 
 /** Whether a value of any type is a stream. */

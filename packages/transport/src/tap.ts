@@ -1,4 +1,4 @@
-/** Watches what a handler returns, or what a call of ours gives, while it passes. */
+/** Watches what a handler returns, or what one of our calls gives, while it passes. */
 import {
   consume,
   FEED,

@@ -8,10 +8,46 @@ import type { Dispatcher } from './dispatcher.ts'
 import type { DurableCaller, DurableFigures } from './durable/published.ts'
 import type { Logger } from './logger.ts'
 
+/** What a transport that stores events can do with them. */
+export interface StoreTraits {
+  /** An event published again with its `id` is stored once. */
+  readonly once: boolean
+  /** Events have positions, which `publish` gives and a group may start behind. */
+  readonly positions: boolean
+  /** The engine delivers again after a pause; otherwise a worker holds the event meanwhile. */
+  readonly delays: boolean
+  /** Durable handlers may have wildcards in their patterns. */
+  readonly wildcards: boolean
+  /** Dead letters can be listed, looked at and deleted one by one. */
+  readonly browses: boolean
+  /** Where a new group may begin. */
+  readonly start: readonly ('new' | 'all' | 'since' | 'after')[]
+}
+
+/** What a transport can do. Code asks for these traits, never for a transport's name. */
+export interface Traits {
+  /** `*` and `>` in the patterns of Nest's handlers are wildcards, so that each segment of a pattern needs a text. */
+  readonly wildcards: boolean
+  /** A call whose pattern nobody handles fails at once; otherwise when its time is over. */
+  readonly hearsNobody: boolean
+  /**
+   * Who stands between services and their callers: an `'engine'`, at which a client reaches every service there is, or
+   * nobody, so that a `'caller'` is connected to the processes of one service, and shares its messages among them.
+   */
+  readonly shares: 'caller' | 'engine'
+  /** Headers travel, also to and from Nest. */
+  readonly headers: boolean
+  /** A stream can be sent as data. */
+  readonly channels: boolean
+  /** What it does with durable events. Missing: it stores none. */
+  readonly stores?: StoreTraits
+}
+
 /** Makes servers and clients. */
 export interface Transport {
   /** The name, such as `'tcp'`; the field `transport` of messages. */
   readonly name: string
+  readonly traits: Traits
   /**
    * Makes the server of a service.
    * @throws {OptionError} an option is wrong for a server, or the transport already has a server
@@ -30,6 +66,8 @@ export interface ServerContext {
   readonly name: string | undefined
   /** The version of the service; `undefined` if it has none. */
   readonly version: string | undefined
+  /** Names this process among those of the service. Default: the transport chooses a name, where it needs one. */
+  readonly instance?: string | undefined
   readonly logger: Logger
 }
 
@@ -38,6 +76,8 @@ export interface ClientContext {
   readonly logger: Logger
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
+  /** Milliseconds for which a call may wait for a connection, without an option of its own. Default: its timeout. */
+  readonly waitForConnection?: number | undefined
   /** Whether the user set `timeout`: only then the other side is told about it. */
   readonly tellTimeout: boolean
   /** Answers the server's calls to this client; `undefined` if there are no handlers. */
@@ -101,6 +141,11 @@ export interface TransportStats {
   readonly inFlight: Gauge
   /** Open streams. */
   readonly streams: number
+  /**
+   * Why it takes no messages at the moment though it was started, in words: its engine is gone, or what it needs there
+   * is. Missing while it takes them.
+   */
+  readonly unavailable?: string | undefined
   /** Its durable handlers; missing if it has none. */
   readonly durable?: readonly DurableFigures[]
 }

@@ -31,9 +31,9 @@ export function errorToText(
   of: IncomingMessage | string | undefined
 ): string {
   const failure = readFailure(error)
-  const failed = () => (typeof of === 'string' ? of : handlerFailed(of))
+  const failed = () => handlerFailed(of)
   if (!('answer' in failure)) {
-    if (failure.logged) logger.error(failed(), error)
+    if (failure.logged) logger.error(handlerFailed(of, error), error)
     return INTERNAL_ERROR_TEXT
   }
   try {

@@ -19,71 +19,64 @@ const NO_BUFFER = new Uint8Array()
 
 /** Writes numbers, text and bytes. Positions count from the start of the buffer. */
 export class ByteWriter {
-  #buffer: Uint8Array = NO_BUFFER
-  #length = 0
-
+  // Fields, not accessors: they are read many times for each message. Only the writer's own methods set them.
   /** Bytes written since the last `reset`. */
-  get length(): number {
-    return this.#length
-  }
-
+  length = 0
   /** The buffer, whose first `length` bytes are written. Valid as long as `written`. */
-  get buffer(): Uint8Array {
-    return this.#buffer
-  }
+  buffer: Uint8Array = NO_BUFFER
 
   /** The bytes written so far. Valid until the next write or `reset`; then other writers may use the buffer. */
   get written(): Uint8Array {
-    return this.#buffer.subarray(0, this.#length)
+    return this.buffer.subarray(0, this.length)
   }
 
   /** A copy of the bytes written from `start` on. */
   copyFrom(start: number): Uint8Array {
-    return new Uint8Array(this.#buffer.subarray(start, this.#length))
+    return new Uint8Array(this.buffer.subarray(start, this.length))
   }
 
   /** Starts over. */
   reset(): void {
-    this.#length = 0
-    const buffer = this.#buffer
-    this.#buffer = NO_BUFFER
+    this.length = 0
+    const buffer = this.buffer
+    this.buffer = NO_BUFFER
     if (buffer.length >= INITIAL_SIZE && buffer.length <= KEPT_SIZE && spare.length < MAX_SPARE)
       spare.push(buffer)
   }
 
   /** Takes back everything written from `position` on, for example half a value that could not be encoded. */
   rewind(position: number): void {
-    this.#length = position
+    this.length = position
   }
 
   /** One byte. */
   uint8(value: number): void {
     this.#reserve(1)
-    this.#buffer[this.#length++] = value
+    this.buffer[this.length++] = value
   }
 
   /** Two bytes. */
   uint16(value: number): void {
     this.#reserve(2)
-    this.#buffer[this.#length++] = value >>> 8
-    this.#buffer[this.#length++] = value
+    this.buffer[this.length++] = value >>> 8
+    this.buffer[this.length++] = value
   }
 
   /** Three bytes. */
   uint24(value: number): void {
     this.#reserve(3)
-    this.setUint24(this.#length, value)
-    this.#length += 3
+    this.setUint24(this.length, value)
+    this.length += 3
   }
 
   /** Four bytes. */
   uint32(value: number): void {
     this.#reserve(4)
-    const buffer = this.#buffer
-    buffer[this.#length++] = value >>> 24
-    buffer[this.#length++] = value >>> 16
-    buffer[this.#length++] = value >>> 8
-    buffer[this.#length++] = value
+    const buffer = this.buffer
+    buffer[this.length++] = value >>> 24
+    buffer[this.length++] = value >>> 16
+    buffer[this.length++] = value >>> 8
+    buffer[this.length++] = value
   }
 
   /** Writes a number of up to 2^53 into the 63 bits that the wire has for it. */
@@ -94,7 +87,7 @@ export class ByteWriter {
 
   /** Overwrites three bytes written before, such as a length that was not known then. */
   setUint24(position: number, value: number): void {
-    const buffer = this.#buffer
+    const buffer = this.buffer
     buffer[position] = value >>> 16
     buffer[position + 1] = value >>> 8
     buffer[position + 2] = value
@@ -104,20 +97,20 @@ export class ByteWriter {
   utf8(text: string): void {
     // A UTF-16 unit takes at most three bytes.
     this.#reserve(text.length * 3)
-    this.#length += utf8.write(this.#buffer, text, this.#length)
+    this.length += utf8.write(this.buffer, text, this.length)
   }
 
   /** Bytes as they are: they are copied. */
   bytes(bytes: Uint8Array): void {
     const { length } = bytes
     this.#reserve(length)
-    const buffer = this.#buffer
-    const at = this.#length
+    const buffer = this.buffer
+    const at = this.length
     // For bytes as short as a route's metadata a loop takes half the time of `set`.
     if (length <= SHORT)
       for (let index = 0; index < length; index++) buffer[at + index] = bytes[index] as number
     else buffer.set(bytes, at)
-    this.#length = at + length
+    this.length = at + length
   }
 
   /** Text as UTF-8, or bytes. */
@@ -129,8 +122,8 @@ export class ByteWriter {
   /** Writes the header of a frame: length, stream id, type and flags. */
   frameHeader(length: number, streamId: number, typeAndFlags: number): void {
     this.#reserve(9)
-    const buffer = this.#buffer
-    let at = this.#length
+    const buffer = this.buffer
+    let at = this.length
     buffer[at++] = length >>> 16
     buffer[at++] = length >>> 8
     buffer[at++] = length
@@ -140,18 +133,18 @@ export class ByteWriter {
     buffer[at++] = streamId
     buffer[at++] = typeAndFlags >>> 8
     buffer[at++] = typeAndFlags
-    this.#length = at
+    this.length = at
   }
 
   #reserve(bytes: number): void {
-    const needed = this.#length + bytes
-    if (needed <= this.#buffer.length) return
-    if (this.#length === 0 && needed <= INITIAL_SIZE) {
-      this.#buffer = spare.pop() ?? utf8.allocate(INITIAL_SIZE)
+    const needed = this.length + bytes
+    if (needed <= this.buffer.length) return
+    if (this.length === 0 && needed <= INITIAL_SIZE) {
+      this.buffer = spare.pop() ?? utf8.allocate(INITIAL_SIZE)
       return
     }
-    const larger = utf8.allocate(Math.max(needed, this.#buffer.length * 2, INITIAL_SIZE))
-    larger.set(this.#buffer.subarray(0, this.#length))
-    this.#buffer = larger
+    const larger = utf8.allocate(Math.max(needed, this.buffer.length * 2, INITIAL_SIZE))
+    larger.set(this.buffer.subarray(0, this.length))
+    this.buffer = larger
   }
 }

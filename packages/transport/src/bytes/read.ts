@@ -12,7 +12,12 @@ export function readUint24(buffer: Uint8Array, at: number): number {
 
 /** Reads 31 bits; the first bit is reserved and ignored. */
 export function readUint31(buffer: Uint8Array, at: number): number {
-  return (((buffer[at] as number) & 0x7f) << 24) | readUint24(buffer, at + 1)
+  return (
+    (((buffer[at] as number) & 0x7f) << 24) |
+    ((buffer[at + 1] as number) << 16) |
+    ((buffer[at + 2] as number) << 8) |
+    (buffer[at + 3] as number)
+  )
 }
 
 /** Reads 32 bits, unsigned. */
@@ -23,6 +28,17 @@ export function readUint32(buffer: Uint8Array, at: number): number {
 /** Reads 63 bits; exact up to 2^53. */
 export function readUint63(buffer: Uint8Array, at: number): number {
   return readUint31(buffer, at) * 2 ** 32 + readUint32(buffer, at + 4)
+}
+
+/** Puts pieces together into bytes of their own. */
+export function concatBytes(pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const whole = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
 }
 
 /** Copies the bytes between two positions into a plain `Uint8Array`, which outlives the buffer. */

@@ -3,7 +3,7 @@
  * passes all values on. Demand and channels are for transports that have them.
  */
 import type { CallOptions, CallReceiver, PassingOptions, StreamCall } from '../call.ts'
-import { CanceledError, noteCall, OptionError, TimeoutError } from '../errors/index.ts'
+import { CanceledError, ConnectionError, noteCall, OptionError, TimeoutError } from '../errors/index.ts'
 import { type Headers, RESERVED_PREFIX } from '../headers.ts'
 import { nameOf, type Pattern } from '../pattern.ts'
 import type { TableEntry } from './stream-table.ts'
@@ -19,6 +19,8 @@ export interface CallHolder {
   cancel(call: PendingCall): void
   /** Lets the other side send `n` more values. */
   demand(call: PendingCall, n: number): void
+  /** Gives up the call and fails it with the error. */
+  giveUp(call: PendingCall, error: Error): void
 }
 
 /**
@@ -29,10 +31,14 @@ export type Recover = (call: PendingCall, error: Error) => boolean
 
 /** A call that waits for its answer. */
 export abstract class PendingCall implements TableEntry {
-  /** Set by the stream table. */
+  /** Its number among the calls of its holder; 0 while it has none, because it waits. */
   sequence = 0
-  /** Set when the request is sent; 0 while it waits for a connection or a lease. */
-  streamId = 0
+  /** Set by engines when the request is sent: what of its reply address nobody can guess. */
+  secret = ''
+  /** Set by engines: the message that it left in with others; 0: it left alone. */
+  batch = 0
+  /** What the transport knows of where it is sent. */
+  attachment: object | undefined
   readonly pattern: Pattern
   readonly kind: CallKind
   /** The data; kept until the call ends, because it may have to be sent again. */
@@ -47,7 +53,7 @@ export abstract class PendingCall implements TableEntry {
   failedAt: { readonly name: string } | undefined
   /** The call had to wait for a connection or for a retry, so part of its time is over. */
   isDelayed = false
-  /** An attempt may have reached the other side. */
+  /** This attempt may have left this process, or an earlier one may have run. */
   mayHaveRun = false
   /** An earlier attempt may have run, whatever becomes of this one. */
   mayHaveRunBefore = false
@@ -63,6 +69,8 @@ export abstract class PendingCall implements TableEntry {
   deadline = Number.POSITIVE_INFINITY
   /** Milliseconds the caller allowed. */
   timeout = 0
+  /** Time at which the wait for a connection ends, if it waits for one; `Infinity`: with the deadline. */
+  waitsUntil = Number.POSITIVE_INFINITY
   /** The feed of a channel; `undefined` for other calls. */
   input: ChannelInput | undefined
   /** Removes the call's listener from its `AbortSignal`. */
@@ -88,34 +96,34 @@ export abstract class PendingCall implements TableEntry {
   }
 
   /**
-   * Checks the options, sets the deadline and listens to the signal. Called before the call is sent or has to wait.
+   * Checks the options, sets the deadline and listens to the signal. Called before the call is sent or has to wait, by
+   * each holder that takes it.
    * @param timeout milliseconds for a call without its own timeout; 0 for no limit
-   * @param cancel gives up the call when its signal aborts
    * @throws {OptionError} an option is wrong
    * @throws {CanceledError} the signal has already aborted
    */
-  prepare(timer: Timer, timeout: number, cancel: (call: PendingCall, error: Error) => void): void {
+  prepare(timer: Timer, timeout: number): void {
     const { options } = this
     if (options === undefined) return this.limit(timer, timeout)
     checkCallOptions(options)
     const { signal } = options
     if (signal?.aborted) throw this.#canceled(signal)
     this.limit(timer, options.timeout ?? timeout)
-    if (!signal) return
-    const abort = () => cancel(this, this.#canceled(signal))
+    if (!signal || this.cleanUp !== undefined) return
+    const abort = () => this.holder?.giveUp(this, this.#canceled(signal))
     signal.addEventListener('abort', abort, { once: true })
     this.cleanUp = () => signal.removeEventListener('abort', abort)
   }
 
-  /** The error of a call whose time is over. @param mayHaveRun the request was sent */
-  timedOut(mayHaveRun: boolean): TimeoutError {
+  /** The error of a call whose time is over. */
+  timedOut(): TimeoutError {
     const late =
       this.kind === 'event' ? `The event '${this.name}' has not left within ${this.timeout} ms` : undefined
-    return new TimeoutError(this.name, this.timeout, mayHaveRun || this.mayHaveRun, late)
+    return new TimeoutError(this.name, this.timeout, this.mayHaveRun, late)
   }
 
   #canceled(signal: AbortSignal): CanceledError {
-    return new CanceledError(this.name, signal.reason, this.streamId !== 0 || this.mayHaveRun)
+    return new CanceledError(this.name, signal.reason, this.mayHaveRun)
   }
 
   /** Sets the deadline if the call has none, and asks the timer to wake at it. @param timeout 0 for no limit */
@@ -128,6 +136,33 @@ export abstract class PendingCall implements TableEntry {
     timer.wakeAt(this.deadline)
   }
 
+  /**
+   * The call begins to wait for a connection: asks the timer to wake when it no longer does.
+   * @param most milliseconds for a call without its own `waitForConnection`; `undefined`: until its deadline
+   */
+  waitForConnection(timer: Timer, most: number | undefined): void {
+    const allowed = this.options?.waitForConnection ?? most
+    this.waitsUntil = allowed === undefined ? Number.POSITIVE_INFINITY : timer.now() + allowed
+    timer.wakeAt(this.waitsUntil)
+  }
+
+  /**
+   * The error of a call that has waited too long for a connection.
+   * @param reason why there is none
+   * @param where such as ` to NATS at localhost:4222`
+   */
+  unconnected(most: number | undefined, reason?: Error, where = ''): ConnectionError {
+    const isDeadline = this.deadline <= this.waitsUntil
+    const time = isDeadline ? this.timeout : (this.options?.waitForConnection ?? most)
+    const which = isDeadline ? '' : ' (waitForConnection)'
+    const why = reason === undefined ? '' : `: ${reason.message}`
+    return new ConnectionError(
+      `No connection${where} within ${time} ms${which}${why}`,
+      this.mayHaveRun,
+      reason
+    )
+  }
+
   /** Takes a value. Returns true if the call needs no more. @param size its approximate bytes on the wire */
   abstract next(value: unknown, size: number): boolean
   /** The answer has ended without an error. */
@@ -136,7 +171,7 @@ export abstract class PendingCall implements TableEntry {
   fail(error: Error): void {
     this.failed(noteCall(error, () => ({ pattern: this.name, mayHaveRun: this.mayHaveRunBefore })))
   }
-  /** Gives the error to whoever waits. */
+  /** Gives the error to the caller. */
   protected abstract failed(error: Error): void
   /** Demand to grant to the other side after a value; 0 for none yet. */
   replenish(): number {
@@ -281,11 +316,14 @@ export class PendingStream extends PendingCall implements StreamCall {
 /** @throws {OptionError} an option is wrong */
 export function checkCallOptions({
   timeout,
+  waitForConnection,
   signal,
   headers
-}: Pick<CallOptions, 'timeout' | 'signal' | 'headers'>): void {
+}: Pick<CallOptions, 'timeout' | 'waitForConnection' | 'signal' | 'headers'>): void {
   if (timeout !== undefined && !(typeof timeout === 'number' && timeout >= 0))
     throw OptionError.expected('options.timeout', 'milliseconds, 0 for no limit', timeout)
+  if (waitForConnection !== undefined && !(typeof waitForConnection === 'number' && waitForConnection >= 0))
+    throw OptionError.expected('options.waitForConnection', 'milliseconds, 0 for none', waitForConnection)
   if (
     signal &&
     !(typeof signal.addEventListener === 'function' && typeof signal.removeEventListener === 'function')

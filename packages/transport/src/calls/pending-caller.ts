@@ -23,7 +23,7 @@ export class PendingCaller implements Caller {
 
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown> {
     return new Promise((resolve) => {
-      const own = this.#own(pattern, options)
+      const own = options && this.#own(pattern, options)
       this.#start(new PendingRequest(pattern, 'request', data, own, resolve))
     })
   }

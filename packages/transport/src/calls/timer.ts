@@ -1,4 +1,4 @@
-/** Whoever a timer wakes. */
+/** What a timer wakes. */
 export interface TimerOwner {
   /** The time that was asked for has come; all later ones must be asked for again. */
   wake(now: number): void
@@ -6,7 +6,7 @@ export interface TimerOwner {
 
 /** The clock and the one timer of a connection. */
 export interface Timer {
-  /** Is woken. Whoever takes the connection over takes its timer over. */
+  /** Is woken. A new owner of the connection takes its timer over. */
   owner: TimerOwner
   /** Milliseconds of a clock that never goes back. */
   now(): number

@@ -18,7 +18,7 @@ export async function failedFor(error: Error): Promise<never> {
 }
 
 /**
- * Replaces the lines of an error of ours by those that wait for `above`, which must be an async function that is running.
+ * Replaces the lines of one of our errors by those that wait for `above`, which must be an async function that is running.
  * Where the runtime knows none, the error stays as it is. Never throws.
  */
 function nameWaitingLines(error: unknown, above: (...all: never[]) => Promise<unknown>): void {

@@ -6,7 +6,6 @@ import type { Codec, Encoded } from './codec.ts'
 /** `application/octet-stream`. Decodes into a copy, which outlives the chunk it came in. */
 export const bytesCodec: Codec = {
   mimeType: 'application/octet-stream',
-  stateful: false,
 
   encode(value: unknown): Encoded {
     if (value === undefined) return ''

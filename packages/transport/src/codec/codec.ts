@@ -1,4 +1,4 @@
-/** The interface of codecs, which turn values into bytes and back. Each connection opens its own. */
+/** The interface of codecs, which turn values into bytes and back. */
 /** A value as text that is to be UTF-8, or as bytes, which may be overwritten when the next value is encoded. */
 export type Encoded = string | Uint8Array
 
@@ -6,11 +6,6 @@ export type Encoded = string | Uint8Array
 export interface Codec {
   /** The MIME type that names it on the wire. */
   readonly mimeType: string
-  /**
-   * Whether it remembers earlier values. Then it must decode every value of its connection in order, even values that
-   * are not wanted any more.
-   */
-  readonly stateful: boolean
   /**
    * Encodes a value; `undefined` becomes no bytes. It may run code of the value, such as `toJSON`, which may send
    * messages of its own: so it is called before anything of the message is written.
@@ -22,9 +17,7 @@ export interface Codec {
    * @throws {ProtocolError} the bytes are not of this MIME type
    */
   decode(buffer: Uint8Array, start: number, end: number): unknown
-  /** The value encoded last will not reach the other side. For stateful codecs only. */
-  takenBack?(): void
 }
 
-/** Makes the codec of one connection. */
+/** Gives a codec, when a connection needs it for the first time. */
 export type CodecFactory = () => Codec

@@ -1,41 +1,40 @@
-/** The codecs of one connection, found by MIME type. */
+/** The codecs of a connection, found by MIME type. JSON and bytes are always there; others are there once they are registered. */
 import { bytesCodec } from './bytes.ts'
 import type { Codec, CodecFactory } from './codec.ts'
 import { jsonCodec } from './json.ts'
-import { accelerate } from './msgpack/packing.ts'
-import { msgpackCodec } from './msgpack/plain.ts'
-import { MSGPACK_RECORDS, MsgpackRecords } from './msgpack/records.ts'
 
-const FACTORIES = new Map<string, CodecFactory>([
-  [jsonCodec.mimeType, () => jsonCodec],
-  [bytesCodec.mimeType, () => bytesCodec],
-  [msgpackCodec.mimeType, openMsgpack],
-  [MSGPACK_RECORDS, openRecords]
-])
+const FACTORIES = new Map<string, CodecFactory>()
+const SHORT_NAMES = new Map<string, string>()
 
-const SHORT_NAMES = new Map([
-  ['json', jsonCodec.mimeType],
-  ['bytes', bytesCodec.mimeType],
-  ['msgpack', msgpackCodec.mimeType],
-  ['msgpack-records', MSGPACK_RECORDS]
-])
-
-function openMsgpack(): Codec {
-  accelerate()
-  return msgpackCodec
+/** Codecs that have an entry of their own, because they weigh more than JSON. */
+const BY_IMPORT: Readonly<Record<string, string>> = {
+  msgpack: '@elysia-microservices/transport/msgpack'
 }
 
-function openRecords(): Codec {
-  accelerate()
-  return new MsgpackRecords()
+registerCodec('json', jsonCodec.mimeType, () => jsonCodec)
+registerCodec('bytes', bytesCodec.mimeType, () => bytesCodec)
+
+/** Makes a codec known by its short name and its MIME type. */
+export function registerCodec(name: string, mimeType: string, open: CodecFactory): void {
+  SHORT_NAMES.set(name, mimeType)
+  FACTORIES.set(mimeType, open)
 }
 
-/** The short names of codecs, such as `'json'`. */
-export const CODEC_NAMES: readonly string[] = [...SHORT_NAMES.keys()]
+/** The short names of the registered codecs, such as `'json'`. */
+export function codecNames(): string[] {
+  return [...SHORT_NAMES.keys()]
+}
 
 /** The MIME types that have a codec. */
 export function knownMimeTypes(): string[] {
   return [...FACTORIES.keys()]
+}
+
+/** What an option for a codec must be, in words. @param name the codec that was asked for */
+export function codecsInWords(name: unknown): string {
+  const entry = typeof name === 'string' && !SHORT_NAMES.has(name) ? BY_IMPORT[name] : undefined
+  const known = `one of ${knownMimeTypes().join(', ')}`
+  return entry === undefined ? known : `${known}, or, after import '${entry}', '${name}'`
 }
 
 /** Whether there is a codec for a MIME type. */
@@ -43,7 +42,7 @@ export function hasCodec(mimeType: string): boolean {
   return FACTORIES.has(mimeType)
 }
 
-/** Opens the codec of a MIME type for one connection; `undefined` if the type has none. */
+/** The codec of a MIME type; `undefined` if the type has none. */
 export function openCodec(mimeType: string): Codec | undefined {
   return FACTORIES.get(mimeType)?.()
 }

@@ -2,7 +2,7 @@
 import { text as utf8 } from '../bytes/text.ts'
 import { ProtocolError } from '../errors/index.ts'
 import type { Codec } from './codec.ts'
-import { checkDepth } from './depth.ts'
+import { checkDepth, MAX_DEPTH } from './depth.ts'
 import { cannotCarry, describeClass, findUncarriable, type Rules, type Verdict } from './uncarriable.ts'
 
 interface JsonCodec extends Codec {
@@ -16,7 +16,6 @@ interface JsonCodec extends Codec {
  */
 export const jsonCodec: JsonCodec = {
   mimeType: 'application/json',
-  stateful: false,
 
   encode(value: unknown): string {
     if (value === undefined) return ''
@@ -33,8 +32,9 @@ export const jsonCodec: JsonCodec = {
     } catch (cause) {
       throw new ProtocolError('Data of type application/json is not JSON', cause)
     }
-    // Each level is opened and closed.
-    checkDepth(value, (end - start) / 2)
+    // Each level is opened and closed: a short text cannot be too deep.
+    const deepest = (end - start) / 2
+    if (deepest > MAX_DEPTH) checkDepth(value, deepest)
     return value
   }
 }

@@ -17,6 +17,12 @@ export const systemClock: Clock = {
   }
 }
 
+/** Milliseconds since an event was published; 0 where the clocks disagree, or tell no time. */
+export function ageOf(publishedAt: number, now: number): number {
+  const age = now - publishedAt
+  return age > 0 && Number.isFinite(age) ? age : 0
+}
+
 interface Wake {
   readonly at: number
   readonly order: number

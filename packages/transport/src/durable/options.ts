@@ -16,11 +16,12 @@ export interface RetryOptions {
 
 /**
  * Where a group begins that is not known yet: with what is published from now on, with all that is stored, with what was
- * stored at or after a time, or behind a position that `publish` gave.
+ * stored at or after a time, or behind a position that `publish` gave (`undefined`, which engines without positions give,
+ * is refused).
  */
-export type DurableStart = 'new' | 'all' | { readonly since: Date } | { readonly after: string }
+export type DurableStart = 'new' | 'all' | { readonly since: Date } | { readonly after: string | undefined }
 
-/** Makes the handler of an event durable: each event runs until it ends well, or is a dead letter. */
+/** Makes the handler of an event durable: each event runs until it succeeds, or is a dead letter. */
 export interface DurableOptions {
   readonly retry?: RetryOptions | undefined
   /** Events of this handler that run at a time in one process. Default: 16. */
@@ -48,7 +49,7 @@ const RETRY = { attempts: 5, delay: 1_000, factor: 2, maxDelay: 60_000 }
 /**
  * Fills in defaults; `true` stands for all of them.
  * @param path the name of the option in error messages
- * @throws {OptionError} an option is not what it must be
+ * @throws {OptionError} an option is invalid
  */
 export function durableSettings(given: DurableOptions | true, path = 'options.durable'): DurableSettings {
   const options: DurableOptions = given === true ? {} : given
@@ -63,7 +64,11 @@ export function durableSettings(given: DurableOptions | true, path = 'options.du
   milliseconds(0, `${path}.retry.maxDelay`, filled.maxDelay)
   whole(`${path}.concurrency`, concurrency)
   if (typeof ordered !== 'boolean') throw OptionError.expected(`${path}.ordered`, 'a boolean', ordered)
-  if (group !== undefined) checkGroup(`${path}.group`, group)
+  if (group !== undefined) {
+    checkGroup(`${path}.group`, group)
+    // So is written what a service's name has and a group's must not.
+    if (group.includes('~')) throw OptionError.expected(`${path}.group`, "a text without '~'", group)
+  }
   checkStart(`${path}.start`, start)
   return { retry: filled, concurrency, ordered, group, start }
 }
@@ -93,17 +98,29 @@ function checkStart(path: string, start: DurableStart): void {
 }
 
 /**
- * The group of a handler: its own, or the name of the service.
+ * The group of a handler: its own, or that of the service's name.
  * @throws {OptionError} there is neither
  */
 export function groupOf(settings: DurableSettings, service: string | undefined, pattern: string): string {
-  const group = settings.group ?? service?.replace(/[\s.*>/\\]+/g, '-')
+  const group = settings.group ?? (service && groupNamed(service.replaceAll('~', escaped)))
   if (group === undefined)
     throw new OptionError(
       'options.durable.group',
       `The durable event '${pattern}' has no group: give the service a name, or the handler durable.group`
     )
   return group
+}
+
+/**
+ * The group of a service of that name: the name itself, with `~2e~` for a dot, and the like for what else a group must not
+ * have, so that different names are different groups.
+ */
+export function groupNamed(service: string): string {
+  return service.replace(/[\s.*>/\\]/gu, escaped)
+}
+
+function escaped(sign: string): string {
+  return `~${sign.charCodeAt(0).toString(16)}~`
 }
 
 /** Milliseconds until the next delivery after `attempt` (from 1) has failed. */

@@ -49,6 +49,23 @@ describe('the outcome of a durable event', () => {
     assert.deepEqual(all(new Discard(), PatternNotFoundError.of('p')), ['dead'])
   })
 
+  it('has a reason that can be read, also for what is no Error', () => {
+    const reason = (error: unknown) => outcomeOf(error, 1, SETTINGS).reason
+    assert.equal(reason(new TypeError('no')), 'TypeError: no')
+    assert.equal(reason({ message: 'no' }), 'no')
+    assert.equal(reason('no'), 'no')
+    assert.equal(reason({ status: 'error', code: 404 }), '{"status":"error","code":404}')
+    assert.equal(reason({ message: { code: 404 } }), '{"message":{"code":404}}')
+    assert.equal(reason(new ErrorAnswer({ code: 404 })), '{"code":404}')
+    const ofNest = Object.assign(new Error('Rpc Exception'), { getError: () => ({ code: 404 }) })
+    assert.equal(reason(ofNest), '{"code":404}')
+    assert.equal(reason(Object.assign(new Error('no'), { getError: () => 'no' })), 'Error: no')
+    const circular: { self?: unknown } = {}
+    circular.self = circular
+    assert.equal(reason(circular), 'An error that cannot be read')
+    assert.equal(reason(Object.assign(new Error(), { message: { code: 1 } })), 'Error: {"code":1}')
+  })
+
   it('exists for whatever is thrown', () => {
     const revoked = Proxy.revocable({}, {})
     revoked.revoke()

@@ -75,12 +75,21 @@ function failuresIn(error: unknown): readonly unknown[] {
   return [error]
 }
 
+/** A text as it is, anything else as JSON: of an object, `String` would say `[object Object]`. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value))
+}
+
 function reasonFor(error: unknown): string {
   try {
     if (error instanceof ErrorAnswer) return reasonFor(error.value)
-    if (error instanceof Error) return `${error.name}: ${error.message}`
-    if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message)
-    return String(error)
+    const content = unwrapped(error)
+    // Nest's `RpcException` says everything in what it was made of.
+    if (typeof content === 'object' && content !== null && content !== error) return reasonFor(content)
+    if (error instanceof Error) return `${error.name}: ${textOf(error.message)}`
+    if (typeof error !== 'object' || error === null) return String(error)
+    const { message } = error as { message?: unknown }
+    return typeof message === 'string' ? message : textOf(error)
   } catch {
     return 'An error that cannot be read'
   }

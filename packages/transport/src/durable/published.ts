@@ -5,14 +5,14 @@ import type { Dispatcher, Route } from '../dispatcher.ts'
 import { OptionError } from '../errors/index.ts'
 import type { Headers } from '../headers.ts'
 import type { Pattern } from '../pattern.ts'
-import { checkGroup, type DurableSettings } from './options.ts'
+import { checkGroup, type DurableSettings, groupNamed } from './options.ts'
 
 /** Options of `publish`. */
 export interface PublishOptions
   extends Pick<CallOptions, 'key' | 'headers' | 'signal' | 'timeout' | 'within'> {
   /**
-   * Names the event: a second one of the same id is not stored within the engine's window. Default: a new one, with
-   * which an event is stored once though it is sent again after a lost connection.
+   * Names the event: a second one of the same id is not stored within the engine's window. Default: a generated id, so that
+   * resending after a lost connection stores it once.
    */
   readonly id?: string | undefined
 }
@@ -20,15 +20,15 @@ export interface PublishOptions
 /** What the engine said about an event that it has stored. */
 export interface Published {
   readonly id: string
-  /** Where it is stored; a handler may start behind it (`start: { after: position }`). */
-  readonly position: string
+  /** Where it is stored; a handler may start behind it (`start: { after: position }`). `undefined` if the engine has no positions. */
+  readonly position: string | undefined
   /** Whether an event of this id was there already; nothing was stored then. */
   readonly duplicate: boolean
 }
 
 /** An event that its handlers could not do. */
 export interface DeadLetter {
-  /** Names the dead letter, for `get`, `redrive` and `delete`. */
+  /** Names the dead letter within its group, for `get`, `redrive` and `delete`. */
   readonly position: string
   readonly group: string
   /** The pattern it was published to. */
@@ -45,6 +45,11 @@ export interface DeadLetter {
   readonly data: unknown
   readonly publishedAt: Date
   readonly diedAt: Date
+  /**
+   * What the engine had no room for, and is not here: `data`, `headers.<name>`, `id`, `key`. Without its data it cannot be
+   * redriven. Missing if all is here.
+   */
+  readonly leftOut?: readonly string[]
 }
 
 export interface ListDeadLettersOptions {
@@ -62,6 +67,7 @@ export interface DeadLetters {
    * Gives it back to its group, and to no other, with attempts from 1 on. It waits there if the group is down. Then it
    * is no dead letter any more.
    * @returns false: there is none at that position
+   * @throws {EventRefusedError} its data were too large to be kept
    */
   redrive(position: string): Promise<boolean>
   /** @returns false: there is none at that position */
@@ -90,10 +96,12 @@ export interface DurableFigures {
   readonly deadLetters: number
   /** Whether the group is paused, as last heard from the engine. */
   readonly isPaused: boolean
+  /** Why its events are not received at the moment, in words: what stores them is gone, for instance. Missing while they are. */
+  readonly unavailable?: string | undefined
 }
 
-/** Transports that store events, for errors. */
-export const STORING = 'nats() and memory()'
+/** Transports that store events, for errors: the contract does not know which those are. */
+const STORING = 'one whose traits have `stores` (docs/durable-events.md names them)'
 
 /** Something that has a client transport: what `connect()` returns, or a client transport itself. */
 export interface DurableClient {
@@ -101,12 +109,11 @@ export interface DurableClient {
 }
 
 /**
- * The dead letters of a group.
+ * The dead letters of a group, which may be named by its service.
  * @throws {OptionError} the client's transport stores no events, or `group` is no name of a group
  */
 export function deadLetters(client: DurableClient, group: string): DeadLetters {
-  checkGroup('group', group)
-  return durableOf(client).deadLetters(group)
+  return durableOf(client).deadLetters(checkedGroup(group))
 }
 
 /**
@@ -114,14 +121,18 @@ export function deadLetters(client: DurableClient, group: string): DeadLetters {
  * @throws {OptionError} the client's transport stores no events, or `group` is no name of a group
  */
 export async function pauseGroup(client: DurableClient, group: string): Promise<void> {
-  checkGroup('group', group)
-  await durableOf(client).pauseGroup(group, true)
+  await durableOf(client).pauseGroup(checkedGroup(group), true)
 }
 
 /** Delivers to a group again. See `pauseGroup`. */
 export async function resumeGroup(client: DurableClient, group: string): Promise<void> {
-  checkGroup('group', group)
-  await durableOf(client).pauseGroup(group, false)
+  await durableOf(client).pauseGroup(checkedGroup(group), false)
+}
+
+function checkedGroup(group: string): string {
+  const name = typeof group === 'string' ? groupNamed(group) : group
+  checkGroup('group', name)
+  return name
 }
 
 /** @throws {OptionError} the transport stores no events */
@@ -132,7 +143,7 @@ export function durableOf(
   if (durable !== undefined) return durable
   throw new OptionError(
     'options.transport',
-    `${transport} stores no events; use one that does: ${STORING} (emit() sends an event that is not stored)`
+    `${transport} stores no events; use ${STORING} (emit() sends an event that is not stored)`
   )
 }
 
@@ -142,7 +153,7 @@ export interface DurableRoute extends Route {
 }
 
 /** The durable routes of a dispatcher. */
-export function durableRoutes(dispatcher: Dispatcher): readonly DurableRoute[] {
+export function durableRoutes(dispatcher: Pick<Dispatcher, 'routes'>): readonly DurableRoute[] {
   return dispatcher.routes().filter((route): route is DurableRoute => route.durable !== undefined)
 }
 
@@ -155,11 +166,27 @@ export function viaOf(route: string | undefined, group: string | undefined): str
 export const VIA_PLAIN = ' '
 
 /**
+ * What a server is started with. A server that stores events gives its durable handlers what it has stored: what it has
+ * not is for the other handlers only, or durable ones would run twice.
+ */
+export function dispatcherFor(server: { readonly isDurable?: boolean }, dispatcher: Dispatcher): Dispatcher {
+  if (server.isDurable !== true) return dispatcher
+  return {
+    routes: () => dispatcher.routes(),
+    request: (message) => dispatcher.request(message),
+    event(message) {
+      if (!message.isStored) message.via ??= VIA_PLAIN
+      return dispatcher.event(message)
+    }
+  }
+}
+
+/**
  * Refuses durable handlers where nothing stores events.
  * @throws {OptionError} no transport of the service does
  */
 export function checkDurable(
-  dispatcher: Dispatcher,
+  dispatcher: Pick<Dispatcher, 'routes'>,
   transports: readonly { readonly name: string; readonly isDurable?: boolean }[]
 ): void {
   const [first] = durableRoutes(dispatcher)
@@ -167,11 +194,11 @@ export function checkDurable(
   const names = transports.map(({ name }) => name).join(', ')
   throw new OptionError(
     'options.durable',
-    `The event '${first.route ?? 'a RegExp'}' is durable, and ${names} stores no events; give the service a transport that does: ${STORING}`
+    `The event '${first.route ?? 'a RegExp'}' is durable, and ${names} stores no events; give the service ${STORING}`
   )
 }
 
-/** @throws {OptionError} an option is not what it must be */
+/** @throws {OptionError} an option is invalid */
 export function checkPublishOptions(options: PublishOptions | undefined): void {
   if (options === undefined) return
   if (typeof options !== 'object' || options === null)
@@ -180,10 +207,10 @@ export function checkPublishOptions(options: PublishOptions | undefined): void {
   for (const name of ['id', 'key'] as const) {
     const value = options[name]
     if (value === undefined) continue
-    if (typeof value !== 'string' || value === '' || value.length > 1_024 || /\p{Cc}/u.test(value))
+    if (typeof value !== 'string' || value === '' || value.length > 1_024 || /[\p{Cc}\p{Cs}]/u.test(value))
       throw OptionError.expected(
         `options.${name}`,
-        'a text of 1 to 1,024 characters without control characters',
+        'a text of 1 to 1,024 characters without control characters and halves of surrogate pairs',
         value
       )
   }

@@ -57,8 +57,13 @@ class Setting {
   readonly lost = new Set<number>()
   readonly letGo: number[] = []
   most = 0
+  /** How many dead letters are refused from now on. */
+  refusals = 0
 
-  constructor(options: Parameters<typeof durableSettings>[0]) {
+  /** Events that the engine is to deliver again. */
+  readonly retried: number[] = []
+
+  constructor(options: Parameters<typeof durableSettings>[0], delays = true) {
     this.worker = new DurableWorker<TestEvent>(
       durableSettings(options),
       {
@@ -79,9 +84,15 @@ class Setting {
         isOurs: ({ order }) => !this.lost.has(order),
         letGo: ({ order }) => void this.letGo.push(order),
         acknowledge: ({ order }) => void this.acknowledged.push(order),
-        retry: (event, delay) =>
-          void this.clock.after(delay, () => this.worker.add({ ...event, attempt: event.attempt + 1 })),
-        bury: async ({ order }) => void this.buried.push(order),
+        delays,
+        retry: (event, delay) => {
+          this.retried.push(event.order)
+          this.clock.after(delay, () => this.worker.add({ ...event, attempt: event.attempt + 1 }))
+        },
+        bury: async ({ order }) => {
+          if (this.refusals-- > 0) throw new Error('no room')
+          this.buried.push(order)
+        },
         left() {}
       },
       this.clock,
@@ -107,6 +118,90 @@ class Setting {
 const FATES = fc.array(fc.constantFrom('well', 'fail', 'later', 'discard'), { maxLength: 6 })
 
 describe('a worker of durable events', () => {
+  it('has an event pause here where the engine cannot, and others run meanwhile', async () => {
+    const setting = new Setting({ concurrency: 1, retry: { attempts: 3, delay: 10 } }, false)
+    const { worker, begun } = setting
+    setting.add(0)
+    const room = worker.room
+    const attempts = () => begun.map(({ order, attempt }) => `${order} ${attempt}`)
+    setting.runs[0]?.end(new Error('no'))
+    for (let turn = 0; turn < 4; turn++) await Promise.resolve()
+    assert.ok(worker.room > room, 'another may come')
+    setting.add(1)
+    assert.deepEqual(attempts(), ['0 1', '1 1'])
+    await setting.finish(
+      () => undefined,
+      () => 0
+    )
+    assert.deepEqual(attempts(), ['0 1', '1 1', '0 2'])
+    assert.deepEqual([setting.acknowledged, setting.retried, worker.held.size], [[1, 0], [], 0])
+    assert.deepEqual(worker.figures, { retries: 1, deadLetters: 0 })
+  })
+
+  for (const ordered of [true, false])
+    it(`tries a dead letter again without its handler, and keeps nobody waiting, ordered: ${ordered}`, async () => {
+      const setting = new Setting({ ordered, concurrency: 1, retry: { attempts: 1, maxDelay: 10 } })
+      const { worker } = setting
+      setting.refusals = 3
+      setting.add(0, 'a')
+      setting.add(1, 'a')
+      const turns = async () => {
+        for (let turn = 0; turn < 4; turn++) await Promise.resolve()
+      }
+      setting.runs[0]?.end(new Error('no'))
+      await turns()
+      assert.deepEqual(
+        setting.begun.map(({ order }) => order),
+        [0, 1]
+      )
+      assert.deepEqual([worker.release(true), [...worker.held].map(({ order }) => order)], [[], [0, 1]])
+      setting.runs[0]?.end()
+      for (let attempt = 0; attempt < 3; attempt++) {
+        assert.deepEqual(setting.buried, [])
+        assert.ok(setting.clock.next())
+        await turns()
+      }
+      assert.deepEqual(
+        [setting.buried, setting.acknowledged, setting.retried, worker.held.size],
+        [[0], [1], [], 0]
+      )
+      assert.equal(setting.begun.length, 2)
+    })
+
+  it('gives a dead letter that is not stored back when it stops', async () => {
+    const setting = new Setting({ retry: { attempts: 1, maxDelay: 10 } })
+    setting.refusals = 1
+    setting.add(0)
+    setting.runs[0]?.end(new Error('no'))
+    for (let turn = 0; turn < 4; turn++) await Promise.resolve()
+    const { released, ended } = setting.worker.stop()
+    await ended
+    assert.deepEqual([released.map(({ order }) => order), setting.clock.wakes], [[0], []])
+  })
+
+  for (const ordered of [true, false])
+    it(`runs and retries what only it has, closed or not, ordered: ${ordered}`, async () => {
+      const setting = new Setting({ ordered, concurrency: 1, retry: { attempts: 3, delay: 10 } })
+      const { worker, begun } = setting
+      worker.close()
+      const add = (order: number, isOnlyHere: boolean) =>
+        worker.add({ order, key: 'a', pattern: 'p', id: String(order), attempt: 1, isOnlyHere })
+      add(0, true)
+      add(1, true)
+      add(2, false)
+      assert.deepEqual(
+        worker.release(true).map(({ order }) => order),
+        [2]
+      )
+      await setting.finish(
+        ({ order, attempt }) => (order === 0 && attempt === 1 ? new Error('once') : undefined),
+        () => 0
+      )
+      const runs = begun.map(({ order, attempt }) => `${order} ${attempt}`)
+      assert.deepEqual(runs, ordered ? ['0 1', '0 2', '1 1'] : ['0 1', '1 1', '0 2'])
+      assert.deepEqual([setting.retried, worker.held.size], [[], 0])
+    })
+
   it('ends each event once, runs no more at a time than allowed, and keeps the order of each key', async () => {
     await fc.assert(
       fc.asyncProperty(

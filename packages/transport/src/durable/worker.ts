@@ -18,6 +18,11 @@ export interface HeldEvent {
   attempt: number
   /** It is in no order with any other, and begins also while the worker is closed. Default: false. */
   readonly isFree?: boolean
+  /**
+   * The engine has lost it: it cannot be given back, and nobody else has it. It begins also while the worker is closed, and
+   * is retried here. Default: false.
+   */
+  readonly isOnlyHere?: boolean
 }
 
 /** Does what is decided. */
@@ -28,8 +33,13 @@ export interface DurableEngine<Event extends HeldEvent> {
   isOurs(event: Event): boolean
   /** It has been let go: it is not ours any more, or comes behind one that is not. */
   letGo(event: Event): void
-  /** It has ended well, or is not wanted. */
+  /** It has succeeded, or is not wanted. */
   acknowledge(event: Event): void
+  /**
+   * Whether the engine delivers again after a pause (`traits.stores.delays`). If not, an event pauses here, and is kept
+   * ours meanwhile. Default: true.
+   */
+  readonly delays?: boolean
   /** It is to be delivered again after `delay` milliseconds. */
   retry(event: Event, delay: number): void
   /** It is to be kept as a dead letter. Resolves when it is stored, and acknowledged then. */
@@ -61,6 +71,8 @@ export class DurableWorker<Event extends HeldEvent> {
   readonly #running = new Set<Event>()
   /** Events that pause before they are tried again here, with what ends the pause. */
   readonly #pausing = new Map<Event, () => void>()
+  /** Events whose dead letters could not be stored and are tried again, with what prevents that. */
+  readonly #unburied = new Map<Event, () => void>()
   /** All events that are here. */
   readonly #held = new Set<Event>()
   #isClosed = false
@@ -103,7 +115,9 @@ export class DurableWorker<Event extends HeldEvent> {
     if (this.#isStopped) return 0
     const { concurrency, ordered } = this.#settings
     if (ordered) return concurrency * WAITING_FOR_KEY - this.#held.size
-    return concurrency * (this.#meanTime < QUICK ? 2 : 1) - this.#held.size
+    // What pauses here because the engine cannot have it wait keeps no other from running, up to a bound.
+    const pausing = Math.min(this.#pausing.size + this.#unburied.size, concurrency * WAITING_FOR_KEY)
+    return concurrency * (this.#meanTime < QUICK ? 2 : 1) - (this.#held.size - pausing)
   }
 
   /** Takes an event. */
@@ -133,25 +147,31 @@ export class DurableWorker<Event extends HeldEvent> {
 
   /**
    * Lets go of all events that have not begun, and gives them. Those that pause before another attempt are among them.
-   * @param keepsFree those that are free stay
+   * @param keepsFree those that are free, only here, or as good as dead stay
    */
   release(keepsFree = false): Event[] {
     const released = [...this.#held].filter(
-      (event) => !this.#running.has(event) && !(keepsFree && event.isFree === true)
+      (event) => !this.#running.has(event) && !(keepsFree && this.#stays(event))
     )
     for (const event of released) {
       this.#held.delete(event)
-      this.#pausing.get(event)?.()
-      this.#pausing.delete(event)
+      for (const waiting of [this.#pausing, this.#unburied]) {
+        waiting.get(event)?.()
+        waiting.delete(event)
+      }
     }
-    if (!keepsFree) this.#free = []
-    this.#ready = []
+    this.#free = this.#free.filter((event) => this.#held.has(event))
+    this.#ready = this.#ready.filter((event) => this.#held.has(event))
     for (const [key, line] of this.#lines) {
       const left = line.filter((event) => this.#held.has(event))
       if (left.length === 0) this.#lines.delete(key)
       else this.#lines.set(key, left)
     }
     return released
+  }
+
+  #stays(event: Event): boolean {
+    return event.isFree === true || event.isOnlyHere === true || this.#unburied.has(event)
   }
 
   /**
@@ -169,11 +189,17 @@ export class DurableWorker<Event extends HeldEvent> {
   #begin(): void {
     // What a handler does in its first turn may come back here.
     while (!this.#isStopped && this.#running.size < this.#settings.concurrency) {
-      const event = this.#free.shift() ?? (this.#isClosed ? undefined : this.#ready.shift())
+      const event = this.#free.shift() ?? this.#nextReady()
       if (event === undefined) return
       if (this.#engine.isOurs(event)) this.#run(event)
       else this.#letGo(event)
     }
+  }
+
+  #nextReady(): Event | undefined {
+    if (!this.#isClosed) return this.#ready.shift()
+    const index = this.#ready.findIndex(({ isOnlyHere }) => isOnlyHere === true)
+    return index === -1 ? undefined : this.#ready.splice(index, 1)[0]
   }
 
   /** An event that may be with another process by now: so may be all that come behind it. */
@@ -205,6 +231,11 @@ export class DurableWorker<Event extends HeldEvent> {
     }
   }
 
+  #pausesHere({ isOnlyHere }: Event): boolean {
+    const { ordered } = this.#settings
+    return (ordered || isOnlyHere === true || this.#engine.delays === false) && !this.#isStopped
+  }
+
   #ended(event: Event, begun: number): void {
     this.#measure(begun)
     this.#engine.acknowledge(event)
@@ -223,7 +254,7 @@ export class DurableWorker<Event extends HeldEvent> {
     }
     this.#logger.warn(`${what} has failed and runs again in ${Math.round(outcome.delay)} ms`, error)
     this.#retries++
-    if (this.#settings.ordered && !this.#isStopped) this.#pause(event, outcome.delay)
+    if (this.#pausesHere(event)) this.#pause(event, outcome.delay)
     else {
       this.#engine.retry(event, outcome.delay)
       this.#over(event)
@@ -232,7 +263,15 @@ export class DurableWorker<Event extends HeldEvent> {
 
   #bury(event: Event, reason: string, error?: unknown): void {
     const what = `The durable event '${shown(event.pattern)}' (id ${event.id}, attempt ${event.attempt})`
-    this.#logger.error(`${what} becomes a dead letter: ${reason}`, error)
+    // The reason is the error's message, which the logger writes with the error.
+    this.#logger.error(
+      error === undefined ? `${what} becomes a dead letter: ${reason}` : `${what} becomes a dead letter`,
+      error
+    )
+    this.#tryToBury(event, reason, what)
+  }
+
+  #tryToBury(event: Event, reason: string, what: string): void {
     void this.#engine.bury(event, reason).then(
       () => {
         this.#deadLetters++
@@ -244,14 +283,27 @@ export class DurableWorker<Event extends HeldEvent> {
           `${what} could not be stored as a dead letter; it is tried again in ${maxDelay} ms`,
           cause
         )
-        if (this.#settings.ordered && !this.#isStopped) return this.#pause(event, maxDelay)
+        if (!this.#isStopped) return this.#buryLater(event, reason, what)
         this.#engine.retry(event, maxDelay)
         this.#over(event)
       }
     )
   }
 
-  /** In place, so that no later event of its key can overtake it. */
+  /** Its handler is not run again meanwhile, and neither others nor those of its key wait for it. */
+  #buryLater(event: Event, reason: string, what: string): void {
+    const again = () => {
+      this.#unburied.delete(event)
+      if (!this.#engine.isOurs(event)) return this.#letGo(event)
+      this.#running.add(event)
+      this.#tryToBury(event, reason, what)
+    }
+    this.#unburied.set(event, this.#clock.after(this.#settings.retry.maxDelay, again))
+    this.#leave(event)
+    this.#next()
+  }
+
+  /** In place: no later event of its key can overtake it, and the engine need not have it wait. */
   #pause(event: Event, delay: number): void {
     this.#running.delete(event)
     this.#pausing.set(
@@ -264,13 +316,18 @@ export class DurableWorker<Event extends HeldEvent> {
         this.#begin()
       })
     )
-    this.#settle()
-    this.#begin()
+    this.#next()
   }
 
   #over(event: Event): void {
-    this.#running.delete(event)
     this.#held.delete(event)
+    this.#leave(event)
+    this.#next()
+  }
+
+  /** It takes no place among those that run, nor in the line of its key. */
+  #leave(event: Event): void {
+    this.#running.delete(event)
     const line = this.#lineOf(event)
     if (line !== undefined && line[0] === event) {
       line.shift()
@@ -278,6 +335,9 @@ export class DurableWorker<Event extends HeldEvent> {
       if (next === undefined) this.#lines.delete(event.key as string)
       else this.#ready.push(next)
     }
+  }
+
+  #next(): void {
     this.#settle()
     this.#engine.left()
     this.#begin()

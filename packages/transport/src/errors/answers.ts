@@ -12,6 +12,8 @@ export interface RpcErrorInit {
   readonly message?: string
   /** Any further value that helps the caller and that the codec can carry. */
   readonly details?: unknown
+  /** A number for the error, such as a status of HTTP, with which a gateway answers. Default: none. */
+  readonly status?: number | undefined
 }
 
 /**
@@ -33,25 +35,56 @@ export class RpcError extends MicroserviceError {
   /** The details for the caller; `undefined` if there are none. */
   readonly details: unknown
   /**
+   * The number of the error; `undefined` if it has none. Of a received error it is `statusCode`, `status` or `code`, the
+   * first that is a number, as in Nest's `RpcException({ code: 404, message })`.
+   */
+  readonly status: number | undefined
+  /**
    * The error exactly as it came over the wire; `undefined` for an error made in this process. A received error that
-   * escapes a handler is not passed on: it counts as an internal failure of the handler.
+   * escapes a handler is not passed on, because it counts as an internal failure of the handler: see {@link pass}.
    */
   readonly received: unknown
 
   constructor(init: RpcErrorInit | string, received?: unknown) {
-    const { code = 'UNKNOWN', message = code, details } = typeof init === 'string' ? { message: init } : init
+    const given: RpcErrorInit = typeof init === 'string' ? { message: init } : init
+    const { code = 'UNKNOWN', message = code, details, status } = given
     super(code, message)
     this.details = details
+    this.status = typeof status === 'number' ? status : numberOf(received)
     this.received = received
   }
 
-  /** The form in which the error crosses the wire. */
-  toJSON(): { status: 'error'; code: string; message: string; details?: unknown } {
-    const { code, message, details } = this
-    return details === undefined
-      ? { status: 'error', code, message }
-      : { status: 'error', code, message, details }
+  /**
+   * The error of a further service, to be thrown to the own caller: `throw error.pass()`. It has the same code, message,
+   * details and status. Where a further service has refused the call as a whole, the code is the name of the status in
+   * HTTP (`NOT_IMPLEMENTED`, `SERVICE_UNAVAILABLE`, `UNAUTHORIZED`), because this service has not refused its caller's.
+   */
+  pass(): RpcError {
+    return passedOn(this, this.code)
   }
+
+  /** The form in which the error crosses the wire. */
+  toJSON(): { status: 'error'; code: string; message: string; statusCode?: number; details?: unknown } {
+    const { code, message, details, status } = this
+    return {
+      status: 'error',
+      code,
+      message,
+      ...(status !== undefined && { statusCode: status }),
+      ...(details !== undefined && { details })
+    }
+  }
+}
+
+function passedOn({ message, details, status }: RpcError, code: string): RpcError {
+  return new RpcError({ code, message, details, status })
+}
+
+/** The number of an error as it came over the wire. */
+function numberOf(received: unknown): number | undefined {
+  if (typeof received !== 'object' || received === null) return undefined
+  const { statusCode, status, code } = received as Readonly<Record<string, unknown>>
+  return [statusCode, status, code].find((one) => typeof one === 'number')
 }
 
 /** The other side has no handler for the pattern. Code `PATTERN_NOT_FOUND`. */
@@ -61,6 +94,10 @@ export class PatternNotFoundError extends RpcError {
 
   constructor(message: string, received?: unknown) {
     super({ code: 'PATTERN_NOT_FOUND', message }, received)
+  }
+
+  override pass(): RpcError {
+    return passedOn(this, 'NOT_IMPLEMENTED')
   }
 
   /** The error that a dispatcher without a handler for the pattern throws. */
@@ -127,6 +164,10 @@ export class RejectedError extends RpcError {
   constructor(message: string, received?: unknown) {
     super({ code: 'REJECTED', message }, received)
   }
+
+  override pass(): RpcError {
+    return passedOn(this, 'SERVICE_UNAVAILABLE')
+  }
 }
 
 /** The other side does not accept the credentials of a connection or of a request. Code `UNAUTHENTICATED`. */
@@ -137,12 +178,16 @@ export class UnauthenticatedError extends RpcError {
   constructor(message: string, received?: unknown) {
     super({ code: 'UNAUTHENTICATED', message }, received)
   }
+
+  override pass(): RpcError {
+    return passedOn(this, 'UNAUTHORIZED')
+  }
 }
 
 /**
  * Makes the error for an answer that has a code, in the class that the other side threw. It never makes a
  * `RejectedError`: a handler may use the code `REJECTED` in a meaning of its own, and a client that read it as "not
- * started" would make the call again. Transports mark rejections in a way that no handler can send.
+ * started" would retry the call. Transports mark rejections in a way that no handler can send.
  */
 export function errorOf(code: string, message: string, details: unknown, answer: unknown): RpcError {
   switch (code) {

@@ -58,3 +58,18 @@ export class NotStoredError extends LocalError {
     this.retryable = retryable
   }
 }
+
+/**
+ * The engine refuses this event as it is, such as its headers: another attempt fails too, and others are not concerned.
+ * Code `EVENT_REFUSED`.
+ */
+export class EventRefusedError extends LocalError {
+  override name = 'EventRefusedError'
+  readonly mayHaveRun = false
+  readonly retryable = false
+
+  /** @param message what the engine says */
+  constructor(message: string, cause?: unknown) {
+    super('EVENT_REFUSED', message, cause === undefined ? undefined : { cause })
+  }
+}

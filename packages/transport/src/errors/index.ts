@@ -9,7 +9,8 @@ export {
   ValidationError,
   type ValidationIssue
 } from './answers.ts'
-export { Discard, NotStoredError, RetryLater } from './durable.ts'
+export { type DeclaredError, declaredError, isError } from './declared.ts'
+export { Discard, EventRefusedError, NotStoredError, RetryLater } from './durable.ts'
 export {
   CanceledError,
   ConnectionError,

@@ -8,7 +8,7 @@ export abstract class MicroserviceError extends Error {
   /** Whether the work may have run, in whole or in part. False only if it certainly has not. */
   abstract readonly mayHaveRun: boolean
   /**
-   * Whether the same call may succeed later. If `mayHaveRun` is true too, make it again only if running the work twice
+   * Whether the same call may succeed later. If `mayHaveRun` is true too, retry only if running the work twice
    * does no harm.
    */
   abstract readonly retryable: boolean

@@ -169,8 +169,10 @@ describe('a client of memory()', () => {
   it('reaches nobody where no service listens', async () => {
     const { hub, end, client } = newClient()
     hub.remove(end)
-    for (const call of [client.request('p', 1), client.emit('p', 1)])
-      await assert.rejects(call, { ...closed(false), message: /No service listens/ })
+    const nobody = { ...closed(false), message: /No service listens/ }
+    await Promise.all(
+      [client.request('p', 1), client.emit('p', 1)].map((call) => assert.rejects(call, nobody))
+    )
   })
 })
 
@@ -222,16 +224,40 @@ describe('a request over memory()', () => {
       { code: 'UNKNOWN' }
     )
     await assert.rejects(
-      answered((caller) => caller.error('{"message":"busy"}', true)),
-      { name: 'RejectedError', message: 'busy' }
-    )
-    await assert.rejects(
       answered((caller) => caller.lost()),
       { ...closed(true), message: /stopped before it had answered/ }
     )
     await assert.rejects(answered((caller) => caller.value(Buffer.from('{'))))
     await turn()
     assert.deepEqual(end.last.told, ['cancelled'])
+  })
+
+  it('that is refused is made again, as often as is allowed', async () => {
+    const { end, client } = newClient()
+    const retries: unknown[] = []
+    client.onEvent((event) => void (event.type === 'retry' && retries.push(event.attempt)))
+    const outcome = assert.rejects(client.request('p', 1), {
+      ...{ name: 'RejectedError', message: 'busy', mayHaveRun: false }
+    })
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      while (end.asked.length < attempt) await turn()
+      const { caller } = end.last
+      caller.error('{"message":"busy"}', true)
+      // What is said of an earlier attempt counts no more.
+      caller.value(json('late'))
+    }
+    await outcome
+    assert.deepEqual([end.asked.length, retries], [3, [1, 2]])
+  })
+
+  it('whose service stops is made again if it may run twice', async () => {
+    const { end, client } = newClient()
+    const asked = client.request('p', 1, { idempotent: true })
+    await turn()
+    end.last.caller.lost()
+    while (end.asked.length < 2) await turn()
+    end.last.caller.value(json(5))
+    assert.equal(await asked, 5)
   })
 
   it('goes to the first service that knows the pattern, and fails if none does', async () => {

@@ -1,8 +1,9 @@
 /** The calling side of the memory transport. */
 import { ChannelFeed } from '../calls/channel-feed.ts'
-import { DeadlineTimer } from '../calls/deadline-timer.ts'
-import type { CallHolder, PendingCall } from '../calls/pending-call.ts'
+import { type CallSender, OpenCalls } from '../calls/open-calls.ts'
+import type { PendingCall } from '../calls/pending-call.ts'
 import { PendingCaller } from '../calls/pending-caller.ts'
+import { DEFAULT_RETRY, RetryPolicy } from '../calls/retry-policy.ts'
 import type { ClientListener, ClientStatus } from '../client-event.ts'
 import type { DurableCaller } from '../durable/published.ts'
 import {
@@ -27,23 +28,29 @@ import { TurnRoom } from './turn-room.ts'
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
 /** Calls the servers of this process. */
-export class MemoryClient extends PendingCaller implements ClientTransport, CallHolder {
+export class MemoryClient extends PendingCaller implements ClientTransport, CallSender {
   readonly name = 'memory'
   readonly durable: DurableCaller
   readonly #hub: MemoryHub
   readonly #context: ClientContext
-  readonly #timer = new DeadlineTimer({ wake: (now) => this.#expire(now) })
-  /** Calls in flight, each with its request once that runs. */
-  readonly #calls = new Map<PendingCall, MemoryRequest | undefined>()
+  readonly #calls: OpenCalls
+  /** The requests that run at a server, by their calls. */
+  readonly #requests = new Map<PendingCall, MemoryRequest>()
   readonly #notices: Notices
-  #isClosed = false
 
   constructor(hub: MemoryHub, context: ClientContext) {
-    super((call) => this.#start(call), context.timeout)
+    super((call) => this.#calls.start(call), context.timeout)
     this.#hub = hub
     this.#context = context
-    this.durable = memoryDurable(hub, () => this.#isClosed)
-    this.#notices = new Notices(context.logger, 'connected')
+    const notices = new Notices(context.logger, 'connected')
+    this.#notices = notices
+    this.#calls = new OpenCalls({
+      sender: this,
+      timeout: context.timeout,
+      retries: new RetryPolicy(DEFAULT_RETRY, performance.now()),
+      notices
+    })
+    this.durable = memoryDurable(hub, () => this.#calls.isClosed)
   }
 
   get status(): ClientStatus {
@@ -55,53 +62,46 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   }
 
   async connect(): Promise<void> {
-    if (this.#isClosed) throw ConnectionError.closed()
+    if (this.#calls.isClosed) throw ConnectionError.closed()
     if (this.#hub.isEmpty) throw nobody()
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
-    this.#timer.stop()
-    for (const call of [...this.#calls.keys()]) {
-      this.#calls.get(call)?.cancel()
-      this.#fail(call, ConnectionError.closed(call.mayHaveRun))
-    }
+    this.#calls.close(ConnectionError.closed, true)
     this.#notices.status = 'closed'
   }
 
+  // ── how calls are sent ───────────────────────────────────────────────────────────────────────────────
+
+  send(call: PendingCall): void {
+    this.#calls.add(call)
+    if (isStreamOfValues(call.data)) this.#startChannel(call, call.data)
+    else this.#sendMessage(call, this.#messageOf(call, encode(this.#hub.openCodec(), call.data)))
+  }
+
   cancel(call: PendingCall): void {
-    const request = this.#calls.get(call)
-    if (this.#end(call)) request?.cancel()
+    this.#requests.get(call)?.cancel()
   }
 
   demand(call: PendingCall, n: number): void {
-    this.#calls.get(call)?.requestN(n)
+    this.#requests.get(call)?.requestN(n)
   }
 
-  #start(call: PendingCall): void {
-    call.holder = this
-    try {
-      if (this.#isClosed) throw ConnectionError.closed()
-      call.prepare(this.#timer, this.#context.timeout, (given, error) => this.#giveUp(given, error))
-      this.#calls.set(call, undefined)
-      if (isStreamOfValues(call.data)) this.#startChannel(call, call.data)
-      else this.#send(call, this.#messageOf(call, encode(this.#hub.openCodec(), call.data)))
-    } catch (error) {
-      this.#calls.set(call, undefined)
-      this.#fail(call, unsendable(error))
-    }
+  over(call: PendingCall): void {
+    this.#requests.delete(call)
   }
 
   /** Sends a message in a turn of its own, as over a wire. */
-  #send(call: PendingCall, message: MemoryMessage): void {
+  #sendMessage(call: PendingCall, message: MemoryMessage): void {
+    const attempt = call.sequence
     outside(() => {
-      if (!this.#calls.has(call)) return
+      if (this.#calls.get(attempt) !== call) return
       try {
         if (this.#hub.isEmpty) throw nobody()
         if (call.kind === 'event') this.#sendEvent(call, message)
         else this.#sendRequest(call, message)
       } catch (error) {
-        this.#fail(call, unsendable(error))
+        this.#calls.fail(call, unsendable(error))
       }
     })
   }
@@ -110,7 +110,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     const isStored = this.#hub.store.takes(message.route)
     if (isStored) this.#hub.store.store(message, call.options?.key)
     this.#hub.sendEvent(message, isStored)
-    if (this.#end(call)) call.complete()
+    this.#calls.complete(call)
   }
 
   #sendRequest(call: PendingCall, message: MemoryMessage): void {
@@ -119,7 +119,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       try {
         return server.request(message, call.kind === 'request', demand, this.#callerOf(call), (request) => {
           call.mayHaveRun = true
-          this.#calls.set(call, fromAfar(request))
+          this.#requests.set(call, fromAfar(request))
         })
       } catch (error) {
         // Another service may handle it.
@@ -129,29 +129,31 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     throw new PatternNotFoundError(PatternNotFoundError.of(message.pattern).message, message.pattern)
   }
 
+  /** Takes what a server says to one attempt at a call. */
   #callerOf(call: PendingCall): MemoryCaller {
+    const calls = this.#calls
     const codec = this.#hub.openCodec()
+    const { sequence } = call
+    const heard = <Args extends unknown[]>(hear: (...args: Args) => void) =>
+      later((...args: Args) => {
+        if (calls.get(sequence) === call) hear(...args)
+      })
     return {
-      value: later((bytes) => {
-        if (!this.#calls.has(call)) return
-        let isSatisfied: boolean
+      value: heard((bytes) => {
+        let value: unknown
         try {
-          isSatisfied = call.next(decode(codec, bytes), bytes.length)
+          value = decode(codec, bytes)
         } catch (error) {
-          return this.#giveUp(call, error as Error)
+          return calls.giveUp(call, unsendable(error))
         }
-        if (isSatisfied) return this.cancel(call)
-        const more = call.replenish()
-        if (more > 0) this.demand(call, more)
+        calls.value(call, value, bytes.length)
       }),
-      end: later(() => {
-        if (this.#end(call)) call.complete()
-      }),
-      error: later((text, isRejected) => this.#fail(call, errorOfText(text, isRejected))),
-      lost: later(() =>
-        this.#fail(call, new ConnectionError('The service stopped before it had answered', true))
+      end: heard(() => calls.complete(call)),
+      error: heard((text, isRejected) => calls.fail(call, errorOfText(text, isRejected))),
+      lost: heard(() =>
+        calls.fail(call, new ConnectionError('The service stopped before it had answered', true))
       ),
-      inputWanted: later((n) => {
+      inputWanted: heard((n) => {
         if (n === 0) call.input?.stop()
         else call.input?.requestN(n)
       })
@@ -160,7 +162,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
 
   #startChannel(call: PendingCall, source: object): void {
     const codec = this.#hub.openCodec()
-    const request = () => this.#calls.get(call)
+    const request = () => this.#requests.get(call)
     // Whatever is said before the request runs waits here.
     const early: ((request: MemoryRequest) => void)[] = []
     const tell = (say: (request: MemoryRequest) => void) => {
@@ -178,7 +180,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       hasRoomFor: () => room.isLeft,
       open: (value, isOnly) => {
         const first = isOnly && value === undefined ? undefined : encode(codec, value)
-        this.#send(call, this.#messageOf(call, undefined))
+        this.#sendMessage(call, this.#messageOf(call, undefined))
         outside(() => {
           const running = request()
           if (running === undefined) return
@@ -200,7 +202,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
           `The input of the channel '${call.name}' failed`
         )
         tell((running) => running.inputEnded(new ProtocolError(`The caller's input failed: ${said}`)))
-        this.#giveUp(call, error)
+        this.#calls.giveUp(call, error)
       },
       teardownFailed: (error) => this.#context.logger.error('The clean-up of a stream failed', error)
     })
@@ -217,34 +219,6 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       headers: options?.headers === undefined ? undefined : { ...options.headers },
       timeout: call.kind === 'event' || !tells || call.timeout === 0 ? undefined : call.timeout
     }
-  }
-
-  #expire(now: number): void {
-    let next = Number.POSITIVE_INFINITY
-    for (const call of [...this.#calls.keys()]) {
-      if (call.deadline > now) next = Math.min(next, call.deadline)
-      else this.#giveUp(call, call.timedOut(this.#calls.get(call) !== undefined))
-    }
-    if (next < Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
-  }
-
-  /** Gives up a call: cancels it at the other side and fails it. */
-  #giveUp(call: PendingCall, error: Error): void {
-    const request = this.#calls.get(call)
-    if (!this.#end(call)) return
-    request?.cancel()
-    call.fail(error)
-  }
-
-  #fail(call: PendingCall, error: Error): void {
-    if (this.#end(call)) call.fail(error)
-  }
-
-  /** The one place where a call ends. Returns false if it had already ended. */
-  #end(call: PendingCall): boolean {
-    if (!this.#calls.delete(call)) return false
-    call.release()
-    return true
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type DurableCaller,
   type ListDeadLettersOptions
 } from '../durable/published.ts'
-import { CanceledError, ConnectionError, unsendable } from '../errors/index.ts'
+import { CanceledError, ConnectionError, OptionError, unsendable } from '../errors/index.ts'
 import { nameOf, routeOf } from '../pattern.ts'
 import { decode, encode, type MemoryHub } from './hub.ts'
 import { outside } from './outside.ts'
@@ -51,7 +51,10 @@ export function memoryDurable(hub: MemoryHub, isClosed: () => boolean): DurableC
     },
     deadLetters: (group) => new MemoryDeadLetters(hub, group),
     async pauseGroup(name, isPaused) {
-      for (const group of store.groups.values()) if (group.name === name) group.isPaused = isPaused
+      const found = [...store.groups.values()].filter((group) => group.name === name)
+      if (found.length === 0)
+        throw new OptionError('group', `There is no group '${name}' here: it begins with its first service`)
+      for (const group of found) group.isPaused = isPaused
     }
   }
 }

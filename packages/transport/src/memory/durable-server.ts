@@ -1,5 +1,6 @@
 /** Durable handlers of a service on `memory()`. */
 import type { Dispatcher } from '../dispatcher.ts'
+import { ageOf } from '../durable/clock.ts'
 import { groupOf } from '../durable/options.ts'
 import { type DurableFigures, type DurableRoute, durableRoutes, viaOf } from '../durable/published.ts'
 import { DurableWorker } from '../durable/worker.ts'
@@ -122,7 +123,7 @@ export class MemoryConsumer implements GroupMember {
           redelivered: attempt > 1,
           key,
           publishedAt: new Date(stored.publishedAt),
-          age: now - stored.publishedAt,
+          age: ageOf(stored.publishedAt, now),
           position: String(stored.position)
         }
       })

@@ -2,11 +2,11 @@
  * The transport inside one process, for tests of services without ports. Values are encoded and decoded all the same,
  * so that a value which no wire could carry fails here too.
  */
-import { hasCodec, knownMimeTypes, mimeTypeOfCodec } from '../codec/codecs.ts'
+import { codecsInWords, hasCodec, mimeTypeOfCodec } from '../codec/codecs.ts'
 import { type Clock, systemClock } from '../durable/clock.ts'
 import { OptionError } from '../errors/index.ts'
 import { withDefaults } from '../options.ts'
-import type { Transport } from '../transport.ts'
+import type { Traits, Transport } from '../transport.ts'
 import { MemoryClient } from './client.ts'
 import { MemoryHub } from './hub.ts'
 import { MemoryServer } from './server.ts'
@@ -20,6 +20,22 @@ export interface MemoryOptions {
    * the system's.
    */
   readonly clock?: Clock | undefined
+}
+
+const TRAITS: Traits = {
+  wildcards: false,
+  hearsNobody: true,
+  shares: 'engine',
+  headers: true,
+  channels: true,
+  stores: {
+    once: true,
+    positions: true,
+    delays: true,
+    wildcards: true,
+    browses: true,
+    start: ['new', 'all', 'since', 'after']
+  }
 }
 
 /**
@@ -41,13 +57,13 @@ export interface MemoryOptions {
 export function memory(options?: MemoryOptions): Transport {
   const { codec, clock } = withDefaults('options', options, { codec: 'json', clock: systemClock })
   const mimeType = mimeTypeOfCodec(codec)
-  if (!hasCodec(mimeType))
-    throw OptionError.expected('options.codec', `one of ${knownMimeTypes().join(', ')}`, codec)
+  if (!hasCodec(mimeType)) throw OptionError.expected('options.codec', codecsInWords(codec), codec)
   if (typeof clock.now !== 'function' || typeof clock.after !== 'function')
     throw OptionError.expected('options.clock', 'a clock, such as new ManualClock()', clock)
   const hub = new MemoryHub(mimeType, clock)
   return {
     name: 'memory',
+    traits: TRAITS,
     server: (context) => new MemoryServer(hub, context),
     client: (context) => new MemoryClient(hub, context)
   }

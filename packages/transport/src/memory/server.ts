@@ -3,11 +3,10 @@ import { answerWith } from '../answer.ts'
 import { InputStream } from '../calls/input-stream.ts'
 import type { Codec, Encoded } from '../codec/codec.ts'
 import type { Dispatcher } from '../dispatcher.ts'
-import { VIA_PLAIN } from '../durable/published.ts'
 import { isNoHandler, isRejected } from '../failure.ts'
 import { IncomingMessage } from '../message.ts'
 import { OutgoingValues } from '../outgoing-values.ts'
-import { reportEvent } from '../report-event.ts'
+import { type RunningAnswer, RunningMessages } from '../running-messages.ts'
 import type { ServerContext, ServerTransport, StopOptions, TransportStats } from '../transport.ts'
 import { routeMatches } from '../wildcards.ts'
 import { errorToText } from '../wire-error.ts'
@@ -23,7 +22,6 @@ import {
 import type { MemoryMessage } from './memory-message.ts'
 import { TurnRoom } from './turn-room.ts'
 
-const DEFAULT_DRAIN = 10_000
 const MAX_HELD_SIZE = 128 * 1024 * 1024
 
 /** Answers the requests of clients in the same process. */
@@ -32,11 +30,9 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
   readonly isDurable = true
   readonly #hub: MemoryHub
   readonly #context: ServerContext
-  readonly #running = new Set<RunningRequest>()
-  #events = 0
+  readonly #running = new RunningMessages()
   #dispatcher: Dispatcher | undefined
   #consumers: readonly MemoryConsumer[] = []
-  #drained: (() => void) | undefined
 
   constructor(hub: MemoryHub, context: ServerContext) {
     this.#hub = hub
@@ -56,26 +52,12 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     for (const consumer of consumers) consumer.start()
   }
 
-  async stop({ drain = DEFAULT_DRAIN }: StopOptions = {}): Promise<void> {
+  async stop({ drain }: StopOptions = {}): Promise<void> {
     this.#hub.remove(this)
     const consumers = this.#consumers
-    const ended = Promise.all(consumers.map((consumer) => consumer.stop()))
-    if (this.#inFlight > 0) {
-      let late: ReturnType<typeof setTimeout> | undefined
-      const messages = new Promise<void>((resolve) => {
-        this.#drained = resolve
-        if (this.#inFlight === this.#durableRunning) resolve()
-      })
-      const isLate = new Promise<void>((resolve) => {
-        late = setTimeout(resolve, drain)
-      })
-      await Promise.race([Promise.all([messages, ended]), isLate])
-      clearTimeout(late)
-      this.#drained = undefined
-    }
+    await this.#running.drained(drain, ...consumers.map((consumer) => consumer.stop()))
     for (const consumer of consumers) consumer.cut()
     this.#consumers = []
-    for (const request of [...this.#running]) request.cut()
   }
 
   stats(): TransportStats {
@@ -83,7 +65,7 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
       transport: 'memory',
       address: undefined,
       inFlight: { current: this.#inFlight, limit: 0 },
-      streams: [...this.#running].filter(({ isSingle }) => !isSingle).length,
+      streams: this.#running.streams,
       ...(this.#consumers.length > 0 && { durable: this.#consumers.map(({ figures }) => figures) })
     }
   }
@@ -101,10 +83,8 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     opened: (request: MemoryRequest) => void
   ): void {
     const { logger } = this.#context
-    const request = new RunningRequest(this.#hub.openCodec(), caller, demand, isSingle, logger, () => {
-      this.#running.delete(request)
-      this.#settled()
-    })
+    const running = this.#running
+    const request = new RunningRequest(this.#hub.openCodec(), caller, demand, isSingle, logger, running)
     const data =
       message.data === undefined ? request.openInput() : decode(this.#hub.openCodec(), message.data)
     const incoming = this.#incoming(message, 'request', data)
@@ -115,10 +95,10 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
       result = (this.#dispatcher as Dispatcher).request(incoming)
     } catch (error) {
       if (isNoHandler(error)) throw error
-      this.#running.add(request)
+      running.begin(request, !isSingle)
       return request.error(error)
     }
-    this.#running.add(request)
+    running.begin(request, !isSingle)
     answerWith(result, request)
   }
 
@@ -126,12 +106,8 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
   event(message: MemoryMessage, isStored: boolean): void {
     if (isStored && !this.takes(message.route)) return
     const data = decode(this.#hub.openCodec(), message.data as Uint8Array)
-    const incoming = this.#incoming(message, 'event', data, isStored ? VIA_PLAIN : undefined)
-    this.#events++
-    reportEvent(this.#dispatcher as Dispatcher, incoming, this.#context.logger, () => {
-      this.#events--
-      this.#settled()
-    })
+    const incoming = this.#incoming(message, 'event', data)
+    this.#running.event(this.#dispatcher as Dispatcher, incoming, this.#context.logger)
   }
 
   takes(route: string): boolean {
@@ -141,31 +117,23 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
     )
   }
 
-  get #durableRunning(): number {
-    return this.#consumers.reduce((sum, { running }) => sum + running, 0)
-  }
-
   get #inFlight(): number {
-    return this.#running.size + this.#events + this.#durableRunning
+    return this.#consumers.reduce((sum, { running }) => sum + running, this.#running.inFlight)
   }
 
-  #incoming(message: MemoryMessage, kind: 'request' | 'event', data: unknown, via?: string): IncomingMessage {
+  #incoming(message: MemoryMessage, kind: 'request' | 'event', data: unknown): IncomingMessage {
     const { pattern, route, headers: metadata, timeout } = message
-    return new IncomingMessage({ transport: 'memory', kind, pattern, route, data, metadata, timeout, via })
-  }
-
-  #settled(): void {
-    if (this.#running.size + this.#events === 0) this.#drained?.()
+    return new IncomingMessage({ transport: 'memory', kind, pattern, route, data, metadata, timeout })
   }
 }
 
 /** One request that is being answered. */
-class RunningRequest extends OutgoingValues implements MemoryRequest {
+class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAnswer {
   protected readonly maxHeldSize = MAX_HELD_SIZE
   readonly #codec: Codec
   readonly #caller: MemoryCaller
   readonly #logger: ServerContext['logger']
-  readonly #ended: () => void
+  readonly #running: RunningMessages
   message: IncomingMessage | undefined
   #input: { readonly stream: InputStream; readonly codec: Codec } | undefined
   readonly #room = new TurnRoom(() => this.resume())
@@ -176,13 +144,13 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
     demand: number,
     isSingle: boolean,
     logger: ServerContext['logger'],
-    ended: () => void
+    running: RunningMessages
   ) {
     super(demand, isSingle)
     this.#codec = codec
     this.#caller = caller
     this.#logger = logger
-    this.#ended = ended
+    this.#running = running
   }
 
   /** Makes the stream of values that the caller sends in a channel, for the handler. */
@@ -251,6 +219,6 @@ class RunningRequest extends OutgoingValues implements MemoryRequest {
   protected over(isAborted: boolean): void {
     if (this.#input?.stream.close() === true) this.#caller.inputWanted(0)
     if (isAborted) this.message?.abort(this.#logger)
-    this.#ended()
+    this.#running.end(this)
   }
 }

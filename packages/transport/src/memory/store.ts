@@ -193,7 +193,7 @@ export class MemoryGroup {
   /** It comes back, after a pause perhaps. */
   back(event: GroupEvent, delay = 0): void {
     if (!this.#away.has(event)) return
-    // A copy: whoever still has the old one, has it no more.
+    // A copy: the holder of the old one has it no more.
     const again = { ...event }
     this.#away.delete(event)
     if (delay === 0) return this.#return(again)

@@ -27,7 +27,7 @@ export function failurePacket(
       logger.error(`${handlerFailed(message)}, and its error cannot be written as JSON`, cause)
     }
   } else if (failure.logged) {
-    logger.error(handlerFailed(message), error)
+    logger.error(handlerFailed(message, error), error)
   }
   return errorPacket(json ?? JSON.stringify(INTERNAL_ERROR), id)
 }

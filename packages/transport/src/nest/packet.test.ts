@@ -36,4 +36,11 @@ describe('packets to be sent', () => {
       })
     )
   })
+
+  it('name a pattern that JSON leaves out by its route', () => {
+    for (const given of [() => 1, undefined]) {
+      const head = requestHead({ toJSON: () => given })
+      assert.equal(typeof JSON.parse(`${head}}`).pattern, 'string')
+    }
+  })
 })

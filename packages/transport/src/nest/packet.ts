@@ -3,8 +3,9 @@
  * Packets of Nest's wires, whatever carries them: JSON, with the keys in Nest's order. Replies are built as text, with
  * one `JSON.stringify` for the value and none for the packet around it.
  */
-import { checkDepth } from '../codec/depth.ts'
+import { checkDepth, isTooDeep, MAX_DEPTH } from '../codec/depth.ts'
 import { ProtocolError } from '../errors/index.ts'
+import { routeOf } from '../pattern.ts'
 import { NO_MESSAGE_HANDLER } from './words.ts'
 
 /** A received packet: any JSON object. Every field may be missing or of any type. */
@@ -25,15 +26,30 @@ export interface NestPacket {
  * @throws {ProtocolError} the text is not JSON, or nested too deeply
  */
 export function parsePacket(json: string): NestPacket {
+  const packet = readPacket(json)
+  // Each level is opened and closed.
+  checkDepth(packet, json.length / 2)
+  return packet
+}
+
+/**
+ * Reads the JSON text of a packet of which a part may be nested too deeply: `isPartTooDeep` tells, so that it can fail
+ * its own call alone.
+ * @throws {ProtocolError} the text is not JSON
+ */
+export function readPacket(json: string): NestPacket {
   let packet: unknown
   try {
     packet = JSON.parse(json)
   } catch (cause) {
     throw new ProtocolError('Could not parse JSON of a received packet', cause)
   }
-  // Each level is opened and closed.
-  checkDepth(packet, json.length / 2)
   return typeof packet === 'object' && packet !== null ? packet : {}
+}
+
+/** Whether a part of a packet is nested too deeply to be handed on. @param size characters of the packet's JSON */
+export function isPartTooDeep(part: unknown, size: number): boolean {
+  return size / 2 > MAX_DEPTH && isTooDeep(part)
 }
 
 /** The JSON text of a value; `undefined` for a value that a packet leaves out. Throws if JSON cannot carry it. */
@@ -70,7 +86,8 @@ export function noHandlerPacket(id: string): string {
 
 /** The start of a request, up to its data; the same for all calls with one pattern. */
 export function requestHead(pattern: string | number | object): string {
-  return `{"pattern":${JSON.stringify(pattern)}`
+  // An object that JSON leaves out, such as one whose toJSON gives a function, goes by its route.
+  return `{"pattern":${JSON.stringify(pattern) ?? JSON.stringify(routeOf(pattern))}`
 }
 
 /** A request. `data` and `metadata` are JSON texts, or `undefined` to leave them out. */

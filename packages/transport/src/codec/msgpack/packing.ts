@@ -1,4 +1,4 @@
-/** How both MessagePack codecs, plain and with records, use msgpackr. */
+/** How MessagePack is packed and unpacked by msgpackr. */
 import type { Packr } from 'msgpackr/pack'
 import type { Unpackr } from 'msgpackr/unpack'
 import { OptionError, ProtocolError } from '../../errors/index.ts'
@@ -6,7 +6,7 @@ import { checkDepth } from '../depth.ts'
 import { cannotCarry, describeClass, type Rules, type Verdict } from '../uncarriable.ts'
 import { isOpaque, isWellFormed, LONE_SURROGATE, prepared, type Replace } from './prepare.ts'
 
-/** Options of msgpackr for both codecs. */
+/** Options of msgpackr for packing and unpacking. */
 export const COMMON = {
   // Carry typed arrays, and bigints of any size.
   moreTypes: true,
@@ -23,7 +23,7 @@ let accelerated = false
 
 /**
  * Loads msgpackr's native part if there is one: under Bun it reads objects twice as fast, for 9 MB of memory. So it is
- * loaded only when a MessagePack codec is first opened, and works a moment later.
+ * loaded only when MessagePack is first used, and works a moment later.
  */
 export function accelerate(): void {
   if (accelerated) return
@@ -90,7 +90,7 @@ export function unpack(
 }
 
 /**
- * Refuses what msgpackr reads and neither end of ours writes: a regular expression of a peer's choice could keep a
+ * Refuses what msgpackr reads and neither of our ends writes: a regular expression of a peer's choice could keep a
  * handler busy for ever.
  */
 function refuseClasses(value: unknown, type: string): void {
@@ -111,7 +111,7 @@ function refuseClasses(value: unknown, type: string): void {
   }
 }
 
-/** What both codecs can carry. */
+/** What can be carried. */
 export const rules: Rules = {
   judge(value): Verdict {
     if (typeof value === 'string' && !isWellFormed(value)) return { wrong: LONE_SURROGATE }

@@ -25,7 +25,6 @@ registerExtensions(packr)
  */
 export const msgpackCodec: Codec = {
   mimeType: MIME_TYPE,
-  stateful: false,
 
   encode(value: unknown): Encoded {
     return value === undefined ? '' : pack(packr, MIME_TYPE, value, withExtension)

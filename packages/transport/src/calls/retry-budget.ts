@@ -1,0 +1,57 @@
+/**
+ * Limits retries to a share of the calls, so that they never multiply the load of servers in trouble. A token bucket,
+ * filled by calls and by time. Pure: the clock comes from outside.
+ */
+
+/** What fills the bucket. */
+export interface RetryBudgetOptions {
+  /** Retries allowed per call: 0.2 lets one call in five be retried. */
+  readonly ratio: number
+  /** Further retries allowed per second, for clients with few calls. */
+  readonly perSecond: number
+}
+
+/** Tokens of this many seconds and calls are kept at most. */
+const KEPT_SECONDS = 10
+const KEPT_CALLS = 1_000
+
+/** Gives out retries. */
+export class RetryBudget {
+  readonly #options: RetryBudgetOptions
+  readonly #capacity: number
+  #tokens: number
+  #time: number
+  #calls: number
+
+  /**
+   * @param now milliseconds of a clock that never goes back
+   * @param calls calls made so far
+   */
+  constructor(options: RetryBudgetOptions, now: number, calls = 0) {
+    this.#options = options
+    this.#capacity = options.perSecond * KEPT_SECONDS + options.ratio * KEPT_CALLS
+    this.#tokens = options.perSecond * KEPT_SECONDS
+    this.#time = now
+    this.#calls = calls
+  }
+
+  /** The most tokens there can be. */
+  get capacity(): number {
+    return this.#capacity
+  }
+
+  /**
+   * Takes a token; false if there is none.
+   * @param calls number of calls made so far, counted elsewhere, so that a call costs nothing here
+   */
+  take(now: number, calls: number): boolean {
+    const { ratio, perSecond } = this.#options
+    const earned = ratio * Math.max(0, calls - this.#calls) + (perSecond * (now - this.#time)) / 1_000
+    this.#tokens = Math.min(this.#capacity, this.#tokens + earned)
+    this.#time = now
+    this.#calls = calls
+    if (this.#tokens < 1) return false
+    this.#tokens -= 1
+    return true
+  }
+}

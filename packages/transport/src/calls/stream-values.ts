@@ -1,0 +1,55 @@
+/** The values of a call as an async iterator. */
+import type { CallReceiver, StreamCall } from '../call.ts'
+import { PayloadTooLargeError } from '../errors/index.ts'
+import { ValueQueue } from '../value-queue.ts'
+
+/** Values that may wait for a slow reader. So many come only on Nest's wire, which cannot slow a server. */
+const MAX_UNREAD = 100_000
+
+/**
+ * Starts the call when the first value is asked for, and gives it up when the loop is left.
+ * @throws {PayloadTooLargeError} the reader of a stream on Nest's wire is more than 100,000 values behind
+ */
+export class StreamValues<Value> extends ValueQueue<Value> {
+  readonly #start: (receiver: CallReceiver) => StreamCall
+  #call: StreamCall | undefined
+  #hasStarted = false
+
+  /** @param start makes the call */
+  constructor(start: (receiver: CallReceiver) => StreamCall) {
+    // There is no call before the first `next`, nor if the call ended while it was made.
+    super({ resume: () => this.#call?.resume(), cancel: () => this.#call?.cancel() })
+    this.#start = start
+  }
+
+  override next(): Promise<IteratorResult<Value, undefined>> {
+    if (!this.#hasStarted) {
+      this.#hasStarted = true
+      this.#call = this.#start({
+        next: (value) => this.#take(value as Value),
+        complete: () => this.end(),
+        error: (error) => this.end({ error })
+      })
+    }
+    return super.next()
+  }
+
+  override return(): Promise<IteratorReturnResult<undefined>> {
+    this.#hasStarted = true
+    return super.return()
+  }
+
+  #take(value: Value): boolean {
+    if (this.size < MAX_UNREAD) return this.push(value)
+    this.#call?.cancel()
+    const error = new PayloadTooLargeError(
+      'the reader of a stream',
+      MAX_UNREAD,
+      this.size + 1,
+      'unread values'
+    )
+    // Unlike a call whose data is too large, this one has run.
+    this.end({ error: Object.assign(error, { mayHaveRun: true }) })
+    return false
+  }
+}

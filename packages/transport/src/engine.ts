@@ -1,0 +1,31 @@
+/** The exports for writing an engine: a `Carrier`, and if it stores events a `Store`; the rest of a transport is here. */
+export type {
+  Carried,
+  CarriedHeaders,
+  Carrier,
+  CarrierListener,
+  DataRecord,
+  Engine,
+  Sender,
+  Words
+} from './engine/carrier.ts'
+export { DialogueClient, type DialogueClientInit } from './engine/client/dialogue-client.ts'
+export { dataToJson, eventOf, mergedHeaders } from './engine/client/outgoing-call.ts'
+export { type ClientStore, type EventHead, PublishingStore } from './engine/durable/client-store.ts'
+export { type Consumer, DurableServer, type ServerStore } from './engine/durable/durable-server.ts'
+export {
+  type OutgoingEvent,
+  Publisher,
+  type PublisherOptions,
+  type Store
+} from './engine/durable/publisher.ts'
+export { Recovery, type RecoveryOptions } from './engine/durable/recovery.ts'
+export { HeldMessages } from './engine/held-messages.ts'
+export { inParts, type PartedCarrier } from './engine/parts.ts'
+export { repeat } from './engine/repeat.ts'
+export { Room } from './engine/room.ts'
+export { newSecret } from './engine/secret.ts'
+export { DialogueServer, type DialogueServerInit, type EngineStats } from './engine/server/dialogue-server.ts'
+export { envelopeOf, patternOf } from './engine/server/incoming.ts'
+export { Subject, Subjects } from './engine/server/subjects.ts'
+export { bytesOf, jsonOf, MAX_REPLY, numberIn, readReply, replyToken, textOf } from './engine/words.ts'

@@ -1,0 +1,285 @@
+/** Calls on their way out: in one message, or value by value; events are confirmed. */
+import { ChannelFeed } from '../../calls/channel-feed.ts'
+import type { OpenCalls } from '../../calls/open-calls.ts'
+import type { PendingCall } from '../../calls/pending-call.ts'
+import { ConnectionError, PatternNotFoundError, PayloadTooLargeError } from '../../errors/index.ts'
+import { routeOf } from '../../pattern.ts'
+import type { ClientContext } from '../../transport.ts'
+import { errorToText } from '../../wire-error.ts'
+import type { Engine } from '../carrier.ts'
+import type { PartedCarrier } from '../parts.ts'
+import { newSecret } from '../secret.ts'
+import {
+  ALL_WINDOWS,
+  bytesOf,
+  CHANNEL,
+  LEAST_WINDOW,
+  LOST_AFTER,
+  replyHead,
+  replyToken,
+  STREAM_WINDOW,
+  Told,
+  textOf
+} from '../words.ts'
+import { Conversation, serviceGone } from './conversation.ts'
+import { dataToJson, type OutgoingCall, packetOf } from './outgoing-call.ts'
+import { RequestsOfTurn } from './requests-of-turn.ts'
+
+/**
+ * For so many milliseconds after a server is there again, services may not be: requests without a listener are sent
+ * again, every `AGAIN_AFTER` milliseconds.
+ */
+const GRACE = 5_000
+const AGAIN_AFTER = 100
+const MAX_HELD_SIZE = 128 * 1024 * 1024
+/** Bytes left for headers and addresses in an event that is as large as the server allows. */
+const EVENT_MARGIN = 1024
+
+/** Sends calls over one connection. */
+export class CallSender {
+  /** Calls that are more than a question and an answer. */
+  readonly conversations = new Map<PendingCall, Conversation>()
+  /** Bytes that all streams may have on their way. */
+  #windows = 0
+  readonly #engine: Engine
+  readonly #carrier: PartedCarrier
+  readonly #inbox: string
+  readonly #context: ClientContext
+  readonly #calls: OpenCalls
+  readonly #requests: RequestsOfTurn
+  /** Events whose arrival at the server is not known yet. */
+  #events: PendingCall[] = []
+  #restoredAt = Number.NEGATIVE_INFINITY
+  /** Calls of which nothing is heard: since when, and whether a service has said that it has no such call. */
+  readonly #silent = new Map<PendingCall, { readonly since: number; isAbsent: boolean }>()
+
+  /** @param inbox where answers come, with the dot behind it */
+  constructor(
+    engine: Engine,
+    carrier: PartedCarrier,
+    inbox: string,
+    context: ClientContext,
+    calls: OpenCalls
+  ) {
+    this.#engine = engine
+    this.#carrier = carrier
+    this.#inbox = inbox
+    this.#context = context
+    this.#calls = calls
+    this.#requests = new RequestsOfTurn(carrier, inbox, (call, error) => calls.fail(call, error))
+  }
+
+  /** Sends a call. */
+  send(call: PendingCall, outgoing: OutgoingCall): void {
+    this.#calls.add(call)
+    // New for each attempt: the receiver of an earlier one cannot answer.
+    call.secret = newSecret()
+    if (call.kind === 'event') this.#sendEvent(call, outgoing)
+    else if (outgoing.input !== undefined) this.#openChannel(call, outgoing, outgoing.input)
+    else this.#sendRequest(call, outgoing)
+  }
+
+  #sendEvent(call: PendingCall, outgoing: OutgoingCall): void {
+    const { address, headers } = outgoing
+    const packet = packetOf(call, outgoing)
+    const { maxPayload } = this.#carrier
+    if (packet.length * 3 > maxPayload - EVENT_MARGIN) {
+      const { length } = bytesOf(packet)
+      if (length > maxPayload - EVENT_MARGIN) {
+        const what = `the largest message of the ${this.#engine.title} server`
+        throw new PayloadTooLargeError(what, maxPayload, length, 'bytes of an event')
+      }
+    }
+    this.#carrier.emit(address, packet, this.#isSettling ? this.#replyTo(call) : undefined, headers)
+    call.mayHaveRun = true
+    this.#events.push(call)
+    if (this.#events.length === 1) queueMicrotask(() => void this.#confirmEvents())
+  }
+
+  /** Events of one turn are confirmed together. */
+  async #confirmEvents(): Promise<void> {
+    const events = this.#events
+    this.#events = []
+    const attempts = events.map(({ sequence }) => sequence)
+    try {
+      await this.#carrier.flush()
+      // A refusal came before the confirmation, and drivers tell of it a little later.
+      await new Promise<void>((resolve) => this.#carrier.atTurnEnd(resolve))
+      for (const [index, call] of events.entries())
+        if (call.sequence === attempts[index] && !this.#calls.isWaiting(call)) this.#calls.complete(call)
+    } catch (cause) {
+      const error = new ConnectionError(
+        'The connection was lost before the server had confirmed the event',
+        true,
+        cause
+      )
+      for (const [index, call] of events.entries())
+        if (call.sequence === attempts[index] && !this.#calls.isWaiting(call)) this.#calls.fail(call, error)
+    }
+  }
+
+  #sendRequest(call: PendingCall, outgoing: OutgoingCall): void {
+    const { address, headers } = outgoing
+    const packet = packetOf(call, outgoing)
+    const window = this.#windowOf(call)
+    const replyTo = this.#replyTo(call, window)
+    if (call.kind === 'stream' || packet.length * 3 > this.#carrier.maxPayload) {
+      this.converse(call, replyTo, window)
+      this.#carrier.publish(address, packet, replyTo, headers, timeLeft(call))
+    } else this.#requests.send(call, address, packet, replyTo, headers, timeLeft(call))
+    call.mayHaveRun = true
+  }
+
+  #openChannel(call: PendingCall, outgoing: OutgoingCall, input: object): void {
+    const { address, headers } = outgoing
+    const window = this.#windowOf(call)
+    const replyTo = this.#replyTo(call, window)
+    const conversation = this.converse(call, replyTo, window)
+    call.input = new ChannelFeed({
+      maxHeldSize: MAX_HELD_SIZE,
+      hasRoomFor: () => true,
+      open: (value, isOnly) => {
+        const json = isOnly && value === undefined ? undefined : (dataToJson(value) ?? '')
+        this.#carrier.publish(address, CHANNEL + packetOf(call, outgoing), replyTo, headers, timeLeft(call))
+        call.mayHaveRun = true
+        if (json !== undefined) conversation.sendInput(json)
+        if (isOnly) conversation.endInput()
+      },
+      next: (value) => conversation.sendInput(dataToJson(value) ?? ''),
+      encode: (value) => dataToJson(value) ?? '',
+      writeHeld: (encoded, out) => out.data(encoded),
+      sendHeld: (bytes) => conversation.sendInput(textOf(bytes)),
+      complete: () => conversation.endInput(),
+      fail: (error) => {
+        const failed = `The input of the channel '${call.name}' failed`
+        conversation.say(`${Told.inputFailed}${errorToText(error, this.#context.logger, failed)}`)
+        this.#calls.giveUp(call, error)
+      },
+      teardownFailed: (error) => this.#context.logger.error('The clean-up of a stream failed', error)
+    })
+    call.input.start(input)
+  }
+
+  /** The window of a new stream: a sixteenth of what the open ones leave of `ALL_WINDOWS`, and not less than the least. */
+  #windowOf({ kind }: PendingCall): number {
+    if (kind !== 'stream') return 0
+    const part = Math.floor(((ALL_WINDOWS - this.#windows) * STREAM_WINDOW) / ALL_WINDOWS)
+    return Math.max(part, LEAST_WINDOW)
+  }
+
+  #replyTo(call: PendingCall, window = 0): string {
+    const { options, kind, sequence, secret } = call
+    const tells = (options?.timeout !== undefined || this.#context.tellTimeout) && call.timeout !== 0
+    const left = timeLeft(call)
+    const demand = call.initialDemand + call.extraDemand
+    return this.#inbox + replyToken(kind, sequence, secret, tells ? left : undefined, demand, window)
+  }
+
+  /** Begins a conversation about a call. @param window bytes that its stream may have on their way; 0: it is none */
+  converse(call: PendingCall, replyTo: string, window = 0): Conversation {
+    const granted = call.initialDemand + call.extraDemand
+    const conversation = new Conversation(this.#carrier, replyTo, granted, window)
+    this.#leave(call)
+    this.conversations.set(call, conversation)
+    this.#windows += window
+    return conversation
+  }
+
+  #leave(call: PendingCall): void {
+    const conversation = this.conversations.get(call)
+    if (conversation === undefined) return
+    this.#windows -= conversation.window
+    this.conversations.delete(call)
+    this.#carrier.forget(conversation.replyTo)
+  }
+
+  /** A server has come back, and services may not have. */
+  get #isSettling(): boolean {
+    return performance.now() - this.#restoredAt < GRACE
+  }
+
+  /** Asks about a call of which nothing has been heard since the last time. */
+  ask(call: PendingCall, now: number): void {
+    if (call.kind === 'event' || this.#calls.isWaiting(call)) return
+    const conversation = this.conversations.get(call)
+    if (conversation !== undefined && this.#carrier.isSending(conversation.replyTo)) return
+    const silent = this.#silent.get(call)
+    if (silent === undefined) return void this.#silent.set(call, { since: now, isAbsent: false })
+    if (silent.isAbsent && now - silent.since > LOST_AFTER) return this.#calls.fail(call, serviceGone())
+    const { kind, sequence, secret, pattern } = call
+    this.#carrier.publish(
+      this.#carrier.everyone,
+      this.#carrier.addressOf(routeOf(pattern)),
+      this.#inbox + replyHead(kind, sequence, secret)
+    )
+  }
+
+  /** A service that handles the pattern of a call does not have it, or one that gets its messages does not handle it. */
+  absent(call: PendingCall): void {
+    const silent = this.#silent.get(call)
+    if (silent !== undefined) silent.isAbsent = true
+    else this.#silent.set(call, { since: performance.now(), isAbsent: true })
+  }
+
+  /** One of our services has answered. */
+  answered(call: PendingCall): void {
+    if (call.batch === 0) this.#requests.answered(call)
+  }
+
+  /** Nobody took requests that left together. @param token the last segment of their reply address */
+  nobodyTook(token: string, calls: readonly PendingCall[]): void {
+    const batch = this.#requests.nobody(token)
+    if (batch === 0) return
+    for (const call of calls) if (call.batch === batch) this.#sendAlone(call)
+  }
+
+  /** The server does not let this client publish to an address. */
+  refused(address: string, calls: readonly PendingCall[], error: Error): void {
+    for (const call of calls) {
+      const own = this.#carrier.addressOf(routeOf(call.pattern))
+      if (own === address) this.#calls.fail(call, error)
+      else if (call.batch !== 0 && this.#carrier.togetherAt(own) === address) this.#sendAlone(call)
+    }
+  }
+
+  /** It certainly has not run. */
+  #sendAlone(call: PendingCall): void {
+    this.#requests.alone(call)
+    call.mayHaveRun = call.mayHaveRunBefore
+    this.forget(call)
+    this.#calls.wait(call, performance.now())
+  }
+
+  /** A server has come back. */
+  restored(): void {
+    this.#restoredAt = performance.now()
+    for (const conversation of this.conversations.values()) conversation.restored(this.#restoredAt)
+  }
+
+  /** The call is over, or this attempt at it. */
+  forget(call: PendingCall): void {
+    this.#requests.over(call)
+    if (this.conversations.size > 0) this.#leave(call)
+    if (this.#silent.size > 0) this.#silent.delete(call)
+    const { kind, sequence, secret } = call
+    this.#carrier.over?.(this.#inbox + replyHead(kind, sequence, secret))
+  }
+
+  /** Nobody listens where a call was published: at the address of its pattern, or later at its control address. */
+  nobody(call: PendingCall): void {
+    if (this.conversations.get(call)?.isReached === true) return this.#calls.fail(call, serviceGone())
+    call.mayHaveRun = call.mayHaveRunBefore
+    if (this.#isSettling && call.input === undefined) {
+      this.forget(call)
+      this.#calls.wait(call, performance.now() + AGAIN_AFTER)
+    } else if (call.kind === 'event') this.#calls.complete(call)
+    else
+      this.#calls.fail(call, new PatternNotFoundError(PatternNotFoundError.of(call.name).message, call.name))
+  }
+}
+
+/** Milliseconds that a call waits from now on; `undefined`: without end. */
+function timeLeft({ timeout, isDelayed, deadline }: PendingCall): number | undefined {
+  if (timeout === 0) return undefined
+  return isDelayed ? Math.max(1, deadline - performance.now()) : timeout
+}

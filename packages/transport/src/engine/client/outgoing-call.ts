@@ -1,0 +1,100 @@
+/** A call as it goes to an engine: its address, its packet as Nest's clients write it, its headers. */
+import type { PendingCall } from '../../calls/pending-call.ts'
+import { reasonOf } from '../../codec/uncarriable.ts'
+import { OptionError } from '../../errors/index.ts'
+import type { Headers } from '../../headers.ts'
+import { requestHead, requestPacket, toJson } from '../../nest/packet.ts'
+import { routeOf } from '../../pattern.ts'
+import { isStream } from '../../stream.ts'
+import type { CarriedHeaders, Carrier, Engine } from '../carrier.ts'
+
+/** What is sent. */
+export interface OutgoingCall {
+  readonly address: string
+  readonly headers: CarriedHeaders | undefined
+  /** The packet as far as its data. */
+  readonly head: string
+  /** The data as JSON; `undefined` if there are none. */
+  readonly json: string | undefined
+  /** The stream of a channel. */
+  readonly input: object | undefined
+}
+
+/** Addresses and heads of packets by pattern; bounded, because patterns may be made at run time. */
+const MAX_REMEMBERED = 1024
+
+interface Place {
+  readonly address: string
+  readonly head: string
+}
+
+/** Writes calls for one engine. */
+export class CallWriter {
+  readonly #engine: Engine
+  readonly #addressOf: Carrier['addressOf']
+  readonly #remembered = new Map<string | number, Place>()
+
+  constructor(engine: Engine, addressOf: Carrier['addressOf']) {
+    this.#engine = engine
+    this.#addressOf = addressOf
+  }
+
+  /** @throws {OptionError} the engine, or JSON, cannot carry a part of it */
+  write(call: PendingCall): OutgoingCall {
+    const { address, head } = this.#placeOf(call)
+    const record = this.#engine.recordOf?.(call.data)
+    const data = record === undefined ? call.data : record.data
+    const headers = mergedHeaders(record?.headers, call.options?.headers)
+    if (headers !== undefined) this.#engine.checkHeaders?.(headers)
+    const input = typeof data === 'object' && data !== null && isStream(data) ? data : undefined
+    if (input !== undefined && call.kind === 'event')
+      throw new OptionError(
+        'data',
+        `An event over ${this.#engine.title} cannot carry a stream; a request can`
+      )
+    const json = input === undefined ? dataToJson(data) : undefined
+    return { address, headers, head, json, input }
+  }
+
+  #placeOf({ pattern }: PendingCall): Place {
+    if (typeof pattern === 'object') return this.#newPlace(pattern)
+    const known = this.#remembered.get(pattern)
+    if (known !== undefined) return known
+    const fresh = this.#newPlace(pattern)
+    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
+    this.#remembered.set(pattern, fresh)
+    return fresh
+  }
+
+  #newPlace(pattern: PendingCall['pattern']): Place {
+    return { address: this.#addressOf(routeOf(pattern)), head: requestHead(pattern) }
+  }
+}
+
+/** The packet of a call. Events have no number. */
+export function packetOf({ kind, sequence }: PendingCall, { head, json }: OutgoingCall): string {
+  return kind === 'event' ? eventOf(head, json) : requestPacket(head, json, undefined, sequence)
+}
+
+/** The packet of an event, with the pattern as it was given, as Nest's clients of brokers write it. */
+export function eventOf(head: string, json: string | undefined): string {
+  return json === undefined ? `${head}}` : `${head},"data":${json}}`
+}
+
+/** Headers of a record, and those of the call over them. */
+export function mergedHeaders(
+  record: CarriedHeaders | undefined,
+  given: Headers | undefined
+): CarriedHeaders | undefined {
+  if (record === undefined) return given
+  return given === undefined ? record : { ...record, ...given }
+}
+
+/** @throws {OptionError} JSON cannot carry it */
+export function dataToJson(data: unknown): string | undefined {
+  try {
+    return toJson(data)
+  } catch (cause) {
+    throw new OptionError('data', `data cannot be carried by JSON: it ${reasonOf(cause)}`, cause)
+  }
+}

@@ -1,0 +1,266 @@
+/** The asking side over one connection: calls out, answers in. */
+import type { OpenCalls } from '../../calls/open-calls.ts'
+import type { PendingCall } from '../../calls/pending-call.ts'
+import type { StreamTable } from '../../calls/stream-table.ts'
+import { ConnectionError, ProtocolError, RejectedError } from '../../errors/index.ts'
+import type { NestPacket } from '../../nest/packet.ts'
+import { isForeign, readRemoteError } from '../../nest/reply.ts'
+import type { ClientContext } from '../../transport.ts'
+import { readErrorText } from '../../wire-error.ts'
+import { ANSWERS, QUESTION, REQUESTS, readAnswers } from '../batches.ts'
+import type { Carried, Carrier, Engine } from '../carrier.ts'
+import { inParts, type PartedCarrier } from '../parts.ts'
+import { repeat } from '../repeat.ts'
+import { SECRET_LENGTH } from '../secret.ts'
+import { bodyOf, HEARTBEAT, letterAt, numberIn, SAID, Said, Told, textOf, VERSION } from '../words.ts'
+import { CallSender } from './call-sender.ts'
+import { type Conversation, serviceGone } from './conversation.ts'
+import type { OutgoingCall } from './outgoing-call.ts'
+
+/** Sends calls and finds them by their answers. */
+export class Requester {
+  readonly #engine: Engine
+  readonly #carrier: PartedCarrier
+  readonly #calls: OpenCalls
+  readonly #table: StreamTable<PendingCall>
+  readonly #sender: CallSender
+  readonly #inbox: string
+  readonly #stopBeating: () => void
+
+  /** @param table where `calls` has its calls by number */
+  constructor(
+    engine: Engine,
+    carrier: Carrier,
+    context: ClientContext,
+    calls: OpenCalls,
+    table: StreamTable<PendingCall>
+  ) {
+    this.#engine = engine
+    this.#carrier = inParts(carrier)
+    this.#calls = calls
+    this.#table = table
+    this.#inbox = carrier.newInbox()
+    this.#sender = new CallSender(engine, this.#carrier, this.#inbox, context, calls)
+    this.#stopBeating = repeat(() => this.#beat(), HEARTBEAT)
+  }
+
+  /**
+   * Begins to hear answers.
+   * @throws {ConnectionError} the server does not allow it
+   */
+  async listen(): Promise<void> {
+    let refusal: Error | undefined
+    this.#carrier.listen(
+      this.#inbox,
+      (message) => this.#receive(message),
+      (error) => {
+        refusal = error
+      },
+      (address) => this.#callAt(address) !== undefined
+    )
+    // A server that is lost now is noticed elsewhere.
+    await this.#carrier.flush().catch(() => {})
+    if (refusal === undefined) return
+    await this.close()
+    const message = `${this.#engine.title} does not let this client subscribe to ${this.#inbox}*, where its answers come; give its user the permission, or set inboxPrefix`
+    throw new ConnectionError(message, false, refusal, false)
+  }
+
+  get isConnected(): boolean {
+    return this.#carrier.isConnected
+  }
+
+  get server(): string {
+    return this.#carrier.server
+  }
+
+  async close(): Promise<void> {
+    this.#stopBeating()
+    await this.#carrier.close()
+  }
+
+  // ── calls ────────────────────────────────────────────────────────────────────────────────────────────
+
+  send(call: PendingCall, outgoing: OutgoingCall): void {
+    this.#sender.send(call, outgoing)
+  }
+
+  /** Tells the service that a call is given up. */
+  cancel(call: PendingCall): void {
+    if (!call.isOver) this.#sender.conversations.get(call)?.cancel()
+  }
+
+  demand(call: PendingCall, n: number): void {
+    this.#sender.conversations.get(call)?.grant(n)
+  }
+
+  /** The call is over, or this attempt at it. */
+  over(call: PendingCall): void {
+    this.#sender.forget(call)
+  }
+
+  /** There is a server again. */
+  restored(): void {
+    this.#sender.restored()
+  }
+
+  /** The server does not let this client publish to an address. */
+  refused(address: string, cause: Error): void {
+    const message = `${this.#engine.title} does not let this client publish to '${address}'; give its user the permission`
+    this.#sender.refused(address, this.#table.all(), new ConnectionError(message, false, cause, false))
+  }
+
+  // ── answers ──────────────────────────────────────────────────────────────────────────────────────────
+
+  /** The call that is addressed, its secret included: `1r17-<secret>-` behind our inbox. */
+  #callAt(address: string): PendingCall | undefined {
+    const start = this.#inbox.length + 2
+    const dash = address.indexOf('-', start)
+    const call = this.#calls.get(numberIn(address, start, dash))
+    if (call === undefined || !address.startsWith(call.secret, dash + 1)) return undefined
+    return address.startsWith(VERSION, start - 2) && address.charAt(dash + 1 + SECRET_LENGTH) === '-'
+      ? call
+      : undefined
+  }
+
+  #receive(message: Carried): void {
+    const { address } = message
+    const { length } = this.#inbox
+    if (address.startsWith(ANSWERS, length) && address.length === length + ANSWERS.length)
+      readAnswers(textOf(message.words), this.#receiveOne)
+    else if (address.startsWith(QUESTION, length)) this.#heard(message.reply)
+    else if (!address.startsWith(REQUESTS, length)) this.#receiveAt(address, message)
+    else if (message.isNobody === true) this.#sender.nobodyTook(address.slice(length), this.#table.all())
+  }
+
+  /** A service wants to know whether all that it has sent has come: messages keep their order. */
+  #heard(reply: string): void {
+    if (this.#carrier.isInbox(reply)) this.#carrier.publish(reply, Told.heard)
+  }
+
+  /** One of several answers that left together. */
+  readonly #receiveOne = (token: string, words: string): void => {
+    const address = this.#inbox + token
+    this.#receiveAt(address, { address, words, reply: '', headers: undefined })
+  }
+
+  #receiveAt(address: string, message: Carried): void {
+    const { words, reply } = message
+    const call = this.#callAt(address)
+    const isSaid = letterAt(words) === SAID
+    if (call === undefined) {
+      if (reply !== '' && !(isSaid && letterAt(words, 1) === Said.gone) && this.#carrier.isInbox(reply))
+        this.#carrier.publish(reply, Told.canceled)
+      return
+    }
+    if (message.isNobody === true) return this.#sender.nobody(call)
+    try {
+      if (message.refusal !== undefined) throw message.refusal
+      if (isSaid) this.#said(call, message)
+      else {
+        const conversation = this.#sender.conversations.get(call)
+        if (conversation?.heard(reply, true) === false) return
+        const text = textOf(words)
+        conversation?.read(text.length)
+        this.#packet(call, message, text)
+      }
+    } catch (error) {
+      this.#calls.giveUp(call, error as Error)
+    }
+  }
+
+  #packet(call: PendingCall, message: Carried, text: string): void {
+    const failure = message.headers === undefined ? undefined : this.#engine.foreignError?.(message)
+    if (failure !== undefined) return this.#calls.fail(call, failure)
+    if (text === '') return this.#calls.complete(call)
+    const body = bodyOf(text)
+    const packet: NestPacket = Object(body)
+    if (isForeignTo(call, packet)) {
+      if (call.kind === 'event') return
+      const answer = this.#engine.engineAnswer?.(body, call.name)
+      if (answer !== undefined) return this.#calls.fail(call, answer)
+      return this.#last(call, body, text.length)
+    }
+    if (packet.err) return this.#calls.fail(call, readRemoteError(packet.err))
+    const hasEnded = Boolean(packet.isDisposed)
+    if (hasEnded && packet.response === undefined) this.#calls.complete(call)
+    else if (hasEnded) this.#last(call, packet.response, text.length)
+    else this.#calls.value(call, packet.response, text.length)
+  }
+
+  /** The last value of an answer: the service need not be told that no more is wanted. */
+  #last(call: PendingCall, value: unknown, size: number): void {
+    call.isOver = true
+    this.#calls.value(call, value, size)
+    this.#calls.complete(call)
+  }
+
+  #said(call: PendingCall, { words, reply, address }: Carried): void {
+    const word = letterAt(words, 1)
+    this.#sender.answered(call)
+    if (word === Said.absent) return this.#sender.absent(call)
+    const text = textOf(words, 2)
+    let conversation = this.#sender.conversations.get(call)
+    // Most answers are a value, at once: nothing has to be known of them.
+    if (conversation !== undefined || (word !== Said.last && word !== Said.end)) {
+      conversation ??= this.#sender.converse(call, address)
+      const isNumbered = NUMBERED.has(word)
+      if (!conversation.heard(reply, isNumbered)) return
+      // As many as the service counts, which may be fewer than bytes.
+      if (isNumbered) conversation.read(text.length + 2)
+    }
+    this.#obey(call, word, text, conversation)
+  }
+
+  #obey(call: PendingCall, word: string, text: string, conversation: Conversation | undefined): void {
+    switch (word) {
+      case Said.last:
+        return this.#last(call, bodyOf(text), text.length)
+      case Said.end:
+        return this.#calls.complete(call)
+      case Said.values: {
+        const values = bodyOf(text)
+        if (!Array.isArray(values)) throw new ProtocolError('The values of a stream are not a list')
+        for (const value of values) this.#calls.value(call, value, text.length / values.length)
+        return
+      }
+      case Said.inputGranted: {
+        const more = conversation?.inputGranted(numberIn(text, 0)) ?? 0
+        if (more > 0) call.input?.requestN(more)
+        return
+      }
+      case Said.inputStopped:
+        return call.input?.stop()
+      case Said.rejected: {
+        const { message, received } = readErrorText(text)
+        return this.#calls.fail(call, new RejectedError(message, received))
+      }
+      case Said.gone:
+        return this.#calls.fail(call, serviceGone())
+    }
+  }
+
+  #beat(): void {
+    if (!this.isConnected) return
+    const now = performance.now()
+    for (const call of this.#table.all()) {
+      try {
+        const conversation = this.#sender.conversations.get(call)
+        if (conversation?.isReached === true) conversation.beat(now)
+        else this.#sender.ask(call, now)
+      } catch (error) {
+        this.#calls.fail(call, error as Error)
+      }
+    }
+  }
+}
+
+/** Words that count: those whose loss would be one of the answer. */
+const NUMBERED: ReadonlySet<string> = new Set([Said.last, Said.end, Said.values, Said.rejected])
+
+/** Whether an answer is of another system, in whole or by a key that Nest does not write: all of it is the value then. */
+function isForeignTo({ sequence }: PendingCall, packet: NestPacket): boolean {
+  if (isForeign(packet)) return true
+  const { err, response, isDisposed, id } = packet
+  return err === undefined && response === undefined && isDisposed === undefined && id !== String(sequence)
+}

@@ -1,0 +1,92 @@
+/** What a client has besides calls where its engine stores events. */
+import { inheritedOptions } from '../../calls/within.ts'
+import {
+  checkPublishOptions,
+  type DeadLetters,
+  type DurableCaller,
+  type Published,
+  type PublishOptions
+} from '../../durable/published.ts'
+import { unsendable } from '../../errors/index.ts'
+import { nameOf, type Pattern } from '../../pattern.ts'
+import type { ClientContext } from '../../transport.ts'
+import { newSecret } from '../secret.ts'
+import { type OutgoingEvent, Publisher, type PublisherOptions } from './publisher.ts'
+
+/** Stored events of a client. It is told about the client's connection. */
+export interface ClientStore<Connection> extends DurableCaller {
+  /** There is a connection: events that wait are published over it. */
+  attach(connection: Connection): void
+  /** The server is there again. */
+  restored(): void
+  /** The connection is over; `attach` follows with the next. */
+  detach(): void
+  /** The client is closed. @param error of events that were sent @param unsent of events that were not */
+  close(error: Error, unsent: Error): void
+}
+
+/** What is the same of every event, whatever its engine. */
+export type EventHead = Omit<OutgoingEvent, 'address' | 'payload'>
+
+/** Publishes over whatever connection the client has. Engines say how an event looks, and look after dead letters. */
+export abstract class PublishingStore<Connection, Event extends OutgoingEvent>
+  implements ClientStore<Connection>
+{
+  protected readonly context: ClientContext
+  protected readonly publisher: Publisher<Event>
+  /** Gives the connection; makes it if there is none. */
+  protected readonly connect: () => Promise<Connection>
+
+  protected constructor(
+    context: ClientContext,
+    connect: () => Promise<Connection>,
+    publisher: PublisherOptions
+  ) {
+    this.context = context
+    this.connect = connect
+    this.publisher = new Publisher(publisher)
+  }
+
+  abstract attach(connection: Connection): void
+  abstract deadLetters(group: string): DeadLetters
+  abstract pauseGroup(group: string, isPaused: boolean): Promise<void>
+
+  /** An event as the engine stores it. @throws {OptionError} it cannot be stored so */
+  protected abstract outgoing(
+    head: EventHead,
+    pattern: Pattern,
+    data: unknown,
+    options: PublishOptions
+  ): Event
+
+  async publish(pattern: Pattern, data: unknown, given: PublishOptions = {}): Promise<Published> {
+    checkPublishOptions(given)
+    const options = given.within ? inheritedOptions(pattern, given, this.context.timeout) : given
+    const published = this.publisher.publish(this.#outgoing(pattern, data, options))
+    this.connect().catch((error: Error) => this.publisher.failWaiting(error))
+    return published
+  }
+
+  #outgoing(pattern: Pattern, data: unknown, options: PublishOptions): Event {
+    const { id = newSecret() + newSecret(), timeout = this.context.timeout, signal } = options
+    try {
+      const isOwnId = options.id === undefined
+      const head = { pattern: nameOf(pattern), id, isOwnId, timeout, signal: signal ?? undefined }
+      return this.outgoing(head, pattern, data, options)
+    } catch (error) {
+      throw unsendable(error)
+    }
+  }
+
+  restored(): void {
+    this.publisher.restored()
+  }
+
+  detach(): void {
+    this.publisher.detach()
+  }
+
+  close(error: Error, unsent: Error): void {
+    this.publisher.close(error, unsent)
+  }
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import type { Published } from '../../durable/published.ts'
+import { NotStoredError, TimeoutError } from '../../errors/index.ts'
+import { type OutgoingEvent, Publisher, type Store } from './publisher.ts'
+
+/** An engine that stores and answers when the test says so. */
+class Server implements Store<OutgoingEvent> {
+  isConnected = true
+  readonly maxPayload = 1024 * 1024
+  /** On their way to the engine, and answers on their way back. */
+  sent: { readonly number: number; readonly id: string }[] = []
+  answers: (() => void)[] = []
+  readonly stored: string[] = []
+  publisher: Publisher<OutgoingEvent> | undefined
+
+  append({ id }: OutgoingEvent, number: number): void {
+    if (this.isConnected) this.sent.push({ number, id })
+  }
+
+  store(count: number, refusal?: NotStoredError): void {
+    for (const { number, id } of this.sent.splice(0, count)) {
+      const known = this.stored.indexOf(id)
+      if (known === -1 && refusal === undefined) this.stored.push(id)
+      const position = String(known === -1 ? this.stored.length : known + 1)
+      this.answers.push(() => {
+        if (refusal === undefined) this.publisher?.stored(number, position, known !== -1)
+        else this.publisher?.refused(number, refusal, refusal.retryable)
+      })
+    }
+  }
+
+  answer(count: number): void {
+    for (const answer of this.answers.splice(0, count)) answer()
+  }
+
+  /** The connection is lost, with all that is under way. */
+  lose(): void {
+    this.isConnected = false
+    this.sent = []
+    this.answers = []
+  }
+}
+
+function event(id: string, options: Partial<OutgoingEvent> = {}): OutgoingEvent {
+  const payload = new Uint8Array(10)
+  const common = { pattern: 'p', address: 'p', isOwnId: false, timeout: 0, signal: undefined }
+  return { ...common, payload, id, ...options }
+}
+
+function setting(ensure: () => Promise<void> = async () => {}) {
+  const server = new Server()
+  const publisher = new Publisher({ title: 'NATS', ensure, duplicateWindow: 120_000 })
+  server.publisher = publisher
+  publisher.attach(server)
+  return { server, publisher }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+const STEPS = fc.array(
+  fc.oneof(
+    fc.record({ kind: fc.constant('publish' as const), count: fc.integer({ min: 1, max: 20 }) }),
+    fc.record({ kind: fc.constantFrom('store' as const, 'answer' as const), count: fc.nat(30) }),
+    fc.record({ kind: fc.constantFrom('lose' as const, 'restore' as const), count: fc.constant(0) })
+  ),
+  { maxLength: 40, size: 'max' }
+)
+
+describe('a publisher', () => {
+  it('says that its server is there, and silent, when nobody confirms an event', async () => {
+    const { server, publisher } = setting()
+    const silent = publisher.publish(event('a', { timeout: 20 }))
+    // From now on: a turn may take longer than the event waits.
+    const refused = assert.rejects(silent, (error: Error) => {
+      assert.ok(error instanceof TimeoutError && error.mayHaveRun)
+      assert.match(error.message, /the NATS server is there: its log says more, also of a full disk/)
+      return true
+    })
+    await turn()
+    assert.equal(server.sent.length, 1)
+    await refused
+  })
+
+  it('has each event stored once and in order, whatever connections take with them', async () => {
+    await fc.assert(
+      fc.asyncProperty(STEPS, async (steps) => {
+        const { server, publisher } = setting()
+        const results: Promise<Published>[] = []
+        const restore = () => {
+          if (server.isConnected) return
+          server.isConnected = true
+          publisher.restored()
+        }
+        for (const { kind, count } of steps) {
+          if (kind === 'publish')
+            for (let n = 0; n < count; n++) results.push(publisher.publish(event(String(results.length))))
+          else if (kind === 'store') server.store(count)
+          else if (kind === 'answer') server.answer(count)
+          else if (kind === 'lose') server.lose()
+          else restore()
+          await turn()
+        }
+        restore()
+        while (!publisher.isIdle) {
+          server.store(1_000)
+          server.answer(1_000)
+          await turn()
+        }
+        const all = await Promise.all(results)
+        assert.deepEqual(server.stored, [...all.keys()].map(String))
+        assert.deepEqual(
+          all.map(({ position }) => position),
+          [...all.keys()].map((n) => String(n + 1))
+        )
+        publisher.close(new Error('over'))
+      })
+    )
+  })
+
+  it('says that an event is a duplicate only where another may have published it', async () => {
+    const { server, publisher } = setting()
+    const own = publisher.publish(event('own', { isOwnId: true }))
+    const given = publisher.publish(event('given'))
+    await turn()
+    server.store(2)
+    server.lose()
+    server.isConnected = true
+    publisher.restored()
+    server.store(2)
+    server.answer(2)
+    assert.deepEqual([(await own).duplicate, (await given).duplicate], [false, true])
+    publisher.close(new Error('over'))
+  })
+
+  it('ends what its owner gives up, what is refused for good, and all that is left when it is closed', async () => {
+    const { server, publisher } = setting()
+    const aborter = new AbortController()
+    const given = publisher.publish(event('a', { signal: aborter.signal }))
+    const refused = publisher.publish(event('b'))
+    const left = publisher.publish(event('c'))
+    const settled = Promise.allSettled([given, refused, left])
+    await turn()
+    aborter.abort()
+    server.sent.shift()
+    server.store(1, new NotStoredError('the stream is full', false))
+    server.answer(1)
+    publisher.close(new Error('over'))
+    const [one, other, last] = await settled
+    assert.equal(one.status === 'rejected' && one.reason.code, 'CANCELED')
+    assert.ok(other.status === 'rejected' && other.reason instanceof NotStoredError)
+    assert.equal(last.status === 'rejected' && last.reason.message, 'over')
+    assert.ok(publisher.isIdle)
+    await assert.rejects(publisher.publish(event('d')), /over/)
+  })
+
+  it('waits for a stream before the first event of a subject, and fails what has none', async () => {
+    const failure = new NotStoredError('no', false)
+    const { publisher, server } = setting(() => Promise.reject(failure))
+    await assert.rejects(publisher.publish(event('a')), failure)
+    assert.deepEqual(server.sent, [])
+    publisher.close(new Error('over'))
+  })
+
+  it('lets no more wait than it may, and frees what has ended', async () => {
+    const { publisher, server } = setting()
+    server.lose()
+    const many = Array.from({ length: 65_536 }, (_, n) => publisher.publish(event(String(n))))
+    const settled = Promise.allSettled(many)
+    await assert.rejects(publisher.publish(event('more')), { code: 'OVERLOADED' })
+    publisher.failWaiting(new Error('no server'))
+    await settled
+    assert.ok(publisher.isIdle)
+    publisher.close(new Error('over'))
+  })
+})

@@ -1,0 +1,397 @@
+/** Events on their way into a stream: many at a time, in order, each until the server says that it has it. */
+import { DeadlineTimer } from '../../calls/deadline-timer.ts'
+import type { Published } from '../../durable/published.ts'
+import {
+  CanceledError,
+  ConnectionError,
+  type EventRefusedError,
+  NotStoredError,
+  OverloadedError,
+  PayloadTooLargeError,
+  TimeoutError
+} from '../../errors/index.ts'
+import { repeat } from '../repeat.ts'
+
+/** An event that is to be stored. Engines add what they need to store it. */
+export interface OutgoingEvent {
+  readonly pattern: string
+  /** Where it is published. */
+  readonly address: string
+  readonly payload: Uint8Array
+  readonly id: string
+  /** Nobody else has this id: what is a duplicate is our own. */
+  readonly isOwnId: boolean
+  /** Milliseconds; 0: no limit. */
+  readonly timeout: number
+  readonly signal: AbortSignal | undefined
+}
+
+/** What an engine has to be able to do, so that events are stored. */
+export interface Store<Event extends OutgoingEvent> {
+  readonly isConnected: boolean
+  /** The largest event in bytes. */
+  readonly maxPayload: number
+  /**
+   * Sends an event. The engine answers in the order of sending, by `stored`, `refused` or `missing` of the publisher. An
+   * event that was sent before, with the same id, must not be stored twice.
+   */
+  append(event: Event, number: number): void
+}
+
+/** Events that the server has not confirmed yet; a stream of it takes some 10,000. */
+const WINDOW = 512
+const WINDOW_SIZE = 16 * 1024 * 1024
+/** Events that may wait for their turn. */
+const MAX_WAITING = 65_536
+const MAX_WAITING_SIZE = 64 * 1024 * 1024
+/** Milliseconds after which an event that is not confirmed is sent again: its server may be gone. */
+const AGAIN_AFTER = 5_000
+/** Milliseconds between attempts while the server stores nothing. */
+const REFUSED_PAUSE = 250
+/** Addresses of which it is known that they are stored; bounded, because patterns may be made at run time. */
+const MAX_KNOWN = 1_024
+
+interface Entry<Event> {
+  readonly event: Event
+  readonly sequence: number
+  readonly deadline: number
+  /** When it was sent first, and last; 0: not yet. */
+  firstSentAt: number
+  sentAt: number
+  /** It has ended; where it stood in line is skipped. */
+  isOver: boolean
+  readonly resolve: (published: Published) => void
+  readonly reject: (error: Error) => void
+  readonly forget: () => void
+}
+
+/** What a publisher knows of its engine. */
+export interface PublisherOptions {
+  /** The name of the engine in errors, such as `'NATS'`. */
+  readonly title: string
+  /** Makes sure that what is published to an address is stored. Default: it is. */
+  ensure?(address: string): Promise<void>
+  /** Milliseconds in which an id is stored once. */
+  readonly duplicateWindow: number
+}
+
+/** Publishes over one connection after the other. */
+export class Publisher<Event extends OutgoingEvent> {
+  readonly #options: PublisherOptions
+  readonly #timer = new DeadlineTimer({ wake: (now) => this.#expire(now) })
+  readonly #known = new Set<string>()
+  /** Not sent, or to be sent again, in order. */
+  #waiting: Entry<Event>[] = []
+  #waitingCount = 0
+  #waitingSize = 0
+  /** Sent and not confirmed, in order. */
+  readonly #flight = new Map<number, Entry<Event>>()
+  #flightSize = 0
+  /** Refused for now; sent again, in order, when nothing else is in flight. */
+  #refused: Entry<Event>[] = []
+  #store: Store<Event> | undefined
+  #sequence = 0
+  #isEnsuring = false
+  #pause: ReturnType<typeof setTimeout> | undefined
+  #stopChecking: (() => void) | undefined
+  #closed: Error | undefined
+
+  constructor(options: PublisherOptions) {
+    this.#options = options
+  }
+
+  /** Whether nothing is to be published at the moment. */
+  get isIdle(): boolean {
+    return this.#flight.size + this.#waitingCount + this.#refused.length === 0
+  }
+
+  /** Takes a new connection. */
+  attach(store: Store<Event>): void {
+    this.#store = store
+    this.#known.clear()
+    this.restored()
+  }
+
+  /** The connection has its server again: what was not confirmed is sent once more, before all else. */
+  restored(): void {
+    this.#refused = [...this.#flight.values(), ...this.#refused]
+    this.#flight.clear()
+    this.#flightSize = 0
+    this.#resend()
+  }
+
+  /** The driver has given the connection up; `attach` follows with the next. */
+  detach(): void {
+    this.#store = undefined
+  }
+
+  /** Resolves when a stream has the event. */
+  publish(event: Event): Promise<Published> {
+    return new Promise((resolve, reject) => {
+      const { signal, timeout, payload, pattern } = event
+      if (this.#closed !== undefined) return reject(this.#closed)
+      if (signal?.aborted === true) return reject(new CanceledError(pattern, signal.reason, false))
+      const size = payload.length
+      if (this.#waitingCount >= MAX_WAITING || this.#waitingSize + size > MAX_WAITING_SIZE)
+        return reject(
+          new OverloadedError(
+            `${this.#waitingCount} events (${this.#waitingSize} bytes) wait to be published already; await publish()`
+          )
+        )
+      const abort = () =>
+        this.#end(entry, new CanceledError(pattern, signal?.reason, entry.firstSentAt !== 0))
+      const entry: Entry<Event> = {
+        event,
+        sequence: this.#sequence++,
+        deadline: timeout === 0 ? Number.POSITIVE_INFINITY : performance.now() + timeout,
+        firstSentAt: 0,
+        sentAt: 0,
+        isOver: false,
+        resolve,
+        reject,
+        forget: () => signal?.removeEventListener('abort', abort)
+      }
+      signal?.addEventListener('abort', abort, { once: true })
+      this.#waiting.push(entry)
+      this.#waitingCount++
+      this.#waitingSize += size
+      if (entry.deadline < Number.POSITIVE_INFINITY) this.#timer.wakeAt(entry.deadline)
+      this.#send()
+    })
+  }
+
+  /** Fails all that is not confirmed. */
+  close(error: Error, unsent: Error = error): void {
+    this.#closed = unsent
+    this.#timer.stop()
+    clearTimeout(this.#pause)
+    this.#stopChecking?.()
+    for (const entry of this.#all()) this.#end(entry, entry.firstSentAt === 0 ? unsent : error)
+  }
+
+  /** Fails what has not been sent, and cannot be. */
+  failWaiting(error: Error): void {
+    for (const entry of [...this.#waiting]) if (!entry.isOver) this.#end(entry, error)
+  }
+
+  #all(): Entry<Event>[] {
+    return [...this.#flight.values(), ...this.#refused, ...this.#waiting].filter(isOpen)
+  }
+
+  #send(): void {
+    const store = this.#store
+    if (store?.isConnected !== true || this.#isEnsuring || this.#refused.length > 0) return
+    let sent = 0
+    while (sent < this.#waiting.length && this.#flight.size < WINDOW && this.#flightSize < WINDOW_SIZE) {
+      const entry = this.#waiting[sent] as Entry<Event>
+      if (entry.isOver) {
+        sent++
+        continue
+      }
+      if (!this.#isKnown(entry)) {
+        void this.#ensure(entry)
+        break
+      }
+      sent++
+      this.#transmit(store, entry)
+    }
+    if (sent > 0) this.#waiting = this.#waiting.slice(sent)
+  }
+
+  #transmit(store: Store<Event>, entry: Entry<Event>): void {
+    const { event, sequence } = entry
+    const room = store.maxPayload
+    if (event.payload.length > room)
+      return this.#end(
+        entry,
+        new PayloadTooLargeError(
+          `the largest event of ${this.#options.title}`,
+          room,
+          event.payload.length,
+          'bytes of an event'
+        )
+      )
+    if (entry.firstSentAt === 0) this.#leave(entry)
+    entry.sentAt = performance.now()
+    if (entry.firstSentAt === 0) entry.firstSentAt = entry.sentAt
+    this.#flight.set(sequence, entry)
+    this.#flightSize += event.payload.length
+    this.#stopChecking ??= repeat(() => this.#checkSilence(), AGAIN_AFTER / 4)
+    try {
+      store.append(event, sequence)
+    } catch (error) {
+      this.#end(entry, error as Error)
+    }
+  }
+
+  #isKnown({ event }: Entry<Event>): boolean {
+    return this.#options.ensure === undefined || this.#known.has(event.address)
+  }
+
+  /** The first event for an address waits until it is stored there; so do all behind it. */
+  async #ensure(entry: Entry<Event>): Promise<void> {
+    const { address } = entry.event
+    this.#isEnsuring = true
+    let pause = 0
+    try {
+      await this.#options.ensure?.(address)
+      if (this.#known.size >= MAX_KNOWN) this.#known.clear()
+      this.#known.add(address)
+    } catch (error) {
+      const { retryable } = error as { retryable?: unknown }
+      if (retryable !== true)
+        for (const one of this.#all()) if (one.event.address === address) this.#end(one, error as Error)
+      // An error that may pass is that of the events whose time is over meanwhile.
+      this.#lastRefusal = error as Error
+      pause = retryable === true ? REFUSED_PAUSE : 0
+    } finally {
+      this.#isEnsuring = false
+    }
+    if (this.#closed !== undefined) return
+    if (pause === 0) this.#resend()
+    else this.#later(() => this.#resend())
+  }
+
+  #lastRefusal: Error | undefined
+
+  #later(task: () => void): void {
+    clearTimeout(this.#pause)
+    this.#pause = setTimeout(task, REFUSED_PAUSE)
+  }
+
+  // ── what the engine says ─────────────────────────────────────────────────────────────────────────────
+
+  /** An event is stored. @param isDuplicate its id was there already */
+  stored(number: number, position: string | undefined, isDuplicate: boolean): void {
+    const entry = this.#flight.get(number)
+    if (entry === undefined) return
+    this.#land(entry)
+    const { id, isOwnId } = entry.event
+    this.#settle(entry)
+    entry.resolve({ id, position, duplicate: isDuplicate && !isOwnId })
+    this.#resend()
+  }
+
+  /** An event is not stored. @param passes it is to be sent again, because the reason passes by itself */
+  refused(number: number, error: NotStoredError | EventRefusedError, passes: boolean): void {
+    const entry = this.#flight.get(number)
+    if (entry === undefined) return
+    this.#land(entry)
+    if (passes) return this.#refuse(entry, error)
+    this.#end(entry, error)
+    this.#resend()
+  }
+
+  /** Nothing stores what is published to the address of an event: what did is gone, or is not there yet. */
+  missing(number: number): void {
+    const entry = this.#flight.get(number)
+    if (entry === undefined) return
+    this.#land(entry)
+    const { address } = entry.event
+    this.#known.delete(address)
+    this.#refuse(entry, new NotStoredError(`Nothing stores '${address}' at the moment`, true))
+  }
+
+  #refuse(entry: Entry<Event>, error: Error): void {
+    this.#lastRefusal = error
+    this.#refused.push(entry)
+    this.#later(() => this.#resend())
+  }
+
+  /** Sends again what was refused or lost, in order, once nothing is in flight that could come before it. */
+  #resend(): void {
+    const store = this.#store
+    if (this.#refused.length === 0) return this.#send()
+    if (store?.isConnected !== true || this.#flight.size > 0 || this.#isEnsuring) return
+    const refused = this.#refused.filter(isOpen).sort((one, other) => one.sequence - other.sequence)
+    const unknown = refused.find((entry) => !this.#isKnown(entry))
+    if (unknown !== undefined) return void this.#ensure(unknown)
+    this.#refused = []
+    const now = performance.now()
+    for (const entry of refused) {
+      // By now the server may have forgotten the id, and would store the event a second time.
+      if (now - entry.firstSentAt < this.#options.duplicateWindow * 0.8) this.#transmit(store, entry)
+      else this.#end(entry, this.#unknown(entry))
+    }
+    this.#send()
+  }
+
+  #checkSilence(): void {
+    if (this.isIdle) {
+      this.#stopChecking?.()
+      this.#stopChecking = undefined
+      return
+    }
+    const [oldest] = this.#flight.values()
+    if (oldest === undefined || performance.now() - oldest.sentAt <= AGAIN_AFTER) return
+    // Another listener on an address keeps the engine from saying that nothing stores it any more.
+    this.#known.clear()
+    this.restored()
+  }
+
+  #expire(now: number): void {
+    let next = Number.POSITIVE_INFINITY
+    for (const entry of this.#all()) {
+      if (entry.deadline > now) next = Math.min(next, entry.deadline)
+      else this.#end(entry, this.#tooLate(entry))
+    }
+    if (next < Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
+  }
+
+  #tooLate(entry: Entry<Event>): Error {
+    const { pattern, timeout } = entry.event
+    if (entry.firstSentAt === 0 && this.#lastRefusal !== undefined) return this.#lastRefusal
+    const isThere = this.#store?.isConnected === true && entry.firstSentAt !== 0
+    // It is silent when its disk is full.
+    const silent = isThere
+      ? ` (the ${this.#options.title} server is there: its log says more, also of a full disk)`
+      : ''
+    const why = this.#lastRefusal === undefined ? silent : ` (${this.#lastRefusal.message})`
+    return new TimeoutError(
+      pattern,
+      timeout,
+      entry.firstSentAt !== 0,
+      `Nobody has confirmed within ${timeout} ms that the event '${pattern}' is stored${why}; publish it again with its id`
+    )
+  }
+
+  #unknown({ event }: Entry<Event>): Error {
+    return new ConnectionError(
+      `The connection to ${this.#options.title} was lost before it was known whether the event '${event.pattern}' is stored; publish it again with its id`,
+      true
+    )
+  }
+
+  /** It is not in flight any more. */
+  #land(entry: Entry<Event>): void {
+    if (this.#flight.delete(entry.sequence)) this.#flightSize -= entry.event.payload.length
+  }
+
+  #settle(entry: Entry<Event>): void {
+    entry.forget()
+    this.#lastRefusal = undefined
+  }
+
+  #end(entry: Entry<Event>, error: Error): void {
+    this.#land(entry)
+    if (entry.isOver) return
+    entry.isOver = true
+    if (entry.firstSentAt === 0) this.#leave(entry)
+    entry.forget()
+    entry.reject(error)
+    // Not one by one: many end together while there is no server.
+    if (this.#waiting.length > 2 * this.#waitingCount + 16) this.#waiting = this.#waiting.filter(isOpen)
+    if (this.#refused.length > 16) return
+    this.#refused = this.#refused.filter(isOpen)
+  }
+
+  /** It does not wait for its first sending any more. */
+  #leave({ event }: Entry<Event>): void {
+    this.#waitingCount--
+    this.#waitingSize -= event.payload.length
+  }
+}
+
+function isOpen({ isOver }: Entry<unknown>): boolean {
+  return !isOver
+}

@@ -1,0 +1,227 @@
+/** The answering side of an engine: subscribes by the routes of its dispatcher, listens again, drains and stops. */
+import { backoffDelay } from '../../backoff.ts'
+import type { Dispatcher, Route } from '../../dispatcher.ts'
+import { quietLog, shown } from '../../quiet-log.ts'
+import { endedWithin } from '../../running-messages.ts'
+import type { Gauge, ServerContext, ServerTransport, StopOptions, TransportStats } from '../../transport.ts'
+import { AnswersOfTurn } from '../batches.ts'
+import type { Carrier, CarrierListener, Engine } from '../carrier.ts'
+import { DurableServer, type ServerStore } from '../durable/durable-server.ts'
+import { inParts, type PartedCarrier } from '../parts.ts'
+import { Callers } from './callers.ts'
+import { Control } from './control.ts'
+import type { OpenConnection } from './open-connection.ts'
+import { Responder } from './responder.ts'
+import { Subjects } from './subjects.ts'
+
+/** Lines in 10 seconds about what the engine does not allow: a service that listens may lack several permissions. */
+const MOST_REFUSALS = 10
+const AGAIN = { minDelay: 500, maxDelay: 10_000 }
+
+/** What a server over an engine does at the moment. */
+export interface EngineStats extends TransportStats {
+  /** Requests dropped since the start because they wanted their answer where there is no inbox. */
+  readonly refused: number
+  /** Bytes of messages in parts that have not come whole yet. */
+  readonly parts: Gauge
+  /** Characters of large answers that wait until their callers, or the server, have room for them. */
+  readonly answers: Gauge
+  /** Characters of streams and large answers that callers have not confirmed; each caller may have 8 MiB. */
+  readonly unconfirmed: number
+}
+
+/** The parts from which a server is made. */
+export interface DialogueServerInit<Connection extends Carrier> {
+  readonly engine: Engine<Connection>
+  readonly context: ServerContext
+  /** The queue for each kind of handlers: who of several processes gets a message. `undefined`: all of them. */
+  readonly queues: Readonly<Record<Route['kind'], string | undefined>>
+  /** Takes stored events. Default: the engine stores none. */
+  store?(dispatcher: Dispatcher): ServerStore<Connection>
+}
+
+interface Listening extends OpenConnection {
+  readonly carrier: PartedCarrier
+}
+
+/** Answers over an engine. */
+export class DialogueServer<Connection extends Carrier> implements ServerTransport {
+  readonly name: string
+  readonly isDurable: boolean
+  readonly #init: DialogueServerInit<Connection>
+  #responder: Responder | undefined
+  #durable: DurableServer<Connection> | undefined
+  #listening: Listening | undefined
+  /** Why there is no server, in words; `undefined` while there is one. */
+  #lost: string | undefined
+
+  constructor(init: DialogueServerInit<Connection>) {
+    this.#init = init
+    this.name = init.engine.name
+    this.isDurable = init.store !== undefined
+  }
+
+  async start(dispatcher: Dispatcher): Promise<void> {
+    const { engine, context, store } = this.#init
+    const responder = new Responder(engine, dispatcher, context.logger)
+    if (store !== undefined) this.#durable = new DurableServer(store(dispatcher), dispatcher, engine, context)
+    try {
+      this.#listening = await this.#listen(dispatcher, responder)
+    } catch (error) {
+      await this.#durable?.stop()
+      this.#durable?.cut()
+      this.#durable = undefined
+      throw error
+    }
+    this.#responder = responder
+  }
+
+  async stop({ drain }: StopOptions = {}): Promise<void> {
+    const { responder, listening, durable } = {
+      responder: this.#responder,
+      listening: this.#listening,
+      durable: this.#durable
+    }
+    this.#responder = undefined
+    this.#durable = undefined
+    this.#listening = undefined
+    this.#lost = undefined
+    if (responder === undefined || listening === undefined) return
+    const { carrier, control, callers } = listening
+    const durableEnded = durable?.stop()
+    // What the server has sent already is handled; it sends nothing new.
+    const left = carrier.isConnected ? carrier.leave() : undefined
+    await Promise.all([
+      responder.running.drained(drain, Promise.resolve(left)),
+      endedWithin(Promise.resolve(durableEnded), drain)
+    ])
+    durable?.cut()
+    callers.stop()
+    control.stop()
+    await carrier.close()
+  }
+
+  stats(): EngineStats {
+    const figures = this.#durable?.figures ?? []
+    const running = this.#responder?.running
+    const unavailable = this.#lost ?? figures.find((one) => one.unavailable !== undefined)?.unavailable
+    const refused = (this.#responder?.refused ?? 0) + (this.#listening?.control.strayed ?? 0)
+    return {
+      transport: this.name,
+      address: undefined,
+      inFlight: { current: (running?.inFlight ?? 0) + (this.#durable?.running ?? 0), limit: 0 },
+      streams: running?.streams ?? 0,
+      ...(unavailable !== undefined && { unavailable }),
+      refused,
+      parts: this.#listening?.carrier.parts ?? { current: 0, limit: 0 },
+      answers: this.#listening?.callers.answers ?? { current: 0, limit: 0 },
+      unconfirmed: this.#listening?.callers.onItsWay ?? 0,
+      ...(figures.length > 0 && { durable: figures })
+    }
+  }
+
+  async #listen(dispatcher: Dispatcher, responder: Responder): Promise<Listening> {
+    const { engine, context, queues } = this.#init
+    const { logger } = context
+    const subjects = new Subjects(plainRoutes(dispatcher), (route) => engine.subjectOf(route), queues)
+    const connection: Connection = await engine.open(
+      this.#listener(
+        () => connection,
+        (error) => void this.#listenAgain(dispatcher, responder, error)
+      )
+    )
+    const carrier = inParts(connection)
+    const control = new Control(carrier, logger)
+    const callers = new Callers(carrier, control, logger)
+    const answers = new AnswersOfTurn(carrier)
+    const listening: Listening = { engine, carrier, control, answers, callers, logger, subjects }
+    // Who may not listen there cannot be asked, and serves all the same.
+    carrier.listen(
+      carrier.everyone,
+      (message) => responder.asked(listening, message),
+      () => {}
+    )
+    try {
+      await carrier.take(subjects.all, (subject, message) => responder.receive(listening, subject, message))
+      engine.listening?.(connection, subjects.all)
+      await this.#durable?.start(connection)
+      return listening
+    } catch (error) {
+      callers.stop()
+      control.stop()
+      await carrier.close()
+      throw error
+    }
+  }
+
+  #listener(connection: () => Carrier, ended: CarrierListener['ended']): CarrierListener {
+    const { engine, context } = this.#init
+    const { logger } = context
+    const { title } = engine
+    return {
+      lost: () => {
+        this.#lost = `The ${title} server ${connection().server} is lost`
+        logger.warn(`${this.#lost}; until there is one again, the service gets no messages over it`)
+        this.#durable?.lost()
+      },
+      restored: () => {
+        this.#found(connection())
+        this.#listening?.control.restored()
+        this.#listening?.callers.restored()
+        this.#durable?.restored()
+      },
+      refused: (address, operation) =>
+        // Callers choose where they want their answers.
+        quietLog(logger).error(
+          operation,
+          `${title} does not let this service ${operation === 'publish' ? 'publish' : 'subscribe'} to '${shown(address)}'; give its user the permission`,
+          undefined,
+          MOST_REFUSALS
+        ),
+      unpublished: (address, error) =>
+        quietLog(logger).error(
+          'unpublished',
+          `A message to '${shown(address)}' could not be published`,
+          error
+        ),
+      failed: (error) =>
+        quietLog(logger).error('failed', `A message of ${title} could not be handled`, error),
+      ended
+    }
+  }
+
+  #found({ server }: Carrier): void {
+    if (this.#lost === undefined) return
+    this.#lost = undefined
+    const { context, engine } = this.#init
+    context.logger.warn(`Connected to the ${engine.title} server ${server} again`)
+  }
+
+  /** The driver has given up, which it does only for reasons of its own, such as credentials that it cannot read. */
+  async #listenAgain(dispatcher: Dispatcher, responder: Responder, error: Error | undefined): Promise<void> {
+    const { context, engine } = this.#init
+    const { logger } = context
+    this.#lost = `The connection to ${engine.title} is over`
+    logger.error(`${this.#lost}; making a new one`, error)
+    this.#listening?.callers.stop()
+    this.#listening?.control.stop()
+    await this.#durable?.leave()
+    for (let attempt = 0; this.#responder === responder; attempt++) {
+      await new Promise((resolve) => setTimeout(resolve, backoffDelay(AGAIN, attempt, Math.random())))
+      if (this.#responder !== responder) return
+      try {
+        const listening = await this.#listen(dispatcher, responder)
+        if (this.#responder !== responder) return await listening.carrier.close()
+        this.#listening = listening
+        return this.#found(listening.carrier)
+      } catch (cause) {
+        logger.error(`${engine.title} cannot be reached; it is tried again`, cause)
+      }
+    }
+  }
+}
+
+/** Durable handlers get their events otherwise. */
+function plainRoutes(dispatcher: Dispatcher): readonly Route[] {
+  return dispatcher.routes().filter(({ durable }) => durable === undefined)
+}

@@ -1,0 +1,81 @@
+/**
+ * The answer to a caller that is neither ours nor Nest's, such as `nats request`: the first value as JSON and nothing
+ * around it, an error as the services of other systems on the engine say it, in headers.
+ */
+import type { IncomingMessage } from '../../message.ts'
+import { toJson } from '../../nest/packet.ts'
+import { OutgoingValues } from '../../outgoing-values.ts'
+import { errorToText, readErrorText } from '../../wire-error.ts'
+import { MOST_OF_ONE } from '../batches.ts'
+import type { OpenConnection } from './open-connection.ts'
+
+/** Answers one request. */
+export class ForeignAnswer extends OutgoingValues {
+  protected readonly maxHeldSize = 0
+  readonly #connection: OpenConnection
+  readonly #replyTo: string
+  readonly #message: IncomingMessage
+  readonly #ended: (hasFailed: boolean) => void
+  #hasFailed = false
+
+  constructor(
+    connection: OpenConnection,
+    replyTo: string,
+    message: IncomingMessage,
+    ended: (hasFailed: boolean) => void
+  ) {
+    super(1, true)
+    this.#connection = connection
+    this.#replyTo = replyTo
+    this.#message = message
+    this.#ended = ended
+  }
+
+  /** The service stops and does not wait any longer. */
+  cut(): void {
+    this.error(new Error('The service stopped before it had answered'))
+  }
+
+  protected send(value: unknown): void {
+    const { carrier, callers } = this.#connection
+    const json = toJson(value) ?? ''
+    if (json.length > MOST_OF_ONE) callers.sendForeign(this.#replyTo, json)
+    else carrier.publish(this.#replyTo, json)
+  }
+
+  protected encode(value: unknown): string {
+    return toJson(value) ?? ''
+  }
+
+  protected sendHeld(bytes: Uint8Array): void {
+    this.#connection.carrier.publish(this.#replyTo, bytes)
+  }
+
+  protected sendEnd(): void {
+    this.#connection.carrier.publish(this.#replyTo, '')
+  }
+
+  protected sendError(error: unknown): void {
+    this.#hasFailed = true
+    const { carrier, engine, logger } = this.#connection
+    const text = errorToText(error, logger, this.#message)
+    const { code, message } = readErrorText(text)
+    carrier.publish(this.#replyTo, text, undefined, engine.foreignErrorHeaders?.(code, message))
+  }
+
+  protected sendUnencodable(error: unknown): void {
+    this.sendError(error)
+  }
+
+  protected hasRoom(): boolean {
+    return true
+  }
+
+  teardownFailed(error: unknown): void {
+    this.#connection.logger.error('The clean-up of a stream failed', error)
+  }
+
+  protected over(): void {
+    this.#ended(this.#hasFailed)
+  }
+}

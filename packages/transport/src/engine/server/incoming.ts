@@ -1,0 +1,56 @@
+/** From a message of an engine to one of our messages. */
+import { VIA_PLAIN } from '../../durable/published.ts'
+import { IncomingMessage } from '../../message.ts'
+import type { NestPacket } from '../../nest/packet.ts'
+import { routeOfValue } from '../../pattern.ts'
+import type { Carried } from '../carrier.ts'
+import type { ReplyToken } from '../words.ts'
+import type { Subject } from './subjects.ts'
+
+/** Where a request came from, and when. */
+export interface Origin {
+  readonly subject: Subject
+  readonly address: string
+  readonly headers: Carried['headers']
+  readonly replyTo: string
+  /** `undefined`: the caller is not ours. */
+  readonly own: ReplyToken | undefined
+  readonly startedAt: number
+}
+
+/** The packet of a body that has a pattern or data; `undefined`: it is of another system, and data as a whole. */
+export function envelopeOf(body: unknown): NestPacket | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  const { pattern, data } = body as NestPacket
+  return pattern === undefined && data === undefined ? undefined : body
+}
+
+/**
+ * The pattern as its sender wrote it, if it is one of the address; otherwise the address: rights are by address, and who
+ * looks at the pattern must not be shown another one.
+ */
+export function patternOf(pattern: unknown, address: string): string {
+  if (pattern === address || typeof pattern !== 'object' || routeOfValue(pattern) !== address) return address
+  return JSON.stringify(pattern)
+}
+
+/** The message for the dispatcher. What counts is the address; the packet says how the caller has written it. */
+export function incoming(
+  transport: string,
+  { address, headers, own }: Pick<Origin, 'address' | 'headers' | 'own'>,
+  { pattern }: NestPacket,
+  data: unknown,
+  kind: 'request' | 'event' = 'request'
+): IncomingMessage {
+  return new IncomingMessage({
+    transport,
+    kind,
+    pattern: patternOf(pattern, address),
+    route: address,
+    data,
+    metadata: headers,
+    // Durable handlers get what is stored, and nothing twice.
+    via: VIA_PLAIN,
+    timeout: own?.timeout
+  })
+}

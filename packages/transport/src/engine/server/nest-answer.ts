@@ -1,0 +1,129 @@
+/**
+ * The answer to a caller of Nest's, which grants no demand and cannot cancel: a stream is slowed to what the server of
+ * the engine takes, and given up when nobody listens at its reply address any more.
+ */
+import type { RejectedError } from '../../errors/index.ts'
+import type { Logger } from '../../logger.ts'
+import type { IncomingMessage } from '../../message.ts'
+import { failurePacket } from '../../nest/failure-packet.ts'
+import { errorPacket } from '../../nest/packet.ts'
+import { type Replies, RunningReply } from '../../nest/running-reply.ts'
+import { INTERNAL_ERROR } from '../../nest/words.ts'
+import { quietLog } from '../../quiet-log.ts'
+import { MOST_OF_ONE } from '../batches.ts'
+import { bytesOf } from '../words.ts'
+import type { Controlled } from './control.ts'
+import type { OpenConnection } from './open-connection.ts'
+
+/** Milliseconds of a stream after which it is asked (again) whether anybody listens. */
+const ASKING = 1_000
+
+/** Answers one request that takes more than a turn. */
+export class NestAnswer implements Replies, Controlled {
+  number = 0
+  secret = ''
+  /** Nothing is heard of such a caller. */
+  heardAt = Number.POSITIVE_INFINITY
+  readonly running: RunningReply
+  readonly #connection: OpenConnection
+  readonly replyTo: string
+  readonly #message: IncomingMessage
+  readonly #ended: (hasFailed: boolean) => void
+  #hasFailed = false
+  /** When it was last asked whether anybody listens. */
+  #askedAt = performance.now()
+
+  constructor(
+    connection: OpenConnection,
+    replyTo: string,
+    id: string,
+    message: IncomingMessage,
+    ended: (hasFailed: boolean) => void
+  ) {
+    this.#connection = connection
+    this.replyTo = replyTo
+    this.#message = message
+    this.#ended = ended
+    this.running = new RunningReply(this, id, message)
+    connection.control.add(this)
+    this.heardAt = Number.POSITIVE_INFINITY
+  }
+
+  get reply(): string {
+    return this.#connection.control.address(this, 0)
+  }
+
+  sendPacket(json: string): void {
+    const now = performance.now()
+    const isAsking = this.running.isStream && now - this.#askedAt > ASKING
+    if (isAsking) this.#askedAt = now
+    // The engine answers at the control address if nobody listens at the reply address.
+    if (this.running.isStream)
+      publishPacket(this.#connection, this.replyTo, json, isAsking ? this.reply : undefined)
+    else sendOnlyPacket(this.#connection, this.replyTo, json)
+  }
+
+  fail(idJson: string, error: unknown, message: IncomingMessage): void {
+    this.#hasFailed = true
+    this.sendPacket(failurePacket(error, idJson, this.logger, message))
+  }
+
+  atTurnEnd(reply: RunningReply): void {
+    queueMicrotask(() => reply.turnEnded())
+  }
+
+  openStream(): RejectedError | undefined {
+    return undefined
+  }
+
+  hasRoomFor(reply: RunningReply): boolean {
+    return this.#connection.carrier.hasRoomFor(reply)
+  }
+
+  get logger(): Logger {
+    return this.#connection.logger
+  }
+
+  ended(): void {
+    this.#connection.control.remove(this)
+    this.#ended(this.#hasFailed)
+  }
+
+  // Nest's callers say nothing.
+  told(): void {}
+
+  beat(): void {}
+
+  callerGone(): void {
+    this.running.abort()
+  }
+
+  /** The service stops and does not wait any longer. */
+  cut(): void {
+    this.running.error(new Error('The service stopped before it had answered'))
+    this.#message.abort(this.logger)
+  }
+}
+
+/** Sends the only packet of an answer. */
+export function sendOnlyPacket(connection: OpenConnection, replyTo: string, packet: string): void {
+  if (packet.length <= MOST_OF_ONE) connection.carrier.publish(replyTo, packet)
+  else if (fits(connection, packet)) connection.callers.sendForeign(replyTo, packet)
+  else publishPacket(connection, replyTo, packet)
+}
+
+function fits({ carrier: { maxPayload } }: OpenConnection, packet: string): boolean {
+  return packet.length * 3 <= maxPayload || bytesOf(packet).length <= maxPayload
+}
+
+/** Publishes a packet to a caller that takes no parts. */
+function publishPacket(connection: OpenConnection, replyTo: string, packet: string, reply?: string): void {
+  const { carrier, engine, logger } = connection
+  if (fits(connection, packet)) return carrier.publish(replyTo, packet, reply)
+  const { id } = JSON.parse(packet) as { id?: unknown }
+  quietLog(logger).error(
+    'too large',
+    `An answer of ${packet.length} characters is larger than a message of ${engine.title} may be (${carrier.maxPayload} bytes), and its caller takes no parts`
+  )
+  carrier.publish(replyTo, errorPacket(JSON.stringify(INTERNAL_ERROR), JSON.stringify(id ?? null)))
+}

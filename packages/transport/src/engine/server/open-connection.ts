@@ -1,0 +1,19 @@
+/** What all answers of a service have in common: its connection, and where their callers reach them. */
+import type { Logger } from '../../logger.ts'
+import type { AnswersOfTurn } from '../batches.ts'
+import type { Engine } from '../carrier.ts'
+import type { PartedCarrier } from '../parts.ts'
+import type { Callers } from './callers.ts'
+import type { Control } from './control.ts'
+import type { Subjects } from './subjects.ts'
+
+/** A connection of a service that listens. */
+export interface OpenConnection {
+  readonly engine: Engine
+  readonly carrier: PartedCarrier
+  readonly control: Control
+  readonly answers: AnswersOfTurn
+  readonly callers: Callers
+  readonly logger: Logger
+  readonly subjects: Subjects
+}

@@ -1,0 +1,256 @@
+/** The answering side: a message of an engine on its way to its handler, and the answer on its way back. */
+import { type Answer, answerWith } from '../../answer.ts'
+import type { Dispatcher } from '../../dispatcher.ts'
+import { PayloadTooLargeError } from '../../errors/index.ts'
+import type { Logger } from '../../logger.ts'
+import type { IncomingMessage } from '../../message.ts'
+import { failurePacket } from '../../nest/failure-packet.ts'
+import { errorPacket, idToJson, lastValuePacket, type NestPacket, toJson } from '../../nest/packet.ts'
+import { quietLog, shown } from '../../quiet-log.ts'
+import { type RunningAnswer, RunningMessages } from '../../running-messages.ts'
+import { isStream, isThenable } from '../../stream.ts'
+import { MOST_OF_ONE, readRequests, TOGETHER } from '../batches.ts'
+import type { Carried, Engine } from '../carrier.ts'
+import { CHANNEL, jsonOf, letterAt, MAX_REPLY, type ReplyToken, readReply, Said, textOf } from '../words.ts'
+import { ForeignAnswer } from './foreign-answer.ts'
+import { envelopeOf, incoming, type Origin } from './incoming.ts'
+import { NestAnswer, sendOnlyPacket } from './nest-answer.ts'
+import type { OpenConnection } from './open-connection.ts'
+import { lastWords, OwnAnswer } from './own-answer.ts'
+import type { Subject } from './subjects.ts'
+
+const NOT_JSON = 'The body of the request is not JSON'
+const INPUT_AT_FIRST = 64
+/** A reply address with which one of our callers asks about a call: up to its secret. */
+const HEAD = /\.1[rs]\d{1,15}-[a-z2-7]{12}-$/
+
+/** Handles what comes for one service. */
+export class Responder {
+  readonly #engine: Engine
+  readonly #dispatcher: Dispatcher
+  readonly #logger: Logger
+  readonly running = new RunningMessages()
+  /** Requests that were dropped because nobody may be answered where they wanted it. */
+  refused = 0
+
+  constructor(engine: Engine, dispatcher: Dispatcher, logger: Logger) {
+    this.#engine = engine
+    this.#dispatcher = dispatcher
+    this.#logger = logger
+  }
+
+  /** A message has come for a subject: one request or event, or several requests that left together. */
+  receive(connection: OpenConnection, received: Subject, message: Carried): void {
+    if (letterAt(message.words) !== TOGETHER) return this.#receiveOne(connection, received, message)
+    const { address, reply } = message
+    const inbox = reply.slice(0, reply.lastIndexOf('.') + 1)
+    readRequests(textOf(message.words), (token, words, headers) =>
+      this.#receiveOne(connection, received, { address, words, reply: inbox + token, headers })
+    )
+  }
+
+  #receiveOne(connection: OpenConnection, received: Subject, message: Carried): void {
+    const { reply: replyTo } = message
+    // Reading an address may mean decoding it.
+    const address = received.isExact ? received.address : message.address
+    const own = replyTo === '' ? undefined : readReply(replyTo)
+    // The sender of an event may want to know whether anybody listens, and no more.
+    const isEvent = replyTo === '' || own?.kind === 'event'
+    const subject = connection.subjects.of(received, address, isEvent ? 'event' : 'message')
+    if (subject === undefined) {
+      if (
+        own !== undefined &&
+        !isEvent &&
+        !connection.subjects.answers(address) &&
+        this.#mayAnswer(connection, replyTo)
+      )
+        connection.carrier.publish(replyTo, `+${Said.absent}`)
+      return
+    }
+    try {
+      if (isEvent) return this.#receiveEvent(subject, address, message)
+      if (!this.#mayAnswer(connection, replyTo)) return this.#drop(address, replyTo)
+      const { headers } = message
+      const origin = { subject, address, replyTo, own, headers, startedAt: performance.now() }
+      if (message.refusal !== undefined) this.#refuseParts(connection, origin, message.refusal)
+      else this.#receiveRequest(connection, origin, message)
+    } catch (error) {
+      // Headers that are none, or a pattern nested too deeply to be written. The driver would stop reading.
+      quietLog(this.#logger).error('message', `A message on '${shown(address)}' cannot be read`, error)
+      if (!isEvent) this.#refuse(connection, replyTo, 'The message cannot be read')
+    }
+  }
+
+  /** A caller has heard nothing of a call: it has been lost on its way, or another process has it. */
+  asked(connection: OpenConnection, { words, reply }: Carried): void {
+    if (!HEAD.test(reply) || !this.#mayAnswer(connection, reply)) return
+    const call = connection.control.byReply(reply)
+    if (call !== undefined) call.beat()
+    else if (words.length <= MAX_REPLY * 4 && connection.subjects.answers(textOf(words)))
+      connection.carrier.publish(reply, `+${Said.absent}`)
+  }
+
+  /**
+   * Whether an answer may be published to an address that a caller has chosen. Engines do not check whether the caller
+   * may publish there itself, so it could have this service delete streams, or talk to itself.
+   */
+  #mayAnswer({ carrier, control }: OpenConnection, replyTo: string): boolean {
+    return carrier.isInbox(replyTo) && !replyTo.startsWith(control.inbox)
+  }
+
+  #drop(address: string, replyTo: string): void {
+    this.refused++
+    quietLog(this.#logger).warn(
+      'reply address',
+      `A request on '${shown(address)}' is dropped: it wants its answer at '${shown(replyTo)}', which is no inbox`
+    )
+  }
+
+  #receiveRequest(connection: OpenConnection, origin: Origin, { words }: Carried): void {
+    const isChannel = origin.own !== undefined && letterAt(words) === CHANNEL
+    let body: unknown
+    try {
+      body = words.length === 0 ? undefined : jsonOf(textOf(words, isChannel ? 1 : 0))
+    } catch {
+      origin.subject.count(origin.startedAt, true)
+      return this.#refuse(connection, origin.replyTo, NOT_JSON)
+    }
+    const packet = envelopeOf(body)
+    if (packet === undefined) return this.#answerForeign(connection, origin, body)
+    const id = idToJson(packet.id) ?? 'null'
+    if (isChannel) return this.#openChannel(connection, origin, packet, id)
+    const message = incoming(this.#engine.name, origin, packet, packet.data)
+    this.#run(connection, origin, message, id, () => {
+      if (origin.own !== undefined) return this.#beginOwn(connection, origin, origin.own, id, message)
+      const { replyTo } = origin
+      const answer = new NestAnswer(connection, replyTo, id, message, (hasFailed) => ended(hasFailed))
+      const ended = this.#begin(answer, origin)
+      return answer.running
+    })
+  }
+
+  #receiveEvent(subject: Subject, address: string, { words, headers, refusal }: Carried): void {
+    const logger = this.#logger
+    if (refusal !== undefined)
+      return quietLog(logger).error(
+        'event parts',
+        `An event on '${shown(address)}' did not come whole`,
+        refusal
+      )
+    let body: unknown
+    try {
+      body = words.length === 0 ? undefined : jsonOf(textOf(words))
+    } catch (cause) {
+      return quietLog(logger).error(
+        'event body',
+        `The body of an event on '${shown(address)}' is not JSON`,
+        cause
+      )
+    }
+    const packet = envelopeOf(body)
+    const origin = { address, headers, own: undefined }
+    const data = packet === undefined ? body : packet.data
+    const event = incoming(this.#engine.name, origin, packet ?? {}, data, 'event')
+    const startedAt = performance.now()
+    this.running.event(this.#dispatcher, event, logger, () => subject.count(startedAt, false))
+  }
+
+  // ── answers ──────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Calls the handler. Most answers are a value that is there at once: they take no object of their own. */
+  #run(
+    connection: OpenConnection,
+    origin: Origin,
+    message: IncomingMessage,
+    id: string,
+    begin: () => Answer
+  ): void {
+    const { replyTo, own, subject, startedAt } = origin
+    let result: unknown
+    let packet: string | undefined
+    let record: ReturnType<NonNullable<Engine['recordOf']>>
+    try {
+      result = this.#dispatcher.request(message)
+      if (typeof result !== 'object' || result === null || !(isThenable(result) || isStream(result))) {
+        record = this.#engine.recordOf?.(result)
+        const json = toJson(record === undefined ? result : record.data)
+        packet = own === undefined ? lastValuePacket(json, id) : lastWords(json)
+      }
+    } catch (error) {
+      if (own !== undefined) return begin().error(error)
+      subject.count(startedAt, true)
+      return sendOnlyPacket(connection, replyTo, failurePacket(error, id, connection.logger, message))
+    }
+    if (packet === undefined) return void answerWith(result, begin())
+    if (own !== undefined && packet.length > MOST_OF_ONE)
+      return this.#beginOwn(connection, origin, own, id, message).only(packet)
+    subject.count(startedAt, false)
+    if (record !== undefined) return connection.carrier.publish(replyTo, packet, undefined, record.headers)
+    if (own !== undefined) return connection.answers.send(replyTo, packet)
+    sendOnlyPacket(connection, replyTo, packet)
+  }
+
+  #beginOwn(
+    connection: OpenConnection,
+    origin: Origin,
+    own: ReplyToken,
+    id: string,
+    message: IncomingMessage
+  ): OwnAnswer {
+    const answer = new OwnAnswer(connection, origin.replyTo, id, own, (hasFailed) => ended(hasFailed))
+    const ended = this.#begin(answer, origin)
+    answer.begin(message)
+    connection.control.acceptLater(answer)
+    return answer
+  }
+
+  #openChannel(connection: OpenConnection, origin: Origin, packet: NestPacket, id: string): void {
+    const own = origin.own as ReplyToken
+    const answer = new OwnAnswer(connection, origin.replyTo, id, own, (hasFailed) => ended(hasFailed))
+    const ended = this.#begin(answer, origin)
+    const input = answer.openInput()
+    const message = incoming(this.#engine.name, origin, packet, input)
+    if ('data' in packet) input.push(packet.data)
+    answer.begin(message)
+    answer.startInput(INPUT_AT_FIRST)
+    this.#answer(message, answer)
+  }
+
+  #answerForeign(connection: OpenConnection, origin: Origin, data: unknown): void {
+    const message = incoming(this.#engine.name, origin, {}, data)
+    const answer = new ForeignAnswer(connection, origin.replyTo, message, (hasFailed) => ended(hasFailed))
+    const ended = this.#begin(answer, origin)
+    this.#answer(message, answer)
+  }
+
+  #answer(message: IncomingMessage, answer: Answer): void {
+    try {
+      answerWith(this.#dispatcher.request(message), answer)
+    } catch (error) {
+      answer.error(error)
+    }
+  }
+
+  /** An answer has begun. Gives what is to be done when it has ended. */
+  #begin(answer: RunningAnswer, { subject, startedAt, own }: Origin): (hasFailed: boolean) => void {
+    this.running.begin(answer, own?.kind === 'stream')
+    return (hasFailed) => {
+      subject.count(startedAt, hasFailed)
+      this.running.end(answer)
+    }
+  }
+
+  #refuse({ carrier }: OpenConnection, replyTo: string, message: string, code = 'BAD_REQUEST'): void {
+    carrier.publish(replyTo, errorPacket(JSON.stringify({ status: 'error', code, message }), 'null'))
+  }
+
+  /** A request in parts that did not come whole. */
+  #refuseParts(connection: OpenConnection, { replyTo, subject, startedAt }: Origin, refusal: Error): void {
+    subject.count(startedAt, true)
+    const { message } = refusal
+    if (refusal instanceof PayloadTooLargeError)
+      return this.#refuse(connection, replyTo, message, 'PAYLOAD_TOO_LARGE')
+    // It has not begun, and may be sent again.
+    connection.carrier.publish(replyTo, `+${Said.rejected}${JSON.stringify({ code: 'REJECTED', message })}`)
+  }
+}

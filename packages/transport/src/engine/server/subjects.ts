@@ -1,0 +1,114 @@
+/**
+ * What a service subscribes to. An engine delivers a message once to every queue, whichever of the queue's subscriptions
+ * match, and to every matching subscription without a queue. So a service may get a message several times, perhaps in
+ * several of its processes; here is decided, in the same way in all, which time counts.
+ */
+import type { Route } from '../../dispatcher.ts'
+import { bySpecificity, hasWildcards, routeMatches } from '../../wildcards.ts'
+
+/** One subscription of a service, with its figures. */
+export class Subject {
+  readonly address: string
+  /** The queue whose members share the messages; `undefined`: every process gets every message. */
+  readonly queue: string | undefined
+  /** What callers may know of its handler. */
+  readonly facts: Route['facts']
+  /** It has no wildcards: all that comes is for its address. */
+  readonly isExact: boolean
+  /** Requests may come for it: its handler is one of requests, or of the events at just its address. */
+  answers: boolean
+  requests = 0
+  errors = 0
+  /** Milliseconds between requests and the ends of their answers, together. */
+  time = 0
+
+  constructor(address: string, queue: string | undefined, facts?: Route['facts']) {
+    this.address = address
+    this.queue = queue
+    this.facts = facts
+    this.isExact = !hasWildcards(address)
+    this.answers = this.isExact
+  }
+
+  /** A request or an event has ended. @param startedAt in milliseconds of `performance.now()` */
+  count(startedAt: number, hasFailed: boolean): void {
+    this.requests++
+    this.time += performance.now() - startedAt
+    if (hasFailed) this.errors++
+  }
+}
+
+/** Chosen subjects that are remembered; bounded, because callers choose addresses. */
+const MAX_REMEMBERED = 1024
+
+/** The subscriptions of a service. */
+export class Subjects {
+  readonly all: readonly Subject[]
+  /** Every message matches one subject only. */
+  readonly #isPlain: boolean
+  readonly #byKind: Readonly<Record<Route['kind'], readonly Subject[]>>
+  readonly #chosen = new Map<string, Subject | undefined>()
+
+  /**
+   * @param addressOf the address of a handler's route
+   * @param queues the queue for each kind of handlers
+   * @throws {OptionError} the engine has no address for a pattern
+   */
+  constructor(
+    routes: readonly Route[],
+    addressOf: (route: string | undefined) => string,
+    queues: Readonly<Record<Route['kind'], string | undefined>>
+  ) {
+    const byKey = new Map<string, Subject>()
+    const byKind = { message: new Set<Subject>(), event: new Set<Subject>() }
+    for (const { kind, route, facts } of routes) {
+      const address = addressOf(route)
+      const queue = queues[kind]
+      const key = `${address} ${queue ?? ''}`
+      const subject = byKey.get(key) ?? new Subject(address, queue, facts)
+      if (kind === 'message') subject.answers = true
+      byKey.set(key, subject)
+      byKind[kind].add(subject)
+    }
+    this.all = [...byKey.values()]
+    const sorted = (subjects: Set<Subject>) =>
+      [...subjects].sort((a, b) => bySpecificity(a.address, b.address))
+    this.#byKind = { message: sorted(byKind.message), event: sorted(byKind.event) }
+    const addresses = new Set(this.all.map(({ address }) => address))
+    this.#isPlain = addresses.size === this.all.length && this.all.every(({ isExact }) => isExact)
+  }
+
+  /** Whether the service answers requests at an address. */
+  answers(address: string): boolean {
+    return this.#choose(address, 'message') !== undefined
+  }
+
+  /**
+   * The subject of a message that has come for one; `undefined`: it comes for another, too, and is handled there, or it
+   * is a request that only handlers of many events get, and another service answers.
+   */
+  of(received: Subject, address: string, kind: Route['kind']): Subject | undefined {
+    if (this.#isPlain) return received
+    const key = `${kind} ${address}`
+    let chosen = this.#chosen.get(key)
+    if (chosen === undefined && !this.#chosen.has(key)) {
+      if (this.#chosen.size >= MAX_REMEMBERED) this.#chosen.clear()
+      chosen = this.#choose(address, kind)
+      this.#chosen.set(key, chosen)
+    }
+    if (chosen === undefined) return undefined
+    const isOnce = received.queue === undefined ? received === chosen : received.queue === chosen.queue
+    return isOnce ? chosen : undefined
+  }
+
+  /**
+   * A request goes to message handlers before event handlers of just its address, an event to all event handlers before
+   * message handlers, as in the dispatcher.
+   */
+  #choose(address: string, kind: Route['kind']): Subject | undefined {
+    const { message, event } = this.#byKind
+    const inOrder =
+      kind === 'message' ? [...message, ...event.filter(({ isExact }) => isExact)] : [...event, ...message]
+    return inOrder.find((subject) => routeMatches(subject.address, address))
+  }
+}

@@ -1,0 +1,199 @@
+/**
+ * What our two ends say to each other beside Nest's packets, written down in docs/protocol.md ("Engines"). A caller of
+ * ours is known by its reply address; a call that lasts has a control address at the service, which is the reply address
+ * of what the service sends. Nest's ends look at neither.
+ */
+import { text as utf8 } from '../bytes/text.ts'
+import { checkDepth } from '../codec/depth.ts'
+import { ProtocolError } from '../errors/index.ts'
+import type { Words } from './carrier.ts'
+import { isSecret, SECRET_LENGTH } from './secret.ts'
+
+/** The version of these words, the first character of a reply token. Callers of other versions are served as Nest's. */
+export const VERSION = '1'
+
+/** What a caller wants, as its reply address says it. */
+export type CallerKind = 'request' | 'stream' | 'event'
+
+/** What the last segment of one of our reply addresses says. */
+export interface ReplyToken {
+  readonly kind: CallerKind
+  /** Milliseconds the caller waits; `undefined` if it does not say. */
+  readonly timeout: number | undefined
+  /** Values that may be sent before more are granted. */
+  readonly demand: number
+  /** Bytes of a stream that may be on their way without having been taken. */
+  readonly window: number
+}
+
+/** Most bytes of a stream that are on their way without having been taken by its reader. */
+export const STREAM_WINDOW = 1024 * 1024
+/** Bytes of all streams of a caller together: engines cut off a connection for which they hold too much (32 to 64 MiB). */
+export const ALL_WINDOWS = 16 * STREAM_WINDOW
+/** What a stream may have at least, however many there are. */
+export const LEAST_WINDOW = 16 * 1024
+/** The largest message between our own ends, in bytes. */
+export const MAX_MESSAGE = 32 * 1024 * 1024
+/** The longest reply address that is answered, in characters. */
+export const MAX_REPLY = 512
+
+const LETTERS: Readonly<Record<CallerKind, string>> = { request: 'r', stream: 's', event: 'e' }
+
+/** The last segment of a reply address: `1r17-<secret>-`, `1s18-<secret>-5000-256-1048576`. */
+export function replyToken(
+  kind: CallerKind,
+  call: number,
+  secret: string,
+  timeout: number | undefined,
+  demand = 1,
+  window = STREAM_WINDOW
+): string {
+  const head = replyHead(kind, call, secret) + (timeout === undefined ? '' : Math.ceil(timeout))
+  return kind === 'stream' ? `${head}-${demand}-${window}` : head
+}
+
+/** What of a reply token names the call: `1r17-<secret>-`. */
+export function replyHead(kind: CallerKind, call: number, secret: string): string {
+  return `${VERSION}${LETTERS[kind]}${call}-${secret}-`
+}
+
+const DASH = 45
+const VERSION_CODE = VERSION.charCodeAt(0)
+const REQUEST = LETTERS.request.charCodeAt(0)
+const STREAM = LETTERS.stream.charCodeAt(0)
+const EVENT = LETTERS.event.charCodeAt(0)
+const PLAIN_REQUEST: ReplyToken = { kind: 'request', timeout: undefined, demand: 1, window: STREAM_WINDOW }
+
+/** Reads a reply address; `undefined`: it is not one of ours, or not as this version writes it. */
+export function readReply(reply: string): ReplyToken | undefined {
+  const start = reply.lastIndexOf('.') + 1
+  if (reply.charCodeAt(start) !== VERSION_CODE) return undefined
+  const letter = reply.charCodeAt(start + 1)
+  if (letter !== REQUEST && letter !== STREAM && letter !== EVENT) return undefined
+  const first = reply.indexOf('-', start + 2)
+  const second = first + 1 + SECRET_LENGTH
+  if (first === -1 || numberIn(reply, start + 2, first) === -1) return undefined
+  if (!isSecret(reply, first + 1) || reply.charCodeAt(second) !== DASH) return undefined
+  const { length } = reply
+  if (letter === REQUEST && second + 1 === length) return PLAIN_REQUEST
+  const third = letter === STREAM ? reply.indexOf('-', second + 1) : length
+  if (third === -1) return undefined
+  const timeout = third === second + 1 ? undefined : numberIn(reply, second + 1, third)
+  if (timeout === -1 || timeout === 0) return undefined
+  if (letter !== STREAM)
+    return { kind: letter === EVENT ? 'event' : 'request', timeout, demand: 1, window: STREAM_WINDOW }
+  const fourth = reply.indexOf('-', third + 1)
+  const demand = numberIn(reply, third + 1, fourth)
+  const window = numberIn(reply, fourth + 1, length)
+  if (demand < 1 || window < 1) return undefined
+  return { kind: 'stream', timeout, demand, window: Math.min(window, STREAM_WINDOW) }
+}
+
+/** The whole number written between two positions of a text, in decimal digits only; -1 if something else is there. */
+export function numberIn(text: string, start: number, end = text.length): number {
+  // 2 ** 53 has 16 digits.
+  if (end <= start || end - start > 15) return -1
+  let number = 0
+  for (let at = start; at < end; at++) {
+    const digit = text.charCodeAt(at) - 48
+    if (digit < 0 || digit > 9) return -1
+    number = number * 10 + digit
+  }
+  return number
+}
+
+/** The first character of a request that only one of our services may understand, a channel: no JSON begins with it. */
+export const CHANNEL = '^'
+/** The first character of what a service says that is no packet of Nest's. */
+export const SAID = '+'
+
+/** What follows `+` in the words of a service. */
+export const Said = {
+  /** The request has begun, or goes on: here is its control address. */
+  accepted: 'a',
+  /** The only or last value, as JSON; `e`: the end without one. */
+  last: 'd',
+  end: 'e',
+  /** Several values of a stream, as a JSON array. */
+  values: 'v',
+  /** So many values of the channel may be sent, together; none any more. */
+  inputGranted: 'i',
+  inputStopped: 's',
+  /** The handler is busy, and has not started. */
+  rejected: 'r',
+  /** This process has no such call, or nobody here handles its pattern. */
+  absent: 'n',
+  /** The service knows of no such request (any more): it has stopped. */
+  gone: 'x'
+} as const
+
+/** The first letter of what a caller says to a control address. */
+export const Told = {
+  /** Values granted and characters taken, since the beginning: `g512,20480`. */
+  granted: 'g',
+  canceled: 'x',
+  /** All that was sent to this caller has come. */
+  heard: 'p',
+  /** A value of the channel behind its number: `v3 {"a":1}`. */
+  input: 'v',
+  /** So many values were all: `e3`. */
+  inputEnded: 'e',
+  inputFailed: 'f'
+} as const
+
+/** Milliseconds between signs of life of a call that lasts, and after which one without them is over. */
+export const HEARTBEAT = 5_000
+export const LOST_AFTER = 4 * HEARTBEAT
+
+/** What a grant says: values granted and characters taken, since the beginning; `undefined`: it is none. */
+export function readGrant(words: string): { readonly values: number; readonly size: number } | undefined {
+  const comma = words.indexOf(',')
+  const values = numberIn(words, 1, comma)
+  const size = numberIn(words, comma + 1)
+  return values === -1 || size === -1 ? undefined : { values, size }
+}
+
+/** The text of words. */
+export function textOf(words: Words, start = 0): string {
+  if (typeof words !== 'string') return utf8.read(words, start, words.length)
+  return start === 0 ? words : words.slice(start)
+}
+
+/** The character that words begin with, or have at a position; `''`: they are shorter. Only for ASCII. */
+export function letterAt(words: Words, at = 0): string {
+  if (typeof words === 'string') return words.charAt(at)
+  const code = words[at]
+  return code === undefined ? '' : String.fromCharCode(code)
+}
+
+/** The bytes of a text. */
+export function bytesOf(text: string): Uint8Array {
+  const buffer = utf8.allocate(text.length * 3)
+  return buffer.subarray(0, utf8.write(buffer, text, 0))
+}
+
+/**
+ * The value of a JSON text.
+ * @throws {SyntaxError} it is not JSON
+ * @throws {ProtocolError} it is nested too deeply
+ */
+export function jsonOf(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  // Each level is opened and closed.
+  checkDepth(value, text.length / 2)
+  return value
+}
+
+/**
+ * The body of an answer.
+ * @throws {ProtocolError} it is not JSON, or nested too deeply
+ */
+export function bodyOf(text: string): unknown {
+  try {
+    return jsonOf(text)
+  } catch (cause) {
+    throw cause instanceof ProtocolError
+      ? cause
+      : new ProtocolError('The body of an answer is not JSON', cause)
+  }
+}

@@ -1,0 +1,24 @@
+/** Nest's packets, for everything that speaks to Nest's clients and services, whatever carries them. */
+export { answerByEventHandlers } from './nest/event-answer.ts'
+export { failurePacket } from './nest/failure-packet.ts'
+export { NEST_OPTION_NAMES } from './nest/option-names.ts'
+export {
+  errorPacket,
+  eventPacket,
+  idToJson,
+  isPartTooDeep,
+  lastValuePacket,
+  type NestPacket,
+  noHandlerPacket,
+  parsePacket,
+  readPacket,
+  requestHead,
+  requestPacket,
+  toJson,
+  valuePacket
+} from './nest/packet.ts'
+export { isForeign, readRemoteError } from './nest/reply.ts'
+export { type ContextClass, contextOver, type MessageView, type RmqMessage } from './nest/rpc-context.ts'
+export { type Replies, RunningReply } from './nest/running-reply.ts'
+export { nestTransportName, nestTransportOf } from './nest/transports.ts'
+export { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from './nest/words.ts'

@@ -1,0 +1,40 @@
+/**
+ * Where packages that do not send messages themselves meet those that observe: neither knows the other. Nothing happens
+ * until both are there.
+ */
+import type { Headers } from './headers.ts'
+
+let writeTrace: ((headers: Headers | undefined) => Headers | undefined) | undefined
+
+/** Who makes traces says how the current one is written into headers; they are copied, and given back if there is none. */
+export function writeTracesBy(write: typeof writeTrace): void {
+  writeTrace = write
+}
+
+/** Headers for a message that is sent later, by somebody else: with the current trace, if there is one. */
+export function withCurrentTrace(headers: Headers | undefined): Headers | undefined {
+  return writeTrace === undefined ? headers : writeTrace(headers)
+}
+
+/** Figures of something in this process. */
+export interface FigureSource {
+  /** What it is, such as `outbox`. */
+  readonly name: string
+  /** What tells it from others of its name. */
+  readonly attributes: Readonly<Record<string, string>>
+  /** Reads them now. May reject: then there are none. */
+  read(): Promise<Readonly<Record<string, number>>>
+}
+
+const sources = new Set<FigureSource>()
+
+/** Lets observers read figures, until the returned function is called. */
+export function tellFigures(source: FigureSource): () => void {
+  sources.add(source)
+  return () => void sources.delete(source)
+}
+
+/** All whose figures can be read. */
+export function figureSources(): readonly FigureSource[] {
+  return [...sources]
+}
