@@ -1,6 +1,7 @@
 /** Codecs over real sockets: what survives, and that both ends of one with a memory stay in step. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import { RecordingLogger } from '@elysia-microservices/rsocket/testing'
 import {
   type Dispatcher,
   type IncomingMessage,
@@ -12,7 +13,6 @@ import type { TcpClient } from './client/client.ts'
 import type { TcpServerOptions } from './options/server-options.ts'
 import type { TestOptions } from './options/shared-options.ts'
 import { newClient, newServer } from './testing/ends.ts'
-import { RecordingLogger } from './testing/service.ts'
 
 const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -82,7 +82,7 @@ function take(client: TcpClient, pattern: string, data: unknown, count: number):
   })
 }
 
-for (const codec of ['msgpack', 'msgpack-records']) {
+for (const codec of ['msgpack']) {
   describe(`over a socket, ${codec}`, () => {
     it('keeps what JSON does not', async () => {
       const client = await start(codec)

@@ -6,6 +6,7 @@ import {
   OptionError,
   type ServerContext,
   type ServerTransport,
+  type Traits,
   type Transport
 } from '@elysia-microservices/transport/kit'
 import { TcpClient } from './client/client.ts'
@@ -54,8 +55,18 @@ export function tcp(options: TcpServerOptions | TcpClientOptions = {}): TcpTrans
   return new Tcp(options)
 }
 
+const TRAITS: Traits = {
+  wildcards: false,
+  hearsNobody: true,
+  shares: 'caller',
+  headers: true,
+  // Between our own ends.
+  channels: true
+}
+
 class Tcp implements TcpTransport {
   readonly name = 'tcp'
+  readonly traits = TRAITS
   readonly #options: TcpServerOptions | TcpClientOptions
   #server: TcpServer | undefined
 

@@ -1,4 +1,8 @@
 /** The TCP client: connections to one or more endpoints, made at the first call and again when lost. */
+
+import { ClientConnection, clientResponder, toWireError } from '@elysia-microservices/rsocket'
+import { type NewProtocol, Pool } from '@elysia-microservices/rsocket/pool'
+import { newTimer } from '@elysia-microservices/rsocket/session'
 import {
   type ClientContext,
   type ClientListener,
@@ -7,11 +11,10 @@ import {
   Notices,
   PendingCaller
 } from '@elysia-microservices/transport/kit'
-import { newTimer } from '../connection/timer.ts'
 import { NestRequester } from '../nest/requester.ts'
 import type { CheckedClientOptions } from '../options/client-options.ts'
-import { ClientConnection } from '../rsocket/client-connection.ts'
-import { type NewProtocol, Pool } from './pool.ts'
+import { TcpLink } from './link.ts'
+import { systemResolver } from './system-resolver.ts'
 
 /** Calls servers over TCP. */
 export class TcpClient extends PendingCaller implements ClientTransport {
@@ -21,9 +24,24 @@ export class TcpClient extends PendingCaller implements ClientTransport {
 
   /** @throws {OptionError} an endpoint is not `host:port` */
   constructor(options: CheckedClientOptions, context: ClientContext) {
-    super((call) => this.#pool.call(call), context.timeout)
-    this.#notices = new Notices(context.logger)
-    this.#pool = new Pool(options, context, this.#notices, newProtocol(options, context))
+    const notices = new Notices(context.logger)
+    const { host, port, resilience, connectTimeout } = options
+    const pool = new Pool(
+      {
+        resilience,
+        own: { host, port },
+        scheme: 'tcp://',
+        connectTimeout,
+        resolver: systemResolver,
+        newLink: ({ host, port }, parts) => new TcpLink({ ...options, host, port }, context.logger, parts)
+      },
+      context,
+      notices,
+      newProtocol(options, context)
+    )
+    super(pool.call, context.timeout)
+    this.#notices = notices
+    this.#pool = pool
   }
 
   get status(): ClientStatus {
@@ -48,16 +66,15 @@ function newProtocol(options: CheckedClientOptions, context: ClientContext): New
   const { timeout, tellTimeout, dispatcher, logger } = context
   const common = { timeout, newTimer, maxBufferSize: limits.receiveBuffer, maxUnsent: limits.sendBuffer }
   if (options.protocol === 'nest')
-    return (where, _goingAway, recover) => new NestRequester({ ...common, where, recover })
-  return (where, goingAway, recover) =>
+    return ({ where, endpoint, recover }) => new NestRequester({ ...common, where, endpoint, recover })
+  return (parts) =>
     new ClientConnection({
       ...common,
-      where,
-      recover,
-      goingAway,
+      ...parts,
       logger,
-      dispatcher,
+      responder: dispatcher && clientResponder('tcp', dispatcher),
       dataMimeType,
+      toWireError,
       tellTimeout,
       maxMessageSize: limits.messageSize,
       ...(fragmentSize === undefined ? {} : { maxFrameLength: fragmentSize }),

@@ -3,16 +3,20 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import type { ClientProtocol } from '@elysia-microservices/rsocket'
+import { Endpoint, type EndpointOwner, type NewLink } from '@elysia-microservices/rsocket/pool'
+import {
+  FakeClock,
+  outcomeOf,
+  RecordingLogger,
+  replaceTimers,
+  turn
+} from '@elysia-microservices/rsocket/testing'
 import { PendingCaller } from '@elysia-microservices/transport/kit'
-import type { ClientProtocol } from '../connection/protocol.ts'
 import { NestRequester } from '../nest/requester.ts'
 import { clientOptions } from '../options/client-options.ts'
 import { nodeSockets } from '../socket/node.ts'
-import { FakeClock } from '../testing/peer.ts'
-import { outcomeOf, turn } from '../testing/rsocket-peer.ts'
-import { RecordingLogger } from '../testing/service.ts'
-import { replaceTimers } from '../testing/timers.ts'
-import { Endpoint, type EndpointOwner } from './endpoint.ts'
+import { TcpLink } from './link.ts'
 
 /** The longest pause, and how long a connection must last to be a success. */
 const MAX_DELAY = 1_000
@@ -101,7 +105,15 @@ describe('an endpoint', () => {
       }
     }
     const options = clientOptions({ host: '127.0.0.1', port, protocol: 'nest', reconnect, sockets } as object)
-    return new Endpoint('the endpoint', 0, options, new RecordingLogger(), owner)
+    const { connectTimeout, resilience } = options
+    const newLink: NewLink = (_, parts) => new TcpLink(options, new RecordingLogger(), parts)
+    const address = { host: '127.0.0.1', port }
+    return new Endpoint(
+      'the endpoint',
+      0,
+      { address, newLink, connectTimeout, reconnect: resilience.reconnect },
+      owner
+    )
   }
 
   beforeEach(async () => {
@@ -145,7 +157,7 @@ describe('an endpoint', () => {
 
   it('counts the calls of all its connections, and those in flight of the present one', async () => {
     endpoint = newEndpoint(false)
-    const caller = new PendingCaller((call) => endpoint.connect(false).protocol.start(call), 0)
+    const caller = new PendingCaller((call) => endpoint.connect(false).protocol.calls.start(call), 0)
     const calls = [caller.request('p', 1), caller.request('p', 2)].map(outcomeOf)
     assert.deepEqual([endpoint.started, endpoint.inFlight, endpoint.connecting], [2, 2, true])
     await endpoint.ready

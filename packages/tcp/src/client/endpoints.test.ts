@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { EndpointSource } from '@elysia-microservices/rsocket/pool'
+import { RecordingLogger, replaceTimers, TestDispatcher } from '@elysia-microservices/rsocket/testing'
 import type { ClientEvent } from '@elysia-microservices/transport/kit'
 import type { TcpClientOptions } from '../options/client-options.ts'
 import type { TcpServer } from '../server/server.ts'
 import { DnsServer } from '../testing/dns-server.ts'
 import { newClient, newServer } from '../testing/ends.ts'
-import { RecordingLogger, TestDispatcher } from '../testing/service.ts'
-import { replaceTimers } from '../testing/timers.ts'
 import type { TcpClient } from './client.ts'
-import { EndpointSource } from './endpoint-source.ts'
+import { systemResolver } from './system-resolver.ts'
 
 const logger = new RecordingLogger()
 
@@ -422,7 +422,8 @@ describe('the source of endpoints', () => {
       { endpoints: async () => [`10.0.0.${++asked}`], resolveInterval: 60_000 },
       { host: 'localhost', port: 4000 },
       () => {},
-      assert.fail
+      assert.fail,
+      systemResolver
     )
     const refresh = async () => {
       source.refresh()
@@ -466,7 +467,8 @@ describe('the source of endpoints', () => {
         },
         { host: 'localhost', port: 4000 },
         (addresses) => told.push(`found ${addresses.map(({ host }) => host)}`),
-        (error) => told.push(`failed: ${error.message}`)
+        (error) => told.push(`failed: ${error.message}`),
+        systemResolver
       )
 
     const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -571,7 +573,8 @@ describe('the source of endpoints', () => {
           source.stop()
           resolve()
         },
-        (error) => told.push(error.message)
+        (error) => told.push(error.message),
+        systemResolver
       )
       void source.start()
     })

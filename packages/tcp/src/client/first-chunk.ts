@@ -2,7 +2,7 @@
  * Checks the first chunk that a client without TLS receives: a TLS server answers with an alert, an HTTP server with a
  * status line.
  */
-import type { Output, ProtocolConnection } from '../connection/protocol.ts'
+import type { Output, ProtocolConnection } from '@elysia-microservices/rsocket'
 import { TlsFailure } from '../socket/tls-failure.ts'
 
 /** Stands in for the protocol until the first chunk has come. */

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { replaceTimers } from '@elysia-microservices/rsocket/testing'
 import type { IncomingMessage } from '@elysia-microservices/transport/kit'
 import type { AcceptSocket } from '../socket/socket.ts'
 import { Ends, SOCKETS } from '../testing/ends.ts'
-import { replaceTimers } from '../testing/timers.ts'
 import { FirstChunk } from './first-chunk.ts'
 
 const RESUME = { resume: { window: 2_000 } }

@@ -2,14 +2,15 @@
  * One connection of a client from its first attempt to its end. A resumable connection survives its socket: new sockets
  * are tried with growing pauses until the window for resumption closes.
  */
+
+import type { ClientProtocol } from '@elysia-microservices/rsocket'
+import { cannotConnect } from '@elysia-microservices/rsocket'
+import type { Link, LinkParts } from '@elysia-microservices/rsocket/pool'
+import { NOBODY, Session, type SessionOptions, type Socket } from '@elysia-microservices/rsocket/session'
 import { type Logger, UnauthenticatedError } from '@elysia-microservices/transport/kit'
-import { cannotConnect } from '../connection/connection-errors.ts'
-import type { ClientProtocol } from '../connection/protocol.ts'
-import { Session, type SessionOptions } from '../connection/session.ts'
 import type { CheckedClientOptions } from '../options/client-options.ts'
 import { clientTls } from '../options/security-options.ts'
 import { nameOfPlace } from '../options/shared-options.ts'
-import { NOBODY, type Socket } from '../socket/socket.ts'
 import { TlsFailure } from '../socket/tls-failure.ts'
 import { FirstChunk } from './first-chunk.ts'
 
@@ -17,19 +18,8 @@ import { FirstChunk } from './first-chunk.ts'
 const FIRST_PAUSE = 50
 const LONGEST_PAUSE = 2_000
 
-/** The parts from which a link is made. */
-export interface LinkInit {
-  /** The client's options, with `host` and `port` of the endpoint. */
-  readonly options: CheckedClientOptions
-  readonly logger: Logger
-  /** Makes the protocol. @param where the server's address for messages */
-  protocol(where: string): ClientProtocol
-  /** Is called when the connection is over, before its calls fail. */
-  over(reason: Error | undefined): void
-}
-
 /** Joins a client's protocol with its socket, or with several sockets one after the other. */
-export class Link {
+export class TcpLink implements Link {
   readonly protocol: ClientProtocol
   /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
@@ -47,8 +37,8 @@ export class Link {
   /** Why this client cannot talk to the server, for example because it speaks HTTP. */
   #refusal: Error | undefined
 
-  /** Starts to connect. */
-  constructor({ options, logger, protocol, over }: LinkInit) {
+  /** Starts to connect. @param options the client's options, with `host` and `port` of the endpoint */
+  constructor(options: CheckedClientOptions, logger: Logger, { protocol, over }: LinkParts) {
     this.#options = options
     this.#logger = logger
     this.where = nameOfPlace(options)
@@ -177,7 +167,7 @@ export class Link {
   }
 
   #finish(reason?: Error): void {
-    // `over` comes first, so that calls made again do not choose this connection.
+    // `over` comes first, so that retries do not choose this connection.
     this.#over(reason)
     this.protocol.close(reason)
   }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { error, outcomeOf, turn } from '@elysia-microservices/rsocket/testing'
 import {
   type ClientEvent,
   type ConnectionError,
@@ -15,8 +16,6 @@ import type { TcpServer } from '../server/server.ts'
 import { nodeSockets } from '../socket/node.ts'
 import { DnsServer } from '../testing/dns-server.ts'
 import { type ClientParts, Ends } from '../testing/ends.ts'
-import { error } from '../testing/rsocket-frames.ts'
-import { outcomeOf, turn } from '../testing/rsocket-peer.ts'
 import type { TcpClient } from './client.ts'
 
 /** What an attempt to connect comes to. `waits`: until it is given up. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import { RecordingLogger, TestDispatcher } from '@elysia-microservices/rsocket/testing'
 import {
   type ClientEvent,
   type IncomingMessage,
@@ -13,7 +14,6 @@ import type { TcpClientOptions } from '../options/client-options.ts'
 import type { TcpServerOptions } from '../options/server-options.ts'
 import type { TcpServer } from '../server/server.ts'
 import { newClient, newServer } from '../testing/ends.ts'
-import { RecordingLogger, TestDispatcher } from '../testing/service.ts'
 import type { TcpClient } from './client.ts'
 
 /** Fast enough for tests. */

@@ -1,10 +1,9 @@
 /** The calling end of Nest's wire, without a socket. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { FakeClock, FakeOutput, RecordingReceiver, turn } from '@elysia-microservices/rsocket/testing'
 import { PendingCaller, type Recover } from '@elysia-microservices/transport/kit'
 import { NEVER } from 'rxjs'
-import { FakeClock, FakeOutput } from '../testing/peer.ts'
-import { RecordingReceiver, turn } from '../testing/rsocket-peer.ts'
 import { encodeFrame } from './frame.ts'
 import { NestRequester, type NestRequesterOptions } from './requester.ts'
 
@@ -15,7 +14,7 @@ function newRequester(given: Partial<NestRequesterOptions> = {}) {
   const { newTimer } = clock
   const requester = new NestRequester({ ...LIMITS, where: 'tcp://test:4000', newTimer, ...given })
   const output = new FakeOutput()
-  const caller = new PendingCaller((call) => requester.start(call), 0)
+  const caller = new PendingCaller((call) => requester.calls.start(call), 0)
   const answer = (packet: unknown) => requester.receive(Buffer.from(encodeFrame(JSON.stringify(packet))))
   return { requester, output, clock, caller, answer }
 }
@@ -33,7 +32,32 @@ function streamOf(caller: PendingCaller) {
   return receiver.seen
 }
 
+/** So many levels of arrays. */
+function nested(levels: number): unknown {
+  let value: unknown = []
+  for (let level = 1; level < levels; level++) value = [value]
+  return value
+}
+
 describe("a call on Nest's wire", () => {
+  for (const part of ['response', 'err'])
+    it(`whose answer is nested too deeply, under ${part}, fails alone`, async () => {
+      const { requester, output, caller, answer } = connected()
+      const other = caller.request('other', 1)
+      const deep = caller.request('deep', 1)
+      const values = streamOf(caller)
+      const ids = [...output.text.matchAll(/"id":"(\d+)"/g)].map(([, id]) => id)
+      answer({ [part]: nested(1_001), isDisposed: true, id: ids[1] })
+      await assert.rejects(deep, { name: 'ProtocolError', message: /more than 1000 levels/ })
+      answer({ response: 1, id: ids[2] })
+      answer({ response: nested(1_001), id: ids[2] })
+      answer({ response: 2, id: ids[2] })
+      assert.deepEqual(values, ['1', 'ProtocolError'])
+      answer({ response: nested(1_000), isDisposed: true, id: ids[0] })
+      assert.deepEqual(await other, nested(1_000))
+      assert.equal(requester.inFlight, 0)
+    })
+
   it('is forgotten when its reader leaves', () => {
     const { requester, output, caller } = connected()
     const receiver = new RecordingReceiver()
@@ -100,7 +124,7 @@ describe("a call on Nest's wire", () => {
     const first = caller.request('first', 1)
     const event = caller.emit('second', 2, { headers: { tenant: 'a' } })
     const third = caller.request({ cmd: 'third' }, undefined, { headers: { tenant: 'b' } })
-    assert.equal(requester.started, 2)
+    assert.equal(requester.calls.started, 2)
     assert.equal(output.text, '')
     requester.open(output)
     const frames = [
@@ -153,12 +177,12 @@ describe("the answer to a call on Nest's wire", () => {
       [{ response: 1 }, { response: 2 }, { isDisposed: true }]
     ]) {
       const answered = caller.request('one', 1)
-      for (const packet of packets) answer({ ...packet, id: String(requester.started) })
+      for (const packet of packets) answer({ ...packet, id: String(requester.calls.started) })
       assert.equal(await answered, 1)
       assert.equal(requester.inFlight, 0)
     }
     const none = caller.request('none', 1)
-    answer({ isDisposed: true, id: String(requester.started) })
+    answer({ isDisposed: true, id: String(requester.calls.started) })
     assert.equal(await none, undefined)
   })
 
@@ -338,7 +362,7 @@ describe("the end of a connection on Nest's wire", () => {
     const asked: string[] = []
     const recover: Recover = (call, error) => {
       asked.push(error.name)
-      next.requester.start(call)
+      next.requester.calls.start(call)
       return true
     }
     const { requester, caller } = connected({ recover })

@@ -2,29 +2,36 @@
  * The asking side of Nest's TCP wire: turns calls into frames, and reply packets into answers. Each connection has its
  * own, which also keeps the calls made before the connection is open.
  */
+
+import type { ClientProtocol, Output } from '@elysia-microservices/rsocket'
+import { cannotConnect, connectionClosed, sendBufferFull } from '@elysia-microservices/rsocket'
 import {
-  eventPacket,
-  isForeign,
+  type CallSender,
   isStream,
+  MAX_DEPTH,
+  OpenCalls,
   OptionError,
   type Pattern,
   PayloadTooLargeError,
   type PendingCall,
-  parsePacket,
+  ProtocolError,
   type Recover,
-  readRemoteError,
   reasonOf,
-  requestHead,
-  requestPacket,
   routeOf,
   StreamTable,
   type Timer,
-  type TimerOwner,
-  toJson,
-  unsendable
+  type TimerOwner
 } from '@elysia-microservices/transport/kit'
-import { cannotConnect, connectionClosed, sendBufferFull } from '../connection/connection-errors.ts'
-import type { ClientProtocol, Output } from '../connection/protocol.ts'
+import {
+  eventPacket,
+  isForeign,
+  isPartTooDeep,
+  readPacket,
+  readRemoteError,
+  requestHead,
+  requestPacket,
+  toJson
+} from '@elysia-microservices/transport/nest'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
 
 /** Options of a requester. */
@@ -41,34 +48,30 @@ export interface NestRequesterOptions {
   newTimer(owner: TimerOwner): Timer
   /** Is asked before a call fails. Default: the call fails. */
   readonly recover?: Recover | undefined
+  /** The name of the server, for the errors of calls. Default: it has none. */
+  readonly endpoint?: string | undefined
 }
 
 /** Most patterns whose head is kept as text; limited, because patterns may be made at run time. */
 const MAX_HEADS = 1024
 
 /** Makes calls over one connection. */
-export class NestRequester implements ClientProtocol {
+export class NestRequester implements ClientProtocol, CallSender {
+  readonly calls: OpenCalls
   readonly #options: NestRequesterOptions
-  readonly #timer: Timer
   readonly #frames: NestFrameDecoder
-  readonly #calls = new StreamTable<PendingCall>(Number.MAX_SAFE_INTEGER)
   readonly #heads = new Map<Pattern, string>()
   #output: Output | undefined
   /** Frames that wait for the connection, by their calls. */
   readonly #queued = new Map<PendingCall, string>()
   #queuedSize = 0
-  /** Events that a blocked socket has not taken yet: their callers wait. */
-  readonly #events = new Set<PendingCall>()
-  #isClosed = false
 
   constructor(options: NestRequesterOptions) {
+    const { timeout, newTimer: timer, recover, endpoint } = options
     this.#options = options
-    this.#timer = options.newTimer(this)
     this.#frames = new NestFrameDecoder(options.maxBufferSize)
-  }
-
-  get started(): number {
-    return this.#calls.last
+    const table = new StreamTable<PendingCall>(Number.MAX_SAFE_INTEGER)
+    this.calls = new OpenCalls({ sender: this, timeout, timer, table, recover, endpoint: () => endpoint })
   }
 
   get incomplete(): boolean {
@@ -80,43 +83,37 @@ export class NestRequester implements ClientProtocol {
   }
 
   get inFlight(): number {
-    return this.#calls.size + this.#events.size
+    return this.calls.inFlight
   }
 
   // ── calls ────────────────────────────────────────────────────────────────────────────────────────────
 
-  start(call: PendingCall): void {
-    call.holder = this
-    call.isSettled = false
-    try {
-      if (this.#isClosed) throw connectionClosed(this.#options.where, undefined, false)
-      call.prepare(this.#timer, this.#options.timeout, this.#fail)
-      const frame = call.kind === 'event' ? eventFrame(call) : this.#requestFrame(call)
-      const output = this.#output
-      this.#checkRoom(frame, output?.unsent ?? this.#queuedSize)
-      if (output === undefined) {
-        this.#queuedSize += frame.length
-        this.#queued.set(call, frame)
-      } else {
-        this.#send(output, call, frame)
-      }
-    } catch (error) {
-      this.#fail(call, unsendable(error))
-    }
+  send(call: PendingCall): void {
+    const frame = call.kind === 'event' ? eventFrame(call) : this.#requestFrame(call)
+    const output = this.#output
+    this.#checkRoom(frame, output?.unsent ?? this.#queuedSize)
+    if (output !== undefined) return this.#write(output, call, frame)
+    if (call.kind === 'event') this.calls.keep(call)
+    this.#queuedSize += frame.length
+    this.#queued.set(call, frame)
   }
 
-  cancel(call: PendingCall): void {
-    this.#end(call)
-  }
+  /** Nest's wire cannot say it: its server answers all the same, and the answer is dropped. */
+  cancel(): void {}
 
-  // Nest's wire has no demand: values come as fast as the server makes them.
-  demand(): void {}
+  /** The call is not sent, if it still waits for the connection. */
+  over(call: PendingCall): void {
+    const frame = this.#queued.size === 0 ? undefined : this.#queued.get(call)
+    if (frame === undefined) return
+    this.#queued.delete(call)
+    this.#queuedSize -= frame.length
+  }
 
   #requestFrame(call: PendingCall): string {
     const head = this.#head(call.pattern)
     const data = dataToJson(call.data)
     const metadata = headersToJson(call)
-    this.#calls.add(call)
+    this.calls.add(call)
     return encodeFrame(requestPacket(head, data, metadata, call.sequence))
   }
 
@@ -146,7 +143,7 @@ export class NestRequester implements ClientProtocol {
   }
 
   resume(): void {
-    this.#eventsTaken()
+    if (this.#output?.isBlocked === false) this.calls.taken()
     for (let json = this.#frames.next(); json !== undefined; json = this.#frames.next()) this.#handle(json)
   }
 
@@ -155,100 +152,48 @@ export class NestRequester implements ClientProtocol {
   }
 
   #handle(json: string): void {
-    const packet = parsePacket(json)
-    const call = this.#calls.get(Number(packet.id))
+    const { calls } = this
+    const packet = readPacket(json)
+    const call = calls.get(Number(packet.id))
     if (call === undefined) return
+    if (Object.values(packet).some((part) => isPartTooDeep(part, json.length)))
+      return calls.fail(
+        call,
+        new ProtocolError(`The answer has more than ${MAX_DEPTH} levels of arrays and objects`)
+      )
     if (isForeign(packet)) {
-      call.next(packet, json.length)
-      return this.#complete(call)
+      calls.value(call, packet, json.length)
+      return calls.complete(call)
     }
-    if (packet.err) return this.#fail(call, readRemoteError(packet.err))
+    if (packet.err) return calls.fail(call, readRemoteError(packet.err))
     const { response } = packet
     const hasEnded = Boolean(packet.isDisposed)
-    const isSatisfied = (!hasEnded || response !== undefined) && call.next(response, json.length)
-    if (hasEnded || isSatisfied) this.#complete(call)
+    if (!hasEnded || response !== undefined) calls.value(call, response, json.length)
+    if (hasEnded) calls.complete(call)
   }
 
-  // ── the connection, and the time ─────────────────────────────────────────────────────────────────────
+  // ── the connection ───────────────────────────────────────────────────────────────────────────────────
 
   /** The connection is open: sends the waiting calls, in order. */
   open(output: Output): void {
     this.#output = output
-    for (const [call, frame] of this.#queued) this.#send(output, call, frame)
+    for (const [call, frame] of this.#queued) this.#write(output, call, frame)
     this.#queued.clear()
   }
 
-  #send(output: Output, call: PendingCall, frame: string): void {
+  #write(output: Output, call: PendingCall, frame: string): void {
     output.send(frame)
     call.mayHaveRun = true
     if (call.kind !== 'event') return
     // An event has no answer: it is done when a socket has it that is not blocked.
-    if (output.isBlocked) this.#events.add(call)
-    else this.#complete(call)
-  }
-
-  /** The socket is not blocked any more: events that waited for it are done. */
-  #eventsTaken(): void {
-    if (this.#events.size === 0 || this.#output?.isBlocked !== false) return
-    for (const call of [...this.#events]) this.#complete(call)
-  }
-
-  /** Every call that has not ended. */
-  #pending(): Set<PendingCall> {
-    return new Set([...this.#calls.all(), ...this.#queued.keys(), ...this.#events])
-  }
-
-  /** Gives up the calls whose time has passed. */
-  wake(now: number): void {
-    let next = Number.POSITIVE_INFINITY
-    for (const call of this.#pending()) {
-      if (call.deadline > now) next = Math.min(next, call.deadline)
-      else this.#fail(call, call.timedOut(call.mayHaveRun))
-    }
-    if (next !== Number.POSITIVE_INFINITY) this.#timer.wakeAt(next)
+    if (output.isBlocked) this.calls.keep(call)
+    else this.calls.complete(call)
   }
 
   close(reason?: Error): void {
-    this.#isClosed = true
-    this.#timer.stop()
     const { where } = this.#options
-    const wasConnected = this.#output !== undefined
-    for (const call of this.#pending()) {
-      const error = wasConnected
-        ? connectionClosed(where, reason, true)
-        : cannotConnect(where, reason, call.mayHaveRun)
-      this.#fail(call, error)
-    }
-  }
-
-  // ── the end of a call ────────────────────────────────────────────────────────────────────────────────
-
-  #complete(call: PendingCall): void {
-    // The receiver may have given up the call while it took the last value.
-    if (this.#end(call)) call.complete()
-  }
-
-  readonly #fail = (call: PendingCall, error: Error): void => {
-    if (this.#end(call) && this.#options.recover?.(call, error) !== true) call.fail(error)
-  }
-
-  /** The one place where a call ends. Returns false if it had already ended. */
-  #end(call: PendingCall): boolean {
-    if (call.isSettled) return false
-    call.isSettled = true
-    this.#calls.delete(call)
-    if (this.#queued.size > 0) this.#unqueue(call)
-    this.#events.delete(call)
-    call.release()
-    return true
-  }
-
-  /** The call is not sent, if it still waits for the connection. */
-  #unqueue(call: PendingCall): void {
-    const frame = this.#queued.get(call)
-    if (frame === undefined) return
-    this.#queued.delete(call)
-    this.#queuedSize -= frame.length
+    const error = this.#output === undefined ? cannotConnect : connectionClosed
+    this.calls.close((mayHaveRun) => error(where, reason, mayHaveRun))
   }
 }
 

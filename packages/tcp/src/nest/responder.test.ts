@@ -1,24 +1,27 @@
 /** The answering end of Nest's wire, without a socket. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { Admission, NO_LIMITS, type SharedLimits } from '@elysia-microservices/rsocket'
+import {
+  FakeOutput,
+  type Handlers,
+  RecordingLogger,
+  RouteDispatcher,
+  turn
+} from '@elysia-microservices/rsocket/testing'
 import { RpcError } from '@elysia-microservices/transport/kit'
 import { Subject } from 'rxjs'
-import { Admission } from '../limits/admission.ts'
-import { NO_LIMITS, type SharedLimits } from '../limits/server-limits.ts'
-import { FakeOutput } from '../testing/peer.ts'
-import { type Handlers, RouteDispatcher, turn } from '../testing/rsocket-peer.ts'
-import { RecordingLogger } from '../testing/service.ts'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
 import { NestResponder } from './responder.ts'
 import { PatternReader } from './route.ts'
 
-function responding(handlers: Handlers = {}, limits: Partial<SharedLimits> = {}) {
+function responding(handlers: Handlers = {}, limits: Partial<SharedLimits> = {}, maxBufferSize = 1_000) {
   const dispatcher = new RouteDispatcher(handlers)
   const logger = new RecordingLogger()
   const output = new FakeOutput()
   const responder = new NestResponder({
     ...{ dispatcher, logger, output },
-    maxBufferSize: 1_000,
+    maxBufferSize,
     patterns: new PatternReader(),
     limits: { ...NO_LIMITS, ...limits }
   })
@@ -128,6 +131,27 @@ describe("a request on Nest's wire", () => {
           `{"id":"${id}","status":"error","err":"There is no matching message handler defined in the remote service."}`
       )
     ])
+  })
+
+  it('whose data is nested too deeply is refused alone', () => {
+    const nested = (levels: number): unknown => {
+      let value: unknown = []
+      for (let level = 1; level < levels; level++) value = [value]
+      return value
+    }
+    const { on, dispatcher, logger } = responding({}, {}, 10_000)
+    const [refused, answered] = on(
+      { pattern: 'echo', data: nested(1_001), id: '1' },
+      { pattern: 'echo', data: nested(1_000), id: '2' }
+    )
+    assert.match(String(refused), /"code":"VALIDATION".*at most 1000 levels.*"id":"1"}$/)
+    assert.equal(answered, answer(nested(1_000), '2'))
+    assert.deepEqual([dispatcher.requests.length, logger.lines], [1, []])
+    for (const packet of [
+      { pattern: 'echo', data: nested(1_001) },
+      { pattern: 'echo', id: nested(1_001) }
+    ])
+      assert.throws(() => on(packet), { name: 'ProtocolError', message: /at most 1000 levels/ })
   })
 
   it('without a pattern and data is no request, and gets no answer', () => {

@@ -3,29 +3,34 @@
  * Hot path of every server: a request whose handler returns a plain value takes one parse, one look-up, one call and
  * one stringify, and makes no promise and no closure.
  */
+
+import type { Admission, Output, ProtocolConnection, SharedLimits } from '@elysia-microservices/rsocket'
+import { ConnectionPeer, type PeerSide } from '@elysia-microservices/rsocket'
 import {
   answerWith,
   type Dispatcher,
-  failurePacket,
   IncomingMessage,
-  idToJson,
   isStream,
   isThenable,
+  isTooDeep,
   type Logger,
-  lastValuePacket,
-  type NestPacket,
+  MAX_DEPTH,
   type Peer,
-  parsePacket,
+  ProtocolError,
   RejectedError,
-  RunningReply,
   reportEvent,
   StreamTable,
-  toJson
+  ValidationError
 } from '@elysia-microservices/transport/kit'
-import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
-import type { Output, ProtocolConnection } from '../connection/protocol.ts'
-import type { Admission } from '../limits/admission.ts'
-import type { SharedLimits } from '../limits/server-limits.ts'
+import {
+  failurePacket,
+  idToJson,
+  lastValuePacket,
+  type NestPacket,
+  RunningReply,
+  readPacket,
+  toJson
+} from '@elysia-microservices/transport/nest'
 import { encodeFrame, NestFrameDecoder } from './frame.ts'
 import { isPlainRoute, type PatternReader } from './route.ts'
 
@@ -109,7 +114,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
       }
       const json = this.#frames.next()
       if (json === undefined) return
-      this.#handle(parsePacket(json))
+      this.#handle(readPacket(json), json.length)
     }
     this.#frames.checkSize()
   }
@@ -134,7 +139,7 @@ export class NestResponder implements ProtocolConnection, PeerSide {
 
   // ── a packet, from its pattern to its answer ─────────────────────────────────────────────────────────
 
-  #handle(packet: NestPacket): void {
+  #handle(packet: NestPacket, size: number): void {
     const { pattern, data, metadata } = packet
     // Without pattern and data it is no packet of Nest's: it counts as an event without pattern, and gets no answer.
     const id = pattern === undefined && data === undefined ? undefined : packet.id
@@ -158,8 +163,23 @@ export class NestResponder implements ProtocolConnection, PeerSide {
       metadata,
       peer: this.#peer
     })
+    if (size > 2 * MAX_DEPTH && this.#refusesDepth(packet, message)) return
     if (id === undefined) this.#handleEvent(message)
     else this.#handleRequest(message, id)
+  }
+
+  /**
+   * Refuses the data of a request that is nested too deeply: the other calls of the connection may be of others.
+   * @returns false: nothing is
+   * @throws {ProtocolError} it is no request, or its pattern or id is nested too deeply
+   */
+  #refusesDepth({ id, pattern, data, metadata }: NestPacket, message: IncomingMessage): boolean {
+    const expected = `at most ${MAX_DEPTH} levels of arrays and objects`
+    if (isTooDeep(id) || isTooDeep(pattern)) throw new ProtocolError(`A packet must have ${expected}`)
+    if (!isTooDeep(data) && !isTooDeep(metadata)) return false
+    if (message.kind === 'event') throw new ProtocolError(`An event must have ${expected}`)
+    this.fail(idToJson(id), new ValidationError('data', expected, data), message)
+    return true
   }
 
   #handleRequest(message: IncomingMessage, id: unknown): void {

@@ -1,8 +1,20 @@
 /** The options of a TCP client, with their defaults in one table. */
+
 import {
+  CLIENT_RSOCKET_NAMES,
+  type RSocketClientOptions,
+  rsocketClientOptions
+} from '@elysia-microservices/rsocket'
+import {
+  type CheckedResilience,
+  RESILIENCE_DEFAULTS,
+  type ResilienceOptions,
+  resilienceOptions
+} from '@elysia-microservices/rsocket/pool'
+import {
+  codecsInWords,
   type Filled,
   hasCodec,
-  knownMimeTypes,
   milliseconds,
   mimeTypeOfCodec,
   OptionError,
@@ -16,13 +28,6 @@ import {
   connectionLimits
 } from './limits.ts'
 import { checkOptionNames, type OptionNames } from './option-names.ts'
-import {
-  type CheckedResilience,
-  RESILIENCE_DEFAULTS,
-  type ResilienceOptions,
-  resilienceOptions
-} from './resilience-options.ts'
-import { CLIENT_RSOCKET_NAMES, type RSocketClientOptions, rsocketClientOptions } from './rsocket-options.ts'
 import { CLIENT_TLS_NAMES, checkClientTls, type Source } from './security-options.ts'
 import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions } from './shared-options.ts'
 
@@ -95,11 +100,7 @@ export function clientOptions(given: TcpClientOptions | undefined): CheckedClien
   const rsocket = rsocketClientOptions(all.rsocket)
   const dataMimeType = mimeTypeOfCodec(rsocket.codec)
   if (!hasCodec(dataMimeType))
-    throw OptionError.expected(
-      'options.rsocket.codec',
-      `one of ${knownMimeTypes().join(', ')}`,
-      rsocket.codec
-    )
+    throw OptionError.expected('options.rsocket.codec', codecsInWords(rsocket.codec), rsocket.codec)
   const resilience = resilienceOptions({ endpoints, connections, resolveInterval, reconnect, retry, eject })
   return { ...all, limits: connectionLimits(all.limits), rsocket, dataMimeType, resilience }
 }

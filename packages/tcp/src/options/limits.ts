@@ -1,10 +1,11 @@
 /** The limits of both ends, with their defaults in one table each. A test checks docs/limits.md against them. */
-import { atLeast, milliseconds, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
+
 import {
   ADAPTIVE_DEFAULTS,
   type AdaptiveConcurrencyOptions,
   type ConcurrencyBounds
-} from '../limits/adaptive-concurrency.ts'
+} from '@elysia-microservices/rsocket'
+import { atLeast, milliseconds, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 
 /** Limits of one connection, on either end. 0 means no limit. */
 export interface ConnectionLimits {
@@ -64,8 +65,8 @@ export interface ServerLimitOptions extends ConnectionLimits {
    */
   readonly silence?: number | undefined
   /**
-   * Milliseconds after which a client of ours on RSocket is told to connect again, give or take a tenth: so that clients
-   * find servers that were added, and workers that were started anew. Its open requests and streams end on the old
+   * Milliseconds after which one of our clients on RSocket is told to connect again, give or take a tenth: so that clients
+   * find servers that were added, and workers that were restarted. Its open requests and streams end on the old
    * connection. Default: 0.
    */
   readonly age?: number | undefined

@@ -1,9 +1,14 @@
 /** The options of a TCP server, with their defaults in one table. */
+
+import {
+  type RSocketServerOptions,
+  rsocketServerOptions,
+  SERVER_RSOCKET_NAMES
+} from '@elysia-microservices/rsocket'
 import { type Filled, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import type { TlsServerOptions } from '../socket/tls.ts'
 import { type CheckedServerLimits, SERVER_LIMITS, type ServerLimitOptions, serverLimits } from './limits.ts'
 import { checkOptionNames, type OptionNames } from './option-names.ts'
-import { type RSocketServerOptions, rsocketServerOptions, SERVER_RSOCKET_NAMES } from './rsocket-options.ts'
 import { checkAllow, checkServerTls, SERVER_TLS_NAMES, type Source } from './security-options.ts'
 import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions } from './shared-options.ts'
 

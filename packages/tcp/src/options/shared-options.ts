@@ -1,4 +1,6 @@
 /** The options that both ends have, and their checks. */
+// TCP's users name codecs by text: MessagePack is always there.
+import '@elysia-microservices/transport/msgpack'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import { nativeSockets } from '../socket/index.ts'
 import type { SocketRuntime } from '../socket/socket.ts'

@@ -1,16 +1,11 @@
 /** Where a server listens and which connections it accepts: the socket file, TLS and its reloading, the allow-list. */
+
+import { NOBODY, type Socket } from '@elysia-microservices/rsocket/session'
 import { ListenError, type Logger, OptionError } from '@elysia-microservices/transport/kit'
 import { type Source, serverTls } from '../options/security-options.ts'
 import type { CheckedServerOptions } from '../options/server-options.ts'
 import { nameOfPlace } from '../options/shared-options.ts'
-import {
-  type AcceptSocket,
-  type ListenAddress,
-  type ListeningSocket,
-  NOBODY,
-  type Socket,
-  type SocketAddress
-} from '../socket/socket.ts'
+import type { AcceptSocket, ListenAddress, ListeningSocket, SocketAddress } from '../socket/socket.ts'
 import type { TlsServerOptions } from '../socket/tls.ts'
 import { AllowList } from './allow-list.ts'
 import { Refusals } from './refusals.ts'

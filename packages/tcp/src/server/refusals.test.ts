@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { RecordingLogger } from '../testing/service.ts'
+import { RecordingLogger } from '@elysia-microservices/rsocket/testing'
 import { Refusals } from './refusals.ts'
 
 describe('reports of refusals', () => {

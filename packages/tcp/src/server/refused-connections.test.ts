@@ -1,9 +1,8 @@
 /** Connections for which a server has no room. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { Socket } from '../socket/socket.ts'
-import { describeFrames } from '../testing/describe-frames.ts'
-import { setup } from '../testing/rsocket-frames.ts'
+import type { Socket } from '@elysia-microservices/rsocket/session'
+import { describeFrames, setup } from '@elysia-microservices/rsocket/testing'
 import { RefusedConnections } from './refused-connections.ts'
 
 /** A refused socket, what it was sent, and how it ended. */

@@ -1,9 +1,9 @@
 /** Closes connections beyond `limits.connections`, and tells the peer why if its protocol can. */
+
+import { ErrorCode, writeError } from '@elysia-microservices/rsocket'
+import type { Socket, SocketListener } from '@elysia-microservices/rsocket/session'
 import { ByteWriter } from '@elysia-microservices/transport/kit'
-import { detectProtocol } from '../connection/detect.ts'
-import { ErrorCode } from '../rsocket/frame-type.ts'
-import { writeError } from '../rsocket/frames.ts'
-import type { Socket, SocketListener } from '../socket/socket.ts'
+import { detectProtocol } from './detect.ts'
 
 /** Milliseconds in which a refused peer must send its first bytes and close. */
 const CLOSE_TIMEOUT = 2_000

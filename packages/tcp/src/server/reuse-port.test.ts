@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { RecordingLogger, TestDispatcher } from '@elysia-microservices/rsocket/testing'
 import { newServer } from '../testing/ends.ts'
-import { RecordingLogger, TestDispatcher } from '../testing/service.ts'
 
 const logger = new RecordingLogger()
 const nobody = new TestDispatcher()

@@ -3,14 +3,20 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
+import {
+  describeFrames,
+  frame,
+  RecordingLogger,
+  request,
+  setup,
+  stream,
+  TestDispatcher
+} from '@elysia-microservices/rsocket/testing'
 import { type Dispatcher, type IncomingMessage, OptionError } from '@elysia-microservices/transport/kit'
 import type { TcpClient } from '../client/client.ts'
 import type { TcpClientOptions } from '../options/client-options.ts'
 import type { ServerLimitOptions } from '../options/limits.ts'
-import { describeFrames } from '../testing/describe-frames.ts'
 import { newClient, newServer, SOCKETS } from '../testing/ends.ts'
-import { frame, request, setup, stream } from '../testing/rsocket-frames.ts'
-import { RecordingLogger, TestDispatcher } from '../testing/service.ts'
 import type { TcpServer } from './server.ts'
 
 for (const [socketsName, sockets] of SOCKETS) {
@@ -118,7 +124,8 @@ for (const [socketsName, sockets] of SOCKETS) {
         const lasting = caller.request('wait', 'first')
         await begun(1)
         let asked = 0
-        while (protocol === 'rsocket' ? ports.size < 4 : asked < 1_000) {
+        const several = performance.now() + 5 * 40
+        while (protocol === 'rsocket' ? ports.size < 4 : performance.now() < several) {
           assert.equal(await caller.request('echo', asked), asked)
           asked++
           await turn()
@@ -128,9 +135,9 @@ for (const [socketsName, sockets] of SOCKETS) {
         assert.ok(server.stats().inFlight.current >= 1)
         answerOne()
         assert.equal(await lasting, 'first')
-        // On a busy machine a request may meet the end of a connection, and is made again.
+        // On a busy machine a request may meet the end of a connection, and is retried.
         assert.deepEqual(
-          logger.lines.filter((line) => !line.includes(' is made again')),
+          logger.lines.filter((line) => !line.includes('Retrying ')),
           []
         )
       })
@@ -159,6 +166,9 @@ for (const [socketsName, sockets] of SOCKETS) {
         ])
         peer.write(protocol === 'nest' ? `${json.length}#${json}` : rsocket)
         while (server.stats().unsent === 0) await turn()
+        while (server.stats().closedIdle === 0) await turn()
+        // It would be waited for, and closed without its FIN: see the test of `Closing`.
+        peer.destroy()
         while (server.stats().connections.current > 0) await turn()
         assert.equal(server.stats().closedIdle, 1)
         assert.match(
@@ -370,7 +380,7 @@ for (const [socketsName, sockets] of SOCKETS) {
     }
 
     it('headerSize refuses a request with more metadata, and the connection goes on', async () => {
-      for (const codec of ['json', 'msgpack-records']) {
+      for (const codec of ['json', 'msgpack']) {
         await start({ headerSize: 200 })
         const caller = client({ rsocket: { codec } })
         assert.deepEqual(await caller.request('headers', { a: 1 }, { headers: { a: 'b' } }), { a: 'b' })

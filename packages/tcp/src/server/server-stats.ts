@@ -1,9 +1,9 @@
 /** What a server does at the moment, next to its limits. Counted only when asked for. */
+
+import type { ResumableConnections, ServerLimits } from '@elysia-microservices/rsocket'
+import type { Session } from '@elysia-microservices/rsocket/session'
 import type { Address, Gauge, TransportStats } from '@elysia-microservices/transport/kit'
-import type { Session } from '../connection/session.ts'
-import type { ServerLimits } from '../limits/server-limits.ts'
 import type { CheckedServerOptions } from '../options/server-options.ts'
-import type { ResumableConnections } from '../rsocket/resumable-connections.ts'
 
 /** What a TCP server does at the moment. */
 export interface TcpServerStats extends TransportStats {

@@ -1,36 +1,43 @@
 /** The TCP server: listens, keeps its connections, and drains them when it stops. */
+
+import type { ProtocolConnection, ServerConnectionOptions } from '@elysia-microservices/rsocket'
+import {
+  counting,
+  MetadataReader,
+  ResumableConnections,
+  ServerHandshake,
+  ServerLimits
+} from '@elysia-microservices/rsocket'
+import type { Socket, SocketListener } from '@elysia-microservices/rsocket/session'
+import {
+  ConnectionTimes,
+  newTimer,
+  Session,
+  type SessionOptions,
+  type TimeLimits
+} from '@elysia-microservices/rsocket/session'
 import {
   type Address,
   aroundDispatcher,
   type Dispatcher,
+  endedWithin,
   type Logger,
   ProtocolError,
   type ServerTransport,
   type StopOptions
 } from '@elysia-microservices/transport/kit'
-import { detectProtocol } from '../connection/detect.ts'
-import type { ProtocolConnection } from '../connection/protocol.ts'
-import { Session, type SessionOptions } from '../connection/session.ts'
-import { newTimer } from '../connection/timer.ts'
-import { counting } from '../limits/counting.ts'
-import { ServerLimits } from '../limits/server-limits.ts'
 import { NestResponder } from '../nest/responder.ts'
 import { PatternReader } from '../nest/route.ts'
 import type { Source } from '../options/security-options.ts'
 import type { CheckedServerOptions } from '../options/server-options.ts'
-import type { ServerConnectionOptions } from '../rsocket/options.ts'
-import { MetadataReader } from '../rsocket/request-metadata.ts'
-import { ResumableConnections } from '../rsocket/resumable-connections.ts'
-import { ServerHandshake } from '../rsocket/server-handshake.ts'
-import type { Socket, SocketListener } from '../socket/socket.ts'
 import type { TlsServerOptions } from '../socket/tls.ts'
-import { ConnectionTimes, type TimeLimits } from './connection-times.ts'
+
+import { detectProtocol } from './detect.ts'
 import { Listener } from './listener.ts'
 import { RefusedConnections } from './refused-connections.ts'
 import { serverStats, type TcpServerStats } from './server-stats.ts'
 import { TcpSharing } from './sharing.ts'
 
-const DEFAULT_DRAIN = 10_000
 const MAX_METADATA_READERS = 16
 
 /** Answers messages on a TCP port or a Unix socket. Can be started again after `stop`. */
@@ -117,16 +124,14 @@ export class TcpServer implements ServerTransport {
     await this.sharing.reloadTls(tls)
   }
 
-  async stop({ drain = DEFAULT_DRAIN }: StopOptions = {}): Promise<void> {
+  async stop({ drain }: StopOptions = {}): Promise<void> {
     this.#listener.close()
     this.#times.stop()
     this.#refused.stop()
     const sessions = [...this.#sessions]
-    const late = setTimeout(() => {
-      for (const session of sessions) session.cut()
-    }, drain)
-    await Promise.all(sessions.map((session) => session.drained()))
-    clearTimeout(late)
+    const drained = Promise.all(sessions.map((session) => session.drained()))
+    if (!(await endedWithin(drained, drain))) for (const session of sessions) session.cut()
+    await drained
     this.#resumable?.endWaiting()
   }
 
@@ -177,6 +182,7 @@ export class TcpServer implements ServerTransport {
   #rsocketOptions(dispatcher: Dispatcher): ServerConnectionOptions {
     const { limits, rsocket, fragmentSize } = this.#options
     return {
+      transport: 'tcp',
       dispatcher,
       logger: this.#logger,
       maxMessageSize: limits.messageSize,
@@ -210,7 +216,7 @@ function notOurs(firstByte: number): string {
   if (firstByte === TLS_HANDSHAKE)
     return 'The client speaks TLS, but this server has no options.tls; set it, or connect without TLS'
   const byte = `0x${firstByte.toString(16).padStart(2, '0')}`
-  // HTTP begins with GET, POST and so on. No frame of ours begins with an upper-case letter.
+  // HTTP begins with GET, POST and so on. None of our frames begins with an upper-case letter.
   if (firstByte >= 0x41 && firstByte <= 0x5a)
     return `The first byte is ${byte} ('${String.fromCharCode(firstByte)}'): this looks like HTTP, which this port does not speak; let health checks connect by TCP`
   return `The first byte is ${byte}: neither a Nest frame nor an RSocket SETUP begins with it`

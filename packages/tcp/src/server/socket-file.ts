@@ -1,5 +1,6 @@
 /** The file of a Unix socket. Replaces the file of a dead server, never of a living one, and is removed at the end. */
-import { NOBODY, type SocketRuntime } from '../socket/socket.ts'
+import { NOBODY } from '@elysia-microservices/rsocket/session'
+import type { SocketRuntime } from '../socket/socket.ts'
 
 /** Milliseconds to wait for a connection; a server that does not accept in this time is busy, not dead. */
 const ANSWER_TIMEOUT = 2_000

@@ -4,10 +4,11 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import tls from 'node:tls'
+import type { AuthenticationRequest } from '@elysia-microservices/rsocket'
+import { differsOnDeno } from '@elysia-microservices/test-support'
 import type { ConnectionError } from '@elysia-microservices/transport/kit'
 import type { TcpClientOptions } from '../options/client-options.ts'
 import type { TcpServerOptions } from '../options/server-options.ts'
-import type { AuthenticationRequest } from '../rsocket/authenticate.ts'
 import * as certificates from '../testing/certificates.ts'
 import { closed, Ends, SOCKETS } from '../testing/ends.ts'
 
@@ -59,7 +60,9 @@ for (const [socketsName, sockets] of SOCKETS) {
         assert.equal(await ask({ tls: async () => ({ cert, key }) }, { tls: () => ({ ca }) }), 'hello')
       })
 
-      it('speaks TLS 1.2 and 1.3, and nothing lower', async () => {
+      it('speaks TLS 1.2 and 1.3, and nothing lower', {
+        skip: differsOnDeno('the log does not say why a handshake failed')
+      }, async () => {
         for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const)
           assert.equal(await ask({ tls: service }, { tls: { ca: authority, maxVersion } }), 'hello')
         const { address } = await ends.server({ tls: service })
@@ -121,7 +124,9 @@ for (const [socketsName, sockets] of SOCKETS) {
         ]
       ]
       for (const [what, server, client, reason, message] of REFUSED) {
-        it(`refuses ${what}`, async () => {
+        const isExpired = reason === 'TLS_CERTIFICATE_EXPIRED'
+        const skip = isExpired && differsOnDeno('An expired certificate is `TLS_NOT_TRUSTED`')
+        it(`refuses ${what}`, { skip }, async () => {
           const error = await failure(server, client)
           assert.equal(error.reason, reason, String(error.cause))
           assert.equal(error.mayHaveRun, false)
@@ -144,7 +149,11 @@ for (const [socketsName, sockets] of SOCKETS) {
       })
 
       for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
-        it(`wants client certificates, by ${maxVersion}`, async () => {
+        it(`wants client certificates, by ${maxVersion}`, {
+          skip:
+            maxVersion === 'TLSv1.2' &&
+            differsOnDeno('a missing client certificate over TLS 1.2 is `TLS_HANDSHAKE`')
+        }, async () => {
           const client = { ca: authority, maxVersion }
           assert.equal(await ask({ tls: MUTUAL }, { tls: { ...client, ...caller } }), 'hello')
           const missing = await failure({ tls: MUTUAL }, { tls: client })
@@ -167,7 +176,9 @@ for (const [socketsName, sockets] of SOCKETS) {
         })
       }
 
-      it('says that there is no cipher in common, and does not take it for a missing certificate', async () => {
+      it('says that there is no cipher in common, and does not take it for a missing certificate', {
+        skip: differsOnDeno('`tls.ciphers` is ignored')
+      }, async () => {
         const mutual = { ...MUTUAL, maxVersion: 'TLSv1.2', ciphers: 'ECDHE-ECDSA-AES256-GCM-SHA384' } as const
         const client = { ca: authority, ciphers: 'ECDHE-ECDSA-AES128-GCM-SHA256' }
         for (const own of [{}, caller]) {
@@ -285,7 +296,9 @@ for (const [socketsName, sockets] of SOCKETS) {
         assert.equal(await old.request('echo', 'still here'), 'still here')
       })
 
-      it('keeps the old certificate if the new one cannot be used', async () => {
+      it('keeps the old certificate if the new one cannot be used', {
+        skip: differsOnDeno('A certificate and a key that do not fit are noticed by the first handshake')
+      }, async () => {
         let tls = service
         const server = await ends.server({ tls: () => tls })
         tls = { cert: service.cert, key: renewed.key }
@@ -355,7 +368,9 @@ for (const [socketsName, sockets] of SOCKETS) {
       assert.deepEqual(seen, [true, false, undefined])
     })
 
-    it('cannot listen with a certificate and a key that do not fit', async () => {
+    it('cannot listen with a certificate and a key that do not fit', {
+      skip: differsOnDeno('A certificate and a key that do not fit are noticed by the first handshake')
+    }, async () => {
       const unfit = ends.server({ tls: { cert: service.cert, key: renewed.key } })
       await assert.rejects(unfit, {
         name: 'ListenError',

@@ -2,8 +2,10 @@
  * Sockets of `Bun.listen` and `Bun.connect`, which cost less per message than Bun's `node:net`. TLS uses `node:tls`,
  * which is loaded when needed.
  */
+
+import { NOBODY, type Socket, type SocketListener } from '@elysia-microservices/rsocket/session'
 import type { Socket as NativeSocket, SocketHandler } from 'bun'
-import { type AcceptSocket, NOBODY, type Socket, type SocketListener, type SocketRuntime } from './socket.ts'
+import type { AcceptSocket, SocketRuntime } from './socket.ts'
 
 /** The adapter for Bun. */
 export const bunSockets: SocketRuntime = {

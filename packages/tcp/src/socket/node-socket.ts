@@ -1,6 +1,7 @@
 /** Turns a stream of `node:net` or `node:tls` into a socket of this library. Loads neither module. */
 import type { AddressInfo, ListenOptions, Socket as NetSocket, Server } from 'node:net'
-import type { AcceptSocket, ListenAddress, Socket, SocketAddress } from './socket.ts'
+import type { Socket } from '@elysia-microservices/rsocket/session'
+import type { AcceptSocket, ListenAddress, SocketAddress } from './socket.ts'
 
 /** A socket on a stream of `node:net`, and the base of `TlsSocket`. */
 export class NodeSocket implements Socket {

@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import dns from 'node:dns'
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import type { SrvRecord } from '../balance/srv.ts'
+import type { SrvRecord } from '@elysia-microservices/rsocket/pool'
 
 const HEADER = 12
 const SRV = 33

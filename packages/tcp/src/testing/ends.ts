@@ -1,5 +1,6 @@
 /** Servers and clients of a test, over each kind of sockets of this runtime; all are closed after it. */
 import type { Socket } from 'node:net'
+import { RecordingLogger, TestDispatcher } from '@elysia-microservices/rsocket/testing'
 import type { Dispatcher, Logger } from '@elysia-microservices/transport/kit'
 import { TcpClient } from '../client/client.ts'
 import { clientOptions, type TcpClientOptions } from '../options/client-options.ts'
@@ -9,7 +10,6 @@ import { TcpServer } from '../server/server.ts'
 import { bunSockets } from '../socket/bun.ts'
 import { nodeSockets } from '../socket/node.ts'
 import type { SocketRuntime } from '../socket/socket.ts'
-import { RecordingLogger, TestDispatcher } from './service.ts'
 
 /** Resolves when a socket is closed, by whatever. */
 export function closed(socket: Socket): Promise<void> {

@@ -1,0 +1,45 @@
+/** The errors of connections, whose messages say where and why. */
+import { ConnectionError, OverloadedError } from '@elysia-microservices/transport/kit'
+
+const IN_WORDS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset by the other side',
+  EPIPE: 'the other side has closed the connection',
+  ENOTFOUND: 'there is no host of that name',
+  EAI_AGAIN: 'the name server does not answer',
+  EHOSTUNREACH: 'there is no route to that host',
+  ENETUNREACH: 'there is no route to that network',
+  ETIMEDOUT: 'the system gave up waiting for it',
+  ENOENT: 'there is no such socket file',
+  EACCES: 'this user may not use it'
+}
+
+/** Why something failed, in words. Prefers the system's code, because the runtimes' messages say less. */
+export function reasonOf(cause: Error & { code?: unknown }): string {
+  return (typeof cause.code === 'string' && IN_WORDS[cause.code]) || cause.message
+}
+
+/** The error of a failed attempt to connect. @param where such as `tcp://localhost:4000` */
+export function cannotConnect(where: string, cause: Error | undefined, mayHaveRun = false): ConnectionError {
+  const why = cause === undefined ? 'the connection was closed before it was set up' : reasonOf(cause)
+  return new ConnectionError(`Cannot connect to ${where}: ${why}`, mayHaveRun, cause)
+}
+
+/** The error of a call of `size` bytes for which the send buffer, which holds `unsent`, has no room. */
+export function sendBufferFull(unsent: number, size: number, limit: number): OverloadedError {
+  return new OverloadedError(
+    `${unsent} bytes of calls wait to be sent; ${size} more would exceed what limits.sendBuffer allows (${limit})`
+  )
+}
+
+/** The error of a lost connection. @param where such as `tcp://localhost:4000` */
+export function connectionClosed(
+  where: string,
+  cause: Error | undefined,
+  mayHaveRun: boolean
+): ConnectionError {
+  const why = cause === undefined ? '' : `: ${reasonOf(cause)}`
+  // What the peer did not understand, it would not understand again.
+  const { retryable = true } = (cause ?? {}) as { readonly retryable?: boolean }
+  return new ConnectionError(`The connection to ${where} was closed${why}`, mayHaveRun, cause, retryable)
+}

@@ -1,0 +1,129 @@
+/** Collects what one connection sends, writes it in few writes, and holds streams back while the peer does not read. */
+import { type ByteWriter, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
+import { nextTurn, outside } from '../host.ts'
+import type { WaitingStream } from './protocol.ts'
+import type { Socket } from './socket.ts'
+
+/**
+ * Characters or bytes from which a write does not wait for the end of the turn. One write for a hundred answers would
+ * save system calls but leave the other end idle until the last answer is made; with 8 KB both ends work at the same
+ * time (docs/performance.md, "Batches").
+ */
+const WRITE_SIZE = 8 * 1024
+/** Characters or bytes that streams may send in one turn. */
+const STREAM_SIZE = 64 * 1024
+/** Unsent bytes above which no new work starts for the peer. */
+const HIGH_WATER = 256 * 1024
+
+/** The outgoing data of one connection. A protocol sends either text or bytes. */
+export class Outbox {
+  readonly #socket: Pick<Socket, 'unsent' | 'write' | 'writeBytes'>
+  #text = ''
+  #bytes: ByteWriter | undefined
+  /** Characters or bytes sent in this turn. */
+  #streamed = 0
+  /** Whether the peer has left more than 256 KB unread. Stays true until `unblock`. Only the outbox sets it. */
+  isBlocked = false
+  /** Streams that wait for the peer to read or for the next turn. A set, because an Observable asks with every value. */
+  #waiting: Set<WaitingStream> | undefined
+
+  constructor(socket: Pick<Socket, 'unsent' | 'write' | 'writeBytes'>) {
+    this.#socket = socket
+  }
+
+  /** Bytes, or characters not yet made bytes, that have not reached the kernel. */
+  get unsent(): number {
+    return this.#text.length + (this.#bytes?.length ?? 0) + this.#socket.unsent
+  }
+
+  get isEmpty(): boolean {
+    return this.#text.length === 0 && (this.#bytes === undefined || this.#bytes.length === 0)
+  }
+
+  /** Whether enough is collected to write at once. */
+  get isFull(): boolean {
+    return this.#bytes === undefined ? this.#text.length >= WRITE_SIZE : this.#bytes.length >= WRITE_SIZE
+  }
+
+  /** Collects text. */
+  add(text: string): void {
+    this.#streamed += text.length
+    this.#text += text
+  }
+
+  /** Takes the buffer whose content is written from now on. */
+  attach(bytes: ByteWriter): void {
+    this.#bytes = bytes
+  }
+
+  /** Drops the collected data, but counts it as sent: a stream must pause for the turn in which it learns of its end. */
+  clear(): void {
+    this.#text = ''
+    if (this.#bytes === undefined) return
+    this.#streamed += this.#bytes.length
+    this.#bytes.reset()
+  }
+
+  /**
+   * Writes the collected data.
+   * @param maxUnsent most bytes that may wait to be sent
+   * @returns why the connection must be cut, if more bytes wait
+   */
+  write(maxUnsent: number): PayloadTooLargeError | undefined {
+    const bytes = this.#bytes
+    if (bytes === undefined) {
+      const text = this.#text
+      this.#text = ''
+      this.#socket.write(text)
+    } else {
+      this.#streamed += bytes.length
+      this.#socket.writeBytes(bytes.buffer, bytes.length)
+      bytes.reset()
+    }
+    const { unsent } = this.#socket
+    if (unsent > maxUnsent)
+      return new PayloadTooLargeError('limits.sendBuffer', maxUnsent, unsent, 'unsent bytes')
+    if (unsent > HIGH_WATER) this.isBlocked = true
+    return undefined
+  }
+
+  /** The kernel has taken bytes. Returns true if the peer was blocked and has now read everything. */
+  unblock(): boolean {
+    if (!this.isBlocked || this.#socket.unsent > 0) return false
+    this.isBlocked = false
+    return true
+  }
+
+  /** See `Output.hasRoomFor`. */
+  hasRoomFor(stream: WaitingStream): boolean {
+    if (!this.isBlocked && this.#streamed < STREAM_SIZE) return true
+    if (this.#waiting === undefined) this.#wait([stream])
+    else this.#waiting.add(stream)
+    return false
+  }
+
+  /** Lets waiting streams go on, unless the peer is blocked. */
+  resumeStreams(): void {
+    this.#streamed = 0
+    if (this.isBlocked) return
+    const waiting = this.#waiting
+    if (waiting === undefined) return
+    this.#waiting = undefined
+    const unserved: WaitingStream[] = []
+    for (const stream of waiting) {
+      if (!this.isBlocked && this.#streamed < STREAM_SIZE) stream.resume()
+      else unserved.push(stream)
+    }
+    if (unserved.length === 0) return
+    // They go first in the next turn: otherwise a stream that always has values would take every turn.
+    const served: ReadonlySet<WaitingStream> | undefined = this.#waiting
+    if (served === undefined) this.#wait(unserved)
+    else this.#waiting = new Set([...unserved, ...served])
+  }
+
+  #wait(streams: readonly WaitingStream[]): void {
+    this.#waiting = new Set(streams)
+    // A stream that always has a value ready would block sockets and timers.
+    if (!this.isBlocked) nextTurn(outside(() => this.resumeStreams()))
+  }
+}

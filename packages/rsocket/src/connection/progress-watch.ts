@@ -1,0 +1,77 @@
+/** Watches for messages that begin to arrive and never end: the sender may be gone, or may want to block a connection. */
+
+import { unref } from '../host.ts'
+
+/** Characters or bytes of an incomplete message that count as progress; a byte now and then does not. */
+export const PROGRESS = 1024
+
+/** The state of a watched connection. */
+export interface WatchedState {
+  /** Bytes that the peer has not taken yet: a peer that reads is alive. */
+  readonly unsent: number
+  /** The message waits because of this side, not because of its sender. */
+  readonly isHeldBack: boolean
+}
+
+/** The watch of one connection; made when a message is incomplete for the first time. */
+export class ProgressWatch {
+  readonly #look: () => WatchedState | undefined
+  readonly #stalled: () => void
+  readonly #timeout: number
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #progressAt = 0
+  /** 1 more than the characters or bytes that came since the last progress; 0 while no message is incomplete. */
+  #arrived = 0
+  #unsentSeen = 0
+
+  /**
+   * @param timeout milliseconds without progress
+   * @param look the state of the connection; `undefined` if no message is incomplete
+   * @param stalled is called when there was no progress for the whole timeout
+   */
+  constructor(timeout: number, look: () => WatchedState | undefined, stalled: () => void) {
+    this.#look = look
+    this.#stalled = stalled
+    this.#timeout = timeout
+  }
+
+  /** Some bytes or characters have come, and a message is incomplete. */
+  incomplete(arrived: number, unsent: number): void {
+    const begins = this.#arrived === 0
+    this.#arrived += arrived
+    if (begins || this.#arrived > PROGRESS) {
+      this.#progressAt = performance.now()
+      this.#unsentSeen = unsent
+      this.#arrived = 1
+    }
+    // The timer is not moved with every chunk. When it fires, it checks when the last progress was.
+    this.#timer ??= unref(setTimeout(check, this.#timeout, this))
+  }
+
+  /** All messages that have begun are complete. */
+  complete(): void {
+    this.#arrived = 0
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+  }
+
+  /** Called by the timer. */
+  check(): void {
+    this.#timer = undefined
+    const state = this.#look()
+    if (state === undefined) return
+    const now = performance.now()
+    if (state.unsent < this.#unsentSeen || state.isHeldBack) this.#progressAt = now
+    this.#unsentSeen = state.unsent
+    const left = Math.ceil(this.#progressAt + this.#timeout - now)
+    if (left > 0) this.#timer = unref(setTimeout(check, left, this))
+    else this.#stalled()
+  }
+}
+
+// The timer gets its watch as an argument, so that connections need no closure each.
+function check(watch: ProgressWatch): void {
+  watch.check()
+}

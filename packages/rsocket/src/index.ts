@@ -1,0 +1,47 @@
+/**
+ * The exports for carrying RSocket over something: the protocol of both ends, the interfaces between a protocol and its
+ * connection, limits.
+ */
+export {
+  cannotConnect,
+  connectionClosed,
+  reasonOf,
+  sendBufferFull
+} from './connection/connection-errors.ts'
+export { ConnectionPeer, type PeerSide } from './connection/peer.ts'
+export type { ClientProtocol, Output, ProtocolConnection, WaitingStream } from './connection/protocol.ts'
+export {
+  ADAPTIVE_DEFAULTS,
+  type AdaptiveConcurrencyOptions,
+  type ConcurrencyBounds
+} from './limits/adaptive-concurrency.ts'
+export { Admission } from './limits/admission.ts'
+export { counting } from './limits/counting.ts'
+export { NO_LIMITS, ServerLimits, type SharedLimits } from './limits/server-limits.ts'
+export {
+  CLIENT_RSOCKET_NAMES,
+  type KeepaliveOptions,
+  type RSocketClientOptions,
+  type RSocketServerOptions,
+  rsocketClientOptions,
+  rsocketServerOptions,
+  SERVER_RSOCKET_NAMES
+} from './options/rsocket-options.ts'
+export {
+  Accepted,
+  type Authenticate,
+  type AuthenticationRequest,
+  type Judge,
+  type Verdict
+} from './protocol/authenticate.ts'
+export { ClientConnection } from './protocol/client-connection.ts'
+export { clientResponder } from './protocol/client-responder.ts'
+export type { Credentials } from './protocol/composite-metadata.ts'
+export { type ToWireError, toWireError, type WireError } from './protocol/failure-codes.ts'
+export { ErrorCode } from './protocol/frame-type.ts'
+export { writeError } from './protocol/frames.ts'
+export type { ClientConnectionOptions, NewResponder, ServerConnectionOptions } from './protocol/options.ts'
+export { MetadataReader } from './protocol/request-metadata.ts'
+export { ResumableConnections } from './protocol/resumable-connections.ts'
+export { type ResumeOptions, SERVER_RESUME_DEFAULTS, type ServerResumeOptions } from './protocol/resume.ts'
+export { ServerHandshake } from './protocol/server-handshake.ts'

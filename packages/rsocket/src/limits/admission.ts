@@ -1,0 +1,117 @@
+/**
+ * Decides whether more work may begin, from the work that all connections of a server have in flight. Only work that
+ * takes more than a turn is counted. It counts until its handler has ended, even if its caller has given up: if a
+ * timeout freed the place while the handler still runs, callers that retry would add work without limit.
+ */
+import { outside } from '../host.ts'
+import type { AdaptiveConcurrency } from './adaptive-concurrency.ts'
+import { TurnLimit } from './turn-limit.ts'
+
+/** The limits of a server's work. */
+export interface AdmissionOptions {
+  /** Most requests, events and streams in flight; `Infinity` for no limit. */
+  readonly maxInFlight: number
+  /** Limits requests and events. Streams are not counted, because their length says nothing about load. */
+  readonly adaptive: AdaptiveConcurrency | undefined
+  /** Milliseconds of a clock that never goes back. */
+  now(): number
+  /** Calls the task when this turn of the event loop is over. */
+  afterTurn(task: () => void): void
+}
+
+/** Admits or refuses work. */
+export class Admission {
+  readonly #options: AdmissionOptions
+  /** With an adaptive limit only: also limits handlers that compute and so are never in flight. */
+  readonly #turn: TurnLimit | undefined
+  #requests = 0
+  #streams = 0
+  #waiting: (() => void)[] = []
+  #wakeAsked = false
+  /** Number of connections with leases, which share the free room. */
+  leaseHolders = 0
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options
+    if (options.adaptive !== undefined)
+      this.#turn = new TurnLimit(options.now, options.afterTurn, () => this.#askWake())
+  }
+
+  /** Requests, events and streams in flight. */
+  get inFlight(): number {
+    return this.#requests + this.#streams
+  }
+
+  /** Connections that wait for room. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  /** Number of requests that may begin now. */
+  get room(): number {
+    if (this.#turn?.exhausted) return 0
+    const { maxInFlight, adaptive } = this.#options
+    const total = maxInFlight - this.inFlight
+    return Math.max(0, adaptive === undefined ? total : Math.min(total, adaptive.limit - this.#requests))
+  }
+
+  /** Requests that a connection with leases may be granted: its share of the room, at least one if there is any. */
+  get share(): number {
+    return Math.ceil(this.room / Math.max(1, this.leaseHolders))
+  }
+
+  /** Why no request may begin now; `undefined` if one may. */
+  refusal(): string | undefined {
+    if (this.room > 0) return undefined
+    const { maxInFlight, adaptive } = this.#options
+    if (this.inFlight >= maxInFlight)
+      return `The server is busy: as many requests as limits.inFlight allows (${maxInFlight}) are in flight`
+    return adaptive !== undefined && this.#requests < adaptive.limit
+      ? 'The server is busy: its handlers compute without a pause, and more have come than it can serve in good time'
+      : `The server is busy: ${this.#requests} requests are in flight, as many as it can serve in good time`
+  }
+
+  /** Calls `resume` once, in a later microtask, when there is room. The longest-waiting one is called first. */
+  whenFree(resume: () => void): void {
+    this.#waiting.push(resume)
+    if (this.room > 0) this.#askWake()
+  }
+
+  /** A request or event did not end in the turn in which it came. */
+  began(): void {
+    this.#requests++
+    this.#options.adaptive?.began(this.#options.now())
+  }
+
+  /** A request or event has ended. */
+  ended(): void {
+    this.#requests--
+    this.#options.adaptive?.ended(this.#options.now())
+    this.#askWake()
+  }
+
+  /** A stream of values has begun. */
+  streamBegan(): void {
+    this.#streams++
+  }
+
+  /** A stream has ended or was cancelled. */
+  streamEnded(): void {
+    this.#streams--
+    this.#askWake()
+  }
+
+  /** Wakes in a microtask, because work may end while the connection that would go on is handling something. */
+  #askWake(): void {
+    if (this.#wakeAsked || this.#waiting.length === 0) return
+    this.#wakeAsked = true
+    queueMicrotask(outside(() => this.#wake()))
+  }
+
+  #wake(): void {
+    this.#wakeAsked = false
+    // A connection that finds no room queues again at the end, and is called at most once per pass.
+    let left = this.#waiting.length
+    while (left-- > 0 && this.room > 0) this.#waiting.shift()?.()
+  }
+}

@@ -1,0 +1,179 @@
+/** The options for what a client does when servers fail, with their defaults in one table. */
+
+import {
+  atLeast,
+  type BackoffOptions,
+  type CheckedRetry,
+  DEFAULT_RETRY,
+  milliseconds,
+  OptionError,
+  withDefaults
+} from '@elysia-microservices/transport/kit'
+import type { HealthOptions } from '../balance/endpoint-health.ts'
+
+/** How a client reconnects. Pauses are random, up to a bound that doubles with each attempt. */
+export interface ReconnectOptions {
+  /** Longest first pause, in milliseconds. Default: 100. */
+  readonly minDelay?: number | undefined
+  /** Longest pause of all, in milliseconds; a server that is back is used again within it. Default: 1,000. */
+  readonly maxDelay?: number | undefined
+}
+
+/** How calls are retried. Pauses are random, up to a bound that doubles with each attempt. */
+export interface RetryOptions {
+  /** Most attempts of a call, the first included. Default: 3. */
+  readonly attempts?: number | undefined
+  /** Longest first pause, in milliseconds. Another endpoint is tried without a pause. Default: 50. */
+  readonly minDelay?: number | undefined
+  /** Longest pause of all, in milliseconds. Default: 1,000. */
+  readonly maxDelay?: number | undefined
+  /** Most retries of all calls together. Beyond it calls fail at once. */
+  readonly budget?: RetryBudget | undefined
+}
+
+/** The number of retries allowed: `ratio` per call, and `perSecond` in addition. */
+export interface RetryBudget {
+  /** Retries per call. Default: 0.2. */
+  readonly ratio?: number | undefined
+  /** Further retries per second. Default: 10. */
+  readonly perSecond?: number | undefined
+}
+
+/** When one of several endpoints is ejected, so that it gets no calls for a while. */
+export interface EjectOptions {
+  /** Failures (connections lost, timeouts, refusals) within the window. Default: 5. */
+  readonly failures?: number | undefined
+  /** Share of the calls in the window that must have failed too, from 0 to 1. Default: 0.5. */
+  readonly ratio?: number | undefined
+  /** Length of the window in which calls and failures are counted, in milliseconds. Default: 10,000. */
+  readonly window?: number | undefined
+  /** Longest first ejection, in milliseconds; doubles with each ejection in a row. Default: 1,000. */
+  readonly minDelay?: number | undefined
+  /** Longest ejection of all, in milliseconds. Default: 30,000. */
+  readonly maxDelay?: number | undefined
+}
+
+/** Where the servers are, and what to do when they fail. */
+export interface ResilienceOptions {
+  /**
+   * The servers of the service, in place of `host`: `'host:port'`, `'[::1]:port'`, or `'host'` with the option `port`.
+   * `'dns:host:port'` stands for all addresses of the name. `'srv:_math._tcp.example.com'` stands for the servers in
+   * its SRV records: calls go to usable servers with the lowest priority number, shared by weight (RFC 2782). A function
+   * returns the list. Names and functions are asked again every `resolveInterval`. Each endpoint gets a connection.
+   */
+  readonly endpoints?: readonly string[] | (() => readonly string[] | Promise<readonly string[]>) | undefined
+  /**
+   * Connections to each endpoint, from 1 to 1,024; a call goes to the less busy of two. One connection carries as much as
+   * one process can answer. Use more for a service of several processes on one port (`workers`), because each connection
+   * ends at one of them. Order is kept within a connection only, so give events that belong together the same `key`.
+   * Default: 1.
+   */
+  readonly connections?: number | undefined
+  /** Milliseconds between two look-ups of names and functions; a lost connection causes one too. Default: 30,000. */
+  readonly resolveInterval?: number | undefined
+  /** Make a lost connection again by itself, not only at the next call. Default: true. */
+  readonly reconnect?: boolean | ReconnectOptions | undefined
+  /**
+   * Retry calls that have certainly not run (never sent, or refused with `REJECTED`), and after a lost connection
+   * also calls marked `idempotent`. Streams only before their first value. Default: true.
+   */
+  readonly retry?: boolean | RetryOptions | undefined
+  /** With several endpoints, give no calls for a while to one that fails. Default: true. */
+  readonly eject?: boolean | EjectOptions | undefined
+}
+
+/** Checked options of resilience; `undefined` means off. */
+export interface CheckedResilience {
+  readonly connections: number
+  readonly endpoints: NonNullable<ResilienceOptions['endpoints']> | undefined
+  readonly resolveInterval: number
+  readonly reconnect: BackoffOptions | undefined
+  readonly retry: CheckedRetry | undefined
+  readonly eject: HealthOptions | undefined
+}
+
+const MAX_CONNECTIONS = 1_024
+const RECONNECT: BackoffOptions = { minDelay: 100, maxDelay: 1_000 }
+const EJECT: HealthOptions = { failures: 5, ratio: 0.5, window: 10_000, minDelay: 1_000, maxDelay: 30_000 }
+
+/** The defaults of resilience. */
+export const RESILIENCE_DEFAULTS = {
+  endpoints: undefined,
+  connections: 1,
+  resolveInterval: 30_000,
+  reconnect: true as NonNullable<ResilienceOptions['reconnect']>,
+  retry: true as NonNullable<ResilienceOptions['retry']>,
+  eject: true as NonNullable<ResilienceOptions['eject']>
+}
+
+/** @throws {OptionError} an option has a wrong value or an unknown name */
+export function resilienceOptions(
+  given: Pick<ResilienceOptions, 'endpoints'> & {
+    readonly connections: number
+    readonly resolveInterval: number
+    readonly reconnect: boolean | ReconnectOptions
+    readonly retry: boolean | RetryOptions
+    readonly eject: boolean | EjectOptions
+  }
+): CheckedResilience {
+  const { endpoints, connections, resolveInterval } = given
+  if (endpoints !== undefined && typeof endpoints !== 'function')
+    if (!Array.isArray(endpoints) || endpoints.length === 0)
+      throw OptionError.expected(
+        'options.endpoints',
+        'a list of one endpoint or more, or a function',
+        endpoints
+      )
+  milliseconds(1, 'options.resolveInterval', resolveInterval)
+  if (!Number.isInteger(connections) || connections < 1 || connections > MAX_CONNECTIONS)
+    throw OptionError.expected(
+      'options.connections',
+      `a whole number from 1 to ${MAX_CONNECTIONS}`,
+      connections
+    )
+  return {
+    connections,
+    endpoints,
+    resolveInterval,
+    reconnect: given.reconnect === false ? undefined : delays('reconnect', given.reconnect, RECONNECT),
+    retry: retryOptions(given.retry),
+    eject: ejectOptions(given.eject)
+  }
+}
+
+function retryOptions(given: boolean | RetryOptions): CheckedRetry | undefined {
+  if (given === false) return undefined
+  const { budget, ...all } = delays('retry', given, { ...DEFAULT_RETRY, budget: undefined })
+  atLeast(1, 'options.retry.attempts', all.attempts)
+  const checked = withDefaults(
+    'options.retry.budget',
+    budget as RetryBudget | undefined,
+    DEFAULT_RETRY.budget
+  )
+  atLeast(0, 'options.retry.budget.ratio', checked.ratio)
+  atLeast(0, 'options.retry.budget.perSecond', checked.perSecond)
+  return { ...all, budget: checked as CheckedRetry['budget'] }
+}
+
+function ejectOptions(given: boolean | EjectOptions): HealthOptions | undefined {
+  if (given === false) return undefined
+  const all = delays('eject', given, EJECT)
+  atLeast(1, 'options.eject.failures', all.failures)
+  const { ratio } = all
+  if (typeof ratio !== 'number' || !(ratio >= 0 && ratio <= 1))
+    throw OptionError.expected('options.eject.ratio', 'a number from 0 to 1', ratio)
+  atLeast(1, 'options.eject.window', all.window)
+  return all
+}
+
+/** Checks options with two bounds of a delay; `true` stands for the defaults. */
+function delays<Defaults extends BackoffOptions>(
+  name: string,
+  given: true | object,
+  defaults: Defaults
+): Defaults {
+  const all = withDefaults(`options.${name}`, given === true ? {} : given, defaults) as unknown as Defaults
+  milliseconds(0, `options.${name}.minDelay`, all.minDelay)
+  milliseconds(all.minDelay, `options.${name}.maxDelay`, all.maxDelay)
+  return all
+}

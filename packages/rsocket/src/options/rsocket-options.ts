@@ -1,0 +1,127 @@
+/** The options for RSocket only, in a group of their own because Nest's wire has none of them. */
+import { atLeast, milliseconds, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
+import type { Authenticate } from '../protocol/authenticate.ts'
+import type { Credentials } from '../protocol/composite-metadata.ts'
+import {
+  RESUME_DEFAULTS,
+  type ResumeOptions,
+  SERVER_RESUME_DEFAULTS,
+  type ServerResumeOptions
+} from '../protocol/resume.ts'
+
+/** Options for RSocket on a server. */
+export interface RSocketServerOptions {
+  /**
+   * Is asked about each connection, and about each request with credentials. Only `true` accepts. Default: all are
+   * accepted.
+   */
+  readonly authenticate?: Authenticate | undefined
+  /** Let clients resume lost connections. `true`: with the defaults. Default: false. */
+  readonly resume?: boolean | ServerResumeOptions | undefined
+}
+
+/** Options for RSocket on a client. */
+export interface RSocketClientOptions {
+  /**
+   * How data is encoded: `'json'`, `'msgpack'`, `'bytes'`, or a MIME
+   * type. Default: `'json'`.
+   */
+  readonly codec?: string | undefined
+  /** The client's credentials, sent when it connects. */
+  readonly credentials?: Credentials | undefined
+  /** Wait for the server's leases before each request. Default: false. */
+  readonly lease?: boolean | undefined
+  /**
+   * Resume a lost connection without losing or repeating anything, if the server allows it. `true`: with the defaults.
+   * Default: false.
+   */
+  readonly resume?: boolean | ResumeOptions | undefined
+  /** How the client notices a dead server. */
+  readonly keepalive?: KeepaliveOptions | undefined
+}
+
+/** How a client notices a dead server. */
+export interface KeepaliveOptions {
+  /** Milliseconds between KEEPALIVE frames. Default: 20,000. */
+  readonly interval?: number | undefined
+  /** Milliseconds without any frame after which the server counts as dead. Default: 90,000. */
+  readonly lifetime?: number | undefined
+}
+
+const SERVER_DEFAULTS = { authenticate: undefined, resume: undefined }
+const CLIENT_DEFAULTS = {
+  codec: 'json',
+  credentials: undefined,
+  lease: false,
+  resume: undefined,
+  keepalive: undefined
+}
+const KEEPALIVE_DEFAULTS = { interval: 20_000, lifetime: 90_000 }
+
+/** The names of the options of a server's `rsocket`. */
+export const SERVER_RSOCKET_NAMES = Object.keys(SERVER_DEFAULTS)
+/** The names of the options of a client's `rsocket`. */
+export const CLIENT_RSOCKET_NAMES = Object.keys(CLIENT_DEFAULTS)
+
+/** @throws {OptionError} an option has a wrong value or an unknown name */
+export function rsocketServerOptions(given: RSocketServerOptions | undefined) {
+  const { authenticate, resume } = withDefaults('options.rsocket', given, SERVER_DEFAULTS)
+  if (authenticate !== undefined && typeof authenticate !== 'function')
+    throw OptionError.expected('options.rsocket.authenticate', 'a function', authenticate)
+  return { authenticate, resume: resumeOptions(resume, SERVER_RESUME_DEFAULTS) }
+}
+
+/** @throws {OptionError} an option has a wrong value or an unknown name */
+export function rsocketClientOptions(given: RSocketClientOptions | undefined) {
+  const all = withDefaults('options.rsocket', given, CLIENT_DEFAULTS)
+  const keepalive = withDefaults('options.rsocket.keepalive', all.keepalive, KEEPALIVE_DEFAULTS)
+  milliseconds(1, 'options.rsocket.keepalive.interval', keepalive.interval)
+  milliseconds(1, 'options.rsocket.keepalive.lifetime', keepalive.lifetime)
+  if (all.credentials !== undefined) checkCredentials(all.credentials)
+  return { ...all, keepalive, resume: resumeOptions(all.resume, RESUME_DEFAULTS) }
+}
+
+const TEXTS_OF_CREDENTIALS: ReadonlyMap<unknown, readonly string[]> = new Map([
+  ['simple', ['username', 'password']],
+  ['bearer', ['token']],
+  ['other', ['name']]
+])
+
+/** @throws {OptionError} the credentials are of no known kind, or incomplete; what they are is not told */
+function checkCredentials(given: Credentials): void {
+  const { type } = Object(given) as Credentials
+  const texts = TEXTS_OF_CREDENTIALS.get(type)
+  if (texts === undefined)
+    throw new OptionError(
+      'options.rsocket.credentials',
+      "options.rsocket.credentials must be { type: 'bearer', token }, { type: 'simple', username, password } or { type: 'other', name, payload }"
+    )
+  for (const name of texts) {
+    if (typeof Reflect.get(given, name) !== 'string')
+      throw new OptionError(
+        `options.rsocket.credentials.${name}`,
+        `options.rsocket.credentials.${name} must be a string`
+      )
+  }
+  if (given.type !== 'other') return
+  if (!/^[\x21-\x7e]{1,127}$/.test(given.name))
+    throw OptionError.expected('options.rsocket.credentials.name', '1 to 127 ASCII characters', given.name)
+  if (!(given.payload instanceof Uint8Array))
+    throw new OptionError(
+      'options.rsocket.credentials.payload',
+      'options.rsocket.credentials.payload must be a Uint8Array'
+    )
+}
+
+function resumeOptions<Options extends ServerResumeOptions>(
+  resume: boolean | Options | undefined,
+  defaults: Required<Options>
+): Required<Options> | undefined {
+  if (resume === undefined || resume === false) return undefined
+  const all = withDefaults('options.rsocket.resume', resume === true ? {} : resume, defaults)
+  for (const [name, value] of Object.entries(all)) {
+    const check = name === 'window' ? milliseconds : atLeast
+    check(0, `options.rsocket.resume.${name}`, value)
+  }
+  return all as unknown as Required<Options>
+}

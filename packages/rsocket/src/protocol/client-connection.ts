@@ -1,0 +1,336 @@
+/** An RSocket connection of a client: sends SETUP and KEEPALIVE, honours leases, resumes after a loss. */
+import {
+  ByteWriter,
+  type Codec,
+  forOneMore,
+  type OpenCalls,
+  OptionError,
+  openCodec,
+  ProtocolError,
+  readErrorText,
+  readUint16,
+  readUint31,
+  readUint63,
+  type Timer,
+  UnauthenticatedError
+} from '@elysia-microservices/transport/kit'
+import { cannotConnect, connectionClosed } from '../connection/connection-errors.ts'
+import type { ClientProtocol, Output } from '../connection/protocol.ts'
+import { beginEntry, type Credentials, endEntry, writeCredentials } from './composite-metadata.ts'
+import type { ConnectionRole } from './connection-frames.ts'
+import { type FrameHandler, FrameInput } from './frame-input.ts'
+import { ErrorCode, FrameType, HEADER_LENGTH, MAX_UINT31 } from './frame-type.ts'
+import {
+  errorCodeName,
+  writeError,
+  writeKeepalive,
+  writeLease,
+  writeMetadataPush,
+  writeResume
+} from './frames.ts'
+import { isGoingAway, writeUnderstandsGoingAway } from './going-away.ts'
+import { HeldLease } from './lease.ts'
+import { MimeType } from './mime-type.ts'
+import type { ClientConnectionOptions } from './options.ts'
+import { RSocketRequester } from './requester.ts'
+import { ResumeState } from './resume.ts'
+import { writeSetup } from './setup.ts'
+import { StreamFrames } from './stream-frames.ts'
+import { Wire } from './wire.ts'
+
+const NO_DATA = new Uint8Array()
+
+/** One connection of a client. Calls may be made before it is open. */
+export class ClientConnection implements ClientProtocol, FrameHandler, ConnectionRole {
+  readonly #options: ClientConnectionOptions
+  readonly #timer: Timer
+  readonly #wire: Wire
+  readonly #input: FrameInput
+  readonly #lease: HeldLease | undefined
+  readonly calls: OpenCalls
+  readonly #requester: RSocketRequester
+  readonly #streams: StreamFrames
+  /** Why the server ended the connection, if it said so. */
+  #reason: Error | undefined
+  #lastHeard = 0
+  /** Something was received since the timer last fired. */
+  #isHeard = false
+  #nextKeepalive = Number.POSITIVE_INFINITY
+  /** The server has announced that it goes away. */
+  #isServerLeaving = false
+  /** This side drains, and tells the server when its calls have ended. */
+  #isLeaving = false
+  /** Resolves the promise of `confirm`. */
+  #confirmed: (() => void) | undefined
+
+  constructor(options: ClientConnectionOptions) {
+    const { dataMimeType, logger, timeout, tellTimeout, toWireError, maxMessageSize } = options
+    const codec = openCodec(dataMimeType) as Codec | undefined
+    if (codec === undefined)
+      throw OptionError.expected('options.rsocket.codec', 'the name of a codec', dataMimeType)
+    this.#options = options
+    const timer = options.newTimer(this)
+    const wire = new Wire(options.maxUnsent, options.maxFrameLength)
+    this.#timer = timer
+    this.#wire = wire
+    this.#input = new FrameInput(options.maxBufferSize, this)
+    this.#lease = options.lease ? new HeldLease(() => timer.now()) : undefined
+    this.#requester = new RSocketRequester({
+      role: 'client',
+      wire,
+      codec,
+      logger,
+      toWireError,
+      lease: this.#lease,
+      timeout,
+      tellTimeout,
+      timer,
+      idle: () => this.#settled(),
+      recover: options.recover,
+      endpoint: options.endpoint
+    })
+    this.calls = this.#requester.calls
+    const responder = options.responder?.({ wire, logger, codec, timer, settled: () => this.#settled() })
+    this.#streams = new StreamFrames({
+      connection: this,
+      role: 'client',
+      wire,
+      maxMessageSize,
+      requester: this.#requester,
+      responder
+    })
+    const { resume } = options
+    if (resume !== undefined)
+      wire.resumption = new ResumeState(crypto.getRandomValues(new Uint8Array(16)), resume.bufferSize)
+    this.#setUp()
+  }
+
+  get incomplete(): boolean {
+    return this.#input.buffered > 0
+  }
+
+  get buffered(): number {
+    return this.#input.buffered
+  }
+
+  get inFlight(): number {
+    return this.#streams.inFlight
+  }
+
+  get streams(): number {
+    return this.#streams.responder?.streams ?? 0
+  }
+
+  // ── the socket, and the time ─────────────────────────────────────────────────────────────────────────
+
+  /**
+   * The socket is connected, for the first time or again.
+   * @param pushed credentials for a server of this library, which asks for them again before a lost connection goes on
+   */
+  open(output: Output, pushed?: Credentials): void {
+    const wire = this.#wire
+    const { resumption } = wire
+    if (resumption !== undefined && wire.isDetached) {
+      if (pushed !== undefined) writeMetadataPush(wire.bytes, setupMetadata(pushed))
+      writeResume(wire.bytes, {
+        token: resumption.token,
+        lastReceivedServerPosition: resumption.received,
+        firstAvailableClientPosition: resumption.firstAvailable
+      })
+    }
+    wire.open(output)
+    this.#requester.opened()
+    this.#lastHeard = this.#timer.now()
+    this.#nextKeepalive = this.#lastHeard + this.#options.keepaliveInterval
+    this.#timer.wakeAt(this.#nextKeepalive)
+  }
+
+  receive(chunk: Uint8Array): void {
+    this.#isHeard = true
+    this.#input.receive(chunk)
+  }
+
+  resume(): void {
+    this.#requester.taken()
+    this.#input.resume()
+  }
+
+  discard(): void {
+    this.#input.discard()
+  }
+
+  wake(now: number): void {
+    const wire = this.#wire
+    if (wire.isEnded) return
+    this.calls.wake(now)
+    this.#streams.responder?.expire(now)
+    if (this.#isHeard) this.#lastHeard = now
+    this.#isHeard = false
+    if (wire.output === undefined) return
+    const { keepaliveInterval, keepaliveLifetime } = this.#options
+    if (now - this.#lastHeard >= keepaliveLifetime) {
+      const reason = new Error(
+        `nothing has been received for rsocket.keepalive.lifetime (${keepaliveLifetime} ms)`
+      )
+      if (wire.resumption === undefined) this.#reason = reason
+      return wire.lose(reason)
+    }
+    if (now >= this.#nextKeepalive) {
+      this.#nextKeepalive = now + keepaliveInterval
+      writeKeepalive(wire.bytes, true, wire.resumption?.received ?? 0, NO_DATA)
+      wire.flush()
+    }
+    this.#timer.wakeAt(this.#nextKeepalive)
+  }
+
+  confirm(): Promise<void> {
+    writeKeepalive(this.#wire.bytes, true, 0, NO_DATA)
+    this.#wire.flush()
+    return new Promise((resolve) => {
+      this.#confirmed = resolve
+    })
+  }
+
+  lost(): boolean {
+    const wire = this.#wire
+    if (wire.resumption === undefined || wire.isEnded) return false
+    wire.detach()
+    this.#input.discard()
+    return true
+  }
+
+  drain(): boolean {
+    this.#isLeaving = true
+    if (this.inFlight === 0) this.leave()
+    return false
+  }
+
+  get reason(): Error | undefined {
+    return this.#reason
+  }
+
+  leave(): void {
+    this.#isLeaving = false
+    const wire = this.#wire
+    if (wire.resumption === undefined || wire.output === undefined || wire.isEnded) return
+    writeError(wire.bytes, 0, ErrorCode.CONNECTION_CLOSE, 'The client has closed')
+    wire.flush()
+  }
+
+  close(reason?: Error): void {
+    const wire = this.#wire
+    const { where } = this.#options
+    const isOpened = wire.output !== undefined || wire.isDetached
+    const cause = this.#reason ?? reason
+    wire.isEnded = true
+    this.#timer.stop()
+    wire.bytes.reset()
+    const error = (mayHaveRun: boolean) => {
+      if (cause instanceof UnauthenticatedError) return forOneMore(cause)
+      return isOpened ? connectionClosed(where, cause, mayHaveRun) : cannotConnect(where, cause, mayHaveRun)
+    }
+    this.calls.close(error)
+    this.#streams.responder?.close()
+  }
+
+  // ── frames ───────────────────────────────────────────────────────────────────────────────────────────
+
+  get mayHandle(): boolean {
+    return !this.#wire.isEnded && this.#wire.output?.isBlocked !== true
+  }
+
+  handleFrame(buffer: Uint8Array, start: number, end: number): void {
+    if (this.#wire.isDetached) this.#handleResumption(buffer, start, end)
+    else this.#streams.handle(buffer, start, end)
+  }
+
+  failed(error: Error): void {
+    this.#wire.fail(error)
+  }
+
+  leased(timeToLive: number, requests: number): void {
+    this.#lease?.renew(timeToLive, requests)
+    this.#requester.leased()
+  }
+
+  alive(): void {
+    this.#confirmed?.()
+  }
+
+  ended(code: number, data: string): void {
+    if (code === ErrorCode.CONNECTION_CLOSE) return this.#serverLeaves()
+    const said = readErrorText(data)
+    this.#reason =
+      said.code === 'UNAUTHENTICATED'
+        ? new UnauthenticatedError(`${this.#options.where}: ${said.message}`, said.received)
+        : new Error(`the server ended it (${errorCodeName(code)}): ${said.message}`)
+    this.#wire.isEnded = true
+    this.#wire.output?.end()
+  }
+
+  /** The server has sent METADATA_PUSH. */
+  metadataPushed(buffer: Uint8Array, start: number, end: number): void {
+    if (isGoingAway(buffer, start, end)) this.#serverLeaves()
+  }
+
+  /** Handles a frame before the server has agreed to resume: only RESUME_OK and ERROR count. */
+  #handleResumption(buffer: Uint8Array, start: number, end: number): void {
+    const wire = this.#wire
+    const type = readUint16(buffer, start + 4) >>> 10
+    if (readUint31(buffer, start) !== 0) return
+    if (type === FrameType.ERROR) return this.#streams.handle(buffer, start, end)
+    if (type !== FrameType.RESUME_OK) return
+    if (start + HEADER_LENGTH + 8 > end) throw new ProtocolError('RESUME_OK ends before its position')
+    const position = readUint63(buffer, start + HEADER_LENGTH)
+    const resumption = wire.resumption as ResumeState
+    if (!resumption.canResumeFrom(position))
+      return wire.fail(
+        new Error(`The server has received up to position ${position}; later frames are no longer kept here`)
+      )
+    wire.reattach(resumption, position)
+    this.#requester.taken()
+    this.#options.resumed?.()
+  }
+
+  /** The server goes away. If it has something in flight, it says so twice. */
+  #serverLeaves(): void {
+    if (this.#isServerLeaving) return
+    this.#isServerLeaving = true
+    this.#options.goingAway()
+  }
+
+  #settled(): void {
+    if (this.#isLeaving && this.inFlight === 0) this.leave()
+    this.#wire.output?.settled()
+  }
+
+  #setUp(): void {
+    const { dataMimeType, keepaliveInterval, keepaliveLifetime, lease, credentials } = this.#options
+    const { bytes, resumption } = this.#wire
+    writeSetup(bytes, {
+      keepaliveInterval,
+      maxLifetime: keepaliveLifetime,
+      metadataMimeType: MimeType.COMPOSITE_METADATA,
+      dataMimeType,
+      lease,
+      resumeToken: resumption?.token,
+      metadata: setupMetadata(credentials),
+      data: undefined
+    })
+    // "The client-side Responder MUST send a LEASE frame after a SETUP frame with the L flag set."
+    if (lease && this.#streams.responder !== undefined) writeLease(bytes, MAX_UINT31, MAX_UINT31)
+  }
+}
+
+function setupMetadata(credentials: Credentials | undefined): Uint8Array {
+  const out = new ByteWriter()
+  if (credentials !== undefined) {
+    const entry = beginEntry(out, MimeType.AUTHENTICATION)
+    writeCredentials(out, credentials)
+    endEntry(out, entry)
+  }
+  writeUnderstandsGoingAway(out)
+  const metadata = out.copyFrom(0)
+  out.reset()
+  return metadata
+}

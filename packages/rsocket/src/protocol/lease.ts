@@ -1,0 +1,100 @@
+/** Leases: permission for a number of requests within a time. Protocol.md, "Lease Semantics". */
+
+/** The lease of a requester. */
+export class HeldLease {
+  readonly #now: () => number
+  #requests = 0
+  #expiresAt = 0
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** A LEASE frame has come; it replaces the lease before. */
+  renew(timeToLive: number, requests: number): void {
+    this.#requests = requests
+    this.#expiresAt = this.#now() + timeToLive
+  }
+
+  /** Whether it has a request left, and has not expired. */
+  get isLeft(): boolean {
+    return this.#requests > 0 && this.#now() < this.#expiresAt
+  }
+
+  /** Uses one request of the lease. Returns false if it is used up or has expired. */
+  use(): boolean {
+    if (!this.isLeft) return false
+    this.#requests--
+    return true
+  }
+
+  /** A request that has used it was not sent. */
+  giveBack(): void {
+    this.#requests++
+  }
+}
+
+/** How a responder grants leases. */
+export interface LeaseOptions {
+  /** Most requests of one connection in flight. */
+  readonly concurrency: number
+  /** Milliseconds for which a lease is valid. */
+  readonly timeToLive: number
+}
+
+/** Grants leases so that never more than `concurrency` requests are in flight. */
+export class LeaseGranter {
+  readonly #options: LeaseOptions
+  readonly #now: () => number
+  readonly #send: (timeToLive: number, requests: number) => void
+  #left = 0
+  #expiresAt = 0
+
+  constructor(
+    options: LeaseOptions,
+    now: () => number,
+    send: (timeToLive: number, requests: number) => void
+  ) {
+    this.#options = options
+    this.#now = now
+    this.#send = send
+  }
+
+  /** Whether all requests of the lease have come. */
+  get isUsedUp(): boolean {
+    return this.#left === 0
+  }
+
+  /** Counts a request that has come. Returns false if no lease covers it. */
+  take(): boolean {
+    if (this.#left === 0 || this.#now() >= this.#expiresAt) return false
+    this.#left--
+    return true
+  }
+
+  /**
+   * Grants a lease for the present room, when all granted requests have come or half of the lease's time is over. Not
+   * earlier: a LEASE replaces the old one, and requests of the old lease that are on their way would come in addition.
+   * @param available requests for which the whole server has room
+   */
+  grant(inFlight: number, available = Number.POSITIVE_INFINITY): void {
+    const { concurrency, timeToLive } = this.#options
+    const room = Math.max(0, Math.min(concurrency - inFlight, available))
+    const now = this.#now()
+    const halfTime = now + timeToLive / 2 >= this.#expiresAt
+    if (room === 0 || (this.#left > 0 && !halfTime)) return
+    this.#left = room
+    this.#expiresAt = now + timeToLive
+    this.#send(timeToLive, room)
+  }
+
+  /** Forgets the granted lease, because the connection goes on with another socket. */
+  restart(): void {
+    this.#expiresAt = 0
+  }
+
+  /** Time at which to call `grant` again, so that a waiting requester gets a new lease. */
+  get renewAt(): number {
+    return this.#expiresAt - this.#options.timeToLive / 2
+  }
+}

@@ -1,0 +1,244 @@
+/**
+ * The metadata of a request as composite metadata: route, headers, MIME types and credentials. Every call with the same
+ * pattern has the same bytes, so readers remember the meaning of bytes, and writers the bytes of a route.
+ */
+import {
+  ByteWriter,
+  copyBytes,
+  type Headers,
+  OptionError,
+  ProtocolError,
+  RESERVED_PREFIX,
+  text
+} from '@elysia-microservices/transport/kit'
+import {
+  beginEntry,
+  type Credentials,
+  endEntry,
+  readCredentials,
+  readEntries,
+  readMimeType,
+  readTags,
+  writeMimeType
+} from './composite-metadata.ts'
+import { MimeType } from './mime-type.ts'
+import type { Payload } from './payload.ts'
+
+/** The content of a request's metadata. */
+export interface RequestMetadata {
+  /** The first routing tag; `undefined` if there is none. */
+  readonly route: string | undefined
+  readonly headers: Headers | undefined
+  /** Milliseconds that the caller waits. */
+  readonly timeout: number | undefined
+  /** MIME type of the data; `undefined`: the connection's. */
+  readonly dataMimeType: string | undefined
+  /** MIME types that the caller accepts for the answer; empty: the request's. */
+  readonly acceptMimeTypes: readonly string[]
+  readonly credentials: Credentials | undefined
+}
+
+/** The content of missing metadata. */
+export const NO_METADATA: RequestMetadata = {
+  route: undefined,
+  headers: undefined,
+  timeout: undefined,
+  dataMimeType: undefined,
+  acceptMimeTypes: [],
+  credentials: undefined
+}
+
+/** The header with the caller's timeout: remaining milliseconds, as text. */
+const TIMEOUT = `${RESERVED_PREFIX}timeout`
+const MAX_REMEMBERED = 1024
+const MAX_REMEMBERED_LENGTH = 512
+const MAX_TAG_LENGTH = 255
+const NOTHING = new Uint8Array()
+
+/** Received metadata, and its content. */
+interface Remembered {
+  readonly bytes: Uint8Array
+  readonly meaning: RequestMetadata
+}
+
+/** Reads the metadata of requests, for all connections with the same metadata MIME type. */
+export class MetadataReader {
+  readonly #mimeType: string
+  readonly #remembered = new Map<string, Remembered>()
+  /** The metadata read last, which most often comes again. */
+  #last: Remembered | undefined
+
+  /** @param mimeType the metadata MIME type of the connections */
+  constructor(mimeType: string) {
+    this.#mimeType = mimeType
+  }
+
+  /** @throws {ProtocolError} the metadata is not of its type */
+  read(buffer: Uint8Array, start: number, end: number): RequestMetadata {
+    const last = this.#last
+    if (last !== undefined && isSame(last.bytes, buffer, start, end)) return last.meaning
+    if (end - start > MAX_REMEMBERED_LENGTH) return this.#parse(buffer.subarray(start, end))
+    const key = text.latin1(buffer, start, end)
+    const known = this.#remembered.get(key)
+    if (known !== undefined) {
+      this.#last = known
+      return known.meaning
+    }
+    const meaning = this.#parse(buffer.subarray(start, end))
+    // Credentials must not be kept longer than their request.
+    if (meaning.credentials === undefined) {
+      if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
+      this.#remembered.set(key, { bytes: copyBytes(buffer, start, end), meaning })
+    }
+    return meaning
+  }
+
+  #parse(metadata: Uint8Array): RequestMetadata {
+    if (this.#mimeType === MimeType.ROUTING) return { ...NO_METADATA, route: readTags(metadata)[0] }
+    if (this.#mimeType !== MimeType.COMPOSITE_METADATA) return NO_METADATA
+    return parseComposite(metadata)
+  }
+}
+
+/** Whether two ranges of bytes are equal. Compares from the end, because routes and headers differ there. */
+function isSame(bytes: Uint8Array, buffer: Uint8Array, start: number, end: number): boolean {
+  let index = bytes.length
+  if (index !== end - start) return false
+  while (--index >= 0) if (bytes[index] !== buffer[start + index]) return false
+  return true
+}
+
+/** @throws {ProtocolError} the metadata is not composite metadata */
+export function parseComposite(metadata: Uint8Array): RequestMetadata {
+  const result: { -readonly [Key in keyof RequestMetadata]: RequestMetadata[Key] } = { ...NO_METADATA }
+  for (const { mimeType, content } of readEntries(metadata)) {
+    if (mimeType === MimeType.ROUTING) result.route ??= readTags(content)[0]
+    else if (mimeType === MimeType.JSON) {
+      const headers = readHeaders(content)
+      const timeout = headers[TIMEOUT]
+      for (const name in headers) if (name.startsWith(RESERVED_PREFIX)) delete headers[name]
+      result.headers = headers
+      if (timeout !== undefined && /^\d{1,15}$/.test(timeout)) result.timeout = Number(timeout)
+    } else if (mimeType === MimeType.DATA_MIME_TYPE)
+      result.dataMimeType = readMimeType(content, 0).mimeType ?? 'unknown'
+    else if (mimeType === MimeType.ACCEPT_MIME_TYPES) result.acceptMimeTypes = readMimeTypes(content)
+    else if (mimeType === MimeType.AUTHENTICATION) result.credentials = readCredentials(content)
+    // Entries of other types are ignored.
+  }
+  return result
+}
+
+function readMimeTypes(content: Uint8Array): string[] {
+  const mimeTypes: string[] = []
+  for (let at = 0; at < content.length; ) {
+    const { mimeType, next } = readMimeType(content, at)
+    if (mimeType !== undefined) mimeTypes.push(mimeType)
+    at = next
+  }
+  return mimeTypes
+}
+
+function readHeaders(content: Uint8Array): Record<string, string> {
+  let value: unknown
+  try {
+    value = JSON.parse(text.read(content, 0, content.length))
+  } catch (cause) {
+    throw new ProtocolError('The JSON metadata of a request is not JSON', cause)
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new ProtocolError('The JSON metadata of a request is not an object of headers')
+  }
+  const texts = Object.entries(value).filter(
+    (entry): entry is [string, string] => typeof entry[1] === 'string'
+  )
+  return Object.fromEntries(texts)
+}
+
+/** Writes the metadata of requests. */
+export class MetadataWriter {
+  /** Metadata by route, and by timeout and route. */
+  readonly #routes = new Map<string, Uint8Array>()
+  readonly #timed = new Map<string, Uint8Array>()
+  /** The last route without headers and timeout, and its metadata, which is most often needed again. */
+  #lastRoute: string | undefined
+  #last: Uint8Array = NOTHING
+
+  /**
+   * Returns the metadata of a request.
+   * @param timeout milliseconds that the caller waits; `undefined`: not told
+   * @throws {OptionError} the route is too long for a routing tag
+   */
+  write(route: string, headers: Headers | undefined, timeout: number | undefined): Uint8Array {
+    if (headers !== undefined) return this.#compose(route, headers, timeout)
+    if (timeout !== undefined) return this.#remember(this.#timed, `${timeout}#${route}`, route, timeout)
+    if (route === this.#lastRoute) return this.#last
+    this.#last = this.#remember(this.#routes, route, route, undefined)
+    this.#lastRoute = route
+    return this.#last
+  }
+
+  #remember(
+    known: Map<string, Uint8Array>,
+    key: string,
+    route: string,
+    timeout: number | undefined
+  ): Uint8Array {
+    const bytes = known.get(key)
+    if (bytes !== undefined) return bytes
+    const fresh = this.#compose(route, undefined, timeout)
+    if (known.size >= MAX_REMEMBERED) known.clear()
+    known.set(key, fresh)
+    return fresh
+  }
+
+  #compose(route: string, headers: Headers | undefined, timeout: number | undefined): Uint8Array {
+    const out = new ByteWriter()
+    const length = text.length(route)
+    if (length > MAX_TAG_LENGTH) {
+      throw new OptionError(
+        'pattern',
+        `The pattern has ${length} bytes; RSocket allows at most ${MAX_TAG_LENGTH}, so choose a shorter one`
+      )
+    }
+    const routing = beginEntry(out, MimeType.ROUTING)
+    out.uint8(length)
+    out.utf8(route)
+    endEntry(out, routing)
+    if (headers !== undefined || timeout !== undefined) {
+      const json = beginEntry(out, MimeType.JSON)
+      out.utf8(
+        JSON.stringify(
+          timeout === undefined ? headers : { ...headers, [TIMEOUT]: String(Math.ceil(timeout)) }
+        )
+      )
+      endEntry(out, json)
+    }
+    const metadata = out.copyFrom(0)
+    out.reset()
+    return metadata
+  }
+}
+
+/** The writer for all connections of this process, because the metadata of a route is the same on all of them. */
+export const metadataWriter = new MetadataWriter()
+
+/** Composite metadata that names the MIME type of the data beside it. */
+export function dataMimeTypeMetadata(mimeType: string): Uint8Array {
+  const out = new ByteWriter()
+  const entry = beginEntry(out, MimeType.DATA_MIME_TYPE)
+  writeMimeType(out, mimeType)
+  endEntry(out, entry)
+  return out.copyFrom(0)
+}
+
+/** The MIME type that an answer's metadata names; `undefined` if it names none. */
+export function dataMimeTypeOf({ buffer, metadataStart, metadataEnd }: Payload): string | undefined {
+  try {
+    const entries = readEntries(buffer.subarray(metadataStart, metadataEnd))
+    const entry = entries.find(({ mimeType }) => mimeType === MimeType.DATA_MIME_TYPE)
+    return entry && (readMimeType(entry.content, 0).mimeType ?? 'unknown')
+  } catch {
+    // The metadata of an answer belongs to the application and may have any form.
+    return undefined
+  }
+}

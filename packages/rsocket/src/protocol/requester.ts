@@ -1,0 +1,355 @@
+/**
+ * The asking side of an RSocket connection: turns calls into request frames, and PAYLOAD and ERROR frames into answers.
+ * Calls without a lease wait. Hot path of every client; how a call begins and ends is in `OpenCalls`.
+ */
+import {
+  type CallSender,
+  ChannelFeed,
+  type Codec,
+  isStream,
+  jsonCodec,
+  type Logger,
+  OpenCalls,
+  openCodec,
+  type PendingCall,
+  ProtocolError,
+  type Recover,
+  readUint24,
+  routeOf,
+  StreamTable,
+  type Timer,
+  unsendable
+} from '@elysia-microservices/transport/kit'
+import { fromWireError, type ToWireError } from './failure-codes.ts'
+import { ErrorCode, Flag, FrameType } from './frame-type.ts'
+import type { HeldLease } from './lease.ts'
+import { dataOf, type Payload, unreadOf } from './payload.ts'
+import { dataMimeTypeOf, metadataWriter } from './request-metadata.ts'
+import { sequenceOf, type Wire } from './wire.ts'
+
+/** The parts from which a requester is made. */
+export interface RequesterInit {
+  readonly role: 'client' | 'server'
+  readonly wire: Wire
+  /** The codec of the connection's data. */
+  readonly codec: Codec
+  readonly logger: Logger
+  /** The ERROR for the input of a channel that failed. */
+  readonly toWireError: ToWireError
+  /** The lease that requests use; `undefined` if none is needed. */
+  readonly lease: HeldLease | undefined
+  /** Milliseconds for a call without its own timeout; 0 for no limit. */
+  readonly timeout: number
+  /** Whether the other side is told `timeout`. The timeout of a single call is always told. */
+  readonly tellTimeout: boolean
+  readonly timer: Timer
+  /** Is called when no call is in flight any more. */
+  idle(): void
+  /** Is asked before a call fails. Default: the call fails. */
+  readonly recover?: Recover | undefined
+  /** The name of the server, for errors. Default: it has none. */
+  readonly endpoint?: string | undefined
+  /** Numbers the calls. Default: an empty `streamTable`. */
+  readonly table?: StreamTable<PendingCall>
+}
+
+const LENGTH_FIELD = 3
+
+/** The first value of a channel, which waits for a lease. */
+interface FirstValue {
+  readonly data: unknown
+  /** Whether no other value follows. May change while it waits. */
+  isOnly: boolean
+}
+
+/**
+ * Makes the table of one side's calls. A client's stream ids are 1, 3, 5 to 2^31-1, a server's 2, 4, 6 to 2^31-2; then
+ * they start again. @param last the last sequence number in use
+ */
+export function streamTable(role: 'client' | 'server', last = 0): StreamTable<PendingCall> {
+  return new StreamTable(role === 'client' ? 2 ** 30 : 2 ** 30 - 1, last)
+}
+
+/** Sends calls over one connection. */
+export class RSocketRequester implements CallSender {
+  readonly calls: OpenCalls
+  readonly #wire: Wire
+  readonly #codec: Codec
+  readonly #timer: Timer
+  readonly #lease: HeldLease | undefined
+  readonly #tellTimeout: boolean
+  /** streamId = 2 × sequence − offset. 1 for clients, whose ids are odd; 0 for servers. */
+  readonly #offset: 0 | 1
+  readonly #logger: Logger
+  readonly #toWireError: ToWireError
+  /** Channels that wait for a lease. Made for the first of them. */
+  #channels: Map<PendingCall, FirstValue> | undefined
+
+  constructor(init: RequesterInit) {
+    const { timer, timeout, idle, recover, endpoint, table = streamTable(init.role) } = init
+    this.#wire = init.wire
+    this.#codec = init.codec
+    this.#timer = timer
+    this.#lease = init.lease
+    this.#tellTimeout = init.tellTimeout
+    this.#offset = init.role === 'client' ? 1 : 0
+    this.#logger = init.logger
+    this.#toWireError = init.toWireError
+    this.calls = new OpenCalls({
+      ...{ sender: this, timeout, timer, table, recover, waitsFor: 'a lease of the server' },
+      isConnected: true,
+      endpoint: () => endpoint,
+      idle
+    })
+  }
+
+  // ── calls ────────────────────────────────────────────────────────────────────────────────────────────
+
+  send(call: PendingCall): void {
+    const { kind, data, initialDemand } = call
+    if (kind !== 'event' && typeof data === 'object' && data !== null && isStream(data))
+      return this.#sendChannel(call, data)
+    const lease = this.#lease
+    // A lease is used up, or over, while calls wait for the next one: this call comes behind them.
+    if (lease !== undefined && !lease.use()) return this.calls.wait(call)
+    const type =
+      kind === 'request'
+        ? FrameType.REQUEST_RESPONSE
+        : kind === 'event'
+          ? FrameType.REQUEST_FNF
+          : FrameType.REQUEST_STREAM
+    this.#send(call, type, 0, initialDemand, data)
+  }
+
+  cancel(call: PendingCall): void {
+    if (call.kind !== 'event' && call.sequence !== 0) this.#wire.cancel(this.#streamIdOf(call))
+  }
+
+  demand(call: PendingCall, n: number): void {
+    if (call.sequence !== 0) this.#wire.requestN(this.#streamIdOf(call), n)
+  }
+
+  over(call: PendingCall): void {
+    this.#channels?.delete(call)
+  }
+
+  #streamIdOf({ sequence }: PendingCall): number {
+    return sequence * 2 - this.#offset
+  }
+
+  /** Starts a channel, which is sent with its first value; or sends it, if that is there. */
+  #sendChannel(call: PendingCall, source: object): void {
+    const first = this.#channels?.get(call)
+    if (first !== undefined) return this.#openChannel(call, first)
+    this.calls.keep(call)
+    this.#startChannel(call, source)
+  }
+
+  #openChannel(call: PendingCall, first: FirstValue): void {
+    if (this.#lease?.use() === false) {
+      this.#channels ??= new Map()
+      this.#channels.set(call, first)
+      return this.calls.wait(call)
+    }
+    this.#channels?.delete(call)
+    const initialN = call.kind === 'request' ? 1 : call.initialDemand
+    this.#send(call, FrameType.REQUEST_CHANNEL, first.isOnly ? Flag.COMPLETE : 0, initialN, first.data)
+  }
+
+  #startChannel(call: PendingCall, source: object): void {
+    const wire = this.#wire
+    const codec = this.#codec
+    /** Values wait that were written before the call had its stream id. */
+    let isUnaddressed = false
+    call.input = new ChannelFeed({
+      maxHeldSize: wire.maxUnsent,
+      hasRoomFor: (feed) => wire.hasRoomFor(feed),
+      open: (data, isOnly) => {
+        try {
+          this.#openChannel(call, { data, isOnly })
+        } catch (error) {
+          this.calls.fail(call, unsendable(error))
+        }
+      },
+      next: (value) => {
+        const data = codec.encode(value)
+        // A `toJSON` may have ended the call whose value it is.
+        if (call.isSettled) return
+        wire.payload(this.#streamIdOf(call), Flag.NEXT, undefined, data)
+      },
+      encode: (value) => codec.encode(value),
+      writeHeld: (encoded, out) => {
+        if (call.sequence === 0) isUnaddressed = true
+        wire.hold(call.sequence === 0 ? 0 : this.#streamIdOf(call), undefined, encoded, out)
+      },
+      sendHeld: (bytes) => {
+        if (isUnaddressed) address(bytes, this.#streamIdOf(call))
+        wire.held(bytes)
+      },
+      complete: () => {
+        if (call.sequence !== 0) return wire.complete(this.#streamIdOf(call))
+        // The request waits for a lease, and is all there is.
+        const first = this.#channels?.get(call)
+        if (first !== undefined) first.isOnly = true
+      },
+      fail: (error) => {
+        const { code, data } = this.#toWireError(
+          error,
+          this.#logger,
+          `The input of the channel '${call.name}' failed`
+        )
+        if (call.sequence !== 0 && !call.isSettled) wire.error(this.#streamIdOf(call), code, data)
+        this.calls.fail(call, error)
+      },
+      teardownFailed: (error) => this.#logger.error('The clean-up of a stream failed', error)
+    })
+    call.input.start(source)
+  }
+
+  #metadataOf(call: PendingCall): Uint8Array {
+    const { pattern, options } = call
+    const isTold = call.kind !== 'event' && (options?.timeout !== undefined || this.#tellTimeout)
+    const route = typeof pattern === 'string' ? pattern : routeOf(pattern)
+    return metadataWriter.write(route, options?.headers, isTold ? this.#left(call) : undefined)
+  }
+
+  /** Milliseconds that the other side has for the call; `undefined` for no limit. */
+  #left(call: PendingCall): number | undefined {
+    if (call.timeout === 0) return undefined
+    // A call that did not have to wait has all its time left: saves asking the clock.
+    if (!call.isDelayed) return call.timeout
+    return Math.max(1, Math.ceil(call.deadline - this.#timer.now()))
+  }
+
+  #send(call: PendingCall, type: number, flags: number, initialN: number, data: unknown): void {
+    const lease = this.#lease
+    if (lease === undefined) {
+      this.#write(call, type, flags, initialN, data)
+      return
+    }
+    let isSent = false
+    try {
+      isSent = this.#write(call, type, flags, initialN, data)
+    } finally {
+      // Otherwise the other side would wait for the rest of its lease to come.
+      if (!isSent) lease.giveBack()
+    }
+  }
+
+  /** Returns whether it was sent: its data may have ended it. */
+  #write(call: PendingCall, type: number, flags: number, initialN: number, data: unknown): boolean {
+    const { calls } = this
+    const wire = this.#wire
+    const codec = this.#codec
+    const metadata = this.#metadataOf(call)
+    // Before the call has a stream: a `toJSON` may make calls of its own, and may end this one or the connection.
+    const encoded = codec.encode(data)
+    if (call.isSettled) return false
+    calls.add(call)
+    try {
+      const demand = initialN < 0 ? -1 : initialN + call.extraDemand
+      wire.request(this.#streamIdOf(call), type, flags, demand, metadata, encoded)
+    } catch (error) {
+      // Stream ids must not have gaps.
+      calls.takeBack(call)
+      throw error
+    }
+    if (wire.output !== undefined || wire.isDetached) call.mayHaveRun = true
+    if (type !== FrameType.REQUEST_FNF) return true
+    // An event has no answer: it is done when a socket has it that is not blocked.
+    if (wire.takesMore) calls.complete(call)
+    else calls.keep(call)
+    return true
+  }
+
+  // ── frames from the other side ────────────────────────────────────────────────────────────────────────
+
+  /** Handles a PAYLOAD for one of our streams. */
+  payload(streamId: number, flags: number, payload: Payload): void {
+    const { calls } = this
+    const call = calls.get(sequenceOf(streamId))
+    if (call === undefined) return
+    const hasEnded = (flags & Flag.COMPLETE) !== 0
+    let isSatisfied = false
+    if (flags & Flag.NEXT) {
+      let value: unknown
+      try {
+        const codec = this.#codecOf(payload)
+        const isUnread = call.options?.leavesUnread === true && codec === jsonCodec
+        value = isUnread ? unreadOf(payload) : dataOf(payload, codec)
+      } catch (error) {
+        call.isOver = hasEnded
+        return calls.giveUp(call, unsendable(error))
+      }
+      // Set before `next`, because the receiver may give up the stream during its last value (`firstValueFrom` does).
+      if (hasEnded && call.input === undefined) call.isOver = true
+      try {
+        isSatisfied = call.next(value, payload.dataEnd - payload.dataStart)
+      } catch (error) {
+        return calls.giveUp(call, error as Error)
+      }
+    }
+    if (isSatisfied || hasEnded) {
+      // A channel stays open at the other side until both directions have ended, or until it is cancelled.
+      if (call.input !== undefined && !(hasEnded && call.input.stopped)) this.#wire.cancel(streamId)
+      if (calls.end(call) && !isSatisfied) call.complete()
+      return
+    }
+    const demand = call.replenish()
+    if (demand > 0 && !call.isSettled) this.#wire.requestN(streamId, demand)
+  }
+
+  /** Handles an ERROR for one of our streams. */
+  error(streamId: number, code: number, data: string): void {
+    const { calls } = this
+    const call = calls.get(sequenceOf(streamId))
+    if (call === undefined) return
+    // A server that knows the deadline may answer before a busy client has noticed it: that is a timeout too.
+    const isLate = code === ErrorCode.CANCELED && this.#timer.now() >= call.deadline
+    calls.fail(call, isLate ? call.timedOut() : fromWireError(code, data, call.name))
+  }
+
+  /** The other side takes `n` more values of a channel. */
+  requestN(streamId: number, n: number): void {
+    this.calls.get(sequenceOf(streamId))?.input?.requestN(n)
+  }
+
+  /** The other side takes no more values of a channel. */
+  inputCanceled(streamId: number): void {
+    this.calls.get(sequenceOf(streamId))?.input?.stop()
+  }
+
+  /** @throws {ProtocolError} there is no codec for the type of the data */
+  #codecOf(payload: Payload): Codec {
+    const mimeType = payload.metadataStart < 0 ? undefined : dataMimeTypeOf(payload)
+    if (mimeType === undefined || mimeType === this.#codec.mimeType) return this.#codec
+    const codec = openCodec(mimeType)
+    if (codec === undefined) throw new ProtocolError(`There is no codec for data of type ${mimeType}`)
+    return codec
+  }
+
+  // ── calls from the connection ─────────────────────────────────────────────────────────────────────────
+
+  /** The connection is open for the first time: what was written before leaves now. */
+  opened(): void {
+    this.calls.haveLeft()
+    this.taken()
+  }
+
+  /** The socket is not blocked any more, or there is another: events that waited for it are done. */
+  taken(): void {
+    if (this.#wire.takesMore) this.calls.taken()
+  }
+
+  /** A lease has come: sends calls that wait for one. */
+  leased(): void {
+    this.calls.release(() => this.#lease?.isLeft !== false)
+  }
+}
+
+/** Gives frames their stream id, which was not known when they were written. */
+function address(frames: Uint8Array, streamId: number): void {
+  const view = new DataView(frames.buffer, frames.byteOffset, frames.length)
+  for (let at = 0; at < frames.length; at += LENGTH_FIELD + readUint24(frames, at))
+    view.setUint32(at + LENGTH_FIELD, streamId)
+}

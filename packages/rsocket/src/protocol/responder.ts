@@ -1,0 +1,369 @@
+/**
+ * The answering side of an RSocket connection: reads request frames, calls handlers, sends PAYLOAD and ERROR frames. Hot
+ * path of every server: a request whose handler returns a plain value is answered in the turn in which it came, without
+ * a promise, a closure or a stream object.
+ */
+import {
+  answerWith,
+  type Codec,
+  type Dispatcher,
+  INPUT_WINDOW,
+  IncomingMessage,
+  InputStream,
+  isStream,
+  isThenable,
+  type Logger,
+  openCodec,
+  type Peer,
+  ProtocolError,
+  quietLog,
+  reportEvent,
+  SlotTable,
+  type Timer,
+  UnauthenticatedError
+} from '@elysia-microservices/transport/kit'
+import type { SharedLimits } from '../limits/server-limits.ts'
+import { type Judge, verdictOf } from './authenticate.ts'
+import { sendFailure, sendUnencodable } from './failure-codes.ts'
+import { ErrorCode, Flag, FrameType } from './frame-type.ts'
+import { dataOf, type Payload } from './payload.ts'
+import {
+  dataMimeTypeMetadata,
+  type MetadataReader,
+  NO_METADATA,
+  type RequestMetadata
+} from './request-metadata.ts'
+import {
+  type RequestFrame,
+  RunningRequest,
+  type RunningRequestInit,
+  type RunningRequestOwner
+} from './running-request.ts'
+import type { ServerGate } from './server-gate.ts'
+import { sequenceOf, type Wire } from './wire.ts'
+
+/** The parts from which a responder is made. */
+export interface ResponderInit {
+  /** The name of the transport, as messages have it. */
+  readonly transport: string
+  readonly wire: Wire
+  readonly dispatcher: Dispatcher
+  readonly logger: Logger
+  /** The other end, as handlers see it; `undefined` on a client. */
+  readonly peer: Peer | undefined
+  /** The codec of data without a MIME type of its own. */
+  readonly codec: Codec
+  readonly metadata: MetadataReader
+  /** Is asked about requests with credentials. */
+  readonly authenticate: Judge | undefined
+  readonly timer: Timer
+  readonly limits: SharedLimits
+  /** `undefined`: every request may start. */
+  readonly gate: ServerGate | undefined
+  /** Is called when a request or an event has ended. */
+  settled(): void
+}
+
+/** Answers the requests of one connection. */
+export class RSocketResponder implements RunningRequestOwner {
+  readonly wire: Wire
+  readonly logger: Logger
+  readonly #init: ResponderInit
+  readonly #dispatcher: Dispatcher
+  readonly #codec: Codec
+  readonly #maxHeaderSize: number
+  /** Requests that take more than a turn, by stream id. */
+  readonly #running = new SlotTable<RunningRequest>()
+  /** Number of streams among them. */
+  #streams = 0
+  #events = 0
+
+  constructor(init: ResponderInit) {
+    this.#init = init
+    this.wire = init.wire
+    this.#dispatcher = init.dispatcher
+    this.#codec = init.codec
+    this.#maxHeaderSize = init.limits.maxHeaderSize
+    this.logger = init.logger
+  }
+
+  /** Requests and events in flight. */
+  get inFlight(): number {
+    return this.#running.size + this.#events
+  }
+
+  /** Open streams. */
+  get streams(): number {
+    return this.#streams
+  }
+
+  // ── frames from the caller ────────────────────────────────────────────────────────────────────────────
+
+  /** Handles a whole request. */
+  request(frame: RequestFrame, payload: Payload): void {
+    const { streamId, type } = frame
+    // "Receiving a Request frame on a Stream ID that is already in use MUST be ignored."
+    if (this.#running.get(sequenceOf(streamId)) !== undefined) return
+    const headerSize = payload.metadataEnd - payload.metadataStart
+    if (headerSize > this.#maxHeaderSize) return this.#refuseHeaders(frame, headerSize)
+    const { buffer, metadataStart, metadataEnd } = payload
+    const metadata =
+      metadataStart < 0 ? NO_METADATA : this.#init.metadata.read(buffer, metadataStart, metadataEnd)
+    let codec: Codec
+    let data: unknown
+    try {
+      codec = metadata.dataMimeType === undefined ? this.#codec : this.#codecOf(metadata.dataMimeType)
+      data = dataOf(payload, codec)
+    } catch (error) {
+      // The sender of an event gets no answer, so the error is logged.
+      if (type === FrameType.REQUEST_FNF)
+        quietLog(this.#init.logger).error('unreadable', 'The data of an event cannot be read', error)
+      return this.#refuseInvalid(frame, (error as Error).message)
+    }
+    const { gate } = this.#init
+    const mayStart = gate === undefined || gate.isOpen
+    const isStreaming = type === FrameType.REQUEST_STREAM || type === FrameType.REQUEST_CHANNEL
+    const refusal =
+      (mayStart ? undefined : gate.refuse(this.inFlight)) ?? (isStreaming ? this.#refuseStream() : undefined)
+    if (refusal !== undefined) {
+      if (type !== FrameType.REQUEST_FNF) this.wire.error(streamId, ErrorCode.REJECTED, refusal)
+      return
+    }
+    if (type === FrameType.REQUEST_FNF) this.#event(data, metadata)
+    else if (type === FrameType.REQUEST_CHANNEL) this.#channel(frame, codec, data, metadata)
+    else this.#answer(frame, codec, data, metadata, undefined)
+  }
+
+  /** Handles a PAYLOAD from the caller of a channel. */
+  payload(streamId: number, flags: number, payload: Payload): void {
+    const request = this.#running.get(sequenceOf(streamId))
+    const input = request?.input
+    if (request === undefined || input === undefined) return
+    if (flags & Flag.NEXT) {
+      let value: unknown
+      try {
+        value = dataOf(payload, request.inputCodec)
+      } catch (error) {
+        this.wire.error(streamId, ErrorCode.INVALID, (error as Error).message)
+        return this.cancel(streamId, error as Error)
+      }
+      if (!input.push(value)) {
+        const reason = 'More values of a channel came than were asked for'
+        this.wire.error(streamId, ErrorCode.INVALID, reason)
+        return this.cancel(streamId, new ProtocolError(reason))
+      }
+    }
+    if (flags & Flag.COMPLETE) input.end()
+  }
+
+  requestN(streamId: number, n: number): void {
+    this.#running.get(sequenceOf(streamId))?.requestN(n)
+  }
+
+  /** The caller has given up. @param failure the error of the caller's side of a channel */
+  cancel(streamId: number, failure?: Error): void {
+    const request = this.#running.get(sequenceOf(streamId))
+    if (request === undefined) return
+    request.input?.end(failure === undefined ? undefined : { error: failure })
+    request.abort()
+  }
+
+  // ── calls from the connection ─────────────────────────────────────────────────────────────────────────
+
+  /** Stops requests whose deadline has passed. A stream that has begun has no deadline. */
+  expire(now: number): void {
+    let next = Number.POSITIVE_INFINITY
+    for (const request of this.#running.all()) {
+      const { deadline } = request
+      if (deadline === undefined) continue
+      if (deadline > now) next = Math.min(next, deadline)
+      else {
+        this.wire.error(request.streamId, ErrorCode.CANCELED, 'The deadline of the request has passed')
+        this.cancel(request.streamId)
+      }
+    }
+    this.#init.timer.wakeAt(next)
+  }
+
+  /** The connection is gone: stops everything. */
+  close(): void {
+    for (const { streamId } of this.#running.all()) this.cancel(streamId)
+  }
+
+  // ── a request, from its refusal to its answer ────────────────────────────────────────────────────────
+
+  /** Why a stream may not begin; `undefined` if it may. */
+  #refuseStream(): string | undefined {
+    const { limits } = this.#init
+    if (this.#streams < limits.maxStreams) return undefined
+    const reason = `The connection has as many streams as limits.streams allows (${limits.maxStreams})`
+    limits.refused('streams', reason)
+    return reason
+  }
+
+  /** Refuses a request whose metadata is too long. */
+  #refuseHeaders(frame: RequestFrame, size: number): void {
+    const reason = `The metadata of the request has ${size} bytes; limits.headerSize allows ${this.#maxHeaderSize}`
+    this.#init.limits.refused('headers', reason)
+    this.#refuseInvalid(frame, reason)
+  }
+
+  /** Refuses an invalid request, for which a retry would not help. */
+  #refuseInvalid({ streamId, type }: RequestFrame, reason: string): void {
+    if (type !== FrameType.REQUEST_FNF) this.wire.error(streamId, ErrorCode.INVALID, reason)
+    // The request has used one of the caller's lease all the same.
+    this.#init.gate?.refuse(this.inFlight)
+    this.#init.settled()
+  }
+
+  #message(data: unknown, metadata: RequestMetadata, kind: 'request' | 'event'): IncomingMessage {
+    const { route = '', headers, timeout } = metadata
+    const { transport, peer } = this.#init
+    return new IncomingMessage({
+      transport,
+      kind,
+      pattern: route,
+      route,
+      data,
+      metadata: headers,
+      timeout,
+      peer
+    })
+  }
+
+  #event(data: unknown, metadata: RequestMetadata): void {
+    const { logger, settled } = this.#init
+    const message = this.#message(data, metadata, 'event')
+    const dispatcher =
+      metadata.credentials === undefined
+        ? this.#dispatcher
+        : { event: () => this.#authenticated(message, metadata) as Promise<void> }
+    this.#events++
+    reportEvent(dispatcher, message, logger, () => {
+      this.#events--
+      settled()
+    })
+  }
+
+  #channel(frame: RequestFrame, codec: Codec, first: unknown, metadata: RequestMetadata): void {
+    const { streamId, complete } = frame
+    const input = new InputStream(
+      (n) => this.wire.requestN(streamId, n),
+      () => this.wire.cancel(streamId)
+    )
+    // A channel that is complete at once and has no data has no values.
+    if (first !== undefined || !complete) input.push(first)
+    if (complete) input.end()
+    // "A Responder MUST respond to an initial REQUEST_CHANNEL frame with a REQUEST_N frame."
+    this.wire.requestN(streamId, INPUT_WINDOW)
+    this.#answer(frame, codec, input, metadata, input)
+  }
+
+  #answer(
+    frame: RequestFrame,
+    requestCodec: Codec,
+    data: unknown,
+    metadata: RequestMetadata,
+    input: InputStream | undefined
+  ): void {
+    const { streamId } = frame
+    const { acceptMimeTypes } = metadata
+    const codec =
+      acceptMimeTypes.length === 0 ? requestCodec : this.#answerCodec(requestCodec, acceptMimeTypes)
+    const announced = codec === requestCodec ? undefined : dataMimeTypeMetadata(codec.mimeType)
+    const message = this.#message(data, metadata, 'request')
+    let result: unknown
+    try {
+      result =
+        metadata.credentials === undefined
+          ? this.#dispatcher.request(message)
+          : this.#authenticated(message, metadata)
+      if (typeof result === 'object' && result !== null && (isThenable(result) || isStream(result)))
+        return this.#run(result, {
+          frame,
+          codec,
+          inputCodec: requestCodec,
+          message,
+          metadata: announced,
+          input
+        })
+    } catch (error) {
+      sendFailure(this.wire, streamId, error, this.#init.logger, message)
+      input?.close()
+      return this.#init.settled()
+    }
+    // As in Nest, a handler that gives `undefined` where a stream is wanted gives no value.
+    const isEmpty = result === undefined && frame.type !== FrameType.REQUEST_RESPONSE
+    if (isEmpty) this.wire.complete(streamId)
+    const isAnswered = isEmpty || this.#sendValue(message, streamId, codec, announced, result)
+    // The answer does not close the caller's side of a channel, so that is cancelled.
+    if (input?.close() === true && isAnswered) this.wire.cancel(streamId)
+    this.#init.settled()
+  }
+
+  /** Runs a request whose answer takes more than this turn. */
+  #run(result: object, init: RunningRequestInit): void {
+    const request = new RunningRequest(this, init)
+    this.#running.put(request)
+    if (!request.isSingle) this.#streams++
+    const { timeout } = request.message
+    if (timeout !== undefined) {
+      request.deadline = this.#init.timer.now() + timeout
+      this.#init.timer.wakeAt(request.deadline)
+    }
+    answerWith(result, request)
+  }
+
+  ended(request: RunningRequest): void {
+    this.#running.delete(request)
+    if (!request.isSingle) this.#streams--
+    this.#init.settled()
+  }
+
+  /** Asks the hook about the credentials of a message, then calls its handler. */
+  async #authenticated(message: IncomingMessage, { credentials, route }: RequestMetadata): Promise<unknown> {
+    const { authenticate, peer } = this.#init
+    const verdict = await authenticate?.({ credentials, route, peer })
+    if (authenticate !== undefined && verdictOf(verdict) === false)
+      throw new UnauthenticatedError('The credentials are not accepted')
+    return message.kind === 'event' ? this.#dispatcher.event(message) : this.#dispatcher.request(message)
+  }
+
+  /** Answers with one value. Returns false if it answered with an error instead. */
+  #sendValue(
+    message: IncomingMessage,
+    streamId: number,
+    codec: Codec,
+    metadata: Uint8Array | undefined,
+    value: unknown
+  ): boolean {
+    try {
+      this.wire.payload(streamId, Flag.NEXT | Flag.COMPLETE, metadata, codec.encode(value))
+      return true
+    } catch (error) {
+      sendUnencodable(this.wire, streamId, error, this.#init.logger, message)
+      return false
+    }
+  }
+
+  /** The codec of the answer: the request's, unless the caller accepts only others. */
+  #answerCodec(requestCodec: Codec, acceptMimeTypes: readonly string[]): Codec {
+    if (acceptMimeTypes.includes(requestCodec.mimeType)) return requestCodec
+    for (const accepted of acceptMimeTypes) {
+      const codec = this.#findCodec(accepted)
+      if (codec !== undefined) return codec
+    }
+    return requestCodec
+  }
+
+  /** @throws {ProtocolError} there is no codec for the MIME type */
+  #codecOf(mimeType: string): Codec {
+    const codec = this.#findCodec(mimeType)
+    if (codec === undefined) throw new ProtocolError(`There is no codec for data of type ${mimeType}`)
+    return codec
+  }
+
+  #findCodec(mimeType: string): Codec | undefined {
+    return mimeType === this.#codec.mimeType ? this.#codec : openCodec(mimeType)
+  }
+}

@@ -1,0 +1,173 @@
+/**
+ * The connections of a server that can be resumed, by token. A connection without a socket waits for a limited time, and
+ * all that wait take a limited number of places and bytes: a peer chooses its tokens, and could make as many as it likes.
+ */
+import { text } from '@elysia-microservices/transport/kit'
+import type { Output } from '../connection/protocol.ts'
+import type { ResumeRequest } from './frames.ts'
+import type { ResumeState, ServerResumeOptions } from './resume.ts'
+
+/** A connection that outlives its socket. */
+export interface Resumable {
+  /** Whose connection it is; `undefined`: anybody's who has the token. */
+  readonly user?: string | undefined
+  /** Goes on with another socket. */
+  goOn(output: Output, request: ResumeRequest): void
+  /** The connection is over. */
+  end(reason?: Error): void
+}
+
+/** Calls `task` after `delay` milliseconds. Returns a function that prevents it. */
+export type Later = (task: () => void, delay: number) => () => void
+
+/** The part of the places and bytes that one address may take. */
+const SHARE_OF_AN_ADDRESS = 1 / 4
+
+/** What waiting connections take. */
+interface Load {
+  connections: number
+  bytes: number
+}
+
+interface Entry {
+  readonly connection: Resumable
+  /** Set while the connection waits. */
+  waiting: Waiting | undefined
+}
+
+interface Waiting {
+  readonly address: string
+  readonly resumption: ResumeState
+  /** Prevents the end of the window. */
+  readonly spare: () => void
+}
+
+/** Finds connections by their resume token. */
+export class ResumableConnections {
+  /** Bytes of sent frames that each connection keeps. */
+  readonly bufferSize: number
+  readonly #options: Required<ServerResumeOptions>
+  readonly #later: Later
+  readonly #givenUp: (why: string) => void
+  /** In the order in which they were made, or began to wait. */
+  readonly #entries = new Map<string, Entry>()
+  readonly #total: Load = { connections: 0, bytes: 0 }
+  readonly #byAddress = new Map<string, Load>()
+
+  /** @param givenUp is told of each connection that was given up because of a limit */
+  constructor(options: Required<ServerResumeOptions>, later: Later, givenUp: (why: string) => void) {
+    this.#options = options
+    this.bufferSize = options.bufferSize
+    this.#later = later
+    this.#givenUp = givenUp
+  }
+
+  /** What waits at the moment. */
+  get waiting(): Readonly<Load> {
+    return this.#total
+  }
+
+  /** Whether a connection with this token exists. */
+  has(token: Uint8Array): boolean {
+    return this.#entries.has(keyOf(token))
+  }
+
+  /** Remembers a connection by its token. */
+  add(token: Uint8Array, connection: Resumable): void {
+    this.#entries.set(keyOf(token), { connection, waiting: undefined })
+  }
+
+  /** The socket of a connection is lost: the connection waits until the window closes. @param address its client's */
+  wait(resumption: ResumeState, connection: Resumable, address: string): void {
+    const { window } = this.#options
+    const key = keyOf(resumption.token)
+    // What waits already under this token would otherwise be counted for ever.
+    this.forget(resumption.token)
+    const spare = this.#later(() => connection.end(new Error(`not resumed within ${window} ms`)), window)
+    this.#entries.set(key, { connection, waiting: { address, resumption, spare } })
+    this.#load(address, 1, resumption.kept)
+    resumption.grown = (bytes) => {
+      this.#load(address, 0, bytes)
+      // Not here: what grows is in the middle of an answer.
+      if (bytes > 0) queueMicrotask(() => this.#limit(address))
+    }
+    this.#limit(address)
+  }
+
+  /** The connection with this token, which is not resumed yet; `undefined` if there is none. */
+  find(token: Uint8Array): Resumable | undefined {
+    return this.#entries.get(keyOf(token))?.connection
+  }
+
+  /** The connection to resume now; `undefined` if the token has none. It may still have its old socket. */
+  take(token: Uint8Array): Resumable | undefined {
+    const entry = this.#entries.get(keyOf(token))
+    if (entry !== undefined) this.#waitsNoMore(entry)
+    return entry?.connection
+  }
+
+  /** A connection is over. */
+  forget(token: Uint8Array): void {
+    const key = keyOf(token)
+    const entry = this.#entries.get(key)
+    if (entry !== undefined) this.#waitsNoMore(entry)
+    this.#entries.delete(key)
+  }
+
+  /** Ends all waiting connections, because the server stops. */
+  endWaiting(): void {
+    for (const { connection, waiting } of [...this.#entries.values()]) {
+      if (waiting !== undefined) connection.end(new Error('the server has stopped'))
+    }
+  }
+
+  #waitsNoMore(entry: Entry): void {
+    const { waiting } = entry
+    if (waiting === undefined) return
+    entry.waiting = undefined
+    waiting.spare()
+    waiting.resumption.grown = undefined
+    this.#load(waiting.address, -1, -waiting.resumption.kept)
+  }
+
+  #load(address: string, connections: number, bytes: number): void {
+    const own = this.#byAddress.get(address) ?? { connections: 0, bytes: 0 }
+    for (const load of [own, this.#total]) {
+      load.connections += connections
+      load.bytes += bytes
+    }
+    if (own.connections === 0) this.#byAddress.delete(address)
+    else this.#byAddress.set(address, own)
+  }
+
+  /** Gives up the oldest, of the address or of all, until neither takes too much. */
+  #limit(address: string): void {
+    const own = this.#byAddress.get(address)
+    while (own !== undefined && this.#isTooMuch(own, SHARE_OF_AN_ADDRESS)) this.#giveUpOldest(address)
+    while (this.#isTooMuch(this.#total, 1)) this.#giveUpOldest()
+  }
+
+  #isTooMuch({ connections, bytes }: Load, share: number): boolean {
+    const { waiting, waitingSize } = this.#options
+    return connections > waiting * share || bytes > waitingSize * share
+  }
+
+  /** @param address whose; of any address if `undefined` */
+  #giveUpOldest(address?: string): void {
+    for (const entry of this.#entries.values()) {
+      const { connection, waiting } = entry
+      if (waiting === undefined || (address !== undefined && waiting.address !== address)) continue
+      const { connections, bytes } = this.#total
+      const where = address === undefined ? '' : `, a quarter of it from ${address}`
+      const why = `${connections} connections with ${bytes} bytes wait to be resumed, more than rsocket.resume allows${where}`
+      // Also if its end should fail, it waits no more: otherwise this would never end.
+      this.#waitsNoMore(entry)
+      connection.end(new Error(why))
+      return this.#givenUp(why)
+    }
+  }
+}
+
+function keyOf(token: Uint8Array): string {
+  return text.latin1(token, 0, token.length)
+}

@@ -1,0 +1,122 @@
+/**
+ * The state with which a lost connection can be resumed: the frames that this end has sent, and the position up to which
+ * it has received. Positions count bytes of stream frames, without length fields. Protocol.md, "Resuming Operation".
+ */
+import { readUint24 } from '@elysia-microservices/transport/kit'
+import { FrameType } from './frame-type.ts'
+
+/** How long a lost connection can be resumed, and how much is kept for it. */
+export interface ResumeOptions {
+  /** Milliseconds in which a lost connection can be resumed. Default: 60,000. */
+  readonly window?: number
+  /** Most bytes of sent frames that are kept. Default: 8,388,608. */
+  readonly bufferSize?: number
+}
+
+/** The same on a server, which must bound what lost connections cost it. */
+export interface ServerResumeOptions extends ResumeOptions {
+  /**
+   * Most lost connections that wait for their clients; those of one address may be a quarter. Beyond, the connection
+   * that has waited longest is given up. Default: 1,000.
+   */
+  readonly waiting?: number
+  /** Most bytes of sent frames that are kept for them together, likewise. Default: 67,108,864. */
+  readonly waitingSize?: number
+}
+
+const MEBIBYTE = 1024 * 1024
+
+/** The defaults of resumption. */
+export const RESUME_DEFAULTS: Required<ResumeOptions> = { window: 60_000, bufferSize: 8 * MEBIBYTE }
+/** The same on a server. */
+export const SERVER_RESUME_DEFAULTS: Required<ServerResumeOptions> = {
+  ...RESUME_DEFAULTS,
+  waiting: 1_000,
+  waitingSize: 64 * MEBIBYTE
+}
+
+const LENGTH_FIELD = 3
+
+/** Whether frames of this type count for positions: requests, REQUEST_N, CANCEL, PAYLOAD, ERROR. */
+export function hasPosition(type: number): boolean {
+  return type >= FrameType.REQUEST_RESPONSE && type <= FrameType.ERROR
+}
+
+/** One end's side of a resumable connection. */
+export class ResumeState {
+  readonly token: Uint8Array
+  readonly #bufferSize: number
+  /** Sent frames with their length fields, oldest first; frames before `#head` are dropped. */
+  #frames: Uint8Array[] = []
+  #head = 0
+  #kept = 0
+  #first = 0
+  /** Position behind the last stream frame received. */
+  received = 0
+  /** Is told how many more bytes are kept. Set while the connection waits. */
+  grown: ((bytes: number) => void) | undefined
+
+  constructor(token: Uint8Array, bufferSize: number) {
+    this.token = token
+    this.#bufferSize = bufferSize
+  }
+
+  /** Position of the oldest frame that can be sent again. */
+  get firstAvailable(): number {
+    return this.#first
+  }
+
+  /** Bytes of sent frames that are kept. */
+  get kept(): number {
+    return this.#kept
+  }
+
+  /** Position behind the last frame sent. */
+  get sentPosition(): number {
+    return this.#first + this.#kept
+  }
+
+  /** Keeps sent frames: one or several, each with its length field. */
+  sent(bytes: Uint8Array): void {
+    const before = this.#kept
+    for (let at = 0; at < bytes.length; ) {
+      const end = at + LENGTH_FIELD + readUint24(bytes, at)
+      this.#frames.push(at === 0 && end === bytes.length ? bytes : bytes.subarray(at, end))
+      this.#kept += end - at - LENGTH_FIELD
+      at = end
+    }
+    while (this.#kept > this.#bufferSize) this.#dropOldest()
+    this.grown?.(this.#kept - before)
+  }
+
+  /** The other side has received everything up to this position. */
+  acknowledged(position: number): void {
+    while (this.#head < this.#frames.length && this.#first + this.#sizeOf(this.#head) <= position)
+      this.#dropOldest()
+  }
+
+  /** Whether all frames from this position on are still kept. */
+  canResumeFrom(position: number): boolean {
+    return position >= this.#first && position <= this.sentPosition
+  }
+
+  /** The frames from a position on, to be sent again. Drops the earlier ones. */
+  framesFrom(position: number): Uint8Array[] {
+    this.acknowledged(position)
+    return this.#frames.slice(this.#head)
+  }
+
+  #sizeOf(index: number): number {
+    return (this.#frames[index] as Uint8Array).length - LENGTH_FIELD
+  }
+
+  #dropOldest(): void {
+    const size = this.#sizeOf(this.#head)
+    this.#first += size
+    this.#kept -= size
+    this.#head++
+    if (this.#head < 1024 || this.#head * 2 < this.#frames.length) return
+    this.#frames = this.#frames.slice(this.#head)
+    this.#head = 0
+  }
+}

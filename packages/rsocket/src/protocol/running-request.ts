@@ -1,0 +1,144 @@
+/** One request of an RSocket connection that takes more than the turn in which it came. */
+import {
+  type ByteWriter,
+  type Codec,
+  type Encoded,
+  type IncomingMessage,
+  type InputStream,
+  type Logger,
+  OutgoingValues,
+  type TableEntry
+} from '@elysia-microservices/transport/kit'
+import { sendFailure, sendUnencodable } from './failure-codes.ts'
+import { Flag, FrameType } from './frame-type.ts'
+import { sequenceOf, type Wire } from './wire.ts'
+
+/** The first frame of a request, without its payload. */
+export interface RequestFrame {
+  readonly type: number
+  readonly streamId: number
+  /** Demand that the caller grants at once; 1 for a request with one value. */
+  readonly initialN: number
+  /** For REQUEST_CHANNEL: whether the first value is the only one. */
+  readonly complete: boolean
+}
+
+/** The connection, as its requests see it. */
+export interface RunningRequestOwner {
+  readonly wire: Wire
+  readonly logger: Logger
+  /** Is called once for each request, when it is over. */
+  ended(request: RunningRequest): void
+}
+
+/** The parts from which a running request is made. */
+export interface RunningRequestInit {
+  readonly frame: RequestFrame
+  /** The codec of the answer. */
+  readonly codec: Codec
+  /** The codec of the caller's values in a channel, which all have the same MIME type. */
+  readonly inputCodec: Codec
+  readonly message: IncomingMessage
+  /** Metadata of each value: its MIME type, if it is not the request's. */
+  readonly metadata: Uint8Array | undefined
+  /** The values that the caller sends in a channel. */
+  readonly input: InputStream | undefined
+}
+
+/** Answers one request. */
+export class RunningRequest extends OutgoingValues implements TableEntry {
+  readonly sequence: number
+  /** Time until which the caller waits; `undefined` for no limit, and after the first value. */
+  deadline: number | undefined
+  readonly #owner: RunningRequestOwner
+  readonly #init: RunningRequestInit
+
+  constructor(owner: RunningRequestOwner, init: RunningRequestInit) {
+    super(init.frame.initialN, init.frame.type === FrameType.REQUEST_RESPONSE)
+    this.#owner = owner
+    this.#init = init
+    this.sequence = sequenceOf(init.frame.streamId)
+  }
+
+  get streamId(): number {
+    return this.#init.frame.streamId
+  }
+
+  get message(): IncomingMessage {
+    return this.#init.message
+  }
+
+  /** The values that the caller sends in a channel. */
+  get input(): InputStream | undefined {
+    return this.#init.input
+  }
+
+  get inputCodec(): Codec {
+    return this.#init.inputCodec
+  }
+
+  teardownFailed(error: unknown): void {
+    this.#owner.logger.error('The clean-up of a stream failed', error)
+  }
+
+  protected override get mostHeldAtOnce(): number {
+    return Number.POSITIVE_INFINITY
+  }
+
+  protected get maxHeldSize(): number {
+    return this.#owner.wire.maxUnsent
+  }
+
+  protected hasRoom(): boolean {
+    return this.#owner.wire.hasRoomFor(this)
+  }
+
+  protected send(value: unknown, isLast: boolean): void {
+    const flags = isLast ? Flag.NEXT | Flag.COMPLETE : Flag.NEXT
+    const { metadata, codec } = this.#init
+    const data = codec.encode(value)
+    // A `toJSON` may have ended the stream whose value it is.
+    if (this.isDone && !isLast) return
+    this.#owner.wire.payload(this.streamId, flags, metadata, data)
+    // The timeout is for the first value only: a stream may pause between values as long as it likes.
+    this.deadline = undefined
+  }
+
+  protected encode(value: unknown): Encoded {
+    return this.#init.codec.encode(value)
+  }
+
+  protected override writeHeld(encoded: Encoded, out: ByteWriter): void {
+    this.#owner.wire.hold(this.streamId, this.#init.metadata, encoded, out)
+  }
+
+  protected sendHeld(bytes: Uint8Array): void {
+    this.#owner.wire.held(bytes)
+  }
+
+  protected sendEnd(): void {
+    this.#owner.wire.complete(this.streamId)
+  }
+
+  protected sendError(error: unknown): void {
+    this.#endInput()
+    sendFailure(this.#owner.wire, this.streamId, error, this.#owner.logger, this.message)
+  }
+
+  protected sendUnencodable(error: unknown): void {
+    this.#endInput()
+    sendUnencodable(this.#owner.wire, this.streamId, error, this.#owner.logger, this.message)
+  }
+
+  /** An ERROR ends both directions of a channel: the caller's side needs no CANCEL then. */
+  #endInput(): void {
+    this.input?.close()
+  }
+
+  protected over(isAborted: boolean): void {
+    // The answer does not close the caller's side of a channel, so that is cancelled.
+    if (this.input?.close() === true) this.#owner.wire.cancel(this.streamId)
+    if (isAborted) this.message.abort(this.#owner.logger)
+    this.#owner.ended(this)
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * A connection of a server until it is set up: its first frame must be SETUP or RESUME, and its sender must be accepted.
+ * Then a `ServerConnection` takes its place.
+ */
+import {
+  type Codec,
+  copyBytes,
+  openCodec,
+  readUint16,
+  readUint31,
+  type Timer
+} from '@elysia-microservices/transport/kit'
+import type { PeerSide } from '../connection/peer.ts'
+import type { Output, ProtocolConnection } from '../connection/protocol.ts'
+import { Accepted, type Verdict } from './authenticate.ts'
+import type { Credentials } from './composite-metadata.ts'
+import { FrameInput } from './frame-input.ts'
+import { ErrorCode, FrameType, HEADER_LENGTH } from './frame-type.ts'
+import { readResume } from './frames.ts'
+import type { ServerConnectionOptions } from './options.ts'
+import { parseComposite } from './request-metadata.ts'
+import { ServerConnection } from './server-connection.ts'
+import { readSetup, type Setup } from './setup.ts'
+import { judged, setupCredentials, setupRefusal } from './setup-check.ts'
+import { Wire } from './wire.ts'
+
+/** One connection that is not set up yet. */
+export class ServerHandshake implements ProtocolConnection, PeerSide {
+  readonly inFlight = 0
+  readonly #options: ServerConnectionOptions
+  readonly output: Output
+  readonly #timer: Timer
+  readonly #wire: Wire
+  readonly #input: FrameInput
+  /** Time at which it must be set up, in the clock of the timer; `Infinity` for no limit. */
+  readonly #deadline: number
+  #state: 'awaiting setup' | 'authenticating' | 'over' = 'awaiting setup'
+  /** Credentials that came before RESUME. */
+  #pushed: Credentials | undefined
+  #isPushed = false
+
+  constructor(options: ServerConnectionOptions, output: Output) {
+    const { maxUnsent, maxBufferSize, handshakeTimeout } = options
+    this.#options = options
+    this.output = output
+    this.#timer = options.newTimer(this)
+    this.#wire = new Wire(maxUnsent, options.maxFrameLength)
+    this.#wire.open(output)
+    this.#input = new FrameInput(maxBufferSize, this)
+    this.#deadline = handshakeTimeout > 0 ? this.#timer.now() + handshakeTimeout : Number.POSITIVE_INFINITY
+    this.#timer.wakeAt(this.#deadline)
+  }
+
+  get incomplete(): boolean {
+    return this.buffered > 0
+  }
+
+  get buffered(): number {
+    return this.#input.buffered
+  }
+
+  receive(chunk: Uint8Array): void {
+    this.#input.receive(chunk)
+  }
+
+  /** Nothing was held back: what comes before SETUP is handled at once, and what comes behind it waits for the verdict. */
+  resume(): void {}
+
+  discard(): void {
+    this.#input.discard()
+  }
+
+  /** Rejects the connection at its deadline: the peer sent no whole SETUP, or `authenticate` did not decide. */
+  wake(now: number): void {
+    const { handshakeTimeout } = this.#options
+    if (now < this.#deadline) return this.#timer.wakeAt(this.#deadline)
+    const code = this.#state === 'authenticating' ? ErrorCode.REJECTED_SETUP : ErrorCode.INVALID_SETUP
+    this.#reject(code, `The connection was not set up within limits.handshake (${handshakeTimeout} ms)`)
+  }
+
+  close(): void {
+    this.#over()
+    this.#wire.isEnded = true
+    this.#wire.bytes.reset()
+  }
+
+  #over(): void {
+    this.#state = 'over'
+    this.#timer.stop()
+  }
+
+  // ── frames ───────────────────────────────────────────────────────────────────────────────────────────
+
+  get mayHandle(): boolean {
+    return this.#state === 'awaiting setup'
+  }
+
+  /** Handles the first frame: SETUP, or RESUME. */
+  handleFrame(buffer: Uint8Array, start: number, end: number): void {
+    const type = readUint16(buffer, start + 4) >>> 10
+    const isConnectionFrame = readUint31(buffer, start) === 0
+    if (isConnectionFrame && type === FrameType.SETUP) this.#setUp(readSetup(buffer, start, end))
+    else if (isConnectionFrame && type === FrameType.RESUME) this.#resume(buffer, start, end)
+    else if (
+      isConnectionFrame &&
+      type === FrameType.METADATA_PUSH &&
+      this.#options.authenticate !== undefined
+    )
+      this.#push(buffer.subarray(start + HEADER_LENGTH, end))
+    else this.#reject(ErrorCode.INVALID_SETUP, 'The first frame must be SETUP or RESUME, on stream 0')
+  }
+
+  /** The bytes are not RSocket's. */
+  failed(error: Error): void {
+    this.#over()
+    this.#wire.fail(error)
+  }
+
+  #setUp(setup: Setup): void {
+    const refusal = setupRefusal(setup, this.#options)
+    if (refusal !== undefined) return this.#reject(refusal.code, refusal.message)
+    // The peer has a certificate to judge by, but no caller yet.
+    this.#judge(
+      () => setupCredentials(setup),
+      (verdict) => this.#decide(setup, verdict)
+    )
+  }
+
+  /** Asks `authenticate`, and goes on when it has answered. */
+  #judge(credentials: () => Credentials | undefined, decide: (verdict: Verdict) => void): void {
+    const said = judged(this.#options, credentials, this)
+    if (typeof said === 'boolean' || said instanceof Accepted) return decide(said)
+    this.#state = 'authenticating'
+    void said.then((verdict) => {
+      if (this.#state !== 'authenticating') return
+      decide(verdict)
+      this.output.goOn()
+    })
+  }
+
+  #decide(setup: Setup, verdict: Verdict): void {
+    if (verdict === false) return this.#rejectCredentials()
+    // Another connection may have got the resume token meanwhile.
+    const late = this.#state === 'authenticating' ? setupRefusal(setup, this.#options) : undefined
+    if (late !== undefined) return this.#reject(late.code, late.message)
+    const user = verdict === true ? undefined : verdict.user
+    const refused = user === undefined ? undefined : this.#options.refuses?.(user)
+    if (refused !== undefined) return this.#reject(ErrorCode.REJECTED_SETUP, refused)
+    const codec = openCodec(setup.dataMimeType) as Codec
+    const connection = new ServerConnection(
+      this.#options,
+      setup,
+      codec,
+      this.#wire,
+      this.#input,
+      this.#timer,
+      user
+    )
+    this.#input.handler = connection
+    this.output.adopt(connection)
+  }
+
+  /**
+   * Gives the socket to the connection that the client resumes. One that belongs to a user is given to the same user
+   * only, who is asked for again: a token may have been stolen, and credentials may not be good any more.
+   */
+  #resume(buffer: Uint8Array, start: number, end: number): void {
+    const request = readResume(buffer, start, end)
+    const resume = () => {
+      const connection = this.#options.resumable?.take(request.token)
+      if (connection === undefined)
+        return this.#reject(
+          ErrorCode.REJECTED_RESUME,
+          'There is no connection with this token to resume; connect again with SETUP'
+        )
+      this.#over()
+      connection.goOn(this.output, request)
+    }
+    const owner = this.#options.resumable?.find(request.token)?.user
+    if (owner === undefined) return resume()
+    this.#judge(
+      () => this.#pushed,
+      (verdict) => {
+        if (verdict === false) return this.#rejectCredentials()
+        if (verdict !== true && verdict.user === owner) return resume()
+        this.#reject(ErrorCode.REJECTED_RESUME, 'The connection with this token belongs to another user')
+      }
+    )
+  }
+
+  /** Remembers the credentials for the RESUME behind them, which has no room for any. */
+  #push(metadata: Uint8Array): void {
+    const { maxHeaderSize } = this.#options.limits
+    if (this.#isPushed || metadata.length > maxHeaderSize)
+      return this.#reject(ErrorCode.INVALID_SETUP, 'Before RESUME comes one METADATA_PUSH, and a short one')
+    this.#isPushed = true
+    this.#pushed = parseComposite(copyBytes(metadata, 0, metadata.length)).credentials
+  }
+
+  #rejectCredentials(): void {
+    const message = 'The credentials are not accepted'
+    this.#reject(ErrorCode.REJECTED_SETUP, message, JSON.stringify({ code: 'UNAUTHENTICATED', message }))
+  }
+
+  /** @param text the text for the peer; default: the message */
+  #reject(code: number, message: string, text = message): void {
+    this.#over()
+    this.#wire.fail(new Error(message), code, text)
+  }
+}
