@@ -7,6 +7,7 @@ export {
   type Caller,
   CanceledError,
   ConnectionError,
+  type DeclaredError,
   type Delivery,
   Discard,
   type DurableOptions,
@@ -14,6 +15,7 @@ export {
   type Handle,
   type HandlerFigures,
   type Headers,
+  isError,
   ListenError,
   LocalError,
   type Logger,
@@ -45,6 +47,7 @@ export {
   type ValidationIssue,
   WorkerError
 } from '@elysia-microservices/transport'
+export type { ShutdownSignal, WorkerFigures } from '@elysia-microservices/workers'
 export type { ChaosOptions, ChaosRule } from './chaos/options.ts'
 export { RpcContext } from './controller/context.ts'
 export { type ContractDecorators, decoratorsOf } from './controller/contract-decorators.ts'
@@ -61,13 +64,13 @@ export type {
 } from './description/description.ts'
 export type { JsonSchema } from './description/json-schema.ts'
 export type { MessageEnd } from './hooks/after-response.ts'
-export { ResponseValidationError } from './schema/message-schema.ts'
+export { ResponseValidationError } from './schema/response-violation.ts'
+export type { ServicePart } from './service/life.ts'
 export { microservice } from './service/microservice.ts'
 export type { MicroserviceOptions, ServiceOptions } from './service/options.ts'
 export type { AnyMicroservice, Microservice } from './service/service.ts'
+export type { MessageBehind } from './types/behind.ts'
 export type { Event, Implements } from './types/contract.ts'
 // By this file the compiler knows of all that it names in the declarations of a service, also if nobody imports it.
 export type { EventHandler, MessageHandler } from './types/index.ts'
 export type { Message } from './types/message.ts'
-export type { ShutdownSignal } from './workers/signals.ts'
-export type { WorkerFigures } from './workers/supervisor.ts'

@@ -5,9 +5,9 @@ import {
   type TcpServerStats,
   tcp
 } from '@elysia-microservices/tcp'
+import { shortForm as shortFormOfTcp } from '@elysia-microservices/tcp/kit'
 import { nearest, OptionError, type TransportStats } from '@elysia-microservices/transport/kit'
-
-export { shortForm } from '@elysia-microservices/tcp/kit'
+import { NEST_OPTION_NAMES } from '@elysia-microservices/transport/nest'
 
 /** The name of TCP as the option `transport`; TCP's options then stand beside it. */
 export type TcpName = 'tcp'
@@ -25,6 +25,19 @@ export interface ShortServerOptions extends TcpServerOptions {
 export interface ShortClientOptions extends TcpClientOptions {
   /** What carries the calls: `'tcp'`. The options of TCP stand beside it. Default: `'tcp'`. */
   readonly transport?: TcpName | undefined
+}
+
+/**
+ * TCP from the options that stand beside the own ones of a service or a client.
+ * @throws {OptionError} one is not known, or not what it must be
+ */
+export const shortForm: typeof shortFormOfTcp = (options, side, own) => {
+  for (const [name, value] of Object.entries(options)) {
+    const ours = Object.hasOwn(NEST_OPTION_NAMES, name) ? NEST_OPTION_NAMES[name] : undefined
+    if (ours !== undefined && value !== undefined)
+      throw new OptionError(`options.${name}`, `options.${name} of Nest is called options.${ours} here`)
+  }
+  return shortFormOfTcp(options, side, own)
 }
 
 /** The error for an unknown option beside a transport that is given as a value. */

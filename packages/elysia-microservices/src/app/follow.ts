@@ -9,6 +9,8 @@ import { stopOnNode } from './stopping.ts'
 
 /** What follows an app. */
 export interface Follower {
+  /** This app, which does not listen yet, is or may be the one that will. */
+  found?(app: AnyElysia): void
   /** The app listens. May be called again for the same app. */
   started(app: AnyElysia): void
   /** The app has stopped, or the process has nothing more to do. */
@@ -28,7 +30,10 @@ export function follow(app: AnyElysia, follower: Follower, what: string): void {
     const hostOf = (given: unknown) => (isApp(given) ? given : (outermost(host) ?? host))
     if (!seen.has(host)) {
       seen.add(host)
-      if (isOnNode(host) && !isListening(host)) stopOnNode(host)
+      if (!isListening(host)) {
+        if (isOnNode(host)) stopOnNode(host)
+        follower.found?.(host)
+      }
       host.onStart((started) => follower.started(hostOf(started)))
       host.onStop((stopped) => follower.stopped(hostOf(stopped)))
       onTakenIn(host, () => followOutermost(host))

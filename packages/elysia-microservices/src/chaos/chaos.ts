@@ -18,7 +18,7 @@ export class Chaos {
   readonly #logger: Logger
   #hasSaidNoDrop = false
 
-  /** @throws {OptionError} an option is not what it must be, or this is production */
+  /** @throws {OptionError} an option is invalid, or this is production */
   constructor(options: ChaosOptions, logger: Logger) {
     const { seed, rules } = checkChaos(options)
     this.#seed = seed

@@ -51,7 +51,7 @@ function matcherOf({ patterns }: Rule): Chance['matches'] {
   if (patterns === undefined) return () => true
   const router = new PatternRouter<true>()
   for (const pattern of patternList(patterns)) router.getOrAdd(pattern, () => true)
-  return (route) => router.exact(route) !== undefined || router.inexact(route) !== undefined
+  return (route) => router.exact.get(route) !== undefined || router.inexact(route) !== undefined
 }
 
 /** Numbers from 0 to 1, without 1 (the generator "mulberry32", public domain). */

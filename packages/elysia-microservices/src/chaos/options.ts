@@ -51,7 +51,7 @@ export interface Rule {
   readonly drop: boolean
 }
 
-/** @throws {OptionError} something is not what it must be, or this is production */
+/** @throws {OptionError} something is invalid, or this is production */
 export function checkChaos(options: ChaosOptions): {
   readonly seed: number
   readonly rules: readonly Rule[]

@@ -5,12 +5,15 @@ import type {
   ClientStatus,
   DurableCaller,
   EmitOptions,
+  MicroserviceError,
   Pattern,
   Published,
-  PublishOptions
+  PublishOptions,
+  Traits
 } from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
 import type { AnswersOf, EventsOf, MessagesOf } from '../types/carried.ts'
+import type { FailuresOf } from '../types/errors.ts'
 import type { ObjectName, ObjectOf } from '../types/pattern.ts'
 import type { EventType, MessageType } from '../types/service.ts'
 
@@ -18,6 +21,8 @@ import type { EventType, MessageType } from '../types/service.ts'
 interface ClientBase {
   /** Whether it is connected; with several servers, to at least one. `onEvent` tells of changes. */
   readonly status: ClientStatus
+  /** What its transport can do. */
+  readonly traits: Traits
   /** Tells a listener of connections, attempts, ejections and retries. Returns the function that ends it. */
   onEvent(listener: ClientListener): () => void
   /**
@@ -57,14 +62,15 @@ type Arguments<Data, Headers, Options> =
     : [data: Input<Data>, options: WithHeaders<Options, Headers>]
 
 /** How a pattern is called. */
-interface CallType<Data, Headers, Value, Options> {
+export interface CallType<Data, Headers, Value, Options, Errors = unknown> {
   readonly data: Data
   readonly args: Arguments<Data, Headers, Options>
   readonly value: Value
+  readonly errors: Errors
 }
 
 /** How an event is sent or published. */
-interface EventCallType<Data, Headers> extends CallType<Data, Headers, void, EmitOptions> {
+export interface EventCallType<Data, Headers> extends CallType<Data, Headers, void, EmitOptions> {
   readonly published: Arguments<Data, Headers, PublishOptions>
 }
 
@@ -77,9 +83,10 @@ type Calls<Types> = {
     infer Data,
     infer Value,
     infer _S,
-    infer Headers
+    infer Headers,
+    infer Errors
   >
-    ? CallType<Data, Headers, Value, CallOptions>
+    ? CallType<Data, Headers, Value, CallOptions, Errors>
     : never
 }
 
@@ -111,14 +118,13 @@ type SentenceFor<Given, Mistakes> =
  * The pattern that a method is given: one of its own; else the compiler says which method it is for, or which patterns
  * there are.
  */
-type Named<Given, Types, Mistakes> =
-  Given extends AsPattern<keyof Types>
-    ? Given
-    : [SentenceFor<Given, Mistakes>] extends [never]
-      ? [keyof Types] extends [never]
-        ? 'The type has no such patterns; those of classes come by a contract: connect<Contract>()'
-        : AsPattern<keyof Types>
-      : SentenceFor<Given, Mistakes>
+type Named<Given, Types, Mistakes> = [Given] extends [AsPattern<keyof Types>]
+  ? Given
+  : [SentenceFor<Given, Mistakes>] extends [never]
+    ? [keyof Types] extends [never]
+      ? 'The type has no such patterns; those of classes come by a contract: connect<Contract>()'
+      : AsPattern<keyof Types>
+    : SentenceFor<Given, Mistakes>
 
 /** The name for the pattern a caller gives. */
 type AsName<Given> = Given extends object ? ObjectName<Given> : Given
@@ -143,48 +149,106 @@ type PublishedIn<Types, Name> = Types[Name & keyof Types] extends {
 /** The value of the answer. */
 type ValueIn<Types, Name> = Types[Name & keyof Types] extends { readonly value: infer Value } ? Value : never
 
-/** A client that knows the patterns of its service. */
-export interface Client<Values, Streams, All, Events> extends ClientBase {
-  /** Carries types, so that the client of another service does not fit; has no value. */
-  readonly '~calls'?: { readonly messages: All; readonly events: Events }
+/** What became of a call: the value of its answer, or the error. */
+export type Outcome<Value, Failure = MicroserviceError> =
+  | { readonly value: Value; readonly error: undefined }
+  | { readonly value: undefined; readonly error: Failure }
+
+/** The errors of a pattern, and what may go wrong with every call. */
+type FailureIn<Types, Name> =
+  | MicroserviceError
+  | (Types[Name & keyof Types] extends { readonly errors: infer Errors } ? FailuresOf<Errors> : never)
+
+/** What a client knows of its service. */
+interface Knowledge<Values, Streams, All, Events> {
+  readonly values: Values
+  readonly streams: Streams
+  readonly all: All
+  readonly events: Events
+}
+
+/** What editors show in the place of all that a client knows. */
+interface Service {
+  readonly '~shown': true
+}
+
+/**
+ * Types that editors do not show. Nothing can be `Never`, so that the compiler leaves that part out where it writes the
+ * type down, and what is left is a name.
+ */
+type Hidden<Types> = Service | Never<Types>
+/** Its two sides contradict each other. */
+type Never<Types> = { readonly '~shown': false; readonly types: Types } & Service
+
+/**
+ * A client from which a method infers what it knows. The compiler goes through all of a type that stands in a generic
+ * method at each call, but not through one that it infers: with `Values` in the methods, a call of each of n patterns
+ * would cost it the square of n.
+ */
+interface Knowing<Known> {
+  readonly '~known'?: Known
+}
+
+/** A part of what a client knows. In brackets, so that the compiler does not leave out what nothing can be. */
+type Of<Known, Part extends keyof Knowledge<unknown, unknown, unknown, unknown>> = [Known] extends [
+  Hidden<infer Types>
+]
+  ? Types extends { readonly [Key in Part]: infer Calls }
+    ? Calls
+    : never
+  : never
+
+/** What is said where a method is asked for patterns that another method is for. */
+type NotOfValues<Known> = Mistake<
+  NoInfer<Of<Known, 'values'>>,
+  "This pattern answers with one value: use 'request' or 'send'"
+>
+type NotOfStreams<Known> = Mistake<
+  NoInfer<Of<Known, 'streams'>>,
+  "This pattern answers with a stream: use 'stream' or 'send'"
+>
+type NotOfEvents<Known> = Mistake<NoInfer<Of<Known, 'events'>>, "This pattern is an event: use 'emit'">
+
+/** The calls of a client that knows its service. In an interface without parameters, which editors would show. */
+interface TypedClient extends ClientBase {
   /**
    * Asks once and gives the value of the answer; `undefined` if it ends without one.
    * @throws {RpcError} the handler failed; {@link PatternNotFoundError} if there is no handler
    * @throws {TimeoutError | CanceledError | ConnectionError} no answer came
    */
-  request<const Given extends Pattern>(
-    pattern: Named<
-      Given,
-      NoInfer<Values>,
-      | Mistake<NoInfer<Streams>, "This pattern answers with a stream: use 'stream' or 'send'">
-      | Mistake<NoInfer<Events>, "This pattern is an event: use 'emit'">
-    >,
-    ...args: ArgumentsIn<Values, AsName<Given>>
-  ): Promise<ValueIn<Values, AsName<Given>>>
+  request<const Given extends Pattern, Known>(
+    this: Knowing<Known>,
+    pattern: Named<Given, NoInfer<Of<Known, 'values'>>, NotOfStreams<Known> | NotOfEvents<Known>>,
+    ...args: ArgumentsIn<Of<Known, 'values'>, AsName<Given>>
+  ): Promise<ValueIn<Of<Known, 'values'>, AsName<Given>>>
+  /**
+   * As {@link Client.request}, without try and catch: gives the value, or the error that `request` would reject with.
+   * `isError(error, code)` narrows to an error of the contract, with the type of its `details`.
+   */
+  safeRequest<const Given extends Pattern, Known>(
+    this: Knowing<Known>,
+    pattern: Named<Given, NoInfer<Of<Known, 'values'>>, NotOfStreams<Known> | NotOfEvents<Known>>,
+    ...args: ArgumentsIn<Of<Known, 'values'>, AsName<Given>>
+  ): Promise<
+    Outcome<ValueIn<Of<Known, 'values'>, AsName<Given>>, FailureIn<Of<Known, 'values'>, AsName<Given>>>
+  >
   /** A cold Observable, as in Nest: each subscription makes a call, unsubscribing gives it up. */
-  send<const Given extends Pattern>(
-    pattern: Named<Given, NoInfer<All>, Mistake<NoInfer<Events>, "This pattern is an event: use 'emit'">>,
-    ...args: ArgumentsIn<All, AsName<Given>>
-  ): Observable<ValueIn<All, AsName<Given>>>
+  send<const Given extends Pattern, Known>(
+    this: Knowing<Known>,
+    pattern: Named<Given, NoInfer<Of<Known, 'all'>>, NotOfEvents<Known>>,
+    ...args: ArgumentsIn<Of<Known, 'all'>, AsName<Given>>
+  ): Observable<ValueIn<Of<Known, 'all'>, AsName<Given>>>
   /** All values of the answer, in order. Leaving the loop gives the call up. */
-  stream<const Given extends Pattern>(
-    pattern: Named<
-      Given,
-      NoInfer<Streams>,
-      | Mistake<NoInfer<Values>, "This pattern answers with one value: use 'request' or 'send'">
-      | Mistake<NoInfer<Events>, "This pattern is an event: use 'emit'">
-    >,
-    ...args: ArgumentsIn<Streams, AsName<Given>>
-  ): AsyncIterableIterator<ValueIn<Streams, AsName<Given>>>
+  stream<const Given extends Pattern, Known>(
+    this: Knowing<Known>,
+    pattern: Named<Given, NoInfer<Of<Known, 'streams'>>, NotOfValues<Known> | NotOfEvents<Known>>,
+    ...args: ArgumentsIn<Of<Known, 'streams'>, AsName<Given>>
+  ): AsyncIterableIterator<ValueIn<Of<Known, 'streams'>, AsName<Given>>>
   /** Sends an event. Resolves once it is handed to the connected socket; nobody answers an event. */
-  emit<const Given extends Pattern>(
-    pattern: Named<
-      Given,
-      NoInfer<Events>,
-      | Mistake<NoInfer<Values>, "This pattern answers with one value: use 'request' or 'send'">
-      | Mistake<NoInfer<Streams>, "This pattern answers with a stream: use 'stream' or 'send'">
-    >,
-    ...args: ArgumentsIn<Events, AsName<Given>>
+  emit<const Given extends Pattern, Known>(
+    this: Knowing<Known>,
+    pattern: Named<Given, NoInfer<Of<Known, 'events'>>, NotOfValues<Known> | NotOfStreams<Known>>,
+    ...args: ArgumentsIn<Of<Known, 'events'>, AsName<Given>>
   ): Promise<void>
   /**
    * Publishes an event. Resolves when the engine has stored it; with the same `id` again, it is stored once.
@@ -193,20 +257,35 @@ export interface Client<Values, Streams, All, Events> extends ClientBase {
    *   its `id`
    * @throws {OptionError} the transport stores no events
    */
-  publish<const Given extends Pattern>(
+  publish<const Given extends Pattern, Known>(
+    this: Knowing<Known>,
     pattern: Named<
       Given,
-      NoInfer<Events>,
-      Mistake<NoInfer<All>, 'This pattern is no event: only events are published'>
+      NoInfer<Of<Known, 'events'>>,
+      Mistake<NoInfer<Of<Known, 'all'>>, 'This pattern is no event: only events are published'>
     >,
-    ...args: PublishedIn<Events, AsName<Given>>
+    ...args: PublishedIn<Of<Known, 'events'>, AsName<Given>>
   ): Promise<Published>
+}
+
+/** A client that knows the patterns of its service. */
+export interface Client<Values, Streams, All, Events>
+  extends TypedClient,
+    Knowing<Hidden<Knowledge<Values, Streams, All, Events>>> {
+  /** Carries types, so that the client of another service does not fit; has no value. */
+  readonly '~calls'?: { readonly messages: All; readonly events: Events }
 }
 
 /** A client for any service: it takes patterns of every kind, and the caller says which type the answer has. */
 export interface UntypedClient extends ClientBase {
   /** See {@link Client.request}. */
   request<Value = unknown>(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<Value>
+  /** See {@link Client.safeRequest}. */
+  safeRequest<Value = unknown>(
+    pattern: Pattern,
+    data?: unknown,
+    options?: CallOptions
+  ): Promise<Outcome<Value>>
   /** See {@link Client.send}. */
   send<Value = unknown>(pattern: Pattern, data?: unknown, options?: CallOptions): Observable<Value>
   /** See {@link Client.stream}. */
@@ -243,3 +322,22 @@ export type ClientOf<Service> = Client<
   Calls<MessagesOf<Service>>,
   Emits<EventsOf<Service>>
 >
+
+/**
+ * What may go wrong with a pattern of a service, or of a contract: the errors of its contract, and those of every call.
+ * For functions that take such an error, and for what a stream has thrown.
+ * @example
+ * ```ts
+ * import { t } from 'elysia'
+ * import { memory, microservice } from 'elysia-microservices'
+ * import { type ErrorOf, isError } from 'elysia-microservices/client'
+ *
+ * const stock = microservice({ transport: memory() })
+ *   .message('take', ({ error }) => error('OUT_OF_STOCK', { left: 3 }), {
+ *     errors: { OUT_OF_STOCK: t.Object({ left: t.Number() }) }
+ *   })
+ * const told = (error: ErrorOf<typeof stock, 'take'>) =>
+ *   isError(error, 'OUT_OF_STOCK') ? `${error.details.left} left` : error.message
+ * ```
+ */
+export type ErrorOf<Service, Name extends keyof MessagesOf<Service>> = FailureIn<MessagesOf<Service>, Name>

@@ -16,24 +16,31 @@ import {
   type EmitOptions,
   type Logger,
   loggerOf,
+  MicroserviceError,
   OptionError,
   type Pattern,
   type Published,
   type PublishOptions,
   type SentMessage,
+  StreamValues,
+  type Traits,
   type Transport
 } from '@elysia-microservices/transport/kit'
 import { Observable } from 'rxjs'
 import { dispatcherOf } from '../service/dispatcher-of.ts'
 import { type ShortClientOptions, shortForm, strayOption } from '../short-form.ts'
-import type { ClientOf, UntypedClient } from './client-types.ts'
+import type { ClientOf, Outcome, UntypedClient } from './client-types.ts'
 import { checkForward, forwardingCaller, forwardingPublish } from './forward.ts'
-import { StreamValues } from './stream-values.ts'
 
 /** Options of every client, whatever carries its calls. */
 export interface ClientOptions {
   /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
+  /**
+   * Milliseconds of its timeout for which a call may wait where there is no connection; 0: it fails at once, unless the
+   * first connection is being made. Behind HTTP: 1,000 or less, as a gateway has by default. Default: the timeout.
+   */
+  readonly waitForConnection?: number | undefined
   /** Arounds of all calls, the first outermost: for counting, tracing, headers. Default: none. */
   readonly use?: readonly Around<SentMessage>[] | undefined
   /**
@@ -61,13 +68,22 @@ export interface TcpConnectOptions extends ClientOptions, ShortClientOptions {}
 /** Options of `connect()`. */
 export type ConnectOptions = TcpConnectOptions | TransportClientOptions
 
-const NAMES = ['transport', 'timeout', 'use', 'forward', 'answers', 'onEvent', 'logger'] as const
+const NAMES = [
+  'transport',
+  'timeout',
+  'waitForConnection',
+  'use',
+  'forward',
+  'answers',
+  'onEvent',
+  'logger'
+] as const
 const DEFAULT_TIMEOUT = 30_000
 
 /**
  * Makes a client; it connects with the first call, or with `client.connect()`.
  * `connect<typeof service>()` offers the patterns of the service with their types.
- * @throws {OptionError} an option is not what it must be
+ * @throws {OptionError} an option is invalid
  * @example
  * ```ts
  * import { connect } from 'elysia-microservices/client'
@@ -80,12 +96,21 @@ const DEFAULT_TIMEOUT = 30_000
  */
 export function connect(options?: ConnectOptions): UntypedClient
 export function connect<Service>(options?: ConnectOptions): ClientOf<Service>
-export function connect(options: ConnectOptions = {}): UntypedClient {
+export function connect(options: ConnectOptions = {}): object {
   const { own, transport } = readOptions(options)
-  const { timeout, use = [], forward = [], answers, onEvent, logger: given = consoleLogger } = own
+  const {
+    timeout,
+    waitForConnection,
+    use = [],
+    forward = [],
+    answers,
+    onEvent,
+    logger: given = consoleLogger
+  } = own
   checkLogger('options.logger', given)
   const logger = loggerOf(given)
   if (timeout !== undefined) atLeast(0, 'options.timeout', timeout)
+  if (waitForConnection !== undefined) atLeast(0, 'options.waitForConnection', waitForConnection)
   if (!Array.isArray(use) || use.some((around) => typeof around !== 'function'))
     throw OptionError.expected('options.use', 'a list of functions', use)
   checkForward(forward)
@@ -94,12 +119,13 @@ export function connect(options: ConnectOptions = {}): UntypedClient {
   const client = transport.client({
     logger,
     timeout: timeout ?? DEFAULT_TIMEOUT,
+    waitForConnection,
     tellTimeout: timeout !== undefined,
     dispatcher: answers === undefined ? undefined : dispatcherOf(answers)
   })
   if (onEvent !== undefined) client.onEvent(onEvent)
   for (const around of use) around.attach?.(client)
-  return new TransportClient(client, use, [...forward])
+  return new TransportClient(client, transport.traits, use, [...forward])
 }
 
 function readOptions(options: ConnectOptions): { own: ClientOptions; transport: Transport } {
@@ -123,13 +149,20 @@ function readOptions(options: ConnectOptions): { own: ClientOptions; transport: 
 }
 
 class TransportClient implements UntypedClient {
+  readonly traits: Traits
   readonly #transport: ClientTransport
   /** The transport, behind the arounds. */
   readonly #caller: Caller
   readonly #publish: DurableCaller['publish'] | undefined
 
-  constructor(transport: ClientTransport, use: readonly Around<SentMessage>[], forward: readonly string[]) {
+  constructor(
+    transport: ClientTransport,
+    traits: Traits,
+    use: readonly Around<SentMessage>[],
+    forward: readonly string[]
+  ) {
     this.#transport = transport
+    this.traits = traits
     this.#caller = forwardingCaller(aroundCaller(transport, use, transport.name), forward)
     const { durable, name } = transport
     this.#publish = durable && forwardingPublish(aroundPublish(durable, use, name), forward)
@@ -157,6 +190,16 @@ class TransportClient implements UntypedClient {
 
   request<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<Value> {
     return this.#caller.request(pattern, data, options) as Promise<Value>
+  }
+
+  async safeRequest<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<Outcome<Value>> {
+    try {
+      return { value: await this.request<Value>(pattern, data, options), error: undefined }
+    } catch (error) {
+      // What is no error of this library's, such as that of an around, is a bug and no outcome.
+      if (error instanceof MicroserviceError) return { value: undefined, error }
+      throw error
+    }
   }
 
   send<Value>(pattern: Pattern, data?: unknown, options?: CallOptions): Observable<Value> {

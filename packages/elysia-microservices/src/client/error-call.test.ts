@@ -1,6 +1,7 @@
 /** The errors that a caller gets say which call failed, and at which server. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import { freePort } from '@elysia-microservices/test-support'
 import { t } from 'elysia'
 import { type Message, microservice, RpcError, ValidationError } from '../index.ts'
 import { tcp } from '../tcp.ts'
@@ -17,14 +18,6 @@ const failure = (call: Promise<unknown>): Promise<RpcError> =>
     () => assert.fail('it was answered'),
     (error) => error
   )
-
-/** A port where nobody listens. */
-async function freePort(): Promise<number> {
-  const service = await microservice({ transport: tcp({ host: '127.0.0.1', port: 0 }) }).listen()
-  const { port } = service.address!
-  await service.stop()
-  return port
-}
 
 for (const way of WAYS)
   describe(`an error of a call, ${way}`, () => {

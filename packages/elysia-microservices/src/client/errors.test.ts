@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import net from 'node:net'
 import { afterEach, describe, it } from 'node:test'
+import { freePort } from '@elysia-microservices/test-support'
 import { t } from 'elysia'
 import * as everything from '../index.ts'
 import {
@@ -31,14 +32,6 @@ const cleanups = new Cleanups()
 afterEach(() => cleanups.run())
 
 const silent = { error() {}, warn() {} }
-
-/** A port where nothing listens. */
-async function freePort(): Promise<number> {
-  const service = await microservice({ transport: tcp({ host: '127.0.0.1', port: 0 }) }).listen()
-  const { port } = service.address!
-  await service.stop()
-  return port
-}
 
 /** Stands between a client and a port, and keeps what the server says. */
 async function tapped(port: number): Promise<{ port: number; said(): string }> {
@@ -75,7 +68,8 @@ async function further(way: Way) {
       throw new UnauthenticatedError('not for the further one')
     })
     .message('fails', () => {
-      throw new RpcError({ code: 'FURTHER', message: 'the further one failed', details: 'further details' })
+      const message = 'the further one failed'
+      throw new RpcError({ code: 'FURTHER', message, details: 'further details', status: 418 })
     })
   await service.listen()
   cleanups.add(service)
@@ -291,18 +285,30 @@ for (const way of WAYS) {
       })
     }
 
-    it('that hands over what it was told on purpose has answered with that', async () => {
-      const { down } = await further(way)
-      const { client } = await start(async () => {
-        try {
-          return await down.request('fails')
-        } catch (error) {
-          const { code, message } = error as RpcError
-          throw new RpcError({ code: `FROM_${code}`, message })
-        }
+    for (const [pattern, code, status, details] of [
+      ['fails', 'FURTHER', 418, 'further details'],
+      ['busy', way === 'nest' ? 'REJECTED' : 'SERVICE_UNAVAILABLE', undefined, undefined],
+      ['unauthenticated', 'UNAUTHORIZED', undefined, undefined],
+      ['not.handled', 'NOT_IMPLEMENTED', undefined, undefined]
+    ] as const)
+      it(`that passes on what '${pattern}' of a further service has said has answered with that`, async () => {
+        const { down } = await further(way)
+        const { client, logged, runs } = await start(async () => {
+          try {
+            return await down.request(pattern)
+          } catch (error) {
+            throw (error as RpcError).pass()
+          }
+        })
+        const error = await client.request('x').then(
+          () => assert.fail('was answered'),
+          (error: RpcError) => error
+        )
+        assert.equal(error.constructor, RpcError)
+        assert.deepEqual([error.code, error.status, error.details], [code, status, details])
+        assert.deepEqual([error.mayHaveRun, error.retryable], [true, false])
+        assert.deepEqual([runs(), logged], [1, []])
       })
-      await assert.rejects(client.request('x'), { code: 'FROM_FURTHER', message: 'the further one failed' })
-    })
 
     it('may have run when its caller gives up or waits no longer', async () => {
       const ends = newWay(way)

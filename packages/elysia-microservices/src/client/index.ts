@@ -10,9 +10,12 @@ export {
   ConnectionError,
   type DeadLetter,
   type DeadLetters,
+  type DeclaredError,
   deadLetters,
   type EmitOptions,
+  EventRefusedError,
   type HandledMessage,
+  isError,
   type ListDeadLettersOptions,
   LocalError,
   type Logger,
@@ -39,5 +42,13 @@ export {
   ValidationError,
   type ValidationIssue
 } from '@elysia-microservices/transport'
-export type { Client, ClientOf, UntypedClient } from './client-types.ts'
+export type {
+  CallType,
+  Client,
+  ClientOf,
+  ErrorOf,
+  EventCallType,
+  Outcome,
+  UntypedClient
+} from './client-types.ts'
 export { type ClientOptions, type ConnectOptions, connect } from './connect.ts'

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { gateway } from '../gateway/index.ts'
-import { Ctx, type Message, MessagePattern, microservice, type RpcContext } from '../index.ts'
+import { Ctx, type Message, MessagePattern, microservice, OptionError, type RpcContext } from '../index.ts'
 import { fetchJson, listen, newApp } from '../testing/http-app.ts'
 import { happening, newService } from '../testing/service.ts'
-import { type ClientEvent, type ClientStatus, connect } from './index.ts'
+import { type ClientEvent, type ClientStatus, connect, type UntypedClient } from './index.ts'
 
 const cleanups: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -13,6 +13,58 @@ afterEach(async () => {
 })
 
 const echo = () => newService().message('echo', ({ data }: Message<number>) => data)
+
+describe('a client that has lost its connection', () => {
+  /** A client that was connected to a service which is gone. */
+  async function orphan(options: { readonly waitForConnection?: number } = {}) {
+    const service = echo()
+    await service.listen()
+    const lost = happening()
+    const client = connect<typeof service>({
+      ...{ host: '127.0.0.1', port: service.address!.port, reconnect: { minDelay: 5 }, ...options },
+      onEvent: (event) => void (event.type === 'status' && event.status === 'reconnecting' && lost.happen())
+    })
+    cleanups.push(() => client.close())
+    await client.request('echo', 1)
+    await service.stop()
+    await lost.happened
+    return client
+  }
+  const refused = { name: 'ConnectionError', mayHaveRun: false, reason: 'ECONNREFUSED', pattern: 'echo' }
+  const message = /^No connection within \d+ ms \(waitForConnection\): /
+
+  it('lets calls wait as long as it says, and no longer', async () => {
+    const client = await orphan({ waitForConnection: 50 })
+    await assert.rejects(client.request('echo', 1), { ...refused, message })
+    const untyped: UntypedClient = client as never
+    await assert.rejects(untyped.emit('echo', 1), { name: 'ConnectionError', message })
+    await assert.rejects(
+      async () => {
+        for await (const _ of untyped.stream('echo')) assert.fail()
+      },
+      { message }
+    )
+  })
+
+  it('lets a call say how long it waits', async () => {
+    const client = await orphan()
+    await assert.rejects(client.request('echo', 1, { waitForConnection: 50 }), { ...refused, message })
+  })
+
+  it('answers a request of HTTP soon', async () => {
+    const logger = { error() {}, warn() {} }
+    const client = await orphan()
+    const http = await listen(newApp().use(gateway(client, { 'GET /echo': 'echo' as never }, { logger })))
+    cleanups.push(async () => void (await http.stop()))
+    const response = await fetch(`${http.url}/echo`)
+    assert.deepEqual([response.status, response.headers.get('retry-after')], [503, '1'])
+  })
+
+  it('refuses times that are none', () => {
+    assert.throws(() => connect({ waitForConnection: -1 }), { path: 'options.waitForConnection' })
+    assert.throws(() => gateway(connect(), { 'GET /x': 'x' }, { waitForConnection: 0.5 }), OptionError)
+  })
+})
 
 describe('the status of a client', () => {
   it('is that of now, and listeners are told of every change, to its end', async () => {

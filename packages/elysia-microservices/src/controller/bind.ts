@@ -47,7 +47,7 @@ export async function bind(
       ...pipes,
       ...parameter.pipes.map((pipe) => parameterPipes.get(pipe) as Pipe)
     ]),
-    fail: failureBy(filters),
+    fail: failureBy(filters, logger),
     logger
   })
 }

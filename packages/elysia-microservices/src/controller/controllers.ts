@@ -8,7 +8,9 @@ import {
   OptionError,
   type Pattern
 } from '@elysia-microservices/transport/kit'
+import type { MessageSchema } from '../schema/message-schema.ts'
 import { bind } from './bind.ts'
+import type { Binding } from './binding.ts'
 import type { Enhancers, Pipe } from './enhancer.ts'
 import { type Controller, type Entry, entryOf, type LateHandler } from './entry.ts'
 import type { AnyClass } from './execution-context.ts'
@@ -31,6 +33,10 @@ export interface ControllerHandler {
   readonly patterns: readonly Pattern[]
   readonly handler: LateHandler
   readonly durable: DurableSettings | undefined
+  /** The errors of its contract. */
+  readonly schema: MessageSchema
+  /** The transport that it is bound to; `undefined`: it is for all. */
+  readonly binding: Binding | undefined
 }
 
 const KINDS = Object.keys(ENHANCERS) as EnhancerKind[]
@@ -57,7 +63,10 @@ export class Controllers {
 
   get handlers(): ControllerHandler[] {
     return this.#entries.flatMap(({ handlers }) =>
-      handlers.map(({ kind, patterns, late, durable }) => ({ kind, patterns, handler: late, durable }))
+      handlers.map(({ kind, patterns, late, durable, schema, transport, where }) => ({
+        ...{ kind, patterns, handler: late, durable, schema },
+        binding: transport === undefined ? undefined : { transport, where }
+      }))
     )
   }
 

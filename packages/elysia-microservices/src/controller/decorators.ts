@@ -4,12 +4,24 @@
  */
 import 'reflect-metadata'
 import { type DurableOptions, OptionError, type Pattern } from '@elysia-microservices/transport/kit'
+import type { ErrorDeclarations } from '../schema/declared-errors.ts'
 import type { Given, Pipe } from './enhancer.ts'
 import { HANDLER_TYPE, METADATA, PARAMETER_TYPE, type ParameterMetadata } from './metadata.ts'
 
+/** What `@MessagePattern` takes beside its pattern. */
+export interface MessageExtras {
+  /** See the option `errors` of `service.message`. */
+  readonly errors?: ErrorDeclarations | undefined
+  /** See the option `passes` of `service.message`. */
+  readonly passes?: readonly string[] | undefined
+}
+
 /** Answers requests of a pattern, or of each of several patterns. */
-export function MessagePattern(pattern: Pattern | readonly Pattern[]): MethodDecorator {
-  return handlerDecorator(HANDLER_TYPE.message, pattern)
+export function MessagePattern(
+  pattern: Pattern | readonly Pattern[],
+  extras?: MessageExtras
+): MethodDecorator {
+  return handlerDecorator(HANDLER_TYPE.message, pattern, extras)
 }
 
 /** What `@EventPattern` takes beside its pattern. */

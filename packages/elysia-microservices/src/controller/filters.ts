@@ -1,6 +1,6 @@
 /** Nest's exception filters: which one answers an error, and what becomes of its answer. */
-import { ErrorAnswer, OptionError } from '@elysia-microservices/transport/kit'
-import { catchError, from, isObservable, throwError } from 'rxjs'
+import { ErrorAnswer, type Logger, OptionError, shown } from '@elysia-microservices/transport/kit'
+import { catchError, from, isObservable, tap, throwError } from 'rxjs'
 import type { RpcContext } from './context.ts'
 import type { Filter } from './enhancer.ts'
 import { type AnyClass, RpcExecutionContext } from './execution-context.ts'
@@ -27,13 +27,21 @@ class ForbiddenError extends Error {
 const refusals = new WeakSet<object>()
 
 /** The function that runs the filters, from the last to the first as in Nest; `undefined` without filters. */
-export function failureBy(filters: readonly Filter[]): Fail | undefined {
+export function failureBy(filters: readonly Filter[], logger: Logger): Fail | undefined {
   if (filters.length === 0) return undefined
   const lastFirst = [...filters].reverse().map((filter) => ({ filter, types: caughtBy(filter) }))
   return (error, data, context) => {
     const found = lastFirst.find(({ types }) => catches(types, error))
     if (found === undefined) throw refusals.has(Object(error)) ? new ForbiddenError(FORBIDDEN) : error
-    return asAnswer(found.filter.catch(error, new RpcExecutionContext([data, context]) as never))
+    const answer = asAnswer(found.filter.catch(error, new RpcExecutionContext([data, context]) as never))
+    if (context.message.delivery === undefined) return answer
+    const { name } = found.filter.constructor
+    return whenAnswered(answer, () =>
+      logger.warn(
+        `The filter ${name} has answered the failure of the durable event '${shown(context.message.pattern)}', which so counts as handled: it is acknowledged, and not delivered again. A filter that throws, or gives back throwError(…), lets it fail`,
+        error
+      )
+    )
   }
 }
 
@@ -87,6 +95,14 @@ function caughtBy(filter: Filter): readonly AnyClass[] {
 
 function catches(types: readonly AnyClass[], error: unknown): boolean {
   return types.length === 0 || types.some((type) => error instanceof type)
+}
+
+/** The same answer; tells when it has come to its end without an error. */
+function whenAnswered(answer: unknown, ended: () => void): unknown {
+  if (answer instanceof Promise) return answer.then((given) => whenAnswered(given, ended))
+  if (isObservable(answer)) return from(answer).pipe(tap({ complete: ended }))
+  ended()
+  return answer
 }
 
 /** Callers get the error of a filter's Observable as it is, as from Nest. */

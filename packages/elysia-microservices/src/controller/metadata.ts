@@ -48,9 +48,6 @@ export const PARAMETER_TYPE = { payload: 3, context: 6 } as const
 /** Part of the keys of `ParameterMetadata` that Nest's `createParamDecorator` makes. */
 export const CUSTOM_PARAMETER = '__customRouteArgs__'
 
-/** Nest's number for the TCP transport. */
-export const TRANSPORT_TCP = 0
-
 /** What the parameters of a method get: `"<type>:<index>"` → where from. */
 export interface ParameterMetadata {
   readonly [typeAndIndex: string]: {

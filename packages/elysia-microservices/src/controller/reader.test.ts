@@ -62,7 +62,11 @@ class Nests {
 describe('readController', () => {
   for (const [name, controller, more] of [
     ['our decorators', Ours, []],
-    ["Nest's decorators", Nests, [['tcp only']]]
+    [
+      "Nest's decorators",
+      Nests,
+      [['redis only'], ['tcp only'], [{ service: 'Service', rpc: 'Grpc', streaming: 'no_stream' }]]
+    ]
   ] as const) {
     it(`reads ${name}`, () => {
       const handlers = readController(controller)

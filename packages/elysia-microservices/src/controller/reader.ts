@@ -7,8 +7,9 @@ import {
   OptionError,
   type Pattern
 } from '@elysia-microservices/transport/kit'
+import { compileSchemas, type MessageSchema, type SchemaOptions } from '../schema/message-schema.ts'
 import type { AnyClass } from './execution-context.ts'
-import { ENHANCERS, type EnhancerKind, HANDLER_TYPE, METADATA, TRANSPORT_TCP } from './metadata.ts'
+import { ENHANCERS, type EnhancerKind, HANDLER_TYPE, METADATA } from './metadata.ts'
 import { type Method, type Parameter, parametersOf } from './parameters.ts'
 
 /** One decorated method. */
@@ -18,6 +19,10 @@ export interface HandlerMethod {
   readonly name: string
   /** From the decorator's `durable`; `undefined`: it is not durable. */
   readonly durable: DurableSettings | undefined
+  /** The errors of its contract, and those it passes on. */
+  readonly schema: MessageSchema
+  /** Nest's transport that the decorator binds it to, a number or a symbol; `undefined`: it is for all. */
+  readonly transport: unknown
   /** Class and method, for error messages. */
   readonly where: string
   readonly method: Method
@@ -37,7 +42,7 @@ export function readController(type: AnyClass): HandlerMethod[] {
   for (const name of methodNames(prototype)) {
     const method = Reflect.get(prototype, name) as Method
     const kind: unknown = Reflect.getMetadata(METADATA.handlerType, method)
-    if (kind === undefined || !isForTcp(method)) continue
+    if (kind === undefined) continue
     const where = `${type.name}.${name}`
     const parameters = parametersOf(type, name, where)
     const of = (kind: EnhancerKind) => [...enhancersOf(kind, type), ...enhancersOf(kind, method)]
@@ -51,6 +56,8 @@ export function readController(type: AnyClass): HandlerMethod[] {
       kind: kind === HANDLER_TYPE.event ? 'event' : 'message',
       patterns: Reflect.getMetadata(METADATA.pattern, method) as Pattern[],
       durable: durableOf(kind, method, where),
+      schema: kind === HANDLER_TYPE.message ? errorsOf(method) : {},
+      transport: Reflect.getMetadata(METADATA.transport, method) as unknown,
       ...{ name, where, method, parameters, enhancers }
     })
   }
@@ -62,7 +69,7 @@ export function readController(type: AnyClass): HandlerMethod[] {
   )
 }
 
-/** @throws {OptionError} `durable` is not what it must be, or stands at a request */
+/** @throws {OptionError} `durable` is invalid, or stands at a request */
 function durableOf(kind: unknown, method: object, where: string): DurableSettings | undefined {
   const extras = Object(Reflect.getMetadata(METADATA.extras, method)) as {
     durable?: DurableOptions | boolean
@@ -71,6 +78,12 @@ function durableOf(kind: unknown, method: object, where: string): DurableSetting
   if (durable === undefined || durable === false) return undefined
   if (kind === HANDLER_TYPE.event) return durableSettings(durable, `durable of ${where}`)
   throw new OptionError(`durable of ${where}`, `${where}: only events can be durable`)
+}
+
+/** @throws {OptionError} an error of the contract is invalid */
+function errorsOf(method: object): MessageSchema {
+  const { errors, passes } = Object(Reflect.getMetadata(METADATA.extras, method)) as SchemaOptions
+  return compileSchemas({ errors, passes })
 }
 
 /** Names of methods along the prototype chain, each once, accessors left out as in Nest. */
@@ -84,11 +97,6 @@ function methodNames(first: object): string[] {
     prototype = Object.getPrototypeOf(prototype)
   }
   return [...names]
-}
-
-function isForTcp(method: object): boolean {
-  const transport: unknown = Reflect.getMetadata(METADATA.transport, method)
-  return transport === undefined || transport === TRANSPORT_TCP
 }
 
 function enhancersOf(kind: EnhancerKind, target: object): readonly unknown[] {

@@ -1,5 +1,6 @@
 /** The description of a service as an AsyncAPI 3.1 document (https://www.asyncapi.com/docs/reference/specification/v3.1.0). */
 import type { HandlerDescription, PatternDescription, ServiceDescription } from './description.ts'
+import { errorBody } from './error-body.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 /** An AsyncAPI document: what JSON carries. */
@@ -55,7 +56,7 @@ export function asyncApi(service: Describable | ServiceDescription): AsyncApiDoc
 }
 
 function channelOf(
-  { kind, data, headers, response }: HandlerDescription,
+  { kind, data, headers, response, errors }: HandlerDescription,
   { kind: form, pattern }: PatternDescription
 ) {
   const isAddress = form !== 'regexp' && !/[{}]/.test(pattern)
@@ -85,7 +86,8 @@ function channelOf(
       }),
     messages: {
       [kind === 'event' ? 'event' : 'request']: messageOf(data, headers),
-      ...(kind === 'message' && { answer: messageOf(response, undefined) })
+      ...(kind === 'message' && { answer: messageOf(response, undefined) }),
+      ...errorMessages(errors)
     }
   }
 }
@@ -99,14 +101,30 @@ function messageOf(payload: JsonSchema | undefined, headers: JsonSchema | undefi
   }
 }
 
-function operationOf({ kind }: HandlerDescription, id: string) {
+/** The messages of errors by name: a code may have any characters, the name of a message may not. */
+function errorMessages(errors: HandlerDescription['errors'] = {}): Record<string, object> {
+  const ids = new Ids()
+  return Object.fromEntries(
+    Object.entries(errors).map(([code, error]) => [
+      ids.of(`error ${code}`),
+      messageOf(errorBody(code, error), undefined)
+    ])
+  )
+}
+
+function operationOf({ kind, errors }: HandlerDescription, id: string) {
   const channel = `#/channels/${id}`
-  const messages = (name: string) => [{ $ref: `${channel}/messages/${name}` }]
+  const messages = (...names: string[]) => names.map((name) => ({ $ref: `${channel}/messages/${name}` }))
   return {
     action: 'receive',
     channel: { $ref: channel },
     messages: messages(kind === 'event' ? 'event' : 'request'),
-    ...(kind === 'message' && { reply: { channel: { $ref: channel }, messages: messages('answer') } })
+    ...(kind === 'message' && {
+      reply: {
+        channel: { $ref: channel },
+        messages: messages('answer', ...Object.keys(errorMessages(errors)))
+      }
+    })
   }
 }
 

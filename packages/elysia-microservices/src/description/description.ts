@@ -3,18 +3,18 @@
 import type { HandlerFigures, ServiceStatus, TransportStats } from '@elysia-microservices/transport'
 import type { DurableSettings } from '@elysia-microservices/transport/kit'
 import type { Hook, HookType } from '../hooks/hook.ts'
+import type { KnownErrors } from '../hooks/known-errors.ts'
 import { type HandlerPattern, parsePattern } from '../router/handler-pattern.ts'
 import { type MessageSchema, sourceOf } from '../schema/message-schema.ts'
 import { type JsonSchema, jsonSchemaOf } from './json-schema.ts'
-
-/** The route under which a service describes itself to callers, if it does. */
-export const DESCRIBE_ROUTE = 'elysia-microservices.describe'
 
 /** What a service tells of itself. JSON carries it. */
 export interface ServiceDescription {
   /** Missing if it has none, as is `version`. */
   readonly name?: string
   readonly version?: string
+  /** Names this process among those of the service; another one each time the service is made. */
+  readonly instance: string
   readonly status: ServiceStatus
   /** What carries its messages, with their figures. */
   readonly transports: readonly TransportStats[]
@@ -33,10 +33,20 @@ export interface HandlerDescription {
   readonly headers?: JsonSchema
   /** Schema of its answer, or of each value of a stream. */
   readonly response?: JsonSchema
+  /** The errors of its contract by code: those it declares, and the classes that its service has registered. */
+  readonly errors?: Readonly<Record<string, ErrorDescription>>
   /** How a durable handler gets its events; missing if it is not durable. */
   readonly durable?: DurableSettings
   /** Names of the functions that run before and after the handler; functions without a name are left out. */
   readonly hooks: readonly { readonly type: HookType; readonly name: string }[]
+}
+
+/** An error of a contract. */
+export interface ErrorDescription {
+  /** Schema of its details, as callers get them; missing if nothing checks them, or there are none. */
+  readonly details?: JsonSchema
+  /** The status of HTTP with which it is answered; missing if it has none of its own. */
+  readonly status?: number
 }
 
 /** One pattern. */
@@ -57,7 +67,8 @@ export function describeHandler(
   kind: 'message' | 'event',
   patterns: readonly HandlerPattern[],
   { hooks, schema }: { readonly hooks: readonly Hook[]; readonly schema: MessageSchema },
-  durable?: DurableSettings
+  durable?: DurableSettings,
+  registered: KnownErrors = new Map()
 ): HandlerDescription {
   const data = schema.data && sourceOf(schema.data)
   const headers = schema.headers && sourceOf(schema.headers)
@@ -71,7 +82,18 @@ export function describeHandler(
     ...(data && { data: jsonSchemaOf(data, 'input') }),
     ...(headers && { headers: jsonSchemaOf(headers, 'input') }),
     ...(response && { response: jsonSchemaOf(response, 'output') }),
+    ...(kind === 'message' && errorsOf(schema, registered)),
     ...(durable && { durable }),
     hooks: hooks.flatMap(({ type, run: { name } }) => (name === '' ? [] : [{ type, name }]))
   }
+}
+
+function errorsOf({ errors }: MessageSchema, registered: KnownErrors): Pick<HandlerDescription, 'errors'> {
+  const all = new Map<string, ErrorDescription>([...registered.keys()].map((code) => [code, {}]))
+  for (const [code, { schema, status }] of errors ?? [])
+    all.set(code, {
+      ...(schema && { details: jsonSchemaOf(schema, 'output') }),
+      ...(status !== undefined && { status })
+    })
+  return all.size === 0 ? {} : { errors: Object.fromEntries(all) }
 }

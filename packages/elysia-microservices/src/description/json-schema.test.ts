@@ -19,6 +19,22 @@ describe('jsonSchemaOf', () => {
     assert.doesNotMatch(JSON.stringify(properties), /"Date"/)
   })
 
+  it('has whole numbers as such, and texts of URLs only where they are taken', () => {
+    const integer = { type: 'integer', minimum: 1 }
+    const schema = t.Object({ n: t.Optional(t.Integer({ minimum: 1 })), flag: t.BooleanString() })
+    const { required, properties } = jsonSchemaOf(schema, 'input') as {
+      required: unknown
+      properties: Record<string, { anyOf?: unknown[] }>
+    }
+    assert.deepEqual([required, properties['n'], properties['flag']?.anyOf?.length], [['flag'], integer, 2])
+    assert.deepEqual(jsonSchemaOf(schema, 'output'), {
+      type: 'object',
+      required: ['flag'],
+      properties: { n: integer, flag: { type: 'boolean' } }
+    })
+    assert.deepEqual(jsonSchemaOf(t.AsyncIterator(t.Integer()), 'input'), { type: 'integer' })
+  })
+
   it('asks libraries of Standard Schema that can write JSON Schema, for the side that is described', () => {
     const schema = z.object({ n: z.string().transform(Number).pipe(z.number()) })
     const property = (side: 'input' | 'output') =>

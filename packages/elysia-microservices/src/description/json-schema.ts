@@ -1,5 +1,6 @@
 /** Schemas as JSON Schema (draft 7), for descriptions. */
 import type { AnySchema } from '../schema/schema-types.ts'
+import { forMessages } from '../schema/texts-of-urls.ts'
 import { isTypeBox, itemsOf } from '../schema/typebox.ts'
 
 /** A JSON Schema: an object that JSON carries. `{}` stands for a schema that cannot be written as one. */
@@ -28,7 +29,8 @@ const UNIONS = ['anyOf', 'oneOf', 'allOf'] as const
 /** A schema as JSON Schema. For a stream (`t.AsyncIterator`) it is the schema of its values. */
 export function jsonSchemaOf(schema: AnySchema, side: SchemaSide): JsonSchema {
   try {
-    if (isTypeBox(schema)) return ofTypeBox(itemsOf(schema) ?? schema)
+    if (isTypeBox(schema))
+      return ofTypeBox(forMessages(itemsOf(schema) ?? schema, side === 'input' ? 'data' : 'response'))
     const converter = (schema['~standard'] as { readonly jsonSchema?: JsonConverter }).jsonSchema
     return asJson(converter?.[side]?.({ target: 'draft-07' }) ?? {})
   } catch {

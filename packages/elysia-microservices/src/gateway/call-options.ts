@@ -21,6 +21,11 @@ export interface ForwardOptions<Context = RequestContext> {
   /** Milliseconds until the (first) answer must be here, connecting included; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
   /**
+   * Milliseconds for which the call may wait where the client has lost its connection: until then a service that is down
+   * holds requests, then they are answered with 503. Default: 1,000.
+   */
+  readonly waitForConnection?: number | undefined
+  /**
    * The request header by which a caller shortens the timeout, in milliseconds; `false` for none. Default:
    * `'x-request-timeout'`.
    */
@@ -31,7 +36,7 @@ export interface ForwardOptions<Context = RequestContext> {
    */
   readonly headers?: HeaderRule<Context> | undefined
   /**
-   * Running the call twice does no harm: it is made again when its connection is lost, even if it may have run.
+   * Running the call twice does no harm: it is retried when its connection is lost, even if it may have run.
    * Default: `true` for GET, HEAD and OPTIONS, which HTTP calls safe, `false` for others.
    */
   readonly idempotent?: boolean | undefined
@@ -46,6 +51,7 @@ export interface ForwardOptions<Context = RequestContext> {
 
 export const DEFAULTS = {
   timeout: 30_000,
+  waitForConnection: 1_000,
   timeoutHeader: 'x-request-timeout',
   headers: ['traceparent', 'tracestate', 'x-request-id']
 } as const
@@ -54,22 +60,18 @@ export const DEFAULTS = {
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const MILLISECONDS = /^\d{1,15}$/
 
-/** @throws {OptionError} an option is not what it must be */
+/** @throws {OptionError} an option is invalid */
 export function assertForwardOptions({
   timeout,
+  waitForConnection,
   timeoutHeader,
   headers,
   idempotent,
   key,
   within
 }: ForwardOptions<never>): void {
-  if (timeout !== undefined && !(Number.isInteger(timeout) && timeout >= 0 && timeout <= LONGEST_TIME)) {
-    throw OptionError.expected(
-      'options.timeout',
-      `milliseconds, a whole number from 0 to ${LONGEST_TIME}`,
-      timeout
-    )
-  }
+  assertTime('options.timeout', timeout)
+  assertTime('options.waitForConnection', waitForConnection)
   if (timeoutHeader !== undefined && timeoutHeader !== false && typeof timeoutHeader !== 'string') {
     throw OptionError.expected('options.timeoutHeader', 'the name of a header or false', timeoutHeader)
   }
@@ -85,9 +87,15 @@ export function assertForwardOptions({
     throw OptionError.expected('options.within', 'a function', within)
 }
 
+function assertTime(path: string, time: number | undefined): void {
+  if (time === undefined || (Number.isInteger(time) && time >= 0 && time <= LONGEST_TIME)) return
+  throw OptionError.expected(path, `milliseconds, a whole number from 0 to ${LONGEST_TIME}`, time)
+}
+
 /** Options of a call that follows a request. */
 export interface ForwardedOptions extends Pick<CallOptions, 'key' | 'within'> {
   readonly timeout: number
+  readonly waitForConnection: number
   readonly signal: AbortSignal
   readonly headers: Readonly<Record<string, string>>
   readonly idempotent: boolean
@@ -102,6 +110,7 @@ export function callOptions<Context extends RequestContext>(
   context: Context,
   {
     timeout = DEFAULTS.timeout,
+    waitForConnection = DEFAULTS.waitForConnection,
     timeoutHeader = DEFAULTS.timeoutHeader,
     headers,
     idempotent,
@@ -114,6 +123,7 @@ export function callOptions<Context extends RequestContext>(
   const outer = within?.(context)
   return {
     timeout: timeoutHeader === false ? timeout : shorter(timeout, timeoutHeader, request.headers),
+    waitForConnection,
     signal: request.signal,
     headers: forwarded(context, headers),
     idempotent: idempotent ?? SAFE.has(request.method),

@@ -24,7 +24,7 @@ export type Decorated<Decorators extends Record<string, unknown>> = Elysia<
  * Makes an Elysia plugin that gives clients to handlers: after `.use(clients({ users }))` they get `({ users })`,
  * with its types. Errors of calls that a handler does not catch are answered as {@link gateway} answers them; all
  * other errors are left to Elysia and the app.
- * @throws {OptionError} an option is not what it must be
+ * @throws {OptionError} an option is invalid
  * @example
  * ```ts
  * import { Elysia } from 'elysia'

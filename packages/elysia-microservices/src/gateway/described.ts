@@ -1,6 +1,7 @@
 /** What OpenAPI documents take from the description of the service behind a gateway. It checks nothing: the service does. */
 import { OptionError, routeMatches } from '@elysia-microservices/transport/kit'
 import type {
+  ErrorDescription,
   HandlerDescription,
   PatternDescription,
   ServiceDescription
@@ -25,6 +26,8 @@ export interface RouteDescription {
   readonly response?: JsonSchema
   readonly requestBody?: object
   readonly parameters?: readonly object[]
+  /** The errors of the pattern's contract by code. */
+  readonly errors?: Readonly<Record<string, ErrorDescription>>
 }
 
 const BODYLESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS'])
@@ -50,7 +53,16 @@ export function describeRoute(
   if (handler === undefined) return {}
   const response = usable(handler.response)
   const data = isOwn ? undefined : usable(handler.data)
-  return { ...(response && kind !== 'event' && { response }), ...(data && requestOf(key, data)) }
+  const { errors } = handler
+  return {
+    ...(response && kind !== 'event' && { response }),
+    ...(errors && { errors: Object.fromEntries(Object.entries(errors).map(usableError)) }),
+    ...(data && requestOf(key, data))
+  }
+}
+
+function usableError([code, { details, ...rest }]: readonly [string, ErrorDescription]) {
+  return [code, { ...rest, ...(details && { details: usable(details) ?? {} }) }] as const
 }
 
 function handlerOf(

@@ -236,6 +236,38 @@ describe('the OpenAPI document of a gateway that is given its service', () => {
       assert.equal(answer('/unknown'), undefined)
     })
 
+  it('has the errors of the contract by the status with which they are answered', async () => {
+    class Closed extends Error {}
+    const shop = microservice({ transport: memory() })
+      .error('CLOSED', Closed)
+      .message('take', () => 1, {
+        errors: {
+          OUT_OF_STOCK: { details: t.Object({ left: t.Number() }), status: 410 },
+          GONE: {},
+          NOT_FOUND: t.Recursive((self) => t.Object({ children: t.Array(self) })),
+          RATE: { status: 420 }
+        }
+      })
+    const { paths } = await documentOf(
+      gateway(client, { 'POST /take': 'take' }, { service: shop, errors: { RATE: 429 } })
+    )
+    const { responses } = paths['/take']!['post']!
+    const schemaAt = (status: number) => responses[status]?.content?.['application/json']?.schema as object
+    const message = { type: 'string' }
+    const body = (code: string, details?: object) => ({
+      type: 'object',
+      required: ['code', 'message', ...(details ? ['details'] : [])],
+      properties: { code: { type: 'string', enum: [code] }, message, ...(details && { details }) }
+    })
+    const left = { type: 'object', required: ['left'], properties: { left: { type: 'number' } } }
+    assert.equal(responses['410']?.description, 'OUT_OF_STOCK or GONE')
+    assert.deepEqual(schemaAt(410), { anyOf: [body('OUT_OF_STOCK', left), body('GONE')] })
+    assert.deepEqual(schemaAt(404), body('NOT_FOUND', {}))
+    assert.deepEqual(schemaAt(429), body('RATE'))
+    assert.deepEqual(schemaAt(500), body('CLOSED'))
+    assert.equal(responses['420'], undefined)
+  })
+
   it('refuses what is no service', () => {
     for (const wrong of [{}, 'orders', { handlers: 7 }])
       assert.throws(() => gateway(client, { 'GET /a': 'a' }, { service: wrong as never }), {

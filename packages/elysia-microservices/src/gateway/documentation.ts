@@ -1,6 +1,9 @@
 /** What OpenAPI documents say of a route; a route's own `detail` wins. */
 import type { DocumentDecoration } from 'elysia'
+import type { ErrorDescription } from '../description/description.ts'
+import { errorBody } from '../description/error-body.ts'
 import type { RouteDescription } from './described.ts'
+import { type Statuses, statusOfCode } from './error-status.ts'
 import type { RouteKey } from './route-key.ts'
 
 /** A route, as far as it is documented. */
@@ -30,12 +33,12 @@ const DESCRIPTIONS = {
   event: 'The event was handed over'
 }
 
-/** Details of all routes, in their order. */
-export function documentRoutes(routes: readonly Documented[]): DocumentDecoration[] {
+/** Details of all routes, in their order. @param statuses the statuses of codes that the gateway has of its own */
+export function documentRoutes(routes: readonly Documented[], statuses: Statuses): DocumentDecoration[] {
   const named = routes.map(({ pattern }) => camelCase(words(pattern)))
   return routes.map((route, index) => {
     const { key, kind, pattern, status, response, detail, described } = route
-    const { response: answer, ...request } = described
+    const { response: answer, errors = {}, ...request } = described
     const name = named[index] as string
     // An id must be the only one in the document, and a pattern may have several routes.
     const isUnique = name !== '' && named.filter((other) => other === name).length === 1
@@ -48,11 +51,31 @@ export function documentRoutes(routes: readonly Documented[]): DocumentDecoratio
       ...detail,
       responses: {
         [status]: { description: DESCRIPTIONS[kind], ...(content && { content }) },
+        ...errorResponses(errors, statuses),
         default: { description: 'An error', content: { 'application/json': { schema: ERROR } } },
         ...detail?.responses
       }
     } as object
   })
+}
+
+/** The errors of a contract by the status with which they are answered. */
+function errorResponses(
+  errors: Readonly<Record<string, ErrorDescription>>,
+  statuses: Statuses
+): Record<string, object> {
+  const byStatus = new Map<number, string[]>()
+  for (const [code, { status }] of Object.entries(errors)) {
+    const answered = statuses.get(code) ?? status ?? statusOfCode(code)
+    byStatus.set(answered, [...(byStatus.get(answered) ?? []), code])
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => {
+      const [only, ...others] = codes.map((code) => errorBody(code, errors[code] ?? {}))
+      const schema = others.length === 0 ? only : { anyOf: [only, ...others] }
+      return [status, { description: codes.join(' or '), content: { 'application/json': { schema } } }]
+    })
+  )
 }
 
 function contentOf(kind: Documented['kind'], response: object | undefined): object | undefined {

@@ -1,6 +1,5 @@
 /** The routes of a gateway as Elysia knows routes: what Eden's `treaty` and the app's own types are made of. */
 import type { Elysia } from 'elysia'
-import type { CreateEden } from 'elysia/types'
 import type { CallOf } from '../client/client-types.ts'
 import type { AnySchema, InputOf } from '../schema/schema-types.ts'
 import type { Empty } from '../types/scope.ts'
@@ -8,15 +7,56 @@ import type { ErrorBody } from './error-response.ts'
 import type { At, MethodOf, ParamsOf, PathOf } from './route-types.ts'
 
 /** What comes of a stream: its values, and how it ended. */
-export type StreamEvent<Value> =
+export type StreamEvent<Value, Failure = ErrorBody> =
   | { readonly event?: undefined; readonly data: Value }
-  | { readonly event: 'error'; readonly data: ErrorBody }
+  | { readonly event: 'error'; readonly data: Failure }
   | { readonly event: 'end' }
 
 /** Statuses of errors that a gateway answers with. */
-type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 499 | 500 | 501 | 502 | 503 | 504
+export type ErrorStatus = 400 | 401 | 403 | 404 | 409 | 413 | 422 | 429 | 499 | 500 | 501 | 502 | 503 | 504
 
-type ErrorAnswers = { readonly [Status in ErrorStatus]: ErrorBody }
+/** The answers of a failed call, by status. */
+export type ErrorAnswers = { readonly [Status in ErrorStatus]: ErrorBody }
+
+/** The body of an error of the pattern's contract. */
+export interface DeclaredBody<Code, Details> {
+  readonly code: Code
+  readonly message: string
+  readonly details: Details
+}
+
+/** The status that an error was declared with; one without may have any, by its name or the gateway's table. */
+type StatusIn<Type> = Type extends { readonly status: infer Status extends number } ? Status : ErrorStatus
+
+/** The bodies of a contract's errors. */
+type BodyOf<Errors> = {
+  [Code in keyof Errors]: Errors[Code] extends { readonly details: infer Details }
+    ? DeclaredBody<Code, Details>
+    : never
+}[keyof Errors]
+
+/** The bodies of those that have a status. */
+type BodyAt<Errors, Status> = {
+  [Code in keyof Errors]: Status extends StatusIn<Errors[Code]> ? BodyOf<Pick<Errors, Code>> : never
+}[keyof Errors]
+
+/** The answers of a failed call, with the errors of the pattern's contract. */
+export type AnswersWith<Errors> = [keyof Errors] extends [never]
+  ? ErrorAnswers
+  : {
+      readonly [Status in ErrorStatus | { [Code in keyof Errors]: StatusIn<Errors[Code]> }[keyof Errors]]:
+        | ErrorBody
+        | BodyAt<Errors, Status>
+    }
+
+/** The errors of a pattern's contract; none of a pattern that these types do not have. */
+type ErrorsOf<Types, Given> = unknown extends Types
+  ? Empty
+  : [CallOf<Types, Given>] extends [never]
+    ? Empty
+    : CallOf<Types, Given> extends { readonly errors: infer Errors }
+      ? Errors
+      : Empty
 
 /** The value of a pattern; `never` if there is no such pattern among these, `unknown` of a client without types. */
 type ValueOf<Types, Given> = unknown extends Types
@@ -31,7 +71,11 @@ type StreamOf<Types, Given> = unknown extends Types
   ? never
   : [CallOf<Types, Given>] extends [never]
     ? never
-    : AsyncGenerator<StreamEvent<ValueOf<Types, Given>>, void, unknown>
+    : AsyncGenerator<
+        StreamEvent<ValueOf<Types, Given>, ErrorBody | BodyOf<ErrorsOf<Types, Given>>>,
+        void,
+        unknown
+      >
 
 /** What a route answers: an event has no answer, which `void` says. */
 type AnswerOf<Values, Streams, Events, Given> =
@@ -42,41 +86,71 @@ type AnswerOf<Values, Streams, Events, Given> =
 type InputOr<Schema, None> = Schema extends AnySchema ? InputOf<Schema> : None
 
 /** One route. What has no schema is not known: it may be left out, or be anything. */
-interface EdenRoute<Params, Query, Body, Answer> {
+export interface EdenRoute<Params, Query, Body, Answer, Errors = Empty> {
   readonly body: Body
   readonly params: Params
   readonly query: Query
   readonly headers: unknown
-  readonly response: { readonly 200: Answer } & ErrorAnswers
+  readonly response: { readonly 200: Answer } & AnswersWith<Errors>
 }
 
-type RouteAt<Key, Answer, Params, Query, Body> = CreateEden<
-  PathOf<Key>,
-  {
-    [Name in Lowercase<MethodOf<Key>>]: EdenRoute<
-      InputOr<Params, ParamsOf<Key>>,
-      InputOr<Query, unknown>,
-      InputOr<Body, unknown>,
-      Answer
-    >
-  }
+/** What a gateway was given, by the keys of its routes. */
+interface Given<Values, Streams, Events, Patterns, Params, Query, Body> {
+  readonly values: Values
+  readonly streams: Streams
+  readonly events: Events
+  readonly patterns: Patterns
+  readonly params: Params
+  readonly query: Query
+  readonly body: Body
+}
+type AnyGiven = Given<unknown, unknown, unknown, unknown, unknown, unknown, unknown>
+
+type RouteAt<All extends AnyGiven, Key> = EdenRoute<
+  InputOr<At<All['params'], Key>, ParamsOf<Key>>,
+  InputOr<At<All['query'], Key>, unknown>,
+  InputOr<At<All['body'], Key>, unknown>,
+  AnswerOf<All['values'], All['streams'], All['events'], At<All['patterns'], Key>>,
+  ErrorsOf<All['values'], At<All['patterns'], Key>> & ErrorsOf<All['streams'], At<All['patterns'], Key>>
 >
 
-type All<Union> = (Union extends unknown ? (each: Union) => void : never) extends (all: infer Each) => void
-  ? Each
+/** What is left of a route's path below a node of the tree, a line break, and the route's key. */
+type Left<Path extends string, Key extends string> = `${Path}\n${Key}`
+
+type LeftOf<Key> = Key extends string
+  ? PathOf<Key> extends `/${infer Path}`
+    ? Left<Path, Key>
+    : never
   : never
 
+type HasEnded<One> = One extends `\n${infer Key}` ? Key : never
+
+type Segment<One> =
+  One extends Left<infer Path, string>
+    ? Path extends ''
+      ? never
+      : Path extends `${infer First}/${string}`
+        ? First
+        : Path
+    : never
+
+type Below<One> =
+  One extends Left<infer Path, infer Key>
+    ? Left<Path extends `${string}/${infer Rest}` ? Rest : '', Key>
+    : never
+
+/**
+ * Routes as a tree by the parts of their paths. A part names all of its routes at once: an intersection of single routes
+ * would cost the compiler the square of their number.
+ */
+type Tree<All extends AnyGiven, Rests extends string> = {
+  [One in Rests as Lowercase<MethodOf<HasEnded<One>>>]: RouteAt<All, HasEnded<One>>
+} & { [One in Rests as Segment<One>]: Tree<All, Below<One>> }
+
 /** The routes of a gateway, by the parts of their paths. */
-export type EdenRoutes<Values, Streams, Events, Patterns, Params, Query, Body> = All<
-  {
-    [Key in keyof Body]: RouteAt<
-      Key,
-      AnswerOf<Values, Streams, Events, At<Patterns, Key>>,
-      At<Params, Key>,
-      At<Query, Key>,
-      Body[Key]
-    >
-  }[keyof Body]
+export type EdenRoutes<Values, Streams, Events, Patterns, Params, Query, Body> = Tree<
+  Given<Values, Streams, Events, Patterns, Params, Query, Body>,
+  LeftOf<keyof Body>
 >
 
 /** An Elysia plugin with routes. */

@@ -5,9 +5,9 @@ import { treaty } from '@elysiajs/eden'
 import { Elysia, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'
 import type { connect } from '../client/index.ts'
-import { type Message, microservice, RpcError } from '../index.ts'
+import { isError, type Message, microservice, RpcError } from '../index.ts'
 import { behindGateway } from '../testing/behind-gateway.ts'
-import { type ErrorBody, gateway, type StreamEvent } from './index.ts'
+import { type DeclaredBody, type ErrorBody, gateway, type StreamEvent } from './index.ts'
 
 const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
   .message('users.get', ({ data }: Message<{ id: string }>) => {
@@ -20,6 +20,29 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 })
     yield { n: 1 }
     yield { n: 2 }
   })
+  .message(
+    'stock.take',
+    ({ data, error }) => {
+      if (data.id === 'none') throw error('NOT_FOUND')
+      if (data.id === 'many') throw error('OUT_OF_STOCK', { left: 3 }, 'Not so much is left')
+      return { left: 1 }
+    },
+    {
+      data: t.Object({ id: t.String() }),
+      errors: {
+        OUT_OF_STOCK: { details: t.Object({ left: t.Number() }), status: 410 },
+        NOT_FOUND: {}
+      }
+    }
+  )
+  .message(
+    'stock.watch',
+    async function* ({ error }) {
+      yield 1
+      throw error('OUT_OF_STOCK', { left: 0 })
+    },
+    { errors: { OUT_OF_STOCK: t.Object({ left: t.Number() }) } }
+  )
   .event('placed', (_message: Message<{ id: string }>) => {})
 
 const routes = (client: ReturnType<typeof connect<typeof service>>) =>
@@ -33,6 +56,8 @@ const routes = (client: ReturnType<typeof connect<typeof service>>) =>
       body: t.Object({ items: t.Array(t.String()) })
     },
     'GET /ticks': { stream: 'ticks' },
+    'POST /stock/:id': 'stock.take',
+    'GET /stock': { stream: 'stock.watch' },
     'POST /orders/:id/placed': { emit: 'placed' }
   })
 
@@ -54,6 +79,31 @@ describe('a gateway for Eden', () => {
     expectTypeOf(error?.value).toEqualTypeOf<ErrorBody | undefined>()
     assert.equal(data, null)
     assert.deepEqual([error?.status, error?.value.code], [404, 'NOT_FOUND'])
+  })
+
+  it('knows the errors of the contract, with their details', async () => {
+    const { error } = await api().stock({ id: 'many' }).post()
+    assert.deepEqual([error?.status, error?.value.message], [410, 'Not so much is left'])
+    if (error?.status === 410) {
+      const body = error.value
+      expectTypeOf(body).toEqualTypeOf<ErrorBody | DeclaredBody<'OUT_OF_STOCK', { left: number }>>()
+    }
+    const body = error?.value
+    assert.ok(isError(body, 'OUT_OF_STOCK'))
+    expectTypeOf(body.details).toEqualTypeOf<{ left: number }>()
+    assert.equal(body.details.left, 3)
+    const none = await api().stock({ id: 'none' }).post()
+    assert.equal(none.error?.status, 404)
+    assert.ok(isError(none.error.value, 'NOT_FOUND'))
+
+    const { data } = await api().stock.get()
+    const ends: unknown[] = []
+    for await (const event of data ?? assert.fail('no stream'))
+      if (event.event === 'error' && isError(event.data, 'OUT_OF_STOCK')) {
+        expectTypeOf(event.data.details).toEqualTypeOf<{ left: number }>()
+        ends.push(event.data.details.left)
+      }
+    assert.deepEqual(ends, [0])
   })
 
   it('takes bodies, parameters and queries by their schemas', async () => {

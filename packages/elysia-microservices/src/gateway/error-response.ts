@@ -60,7 +60,7 @@ export class ErrorAnswers {
   readonly #retryAfter: string
   readonly #logger: Logger
 
-  /** @throws {OptionError} an option is not what it must be */
+  /** @throws {OptionError} an option is invalid */
   constructor({ errors, retryAfter = 1, logger = consoleLogger }: ErrorOptions = {}) {
     if (!Number.isInteger(retryAfter) || retryAfter < 0) {
       throw OptionError.expected('options.retryAfter', 'seconds, a whole number of at least 0', retryAfter)
@@ -113,6 +113,11 @@ function isRefused(error: unknown): error is UnauthenticatedError {
   return (Object(error.received) as { message?: unknown }).message !== error.message
 }
 
+/**
+ * Browsers take no answer for another type than it says: what a service has sent is passed on unread, and may be anything.
+ */
+export const NO_SNIFFING = { 'x-content-type-options': 'nosniff' } as const
+
 /** What of the context of Elysia's hooks is needed to answer. */
 export interface HttpContext {
   readonly request: Request
@@ -125,5 +130,5 @@ export interface HttpContext {
 /** An answer as a response. The status stands in `set`, too, for hooks of the app that look there, as access logs do. */
 export function errorResponse({ status, headers, body }: ErrorAnswer, { set }: HttpContext): Response {
   set.status = status
-  return Response.json(body, { status, headers })
+  return Response.json(body, { status, headers: { ...NO_SNIFFING, ...headers } })
 }

@@ -24,11 +24,13 @@ export const DEFAULT_STATUSES: Readonly<Record<string, number>> = {
   TIMEOUT: 504
 }
 
-/** The default table with the application's codes over it. */
+/** Statuses of an application's codes. */
 export type Statuses = ReadonlyMap<string, number>
 
+const DEFAULTS: Statuses = new Map(Object.entries(DEFAULT_STATUSES))
+
 /**
- * Puts the codes of an application over the default table.
+ * Reads the statuses of an application's codes.
  * @throws {OptionError} a status is not from 400 to 599
  */
 export function statusTable(own: Readonly<Record<string, number>> = {}): Statuses {
@@ -37,27 +39,27 @@ export function statusTable(own: Readonly<Record<string, number>> = {}): Statuse
       throw OptionError.expected(`options.errors.${code}`, 'a status from 400 to 599', status)
     }
   }
-  return new Map([...Object.entries(DEFAULT_STATUSES), ...Object.entries(own)])
+  return new Map(Object.entries(own))
 }
 
-/** Code and status of an error of this library. */
+/** The status of a code that nothing else is said of: that of its name, or 500. */
+export function statusOfCode(code: string): number {
+  return DEFAULTS.get(code) ?? 500
+}
+
+/** Code and status of an error of this library: the application's status, else the error's own, else the default. */
 export function statusOf(
   error: { readonly code: string } & Error,
   statuses: Statuses
 ): { code: string; status: number } {
   const { code } = error
-  if (
-    error instanceof ConnectionError &&
-    error.mayHaveRun &&
-    statuses.get(code) === DEFAULT_STATUSES['CONNECTION']
-  ) {
-    // It may have run, so it must not look like a call that was never sent.
-    return { code, status: 502 }
-  }
-  const status = statuses.get(code)
-  if (status !== undefined) return { code, status }
-  const own = error instanceof RpcError ? numericStatus(error.received) : undefined
-  return { code: own !== undefined && code === 'UNKNOWN' ? codeOfStatus(own) : code, status: own ?? 500 }
+  const chosen = statuses.get(code)
+  if (chosen !== undefined) return { code, status: chosen }
+  // It may have run, so it must not look like a call that was never sent.
+  if (error instanceof ConnectionError && error.mayHaveRun) return { code, status: 502 }
+  if (error instanceof RpcError && isErrorStatus(error.status))
+    return { code: code === 'UNKNOWN' ? codeOfStatus(error.status) : code, status: error.status }
+  return { code, status: statusOfCode(code) }
 }
 
 /** The `status` or `statusCode` of an error as HTTP libraries make them, Nest's `HttpException` among them. */

@@ -16,8 +16,9 @@ class NotMine extends Error {}
 
 const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, logger })
   .error('CONFLICT', NotMine)
-  .message('fail', ({ data }: Message<{ code: string; message: string }>) => {
-    throw new RpcError({ ...data, details: { of: data.code } })
+  .message('fail', ({ data }: Message<{ code: string; message: string; status?: string }>) => {
+    const status = data.status === undefined ? undefined : Number(data.status)
+    throw new RpcError({ ...data, status, details: { of: data.code } })
   })
   .message('known', () => {
     throw new NotMine('It is not yours')
@@ -25,9 +26,9 @@ const service = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0, log
   .message('break', () => {
     throw new Error('the password is 1234')
   })
-  .message('nest', ({ data }: Message<{ status: string }>) => {
+  .message('nest', ({ data }: Message<{ name: string; status: string }>) => {
     // What Nest's RpcException is for a service: an object with `getError`.
-    const error = { status: Number(data.status), message: 'No such user' }
+    const error = { [data.name]: Number(data.status), message: 'No such user' }
     throw Object.assign(new Error('RpcException'), { getError: () => error })
   })
   .message('exception', ({ data }: Message<{ status: string }>) => {
@@ -54,6 +55,11 @@ before(async () => {
       'GET /exception': 'exception',
       'GET /break': 'break',
       'GET /checked': 'checked',
+      'GET /whole/:n': {
+        pattern: 'checked',
+        params: t.Object({ n: t.Integer({ minimum: 1 }) }),
+        data: () => ({ id: 1 })
+      },
       'GET /unknown': 'nobody handles this',
       'GET /mistake': {
         pattern: 'checked',
@@ -125,10 +131,25 @@ describe('an error of the service', () => {
     })
   }
 
-  it('of Nest with a status has that, and a code for it', async () => {
-    const { status, body } = await answerOf('/nest?status=404')
-    assert.deepEqual([status, body], [404, { code: 'NOT_FOUND', message: 'No such user' }])
-    assert.equal((await answerOf('/nest?status=200')).status, 500)
+  for (const name of ['status', 'statusCode', 'code'])
+    it(`of Nest with a number under ${name} has that as its status, and a code for it`, async () => {
+      const { status, body } = await answerOf(`/nest?name=${name}&status=404`)
+      assert.deepEqual([status, body], [404, { code: 'NOT_FOUND', message: 'No such user' }])
+      for (const other of [200, 5, 600]) {
+        const { status, body } = await answerOf(`/nest?name=${name}&status=${other}`)
+        assert.deepEqual([status, body], [500, { code: 'UNKNOWN', message: 'No such user' }])
+      }
+    })
+
+  it('with a status of its own has that, unless the app has one for its code', async () => {
+    for (const [code, expected] of [
+      ['CONFLICT', 423],
+      ['SOMETHING_ELSE', 423],
+      ['OUT_OF_STOCK', 409]
+    ] as const) {
+      const { status, body } = await answerOf(`/fail?code=${code}&message=Why&status=423`)
+      assert.deepEqual([status, (body as { code: string }).code], [expected, code])
+    }
   })
 
   it('that is an exception of Nest with a status has that, and its messages', async () => {
@@ -174,6 +195,21 @@ describe('an error of the service', () => {
 })
 
 describe('an error of the gateway itself', () => {
+  it('of a whole number in the path says what was expected', async () => {
+    const details = { path: 'params.n', expected: 'integer' }
+    const body = { code: 'VALIDATION', message: 'params.n: expected integer', details }
+    for (const wrong of ['x', '1.5']) {
+      const answer = await answerOf(`/whole/${wrong}`)
+      assert.deepEqual([answer.status, answer.body], [422, body], wrong)
+    }
+    const { body: said } = await answerOf('/whole/0')
+    assert.equal(
+      (said as { message: string }).message,
+      'params: expected integer to be greater or equal to 1'
+    )
+    assert.equal((await answerOf('/whole/5')).status, 200)
+  })
+
   it('that nobody expected is logged whole and says nothing', async () => {
     logged.length = 0
     const { status, body } = await answerOf('/mistake?token=secret')

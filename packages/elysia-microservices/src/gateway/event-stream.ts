@@ -1,5 +1,5 @@
 /** Values of a service as Server-Sent Events, at the speed of their reader. */
-import type { ErrorBody } from './error-response.ts'
+import { type ErrorBody, NO_SNIFFING } from './error-response.ts'
 
 /** The parts of an event stream. */
 export interface EventStreamInit {
@@ -16,6 +16,7 @@ export interface EventStreamInit {
 const HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache',
+  ...NO_SNIFFING,
   // Tells nginx, and what behaves like it, not to hold events back.
   'x-accel-buffering': 'no'
 }

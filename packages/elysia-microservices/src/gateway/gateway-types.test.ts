@@ -56,6 +56,19 @@ function patterns(c: Typed) {
     },
     { idempotent: false, key: ({ headers }) => headers['x-user'] }
   )
+  // @ts-expect-error the data has an id, and no idd
+  gateway(c, { 'GET /users/:idd': 'users.get' })
+  // @ts-expect-error the data has an id, and no idd
+  gateway(c, { 'POST /users/:idd': { pattern: 'users.get' } })
+  // @ts-expect-error the data has an id, and no idd
+  gateway(c, { 'GET /users/:idd': { pattern: 'users.get', params: t.Object({ idd: t.String() }) } })
+  // What is not sent by default is nobody's mistake.
+  gateway(c, {
+    'GET /:tenant/users': { pattern: 'users.get', data: ({ params }) => ({ id: params.tenant }) },
+    'GET /:tenant/users/:id': 'users.get',
+    'GET /:tenant/found': 'users.find',
+    'PUT /users/:idd': { pattern: 'users.get', query: t.Object({ id: t.String() }) }
+  })
   // @ts-expect-error nobody answers an event
   gateway(c, { 'POST /placed': { emit: 'order.placed', idempotent: true } })
   // @ts-expect-error there is no such pattern

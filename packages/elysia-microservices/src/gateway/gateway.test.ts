@@ -25,6 +25,7 @@ const http = behindGateway(service, (client) =>
   gateway(client, {
     'GET /value': 'value',
     'GET /undefined': 'undefined',
+    'GET /values': { stream: 'values' },
     'POST /created': { pattern: 'echo', status: 201 },
     'POST /done': { pattern: 'echo', status: 204 },
     'POST /reset': { pattern: 'echo', status: 205 },
@@ -51,6 +52,22 @@ describe('the answer of a route', () => {
       assert.equal(await response.text(), value)
     })
   }
+
+  it('is never taken for another type by a browser', async () => {
+    for (const [path, status] of [
+      ['/value?of=1', 200],
+      ['/value?of=', 500],
+      ['/values', 200]
+    ] as const) {
+      const response = await fetch(`${http.url}${path}`)
+      await response.text()
+      assert.deepEqual(
+        [response.status, response.headers.get('x-content-type-options')],
+        [status, 'nosniff'],
+        path
+      )
+    }
+  })
 
   it('is 204 without a body for undefined', async () => {
     assert.deepEqual(await fetchJson(http.url, '/undefined'), { status: 204, body: undefined })

@@ -5,7 +5,7 @@ import type { UntypedClient } from '../client/client-types.ts'
 import { callOptions, type ForwardedOptions } from './call-options.ts'
 import { checkBody, defaultData } from './data.ts'
 import type { EdenRoutes, GatewayPlugin } from './eden-types.ts'
-import { ErrorAnswers, type HttpContext } from './error-response.ts'
+import { ErrorAnswers, type HttpContext, NO_SNIFFING } from './error-response.ts'
 import { type EventStream, openEventStream } from './event-stream.ts'
 import { answersErrors, describeRequest } from './http-error.ts'
 import type { GatewayOptions } from './options.ts'
@@ -15,6 +15,7 @@ import type {
   EmitAt,
   Found,
   GivenClient,
+  Known,
   ParamsAt,
   PatternAt,
   QueryAt,
@@ -36,7 +37,8 @@ const MAX_IDLE = 255
 const IDLE_MARGIN = 5
 /** Statuses whose answers have no body (RFC 9110, 15.3.5 and 15.3.6): Node refuses to make one, Bun sends it. */
 const BODYLESS = [204, 205]
-const JSON_HEADERS = { 'content-type': 'application/json' }
+const JSON_HEADERS = { 'content-type': 'application/json', ...NO_SNIFFING }
+const BYTES_HEADERS = { 'content-type': 'application/octet-stream', ...NO_SNIFFING }
 
 /**
  * Makes an Elysia plugin of routes that call a service: `'GET /users/:id': 'users.get'` asks the pattern
@@ -44,7 +46,7 @@ const JSON_HEADERS = { 'content-type': 'application/json' }
  * @param client the client, or a function that makes one for the app to own and to close
  * @param routes by method and path: a pattern, or an object with one under `pattern` (one value), `stream`
  *   (Server-Sent Events) or `emit` (an event)
- * @throws {OptionError} a key, a route or an option is not what it must be
+ * @throws {OptionError} a key, a route or an option is invalid
  * @example
  * ```ts
  * import { Elysia } from 'elysia'
@@ -71,9 +73,7 @@ export function gateway<
   client: GivenClient<Values, Streams, All, Events>,
   routes: {
     readonly [Key in keyof Body]: RouteOf<
-      Values,
-      Streams,
-      Events,
+      Known<Values, Streams, Events>,
       Key,
       At<Patterns, Key>,
       Found<Streamed, Key>,
@@ -160,16 +160,15 @@ async function answerValue({ route, client }: Scope, context: GatewayContext): P
   context.set.status = status
   if (value === undefined || BODYLESS.includes(status)) return new Response(null, { status })
   if (value instanceof Uint8Array) {
-    const headers = { 'content-type': 'application/octet-stream' }
-    return new Response(value as Uint8Array<ArrayBuffer>, { status, headers })
+    return new Response(value as Uint8Array<ArrayBuffer>, { status, headers: BYTES_HEADERS })
   }
   if (value instanceof UnreadJson) return new Response(value.bytes, { status, headers: JSON_HEADERS })
-  return Response.json(value, { status })
+  return Response.json(value, { status, headers: JSON_HEADERS })
 }
 
 async function answerEvent({ route, client }: Scope, context: GatewayContext): Promise<Response> {
-  const { headers, key } = callOptions(context, route.forward)
-  const options = { headers, ...(key !== undefined && { key }) }
+  const { headers, key, waitForConnection } = callOptions(context, route.forward)
+  const options = { headers, waitForConnection, ...(key !== undefined && { key }) }
   await client.emit(route.pattern as never, await dataOf(route, context), options)
   context.set.status = route.status
   return new Response(null, { status: route.status })

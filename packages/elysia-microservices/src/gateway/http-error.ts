@@ -4,6 +4,7 @@ import { Kind } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { ElysiaCustomStatusResponse, ParseError, ValidationError as SchemaError, type TSchema } from 'elysia'
 import { MOST_VIOLATIONS, pathPart } from '../schema/check.ts'
+import { expectedBy } from '../schema/expected.ts'
 import { type ErrorAnswers, errorResponse, type HttpContext } from './error-response.ts'
 import { type Identifiable, requestIdOf } from './request-id.ts'
 
@@ -24,37 +25,44 @@ function fromElysia(error: unknown, schemas: SchemasByPart): unknown {
   if (error instanceof ParseError) {
     return new RpcError({ code: 'PARSE', message: 'The body is not what its content type says' })
   }
-  return error instanceof SchemaError ? fromSchemaError(error, schemas[error.type]) : error
+  return error instanceof SchemaError ? fromSchemaError(error, schemas) : error
 }
 
-function fromSchemaError(error: SchemaError, given: unknown): RpcError {
+function fromSchemaError(error: SchemaError, schemas: SchemasByPart): RpcError {
+  const given = schemas[error.type]
+  // A decoder of Elysia's types, such as that of `t.Integer({ minimum: 1 })`, does not say where it stands.
+  const root = error.type === 'property' ? Object.keys(schemas).join(' or ') : error.type
+  const issueOf = (issue: Partial<Issue>) => issueAt(root, issue, error, given)
   const found = (error.all as readonly Partial<Issue>[]).slice(0, MOST_LOOKED_AT)
   const all = found.filter(({ path }, index) => found.findIndex((one) => one.path === path) === index)
-  const [first = issueOf({}, error, given), ...others] = all
-    .slice(0, MOST_VIOLATIONS)
-    .map((issue) => issueOf(issue, error, given))
+  const [first = issueOf({}), ...others] = all.slice(0, MOST_VIOLATIONS).map(issueOf)
   const { path, expected, message } = first
   const issues = [first, ...others].map((issue) => ({ path: issue.path, expected: issue.expected }))
   const details = others.length === 0 ? { path, expected } : { path, expected, issues }
   return new RpcError({ code: 'VALIDATION', message, details })
 }
 
-function issueOf({ path = '', message = '' }: Partial<Issue>, error: SchemaError, given: unknown) {
-  const said = (isTypeBox(given) && messageAt(given, path, error.value)) || message
+function issueAt(
+  root: string,
+  { path = '', message = '' }: Partial<Issue>,
+  error: SchemaError,
+  given: unknown
+) {
+  const said = (isTypeBox(given) && expectedAt(given, path, error.value)) || message
   // A JSON pointer from TypeBox; keys with dots between them, or 'root', from a Standard Schema.
   const keys =
     path === 'root' ? [] : path.startsWith('/') || path === '' ? path.split('/').slice(1) : path.split('.')
-  const place = error.type + keys.map(pathPart).join('')
-  const isExpectation = said.startsWith('Expected ')
+  const place = root + keys.map(pathPart).join('')
   const expected = said.replace(/^Expected (value to be )?/, '')
-  return { path: place, expected, message: `${place}: ${isExpectation ? `expected ${expected}` : said}` }
+  const isOwnWords = said === expected && said === message
+  return { path: place, expected, message: `${place}: ${isOwnWords ? said : `expected ${expected}`}` }
 }
 
-/** The message by the schema as it was given: Elysia's coerced one says "union value" for a number. */
-function messageAt(schema: TSchema, path: string, value: unknown): string | undefined {
+/** What is expected by the schema as it was given: Elysia's coerced one says "union value" for a number. */
+function expectedAt(schema: TSchema, path: string, value: unknown): string | undefined {
   let looked = 0
   for (const error of Value.Errors(schema as never, value)) {
-    if (error.path === path) return error.message
+    if (error.path === path) return expectedBy(error)
     if (++looked === MOST_LOOKED_AT) break
   }
   return undefined

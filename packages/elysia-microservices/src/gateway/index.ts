@@ -8,7 +8,16 @@ export {
 } from './call-options.ts'
 export { type ClientsOf, clients, type Decorated, type GivenClients } from './clients.ts'
 export type { Describable } from './described.ts'
-export type { EdenRoutes, GatewayPlugin, StreamEvent } from './eden-types.ts'
+export type {
+  AnswersWith,
+  DeclaredBody,
+  EdenRoute,
+  EdenRoutes,
+  ErrorAnswers,
+  ErrorStatus,
+  GatewayPlugin,
+  StreamEvent
+} from './eden-types.ts'
 export type { ErrorBody, ErrorOptions } from './error-response.ts'
 export { DEFAULT_STATUSES } from './error-status.ts'
 export { gateway } from './gateway.ts'
@@ -16,6 +25,7 @@ export type { GatewayOptions } from './options.ts'
 export type {
   EventRoute,
   MessageRoute,
+  ParamsOf,
   RouteBase,
   RouteContext,
   RouteSchemas,

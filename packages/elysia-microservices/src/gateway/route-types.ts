@@ -94,7 +94,7 @@ type DataFunction<Context, Data, Fits> = true extends Fits
 type Bodyless = 'GET' | 'HEAD' | 'DELETE' | 'OPTIONS'
 
 /** The parts of a request whose fields are known, in the order in which they replace each other. */
-type Known<Key, Params, Query, Body> = Output<Params, ParamsOf<Key>> &
+type FieldsOf<Key, Params, Query, Body> = Output<Params, ParamsOf<Key>> &
   (Query extends AnySchema ? OutputOf<Query> : unknown) &
   (Body extends AnySchema ? OutputOf<Body> : unknown)
 
@@ -107,6 +107,18 @@ type Others<Key, Query, Body> =
     : Body extends AnySchema
       ? never
       : unknown
+
+/**
+ * The type of other fields that may come. None, if a parameter of the path has no place in the data: then a name is
+ * misspelt, and what it was meant for would be looked for in the query or the body.
+ */
+type OthersBeside<Data, Key, Params, Query, Body> = [
+  Exclude<keyof Output<Params, ParamsOf<Key>>, KeyOf<Data>>
+] extends [never]
+  ? Others<Key, Query, Body>
+  : never
+
+type KeyOf<Data> = Data extends unknown ? keyof Data : never
 
 /** Names of fields that do not fit: of another type, or missing. */
 type Misfits<Data, Fields, Rest> = {
@@ -133,9 +145,13 @@ export type FitsByDefault<Data, Key, Params, Query, Body> = unknown extends Data
   : [NonNullable<Data>] extends [never]
     ? true
     : [Extract<NonNullable<Data>, Indivisible>] extends [never]
-      ? [Misfits<NonNullable<Data>, Known<Key, Params, Query, Body>, Others<Key, Query, Body>>] extends [
-          never
-        ]
+      ? [
+          Misfits<
+            NonNullable<Data>,
+            FieldsOf<Key, Params, Query, Body>,
+            OthersBeside<NonNullable<Data>, Key, Params, Query, Body>
+          >
+        ] extends [never]
         ? true
         : false
       : FitsWhole<Data, Key, Query, Body>
@@ -156,6 +172,26 @@ type FitsWhole<Data, Key, Query, Body> =
 
 type NameIn<Types> = unknown extends Types ? Pattern : AsPattern<keyof Types>
 type DataIn<Types, Given> = unknown extends Types ? unknown : DataOf<CallOf<Types, Given>>
+
+/** What a client knows, with the patterns of each kind, worked out once for all routes. */
+export interface Known<Values, Streams, Events> {
+  readonly values: Values
+  readonly streams: Streams
+  readonly events: Events
+  readonly names: {
+    readonly pattern: NameIn<Values>
+    readonly stream: NameIn<Streams>
+    readonly emit: NameIn<Events>
+  }
+}
+type Field = 'pattern' | 'stream' | 'emit'
+
+interface AnyKnown {
+  readonly values: unknown
+  readonly streams: unknown
+  readonly events: unknown
+  readonly names: Readonly<Record<Field, unknown>>
+}
 
 /** What all kinds share: schemas, options, and the function that makes the data. */
 type Made<Data, Key, Params, Query, Body> = RouteBase<ContextOf<Key, Params, Query, Body>> &
@@ -207,21 +243,6 @@ interface Sentences {
   readonly data: 'What comes by default does not fit the data: add schemas (params, query, body), or a function data'
 }
 
-/** What a route with `Field` may have there, where its pattern is for another field. */
-type Mistaken<Values, Streams, Events, Given, Field extends string> =
-  Given extends NameIn<Values>
-    ? { readonly [Name in Field]: Wrong<Sentences['value']> }
-    : Given extends NameIn<Streams>
-      ? OrItself<Field, Wrong<Sentences['stream']>>
-      : Given extends NameIn<Events>
-        ? OrItself<Field, Wrong<Sentences['event']>>
-        : never
-
-/** A pattern may stand by itself in place of `{ pattern }`. */
-type OrItself<Field extends string, Is> = Field extends 'pattern'
-  ? { readonly pattern: Is } | Is
-  : { readonly [Name in Field]: Is }
-
 /** The field of a route's pattern; a text is `pattern`. */
 type FieldOf<Streamed, Emitted> = unknown extends Streamed
   ? unknown extends Emitted
@@ -229,38 +250,48 @@ type FieldOf<Streamed, Emitted> = unknown extends Streamed
     : 'emit'
   : 'stream'
 
-/** The route of a pattern that exists: only what that pattern is for, so that the compiler has little to compare. */
-type Existing<Values, Streams, Events, Key, Given, Field, Params, Query, Body> = Field extends 'pattern'
-  ? Given extends NameIn<Values>
-    ?
-        | TextOf<Given, DataIn<Values, Given>, Key>
-        | MessageOf<Given, DataIn<Values, Given>, Key, Params, Query, Body>
-    : Mistaken<Values, Streams, Events, Given, 'pattern'>
-  : Field extends 'stream'
-    ? Given extends NameIn<Streams>
-      ? StreamOf<Given, DataIn<Streams, Given>, Key, Params, Query, Body>
-      : Mistaken<Values, Streams, Events, Given, 'stream'>
-    : Given extends NameIn<Events>
-      ? EventOf<Given, DataIn<Events, Given>, Key, Params, Query, Body>
-      : Mistaken<Values, Streams, Events, Given, 'emit'>
+/** A pattern may stand by itself in place of `{ pattern }`. */
+type OrItself<Kind extends Field, Is> = Kind extends 'pattern'
+  ? { readonly pattern: Is } | Is
+  : { readonly [Name in Kind]: Is }
 
-/** For a pattern that does not exist: those that do. */
-type NamesFor<Values, Streams, Events, Field> = Field extends 'pattern'
-  ? OrItself<Field, Wrong<Sentences['none'], NameIn<Values>>>
-  : Field extends 'stream'
-    ? { readonly stream: Wrong<Sentences['none'], NameIn<Streams>> }
-    : { readonly emit: Wrong<Sentences['none'], NameIn<Events>> }
+/** What a route of a kind may have there, where its pattern is of another kind, or does not exist. */
+type Mistaken<All extends AnyKnown, Given, Kind extends Field> = OrItself<
+  Kind,
+  Given extends All['names']['pattern']
+    ? Wrong<Sentences['value']>
+    : Given extends All['names']['stream']
+      ? Wrong<Sentences['stream']>
+      : Given extends All['names']['emit']
+        ? Wrong<Sentences['event']>
+        : Wrong<Sentences['none'], All['names'][Kind]>
+>
+
+/** The routes that a key may have, only of the kind that its pattern is for, so that the compiler has little to compare. */
+type RouteFor<
+  All extends AnyKnown,
+  Key,
+  Given,
+  Kind extends Field,
+  Params,
+  Query,
+  Body
+> = Given extends All['names'][Kind]
+  ? Kind extends 'pattern'
+    ?
+        | TextOf<Given, DataIn<All['values'], Given>, Key>
+        | MessageOf<Given, DataIn<All['values'], Given>, Key, Params, Query, Body>
+    : Kind extends 'stream'
+      ? StreamOf<Given, DataIn<All['streams'], Given>, Key, Params, Query, Body>
+      : EventOf<Given, DataIn<All['events'], Given>, Key, Params, Query, Body>
+  : Mistaken<All, Given, Kind>
 
 /** The routes that a key may have. `Given` is the pattern that was given, under `stream`, `emit`, or otherwise. */
-export type RouteOf<Values, Streams, Events, Key, Given, Streamed, Emitted, Params, Query, Body> = [
+export type RouteOf<All extends AnyKnown, Key, Given, Streamed, Emitted, Params, Query, Body> = [
   PathOf<Key>
 ] extends [never]
   ? Wrong<Sentences['key']>
-  : [Existing<Values, Streams, Events, Key, Given, FieldOf<Streamed, Emitted>, Params, Query, Body>] extends [
-        never
-      ]
-    ? NamesFor<Values, Streams, Events, FieldOf<Streamed, Emitted>>
-    : Existing<Values, Streams, Events, Key, Given, FieldOf<Streamed, Emitted>, Params, Query, Body>
+  : RouteFor<All, Key, Given, FieldOf<Streamed, Emitted>, Params, Query, Body>
 
 /** Lets a text fit a type that has only optional fields: text has a `length`. */
 interface OrText {

@@ -3,10 +3,12 @@ import { checkNames, OptionError, routeOf } from '@elysia-microservices/transpor
 import type { DocumentDecoration } from 'elysia'
 import { jsonSchemaOf } from '../description/json-schema.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
+import { forMessages } from '../schema/texts-of-urls.ts'
 import { isTypeBox } from '../schema/typebox.ts'
 import { assertForwardOptions, type ForwardOptions } from './call-options.ts'
 import { describeRoute, handlersOf } from './described.ts'
 import { documentRoutes } from './documentation.ts'
+import { statusTable } from './error-status.ts'
 import type { GatewayOptions } from './options.ts'
 import { parseRouteKey, type RouteKey } from './route-key.ts'
 import type { RouteContext } from './route-types.ts'
@@ -47,10 +49,10 @@ const KINDS = { pattern: 'message', stream: 'stream', emit: 'event' } as const
 const KNOWN = [
   ...Object.keys(KINDS),
   ...['status', 'heartbeat', 'data', 'params', 'query', 'body', 'response', 'detail'],
-  ...['timeout', 'timeoutHeader', 'headers', 'idempotent', 'key', 'within']
+  ...['timeout', 'waitForConnection', 'timeoutHeader', 'headers', 'idempotent', 'key', 'within']
 ]
 
-/** @throws {OptionError} a key or a route is not what it must be */
+/** @throws {OptionError} a key or a route is invalid */
 export function readRoutes(routes: Readonly<Record<string, unknown>>, options: GatewayOptions): Route[] {
   const read = Object.entries(routes).map(([key, given]) => readRoute(key, given, options))
   const handlers = options.service === undefined ? [] : handlersOf(options.service)
@@ -59,7 +61,8 @@ export function readRoutes(routes: Readonly<Record<string, unknown>>, options: G
       const pattern = routeOf(route.pattern as never)
       const isOwn = route.data !== undefined || Object.keys(route.schemas).length > 0
       return { ...route, pattern, described: describeRoute(handlers, { ...route, pattern, isOwn }) }
-    })
+    }),
+    statusTable(options.errors)
   )
   return read.map((route, index) => ({ ...route, detail: details[index] as DocumentDecoration }))
 }
@@ -101,7 +104,7 @@ function readRoute(key: string, given: unknown, options: GatewayOptions) {
 
 /** A schema as OpenAPI documents take it. */
 function documented(schema: AnySchema): object {
-  return isTypeBox(schema) ? schema : jsonSchemaOf(schema, 'output')
+  return isTypeBox(schema) ? forMessages(schema, 'response') : jsonSchemaOf(schema, 'output')
 }
 
 /** Refuses options about the answer, which an event does not have. */
@@ -118,6 +121,7 @@ function refuseOfEvents(path: string, route: GivenRoute): void {
 function forwardOptions(route: GivenRoute, options: GatewayOptions): ForwardOptions<RouteContext> {
   return {
     timeout: route.timeout ?? options.timeout,
+    waitForConnection: route.waitForConnection ?? options.waitForConnection,
     timeoutHeader: route.timeoutHeader ?? options.timeoutHeader,
     headers: route.headers ?? options.headers,
     idempotent: route.idempotent ?? options.idempotent,

@@ -5,6 +5,7 @@
  */
 import {
   type Delivery,
+  declaredError,
   type Headers,
   type IncomingMessage,
   OptionError,
@@ -22,8 +23,8 @@ export class MessageContext implements Message {
   readonly params: PatternParams
   /** For `onAfterHandle`: what the handler returned. */
   response: unknown
-  /** For `onError`: what was thrown. */
-  error: unknown
+  /** Makes an error of the handler's contract; for `onError`: what was thrown. */
+  error: unknown = declaredError
   /** For `onError`: the name of what was thrown. */
   code: string | undefined
   readonly #message: IncomingMessage

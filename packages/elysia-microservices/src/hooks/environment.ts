@@ -39,6 +39,12 @@ export class Environment {
     return this.#Context
   }
 
+  /** What hooks of the service's start and end get: the decorators, and the store as `store`. */
+  lifeContext(): object {
+    const { decorators, store } = this.#all()
+    return { ...decorators, store }
+  }
+
   /**
    * Adds decorators; earlier ones of the same name stay.
    * @throws {OptionError} a message has a field of that name

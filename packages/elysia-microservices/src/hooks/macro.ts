@@ -1,6 +1,11 @@
 /** Macros are names for hooks and schemas; the options of handlers use them. */
 import { OptionError } from '@elysia-microservices/transport/kit'
-import { compileSchemas, type MessageSchema, type SchemaOptions } from '../schema/message-schema.ts'
+import {
+  compileSchemas,
+  type MessageSchema,
+  mergeSchemas,
+  type SchemaOptions
+} from '../schema/message-schema.ts'
 import { type Hook, type HookOptions, hooksOf } from './hook.ts'
 
 /** What a macro stands for. */
@@ -9,7 +14,7 @@ export type MacroOptions = HookOptions & SchemaOptions
 /** Hooks and schemas, or a function that makes them of the value a handler gives. */
 export type Macro = MacroOptions | ((value: never) => MacroOptions | undefined)
 
-const SCHEMAS: ReadonlySet<string> = new Set(['data', 'headers', 'response'])
+const SCHEMAS: ReadonlySet<string> = new Set(['data', 'headers', 'response', 'errors', 'passes'])
 const HOOKS: ReadonlySet<string> = new Set([
   'beforeHandle',
   'afterHandle',
@@ -21,7 +26,7 @@ const HOOKS: ReadonlySet<string> = new Set([
 
 /**
  * The hooks and schemas of options; those of macros come first.
- * @throws {OptionError} an option does not exist, or is not what it must be
+ * @throws {OptionError} an option does not exist, or is invalid
  */
 export function readOptions(
   options: Readonly<Record<string, unknown>>,
@@ -43,6 +48,6 @@ export function readOptions(
   parts.push(options)
   return {
     hooks: parts.flatMap((part) => hooksOf(part, 'local')),
-    schema: Object.assign({}, ...parts.map(compileSchemas))
+    schema: mergeSchemas(...parts.map(compileSchemas))
   }
 }

@@ -65,7 +65,7 @@ for (const [speed, make] of Object.entries(speeds)) {
           hook('derive', note('derive')),
           hook('afterHandle', note('after 2'))
         ],
-        schema: compileSchemas({ data: t.Number() })
+        schema: compileSchemas({ data: t.Numeric() })
       })
       await handler(message('5'))
       assert.deepEqual(seen, [

@@ -3,9 +3,16 @@
  * is called as it is. What is synchronous stays so: a promise appears only where a hook, a schema or the
  * handler makes one.
  */
-import { ErrorAnswer, type IncomingMessage, isStream, whenSettled } from '@elysia-microservices/transport/kit'
+import {
+  ErrorAnswer,
+  type IncomingMessage,
+  isStream,
+  RpcError,
+  whenSettled
+} from '@elysia-microservices/transport/kit'
 import type { PatternParams } from '../router/handler-pattern.ts'
 import type { Check } from '../schema/check.ts'
+import { asDeclared, passed } from '../schema/declared-errors.ts'
 import { mapStream } from '../schema/mapped-stream.ts'
 import type { MessageSchema } from '../schema/message-schema.ts'
 import { watchEnd } from './after-response.ts'
@@ -117,6 +124,11 @@ function thrownIfError(value: unknown): unknown {
   return value
 }
 
+function thrownIfAnswer(value: unknown): unknown {
+  if (value instanceof RpcError) throw value
+  return value
+}
+
 function runSteps(steps: readonly Step[], context: MessageContext, from: number): unknown {
   for (let index = from; index < steps.length; index++) {
     const early = (steps[index] as Step)(context)
@@ -135,14 +147,17 @@ function runSteps(steps: readonly Step[], context: MessageContext, from: number)
  */
 function stepAfter(
   hooks: readonly Hook[],
-  { response }: MessageSchema,
+  { response, ...schema }: MessageSchema,
   environment: Environment,
   byValue: boolean
 ): ((context: MessageContext, result: unknown) => unknown) | undefined {
   const afterHandle = functionsOf(hooks, 'afterHandle')
-  const fail = failure(hooks, { ...(response && { response }) }, environment)
+  const fail = failure(hooks, { ...schema, ...(response && { response }) }, environment)
   if (afterHandle.length === 0 && response === undefined && fail === undefined) return undefined
-  const check = response ?? ((value: unknown) => value)
+  // Declared errors may be returned, as with Elysia's `status()`.
+  const settled = schema.errors === undefined ? identity : thrownIfAnswer
+  const fits = response ?? identity
+  const check = schema.errors === undefined ? fits : (value: unknown) => fits(thrownIfAnswer(value))
   const checkStream = (context: MessageContext, stream: object, checkValue: Check) =>
     mapStream(stream, checkValue, fail && ((error) => fail(context, error)))
   const finish = (context: MessageContext, result: unknown) => {
@@ -151,7 +166,7 @@ function stepAfter(
   }
   if (afterHandle.length === 0) return finish
   const replace = (context: MessageContext, result: unknown) => {
-    const replaced = runAfter(afterHandle, context, result, 0)
+    const replaced = runAfter(afterHandle, context, settled(result), 0)
     return whenThere(replaced, (value) => finish(context, value))
   }
   if (!byValue) return replace
@@ -188,11 +203,12 @@ function runAfter(
  */
 function failure(
   hooks: readonly Hook[],
-  { response }: MessageSchema,
+  { response, errors: declared, passes }: MessageSchema,
   { errors }: Environment
 ): ((context: MessageContext, error: unknown) => unknown) | undefined {
   const onError = functionsOf(hooks, 'error')
-  if (onError.length === 0 && errors.size === 0) return undefined
+  if (onError.length === 0 && errors.size === 0 && declared === undefined && passes === undefined)
+    return undefined
   const settle = (answer: unknown) => {
     thrownIfError(answer)
     return response === undefined ? answer : response(answer)
@@ -209,8 +225,15 @@ function failure(
     }
     throw error
   }
-  const rethrow = (error: unknown): never => {
-    throw toAnswer(error, errors)
+  const thrown = (error: unknown): never => {
+    throw error
+  }
+  const rethrow = (error: unknown): unknown => {
+    const answer = toAnswer(passes === undefined ? error : passed(error, passes), errors)
+    if (declared === undefined) throw answer
+    const leaving = asDeclared(answer, declared)
+    if (leaving instanceof Promise) return leaving.then(thrown)
+    throw leaving
   }
   return (context, error) => {
     // What a filter of a controller made of an error is the error from then on.

@@ -13,7 +13,7 @@ function routerOf(...patterns: HandlerPattern[]): PatternRouter<HandlerPattern> 
 
 /** What answers a request: the exact pattern, else what `inexact` says. */
 function find(router: PatternRouter<HandlerPattern>, route: string) {
-  const exact = router.exact(route)
+  const exact = router.exact.get(route)
   return exact !== undefined ? { value: exact, params: [] } : router.inexact(route)
 }
 

@@ -16,6 +16,8 @@ const OPENING_BRACE = 123
 /** Values by pattern. A value is never `undefined`. */
 export class PatternRouter<Value> {
   readonly #exact = new Map<string | undefined, Value>()
+  /** The values of exact patterns, by route. */
+  readonly exact: ReadonlyMap<string | undefined, Value> = this.#exact
   readonly #wildcards = new SegmentTrie<Value>()
   readonly #regexps = new Map<string, { readonly regexp: RegExp; readonly value: Value }>()
   #all: Value | undefined
@@ -50,11 +52,6 @@ export class PatternRouter<Value> {
         this.#all ??= make()
         return this.#all
     }
-  }
-
-  /** The value registered for exactly this route. */
-  exact(route: string | undefined): Value | undefined {
-    return this.#exact.get(route)
   }
 
   /**

@@ -7,7 +7,8 @@ import fc from 'fast-check'
 import { from, lastValueFrom, type ObservableInput, toArray } from 'rxjs'
 import * as v from 'valibot'
 import { z } from 'zod'
-import { compileSchemas, ResponseValidationError } from './message-schema.ts'
+import { compileSchemas } from './message-schema.ts'
+import { ResponseValidationError } from './response-violation.ts'
 import type { AnySchema } from './schema-types.ts'
 import { schemasCompiled } from './typebox.ts'
 
@@ -19,6 +20,11 @@ const date = t
   .Transform(t.String({ pattern: '^\\d{4}-' }))
   .Decode((text) => new Date(text))
   .Encode((value) => value.toISOString().slice(0, 10))
+
+const VARIANTS = t.Union([
+  t.Object({ kind: t.Literal('a'), n: t.Number() }),
+  t.Object({ kind: t.Literal('b'), s: t.String() })
+])
 
 describe("a schema of Elysia's t for data", () => {
   // The first of them loads what compiles them; until then checks give promises.
@@ -32,10 +38,36 @@ describe("a schema of Elysia's t for data", () => {
     assert.equal(data(t.Union([t.Literal('a'), t.Literal('b')]))('b'), 'b')
   })
 
-  it('coerces a number or boolean that is the whole value, as Elysia does for bodies', () => {
-    assert.equal(data(t.Number())('5'), 5)
-    assert.equal(data(t.Boolean())('true'), true)
-    assert.throws(() => data(t.Object({ n: t.Number() }))({ n: '5' }), { path: 'data.n' })
+  it('takes a number for a number, whole or not, and no text', () => {
+    assert.equal(data(t.Integer())(5), 5)
+    assert.deepEqual(data(t.Object({ n: t.Optional(t.Integer()) }))({}), {})
+    assert.deepEqual(data(t.Object({ n: t.Integer({ default: 3 }) }))({}), { n: 3 })
+    for (const schema of [t.Integer(), t.Number(), t.Boolean()])
+      for (const text of ['5', 'true']) {
+        assert.throws(() => data(schema)(text), { path: 'data' })
+        assert.throws(() => data(t.Object({ n: t.Array(schema) }))({ n: [text] }), { path: 'data.n[0]' })
+        assert.throws(() => response(schema)(text), { path: 'response' })
+      }
+  })
+
+  it('takes texts by types that are named after them, for data and not for responses', () => {
+    const cases: [schema: AnySchema, text: string, value: unknown][] = [
+      [t.Numeric({ maximum: 9 }), '5', 5],
+      [t.BooleanString(), 'true', true],
+      [t.NumericEnum({ A: 1, B: 5 }), '5', 5],
+      [t.ObjectString({ n: t.Number() }), '{"n":5}', { n: 5 }],
+      [t.ArrayString(t.Number()), '[5]', [5]],
+      [t.ArrayQuery(t.Number()), '[5]', [5]]
+    ]
+    for (const [schema, text, value] of cases) {
+      assert.deepEqual(data(schema)(value), value)
+      if (schema !== cases.at(-1)?.[0]) assert.deepEqual(data(schema)(text), value)
+      assert.deepEqual(response(schema)(value), value)
+      assert.deepEqual(response(t.Object({ x: schema as never }))({ x: value }), { x: value })
+      assert.throws(() => response(schema)(text), ResponseValidationError, text)
+    }
+    assert.throws(() => data(t.NumericEnum({ A: 1, B: 5 }))(3), { path: 'data' })
+    assert.throws(() => response(t.NumericEnum({ A: 1, B: 5 }))(3), ResponseValidationError)
   })
 
   it('fills defaults in at any depth, and leaves what it was given alone', () => {
@@ -90,7 +122,32 @@ describe("a schema of Elysia's t for data", () => {
     ['missing', t.Object({ a: t.String() }), {}, 'data.a', 'string', 'undefined'],
     ['of an odd name', t.Object({ 'a/b c': t.String() }), { 'a/b c': 1 }, 'data["a/b c"]', 'string', '1'],
     ['with its own words', t.String({ error: 'a name' }), 5, 'data', 'a name', '5'],
-    ['nothing at all', t.Object({ a: t.String() }), undefined, 'data', 'object', 'undefined']
+    ['nothing at all', t.Object({ a: t.String() }), undefined, 'data', 'object', 'undefined'],
+    ['no whole number', t.Object({ n: t.Integer() }), { n: 5.5 }, 'data.n', 'integer', '5.5'],
+    ['too small a number', t.Integer({ minimum: 1 }), 0, 'data', 'integer to be greater or equal to 1', '0'],
+    ['no text of a number', t.Numeric(), 'a', 'data', 'number', "'a'"],
+    ['none of two types', t.Nullable(t.String()), 5, 'data', 'string or null', '5'],
+    ['no date', t.Date(), 'x', 'data', 'date or number', "'x'"],
+    [
+      'none of some texts',
+      t.Union([t.Literal('a'), t.Literal('b'), t.Literal(3)]),
+      'c',
+      'data',
+      "'a', 'b' or 3",
+      "'c'"
+    ],
+    ['none of an enum', t.UnionEnum(['a', 'b']), 'c', 'data', "'a' or 'b'", "'c'"],
+    ['inside one of several', VARIANTS, { kind: 'a', n: 'x' }, 'data.n', 'number', "'x'"],
+    ['of no kind there is', VARIANTS, { kind: 'c' }, 'data.kind', "'a' or 'b'", "'c'"],
+    ['none of several', VARIANTS, 5, 'data', 'object', '5'],
+    [
+      'with its own words for several',
+      t.Union([t.String(), t.Null()], { error: 'a name' }),
+      5,
+      'data',
+      'a name',
+      '5'
+    ]
   ] as const) {
     it(`says where and what: ${name}`, () => {
       assert.throws(
@@ -129,6 +186,18 @@ describe("a schema of Elysia's t for data", () => {
         )
         return true
       }
+    )
+  })
+
+  it('says no more than 32 things of unions in unions, too', () => {
+    const nested = t.Recursive((self) =>
+      t.Object({ all: t.Array(t.Union([t.Number(), self])) }, { additionalProperties: false })
+    )
+    const deep = (depth: number): unknown =>
+      depth === 0 ? 'x' : { all: Array.from({ length: 40 }, () => deep(depth - 1)) }
+    assert.throws(
+      () => data(nested)(deep(3)),
+      (error) => error instanceof ValidationError && error.issues.length === 32
     )
   })
 

@@ -1,17 +1,22 @@
 /** The schemas of a handler: compiled once, before the service listens. */
-import { describe, isStream, OptionError, ValidationError } from '@elysia-microservices/transport/kit'
-import { type Check, SchemaViolation, type Violation } from './check.ts'
+import { describe, isStream, ValidationError } from '@elysia-microservices/transport/kit'
+import type { Check, SchemaViolation } from './check.ts'
+import { type CheckedErrors, type ErrorDeclarations, readErrors, readPasses } from './declared-errors.ts'
 import { mapStream } from './mapped-stream.ts'
+import { ResponseValidationError } from './response-violation.ts'
+import { checkOf } from './schema-check.ts'
 import type { AnySchema } from './schema-types.ts'
-import { standardCheck } from './standard-check.ts'
-import { isTypeBox, itemsOf, lazyTypeBoxCheck } from './typebox.ts'
-import type { SchemaRole } from './typebox-check.ts'
+import { itemsOf } from './typebox.ts'
 
 /** Schemas as they are given. */
 export interface SchemaOptions {
   readonly data?: AnySchema | undefined
   readonly headers?: AnySchema | undefined
   readonly response?: AnySchema | undefined
+  /** The errors of the handler's contract. */
+  readonly errors?: ErrorDeclarations | undefined
+  /** Codes of errors of further services that callers get as they are. */
+  readonly passes?: readonly string[] | undefined
 }
 
 /** The schema from which each check was made, for descriptions. */
@@ -27,45 +32,44 @@ export interface MessageSchema {
   readonly data?: Check
   readonly headers?: Check
   readonly response?: Check
+  readonly errors?: CheckedErrors
+  readonly passes?: ReadonlySet<string>
 }
 
-/** A handler's answer is not what its schema says: the server's error, of which a caller learns nothing. */
-export class ResponseValidationError extends Error {
-  override name = 'ResponseValidationError'
-  /** Where the value stands, such as `response.items[2]`. */
-  readonly path: string
-  /** What was expected there, in words. */
-  readonly expected: string
-  /** What stood there. */
-  readonly received: unknown
-
-  constructor({ path, expected, received, message }: Violation, cause: unknown) {
-    super(`response${path}: ${message ?? `expected ${expected}`}`, { cause })
-    this.path = `response${path}`
-    this.expected = expected
-    this.received = received
+/** Schemas of guards and handlers together: a later one replaces an earlier one, errors are added to each other. */
+export function mergeSchemas(...schemas: readonly MessageSchema[]): MessageSchema {
+  const errors = schemas.flatMap((schema) => [...(schema.errors ?? [])])
+  const passes = schemas.flatMap((schema) => [...(schema.passes ?? [])])
+  return {
+    ...Object.assign({}, ...schemas),
+    ...(errors.length > 0 && { errors: new Map(errors) }),
+    ...(passes.length > 0 && { passes: new Set(passes) })
   }
 }
 
 /**
  * Compiles schemas.
- * @throws {OptionError} one is neither TypeBox's nor a Standard Schema
+ * @throws {OptionError} one is neither TypeBox's nor a Standard Schema, or an error is invalid
  */
-export function compileSchemas({ data, headers, response }: SchemaOptions): MessageSchema {
+export function compileSchemas({ data, headers, response, errors, passes }: SchemaOptions): MessageSchema {
   return {
     ...(data && { data: remembered(data, dataCheck(data)) }),
     ...(headers && {
-      headers: remembered(headers, translated(checkOf(headers, 'headers'), callersFault('headers')))
+      headers: remembered(headers, checkOf(headers, 'headers', 'options.headers', callersFault('headers')))
     }),
     ...(response && {
       response: remembered(
         response,
-        translated(
-          checkOf(response, 'response'),
+        checkOf(
+          response,
+          'response',
+          'options.response',
           (violation) => new ResponseValidationError(violation.violation, violation)
         )
       )
-    })
+    }),
+    ...(errors && { errors: readErrors(errors) }),
+    ...(passes && { passes: readPasses(passes) })
   }
 }
 
@@ -78,18 +82,12 @@ function remembered(schema: AnySchema, check: Check): Check {
 function dataCheck(schema: AnySchema): Check {
   const items = itemsOf(schema)
   const fault = callersFault('data')
-  if (items === undefined) return translated(checkOf(schema, 'data'), fault)
-  const check = translated(checkOf(items, 'data'), fault)
+  if (items === undefined) return checkOf(schema, 'data', 'options.data', fault)
+  const check = checkOf(items, 'data', 'options.data', fault)
   return (value) => {
     if (typeof value === 'object' && value !== null && isStream(value)) return mapStream(value, check)
     throw new ValidationError('data', 'a stream', value)
   }
-}
-
-function checkOf(schema: AnySchema, role: SchemaRole): Check {
-  if (isTypeBox(schema)) return lazyTypeBoxCheck(schema, role)
-  if (typeof schema['~standard']?.validate === 'function') return standardCheck(schema)
-  throw OptionError.expected(`options.${role}`, "a schema of Elysia's t or a Standard Schema", schema)
 }
 
 function callersFault(root: string) {
@@ -108,20 +106,5 @@ function callersFault(root: string) {
       undefined,
       issues
     )
-  }
-}
-
-/** The check, with each violation turned into the error for whoever is at fault. */
-function translated(check: Check, toError: (violation: SchemaViolation) => Error): Check {
-  const rethrow = (error: unknown): never => {
-    throw error instanceof SchemaViolation ? toError(error) : error
-  }
-  return (value) => {
-    try {
-      const checked = check(value)
-      return checked instanceof Promise ? checked.catch(rethrow) : checked
-    } catch (error) {
-      return rethrow(error)
-    }
   }
 }

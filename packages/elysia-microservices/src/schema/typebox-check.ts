@@ -1,8 +1,10 @@
 /** Checks by TypeBox, compiled by Elysia itself, so that `t` means the same as in a route. */
 import { OptionalKind } from '@sinclair/typebox'
 import { TransformDecodeError, TransformEncode, Value, type ValueError } from '@sinclair/typebox/value'
-import { getSchemaValidator, type TSchema, t } from 'elysia'
+import { getSchemaValidator, type TSchema } from 'elysia'
 import { type Check, MOST_VIOLATIONS, pathPart, SchemaViolation, type Violation } from './check.ts'
+import { expectationsOf } from './expected.ts'
+import { forMessages } from './texts-of-urls.ts'
 
 /** What a schema is for; Elysia coerces bodies, headers and responses each in its own way. */
 export type SchemaRole = 'data' | 'headers' | 'response'
@@ -13,21 +15,16 @@ const MOST_LOOKED_AT = 8 * MOST_VIOLATIONS
 type Validator = NonNullable<ReturnType<typeof getSchemaValidator>>
 type CompileOptions = NonNullable<Parameters<typeof getSchemaValidator>[1]>
 
-/** As for bodies: a number or boolean that is the whole value may come as text. */
-const COERCE_ROOT: NonNullable<CompileOptions['additionalCoerce']> = [
-  { from: t.Number(), to: (schema) => t.Numeric(schema), rootOnly: true },
-  { from: t.Boolean(), to: (schema) => t.BooleanString(schema), rootOnly: true }
-]
-
 const OPTIONS: Record<SchemaRole, CompileOptions> = {
-  data: { normalize: true, additionalCoerce: COERCE_ROOT },
+  data: { normalize: true },
   // Headers are text, and some are none of the handler's business: those stay.
   headers: { coerce: true, additionalProperties: true },
   response: { normalize: true }
 }
 
 /** The check of a schema. Data and headers are decoded, responses encoded. */
-export function typeBoxCheck(schema: TSchema, role: SchemaRole): Check {
+export function typeBoxCheck(given: TSchema, role: SchemaRole): Check {
+  const schema = role === 'headers' ? given : forMessages(given, role)
   // Elysia types its argument more narrowly than its own `TSchema`.
   const validator: Validator = getSchemaValidator(schema as never, OPTIONS[role]) as never
   const compiled = validator.schema as never
@@ -100,15 +97,12 @@ function violationOf(given: TSchema, validator: Validator, value: unknown): Sche
 function violationsIn(errors: Iterable<ValueError>): readonly Violation[] {
   const byPath = new Map<string, Violation>()
   let looked = 0
-  for (const { path, schema, message, value: received } of errors) {
-    if (!byPath.has(path)) {
-      const own: unknown = Reflect.get(schema, 'error')
-      const expected = typeof own === 'string' ? own : message.replace(/^Expected (value to be )?/, '')
-      byPath.set(path, { path: pathOf(path), expected, received })
-    }
-    if (byPath.size === MOST_VIOLATIONS || ++looked === MOST_LOOKED_AT) break
+  for (const error of errors) {
+    for (const { path, expected, value: received } of expectationsOf(error, MOST_VIOLATIONS))
+      if (!byPath.has(path)) byPath.set(path, { path: pathOf(path), expected, received })
+    if (byPath.size >= MOST_VIOLATIONS || ++looked === MOST_LOOKED_AT) break
   }
-  return [...byPath.values()]
+  return [...byPath.values()].slice(0, MOST_VIOLATIONS)
 }
 
 /** From a JSON pointer. */

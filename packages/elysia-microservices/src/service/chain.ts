@@ -11,12 +11,13 @@ import type { ErrorClass } from '../hooks/known-errors.ts'
 import type { Macro } from '../hooks/macro.ts'
 import type { Patterns } from '../router/handler-pattern.ts'
 import { assertPrefix } from '../router/prefix.ts'
+import { isPart } from './life.ts'
 import type { HandlerOptions, ServiceCore } from './service-core.ts'
 
 /** The cores of services, which only this package sees. */
 const cores = new WeakMap<object, ServiceCore>()
 
-/** What `use` takes: a service, an Elysia app, or an around. */
+/** What `use` takes: a service, an Elysia app, an around, or a part. */
 type Plugin = object
 
 /** Adds the methods to a service. `newGroup` makes the service on which a group registers its handlers. */
@@ -53,10 +54,11 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
         const around = plugin as Around<ReceivedMessage>
         core.addAround(around)
         around.attach?.(service as WatchedService)
-      } else
+      } else if (isPart(plugin)) core.addPart(plugin)
+      else
         throw OptionError.expected(
           'The argument of use()',
-          'a service, an Elysia app or an around (a function)',
+          'a service, an Elysia app, an around (a function), or a part with start, stop or close',
           plugin
         )
       return service
@@ -96,6 +98,14 @@ export function addChain(service: object, core: ServiceCore, newGroup: () => obj
       if (scopeOf({ as: scope }) === 'local')
         throw OptionError.expected('The argument of as()', "'scoped' or 'global'", scope)
       core.widen(scope)
+      return service
+    },
+    onStart(run: unknown) {
+      core.addLifeHook('start', run)
+      return service
+    },
+    onStop(run: unknown) {
+      core.addLifeHook('stop', run)
       return service
     },
     derive: hook('derive'),

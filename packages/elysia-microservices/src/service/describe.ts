@@ -1,4 +1,4 @@
-/** `service.describe()`, for whoever holds the service and, if it says so, for callers. */
+/** `service.describe()`, in its own process and, if it allows that, for callers. */
 import {
   type IncomingMessage,
   OptionError,
@@ -6,29 +6,33 @@ import {
   type ReceivedMessage,
   type Route
 } from '@elysia-microservices/transport/kit'
-import {
-  DESCRIBE_ROUTE,
-  type DescribeOptions,
-  type HandlerDescription,
-  type ServiceDescription
-} from '../description/description.ts'
+import type { DescribeOptions, HandlerDescription, ServiceDescription } from '../description/description.ts'
+import { DESCRIBE_ROUTE, describeRoute } from '../description/routes.ts'
 import type { ServiceRunner } from './runner.ts'
 import type { ServiceCore } from './service-core.ts'
 
 /** Who may ask a service what it is: everybody, nobody, or whose message a function says yes to. */
 export type DescribeTo = boolean | ((message: ReceivedMessage) => boolean | Promise<boolean>)
 
+/** What tells a service, and this process of it, from others. */
+export interface ServiceIdentity {
+  readonly name?: string | undefined
+  readonly version?: string | undefined
+  readonly instance: string
+}
+
 /** Describes a service. */
 export function describeService(
   core: ServiceCore,
   runner: ServiceRunner,
-  { name, version }: { readonly name?: string | undefined; readonly version?: string | undefined },
+  { name, version, instance }: ServiceIdentity,
   { figures: withFigures }: DescribeOptions = {}
 ): ServiceDescription {
   const figures = withFigures === true ? core.figures() : undefined
   return {
     ...(name !== undefined && { name }),
     ...(version !== undefined && { version }),
+    instance,
     status: runner.status,
     transports: runner.stats(),
     handlers: core.describe(),
@@ -37,11 +41,12 @@ export function describeService(
 }
 
 /**
- * Lets callers ask for the description. Whoever may not is told that there is no such pattern.
- * @throws {OptionError} `describeTo` is not what it must be
+ * Lets callers ask for the description: of any service they reach, of this service by its name, of this process by its id. A caller that may not is told that there is no such pattern.
+ * @throws {OptionError} `describeTo` is invalid
  */
 export function answerDescription(
   core: ServiceCore,
+  { name, instance }: ServiceIdentity,
   describeTo: DescribeTo | undefined,
   describe: (options: DescribeOptions) => ServiceDescription
 ): void {
@@ -52,7 +57,10 @@ export function answerDescription(
     // Undefined fields would be refused by no codec, but are not what JSON carries.
     JSON.parse(JSON.stringify(describe({ figures: Object(data).figures === true }))) as ServiceDescription
   core.reserve({
-    route: DESCRIBE_ROUTE,
+    routes:
+      name === undefined
+        ? [DESCRIBE_ROUTE]
+        : [DESCRIBE_ROUTE, describeRoute(name), describeRoute(name, instance)],
     tell: describeTo === true ? (routes) => withFacts(core, routes) : undefined,
     answer:
       describeTo === true
@@ -76,7 +84,7 @@ function withFacts(core: ServiceCore, routes: readonly Route[]): readonly Route[
   }))
 }
 
-/** What the description says of a handler: its kind, and its schemas as JSON. */
+/** What the description says of a handler: its kind, and its schemas and errors as JSON. */
 function factsOf(
   handlers: readonly HandlerDescription[],
   { kind, route }: Route
@@ -84,7 +92,9 @@ function factsOf(
   const described = handlers.find(
     (one) => one.kind === kind && one.patterns.some(({ pattern }) => pattern === route)
   )
-  const { data, headers, response } = described ?? {}
-  const schemas = Object.entries({ data, headers, response }).filter(([, schema]) => schema !== undefined)
+  const { data, headers, response, errors } = described ?? {}
+  const schemas = Object.entries({ data, headers, response, errors }).filter(
+    ([, schema]) => schema !== undefined
+  )
   return { kind, ...Object.fromEntries(schemas.map(([name, schema]) => [name, JSON.stringify(schema)])) }
 }

@@ -14,7 +14,9 @@ import {
   RetryLater,
   resumeGroup
 } from '@elysia-microservices/transport'
+import { type ExceptionFilter, UseFilters } from '@nestjs/common'
 import { t } from 'elysia'
+import { EMPTY, throwError } from 'rxjs'
 import { connect } from '../client/connect.ts'
 import { EventPattern, Payload } from '../controller/decorators.ts'
 import { microservice } from './microservice.ts'
@@ -297,10 +299,13 @@ describe('what cannot be durable is refused', () => {
     })
     await assert.rejects(
       service.listen(),
-      refused('durable', /'e' is durable, and tcp stores no events.*nats\(\)/)
+      refused('durable', /'e' is durable, and tcp stores no events.*traits have `stores`/)
     )
     const client = connect({ transport: tcp({ port: 1 }) })
-    await assert.rejects(client.publish('e', 1), refused('transport', /tcp\(\) stores no events.*nats\(\)/))
+    await assert.rejects(
+      client.publish('e', 1),
+      refused('transport', /tcp\(\) stores no events.*traits have `stores`/)
+    )
     assert.throws(() => deadLetters(client, 'g'), refused('transport', /stores no events/))
     await client.close()
   })
@@ -358,3 +363,56 @@ async function all<Value>(values: AsyncIterable<Value>): Promise<Value[]> {
   for await (const value of values) list.push(value)
   return list
 }
+
+describe('an exception filter that answers the failure of a durable event', () => {
+  const cases: readonly (readonly [string, () => unknown])[] = [
+    ['EMPTY', () => EMPTY],
+    ['a value', () => 'handled'],
+    ['nothing', () => undefined],
+    ['a promise of EMPTY', async () => EMPTY]
+  ]
+  async function failing(answer: () => unknown) {
+    class Swallow implements ExceptionFilter {
+      catch() {
+        return answer()
+      }
+    }
+    class Billing {
+      @EventPattern('paid', { durable: { retry: { attempts: 1 } } })
+      @UseFilters(new Swallow())
+      paid(@Payload() _data: unknown) {
+        throw new Error('no money')
+      }
+    }
+    const clock = new ManualClock(Date.UTC(2026, 0, 1))
+    const transport = memory({ clock })
+    const lines: string[] = []
+    const add = (line: string, cause?: unknown) =>
+      void lines.push(`${line}: ${cause instanceof Error ? cause.message : JSON.stringify(cause)}`)
+    const service = microservice({
+      name: 'billing',
+      transport,
+      logger: { error: add, warn: add },
+      controllers: [Billing]
+    })
+    await service.listen()
+    const client = connect({ transport, logger: { error() {}, warn() {} } })
+    await client.publish('paid', 1, { id: 'one' })
+    while (lines.length === 0) await new Promise((resolve) => setImmediate(resolve))
+    await client.close()
+    await service.stop()
+    return lines
+  }
+  for (const [name, answer] of cases)
+    it(`with ${name} is told of in the log: the event counts as handled`, async () => {
+      assert.deepEqual(await failing(answer), [
+        "The filter Swallow has answered the failure of the durable event 'paid', which so counts as handled: it is acknowledged, and not delivered again. A filter that throws, or gives back throwError(…), lets it fail: no money"
+      ])
+    })
+
+  it('with an error lets it fail, as it says', async () => {
+    const [line] = await failing(() => throwError(() => ({ code: 404 })))
+    assert.match(line!, /dead letter/)
+    assert.match(line!, /\{"code":404\}/)
+  })
+})

@@ -1,16 +1,17 @@
 /** Ties a service to an Elysia app: it starts when the app listens and stops when the app stops. */
 import { type Logger, OptionError } from '@elysia-microservices/transport/kit'
+import type { Role } from '@elysia-microservices/workers'
 import type { AnyElysia } from 'elysia'
+import { answerAtDoors, type Behind } from '../app/doors.ts'
 import { follow } from '../app/follow.ts'
 import { isApp, outermost } from '../app/outermost.ts'
 import { canStop, type Stopping, stopWith } from '../app/stopping.ts'
-import type { Role } from '../workers/role.ts'
 
 /** Milliseconds after which a service says that nothing has started it. */
 const UNHEARD = 5_000
 
 /** What is started and stopped. All may be called more than once. */
-export interface Startable {
+export interface Startable extends Behind {
   /** The service in words. */
   readonly title: string
   readonly logger: Logger
@@ -25,7 +26,7 @@ export interface Startable {
   listen(): Promise<unknown>
   stop(): Promise<void>
   /** Is told how to stop the app that has started it. */
-  follows(stopApp: () => Promise<unknown>): void
+  follows(stopApp: (cut?: boolean) => Promise<unknown>): void
 }
 
 /** Makes the service follow the app, or the app that the app is used in. */
@@ -48,8 +49,9 @@ function startFor(host: AnyElysia, service: Startable, stopping: Stopping): void
   join(host, service)
   service.hosts.add(host)
   listen(service)
+  answerAtDoors(host, service)
   stopWith(host, stopping)
-  if (canStop(host)) service.follows(() => host.stop())
+  if (canStop(host)) service.follows((cut) => host.stop(cut))
 }
 
 /** It serves all of its apps, so it stops with the last. */

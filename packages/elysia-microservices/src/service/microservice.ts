@@ -1,10 +1,7 @@
 /** `microservice()`: a service that an Elysia app uses as a plugin, or that listens by itself. */
 import {
   type Address,
-  checkLogger,
-  consoleLogger,
   loggerOf,
-  milliseconds,
   type ServerTransport,
   type ServiceStatus
 } from '@elysia-microservices/transport/kit'
@@ -13,11 +10,11 @@ import { Chaos } from '../chaos/chaos.ts'
 import { Controllers } from '../controller/controllers.ts'
 import { settingsOf } from '../controller/nest-app.ts'
 import type { DescribeOptions } from '../description/description.ts'
-import type { ContextOf, Empty, EmptyScope, With } from '../types/scope.ts'
-import type { NoAnswers } from '../types/service.ts'
-import { checkWorkers } from '../workers/option.ts'
+import type { ScopeIn } from '../types/carried.ts'
+import type { Empty } from '../types/scope.ts'
+import type { Typed } from '../types/service.ts'
 import { addChain } from './chain.ts'
-import { answerDescription, describeService } from './describe.ts'
+import { answerDescription, describeService, type ServiceIdentity } from './describe.ts'
 import { DISPATCHER } from './dispatcher-of.ts'
 import { followApp } from './lifecycle.ts'
 import { type MicroserviceOptions, readOptions, type ServiceOptions } from './options.ts'
@@ -25,12 +22,11 @@ import { type RunnerSettings, ServiceRunner } from './runner.ts'
 import type { Microservice } from './service.ts'
 import { ServiceCore } from './service-core.ts'
 
-const DEFAULT_DRAIN = 10_000
-
 /**
  * Makes a service. `microservice<typeof app>()` says which app will use the service: then handlers see the app's
- * decorators and store.
- * @throws {OptionError} an option or a controller is not what it must be
+ * decorators and store. `microservice<typeof auth>()` says behind which service it is used: handlers see what hooks and
+ * guards of that one add, and a service that does not add it cannot use this one.
+ * @throws {OptionError} an option or a controller is invalid
  * @example
  * ```ts
  * import { type Message, microservice } from 'elysia-microservices'
@@ -40,31 +36,29 @@ const DEFAULT_DRAIN = 10_000
  * await math.listen()
  * ```
  */
-export function microservice(options: MicroserviceOptions): Microservice
-export function microservice<App extends AnyElysia>(
-  options: MicroserviceOptions
-): Microservice<NoAnswers, Empty, With<EmptyScope, 'context', ContextOf<App>>>
-export function microservice(options: MicroserviceOptions): Microservice {
+export function microservice<
+  Above extends AnyElysia | (Typed & { readonly message: unknown }) | undefined = undefined
+>(options: MicroserviceOptions): Microservice<Empty, Empty, ScopeIn<Above>>
+export function microservice(options: MicroserviceOptions): object {
   const { service, transports } = readOptions(options)
-  const { name, version, controllers = [], nest, chaos, drain = DEFAULT_DRAIN, workers, shutdownOn } = service
-  const { logger: given = consoleLogger } = service
-  checkLogger('options.logger', given)
-  const logger = loggerOf(given)
-  milliseconds(0, 'options.drain', drain)
-  checkWorkers(workers)
+  const { name, version, controllers, nest, chaos, drain, workers, shutdownOn } = service
+  const logger = loggerOf(service.logger)
   const core = new ServiceCore()
   core.environment.logger = logger
-  const settings = settingsOf(nest)
-  if (controllers.length > 0) core.addControllers(new Controllers({ controllers, logger, ...settings }))
+  const nestApp = settingsOf(nest)
+  if (controllers.length > 0) core.addControllers(new Controllers({ controllers, logger, ...nestApp }))
   if (chaos !== undefined) core.addOutermost(new Chaos(chaos, logger).around)
-  const servers = transports.map((transport) => transport.server({ name, version, logger }))
-  return newService(core, { name, servers, drain, logger, workers, shutdownOn }, service)
+  const instance = crypto.randomUUID()
+  const servers = transports.map((transport) => transport.server({ name, version, instance, logger }))
+  const settings = { name, servers, drain, logger, workers, shutdownOn }
+  return newService(core, settings, { name, version, instance }, service.describe)
 }
 
 function newService(
   core: ServiceCore,
   settings: RunnerSettings,
-  options: Pick<ServiceOptions, 'name' | 'version' | 'describe'> = {}
+  identity: ServiceIdentity,
+  describeTo?: ServiceOptions['describe']
 ): Microservice {
   const runner = new ServiceRunner(core, settings)
   const service = ((app: AnyElysia) => {
@@ -79,6 +73,7 @@ function newService(
       join: (host) => core.join(host),
       listen: () => runner.listen(),
       stop: () => runner.stop(),
+      answerAt: (door) => runner.answerAt(door),
       follows: (stopApp) => runner.follows(stopApp)
     })
     return app
@@ -90,9 +85,9 @@ function newService(
     workers: undefined,
     shutdownOn: undefined
   }
-  addChain(service, core, () => newService(core.newGroup(), groupSettings))
-  const describe = (asked?: DescribeOptions) => describeService(core, runner, options, asked)
-  answerDescription(core, options.describe, describe)
+  addChain(service, core, () => newService(core.newGroup(), groupSettings, identity))
+  const describe = (asked?: DescribeOptions) => describeService(core, runner, identity, asked)
+  answerDescription(core, identity, describeTo, describe)
   Object.assign(service, {
     describe,
     role: runner.role,

@@ -21,6 +21,16 @@ describe('an option that does not exist is refused with the nearest that does', 
       'drian',
       /did you mean options\.drain\?/
     ],
+    "of Nest's TCP, which has another name here": [
+      ofService({ transport: 'tcp', maxBufferSize: 1 }),
+      'maxBufferSize',
+      /is called options\.limits\.receiveBuffer here/
+    ],
+    "of Nest's TCP, of a client": [
+      ofClient({ maxSendBufferSize: 1 }),
+      'maxSendBufferSize',
+      /is called options\.limits\.sendBuffer here/
+    ],
     'of TCP, in its value': [() => tcp({ prot: 1 } as never), 'prot', /did you mean options\.port\?/],
     'of a service, beside a value': [
       ofService({ transport: tcp(), drian: 1 }),

@@ -1,10 +1,21 @@
 /** The options of a service. */
-import { type Logger, OptionError, type Transport } from '@elysia-microservices/transport/kit'
+import {
+  checkLogger,
+  consoleLogger,
+  DEFAULT_DRAIN,
+  type FromTable,
+  type Logger,
+  milliseconds,
+  OptionError,
+  type OptionTable,
+  readTable,
+  type Transport
+} from '@elysia-microservices/transport/kit'
+import { checkWorkers, SHUTDOWN_SIGNALS, type ShutdownSignal } from '@elysia-microservices/workers'
 import type { ChaosOptions } from '../chaos/options.ts'
 import type { Controller } from '../controller/entry.ts'
 import type { NestOptions } from '../controller/nest-app.ts'
 import { type ShortServerOptions, shortForm, strayOption } from '../short-form.ts'
-import { SHUTDOWN_SIGNALS, type ShutdownSignal } from '../workers/signals.ts'
 import type { DescribeTo } from './describe.ts'
 
 /** Options of every service, whatever carries its messages. */
@@ -60,34 +71,34 @@ export interface TcpServiceOptions extends ServiceOptions, ShortServerOptions {}
 /** Options of `microservice()`. */
 export type MicroserviceOptions = TcpServiceOptions | TransportServiceOptions
 
-const NAMES = [
-  'name',
-  'version',
-  'controllers',
-  'nest',
-  'workers',
-  'drain',
-  'shutdownOn',
-  'logger',
-  'chaos',
-  'describe',
-  'transport'
-] as const satisfies readonly (keyof TransportServiceOptions)[]
+/** All options of the service itself. `tests/docs` checks the table of docs/services.md against this one. */
+export const SERVICE_OPTIONS = {
+  name: { check: checkText },
+  version: { check: checkText },
+  controllers: { byDefault: [] },
+  nest: {},
+  workers: { check: (_path, value) => checkWorkers(value as ServiceOptions['workers']) },
+  drain: { byDefault: DEFAULT_DRAIN, check: (path, value) => milliseconds(0, path, value) },
+  shutdownOn: { byDefault: [], check: checkSignals },
+  logger: { byDefault: consoleLogger, check: checkLogger },
+  chaos: {},
+  describe: {}
+} as const satisfies OptionTable<ServiceOptions>
 
-/** The options of the service itself, and its transports. @throws {OptionError} an option is not what it must be */
+const NAMES: readonly string[] = [...Object.keys(SERVICE_OPTIONS), 'transport']
+
+/** The options of the service itself, and its transports. @throws {OptionError} an option is invalid */
 export function readOptions(options: MicroserviceOptions): {
-  readonly service: ServiceOptions
+  readonly service: FromTable<ServiceOptions, typeof SERVICE_OPTIONS>
   readonly transports: readonly Transport[]
 } {
   if (typeof options !== 'object' || options === null)
     throw OptionError.expected('options', 'an object with a transport', options)
   const entries = Object.entries(options).filter(([, value]) => value !== undefined)
-  const isOwn = ([name]: [string, unknown]) => (NAMES as readonly string[]).includes(name)
-  const service = Object.fromEntries(entries.filter(isOwn)) as ServiceOptions
-  const others = entries.filter((entry) => !isOwn(entry))
-  checkName('name', service.name)
-  checkName('version', service.version)
-  checkSignals(service.shutdownOn)
+  const isOwn = ([name]: [string, unknown]) => name !== 'transport' && NAMES.includes(name)
+  const own: ServiceOptions = Object.fromEntries(entries.filter(isOwn))
+  const service = readTable('options', own, SERVICE_OPTIONS)
+  const others = entries.filter((entry) => entry[0] !== 'transport' && !isOwn(entry))
   const { transport } = options
   if (transport === 'tcp')
     return { service, transports: [shortForm(Object.fromEntries(others), 'server', NAMES)] }
@@ -103,15 +114,14 @@ export function readOptions(options: MicroserviceOptions): {
   return { service, transports }
 }
 
-function checkName(option: 'name' | 'version', value: unknown): void {
-  if (value !== undefined && (typeof value !== 'string' || value === ''))
-    throw OptionError.expected(`options.${option}`, 'a text that is not empty', value)
+function checkText(path: string, value: unknown): void {
+  if (typeof value !== 'string' || value === '')
+    throw OptionError.expected(path, 'a text that is not empty', value)
 }
 
-function checkSignals(value: unknown): void {
-  if (value === undefined) return
+function checkSignals(path: string, value: unknown): void {
   if (!Array.isArray(value) || !value.every((signal) => SHUTDOWN_SIGNALS.includes(signal)))
-    throw OptionError.expected('options.shutdownOn', `a list of ${SHUTDOWN_SIGNALS.join(', ')}`, value)
+    throw OptionError.expected(path, `a list of ${SHUTDOWN_SIGNALS.join(', ')}`, value)
 }
 
 function isTransport(value: unknown): value is Transport {

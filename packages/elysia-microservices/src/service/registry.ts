@@ -15,10 +15,10 @@ import {
   viaOf,
   whenSettled
 } from '@elysia-microservices/transport/kit'
+import { answerByEventHandlers } from '@elysia-microservices/transport/nest'
 import type { CompiledHandler } from '../hooks/pipeline.ts'
 import { type HandlerPattern, type PatternParams, parsePattern } from '../router/handler-pattern.ts'
 import { type Match, PatternRouter } from '../router/pattern-router.ts'
-import { answerByEventHandlers } from './event-answer.ts'
 
 /** A handler with its patterns. */
 export interface RegisteredHandler {
@@ -89,19 +89,19 @@ export class HandlerRegistry implements Dispatcher {
   }
 
   request(message: IncomingMessage): unknown {
-    const handler = this.#messages.exact(message.route)
+    const handler = this.#messages.exact.get(message.route)
     return handler !== undefined ? handler(message) : this.#requestInexact(message)
   }
 
   event(message: IncomingMessage): void | Promise<void> {
-    const exact = this.#events.onlyExact ? this.#events.exact(message.route) : undefined
+    const exact = this.#events.onlyExact ? this.#events.exact.get(message.route) : undefined
     if (exact?.length === 1) {
       const [only] = exact as [EventHandler]
       if (message.via === undefined || message.via === only.via) return run(only.handler, message)
     }
     const handlers = this.#eventHandlers(message)
     if (handlers !== undefined) return runAll(handlers, message)
-    const handler = this.#messages.exact(message.route) ?? bind(this.#messages.inexact(message.route))
+    const handler = this.#messages.exact.get(message.route) ?? bind(this.#messages.inexact(message.route))
     if (handler === undefined) throw PatternNotFoundError.of(message.pattern)
     return run(handler, message)
   }
@@ -125,11 +125,14 @@ export class HandlerRegistry implements Dispatcher {
     const match = this.#messages.inexact(message.route)
     if (match !== undefined) return match.value(message, match.params)
     // A handler of many events answers none of the requests among them: it would answer for other services, too.
-    const eventHandlers = this.#events.exact(message.route)
+    const eventHandlers = this.#events.exact.get(message.route)
     if (eventHandlers === undefined) throw PatternNotFoundError.of(message.pattern)
     return answerByEventHandlers(
-      eventHandlers.map(({ handler }) => handler),
-      message
+      eventHandlers.map(
+        ({ handler }) =>
+          () =>
+            handler(message)
+      )
     )
   }
 
@@ -137,7 +140,7 @@ export class HandlerRegistry implements Dispatcher {
   #eventHandlers({ route, via }: IncomingMessage): readonly Bound[] | undefined {
     const isMeant = (handler: EventHandler) => via === undefined || handler.via === via
     if (this.#events.onlyExact) {
-      const meant = this.#events.exact(route)?.filter(isMeant)
+      const meant = this.#events.exact.get(route)?.filter(isMeant)
       return meant === undefined || meant.length === 0 ? undefined : meant.map(({ handler }) => handler)
     }
     const found = this.#events

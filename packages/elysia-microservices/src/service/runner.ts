@@ -2,19 +2,28 @@
 import {
   type Address,
   checkDurable,
+  type Dispatcher,
+  dispatcherFor,
   type Logger,
   OptionError,
   type ServerTransport,
   type ServiceStatus,
   type TransportStats
 } from '@elysia-microservices/transport/kit'
+import {
+  checkWorkers,
+  placeOfWorker,
+  type Role,
+  type ShutdownSignal,
+  stopOnSignals,
+  type WorkerFigures,
+  type Workers
+} from '@elysia-microservices/workers'
+import type { WorkerGroup } from '@elysia-microservices/workers/supervisor'
+import type { Door } from '../app/doors.ts'
 import { schemasCompiled } from '../schema/typebox.ts'
-import { checkWorkers, type Workers } from '../workers/option.ts'
-import { placeOfWorker, type Role } from '../workers/role.ts'
-import { type ShutdownSignal, stopOnSignals } from '../workers/signals.ts'
-import type { WorkerFigures } from '../workers/supervisor.ts'
-import type { WorkerGroup } from '../workers/worker-group.ts'
 import { clearEarlier, remember } from './hot.ts'
+import type { LifeEnd } from './life.ts'
 import type { ServiceCore } from './service-core.ts'
 import { StopLines } from './stop-lines.ts'
 
@@ -30,6 +39,11 @@ export interface RunnerSettings {
   readonly shutdownOn: readonly ShutdownSignal[] | undefined
 }
 
+/** Milliseconds that stop hooks get in any case, also where messages have taken all of `drain`. */
+const HOOKS_AT_LEAST = 1_000
+/** Milliseconds beyond `drain` after which HTTP is cut: what waits for the service's answers has them by then. */
+const HTTP_LATER = 250
+
 /** Starts and stops a service, and gives its figures. */
 export class ServiceRunner {
   readonly role: Role
@@ -37,11 +51,15 @@ export class ServiceRunner {
   readonly hosts = new Set<object>()
   readonly #core: ServiceCore
   readonly #settings: RunnerSettings
+  /** The settings' servers, and then those of doors. */
+  readonly #servers: ServerTransport[]
+  readonly #doors = new Set<Door>()
+  readonly #started = new Set<ServerTransport>()
   #group: WorkerGroup | undefined
   #listening: Promise<void> | undefined
   #status: ServiceStatus = 'stopped'
   #stopping: Promise<void> | undefined
-  #stopApp: (() => Promise<unknown>) | undefined
+  #stopApp: ((cut?: boolean) => Promise<unknown>) | undefined
   /** What the log was told of the stop that has begun. */
   #lines: StopLines | undefined
   #forget = () => {}
@@ -50,12 +68,13 @@ export class ServiceRunner {
   constructor(core: ServiceCore, settings: RunnerSettings) {
     this.#core = core
     this.#settings = settings
+    this.#servers = [...settings.servers]
     this.role = roleOf(settings.workers)
   }
 
   /** The address of the first transport that has one. */
   get address(): Address | undefined {
-    return this.#settings.servers.find(({ address }) => address !== undefined)?.address
+    return this.#servers.find(({ address }) => address !== undefined)?.address
   }
 
   get status(): ServiceStatus {
@@ -63,7 +82,28 @@ export class ServiceRunner {
   }
 
   stats(): readonly TransportStats[] {
-    return this.#settings.servers.map((server) => server.stats())
+    return this.#servers.map((server) => server.stats())
+  }
+
+  /** Answers at a door of its app, too: from its start on, or from now on. */
+  answerAt(door: Door): void {
+    if (this.#doors.has(door)) return
+    this.#doors.add(door)
+    const { name, logger } = this.#settings
+    this.#servers.push(door.newServer({ name, version: undefined, logger }))
+    // Where it is starting, its start may not have come to its servers yet.
+    void this.#listening?.then(
+      () => this.#startLate(),
+      () => {}
+    )
+  }
+
+  async #startLate(): Promise<void> {
+    try {
+      if (this.#status === 'listening') await this.#startAll()
+    } catch (error) {
+      this.#settings.logger.error(`${this.title} cannot answer at a door of its app`, error)
+    }
   }
 
   /** The service in words, for logs and errors. */
@@ -91,7 +131,7 @@ export class ServiceRunner {
   }
 
   /** Takes the function that stops the app which has started the service, with its HTTP. */
-  follows(stopApp: () => Promise<unknown>): void {
+  follows(stopApp: (cut?: boolean) => Promise<unknown>): void {
     this.#stopApp = stopApp
   }
 
@@ -163,49 +203,65 @@ export class ServiceRunner {
     else if (this.role === 'alone' || place === undefined) {
       await this.#startServers()
       const { shutdownOn = [] } = this.#settings
-      this.#forgetSignals = stopOnSignals((signal) => this.#shutDown(signal), shutdownOn)
+      const { logger } = this.#settings
+      const stop = (signal: string) => this.#shutDown(signal)
+      this.#forgetSignals = stopOnSignals({ signals: shutdownOn, logger, stop })
     } else {
-      const { servers } = this.#settings
+      const servers = this.#servers
       for (const [index, { sharing }] of servers.entries()) sharing?.join(place.shared[index])
-      const { followSupervisor } = await import('../workers/worker.ts')
+      const { followSupervisor } = await import('@elysia-microservices/workers/worker')
       await followSupervisor({
+        logger: this.#settings.logger,
         start: () => this.#startServers(),
         stats: () => this.stats(),
         answer: async (index, question) => servers[index]?.sharing?.answer(question),
-        stop: () => this.#stopApp?.() ?? this.stop()
+        stop: () => this.#stopAll()
       })
     }
   }
 
   /** Starts all servers or none. */
   async #startServers(): Promise<void> {
-    const { servers } = this.#settings
     const core = this.#core
+    core.checkTransports(this.#servers.map(({ name }) => name))
     core.endDrain()
     await schemasCompiled()
-    await core.startControllers()
-    const started: ServerTransport[] = []
+    await core.start(this.#hooksEnd(HOOKS_AT_LEAST))
     try {
       // A handler also gets what the chain has added after it.
       core.compileAll()
-      const dispatcher = core.dispatcher(this.#settings.logger)
-      checkDurable(dispatcher, servers)
-      for (const server of servers) {
-        await server.start(dispatcher)
-        started.push(server)
-      }
+      await this.#startAll()
     } catch (error) {
-      await Promise.all(started.map((server) => server.stop({ drain: 0 })))
-      await core.stopControllers()
+      await this.#stopServers(0)
+      await core.stop(this.#hooksEnd(HOOKS_AT_LEAST))
       throw error
     }
+  }
+
+  /** Starts the servers that do not run yet. */
+  async #startAll(): Promise<void> {
+    const core = this.#core
+    const all = core.dispatcher(this.#settings.logger)
+    const dispatchers = new Map(this.#servers.map((server) => [server, core.dispatcherOf(server.name, all)]))
+    checkDurableOver(dispatchers)
+    for (const [server, dispatcher] of dispatchers) {
+      if (this.#started.has(server)) continue
+      await server.start(dispatcherFor(server, dispatcher))
+      this.#started.add(server)
+    }
+  }
+
+  async #stopServers(drain: number): Promise<void> {
+    const started = [...this.#started]
+    this.#started.clear()
+    await Promise.all(started.map((server) => server.stop({ drain })))
   }
 
   async #startWorkers(): Promise<void> {
     const { servers, drain, logger, workers } = this.#settings
     checkWorkers(workers)
     await this.#stopping
-    const { WorkerGroup } = await import('../workers/worker-group.ts')
+    const { WorkerGroup } = await import('@elysia-microservices/workers/supervisor')
     this.#group = await WorkerGroup.start({
       servers,
       workers: workers as Workers,
@@ -219,7 +275,28 @@ export class ServiceRunner {
   /** Stops at a signal, with the app where there is one. */
   async #shutDown(signal: string): Promise<void> {
     this.#lines ??= this.#stopLines(signal)
-    await (this.#stopApp?.() ?? this.stop())
+    await this.#stopAll()
+  }
+
+  /** Stops the service, or the app that has started it. HTTP gets `drain`, too. */
+  async #stopAll(): Promise<void> {
+    const stopApp = this.#stopApp
+    if (stopApp === undefined) return this.stop()
+    const { drain, logger } = this.#settings
+    const cut = setTimeout(() => {
+      logger.warn(`${this.title}: HTTP of its app is cut off after options.drain (${drain} ms)`)
+      stopApp(true).catch(() => {})
+    }, drain + HTTP_LATER)
+    try {
+      await stopApp()
+    } finally {
+      clearTimeout(cut)
+    }
+  }
+
+  /** How stop hooks end. @param time milliseconds for all of them */
+  #hooksEnd(time: number): Omit<LifeEnd, 'context'> {
+    return { time, title: this.title, logger: this.#settings.logger }
   }
 
   #stopLines(signal?: string): StopLines {
@@ -236,17 +313,34 @@ export class ServiceRunner {
       this.#group = undefined
       return
     }
-    const { servers, drain } = this.#settings
+    const { drain } = this.#settings
     const forgetSignals = this.#forgetSignals
     const lines = this.#lines ?? this.#stopLines()
     this.#lines = undefined
+    const begun = performance.now()
     try {
-      await lines.until(() => Promise.all(servers.map((server) => server.stop({ drain }))))
+      await lines.until(() => this.#stopServers(drain))
     } finally {
-      await this.#core.stopControllers()
+      const left = drain - (performance.now() - begun)
+      await this.#core.stop(this.#hooksEnd(Math.max(HOOKS_AT_LEAST, left)))
       // Not before: a signal that something else has stopped the service at is waited with until here.
       forgetSignals()
     }
+  }
+}
+
+/** @throws {OptionError} a durable event has a handler, and no transport of that handler stores events */
+function checkDurableOver(dispatchers: ReadonlyMap<ServerTransport, Dispatcher>): void {
+  const durable = [...dispatchers].map(([server, dispatcher]) => ({
+    server,
+    routes: dispatcher.routes().filter(({ durable }) => durable !== undefined)
+  }))
+  for (const { route, ...others } of durable.flatMap(({ routes }) => routes)) {
+    const carrying = durable.filter(({ routes }) => routes.some((one) => one.route === route))
+    checkDurable(
+      { routes: () => [{ route, ...others }] },
+      carrying.map(({ server }) => server)
+    )
   }
 }
 

@@ -17,6 +17,7 @@ import {
   type ReceivedMessage,
   type Route
 } from '@elysia-microservices/transport/kit'
+import { type Binding, checkBindings, isServedBy } from '../controller/binding.ts'
 import type { Controllers } from '../controller/controllers.ts'
 import { describeHandler, type HandlerDescription } from '../description/description.ts'
 import { Environment, type Host } from '../hooks/environment.ts'
@@ -31,9 +32,10 @@ import {
   patternList
 } from '../router/handler-pattern.ts'
 import { prefixPattern } from '../router/prefix.ts'
-import type { MessageSchema, SchemaOptions } from '../schema/message-schema.ts'
+import { type MessageSchema, mergeSchemas, type SchemaOptions } from '../schema/message-schema.ts'
+import { Life, type LifeEnd, type ServicePart } from './life.ts'
 import { messageLines } from './message-lines.ts'
-import { HandlerRegistry } from './registry.ts'
+import { HandlerRegistry, type RegisteredHandler } from './registry.ts'
 
 /** Options of a handler: schemas, hooks and macros. */
 export type HandlerOptions = SchemaOptions & HookOptions & Readonly<Record<string, unknown>>
@@ -42,6 +44,8 @@ interface Registration {
   readonly kind: 'message' | 'event'
   readonly patterns: readonly HandlerPattern[]
   readonly durable: DurableSettings | undefined
+  /** The transport that it is bound to; `undefined`: it is for all. */
+  readonly binding?: Binding | undefined
   /** Called for each compilation: the plan of a controller has all hooks that its service has by then. */
   readonly plan: () => Plan
   /** The arounds of the services that the handler comes from, the first outermost. */
@@ -54,9 +58,9 @@ interface Guard {
   readonly schema: MessageSchema
 }
 
-/** A route of the service itself. */
+/** Routes of the service itself. */
 interface Reserved {
-  readonly route: string
+  readonly routes: readonly string[]
   answer(message: IncomingMessage): unknown
   /** Adds to the service's routes the facts that every caller may know; `undefined`: not every caller may. */
   readonly tell?: ((routes: readonly Route[]) => readonly Route[]) | undefined
@@ -65,10 +69,14 @@ interface Reserved {
 /** The changing part of a service. */
 export class ServiceCore {
   readonly environment = new Environment()
+  /** The handlers that are bound to no transport: all of them, mostly. */
   readonly #registry = new HandlerRegistry()
+  /** The handlers of each transport, where some are bound to one. */
+  readonly #byTransport = new Map<string, HandlerRegistry>()
   readonly #registrations: Registration[] = []
   readonly #macros = new Map<string, Macro>()
   readonly #controllers = new Set<Controllers>()
+  readonly #life = new Life()
   #hooks: Hook[] = []
   #guards: Guard[] = []
 
@@ -81,7 +89,7 @@ export class ServiceCore {
   /** Arounds outside of `#arounds`. A service that uses this one does not take them over. */
   readonly #outermost: Around<ReceivedMessage>[] = []
 
-  /** Answers one more route. A service that uses this one does not take it over. */
+  /** Answers routes of the service itself. A service that uses this one does not take it over. */
   #reserved: Reserved | undefined
 
   /** See `service.draining`. */
@@ -103,17 +111,67 @@ export class ServiceCore {
 
   /** The handlers, behind all arounds. @param logger gets a line for each message, if it takes such lines */
   dispatcher(logger: Logger): Dispatcher {
-    const handlers =
-      this.#reserved === undefined ? this.#registry : withReserved(this.#registry, this.#reserved)
+    const registry = this.#hasBindings ? this.#byMessage() : this.#registry
     const lines = messageLines(logger)
-    return aroundDispatcher(handlers, [
+    return aroundDispatcher(this.#withReserved(registry), [
       ...this.#outermost,
       ...this.#arounds,
       ...(lines === undefined ? [] : [lines])
     ])
   }
 
-  /** Answers the service's own route, which is no handler's. */
+  /** The same dispatcher with the routes of one transport only, where handlers are bound to transports. */
+  dispatcherOf(transport: string, dispatcher: Dispatcher): Dispatcher {
+    if (!this.#hasBindings) return dispatcher
+    const own = this.#withReserved(this.#registryOf(transport))
+    return {
+      routes: () => own.routes(),
+      request: (message) => dispatcher.request(message),
+      event: (message) => dispatcher.event(message)
+    }
+  }
+
+  /** @throws {OptionError} a handler is bound to a transport that is none of these */
+  checkTransports(names: readonly string[]): void {
+    checkBindings(
+      this.#registrations.flatMap(({ binding }) => binding ?? []),
+      names
+    )
+  }
+
+  get #hasBindings(): boolean {
+    return this.#registrations.some(({ binding }) => binding !== undefined)
+  }
+
+  /** Finds the handler by the transport that the message came over. */
+  #byMessage(): Dispatcher {
+    return {
+      routes: () => this.#registry.routes(),
+      request: (message) => this.#registryOf(message.transport).request(message),
+      event: (message) => this.#registryOf(message.transport).event(message)
+    }
+  }
+
+  #withReserved(handlers: Dispatcher): Dispatcher {
+    return this.#reserved === undefined ? handlers : withReserved(handlers, this.#reserved)
+  }
+
+  #registryOf(transport: string): HandlerRegistry {
+    const known = this.#byTransport.get(transport)
+    if (known !== undefined) return known
+    const registry = new HandlerRegistry()
+    registry.replaceAll(this.#compiledFor(transport))
+    this.#byTransport.set(transport, registry)
+    return registry
+  }
+
+  #compiledFor(transport: string | undefined): RegisteredHandler[] {
+    return this.#registrations
+      .filter(({ binding }) => binding === undefined || (transport && isServedBy(binding, transport)))
+      .map((registration) => this.#compiled(registration))
+  }
+
+  /** Answers the service's own routes, which are no handler's. */
   reserve(reserved: Reserved): void {
     this.#reserved = reserved
   }
@@ -121,7 +179,7 @@ export class ServiceCore {
   /** What the handlers are. */
   describe(): HandlerDescription[] {
     return this.#registrations.map(({ kind, patterns, durable, plan }) =>
-      describeHandler(kind, patterns, plan(), durable)
+      describeHandler(kind, patterns, plan(), durable, this.environment.errors)
     )
   }
 
@@ -142,7 +200,7 @@ export class ServiceCore {
 
   /**
    * Registers a handler under the hooks, guards and macros that are there now.
-   * @throws {OptionError} handler, pattern, schema or an option is not what it must be
+   * @throws {OptionError} handler, pattern, schema or an option is invalid
    */
   add(kind: 'message' | 'event', patterns: Patterns, handler: unknown, options: HandlerOptions = {}): void {
     if (typeof handler !== 'function') throw OptionError.expected('handler', 'a function', handler)
@@ -153,7 +211,7 @@ export class ServiceCore {
     const plan = {
       handler: handler as Plan['handler'],
       hooks: mergeHooks(this.#hooks, own.hooks),
-      schema: { ...this.#guardSchema(), ...own.schema },
+      schema: mergeSchemas(this.#guardSchema(), own.schema),
       hasParams: hasParams(list)
     }
     this.#register({ kind, patterns: list, durable, plan: () => plan, arounds: () => [] })
@@ -166,22 +224,46 @@ export class ServiceCore {
    */
   addControllers(controllers: Controllers): void {
     this.#controllers.add(controllers)
-    for (const { kind, patterns: given, handler, durable } of controllers.handlers) {
+    for (const { kind, patterns: given, handler, durable, binding, schema } of controllers.handlers) {
       const patterns = patternList(given)
       const own = { handler, hasParams: hasParams(patterns) }
-      const plan = () => ({ ...own, hooks: this.#hooks, schema: this.#guardSchema() })
-      this.#register({ kind, patterns, durable, plan, arounds: () => [] })
+      const plan = () => ({ ...own, hooks: this.#hooks, schema: mergeSchemas(this.#guardSchema(), schema) })
+      this.#register({ kind, patterns, durable, binding, plan, arounds: () => [] })
     }
   }
 
-  /** Makes the controllers; `undefined` if there are none. */
-  startControllers(): Promise<void> | undefined {
-    return this.#controllers.size === 0 ? undefined : startAll([...this.#controllers])
+  /** Adds a hook for the start or the end of the service. @throws {OptionError} it is no function */
+  addLifeHook(kind: 'start' | 'stop', hook: unknown): void {
+    this.#life.addHook(kind, hook)
   }
 
-  /** Stops the controllers. */
-  async stopControllers(): Promise<void> {
-    await Promise.all([...this.#controllers].map((controllers) => controllers.stop()))
+  /** Adds something that starts and stops with the service. */
+  addPart(part: ServicePart): void {
+    this.#life.addPart(part)
+  }
+
+  /** Runs the start hooks, then makes the controllers. If one fails, none of both is left. */
+  async start(end: Omit<LifeEnd, 'context'>): Promise<void> {
+    try {
+      await this.#life.start(this.environment.lifeContext())
+      if (this.#controllers.size > 0) await startAll([...this.#controllers])
+    } catch (error) {
+      await this.#endLife(end)
+      throw error
+    }
+  }
+
+  /** Stops the controllers, then runs the stop hooks. */
+  async stop(end: Omit<LifeEnd, 'context'>): Promise<void> {
+    try {
+      await Promise.all([...this.#controllers].map((controllers) => controllers.stop()))
+    } finally {
+      await this.#endLife(end)
+    }
+  }
+
+  #endLife(end: Omit<LifeEnd, 'context'>): Promise<void> {
+    return this.#life.stop({ ...end, context: this.environment.lifeContext() })
   }
 
   /** Adds a hook for the handlers to come. */
@@ -248,25 +330,28 @@ export class ServiceCore {
 
   /** Compiles all handlers anew: with the decorators, the store and the errors there are now. */
   compileAll(): void {
-    this.#registry.replaceAll(this.#registrations.map((registration) => this.#compiled(registration)))
+    this.#registry.replaceAll(this.#compiledFor(undefined))
+    for (const [transport, registry] of this.#byTransport) registry.replaceAll(this.#compiledFor(transport))
   }
 
   #adopt(other: ServiceCore, rename: (pattern: HandlerPattern) => HandlerPattern): void {
     this.#used.add(other)
+    this.#life.include(other.#life)
     this.environment.include(other.environment)
     for (const controllers of other.#controllers) this.#controllers.add(controllers)
     for (const [name, macro] of other.#macros) if (!this.#macros.has(name)) this.#macros.set(name, macro)
     const before = { hooks: this.#hooks, schema: this.#guardSchema() }
-    for (const { kind, patterns, durable, plan, arounds } of other.#registrations) {
+    for (const { kind, patterns, durable, binding, plan, arounds } of other.#registrations) {
       const behind = () => {
         const own = plan()
         const hooks = mergeHooks(before.hooks, own.hooks)
-        return { ...own, hooks, schema: { ...before.schema, ...own.schema } }
+        return { ...own, hooks, schema: mergeSchemas(before.schema, own.schema) }
       }
       this.#register({
         kind,
         patterns: patterns.map(rename),
         durable,
+        binding,
         plan: behind,
         arounds: () => [...other.#arounds, ...arounds()]
       })
@@ -274,22 +359,25 @@ export class ServiceCore {
   }
 
   #register(registration: Registration): void {
-    this.#registry.add(this.#compiled(registration))
+    if (registration.binding === undefined) this.#registry.add(this.#compiled(registration))
+    for (const [transport, registry] of this.#byTransport)
+      if (registration.binding === undefined || isServedBy(registration.binding, transport))
+        registry.add(this.#compiled(registration))
     this.#registrations.push(registration)
   }
 
-  #compiled({ kind, patterns, durable, plan, arounds }: Registration) {
+  #compiled({ kind, patterns, durable, plan, arounds }: Registration): RegisteredHandler {
     const own = plan()
     const handler = surrounded(compile(own, this.environment), arounds(), own.hasParams)
     return { kind, patterns, handler, durable }
   }
 
   #guardSchema(): MessageSchema {
-    return Object.assign({}, ...this.#guards.map(({ schema }) => schema))
+    return mergeSchemas(...this.#guards.map(({ schema }) => schema))
   }
 }
 
-/** @throws {OptionError} it is not what it must be, or the handler is none of an event */
+/** @throws {OptionError} it is invalid, or the handler is none of an event */
 function durableOf(kind: 'message' | 'event', given: unknown): DurableSettings | undefined {
   if (given === undefined || given === false) return undefined
   if (kind === 'event') return durableSettings(given as DurableOptions | true)
@@ -297,12 +385,13 @@ function durableOf(kind: 'message' | 'event', given: unknown): DurableSettings |
 }
 
 function withReserved(
-  registry: HandlerRegistry,
-  { route, answer, tell = (routes) => routes }: Reserved
+  registry: Dispatcher,
+  { routes: own, answer, tell = (routes) => routes }: Reserved
 ): Dispatcher {
+  const isOwn = (route: string | undefined) => route !== undefined && own.includes(route)
   return {
-    routes: () => [...tell(registry.routes()), { kind: 'message', route }],
-    request: (message) => (message.route === route ? answer(message) : registry.request(message)),
+    routes: () => [...tell(registry.routes()), ...own.map((route): Route => ({ kind: 'message', route }))],
+    request: (message) => (isOwn(message.route) ? answer(message) : registry.request(message)),
     event: (message) => registry.event(message)
   }
 }

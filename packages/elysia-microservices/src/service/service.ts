@@ -1,6 +1,10 @@
 /**
  * The type of a service, and how each call of the chain changes it. The context of handlers is written out in each
  * method, because editors would show an alias by its name and all its arguments.
+ *
+ * `message` and `event` infer the patterns before them from `this`. The compiler goes through all of a type that stands
+ * in a generic method at each call, but not through a type that it infers: with `Messages` in the methods, a chain of n
+ * patterns would cost it the square of n.
  */
 import type { Around, ReceivedMessage } from '@elysia-microservices/transport'
 import type { AnyElysia } from 'elysia'
@@ -9,6 +13,7 @@ import type { ErrorClass } from '../hooks/known-errors.ts'
 import type { Patterns } from '../router/handler-pattern.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
 import type { AnswersOf, EventsOf, ScopeOf } from '../types/carried.ts'
+import type { ErrorsFor } from '../types/errors.ts'
 import type {
   Added,
   Addition,
@@ -18,18 +23,22 @@ import type {
   ErrorsOf,
   EventOptions,
   HandlerOptions,
-  HookContext
+  HookContext,
+  LifeContext,
+  ThrowingContext
 } from '../types/hooks.ts'
 import type { Macros, MacroTypes } from '../types/macro.ts'
 import type { Message } from '../types/message.ts'
 import type { NameOf, Prefixed } from '../types/pattern.ts'
 import type { Running } from '../types/running.ts'
 import type {
+  Complete,
   ContextOf,
   Empty,
   EmptyScope,
   Extras,
   ScopeTypes,
+  Usable,
   Widened,
   With,
   WithService
@@ -47,6 +56,7 @@ import type {
   Typed
 } from '../types/service.ts'
 import type { Guarded, SchemasWith } from '../types/used-macros.ts'
+import type { ServicePart } from './life.ts'
 
 /**
  * Any service: what helpers take that listen to one, stop it or look at it.
@@ -69,12 +79,21 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   extends Typed<Messages, Events, Scope>,
     Running {
   /** The plugin itself: Elysia calls it in `app.use(service)`. Handlers get the app's decorators and store. */
-  <App extends AnyElysia>(app: App): App
+  <App extends AnyElysia>(app: App & Complete<Scope>): App
+
+  /**
+   * Starts all transports, without an app or before the app does. If one cannot start, none stays started. Does
+   * nothing if the service listens already. In a supervisor it resolves when all workers listen. A service that needs
+   * what another one adds (`microservice<typeof auth>()`) cannot listen by itself, which the compiler says.
+   * @throws {ListenError} the port is taken or not allowed
+   * @throws {WorkerError} a worker cannot start; then no process is left
+   */
+  listen(this: Complete<Scope>): Promise<this>
 
   /**
    * Answers requests of a pattern with what the handler returns: a value, or a promise, Observable or (async)
    * iterator of values.
-   * @throws {OptionError} the pattern has a handler already, or the pattern or an option is not what it must be
+   * @throws {OptionError} the pattern has a handler already, or the pattern or an option is invalid
    */
   message<
     const Given extends Patterns,
@@ -83,8 +102,11 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     Headers extends AnySchema | undefined = undefined,
     Response extends AnySchema | undefined = undefined,
     Annotated = unknown,
-    const Used = Empty
+    const Used = Empty,
+    Before = unknown,
+    Taken = unknown
   >(
+    this: Typed<Before, Taken>,
     pattern: Given,
     handler: (
       context: Message<
@@ -100,7 +122,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     ) => Result,
     options?: HandlerOptions<Scope, Data, Headers, Response, Used>
   ): Microservice<
-    Messages &
+    Before &
       Answers<
         NameOf<Given>,
         MessageTypeOf<
@@ -109,25 +131,29 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
           Headers,
           Response,
           Annotated,
-          Result
+          Result,
+          ErrorsFor<Scope, Used>
         >,
         StreamOf<Result>
       >,
-    Events,
+    Taken,
     Scope
   >
 
   /**
    * Takes events of a pattern. All handlers whose pattern matches run; a handler that fails does not stop the others.
-   * @throws {OptionError} the pattern or an option is not what it must be
+   * @throws {OptionError} the pattern or an option is invalid
    */
   event<
     const Given extends Patterns,
     Data extends AnySchema | undefined = undefined,
     Headers extends AnySchema | undefined = undefined,
     Annotated = unknown,
-    const Used = Empty
+    const Used = Empty,
+    Before = unknown,
+    Taken = unknown
   >(
+    this: Typed<Before, Taken>,
     pattern: Given,
     handler: (
       context: Message<
@@ -143,8 +169,8 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
     ) => unknown,
     options?: EventOptions<Scope, Data, Headers, Used>
   ): Microservice<
-    Messages,
-    Events & {
+    Before,
+    Taken & {
       readonly [Name in NameOf<Given>]: EventTypeOf<
         SchemasWith<Scope['schema'], Scope['macros'], Used>,
         Data,
@@ -161,7 +187,7 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
    * @throws {OptionError} both answer the same message pattern
    */
   use<Service extends Typed & { readonly message: unknown }>(
-    service: Service
+    service: Usable<Service, ScopeOf<Service>['needs'], Scope>
   ): Microservice<
     Messages & AnswersOf<Service>,
     Events & EventsOf<Service>,
@@ -171,8 +197,20 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
   /**
    * Adds an around for all messages of the service, wherever it stands in the chain: for counting, tracing, a store
    * for each message. In a service that uses this one, it stands around the handlers that come from here.
+   *
+   * Or starts and stops something with the service, at its place among the start and stop hooks: a relay of an outbox, a
+   * client that handlers call. Its `start` is called before the service takes messages, its `stop`, or else its
+   * `close`, when the last message has ended.
    */
-  use(around: Around<ReceivedMessage>): Microservice<Messages, Events, Scope>
+  use(
+    addition: Around<ReceivedMessage> | (ServicePart & { readonly message?: never })
+  ): Microservice<Messages, Events, Scope>
+  /** Says what is wrong: the compiler tells of the last of several forms alone. */
+  use<Given>(
+    wrong: Given extends Typed & { readonly message: unknown }
+      ? Usable<Given, ScopeOf<Given>['needs'], Scope>
+      : Around<ReceivedMessage> | (ServicePart & { readonly message?: never })
+  ): Microservice<Messages, Events, Scope>
 
   /**
    * Registers handlers behind a prefix: `create` in the group `orders` is `orders.create`. Hooks of the group apply
@@ -237,36 +275,62 @@ export interface Microservice<Messages = Empty, Events = Empty, Scope extends Sc
 
   /** Adds the fields that the hook returns to the context; runs before schemas. A returned `Error` is thrown. */
   derive<Result extends Addition>(
-    hook: (context: HookContext<Scope>) => Result
+    hook: (context: ThrowingContext<Scope>) => Result
   ): Microservice<Messages, Events, With<Scope, 'local', Added<Result>>>
   derive<const As extends HookScope, Result extends Addition>(
     options: { readonly as: As },
-    hook: (context: HookContext<Scope>) => Result
+    hook: (context: ThrowingContext<Scope>) => Result
   ): Microservice<Messages, Events, With<Scope, As, Added<Result>>>
 
   /** Adds the fields that the hook returns to the context; runs after schemas. A returned `Error` is thrown. */
   resolve<Result extends Addition>(
-    hook: (context: HookContext<Scope>) => Result
+    hook: (context: ThrowingContext<Scope>) => Result
   ): Microservice<Messages, Events, With<Scope, 'local', Added<Result>>>
   resolve<const As extends HookScope, Result extends Addition>(
     options: { readonly as: As },
-    hook: (context: HookContext<Scope>) => Result
+    hook: (context: ThrowingContext<Scope>) => Result
   ): Microservice<Messages, Events, With<Scope, As, Added<Result>>>
 
+  /**
+   * Runs before the service takes messages; `listen()` waits for it, and rejects with what it throws. Hooks run one
+   * after the other, in the order of the chain, those of services that this one uses in their place. It gets the
+   * decorators and the store. With `workers` it runs in each worker.
+   * @example
+   * ```ts
+   * import { microservice } from 'elysia-microservices'
+   *
+   * declare const pool: { connect(): Promise<void>; end(): Promise<void> }
+   *
+   * const orders = microservice({ transport: 'tcp' })
+   *   .decorate({ pool })
+   *   .onStart(({ pool }) => pool.connect())
+   *   .onStop(({ pool }) => pool.end())
+   * ```
+   */
+  onStart(hook: (context: LifeContext<Scope>) => unknown): Microservice<Messages, Events, Scope>
+
+  /**
+   * Runs when the service has stopped: its last message has ended. `stop()` waits for it, and so does the end of the
+   * process at a signal of `shutdownOn`: all together for what messages have left of `drain`, and a second at least.
+   * Stop hooks run one after the other, in the order of the chain. What one throws is logged, and the others run. If
+   * the start fails, those run that stand before what has failed.
+   */
+  onStop(hook: (context: LifeContext<Scope>) => unknown): Microservice<Messages, Events, Scope>
+
   /** Runs before handlers. A result other than `undefined` is the answer, and the handler is not called. */
-  onBeforeHandle(hook: (context: HookContext<Scope>) => unknown): Microservice<Messages, Events, Scope>
+  onBeforeHandle(hook: (context: ThrowingContext<Scope>) => unknown): Microservice<Messages, Events, Scope>
   onBeforeHandle(
     options: { readonly as: HookScope },
-    hook: (context: HookContext<Scope>) => unknown
+    hook: (context: ThrowingContext<Scope>) => unknown
   ): Microservice<Messages, Events, Scope>
 
   /** Runs after handlers. A result other than `undefined` replaces the answer. */
   onAfterHandle(
-    hook: (context: AfterContext<HookContext<Scope>>) => unknown
+    hook: (context: AfterContext<ThrowingContext<Scope>>) => unknown
   ): Microservice<Messages, Events, Scope>
   onAfterHandle(
     options: { readonly as: HookScope },
-    hook: (context: AfterContext<HookContext<Scope>>) => unknown
+    hook: (context: AfterContext<ThrowingContext<Scope>>) => unknown
   ): Microservice<Messages, Events, Scope>
 
   /**

@@ -1,6 +1,7 @@
 /** Services over several transports at once, and what is of one of them alone. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
+import { freePort } from '@elysia-microservices/test-support'
 import { connect } from '../client/index.ts'
 import { MessagePattern } from '../controller/decorators.ts'
 import { memory } from '../index.ts'
@@ -15,14 +16,6 @@ afterEach(() => cleanups.run())
 const door = (port = 0) => tcp({ host: '127.0.0.1', port })
 const clientAt = (port: number, options: object = {}) =>
   cleanups.add(connect({ host: '127.0.0.1', port, retry: false, ...options }))
-
-/** A port where nothing listens. */
-async function freePort(): Promise<number> {
-  const service = await microservice({ transport: door() }).listen()
-  const { port } = service.address!
-  await service.stop()
-  return port
-}
 
 describe('a service over several transports', () => {
   it('answers on each of them, and handlers know by which a message came', async () => {
@@ -254,6 +247,7 @@ describe('the value of a transport', () => {
     const seen: unknown[] = []
     const own: typeof inside = {
       name: 'own',
+      traits: inside.traits,
       server(context) {
         seen.push([context.name, context.version])
         return inside.server(context)

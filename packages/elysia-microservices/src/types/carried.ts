@@ -1,6 +1,8 @@
 /** What the type of a service, or a contract, carries: its patterns, and what else services above it need. */
+
+import type { AnyElysia } from 'elysia'
 import type { ContractAnswers, ContractEvents } from './contract.ts'
-import type { Empty, ScopeTypes } from './scope.ts'
+import type { Behind, ContextOf, Empty, EmptyScope, ScopeTypes, With } from './scope.ts'
 import type { MessageType, NoAnswers, Typed } from './service.ts'
 
 type Carried<Service, Key extends keyof Typed, None> = Service extends { readonly [K in Key]?: infer Types }
@@ -29,3 +31,10 @@ export type EventsOf<Service> = '~messages' extends keyof Service
   : ContractEvents<Service>
 /** What else a service carries. */
 export type ScopeOf<Service> = Extract<Carried<Service, '~scope', unknown>, ScopeTypes>
+
+/** The scope of a new service, behind the app or the service that it is made for, if there is one. */
+export type ScopeIn<Above> = Above extends AnyElysia
+  ? With<EmptyScope, 'context', ContextOf<Above>>
+  : '~messages' extends keyof Above
+    ? Behind<ScopeOf<Above>>
+    : EmptyScope

@@ -1,18 +1,25 @@
 /** Contracts: what a service answers, written down as an interface, for callers that cannot import its type. */
 
+import type { ErrorsIn } from './errors.ts'
 import type { Empty } from './scope.ts'
 import type { EventType, MessageType, NoAnswers, StreamOf, Typed, ValueOf } from './service.ts'
 
 /** An event in a contract: `'orders.placed': Event<Order>`. */
-export interface Event<Data = undefined> {
+export interface Event<Data = undefined, Headers = unknown> {
   readonly '~event': Data
+  readonly '~headers'?: Headers
 }
 
-type MessageIn<Method> = Method extends () => infer Result
-  ? MessageType<undefined, ValueOf<Result>, StreamOf<Result>>
-  : Method extends (data: infer Data) => infer Result
-    ? MessageType<Data, ValueOf<Result>, StreamOf<Result>>
-    : never
+/** A method takes data, and the headers that callers must send. */
+type MessageIn<Method> = Method extends (...args: infer Args) => infer Result
+  ? MessageType<
+      Args extends readonly [] ? undefined : Args[0],
+      ValueOf<Result>,
+      StreamOf<Result>,
+      Args extends readonly [unknown?, (infer Headers)?] ? Headers : unknown,
+      ErrorsIn<Awaited<Result>>
+    >
+  : never
 
 type IsStream<Method> = Method extends (...args: never[]) => infer Result ? StreamOf<Result> : never
 
@@ -33,11 +40,24 @@ export interface ContractAnswers<Contract> extends NoAnswers {
 export type ContractEvents<Contract> = Empty & {
   readonly [Name in keyof Contract as Contract[Name] extends Event<infer _>
     ? Name
-    : never]: Contract[Name] extends Event<infer Data> ? EventType<Data> : never
+    : never]: Contract[Name] extends Event<infer Data, infer Headers> ? EventType<Data, Headers> : never
 }
 
 /** A type in a contract as a service may have it: one that takes more data fits, too. */
-type Fitting<Types> = { readonly [Name in keyof Types]: Omit<Types[Name], 'data'> }
+type Fitting<Types> = {
+  readonly [Name in keyof Types]: Omit<Types[Name], 'data' | 'errors'> & FittingErrors<Types[Name]>
+}
+
+/** A declared error of the contract has the details of the contract. */
+type FittingErrors<Type> = Type extends { readonly errors: infer Errors }
+  ? {
+      readonly errors: {
+        readonly [Code in keyof Errors]?: Errors[Code] extends { readonly details: infer Details }
+          ? { readonly details: Details }
+          : never
+      } & Readonly<Record<string, unknown>>
+    }
+  : unknown
 
 /**
  * A service that answers at least what a contract says: `service satisfies Implements<Orders>`.

@@ -2,7 +2,9 @@
 import type { DurableOptions, RpcError, ValidationError } from '@elysia-microservices/transport/kit'
 import type { MessageEnd } from '../hooks/after-response.ts'
 import type { ErrorClass } from '../hooks/known-errors.ts'
+import type { ErrorDeclarations } from '../schema/declared-errors.ts'
 import type { AnySchema, OutputOf } from '../schema/schema-types.ts'
+import type { PassedCode, Throwable, Throws } from './errors.ts'
 import type { Message } from './message.ts'
 import type { Empty, EmptyScope, Extras, ScopeTypes } from './scope.ts'
 import type { MacroFields, MacroValues, SchemasWith, UsedOptions } from './used-macros.ts'
@@ -22,11 +24,17 @@ export type HookContext<
   Extras<Scope> &
   MacroFields<Scope['macros'], Used>
 
+/** The context of a hook that may answer with an error of the contract. */
+export type ThrowingContext<Scope extends ScopeTypes> = HookContext<Scope> & Throws<Scope['guarded']>
+
 type Checked<Schema, Guard, None> = Schema extends AnySchema
   ? OutputOf<Schema>
   : Guard extends AnySchema
     ? OutputOf<Guard>
     : None
+
+/** What `onStart` and `onStop` get: decorators and store. */
+export type LifeContext<Scope extends ScopeTypes> = { readonly store: object } & Scope['context']
 
 /** What `onAfterHandle` gets. */
 export type AfterContext<Context> = Context & {
@@ -68,11 +76,11 @@ export type Addition = MaybePromise<object | undefined>
 export type OneOrMore<Hook> = Hook | readonly Hook[]
 
 /** Hooks as options of a handler or a guard. */
-export interface LocalHooks<Context, Scope extends ScopeTypes> {
+export interface LocalHooks<Context, Scope extends ScopeTypes, Thrown = Empty> {
   /** Runs before the handler. A result other than `undefined` is the answer, and the handler is not called. */
-  readonly beforeHandle?: OneOrMore<(context: Context) => unknown>
+  readonly beforeHandle?: OneOrMore<(context: Context & Thrown) => unknown>
   /** Runs after the handler. A result other than `undefined` replaces the answer. */
-  readonly afterHandle?: OneOrMore<(context: AfterContext<Context>) => unknown>
+  readonly afterHandle?: OneOrMore<(context: AfterContext<Context> & Thrown) => unknown>
   /** Runs when something has failed. A result other than `undefined` is the answer, an `Error` replaces the error. */
   readonly error?: OneOrMore<(context: ErrorContext<Context, Scope>) => unknown>
   /** Runs when the message is over; its result is ignored. */
@@ -89,13 +97,25 @@ export interface Schemas<Data, Headers, Response> {
   readonly response?: Response
 }
 
+/** The errors of a contract as options. */
+export interface DeclaringOptions<Errors, Code> {
+  /**
+   * Errors that are part of the contract, by code: the schema of their details, or `{ details, status }`. The handler
+   * throws them by `error(code, details)`. Details that do not fit are an internal error.
+   */
+  readonly errors?: Errors
+  /** Codes of the contract that callers also get where a further service has answered with them. */
+  readonly passes?: readonly Code[]
+}
+
 /** Options of a handler or a guard: schemas, hooks, and the options that macros add. */
 export type HandlerOptions<Scope extends ScopeTypes, Data, Headers, Response, Used = Empty> = Schemas<
   Data,
   Headers,
   Response
 > &
-  LocalHooks<HookContext<Scope, Data, Headers, Used>, Scope> &
+  DeclaringOptions<ErrorDeclarations, PassedCode<Scope, Used>> &
+  LocalHooks<HookContext<Scope, Data, Headers, Used>, Scope, Throws<Throwable<Scope, Used>>> &
   MacroValues<Scope['macros']> &
   UsedOptions<Used, OptionName | keyof Scope['macros']>
 
@@ -108,14 +128,16 @@ export type EventOptions<Scope extends ScopeTypes, Data, Headers, Used> = Handle
   Used
 > & {
   /**
-   * Runs each event until it ends well, or keeps it as a dead letter; events come by `client.publish`. Needs a transport
+   * Runs each event until it succeeds, or keeps it as a dead letter; events come by `client.publish`. Needs a transport
    * that stores events. `true`: with all defaults. Default: each event runs at most once.
    */
   readonly durable?: DurableOptions | true | undefined
+  readonly errors?: 'An event has no answer, and so no errors in its contract'
 }
 
 type OptionName =
   | keyof Schemas<unknown, unknown, unknown>
+  | keyof DeclaringOptions<unknown, unknown>
   | keyof LocalHooks<unknown, EmptyScope>
   | 'as'
   | 'durable'

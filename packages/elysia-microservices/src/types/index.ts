@@ -2,6 +2,8 @@
  * The types that the types of services are made of. The compiler names them in the declarations of a service that is
  * exported; nobody else needs them.
  */
+
+export type { Role } from '@elysia-microservices/workers'
 export type {
   Filter,
   Given,
@@ -18,21 +20,38 @@ export type { NestApp } from '../controller/nest-app.ts'
 export type { HookScope } from '../hooks/hook.ts'
 export type { ErrorClass } from '../hooks/known-errors.ts'
 export type { HandlerPattern, PatternParams, Patterns } from '../router/handler-pattern.ts'
+export type { ErrorDeclaration, ErrorDeclarations } from '../schema/declared-errors.ts'
 export type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
 export type { StandardSchema } from '../schema/standard-schema.ts'
-export type { Role } from '../workers/role.ts'
-export type { AnswersOf, EventsOf, MessagesOf, ScopeOf } from './carried.ts'
+export type { AnswersOf, EventsOf, MessagesOf, ScopeIn, ScopeOf } from './carried.ts'
+export type { DeclaredIn, Over } from './declared.ts'
+export type {
+  ErrorsFor,
+  ErrorsIn,
+  ErrorType,
+  FailuresOf,
+  MakeError,
+  Throwable,
+  Throws
+} from './errors.ts'
 export type { Added, ErrorsOf, Schemas } from './hooks.ts'
-export type { MacroDefinition, Macros, MacroTypes } from './macro.ts'
+export type { AnyErrors, MacroDefinition, Macros, MacroTypes } from './macro.ts'
 export type { NameOf, ObjectName, Prefixed } from './pattern.ts'
 export type {
+  Behind,
+  Complete,
   ContextOf,
   Empty,
   EmptyScope,
+  NoReach,
   NoSchemas,
+  NothingAbove,
   Or,
+  Reached,
+  ReachTypes,
   SchemaTypes,
   ScopeTypes,
+  Usable,
   Widened,
   With,
   WithService
@@ -55,6 +74,7 @@ export type {
 export type {
   Guarded,
   GuardSchemas,
+  MacroErrors,
   MacroFields,
   MacroType,
   MacroValues,

@@ -1,19 +1,30 @@
 /** The types of macros, where they are defined. */
+import type { RpcError } from '@elysia-microservices/transport'
+import type { ErrorDeclarations } from '../schema/declared-errors.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
+import type { DeclaredIn } from './declared.ts'
 import type { Added, LocalHooks, OneOrMore } from './hooks.ts'
 import type { Message } from './message.ts'
 import type { Empty, EmptyScope, SchemaTypes } from './scope.ts'
 import type { MacroType } from './used-macros.ts'
 
+/** What hooks of a macro get: which errors there are, the compiler learns when the macro is used. */
+export interface AnyErrors {
+  /** Makes an error of the contract. */
+  readonly error: (code: string, details?: unknown, message?: string) => RpcError
+}
+
 /** What a macro stands for: hooks and schemas. */
-export interface MacroDefinition<Context> extends LocalHooks<Context, EmptyScope> {
+export interface MacroDefinition<Context> extends LocalHooks<Context, EmptyScope, AnyErrors> {
   /** Adds the fields that it returns to the context, before schemas. */
-  readonly derive?: OneOrMore<(context: Context) => unknown>
+  readonly derive?: OneOrMore<(context: Context & AnyErrors) => unknown>
   /** Adds the fields that it returns to the context, after schemas. */
-  readonly resolve?: OneOrMore<(context: Context) => unknown>
+  readonly resolve?: OneOrMore<(context: Context & AnyErrors) => unknown>
   readonly data?: AnySchema
   readonly headers?: AnySchema
   readonly response?: AnySchema
+  /** Errors that become part of the contract of the patterns that use the macro. */
+  readonly errors?: ErrorDeclarations
 }
 
 /** Macros by name; one that is a function gets the value that a handler gives for it. */
@@ -28,8 +39,13 @@ export type Macros<Extras> = Readonly<
 export type MacroTypes<Given> = { readonly [Name in keyof Given]: MacroTypeOf<Given[Name]> }
 
 type MacroTypeOf<Macro> = Macro extends (value: infer Value) => infer Definition
-  ? MacroType<Value, FieldsOf<NonNullable<Definition>>, SchemasIn<NonNullable<Definition>>>
-  : MacroType<boolean, FieldsOf<Macro>, SchemasIn<Macro>>
+  ? MacroType<
+      Value,
+      FieldsOf<NonNullable<Definition>>,
+      SchemasIn<NonNullable<Definition>>,
+      DeclaredIn<NonNullable<Definition>>
+    >
+  : MacroType<boolean, FieldsOf<Macro>, SchemasIn<Macro>, DeclaredIn<Macro>>
 
 type FieldsOf<Definition> = Definition extends unknown
   ? ('derive' extends keyof Definition ? AddedBy<Definition['derive']> : Empty) &

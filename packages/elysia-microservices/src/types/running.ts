@@ -1,9 +1,8 @@
 /** How a service runs: it listens, stops, and tells of itself. */
 import type { Address, ServiceStatus } from '@elysia-microservices/transport'
+import type { Role, WorkerFigures } from '@elysia-microservices/workers'
 import type { DescribeOptions, ServiceDescription } from '../description/description.ts'
 import type { AnyTransportStats } from '../short-form.ts'
-import type { Role } from '../workers/role.ts'
-import type { WorkerFigures } from '../workers/supervisor.ts'
 
 /** A service that runs, or will. */
 export interface Running {
@@ -43,11 +42,11 @@ export interface Running {
   readonly role: Role
 
   /** In a supervisor: the figures of each worker that listens. Elsewhere an empty list. */
-  workers(): Promise<readonly WorkerFigures[]>
+  workers(): Promise<readonly WorkerFigures<AnyTransportStats>[]>
 
   /**
-   * In a supervisor: replaces the workers by new processes, one after the other, each when the new one listens. In a
-   * worker it does nothing.
+   * In a supervisor: replaces the workers by new processes, one after the other, each when the new one listens. Called
+   * while it replaces them, it makes another round after that. In a worker it does nothing.
    * @throws {WorkerError} a new process cannot start; the workers that are not replaced yet stay
    * @throws {OptionError} the service has no workers
    */

@@ -12,6 +12,18 @@ export interface SchemaTypes {
   readonly response: AnySchema | undefined
 }
 
+/** What reaches services above: schemas of guards, and the errors that guards declare, by code. */
+export interface ReachTypes {
+  readonly schema: SchemaTypes
+  readonly guarded: unknown
+}
+
+/** Guards of which none reaches services above. */
+export interface NoReach {
+  readonly schema: NoSchemas
+  readonly guarded: Empty
+}
+
 /** No schemas. */
 export interface NoSchemas {
   readonly data: undefined
@@ -29,6 +41,12 @@ export interface ScopeTypes {
   readonly global: object
   /** Schemas of guards. */
   readonly schema: SchemaTypes
+  /** Errors that guards declare, by code. */
+  readonly guarded: unknown
+  /** What of guards reaches the service above, and all services above. */
+  readonly above: { readonly scoped: ReachTypes; readonly global: ReachTypes }
+  /** Fields that a service above has to add, and its own handlers count on. */
+  readonly needs: object
   /** Error classes by code. */
   readonly errors: object
   /** Values of macros by name. */
@@ -42,8 +60,17 @@ export interface EmptyScope {
   readonly scoped: Empty
   readonly global: Empty
   readonly schema: NoSchemas
+  readonly guarded: Empty
+  readonly above: NothingAbove
+  readonly needs: Empty
   readonly errors: Empty
   readonly macros: Empty
+}
+
+/** No guard reaches services above. */
+export interface NothingAbove {
+  readonly scoped: NoReach
+  readonly global: NoReach
 }
 
 /** A scope with more in one of its parts. */
@@ -54,13 +81,39 @@ export type With<Scope extends ScopeTypes, Part extends keyof ScopeTypes, Added>
 /** The schema if there is one, else the other. */
 export type Or<Schema, Other> = Schema extends AnySchema ? Schema : Other
 
+/** Schemas of which later ones replace earlier ones. */
+interface SchemasOver<Before extends SchemaTypes, After extends SchemaTypes> {
+  readonly data: Or<After['data'], Before['data']>
+  readonly headers: Or<After['headers'], Before['headers']>
+  readonly response: Or<After['response'], Before['response']>
+}
+
+/** What two guards are together. */
+export interface Reached<Before extends ReachTypes, After extends ReachTypes> {
+  readonly schema: SchemasOver<Before['schema'], After['schema']>
+  readonly guarded: Before['guarded'] & After['guarded']
+}
+
 /** A scope with what reaches it from a service it uses. */
 export type WithService<Scope extends ScopeTypes, Used extends ScopeTypes> = {
   readonly context: Scope['context'] & Used['context']
   readonly local: Scope['local'] & Used['scoped']
   readonly scoped: Scope['scoped']
   readonly global: Scope['global'] & Used['global']
-  readonly schema: Scope['schema']
+  readonly schema: NothingAbove extends Used['above']
+    ? Scope['schema']
+    : SchemasOver<
+        Scope['schema'],
+        SchemasOver<Used['above']['scoped']['schema'], Used['above']['global']['schema']>
+      >
+  readonly guarded: Scope['guarded'] & Used['above']['scoped']['guarded'] & Used['above']['global']['guarded']
+  readonly above: NoReach extends Used['above']['global']
+    ? Scope['above']
+    : {
+        readonly scoped: Scope['above']['scoped']
+        readonly global: Reached<Scope['above']['global'], Used['above']['global']>
+      }
+  readonly needs: Scope['needs']
   readonly errors: Scope['errors'] & Used['errors']
   readonly macros: Scope['macros'] & Used['macros']
 }
@@ -73,14 +126,62 @@ export type Widened<Scope extends ScopeTypes, To extends 'scoped' | 'global'> = 
       ? Scope['local'] & Scope['scoped'] & Scope[Key]
       : Key extends 'scoped'
         ? Empty
-        : Scope[Key]
+        : Key extends 'above'
+          ? {
+              readonly [Each in 'scoped' | 'global']: Each extends To
+                ? { readonly schema: Scope['schema']; readonly guarded: Scope['guarded'] }
+                : To extends 'scoped'
+                  ? Scope['above'][Each]
+                  : NoReach
+            }
+          : Scope[Key]
 }
 
-/** What decorators, store and hooks add to a message. */
-export type Extras<Scope extends ScopeTypes> = Scope['context'] &
+/** What decorators, store and hooks of a service add to a message. */
+type Provided<Scope extends ScopeTypes> = Scope['context'] &
   Scope['local'] &
   Scope['scoped'] &
   Scope['global']
+
+/** What a message has beside its own: what the service adds, and what those above it do. */
+export type Extras<Scope extends ScopeTypes> = Provided<Scope> & Scope['needs']
+
+/** The scope of a service that is made to be used by one like another: behind its hooks, its guards, its decorators. */
+export interface Behind<Above extends ScopeTypes> {
+  readonly context: Empty
+  readonly local: Empty
+  readonly scoped: Empty
+  readonly global: Empty
+  readonly above: NothingAbove
+  readonly errors: Empty
+  readonly macros: Empty
+  readonly schema: {
+    readonly data: undefined
+    readonly headers: Above['schema']['headers']
+    readonly response: undefined
+  }
+  readonly guarded: Above['guarded']
+  readonly needs: Extras<Above>
+}
+
+/** The names of fields that are needed and are not there, or are another. */
+type Unmet<Needs, There> = {
+  [Name in keyof Needs]-?: Name extends keyof There ? (There[Name] extends Needs[Name] ? never : Name) : Name
+}[keyof Needs]
+
+/** What a service that needs something is told. */
+type Needing<Name> =
+  `This service needs '${Name & string}', which nothing before it adds: use the service that adds it first`
+
+/** A service that another may use; a sentence, if its handlers need what that one does not add. */
+export type Usable<Service, Needs, Scope extends ScopeTypes> = [Unmet<Needs, Extras<Scope>>] extends [never]
+  ? Service
+  : Needing<Unmet<Needs, Extras<Scope>>>
+
+/** Anything, if a service has all that its handlers need; else a sentence, which nothing is. */
+export type Complete<Scope extends ScopeTypes> = Usable<unknown, Scope['needs'], ScopeWithoutNeeds<Scope>>
+
+type ScopeWithoutNeeds<Scope extends ScopeTypes> = Omit<Scope, 'needs'> & { readonly needs: Empty }
 
 /** What an Elysia app adds to a message: its decorators and its store. */
 export type ContextOf<App extends AnyElysia> = App['~Singleton']['decorator'] & {

@@ -1,13 +1,21 @@
 /** The types a service carries: which patterns it answers, with what data and what values. */
+import type { RpcError } from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
 import type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
+import type { Throwable, Throws } from './errors.ts'
 import type { Message } from './message.ts'
 import type { ParamsContext, Prefixed } from './pattern.ts'
 import type { Empty, Extras, SchemaTypes, ScopeTypes } from './scope.ts'
 import type { MacroFields } from './used-macros.ts'
 
 /** What a message pattern takes and gives. */
-export interface MessageType<Data = unknown, Value = unknown, Stream = boolean, Headers = unknown> {
+export interface MessageType<
+  Data = unknown,
+  Value = unknown,
+  Stream = boolean,
+  Headers = unknown,
+  Errors = unknown
+> {
   /** What callers send. */
   readonly data: Data
   /** The same, so that a service that takes more fits a contract; has no value. */
@@ -18,6 +26,8 @@ export interface MessageType<Data = unknown, Value = unknown, Stream = boolean, 
   readonly stream: Stream
   /** Headers callers must send; `unknown` if any or none. */
   readonly headers: Headers
+  /** The errors of its contract by code. */
+  readonly errors: Errors
 }
 
 /** What an event pattern takes. */
@@ -49,12 +59,22 @@ type ValueIn<Result> =
       ? Value
       : Result extends Generator<infer Value>
         ? Value
-        : Result
+        : Result extends RpcError
+          ? never
+          : Result
 
 /** Whether a handler that returns `Result` gives a stream; `boolean` if that is known at run time only. */
-export type StreamOf<Result> = [Result] extends [never] ? boolean : IsStream<Awaited<Result>>
+export type StreamOf<Result> = [IsStream<Awaited<Result>>] extends [never]
+  ? boolean
+  : IsStream<Awaited<Result>>
 
-type IsStream<Result> = unknown extends Result ? boolean : Result extends AnyStream ? true : false
+type IsStream<Result> = unknown extends Result
+  ? boolean
+  : Result extends AnyStream
+    ? true
+    : Result extends RpcError
+      ? never
+      : false
 
 /** The type by the handler's schema, else by the guard's, else by the handler's annotation. */
 export type Chosen<Schema, Guard, None, Side extends keyof Sides<unknown>> = Schema extends AnySchema
@@ -73,14 +93,19 @@ interface Sides<Schema> {
 /** What a handler gets besides the message. */
 export type HandlerExtras<Scope extends ScopeTypes, Given, Used> = ParamsContext<Given> &
   Extras<Scope> &
-  MacroFields<Scope['macros'], Used>
+  MacroFields<Scope['macros'], Used> &
+  Throws<Throwable<Scope, Used>>
 
 /** What a handler may return: with a schema of the response, values that fit it. */
 export type Returned<Guard extends SchemaTypes, Response> =
   Chosen<Response, Guard['response'], unknown, 'returned'> extends infer Value
     ? unknown extends Value
       ? unknown
-      : Loose<Value> | AnyStream<Loose<Value>> | Promise<Loose<Value> | AnyStream<Loose<Value>>>
+      :
+          | Loose<Value>
+          | AnyStream<Loose<Value>>
+          | RpcError
+          | Promise<Loose<Value> | AnyStream<Loose<Value>> | RpcError>
     : never
 
 /**
@@ -108,12 +133,14 @@ export type MessageTypeOf<
   Headers,
   Response,
   Annotated,
-  Result
+  Result,
+  Errors
 > = MessageType<
   Chosen<Data, Guard['data'], Annotated, 'input'>,
   Chosen<Response, Guard['response'], ValueOf<Result>, 'answer'>,
   StreamOf<Result>,
-  Chosen<Headers, Guard['headers'], unknown, 'input'>
+  Chosen<Headers, Guard['headers'], unknown, 'input'>,
+  Errors
 >
 
 /** The type of an event pattern. */

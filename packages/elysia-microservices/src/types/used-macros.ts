@@ -1,14 +1,17 @@
 /** The types of macros, where options use them. */
 import type { HookScope } from '../hooks/hook.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
-import type { Or, SchemaTypes, ScopeTypes } from './scope.ts'
+import type { DeclaredIn, Over } from './declared.ts'
+import type { Empty, NoSchemas, Or, Reached, SchemaTypes, ScopeTypes } from './scope.ts'
 
 /** A macro of a service: the value that a handler gives it, and the fields and schemas that it adds. */
-export interface MacroType<Value, Fields, Schema> {
+export interface MacroType<Value, Fields, Schema, Errors = Empty> {
   readonly value: Value
   /** What its `derive` and `resolve` return. */
   readonly fields: Fields
   readonly schema: Schema
+  /** The errors that it declares. */
+  readonly errors: Errors
 }
 
 /** The options that macros make. */
@@ -31,6 +34,15 @@ export type MacroFields<Types, Used> = {
   ? All
   : never
 
+/** The errors that the macros in options declare. */
+export type MacroErrors<Types, Used> = [UsedIn<Types, Used>] extends [never]
+  ? Empty
+  : {
+        [Name in UsedIn<Types, Used>]: (all: PartOf<Types[Name], 'errors'>) => void
+      }[UsedIn<Types, Used>] extends (all: infer All) => void
+    ? All
+    : never
+
 /** The schemas of guards, or of the macros that options use instead of them. */
 export type SchemasWith<Guard extends SchemaTypes, Types, Used> = [UsedIn<Types, Used>] extends [never]
   ? Guard
@@ -42,9 +54,18 @@ type SchemaOf<Macro, Key extends keyof SchemaTypes> = Extract<PartOf<PartOf<Macr
 
 type PartOf<Type, Key extends string> = Type extends { readonly [K in Key]: infer Part } ? Part : never
 
-/** Options by name, each as it is given; of a name that is neither an option nor a macro, the compiler says so. */
+/**
+ * Options by name, each as it is given; of a name that is neither an option nor a macro, and of a schema that is none, the
+ * compiler says so.
+ */
 export type UsedOptions<Used, Known> = {
-  readonly [Name in keyof Used]: Name extends Known ? Used[Name] : UnknownOption<Name>
+  readonly [Name in keyof Used]: Name extends Known
+    ? Name extends keyof SchemaTypes
+      ? Used[Name] extends AnySchema | string | undefined
+        ? Used[Name]
+        : 'This is no schema: one of an object is t.Object({ … })'
+      : Used[Name]
+    : UnknownOption<Name>
 }
 
 type UnknownOption<Name> = Name extends 'body' | 'query' | 'params'
@@ -57,10 +78,44 @@ type UnknownOption<Name> = Name extends 'body' | 'query' | 'params'
 export type Guarded<Scope extends ScopeTypes, Data, Headers, Response, Used, As extends HookScope> = {
   readonly [Key in keyof ScopeTypes]: Key extends 'schema'
     ? GuardSchemas<SchemasWith<Scope['schema'], Scope['macros'], Used>, Data, Headers, Response>
-    : Key extends As
-      ? Scope[Key] & MacroFields<Scope['macros'], Used>
-      : Scope[Key]
+    : Key extends 'guarded'
+      ? Over<Scope['guarded'], GuardErrors<Scope, Used>>
+      : Key extends 'above'
+        ? GuardsAbove<Scope, Data, Headers, Response, Used, As>
+        : Key extends As
+          ? Scope[Key] & MacroFields<Scope['macros'], Used>
+          : Scope[Key]
 }
+
+/** The errors that the options of a guard declare. */
+type GuardErrors<Scope extends ScopeTypes, Used> = Over<MacroErrors<Scope['macros'], Used>, DeclaredIn<Used>>
+
+/** What reaches services above, with a guard more. */
+type GuardsAbove<
+  Scope extends ScopeTypes,
+  Data,
+  Headers,
+  Response,
+  Used,
+  As extends HookScope
+> = As extends 'local'
+  ? Scope['above']
+  : {
+      readonly [Each in 'scoped' | 'global']: Each extends As
+        ? Reached<
+            Scope['above'][Each],
+            {
+              readonly schema: GuardSchemas<
+                SchemasWith<NoSchemas, Scope['macros'], Used>,
+                Data,
+                Headers,
+                Response
+              >
+              readonly guarded: GuardErrors<Scope, Used>
+            }
+          >
+        : Scope['above'][Each]
+    }
 
 /** The schemas of a guard, else of the guards before it. */
 export interface GuardSchemas<Before extends SchemaTypes, Data, Headers, Response> {

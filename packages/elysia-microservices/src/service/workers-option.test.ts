@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
-import { availableParallelism } from 'node:os'
 import { describe, it } from 'node:test'
 import { type MicroserviceOptions, microservice } from '../index.ts'
-import { countOf } from './option.ts'
 
 const make = (options: Partial<MicroserviceOptions>) => microservice({ transport: 'tcp', ...options })
 
@@ -30,11 +28,6 @@ describe('the option workers', () => {
   it('is not given with a Unix socket', async () => {
     const refused = { name: 'OptionError', path: 'options.workers', message: /Unix socket/ }
     await assert.rejects(make({ workers: 2, path: '/tmp/a.sock' }).listen(), refused)
-  })
-
-  it('is a number of processes, or one for each processor', async () => {
-    assert.equal(await countOf(3), 3)
-    assert.equal(await countOf('auto'), availableParallelism())
   })
 
   it('makes this process a supervisor', () => {

@@ -1,0 +1,16 @@
+/** The body of an error of a contract as JSON Schema, for documents of OpenAPI and AsyncAPI. */
+import type { ErrorDescription } from './description.ts'
+import type { JsonSchema } from './json-schema.ts'
+
+/** What is sent for an error: `{ code, message, details }`. */
+export function errorBody(code: string, { details }: ErrorDescription): JsonSchema {
+  return {
+    type: 'object',
+    required: ['code', 'message', ...(details === undefined ? [] : ['details'])],
+    properties: {
+      code: { type: 'string', enum: [code] },
+      message: { type: 'string' },
+      ...(details && { details })
+    }
+  }
+}

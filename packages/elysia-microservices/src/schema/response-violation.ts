@@ -1,0 +1,23 @@
+/** The error of a handler whose answer breaks its schema. */
+import type { Violation } from './check.ts'
+
+/**
+ * A handler's answer, or the details of an error that it has declared, are not what their schema says: the server's
+ * error, of which a caller learns nothing.
+ */
+export class ResponseValidationError extends Error {
+  override name = 'ResponseValidationError'
+  /** Where the value stands, such as `response.items[2]` or `errors.OUT_OF_STOCK.left`. */
+  readonly path: string
+  /** What was expected there, in words. */
+  readonly expected: string
+  /** What stood there. */
+  readonly received: unknown
+
+  constructor({ path, expected, received, message }: Violation, cause: unknown, root = 'response') {
+    super(`${root}${path}: ${message ?? `expected ${expected}`}`, cause === undefined ? undefined : { cause })
+    this.path = `${root}${path}`
+    this.expected = expected
+    this.received = received
+  }
+}

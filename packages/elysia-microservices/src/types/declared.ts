@@ -1,0 +1,12 @@
+/** Declarations of errors in options. */
+import type { Empty } from './scope.ts'
+
+/** The errors that options declare. */
+export type DeclaredIn<Options> = Options extends { readonly errors: infer Declared } ? Declared : Empty
+
+/** Declarations of which a later one replaces an earlier one of the same code. */
+export type Over<Before, Declared> = [keyof Declared] extends [never]
+  ? Before
+  : [keyof Before] extends [never]
+    ? Declared
+    : Omit<Before, keyof Declared> & Declared

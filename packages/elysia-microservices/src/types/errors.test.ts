@@ -1,0 +1,199 @@
+/** What the compiler knows of errors that are part of a contract. A wrong assertion does not compile. */
+import { describe, it } from 'node:test'
+import { t } from 'elysia'
+import { expectTypeOf } from 'expect-type'
+import { z } from 'zod'
+import { connect, type ErrorOf } from '../client/index.ts'
+import {
+  type DeclaredError,
+  decoratorsOf,
+  type Implements,
+  isError,
+  type Message,
+  type MicroserviceError,
+  microservice
+} from '../index.ts'
+
+const newService = () => microservice({ transport: 'tcp' })
+const OUT_OF_STOCK = t.Object({ left: t.Number() })
+
+class NotFound extends Error {
+  readonly details = { id: 5 }
+}
+
+const stock = newService()
+  .message(
+    'take',
+    ({ data, error }) => {
+      if (data.count > 3) throw error('OUT_OF_STOCK', { left: 3 }, 'Not so much is left')
+      if (data.count === 2) return error('CLOSED')
+      if (data.count === 9) return true
+      // @ts-expect-error there is no such error
+      if (data.count === 1) throw error('OUT_OF_STOK', { left: 3 })
+      // @ts-expect-error its details are missing
+      if (data.count === 0) throw error('OUT_OF_STOCK')
+      // @ts-expect-error its details are another
+      throw error('OUT_OF_STOCK', { left: '3' })
+    },
+    {
+      data: t.Object({ count: t.Number() }),
+      response: t.Boolean(),
+      errors: { OUT_OF_STOCK: { details: OUT_OF_STOCK, status: 409 }, CLOSED: {} }
+    }
+  )
+  .message('parsed', ({ error }) => (Math.random() > 1 ? 1 : error('BAD', { at: '5' })), {
+    errors: { BAD: z.object({ at: z.string().transform(Number) }) }
+  })
+  .message('plain', () => 1)
+  .message(
+    'count',
+    async function* ({ error }) {
+      yield 1
+      throw error('CLOSED')
+    },
+    { errors: { CLOSED: {} } }
+  )
+
+/** Compiled, never run. */
+async function callers(client = connect<typeof stock>()) {
+  const { value, error } = await client.safeRequest('take', { count: 1 })
+  if (error === undefined) return expectTypeOf(value).toEqualTypeOf<boolean>()
+  expectTypeOf(error).toEqualTypeOf<
+    MicroserviceError | DeclaredError<'OUT_OF_STOCK', { left: number }> | DeclaredError<'CLOSED', undefined>
+  >()
+  if (isError(error, 'OUT_OF_STOCK')) return expectTypeOf(error.details).toEqualTypeOf<{ left: number }>()
+  if (isError(error, 'CLOSED')) return expectTypeOf(error.details).toEqualTypeOf<undefined>()
+  expectTypeOf(error).toEqualTypeOf<MicroserviceError>()
+
+  // @ts-expect-error there is no such error
+  client.safeRequest('take', { count: 1 }).then(({ error }) => isError(error, 'OUT_OF_STOK'))
+
+  const parsed = await client.safeRequest('parsed')
+  if (isError(parsed.error, 'BAD')) expectTypeOf(parsed.error.details.at).toEqualTypeOf<number>()
+  else if (parsed.error === undefined) expectTypeOf(parsed.value).toEqualTypeOf<number>()
+  const plain = await client.safeRequest('plain')
+  expectTypeOf(plain.error).toEqualTypeOf<MicroserviceError | undefined>()
+  if (isError(plain.error, 'ANY')) expectTypeOf(plain.error.details).toEqualTypeOf<unknown>()
+  expectTypeOf<ErrorOf<typeof stock, 'count'>>().toEqualTypeOf<
+    MicroserviceError | DeclaredError<'CLOSED', undefined>
+  >()
+  const values = client.stream('count')
+  expectTypeOf(values).toEqualTypeOf<AsyncIterableIterator<number>>()
+  const request = await client.request('take', { count: 1 })
+  expectTypeOf(request).toEqualTypeOf<boolean>()
+  const untyped = await connect().safeRequest<number>('x')
+  if (untyped.error === undefined) expectTypeOf(untyped.value).toEqualTypeOf<number>()
+  // @ts-expect-error this is a stream
+  client.safeRequest('count')
+}
+
+function unknownErrors(error: unknown) {
+  if (isError(error, 'OUT_OF_STOCK')) expectTypeOf(error.details).toEqualTypeOf<unknown>()
+  if (isError(error, 'OUT_OF_STOCK')) expectTypeOf(error.code).toEqualTypeOf<'OUT_OF_STOCK'>()
+}
+
+function passing() {
+  newService()
+    .error('NOT_FOUND', NotFound)
+    .message('order', () => 1, { errors: { OUT_OF_STOCK }, passes: ['OUT_OF_STOCK', 'NOT_FOUND'] })
+    // @ts-expect-error it is not declared
+    .message('other', () => 1, { passes: ['OUT_OF_STOCK'] })
+    // @ts-expect-error a declaration is a schema, or has one
+    .message('wrong', () => 1, { errors: { OUT_OF_STOCK: 'left' } })
+    // @ts-expect-error an event has no answer
+    .event('event', () => {}, { errors: { OUT_OF_STOCK } })
+}
+
+async function registered() {
+  const service = newService()
+    .error('NOT_FOUND', NotFound)
+    .error({ RANGE: RangeError })
+    .message('find', () => 1, { errors: { OUT_OF_STOCK } })
+  const { error } = await connect<typeof service>().safeRequest('find')
+  if (isError(error, 'NOT_FOUND')) expectTypeOf(error.details).toEqualTypeOf<{ id: number }>()
+  if (isError(error, 'RANGE')) expectTypeOf(error.details).toEqualTypeOf<undefined>()
+  if (isError(error, 'OUT_OF_STOCK')) expectTypeOf(error.details).toEqualTypeOf<{ left: number }>()
+}
+
+async function guards() {
+  const service = newService()
+    .guard({ errors: { DENIED: t.Object({ why: t.String() }) } })
+    .resolve(({ error }) => {
+      expectTypeOf(error('DENIED', { why: 'a' }).details).toEqualTypeOf<{ why: string }>()
+      return Math.random() > 1 ? { user: 'Ada' } : error('DENIED', { why: 'because' })
+    })
+    .message(
+      'behind',
+      ({ user, error }) => {
+        if (user === 'Ada') throw error('DENIED', { why: 'you' })
+        return error('CLOSED')
+      },
+      {
+        errors: { CLOSED: {} },
+        beforeHandle: ({ error }) => error('CLOSED'),
+        error: ({ code, error }) => (code === 'RPC' ? error.details : undefined)
+      }
+    )
+    .group('inner', (group) => group.message('too', ({ user }) => user))
+    .guard({ errors: { LATE: {} } }, (group) => group.message('late', ({ error }) => error('LATE')))
+  const client = connect<typeof service>()
+  const { error } = await client.safeRequest('behind')
+  if (isError(error, 'DENIED')) expectTypeOf(error.details).toEqualTypeOf<{ why: string }>()
+  if (isError(error, 'CLOSED')) expectTypeOf(error.details).toEqualTypeOf<undefined>()
+  const inner = await client.safeRequest('inner.too')
+  if (isError(inner.error, 'DENIED')) expectTypeOf(inner.error.details).toEqualTypeOf<{ why: string }>()
+  const late = await client.safeRequest('late')
+  if (isError(late.error, 'LATE')) return
+  if (isError(late.error, 'DENIED')) return
+}
+
+async function macros() {
+  const service = newService()
+    .macro({
+      user: {
+        errors: { UNAUTHORIZED: { status: 401 } },
+        resolve: ({ headers, error }) =>
+          headers['authorization'] === undefined ? error('UNAUTHORIZED') : { user: headers['authorization'] }
+      }
+    })
+    .message('with', ({ user }) => user, { user: true })
+    .message('without', () => 1)
+  const { error } = await connect<typeof service>().safeRequest('with')
+  if (isError(error, 'UNAUTHORIZED')) expectTypeOf(error.details).toEqualTypeOf<undefined>()
+  const { error: none } = await connect<typeof service>().safeRequest('without')
+  expectTypeOf(none).toEqualTypeOf<MicroserviceError | undefined>()
+}
+
+interface Orders {
+  'orders.place'(item: string): { id: string } | DeclaredError<'OUT_OF_STOCK', { left: number }>
+  'orders.watch'(id: string): AsyncIterable<string> | DeclaredError<'NOT_FOUND', undefined>
+  'orders.plain'(): number
+}
+
+async function contracts(client = connect<Orders>()) {
+  const { value, error } = await client.safeRequest('orders.place', 'tea')
+  if (isError(error, 'OUT_OF_STOCK')) expectTypeOf(error.details).toEqualTypeOf<{ left: number }>()
+  else if (error === undefined) expectTypeOf(value).toEqualTypeOf<{ id: string }>()
+  for await (const state of client.stream('orders.watch', '7')) expectTypeOf(state).toEqualTypeOf<string>()
+  const parts = newService()
+    .message('orders.watch', async function* ({ data }: Message<string>) {
+      yield data
+    })
+    .message('orders.plain', () => 1)
+  parts.message('orders.place', ({ data }: Message<string>) => ({ id: data }), {
+    errors: { OUT_OF_STOCK, OTHER: {} }
+  }) satisfies Implements<Orders>
+  parts.message('orders.place', ({ data }: Message<string>) => ({ id: data }), {
+    errors: { OTHER: {} }
+  }) satisfies Implements<Orders>
+  parts.message('orders.place', ({ data }: Message<string>) => ({ id: data })) satisfies Implements<Orders>
+  parts.message('orders.place', ({ data }: Message<string>) => ({ id: data }), {
+    errors: { OUT_OF_STOCK: t.Object({ left: t.String() }) }
+    // @ts-expect-error the details are not those of the contract
+  }) satisfies Implements<Orders>
+}
+
+describe('the types of errors', () => {
+  it('compile', () =>
+    void [callers, unknownErrors, passing, registered, guards, macros, contracts, decoratorsOf])
+})
