@@ -1,5 +1,5 @@
 /** What users of NATS need. */
 
-export type { NatsDurableOptions } from './durable/options.ts'
 export { type NatsTransport, nats } from './nats.ts'
-export type { NatsOptions } from './options.ts'
+export type { NatsDurableOptions } from './options/durable-options.ts'
+export type { NatsOptions } from './options/options.ts'

@@ -1,17 +1,33 @@
 /** `nats()`: the transport as a value that services and clients are given. */
-import type { ClientTransport, ServerTransport, Transport } from '@elysia-microservices/transport/kit'
-import { NatsClient } from './client.ts'
-import { type NatsOptions, natsOptions } from './options.ts'
-import { NatsServer } from './server.ts'
+import type { ClientTransport, ServerTransport, Traits, Transport } from '@elysia-microservices/transport/kit'
+import { natsClient } from './client/nats-client.ts'
+import { type NatsOptions, natsOptions } from './options/options.ts'
+import { natsServer } from './server/nats-server.ts'
 
 /** NATS, for any number of services and clients; each has a connection of its own. */
 export interface NatsTransport extends Transport {
   readonly name: 'nats'
 }
 
+const TRAITS: Traits = {
+  wildcards: true,
+  hearsNobody: true,
+  shares: 'engine',
+  headers: true,
+  channels: true,
+  stores: {
+    once: true,
+    positions: true,
+    delays: true,
+    wildcards: true,
+    browses: true,
+    start: ['new', 'all', 'since', 'after']
+  }
+}
+
 /**
  * NATS: Nest's wire, and between our own ends demand, cancellation, deadlines and channels.
- * @throws {OptionError} an option is not what it must be
+ * @throws {OptionError} an option is invalid
  * @example
  * ```ts
  * import { nats } from '@elysia-microservices/nats'
@@ -24,7 +40,8 @@ export function nats(options: NatsOptions = {}): NatsTransport {
   const checked = natsOptions(options)
   return {
     name: 'nats',
-    server: (context): ServerTransport => new NatsServer(checked, context),
-    client: (context): ClientTransport => new NatsClient(checked, context)
+    traits: TRAITS,
+    server: (context): ServerTransport => natsServer(checked, context),
+    client: (context): ClientTransport => natsClient(checked, context)
   }
 }

@@ -1,5 +1,5 @@
 /** What a consumer says to JetStream of a message: JetStream's words, with which its reply subject is answered. */
-import { bytesOf } from '../wire.ts'
+import { bytesOf } from '../connection/bytes.ts'
 
 /** It is done. */
 export const ACK = bytesOf('+ACK')

@@ -1,4 +1,5 @@
 /** One durable handler of a service in one process: its messages, their acknowledgements, their dead letters. */
+import { type Consumer, type Publisher, Recovery } from '@elysia-microservices/transport/engine'
 import {
   type Dispatcher,
   type DurableFigures,
@@ -11,20 +12,31 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { Msg } from '@nats-io/transport-node'
-import type { Link } from '../link.ts'
+import type { NatsConnection } from '../connection/nats-connection.ts'
 import { ACK, nak, WORKING } from './acknowledgements.ts'
 import { deadLetterOf, messageOf, NatsEvent } from './event.ts'
 import { HeldEvents } from './held.ts'
 import { AGAIN_STREAM } from './names.ts'
-import type { Publisher } from './publisher.ts'
+import type { StoredMessage } from './outgoing-event.ts'
 import { Pull } from './pull.ts'
 import { readPlace } from './stored.ts'
-import { MAX_PENDING_IN_ORDER, type Streams, type Subscription } from './streams.ts'
+import {
+  type Group,
+  isMissing,
+  isOff,
+  MAX_PENDING_IN_ORDER,
+  PINNED,
+  type Standpoint,
+  type Streams,
+  type Subscription
+} from './streams.ts'
 
 /** Milliseconds between looks at what the server says of the group, and until it is looked again whether all is here. */
 const LOOK = 5_000
 const LOOK_AGAIN = 50
-/** Looks in a row that find the wait in vain, to twice as many by chance, until what is here goes back: it costs deliveries. */
+/** Under load it is looked sooner, after so many events and milliseconds: what was done since may run again with a new consumer. */
+const SOON = { events: 250, milliseconds: 100 }
+/** Looks in a row that find the wait useless, to twice as many by chance, until what is here goes back: it costs deliveries. */
 const VAIN_LOOKS = 10
 /** Bytes of events here, beyond which no more are asked for. */
 const MOST_HELD = 32 * 1024 * 1024
@@ -42,30 +54,36 @@ export interface ConsumerOptions {
   readonly subject: string
   readonly group: string
   readonly ackWait: number
-  readonly inboxPrefix: string | undefined
+  /** What asks JetStream, over the connection there is now. */
+  readonly streams: () => Streams
   readonly logger: Logger
   /** Stores dead letters. */
-  readonly publisher: Publisher
+  readonly publisher: Publisher<StoredMessage>
 }
 
 /** Takes the events of one group for one pattern. */
-export class NatsConsumer {
+export class NatsConsumer implements Consumer<NatsConnection> {
   readonly #options: ConsumerOptions
   readonly #worker: DurableWorker<NatsEvent>
-  readonly #held = new HeldEvents()
+  readonly #recovery: Recovery
+  #held = new HeldEvents()
   /** The subject of all its events; `undefined`: it has wildcards. */
   readonly #exact: string | undefined
   readonly #beat: ReturnType<typeof setInterval>
   readonly #look: ReturnType<typeof setInterval>
-  #link: Link | undefined
+  #connection: NatsConnection | undefined
   #streams: Streams | undefined
   #main: Subscription | undefined
+  #standpoint: Standpoint | undefined
   #pulls: readonly Pull[] = []
   /** In order: what has come since it is unknown whether others hold events that come before it. */
   #early: NatsEvent[] | undefined
   #looking: ReturnType<typeof setTimeout> | undefined
   #pin: string | undefined
   #vainLooks = 0
+  /** Events done since the last look, and when it was. */
+  #sinceLook = 0
+  #lookedAt = 0
   #lag: number | undefined
   #isPaused = false
   /** Counts the servers we were connected to. */
@@ -81,7 +99,7 @@ export class NatsConsumer {
       route.durable,
       {
         run: (event) => this.#run(event),
-        isOurs: ({ leasedUntil }) => performance.now() < leasedUntil,
+        isOurs: ({ leasedUntil, isOnlyHere }) => isOnlyHere || performance.now() < leasedUntil,
         letGo: (event) => this.#letGo(event),
         acknowledge: (event) => this.#acknowledge(event),
         retry: (event, delay) => this.#giveBack(event, delay),
@@ -91,6 +109,11 @@ export class NatsConsumer {
       systemClock,
       logger
     )
+    this.#recovery = new Recovery({
+      what: `The durable event '${subject}' of the group '${options.group}'`,
+      logger,
+      recover: () => this.#recover()
+    })
     this.#beat = setInterval(() => this.#keep(), ackWait / 4)
     this.#look = setInterval(() => void this.#lookAtGroup(), LOOK)
     for (const timer of [this.#beat, this.#look]) timer.unref?.()
@@ -108,7 +131,8 @@ export class NatsConsumer {
       lag: this.#lag,
       redeliveries: this.#redeliveries + (this.#isOrdered ? retries : 0),
       deadLetters,
-      isPaused: this.#isPaused
+      isPaused: this.#isPaused,
+      ...(this.#recovery.unavailable !== undefined && { unavailable: this.#recovery.unavailable })
     }
   }
 
@@ -120,20 +144,31 @@ export class NatsConsumer {
    * Makes what is missing at the server, and begins to take events.
    * @throws {OptionError} what is there differs
    */
-  async start(link: Link, streams: Streams): Promise<void> {
-    const { subject, group, route, logger, inboxPrefix } = this.#options
-    const { main, again } = await streams.ensureConsumers(subject, group, route.durable)
+  async start(connection: NatsConnection): Promise<void> {
+    const { subject, group, route } = this.#options
+    const streams = this.#options.streams()
+    const made = await streams.ensureConsumers(subject, group, route.durable, this.#standpoint)
     // The first attempt may have come as far as this.
-    if (this.#isStopped || (this.#link === link && this.#pulls.length > 0)) return
-    this.#link = link
+    if (this.#isStopped || (this.#connection === connection && this.#pulls.length > 0)) return
+    this.#connection = connection
     this.#streams = streams
+    this.#recovery.end()
+    this.#join(connection, made)
+    await this.#lookAtGroup()
+  }
+
+  #join(connection: NatsConnection, { main, again, standpoint }: Group): void {
+    this.#settle(standpoint)
     this.#main = main
+    this.#standpoint = standpoint
+    this.#pin = undefined
     if (this.#isOrdered) this.#uncertain()
-    const common = { gone: () => this.#remake(), unpinned: () => this.#unpinned() }
+    const common = { gone: (why: string) => this.#gone(why), unpinned: () => this.#unpinned() }
+    const { logger } = this.#options
     const worker = this.#worker
     const owner = this
     const mainPull = new Pull(
-      link,
+      connection,
       main,
       {
         ...common,
@@ -142,23 +177,26 @@ export class NatsConsumer {
           if (owner.#early !== undefined) return MAX_PENDING_IN_ORDER - owner.#held.count
           return owner.#held.bytes < MOST_HELD ? worker.room : 0
         },
-        receive: (message, data) => this.#receive(message, data, mainPull)
+        receive: (message, data) => this.#receive(message, data, mainPull),
+        doubtful: () => void this.#lookAtGroup()
       },
       logger,
-      inboxPrefix,
       this.#isOrdered
     )
     const againPull = new Pull(
-      link,
+      connection,
       again,
-      { ...common, room: 1, receive: (message, data) => this.#receive(message, data) },
+      {
+        ...common,
+        room: 1,
+        receive: (message, data) => this.#receive(message, data),
+        doubtful: () => void this.#infoOf(again)
+      },
       logger,
-      inboxPrefix,
       false
     )
     this.#pulls = [mainPull, againPull]
     for (const pull of this.#pulls) pull.start()
-    await this.#lookAtGroup()
   }
 
   /** The server is lost. */
@@ -175,13 +213,13 @@ export class NatsConsumer {
       this.#giveEarlyBack()
     }
     for (const pull of this.#pulls) pull.restored()
+    void this.#lookAtGroup()
   }
 
   /** The connection is over for good; `start` follows with another. */
   async leave(): Promise<void> {
-    const pulls = this.#pulls
-    this.#pulls = []
-    await Promise.all(pulls.map((pull) => pull.stop()))
+    this.#recovery.end()
+    await this.#stopPulls()
   }
 
   /** Takes nothing new; what has not begun goes back at once. @returns resolves when what runs has ended */
@@ -190,10 +228,41 @@ export class NatsConsumer {
     clearInterval(this.#look)
     clearTimeout(this.#looking)
     const { released, ended } = this.#worker.stop()
-    for (const event of [...released, ...(this.#early ?? [])]) this.#giveBack(event, 0)
+    const waiting = [...released, ...(this.#early ?? [])]
+    const lost = waiting.filter(({ isOnlyHere }) => isOnlyHere).length
+    if (lost > 0)
+      this.#options.logger.error(
+        `${lost} durable events '${this.#options.subject}' were deleted with their stream, and had not been handled here before the service stopped`
+      )
+    for (const event of waiting) this.#giveBack(event, 0)
     this.#early = undefined
     await this.leave()
+    await this.#unpin()
     await ended
+  }
+
+  async #stopPulls(): Promise<void> {
+    const pulls = this.#pulls
+    this.#pulls = []
+    await Promise.all(pulls.map((pull) => pull.stop()))
+  }
+
+  /** Lets the server serve another process at once: it would wait for us until the time of the pin is over. */
+  async #unpin(): Promise<void> {
+    const pin = this.#pin
+    if (pin === undefined || this.#main === undefined || this.#connection?.isConnected !== true) return
+    const { stream, consumer } = this.#main
+    try {
+      const consumers = this.#streams?.manager.consumers
+      const info: GroupInfo | undefined = await consumers?.info(stream, consumer)
+      if (info?.priority_groups?.[0]?.pinned_client_id === pin)
+        await consumers?.unpin(stream, consumer, PINNED)
+    } catch (error) {
+      this.#options.logger.warn(
+        `NATS could not be told that this process handles no more of '${this.#options.subject}': others of the group '${this.#options.group}' wait for it`,
+        error
+      )
+    }
   }
 
   /** What runs is not waited for any longer, nor kept from others. */
@@ -252,6 +321,8 @@ export class NatsConsumer {
   #acknowledge(event: NatsEvent): void {
     this.#held.done(event)
     this.#send(event, ACK)
+    if (++this.#sinceLook >= SOON.events && performance.now() - this.#lookedAt >= SOON.milliseconds)
+      void this.#lookAtGroup()
   }
 
   #giveBack(event: NatsEvent, delay: number): void {
@@ -262,7 +333,8 @@ export class NatsConsumer {
   async #bury(event: NatsEvent, reason: string): Promise<void> {
     const { group, publisher } = this.#options
     const { consumer } = this.#main as Subscription
-    await publisher.publish(deadLetterOf(event, reason, group, consumer))
+    const maxPayload = this.#connection?.maxPayload ?? 0
+    await publisher.publish(deadLetterOf(event, reason, group, consumer, maxPayload))
     this.#acknowledge(event)
   }
 
@@ -272,13 +344,14 @@ export class NatsConsumer {
     else this.#held.forget(event)
   }
 
-  #send({ reply }: NatsEvent, words: string | Uint8Array): void {
-    this.#link?.publish(reply, words)
+  #send({ reply, isOnlyHere }: NatsEvent, words: string | Uint8Array): void {
+    // Another event may have its number by now.
+    if (!isOnlyHere) this.#connection?.publish(reply, words)
   }
 
   /** Tells the server that what is here is being worked on. */
   #keep(): void {
-    if (this.#link?.isConnected !== true) return
+    if (this.#connection?.isConnected !== true) return
     const leasedUntil = performance.now() + this.#options.ackWait * LEASE
     for (const event of this.#held.values()) {
       // What may be with another by now must not be kept from it.
@@ -320,7 +393,8 @@ export class NatsConsumer {
     // If it fails, it is asked again.
     const info = await this.#streams?.manager.consumers.info(stream, consumer).catch(() => undefined)
     if (this.#early !== early || this.#isStopped) return
-    const held = info === undefined ? 0 : this.#countHeld(stream, info.delivered.consumer_seq)
+    const last = info?.delivered.consumer_seq ?? 0
+    const held = this.#held.countKnown(stream, last, this.#epoch)
     if (info?.num_ack_pending !== held) {
       if (info === undefined || !this.#isInVain(info, held)) this.#vainLooks = 0
       else if (++this.#vainLooks > VAIN_LOOKS * (1 + Math.random())) {
@@ -346,34 +420,89 @@ export class NatsConsumer {
     return served === undefined || served !== this.#pin
   }
 
-  /** Events that the server knows to be here, and nowhere else: delivered when it was asked, and not let go since. */
-  #countHeld(stream: string, lastDelivery: number): number {
-    const now = performance.now()
-    let count = 0
-    for (const { place, leasedUntil, epoch, delivery } of this.#held.values())
-      if (place.stream === stream && now < leasedUntil && epoch === this.#epoch && delivery <= lastDelivery)
-        count++
-    return count
+  async #lookAtGroup(): Promise<void> {
+    const standpoint = this.#standpoint
+    this.#sinceLook = 0
+    this.#lookedAt = performance.now()
+    if (this.#main === undefined || standpoint === undefined) return
+    const info = await this.#infoOf(this.#main)
+    if (info === undefined || standpoint !== this.#standpoint) return
+    if (info.created !== standpoint.consumerMadeAt) return this.#gone('another one has its name')
+    this.#lag = info.num_pending + info.num_ack_pending
+    this.#isPaused = info.paused === true
+    const done = Math.max(standpoint.done, info.ack_floor.stream_seq)
+    const pausedUntil = this.#isPaused ? info.config.pause_until : undefined
+    this.#standpoint = { ...standpoint, done, pausedUntil }
   }
 
-  async #lookAtGroup(): Promise<void> {
-    if (this.#link?.isConnected !== true || this.#main === undefined) return
-    const { stream, consumer } = this.#main
+  /** What the server says of a consumer; `undefined` if it says nothing. Without it, it is created again. */
+  async #infoOf({ stream, consumer }: Subscription): Promise<ConsumerInfo | undefined> {
+    const standpoint = this.#standpoint
+    if (this.#connection?.isConnected !== true) return undefined
     try {
-      const info = await this.#streams?.manager.consumers.info(stream, consumer)
-      if (info === undefined) return
-      this.#lag = info.num_pending + info.num_ack_pending
-      this.#isPaused = info.paused === true
-    } catch {
+      return await this.#streams?.manager.consumers.info(stream, consumer)
+    } catch (error) {
       // The figures stay as they were.
+      const isGone = isMissing(error) || isOff(error)
+      const why = isOff(error) ? 'JetStream is off, or not ready' : (error as Error).message
+      if (isGone && standpoint === this.#standpoint) this.#gone(why)
+      return undefined
     }
   }
 
-  /** Somebody has deleted the consumer or its stream. */
-  #remake(): void {
-    const { subject, group, route, logger } = this.#options
-    void this.#streams?.ensureConsumers(subject, group, route.durable).catch((error: unknown) => {
-      logger.error(`The durable event '${subject}' cannot be received any more`, error)
-    })
+  // ── what is gone ─────────────────────────────────────────────────────────────────────────────────────
+
+  /** The consumer, its stream, or all streams are gone. What is here may be all that there is. */
+  #gone(why: string): void {
+    if (this.#isStopped || this.#recovery.unavailable !== undefined) return
+    for (const event of this.#heldHere()) event.isOnlyHere = true
+    const { stream, consumer } = this.#main as Subscription
+    this.#recovery.begin(`the consumer '${consumer}' of the stream '${stream}' is gone (${why})`)
+  }
+
+  #heldHere(): NatsEvent[] {
+    return [...this.#worker.held, ...(this.#early ?? [])]
+  }
+
+  async #recover(): Promise<string> {
+    const { subject, group, route } = this.#options
+    const connection = this.#connection as NatsConnection
+    const before = this.#standpoint as Standpoint
+    const made = await this.#options.streams().ensureConsumers(subject, group, route.durable, before)
+    if (this.#isStopped || connection !== this.#connection) return ''
+    await this.#stopPulls()
+    if (this.#isStopped || connection !== this.#connection) return ''
+    this.#join(connection, made)
+    const { stream, streamMadeAt, done } = made.standpoint
+    const isSame = streamMadeAt === before.streamMadeAt && stream === before.stream
+    return isSame ? `behind position ${done}` : `from the beginning of the stream '${stream}', which is new`
+  }
+
+  /** Decides about what is here when the group has got another consumer, or its stream is another one. */
+  #settle({ stream, streamMadeAt, againMadeAt, consumerMadeAt }: Standpoint): void {
+    const before = this.#standpoint
+    if (before === undefined) return
+    const isSame = streamMadeAt === before.streamMadeAt && stream === before.stream
+    const isSameAgain = againMadeAt === before.againMadeAt
+    const isKnown = isSame && isSameAgain && consumerMadeAt === before.consumerMadeAt
+    for (const event of this.#heldHere()) {
+      event.isOnlyHere = !(event.isFree ? isSameAgain : isSame)
+      if (event.isOnlyHere) this.#held.forget(event)
+    }
+    // It was a false alarm: all that is here is still known to the server.
+    if (isKnown) return
+    this.#epoch++
+    const early = this.#early ?? []
+    this.#early = undefined
+    // The rest comes again. The previous consumer has to be told so; to another one it is news.
+    const isSameConsumer = consumerMadeAt === before.consumerMadeAt
+    const rest = [...this.#worker.release(true), ...early.filter(({ isOnlyHere }) => !isOnlyHere)]
+    for (const event of rest)
+      if (isSameConsumer) this.#giveBack(event, 0)
+      else this.#held.forget(event)
+    const lost = early.filter(({ isOnlyHere }) => isOnlyHere)
+    for (const event of lost.sort((one, other) => one.place.sequence - other.place.sequence))
+      this.#worker.add(event)
+    this.#worker.open()
   }
 }

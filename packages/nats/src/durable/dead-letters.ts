@@ -1,19 +1,23 @@
 /** The dead letters of one group: a stream of their own, from which they go back to the group. */
-import type { DeadLetter, DeadLetters, ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
+import { envelopeOf, jsonOf, patternOf, textOf } from '@elysia-microservices/transport/engine'
+import {
+  type DeadLetter,
+  type DeadLetters,
+  EventRefusedError,
+  type ListDeadLettersOptions
+} from '@elysia-microservices/transport/kit'
 import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream'
 import { headers as newHeaders } from '@nats-io/transport-node'
-import { envelopeOf } from '../incoming.ts'
-import { jsonOf, textOf } from '../wire.ts'
-import { AGAIN, DEAD, DEAD_STREAM, HEADER } from './names.ts'
-import type { OutgoingEvent } from './outgoing-event.ts'
+import { AGAIN, DEAD, DEAD_STREAM, decoded, HEADER, idFromHeader } from './names.ts'
+import type { StoredMessage } from './outgoing-event.ts'
 import { ownHeaders } from './stored.ts'
-import { isMissing, readableError } from './streams.ts'
+import { isMissing, isNoSequence, readableError } from './streams.ts'
 
 export interface DeadLettersOptions {
   manager(): Promise<JetStreamManager>
   /** Makes the streams if they are missing. */
   ensure(): Promise<void>
-  publish(event: Omit<OutgoingEvent, 'timeout' | 'signal'>): Promise<void>
+  publish(event: Omit<StoredMessage, 'timeout' | 'signal'>): Promise<void>
 }
 
 /** Reads and changes them at the server; nothing is kept here. */
@@ -45,16 +49,21 @@ export class NatsDeadLetters implements DeadLetters {
   async redrive(position: string): Promise<boolean> {
     const stored = await this.#at(position)
     if (stored === undefined) return false
+    if (leftOutOf(stored)?.includes('data') === true)
+      throw new EventRefusedError(
+        `The dead letter ${position} lacks its data, which were too large to be kept: it cannot be redriven. The event itself was stored at position ${stored.header.get(HEADER.position)} of its stream`
+      )
     const headers = newHeaders()
     for (const name of stored.header.keys())
       for (const value of stored.header.values(name)) headers.append(name, value)
+    headers.delete(HEADER.leftOut)
     const id = `redrive-${stored.seq}-${stored.time.getTime()}`
     headers.set(HEADER.id, id)
     const subject = `${AGAIN}.${headers.get(HEADER.consumer)}`
     // First there, then away: what ends between does it twice within the window at most, and never not at all.
     await this.#options.publish({
       pattern: subject,
-      subject,
+      address: subject,
       payload: stored.data,
       headers,
       id,
@@ -70,7 +79,8 @@ export class NatsDeadLetters implements DeadLetters {
     try {
       return await manager.streams.deleteMessage(DEAD_STREAM, stored.seq, false)
     } catch (error) {
-      if (isMissing(error)) return false
+      // Somebody else has sent it again or deleted it meanwhile.
+      if (isMissing(error) || isNoSequence(error)) return false
       throw readableError(error, `The dead letter ${position}`)
     }
   }
@@ -94,7 +104,9 @@ export class NatsDeadLetters implements DeadLetters {
     }
   }
 
-  #shown({ seq, header, data, time }: StoredMsg): DeadLetter {
+  #shown(letter: StoredMsg): DeadLetter {
+    const { seq, header, data, time } = letter
+    const leftOut = leftOutOf(letter)
     let body: unknown
     try {
       body = data.length === 0 ? undefined : jsonOf(textOf(data))
@@ -107,20 +119,27 @@ export class NatsDeadLetters implements DeadLetters {
       position: String(seq),
       group: this.#group,
       pattern: patternOf(packet?.pattern, header.get(HEADER.subject)),
-      id: header.get(HEADER.ownId),
-      key: key === '' ? undefined : decodeURIComponent(key),
-      reason: decodeURIComponent(header.get(HEADER.reason)),
+      id: idFromHeader(header.get(HEADER.ownId)),
+      key: key === '' ? undefined : decoded(key),
+      reason: decoded(header.get(HEADER.reason)),
       attempts: Number(header.get(HEADER.attempts)),
       headers: ownHeaders(header) ?? {},
       data: packet === undefined ? body : packet.data,
       publishedAt: new Date(Number(header.get(HEADER.publishedAt))),
-      diedAt: time
+      diedAt: time,
+      ...(leftOut !== undefined && { leftOut })
     }
   }
 }
 
-/** The pattern as its publisher wrote it. */
-export function patternOf(pattern: unknown, subject: string): string {
-  if (pattern === undefined) return subject
-  return typeof pattern === 'string' ? pattern : JSON.stringify(pattern)
+/** What it lacks; `undefined`: nothing. */
+function leftOutOf({ header }: StoredMsg): readonly string[] | undefined {
+  const said = header.get(HEADER.leftOut)
+  if (said === '') return undefined
+  try {
+    const names: unknown = JSON.parse(decodeURIComponent(said))
+    return Array.isArray(names) ? names.map(String) : undefined
+  } catch {
+    return undefined
+  }
 }

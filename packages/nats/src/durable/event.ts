@@ -1,17 +1,18 @@
 /** A message of JetStream as an event here: for its handler, and for the dead letters. */
+import { envelopeOf, jsonOf, patternOf, textOf } from '@elysia-microservices/transport/engine'
 import {
+  ageOf,
   type Delivery,
   type Headers,
   type HeldEvent,
   IncomingMessage
 } from '@elysia-microservices/transport/kit'
 import { type Msg, headers as newHeaders } from '@nats-io/transport-node'
-import { envelopeOf } from '../incoming.ts'
-import { jsonOf, textOf } from '../wire.ts'
-import { patternOf } from './dead-letters.ts'
-import { AGAIN_STREAM, DEAD, HEADER } from './names.ts'
-import type { OutgoingEvent } from './outgoing-event.ts'
-import { ownHeaders, type Place } from './stored.ts'
+import { sizeOfHeaders } from '../words/headers.ts'
+import { HEAD_ROOM } from './event-store.ts'
+import { AGAIN_STREAM, DEAD, decoded, HEADER, idFromHeader, idToHeader } from './names.ts'
+import type { StoredMessage } from './outgoing-event.ts'
+import { isOwnHeader, ownHeaders, type Place } from './stored.ts'
 
 /** Milliseconds to store a dead letter in; then it is tried again later. */
 const DEAD_TIMEOUT = 30_000
@@ -32,6 +33,8 @@ export class NatsEvent implements HeldEvent {
   leasedUntil: number
   /** Over which connection to a server it has come last: another server may have forgotten that it delivered it. */
   epoch: number
+  /** Its stream is gone. */
+  isOnlyHere = false
   #key: string | undefined | null = null
 
   /**
@@ -69,12 +72,12 @@ export class NatsEvent implements HeldEvent {
   /** Stream, number and time: the same for each delivery. */
   get name(): string {
     const { stream, sequence, storedAt } = this.place
-    // With its time: a stream that is deleted and made anew counts from 1 again.
+    // With its time: a stream that is deleted and made again counts from 1 again.
     return `${stream}:${sequence}:${storedAt}`
   }
 
   get id(): string {
-    return this.#before(HEADER.ownId) ?? (this.message.headers?.get(HEADER.id) || this.name)
+    return idFromHeader(this.#before(HEADER.ownId) ?? (this.message.headers?.get(HEADER.id) || this.name))
   }
 
   get key(): string | undefined {
@@ -92,7 +95,8 @@ export class NatsEvent implements HeldEvent {
 
   /** When, in milliseconds since 1970. */
   get publishedAt(): number {
-    return Number(this.#before(HEADER.publishedAt) ?? this.place.storedAt)
+    const before = Number(this.#before(HEADER.publishedAt) ?? Number.NaN)
+    return Number.isFinite(before) ? before : this.place.storedAt
   }
 
   /** What an event was before it died, which is believed only where we have written it. */
@@ -134,7 +138,7 @@ class Stored {
       redelivered: this.#attempt > 1,
       key,
       publishedAt: new Date(publishedAt),
-      age: Math.max(0, Date.now() - publishedAt),
+      age: ageOf(publishedAt, Date.now()),
       position
     }
   }
@@ -160,20 +164,35 @@ export function messageOf(event: NatsEvent, group: string, via: string): Incomin
   })
 }
 
-/** The dead letter of an event: its body and headers as they were, and what is to be known of it. */
+/** Bytes of headers that JetStream takes (64 KiB), without what a redriven letter has besides. */
+const MOST_HEADERS = 60 * 1024
+/** Bytes of one of our headers: ids and keys of strangers may be longer. */
+const MOST_OF_ONE = 8 * 1024
+/** Names of what is left out that are kept. */
+const MOST_LEFT_OUT = 16
+
+/**
+ * The dead letter of an event: its body and headers as they were, and why it is one. It always fits: what is too
+ * large is left out, and named.
+ * @param maxPayload bytes that the server takes, headers included
+ */
 export function deadLetterOf(
   { message, data, subject, id, key, attempt, name, position, publishedAt }: NatsEvent,
   reason: string,
   group: string,
-  consumer: string
-): OutgoingEvent {
+  consumer: string,
+  maxPayload: number
+): StoredMessage {
   const headers = newHeaders()
-  for (const one of message.headers?.keys() ?? [])
-    if (!one.startsWith('Nats-'))
-      for (const value of message.headers?.values(one) ?? []) headers.append(one, value)
+  const leftOut: string[] = []
+  const sayBounded = (header: string, value: string, what: string, instead: string | undefined) => {
+    const fits = value.length <= MOST_OF_ONE
+    if (!fits) leftOut.push(what)
+    const said = fits ? value : instead
+    if (said !== undefined) headers.set(header, said)
+  }
   const said = {
     subject,
-    ownId: id,
     position,
     publishedAt: String(publishedAt),
     attempts: String(attempt),
@@ -182,14 +201,31 @@ export function deadLetterOf(
     reason: encodeURIComponent(reason.replace(/\p{Cs}/gu, '?'))
   }
   for (const [field, value] of Object.entries(said)) headers.set(HEADER[field as keyof typeof said], value)
-  if (key !== undefined) headers.set(HEADER.key, encodeURIComponent(key))
+  sayBounded(HEADER.ownId, idToHeader(id), 'id', name)
+  if (key !== undefined) sayBounded(HEADER.key, encodeURIComponent(key), 'key', undefined)
   // The same event of the same group twice, because the process ended in between, is one dead letter.
   const letterId = `dead:${name}:${consumer}`
   headers.set(HEADER.id, letterId)
+
+  let room = Math.min(MOST_HEADERS, maxPayload / 2) - sizeOfHeaders(headers)
+  // Small ones first: as many as possible stay.
+  const own = [...(message.headers ?? [])]
+    .filter(([one]) => !isOwnHeader(one))
+    .map(([one, values]) => ({ one, values, size: sizeOfValues(one, values) }))
+    .sort((a, b) => a.size - b.size)
+  for (const { one, values, size } of own) {
+    if (size > room) leftOut.push(`headers.${one.slice(0, 100)}`)
+    else for (const value of values) headers.append(one, value)
+    room -= Math.min(size, Math.max(room, 0))
+  }
+  const isWhole = data.length + sizeOfHeaders(headers) + HEAD_ROOM <= maxPayload
+  if (!isWhole) leftOut.push('data')
+  if (leftOut.length > 0)
+    headers.set(HEADER.leftOut, encodeURIComponent(JSON.stringify(leftOut.slice(-MOST_LEFT_OUT))))
   return {
     pattern: subject,
-    subject: `${DEAD}.${group}.${consumer}`,
-    payload: data,
+    address: `${DEAD}.${group}.${consumer}`,
+    payload: isWhole ? data : EMPTY,
     headers,
     id: letterId,
     isOwnId: false,
@@ -198,10 +234,10 @@ export function deadLetterOf(
   }
 }
 
-function decoded(key: string): string {
-  try {
-    return decodeURIComponent(key)
-  } catch {
-    return key
-  }
+const EMPTY = new Uint8Array(0)
+
+function sizeOfValues(name: string, values: readonly string[]): number {
+  const one = newHeaders()
+  for (const value of values) one.append(name, value)
+  return sizeOfHeaders(one)
 }

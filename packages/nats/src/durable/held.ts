@@ -5,7 +5,7 @@ import { AGAIN_STREAM } from './names.ts'
 /** Events that were acknowledged, of which it is remembered: the acknowledgement may be lost with its server. */
 const MAX_DONE = 4_096
 
-/** Knows events by the number in their stream, and by when they were stored: a stream made anew counts from 1 again. */
+/** Knows events by the number in their stream, and by when they were stored: a stream made again counts from 1 again. */
 export class HeldEvents {
   readonly #held = new Map<number, NatsEvent>()
   #bytes = 0
@@ -50,6 +50,25 @@ export class HeldEvents {
     this.#held.set(number, event)
     this.#bytes += event.data.length
     return 'taken'
+  }
+
+  /**
+   * Events that the server knows to be here, and nowhere else: delivered when it was asked, and not let go since.
+   * @param lastDelivery the server's number of the last delivery when it was asked
+   * @param epoch of the server that was asked
+   */
+  countKnown(stream: string, lastDelivery: number, epoch: number): number {
+    const now = performance.now()
+    let count = 0
+    for (const event of this.#held.values())
+      if (
+        event.place.stream === stream &&
+        now < event.leasedUntil &&
+        event.epoch === epoch &&
+        event.delivery <= lastDelivery
+      )
+        count++
+    return count
   }
 
   /** It is not here any more. */

@@ -20,8 +20,35 @@ export const HEADER = {
   reason: 'Elysia-Reason',
   attempts: 'Elysia-Attempts',
   consumer: 'Elysia-Consumer',
-  group: 'Elysia-Group'
+  group: 'Elysia-Group',
+  /** Of dead letters: what was too large to be kept. */
+  leftOut: 'Elysia-Left-Out'
 } as const
+
+/** An id as a header's value, which NATS would trim: different ids stay different. */
+export function idToHeader(id: string): string {
+  return /^[!-$&-~]+$/.test(id) ? id : encodeURIComponent(id)
+}
+
+/** The id in a header. One that another program gave, and that we would have written otherwise, is as it is. */
+export function idFromHeader(value: string): string {
+  if (!value.includes('%')) return value
+  try {
+    const id = decodeURIComponent(value)
+    return idToHeader(id) === value ? id : value
+  } catch {
+    return value
+  }
+}
+
+/** The text in one of our headers; what strangers wrote otherwise is as it is. */
+export function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}
 
 /** The stream of a pattern that no other stream stores. Different patterns have different names. */
 export function streamName(subject: string): string {

@@ -1,15 +1,15 @@
 /** Messages of one consumer of JetStream, asked for as there is room: JetStream's pull protocol. */
+import { numberIn } from '@elysia-microservices/transport/engine'
 import type { Logger } from '@elysia-microservices/transport/kit'
-import { createInbox, type Msg, type Subscription as Subscribed } from '@nats-io/transport-node'
-import type { Link } from '../link.ts'
-import { numberAt } from '../wire.ts'
+import type { Msg, Subscription as Subscribed } from '@nats-io/transport-node'
+import type { NatsConnection } from '../connection/nats-connection.ts'
 import { PIN_TIME, PINNED, type Subscription } from './streams.ts'
 
 /** Milliseconds that a request stands, and between signs of life of the server meanwhile. */
 const EXPIRES = 30_000
 const EXPIRES_PINNED = PIN_TIME / 2
 const HEARTBEAT = 2_000
-/** Milliseconds without any of them after which a request is made anew. */
+/** Milliseconds without any of them after which a new request is made. */
 const SILENCE = 3 * HEARTBEAT
 const AGAIN_AFTER = 250
 /** Messages of one request. */
@@ -26,8 +26,10 @@ export interface PullOwner {
   readonly room: number
   /** @param data its body: the driver makes a view of it each time that it is asked */
   receive(message: Msg, data: Uint8Array): void
-  /** The consumer is gone from the server. */
-  gone(): void
+  /** The consumer is gone from the server. @param why what the server says */
+  gone(why: string): void
+  /** Nobody answers for the consumer: it may be gone, or its server be looking for a leader. */
+  doubtful(): void
   /** Another process of the group is served; only if pinned. */
   unpinned(): void
 }
@@ -42,7 +44,7 @@ interface Standing {
 
 /** Asks for messages. */
 export class Pull {
-  readonly #link: Link
+  readonly #connection: NatsConnection
   readonly #subject: string
   readonly #owner: PullOwner
   readonly #logger: Logger
@@ -62,26 +64,25 @@ export class Pull {
   pin: string | undefined
 
   constructor(
-    link: Link,
+    connection: NatsConnection,
     { stream, consumer }: Subscription,
     owner: PullOwner,
     logger: Logger,
-    inboxPrefix: string | undefined,
     isPinned: boolean
   ) {
-    this.#link = link
+    this.#connection = connection
     this.#subject = `$JS.API.CONSUMER.MSG.NEXT.${stream}.${consumer}`
     this.#title = `'${consumer}' of the stream '${stream}'`
     this.#owner = owner
     this.#logger = logger
     this.#isPinned = isPinned
-    this.#inbox = `${createInbox(inboxPrefix)}.`
+    this.#inbox = connection.newStoreInbox()
     this.#watch = setInterval(() => this.#checkSilence(), HEARTBEAT)
     this.#watch.unref?.()
   }
 
   start(): void {
-    this.#subscribed = this.#link.subscribe(`${this.#inbox}*`, undefined, (error, message) => {
+    this.#subscribed = this.#connection.subscribe(`${this.#inbox}*`, undefined, (error, message) => {
       if (error === null) this.#receive(message)
       else this.#logger.error(`NATS does not let this service receive ${this.#title}`, error)
     })
@@ -90,7 +91,7 @@ export class Pull {
 
   /** Asks for as much as there is room for; not for each single message. */
   fill(): void {
-    if (this.#isStopped || !this.#link.isConnected || this.#again !== undefined) return
+    if (this.#isStopped || !this.#connection.isConnected || this.#again !== undefined) return
     const { room } = this.#owner
     const wanted = Math.min(MOST, room - this.#left)
     if (wanted <= 0 || (this.#left > 0 && wanted < Math.min(MOST, room) * LEAST_SHARE)) return
@@ -106,7 +107,7 @@ export class Pull {
     }
     if (this.#isPinned) request['group'] = PINNED
     if (this.#isPinned && this.pin !== undefined) request['id'] = this.pin
-    this.#link.publish(this.#subject, JSON.stringify(request), `${this.#inbox}${number}`)
+    this.#connection.publish(this.#subject, JSON.stringify(request), `${this.#inbox}${number}`)
   }
 
   /** The connection has its server again, which knows of no request any more. */
@@ -123,7 +124,7 @@ export class Pull {
     clearInterval(this.#watch)
     clearTimeout(this.#again)
     // What was on its way still comes, and goes back.
-    if (this.#link.isConnected) {
+    if (this.#connection.isConnected) {
       let late: ReturnType<typeof setTimeout> | undefined
       const isLate = new Promise((resolve) => {
         late = setTimeout(resolve, HEARTBEAT)
@@ -151,7 +152,7 @@ export class Pull {
   }
 
   #status(message: Msg, code: number, description: string): void {
-    const number = numberAt(message.subject, this.#inbox.length)
+    const number = numberIn(message.subject, this.#inbox.length)
     const standing = this.#standing.find((one) => one.number === number)
     if (code === 100) {
       for (const one of this.#standing) one.heardAt = performance.now()
@@ -169,10 +170,9 @@ export class Pull {
       }
       return this.fill()
     }
-    if (/deleted|not found/i.test(description)) {
-      this.#logger.error(`The consumer ${this.#title} is gone (${description}); it is made anew`)
-      this.#owner.gone()
-    } else if (code !== 503 && !/leadership change|shutdown/i.test(description))
+    if (/deleted|not found/i.test(description)) this.#owner.gone(description)
+    else if (code === 503) this.#owner.doubtful()
+    else if (!/leadership change|shutdown/i.test(description))
       this.#logger.warn(`NATS delivers nothing of ${this.#title}: ${code} ${description}; it is asked again`)
     this.#askLater()
   }
@@ -186,7 +186,7 @@ export class Pull {
   }
 
   #checkSilence(): void {
-    if (!this.#link.isConnected) return
+    if (!this.#connection.isConnected) return
     const now = performance.now()
     for (const one of this.#standing) if (now - one.heardAt > SILENCE) this.#forget(one)
     this.fill()

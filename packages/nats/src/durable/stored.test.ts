@@ -32,6 +32,11 @@ describe('the place of a stored message', () => {
     )
   })
 
+  it('has a time also where the clock of the server stands near 1970 or before', () => {
+    const at = (time: string) => readPlace(`$JS.ACK.events.billing.1.2.3.${time}.4`)?.storedAt
+    assert.deepEqual([at('999'), at('1234567'), at('-1234567')], [0, 1, -1])
+  })
+
   it('is none in other subjects', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {

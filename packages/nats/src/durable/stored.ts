@@ -1,7 +1,7 @@
 /** What JetStream says of a message that it delivers, in the subject that its acknowledgement goes to. */
 import type { Headers } from '@elysia-microservices/transport/kit'
 import type { MsgHdrs } from '@nats-io/transport-node'
-import { readHeaders } from '../headers.ts'
+import { readHeaders } from '../words/headers.ts'
 import { HEADER } from './names.ts'
 
 /** Where a message stands. */
@@ -38,7 +38,7 @@ export function readPlace(reply: string): Place | undefined {
     numberIn(reply, first + 2),
     numberIn(reply, first + 3),
     numberIn(reply, first + 4),
-    digits(reply, time, startAt(first + 6) - 7),
+    millisecondsAt(reply, time, startAt(first + 6) - 1),
     numberIn(reply, first + 6)
   ]
   const stream = reply.slice(startAt(first), startAt(first + 1) - 1)
@@ -65,14 +65,23 @@ function digits(text: string, start: number, end: number): number {
   return number
 }
 
+/** Milliseconds of a time in nanoseconds, which is negative where the server's clock stands before 1970. */
+function millisecondsAt(text: string, start: number, end: number): number {
+  const milliseconds = digits(text, start, end - 6)
+  return Number.isNaN(milliseconds) ? Math.trunc(Number(text.slice(start, end)) / 1e6) : milliseconds
+}
+
 const OWN: ReadonlySet<string> = new Set(Object.values(HEADER).map((name) => name.toLowerCase()))
+
+/** Whether a header is none of the publisher's, but ours or the engine's. */
+export function isOwnHeader(name: string): boolean {
+  return OWN.has(name.toLowerCase()) || name.startsWith('Nats-')
+}
 
 /** The headers that the publisher gave; `undefined` if none. */
 export function ownHeaders(given: MsgHdrs | undefined): Headers | undefined {
   const all = readHeaders(given)
   if (all === undefined) return undefined
-  const own = Object.entries(all).filter(
-    ([name]) => !OWN.has(name.toLowerCase()) && !name.startsWith('Nats-')
-  )
+  const own = Object.entries(all).filter(([name]) => !isOwnHeader(name))
   return own.length === 0 ? undefined : Object.fromEntries(own)
 }

@@ -18,12 +18,13 @@ import {
   jetstreamManager,
   RetentionPolicy,
   StorageType,
-  type StreamConfig
+  type StreamConfig,
+  type StreamInfo
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
+import type { DurableStorage } from '../options/durable-options.ts'
 import { adviceOnFull } from './full.ts'
 import { AGAIN, AGAIN_STREAM, consumerName, DEAD, DEAD_STREAM, streamName } from './names.ts'
-import type { DurableStorage } from './options.ts'
 
 const NANOSECONDS = 1_000_000
 /** Deliveries of a group that are neither acknowledged nor given up, over all its processes. */
@@ -39,6 +40,26 @@ export const PIN_TIME = 10_000
 export interface Subscription {
   readonly stream: string
   readonly consumer: string
+}
+
+/** Where a group stands: what one must know to go on there if its consumer has to be created again. */
+export interface Standpoint {
+  readonly stream: string
+  /** When the streams and the consumer were made: another time is another one of the same name. */
+  readonly streamMadeAt: string
+  readonly againMadeAt: string
+  readonly consumerMadeAt: string
+  /** All events up to this number are done. */
+  readonly done: number
+  /** A new consumer is as paused as the previous one. */
+  readonly pausedUntil?: string | undefined
+}
+
+/** What a group has at the server. */
+export interface Group {
+  readonly main: Subscription
+  readonly again: Subscription
+  readonly standpoint: Standpoint
 }
 
 /** What the driver needs to be asked. */
@@ -98,19 +119,36 @@ export class Streams {
 
   /**
    * The consumers of a group for a pattern.
+   * @param last where the group stood when it was last seen: it goes on there, and at the beginning of another stream
    * @throws {OptionError} they are there with other settings
    */
   async ensureConsumers(
     subject: string,
     group: string,
-    settings: DurableSettings
-  ): Promise<{ readonly main: Subscription; readonly again: Subscription }> {
+    settings: DurableSettings,
+    last?: Standpoint
+  ): Promise<Group> {
     const stream = await this.ensure(subject)
     await this.ensureDeadLetters()
-    const name = consumerName(group, subject)
-    const main = await this.#ensureConsumer(stream, subject, name, group, settings)
-    await this.#ensureAgain(name, group)
-    return { main: { stream: main, consumer: name }, again: { stream: AGAIN_STREAM, consumer: name } }
+    const consumer = consumerName(group, subject)
+    const known = await this.#infoOf(stream)
+    const start = last === undefined ? startOf(settings.start) : resumeAt(last, known)
+    const info = await this.#ensureConsumer(stream, subject, consumer, group, settings, start)
+    // Nothing has been delivered yet: it is new, and another one may have done its work.
+    if (last === undefined && info.delivered.consumer_seq === 0)
+      await this.#sayWhatIsLeftBehind(stream, subject, group, consumer)
+    await this.#ensureAgain(consumer, group)
+    return {
+      main: { stream, consumer },
+      again: { stream: AGAIN_STREAM, consumer },
+      standpoint: {
+        stream,
+        streamMadeAt: known.created,
+        againMadeAt: (await this.#infoOf(AGAIN_STREAM)).created,
+        consumerMadeAt: info.created,
+        done: info.ack_floor.stream_seq
+      }
+    }
   }
 
   /** The consumers of a group, in all streams. */
@@ -124,6 +162,43 @@ export class Streams {
       throw readableError(error, `The group '${group}'`)
     }
     return found
+  }
+
+  /**
+   * Says which consumers of a stream nobody asks for events, and that may have done the work of a new one: of the same
+   * pattern for a service that was renamed, or of the same group for a pattern that has become narrower.
+   */
+  async #sayWhatIsLeftBehind(
+    stream: string,
+    subject: string,
+    group: string,
+    consumer: string
+  ): Promise<void> {
+    try {
+      for await (const {
+        name,
+        config,
+        num_waiting,
+        num_pending,
+        num_ack_pending
+      } of this.#manager.consumers.list(stream)) {
+        const other = config.metadata?.['elysia-group']
+        if (name === consumer || other === undefined || num_waiting > 0) continue
+        const events = num_pending + num_ack_pending
+        const remedy = `If nobody needs it any more, delete it: nats consumer rm ${stream} ${name}`
+        const filter = config.filter_subject ?? ''
+        if (other !== group && filter === subject && events > 0)
+          this.#logger.warn(
+            `${events} events '${subject}' wait for the group '${other}', which no process handles at the moment; the group '${group}' is new and does not get them. If a service was renamed, give its handler durable.group '${other}'. ${remedy}`
+          )
+        else if (other === group && filter !== subject && covers(filter, subject))
+          this.#logger.warn(
+            `The group '${group}' handled '${filter}' until now, and '${subject}' from now on: the consumer '${name}' stays behind with ${events} events that nobody handles. ${remedy}`
+          )
+      }
+    } catch (error) {
+      this.#logger.warn(`It could not be seen what else is in the stream '${stream}'`, error)
+    }
   }
 
   async #find(subject: string): Promise<string | undefined> {
@@ -233,6 +308,14 @@ export class Streams {
     }
   }
 
+  async #infoOf(name: string): Promise<StreamInfo> {
+    try {
+      return await this.#manager.streams.info(name)
+    } catch (error) {
+      throw readableError(error, `The stream '${name}'`)
+    }
+  }
+
   async #info(name: string): Promise<StreamConfig | undefined> {
     try {
       return (await this.#manager.streams.info(name)).config
@@ -247,9 +330,10 @@ export class Streams {
     subject: string,
     name: string,
     group: string,
-    settings: DurableSettings
-  ): Promise<string> {
-    const { ordered, retry, start } = settings
+    settings: DurableSettings,
+    start: Partial<ConsumerConfig>
+  ): Promise<ConsumerInfo> {
+    const { ordered, retry } = settings
     const said = JSON.stringify({ retry, ackWait: this.#storage.ackWait })
     const config: ConsumerConfig = {
       durable_name: name,
@@ -259,7 +343,7 @@ export class Streams {
       max_deliver: -1,
       max_ack_pending: ordered ? MAX_PENDING_IN_ORDER : MAX_PENDING,
       metadata: { 'elysia-group': group, 'elysia-settings': said },
-      ...startOf(start),
+      ...start,
       ...(ordered && {
         priority_groups: [PINNED],
         priority_policy: 'pinned_client',
@@ -269,8 +353,7 @@ export class Streams {
     const known = await this.#consumer(stream, name)
     if (known === undefined) {
       try {
-        await this.#manager.consumers.add(stream, config)
-        return stream
+        return await this.#manager.consumers.add(stream, config)
       } catch (error) {
         const made = await this.#consumer(stream, name)
         if (made === undefined) throw readableError(error, `The group '${group}' for '${subject}'`)
@@ -286,7 +369,7 @@ export class Streams {
     wanted: ConsumerConfig,
     group: string,
     said: string
-  ): Promise<string> {
+  ): Promise<ConsumerInfo> {
     const isOrdered = known.config.priority_policy === 'pinned_client'
     const wantsOrdered = wanted.priority_policy === 'pinned_client'
     if (isOrdered !== wantsOrdered)
@@ -295,7 +378,7 @@ export class Streams {
         `The group '${group}' handles '${wanted.filter_subject}' already with ordered: ${isOrdered}, and this service wants ordered: ${wantsOrdered}; let them agree, or give one another group`
       )
     const before = known.config.metadata?.['elysia-settings']
-    if (before === said) return stream
+    if (before === said) return known
     this.#logger.warn(
       `The group '${group}' handles '${wanted.filter_subject}' with ${before ?? 'other settings'} elsewhere, and here with ${said}; processes of one group should agree`
     )
@@ -305,7 +388,7 @@ export class Streams {
       .catch((error: unknown) => {
         throw readableError(error, `The group '${group}' for '${wanted.filter_subject}'`)
       })
-    return stream
+    return known
   }
 
   async #ensureAgain(name: string, group: string): Promise<void> {
@@ -348,6 +431,15 @@ function startOf(start: DurableSettings['start']): Partial<ConsumerConfig> {
   return { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: position + 1 }
 }
 
+function resumeAt(last: Standpoint, { config, created }: StreamInfo): Partial<ConsumerConfig> {
+  const isSame = config.name === last.stream && created === last.streamMadeAt
+  // A queue knows no other start: what is done is not in it any more.
+  const pause = last.pausedUntil === undefined ? {} : { pause_until: last.pausedUntil }
+  if (!isSame || config.retention === RetentionPolicy.Workqueue)
+    return { deliver_policy: DeliverPolicy.All, ...pause }
+  return { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: last.done + 1, ...pause }
+}
+
 /** Whether a subject with wildcards stands for all that another stands for. */
 function covers(wide: string, narrow: string): boolean {
   return wide === narrow || (routeMatches(wide, narrow) && !(narrow.includes('>') && !wide.includes('>')))
@@ -358,7 +450,21 @@ export function isMissing(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.apiError().code === 404
 }
 
-/** What the driver says, as an error of ours. */
+/** Whether a stream has no message of that number. */
+export function isNoSequence(error: unknown): boolean {
+  return error instanceof JetStreamApiError && error.apiError().err_code === NO_SEQUENCE
+}
+
+const NO_SEQUENCE = 10_043
+
+/** Whether there is no JetStream at all: a server that was started without it, or that is not ready. */
+export function isOff(error: unknown): boolean {
+  return /jetstream.*not enabled|no responders/i.test(
+    `${(error as Error)?.name} ${(error as Error)?.message}`
+  )
+}
+
+/** What the driver says, as one of our errors. */
 export function readableError(error: unknown, what: string): Error {
   if (error instanceof MicroserviceError) return error
   const cause = error as Error

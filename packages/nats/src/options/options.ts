@@ -1,7 +1,8 @@
 /** The options of `nats()`. */
 import { checkNames, OptionError } from '@elysia-microservices/transport/kit'
 import type { NodeConnectionOptions } from '@nats-io/transport-node'
-import { type DurableStorage, durableStorage, type NatsDurableOptions } from './durable/options.ts'
+import { Inboxes } from '../words/inboxes.ts'
+import { type DurableStorage, durableStorage, type NatsDurableOptions } from './durable-options.ts'
 
 /** Options of the driver that are passed on as they are, with its own meaning. */
 const DRIVER_OPTIONS = [
@@ -36,6 +37,11 @@ export interface NatsOptions extends Pick<NodeConnectionOptions, (typeof DRIVER_
   readonly queue?: string | undefined
   /** Who gets an event: `one` process of the queue group, or `all` processes. Default: `one`. */
   readonly events?: 'one' | 'all' | undefined
+  /**
+   * Prefixes of the inboxes of others, beside `_INBOX` and what begins with `_INBOX_`, and `inboxPrefix`: nothing is ever
+   * answered elsewhere. Default: none.
+   */
+  readonly inboxPrefixes?: readonly string[] | undefined
   /** How durable events are stored, which needs JetStream. Default: in files, for 7 days. */
   readonly durable?: NatsDurableOptions | undefined
 }
@@ -46,6 +52,7 @@ export interface CheckedOptions {
   readonly events: 'one' | 'all'
   readonly durable: DurableStorage
   readonly connection: NodeConnectionOptions
+  readonly inboxes: Inboxes
 }
 
 /** Milliseconds, for the driver: it gives up after ten attempts and notices a dead server after minutes otherwise. */
@@ -65,14 +72,21 @@ const FIXED: NodeConnectionOptions = {
   noAsyncTraces: true
 }
 
-/** @throws {OptionError} an option is not what it must be */
+/** @throws {OptionError} an option is invalid */
 export function natsOptions(given: NatsOptions): CheckedOptions {
-  checkNames('options', given, ['queue', 'events', 'durable', ...DRIVER_OPTIONS])
-  const { queue, events = 'one', durable, ...driver } = given
+  checkNames('options', given, ['queue', 'events', 'durable', 'inboxPrefixes', ...DRIVER_OPTIONS])
+  const { queue, events = 'one', durable, inboxPrefixes = [], ...driver } = given
   if (queue !== undefined && !(typeof queue === 'string' && /^\S+$/.test(queue)))
     throw OptionError.expected('options.queue', 'a text without blanks', queue)
   if (events !== 'one' && events !== 'all')
     throw OptionError.expected('options.events', "'one' or 'all'", events)
+  for (const prefix of [inboxPrefixes, driver.inboxPrefix ?? []].flat())
+    if (typeof prefix !== 'string' || !/^[^\s*>.$]+(\.[^\s*>.$]+)*$/.test(prefix) || prefix === '_ELYSIA')
+      throw OptionError.expected(
+        Array.isArray(inboxPrefixes) ? 'options.inboxPrefix(es)' : 'options.inboxPrefixes',
+        "a subject without wildcards such as '_INBOX_orders'",
+        prefix
+      )
   const { servers } = driver
   const list = typeof servers === 'string' ? [servers] : (servers ?? [])
   if (!Array.isArray(list) || list.some((server) => typeof server !== 'string' || server === ''))
@@ -82,5 +96,12 @@ export function natsOptions(given: NatsOptions): CheckedOptions {
       servers
     )
   const set = Object.fromEntries(Object.entries(driver).filter(([, value]) => value !== undefined))
-  return { queue, events, durable: durableStorage(durable), connection: { ...DEFAULTS, ...set, ...FIXED } }
+  const inboxes = new Inboxes(driver.inboxPrefix, inboxPrefixes)
+  return {
+    queue,
+    events,
+    durable: durableStorage(durable),
+    connection: { ...DEFAULTS, ...set, ...FIXED },
+    inboxes
+  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { OptionError } from '@elysia-microservices/transport'
-import { durableStorage, type NatsDurableOptions } from './options.ts'
+import { durableStorage, type NatsDurableOptions } from './durable-options.ts'
 
 describe('the option durable of nats()', () => {
   it('keeps events in files for 7 days by default', () => {

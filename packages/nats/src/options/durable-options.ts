@@ -46,7 +46,7 @@ const DEFAULTS = {
   ackWait: 30_000
 }
 
-/** @throws {OptionError} an option is not what it must be */
+/** @throws {OptionError} an option is invalid */
 export function durableStorage(given: NatsDurableOptions | undefined): DurableStorage {
   const path = 'options.durable'
   if (given !== undefined) checkNames(path, given, ['stream', ...Object.keys(DEFAULTS)])

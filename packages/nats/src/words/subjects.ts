@@ -47,3 +47,12 @@ function check(route: string): void {
 function refused(route: string, why: string, what: string): OptionError {
   return new OptionError('pattern', `NATS cannot carry the pattern '${route}': ${why}; ${what}`)
 }
+
+/** Subjects of NATS itself, which a handler of everything gets and has not asked for: inboxes, JetStream, discovery. */
+export function isOfSystem(subject: string): boolean {
+  const first = subject.charCodeAt(0)
+  return first === DOLLAR || first === UNDERSCORE
+}
+
+const DOLLAR = 36
+const UNDERSCORE = 95

@@ -2,64 +2,75 @@
  * NATS's micro service API (ADR-32): what `nats micro ls`, `info` and `stats` ask. Answered here and not by
  * `@nats-io/services`, which wants to subscribe and dispatch itself and counts only the synchronous part of handlers.
  */
-import type { Endpoint } from './endpoints.ts'
-import type { Link } from './link.ts'
+import { MAX_REPLY, type Subject } from '@elysia-microservices/transport/engine'
+
+/** The connection, as far as it is needed here. */
+interface Connection {
+  readonly maxPayload: number
+  publish(subject: string, words: string): void
+  listen(subject: string, receive: (message: { readonly reply: string }) => void): void
+  isInbox(subject: string): boolean
+}
 
 /** What a service says of itself. */
-export interface ServiceDescription {
+export interface ServiceIdentity {
   readonly name: string
   readonly version: string
   /** Names this process among those of the service. */
   readonly id: string
-  readonly endpoints: readonly Endpoint[]
+}
+
+interface ServiceDescription extends ServiceIdentity {
+  readonly subjects: readonly Subject[]
 }
 
 const NANOSECONDS = 1_000_000
 
 /** Answers what NATS's tools ask of a service. */
-export function answerDiscovery(link: Link, description: ServiceDescription): void {
-  const { name, version, id, endpoints } = description
+export function answerDiscovery(connection: Connection, description: ServiceDescription): void {
+  const { name, version, id, subjects } = description
   const started = new Date().toISOString()
   const own = { name, id, version, metadata: {} }
-  const common = (endpoint: Endpoint) => ({
-    name: endpointName(endpoint.subject),
-    subject: endpoint.subject,
-    queue_group: endpoint.queue ?? ''
+  const common = (subject: Subject) => ({
+    name: endpointName(subject.address),
+    subject: subject.address,
+    queue_group: subject.queue ?? ''
   })
-  const info = (metadata: (endpoint: Endpoint) => object) => ({
+  const info = (metadata: (subject: Subject) => object) => ({
     type: 'io.nats.micro.v1.info_response',
     ...own,
     description: '',
-    endpoints: endpoints.map((endpoint) => ({ ...common(endpoint), metadata: metadata(endpoint) }))
+    endpoints: subjects.map((subject) => ({ ...common(subject), metadata: metadata(subject) }))
   })
   const answers = {
     PING: () => ({ type: 'io.nats.micro.v1.ping_response', ...own }),
     INFO: () => {
-      const whole = info((endpoint) => endpoint.facts?.() ?? {})
+      const whole = info((subject) => subject.facts?.() ?? {})
       // Schemas that fill a message of NATS are left out: a service without them is still found.
-      return JSON.stringify(whole).length * 3 <= link.maxPayload ? whole : info(() => ({}))
+      return JSON.stringify(whole).length * 3 <= connection.maxPayload ? whole : info(() => ({}))
     },
     STATS: () => ({
       type: 'io.nats.micro.v1.stats_response',
       ...own,
       started,
-      endpoints: endpoints.map((endpoint) => ({ ...common(endpoint), ...figuresOf(endpoint) }))
+      endpoints: subjects.map((subject) => ({ ...common(subject), ...figuresOf(subject) }))
     })
   }
   for (const [verb, answer] of Object.entries(answers)) {
+    // Who may not listen there is not listed, and serves all the same.
     for (const subject of [`$SRV.${verb}`, `$SRV.${verb}.${name}`, `$SRV.${verb}.${name}.${id}`])
-      link.subscribe(subject, undefined, (error, message) => {
-        // Who may not subscribe there is not listed, and serves all the same.
-        if (error === null && message.reply) link.publish(message.reply, JSON.stringify(answer()))
+      connection.listen(subject, ({ reply }) => {
+        if (reply.length <= MAX_REPLY && connection.isInbox(reply))
+          connection.publish(reply, JSON.stringify(answer()))
       })
   }
 }
 
-function figuresOf({ requests, errors, time, lastError }: Endpoint): object {
+function figuresOf({ requests, errors, time }: Subject): object {
   return {
     num_requests: requests,
     num_errors: errors,
-    last_error: lastError ?? '',
+    last_error: '',
     processing_time: Math.round(time * NANOSECONDS),
     average_processing_time: requests === 0 ? 0 : Math.round((time / requests) * NANOSECONDS)
   }

@@ -1,0 +1,87 @@
+/** Appends events to streams of JetStream, which confirms each at an inbox. */
+import {
+  newSecret,
+  numberIn,
+  type Publisher,
+  replyToken,
+  type Store
+} from '@elysia-microservices/transport/engine'
+import { EventRefusedError, NotStoredError, PayloadTooLargeError } from '@elysia-microservices/transport/kit'
+import type { Msg } from '@nats-io/transport-node'
+import type { NatsConnection } from '../connection/nats-connection.ts'
+import { mostOfHeaders, sizeOfHeaders } from '../words/headers.ts'
+import { type PubAck, readPubAck } from '../words/pub-ack.ts'
+import { adviceOnFull } from './full.ts'
+import type { StoredMessage } from './outgoing-event.ts'
+
+/** Bytes left for headers and subjects in a message. */
+export const HEAD_ROOM = 4_096
+
+/** Another publisher is about to store the same id: a moment later this one is its duplicate. */
+const IN_PROCESS = /duplicate message id is in process/i
+
+/** The streams behind one connection. */
+export class EventStore implements Store<StoredMessage> {
+  readonly #connection: NatsConnection
+  readonly #publisher: Publisher<StoredMessage>
+  readonly #inbox: string
+  /** Where each event that is on its way is confirmed, so that nobody else can; and what it is, for errors. */
+  readonly #expected = new Map<number, { readonly token: string; readonly subject: string }>()
+
+  constructor(connection: NatsConnection, publisher: Publisher<StoredMessage>) {
+    this.#connection = connection
+    this.#publisher = publisher
+    this.#inbox = connection.newStoreInbox()
+    connection.subscribe(`${this.#inbox}*`, undefined, (error, message) => {
+      if (error === null) this.#confirmed(message)
+    })
+  }
+
+  get isConnected(): boolean {
+    return this.#connection.isConnected
+  }
+
+  get maxPayload(): number {
+    return this.#connection.maxPayload - HEAD_ROOM
+  }
+
+  append({ address, payload, headers }: StoredMessage, number: number): void {
+    const { maxPayload } = this.#connection
+    if (payload.length + mostOfHeaders(headers) > maxPayload) {
+      const size = payload.length + sizeOfHeaders(headers)
+      if (size > maxPayload)
+        throw new PayloadTooLargeError('the largest event of NATS', maxPayload, size, 'bytes of an event')
+    }
+    // `1e17-<secret>-`: so our services that hear the event too know it for one.
+    const token = replyToken('event', number, newSecret(), undefined)
+    this.#expected.set(number, { token, subject: address })
+    this.#connection.send(address, payload, this.#inbox + token, headers)
+  }
+
+  #confirmed({ subject, data, headers }: Msg): void {
+    const start = this.#inbox.length
+    const number = numberIn(subject, start + 2, subject.indexOf('-', start))
+    const expected = this.#expected.get(number)
+    if (expected === undefined || !subject.endsWith(expected.token)) return
+    const isMissing = data.length === 0 && headers?.code === 503
+    const said = isMissing ? undefined : readPubAck(data)
+    // A service that hears the event has answered it, and may not.
+    if (!isMissing && said === undefined) return
+    this.#expected.delete(number)
+    if (said === undefined) this.#publisher.missing(number)
+    else if (said.error !== undefined) this.#failed(number, expected.subject, said.error)
+    else this.#publisher.stored(number, String(said.seq), said.duplicate === true)
+  }
+
+  #failed(number: number, subject: string, { code, description }: NonNullable<PubAck['error']>): void {
+    const full = adviceOnFull(description)
+    const advice = full === undefined ? '' : `; ${full}`
+    const message = `NATS does not store the event '${subject}': it says '${description}' (${code})${advice}`
+    // What passes by itself: a leader is elected, or too much came at once.
+    const passes = full === undefined && (code === 503 || code === 429 || IN_PROCESS.test(description))
+    // 400: a header is wrong, or all of them are too large.
+    const isWrong = full === undefined && code === 400
+    const error = isWrong ? new EventRefusedError(message) : new NotStoredError(message, true)
+    this.#publisher.refused(number, error, passes)
+  }
+}

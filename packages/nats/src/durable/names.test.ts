@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { consumerName, idFromHeader, idToHeader } from './names.ts'
+
+const id = fc.string({ unit: 'binary', minLength: 1 }).filter((text) => !/\p{Cs}/u.test(text))
+
+describe('an id in a header', () => {
+  it('is what it was, and nothing that NATS would trim or split', () => {
+    fc.assert(
+      fc.property(id, (given) => {
+        const value = idToHeader(given)
+        assert.match(value, /^[!-~]+$/)
+        assert.equal(idFromHeader(value), given)
+      })
+    )
+  })
+
+  it('of another program is read without an error, and two stay two', () => {
+    fc.assert(
+      fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (one, other) => {
+        if (one !== other && !/[^!-~]/.test(one + other))
+          assert.notEqual(idFromHeader(one), idFromHeader(other))
+      })
+    )
+  })
+})
+
+describe('the name of a consumer', () => {
+  it('is another one for another group or pattern', () => {
+    const part = fc.stringMatching(/^[a-c_~-]{1,3}$/)
+    const subject = fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('.'))
+    fc.assert(
+      fc.property(part, subject, part, subject, (group, pattern, otherGroup, otherPattern) => {
+        if (group === otherGroup && pattern === otherPattern) return
+        assert.notEqual(consumerName(group, pattern), consumerName(otherGroup, otherPattern))
+      })
+    )
+  })
+})

@@ -1,0 +1,69 @@
+/** The durable handlers of a service, as JetStream has them. */
+import { type Consumer, Publisher, type ServerStore } from '@elysia-microservices/transport/engine'
+import type { Dispatcher, DurableRoute, ServerContext } from '@elysia-microservices/transport/kit'
+import type { NatsConnection } from '../connection/nats-connection.ts'
+import type { CheckedOptions } from '../options/options.ts'
+import { NatsConsumer } from './consumer.ts'
+import { EventStore } from './event-store.ts'
+import { checkDurableSubject } from './names.ts'
+import type { StoredMessage } from './outgoing-event.ts'
+import { Streams } from './streams.ts'
+
+/** Makes consumers, with one publisher for their dead letters. */
+export class NatsServerStore implements ServerStore<NatsConnection> {
+  readonly service: string | undefined
+  readonly #dispatcher: Dispatcher
+  readonly #options: CheckedOptions
+  readonly #context: ServerContext
+  readonly #publisher: Publisher<StoredMessage>
+  #connection: NatsConnection | undefined
+  #streams: Streams | undefined
+
+  constructor(dispatcher: Dispatcher, options: CheckedOptions, context: ServerContext) {
+    this.service = options.queue ?? context.name
+    this.#dispatcher = dispatcher
+    this.#options = options
+    this.#context = context
+    this.#publisher = new Publisher({
+      title: 'NATS',
+      ensure: async () => this.#streams?.ensureDeadLetters(),
+      duplicateWindow: options.durable.duplicateWindow
+    })
+  }
+
+  consumer(route: DurableRoute, subject: string, group: string): Consumer<NatsConnection> {
+    checkDurableSubject(subject)
+    return new NatsConsumer({
+      dispatcher: this.#dispatcher,
+      route,
+      subject,
+      group,
+      ackWait: this.#options.durable.ackWait,
+      streams: () => this.#streams as Streams,
+      logger: this.#context.logger,
+      publisher: this.#publisher
+    })
+  }
+
+  async attach(connection: NatsConnection): Promise<void> {
+    this.#streams = await Streams.open({
+      connection: connection.driver,
+      storage: this.#options.durable,
+      logger: this.#context.logger
+    })
+    if (this.#connection !== connection) this.#publisher.attach(new EventStore(connection, this.#publisher))
+    this.#connection = connection
+  }
+
+  restored(): void {
+    this.#publisher.restored()
+  }
+
+  detach(): void {
+    this.#publisher.detach()
+  }
+
+  close(): void {
+    this.#publisher.close(new Error('The service has stopped'))
+  }
+}
