@@ -1,0 +1,216 @@
+/**
+ * Redis by ioredis: one connection for commands, one for what comes. The only place that knows how the driver connects,
+ * loses its server and finds it again.
+ */
+
+import { repeat } from '@elysia-microservices/transport/engine'
+import { ConnectionError, OptionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { Redis, type RedisOptions } from 'ioredis'
+
+/** Milliseconds between signs of life, and after which a server without one is lost. */
+const PING_EVERY = 10_000
+const RECONNECT_AFTER = { first: 50, most: 2_000 }
+
+/**
+ * What users may not change. `enableOfflineQueue: false` throws where nobody can catch it when the connection is lost,
+ * and commands in a pipeline hang; with `maxRetriesPerRequest: null` commands under way never settle. Subscriptions are
+ * made again here, because it counts when they are there.
+ */
+const FIXED: RedisOptions = {
+  lazyConnect: true,
+  enableOfflineQueue: true,
+  enableAutoPipelining: true,
+  maxRetriesPerRequest: 0,
+  autoResendUnfulfilledCommands: false,
+  autoResubscribe: false,
+  protocol: 2
+}
+
+/** Is told what becomes of a link. */
+export interface LinkListener {
+  lost(): void
+  restored(): void
+  message(pattern: string | undefined, channel: string, bytes: Buffer): void
+}
+
+/** Both connections to one server. */
+export class Link {
+  readonly commands: Redis
+  readonly #subscriber: Redis
+  readonly #listener: LinkListener
+  readonly #channels = new Set<string>()
+  readonly #globs = new Set<string>()
+  #isConnected = false
+  #isClosed = false
+  #stopPinging: () => void = () => {}
+  #lastError: Error | undefined
+
+  private constructor(options: RedisOptions, listener: LinkListener) {
+    this.#listener = listener
+    const retryStrategy = (attempt: number): number | null =>
+      this.#stopPinging === none ? null : Math.min(RECONNECT_AFTER.first * attempt, RECONNECT_AFTER.most)
+    this.#stopPinging = none
+    const all = { ...options, ...FIXED, retryStrategy } as Omit<RedisOptions, 'replyMapping'>
+    this.commands = new Redis(all)
+    this.#subscriber = new Redis(all)
+    for (const one of [this.commands, this.#subscriber]) {
+      one.on('error', (error: Error) => {
+        this.#lastError = error
+      })
+      one.on('close', () => this.#lost())
+      one.on('ready', () => void this.#ready())
+    }
+    this.#subscriber.on('messageBuffer', (channel: Buffer, bytes: Buffer) =>
+      listener.message(undefined, channel.toString(), bytes)
+    )
+    this.#subscriber.on('pmessageBuffer', (glob: Buffer | string, channel: Buffer, bytes: Buffer) =>
+      listener.message(String(glob), channel.toString(), bytes)
+    )
+  }
+
+  /**
+   * Connects.
+   * @throws {ConnectionError} the server cannot be reached
+   * @throws {UnauthenticatedError} the server does not accept the credentials
+   * @throws {OptionError} the server is a node of a cluster
+   */
+  static async open(options: RedisOptions, where: string, listener: LinkListener): Promise<Link> {
+    const link = new Link(options, listener)
+    try {
+      await Promise.all([link.commands.connect(), link.#subscriber.connect()])
+      await link.#refuseCluster(where)
+    } catch (error) {
+      link.#isClosed = true
+      end(link.commands)
+      end(link.#subscriber)
+      throw error instanceof OptionError ? error : connectFailure(where, link.#lastError ?? (error as Error))
+    }
+    link.#isConnected = true
+    link.#stopPinging = link.#ping()
+    return link
+  }
+
+  /** Nodes of a cluster do not tell who listens at others, and each has a part of the keys. @throws {OptionError} it is one */
+  async #refuseCluster(where: string): Promise<void> {
+    // Who may not ask finds out by what is refused.
+    const about = await this.commands.info('server').catch(() => '')
+    if (/^(redis|server)_mode:cluster/m.test(String(about)))
+      throw new OptionError(
+        'options',
+        `Redis at ${where} is a node of a cluster, over which a request cannot be told from one that nobody hears; use a server by itself, or with sentinels`
+      )
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected
+  }
+
+  /** Subscribes to a channel, or to a glob; again whenever the server was lost. */
+  async subscribe(channel: string, isGlob = false): Promise<void> {
+    const all = isGlob ? this.#globs : this.#channels
+    if (all.has(channel)) return
+    all.add(channel)
+    try {
+      if (isGlob) await this.#subscriber.psubscribe(channel)
+      else await this.#subscriber.subscribe(channel)
+    } catch (error) {
+      // What the server refuses is refused again; what was lost with the server is set up again with all others.
+      if (this.#isConnected) all.delete(channel)
+      throw error
+    }
+  }
+
+  /** Ends subscriptions. Resolves when all that was sent for them has come. */
+  async unsubscribe(channels: readonly string[], globs: readonly string[]): Promise<void> {
+    for (const channel of channels) this.#channels.delete(channel)
+    for (const glob of globs) this.#globs.delete(glob)
+    await Promise.all([
+      channels.length > 0 && this.#subscriber.unsubscribe(...channels),
+      globs.length > 0 && this.#subscriber.punsubscribe(...globs)
+    ])
+  }
+
+  /** Reconnects: everything that waits is told that the connection was lost. */
+  renew(): void {
+    end(this.commands, true)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#isConnected = false
+    this.#stopPinging()
+    this.#stopPinging = none
+    end(this.commands)
+    end(this.#subscriber)
+  }
+
+  #lost(): void {
+    if (!this.#isConnected || this.#isClosed) return
+    this.#isConnected = false
+    this.#listener.lost()
+  }
+
+  /** A connection is there again. With both, what was subscribed is, and only then there is a server again. */
+  async #ready(): Promise<void> {
+    if (this.#isConnected || this.#isClosed || this.#stopPinging === none) return
+    if (this.commands.status !== 'ready' || this.#subscriber.status !== 'ready') return
+    try {
+      await Promise.all([
+        this.#channels.size > 0 && this.#subscriber.subscribe(...this.#channels),
+        this.#globs.size > 0 && this.#subscriber.psubscribe(...this.#globs)
+      ])
+    } catch {
+      // It was lost again, or refuses what it allowed before: the next attempt tells.
+      if (!this.#isClosed) end(this.#subscriber, true)
+      return
+    }
+    if (this.#isConnected || this.#isClosed || this.commands.status !== 'ready') return
+    this.#isConnected = true
+    this.#listener.restored()
+  }
+
+  /** A server that has gone without a word is noticed by what it does not answer. */
+  #ping(): () => void {
+    const waiting = new Set<Redis>()
+    return repeat(() => {
+      if (!this.#isConnected) return waiting.clear()
+      for (const one of [this.commands, this.#subscriber]) {
+        if (waiting.delete(one)) {
+          end(one, true)
+          continue
+        }
+        waiting.add(one)
+        one.ping().then(
+          () => waiting.delete(one),
+          () => waiting.delete(one)
+        )
+      }
+    }, PING_EVERY)
+  }
+}
+
+/**
+ * Ends a connection. The driver listens to the first error of a socket only, and one that is ended while TLS begins may
+ * have a second: without a listener it would end the process.
+ * @param again whether it reconnects
+ */
+function end(one: Redis, again = false): void {
+  const { stream } = one as { readonly stream?: NodeJS.EventEmitter | null }
+  stream?.on('error', none)
+  one.disconnect(again)
+}
+
+/** Before a link is made, and after it is closed, nothing pings, and nothing reconnects. */
+function none(): void {}
+
+function connectFailure(where: string, cause: Error): Error {
+  if (/WRONGPASS|NOAUTH|invalid password/i.test(cause.message))
+    return new UnauthenticatedError(
+      `Redis at ${where} does not accept the credentials (${cause.message}); check username and password`
+    )
+  return new ConnectionError(
+    `Cannot reach Redis at ${where}: ${cause.message || cause.name}; start redis-server there, or check options.url`,
+    false,
+    cause
+  )
+}

@@ -1,0 +1,425 @@
+/** One connection to Redis: what goes out and what comes, over our channels and Nest's. */
+import {
+  type Carried,
+  type CarriedHeaders,
+  type Carrier,
+  type CarrierListener,
+  HeldMessages,
+  newSecret,
+  Room,
+  type Sender,
+  type Subject,
+  textOf,
+  type Words
+} from '@elysia-microservices/transport/engine'
+import { ConnectionError, hasWildcards, ListenError, routeMatches } from '@elysia-microservices/transport/kit'
+import type { Redis, RedisOptions } from 'ioredis'
+import {
+  answersOf,
+  CHANGES,
+  changeOf,
+  channelOfCall,
+  channelOfInbox,
+  EVERYONE,
+  globOf,
+  inboxOf,
+  isInbox,
+  isOfSystem,
+  NEST_ANSWER,
+  placeOf,
+  TOGETHER
+} from '../words/channels.ts'
+import { frameOf, readFrame, readNest } from '../words/frames.ts'
+import { Link } from './link.ts'
+import { Routing, type Sending } from './routing.ts'
+
+/** Bytes from which a message travels in parts: Redis cuts off a subscriber for which it holds 32 MB. */
+const MAX_PAYLOAD = 16 * 1024 * 1024
+
+/** Receives on one of our channels. */
+interface Ear {
+  /** Stands in front of the addresses in what comes. */
+  readonly prefix: string
+  readonly receive: (message: Carried) => void
+}
+
+/** A connection that has been made. */
+export class RedisConnection implements Carrier {
+  readonly everyone = EVERYONE
+  readonly maxPayload = MAX_PAYLOAD
+  readonly server: string
+  readonly #listener: CarrierListener
+  readonly #link: Link
+  readonly #inboxPrefix: string | undefined
+  readonly #held = new HeldMessages()
+  readonly #room: Room
+  /** Who gets what is sent. */
+  readonly routing: Routing
+  /** Names this process to callers. */
+  readonly #id = newSecret()
+  readonly #ears = new Map<string, Ear>()
+  /** Subjects by our channel, by Nest's, and by glob. */
+  readonly #taken = new Map<string, Subject>()
+  readonly #exact = new Map<string, Subject[]>()
+  readonly #wild = new Map<string, Subject[]>()
+  #receive: (subject: Subject, message: Carried) => void = () => {}
+  /** Called when something is said on a channel, whatever it is. */
+  readonly #hearing = new Map<string, Set<() => void>>()
+  /** Durable handlers hear what Nest's clients send, too. */
+  #besides: { readonly pattern: string; readonly receive: (channel: string, text: string) => void }[] = []
+  /** What is sent later than it was published. */
+  readonly #deferred = new Set<Promise<void>>()
+  #last: Promise<unknown> = Promise.resolve()
+  #losses = 0
+  #isClosing = false
+
+  private constructor(link: Link, where: string, listener: CarrierListener, inboxPrefix: string | undefined) {
+    this.#inboxPrefix = inboxPrefix
+    this.server = where
+    this.#listener = listener
+    this.#link = link
+    this.#room = new Room(
+      () => this.flush(),
+      () => this.isConnected
+    )
+    const isConnected = () => this.isConnected
+    const sending: Sending = {
+      get isConnected() {
+        return isConnected()
+      },
+      send: (channel, words, heard) => this.#send(channel, words, heard),
+      defer: (address, task) => this.#defer(address, task),
+      unsent: (address, error) => this.#unsent(address, error),
+      nobody: (reply) => this.#nobody(reply)
+    }
+    this.routing = new Routing(sending, link)
+  }
+
+  /**
+   * Connects.
+   * @throws {ConnectionError} the server cannot be reached
+   * @throws {UnauthenticatedError} the server does not accept the credentials
+   */
+  static async open(
+    options: RedisOptions,
+    where: string,
+    listener: CarrierListener,
+    inboxPrefix?: string | undefined
+  ): Promise<RedisConnection> {
+    let connection: RedisConnection | undefined
+    const link = await Link.open(options, where, {
+      lost: () => connection?.lost(),
+      restored: () => connection?.restored(),
+      message: (glob, channel, bytes) => connection?.message(glob, channel, bytes)
+    })
+    connection = new RedisConnection(link, where, listener, inboxPrefix)
+    return connection
+  }
+
+  get isConnected(): boolean {
+    return this.#link.isConnected
+  }
+
+  get over(): Carrier['over'] {
+    return this.routing.over
+  }
+
+  /** Commands of Redis, but those that subscribe. */
+  get commands(): Redis {
+    return this.#link.commands
+  }
+
+  newInbox(): string {
+    return inboxOf(newSecret() + newSecret(), this.#inboxPrefix)
+  }
+
+  isInbox(address: string): boolean {
+    return isInbox(address) || address.startsWith(NEST_ANSWER)
+  }
+
+  addressOf(route: string): string {
+    return channelOfCall(route)
+  }
+
+  togetherAt(address: string): string {
+    return TOGETHER + address
+  }
+
+  // ── out ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders): void {
+    if (!this.isConnected)
+      return this.#hold(address, words.length, () => this.publish(address, words, reply, headers))
+    if (address.startsWith(TOGETHER))
+      this.routing.ask({ route: address.slice(TOGETHER.length), words, reply, headers, isForOurs: true })
+    else if (address.startsWith(NEST_ANSWER))
+      this.#send(address.slice(NEST_ANSWER.length), words, (receivers) => this.#heard(receivers, reply))
+    else if (isInbox(address)) {
+      const channel = channelOfInbox(address)
+      const frame = frameOf(address.slice(channel.length + 1), words, reply, headers)
+      this.#send(channel, frame, (receivers) => this.#heard(receivers, reply))
+    } else if (address === EVERYONE) this.#send(EVERYONE, frameOf('', words, reply, headers))
+    else {
+      // The stream of a channel, and parts, are no packets of Nest's.
+      const isForOurs = typeof words === 'string' ? !words.startsWith('{') : words[0] !== 0x7b
+      this.routing.ask({ route: address, words, reply, headers, isForOurs })
+    }
+  }
+
+  emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
+    if (!this.isConnected)
+      return this.#hold(address, packet.length, () => this.emit(address, packet, reply, headers))
+    this.#defer(address, this.routing.emit(address, packet, reply, headers))
+  }
+
+  #hold(address: string, size: number, publish: () => void): void {
+    try {
+      this.#held.hold(publish, size)
+    } catch (error) {
+      this.#listener.unpublished(address, error as Error)
+    }
+  }
+
+  /** Publishes. @param heard is told how many have got it */
+  #send(channel: string, words: Words, heard?: (receivers: number) => void): Promise<number> {
+    const payload =
+      typeof words === 'string' ? words : Buffer.from(words.buffer, words.byteOffset, words.length)
+    this.#room.use(payload.length)
+    const sent = this.#link.commands.publish(channel, payload)
+    sent.then(heard, (error: Error) => this.#unsent(channel, error))
+    this.#last = sent
+    return sent
+  }
+
+  #unsent(address: string, error: Error): void {
+    // With the server, what was sent is lost, and all are told.
+    if (this.#isClosing || !this.isConnected) return
+    if (error.name === 'ReplyError') return this.#listener.refused(address, 'publish', error)
+    const losses = this.#losses
+    // The driver tells of a lost server a little later than of what was lost with it.
+    setImmediate(() => {
+      if (this.#isClosing || losses !== this.#losses) return
+      // The caller must learn that it was not sent.
+      this.#listener.failed(error)
+      this.#link.renew()
+    })
+  }
+
+  #heard(receivers: number, reply: string | undefined): void {
+    if (receivers === 0) this.#nobody(reply)
+  }
+
+  /** Tells one of our own addresses that nobody has got what it has asked. */
+  #nobody(reply: string | undefined): void {
+    if (reply === undefined) return
+    this.#hear(channelOfInbox(reply), {
+      address: reply,
+      words: '',
+      reply: '',
+      headers: undefined,
+      isNobody: true
+    })
+  }
+
+  #defer(address: string, task: Promise<void>): void {
+    const deferred = task
+      .catch((error: Error) => this.#unsent(address, error))
+      .finally(() => this.#deferred.delete(deferred))
+    this.#deferred.add(deferred)
+  }
+
+  // ── in ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  listen(address: string, receive: (message: Carried) => void, refused?: (error: Error) => void): void {
+    const isBehind = address.endsWith('.')
+    const channel = isBehind ? address.slice(0, -1) : address
+    this.#ears.set(channel, { prefix: isBehind ? address : '', receive })
+    this.#defer(
+      channel,
+      this.#link.subscribe(channel).catch((error: Error) => {
+        if (error.name === 'ReplyError') refused?.(error)
+      })
+    )
+  }
+
+  /** Calls back whenever something is said on a channel, by whomever. */
+  async hear(channel: string, said: () => void): Promise<void> {
+    const all = this.#hearing.get(channel) ?? new Set()
+    this.#hearing.set(channel, all.add(said))
+    await this.#link.subscribe(channel)
+  }
+
+  /**
+   * Receives what Nest's clients send to a pattern, besides handlers that are not durable.
+   * @throws what the server says if it does not allow it
+   */
+  async hearNest(pattern: string, receive: (channel: string, text: string) => void): Promise<void> {
+    this.#besides.push({ pattern, receive })
+    if (hasWildcards(pattern)) await this.#link.subscribe(globOf(pattern), true)
+    else await this.#link.subscribe(pattern)
+  }
+
+  /** Does so no more. */
+  unhear(channel: string, said: () => void): void {
+    const all = this.#hearing.get(channel)
+    if (all?.delete(said) !== true || all.size > 0) return
+    this.#hearing.delete(channel)
+    this.#link.unsubscribe([channel], []).catch(() => {})
+  }
+
+  async take(
+    subjects: readonly Subject[],
+    receive: (subject: Subject, message: Carried) => void
+  ): Promise<void> {
+    this.#receive = receive
+    const wanted: Promise<void>[] = []
+    for (const subject of subjects) {
+      const { channel } = placeOf(subject.address, subject.queue, this.#id, subject.answers)
+      const nests = subject.isExact ? subject.address : globOf(subject.address)
+      const all = subject.isExact ? this.#exact : this.#wild
+      this.#taken.set(channel, subject)
+      all.set(nests, [...(all.get(nests) ?? []), subject])
+      wanted.push(this.#link.subscribe(channel), this.#link.subscribe(nests, !subject.isExact))
+    }
+    try {
+      await Promise.all(wanted)
+    } catch (error) {
+      // What is lost with the server is set up again when there is one.
+      if ((error as Error).name === 'ReplyError')
+        throw new ListenError(`Redis at ${this.server}`, error as Error)
+    }
+    await this.#tellOfChange(true)
+  }
+
+  async leave(): Promise<void> {
+    const told = this.#tellOfChange(false)
+    const patterns = this.#besides.map(({ pattern }) => pattern)
+    this.#besides = []
+    const channels = [...this.#taken.keys(), ...this.#exact.keys(), ...patterns]
+    const globs = [...this.#wild.keys(), ...patterns.filter(hasWildcards).map(globOf)]
+    await this.#link.unsubscribe(channels, globs).catch(() => {})
+    this.#taken.clear()
+    this.#exact.clear()
+    this.#wild.clear()
+    await told
+  }
+
+  /** Callers send nothing more, or begin to. */
+  async #tellOfChange(isThere: boolean): Promise<void> {
+    const change = changeOf({ isThere, channels: [...this.#taken.keys()] })
+    if (this.isConnected) await this.#send(CHANGES, change).catch(() => {})
+  }
+
+  /** A message has come. @param glob that matches its channel; `undefined`: we subscribe to just this one */
+  message(glob: string | undefined, channel: string, bytes: Buffer): void {
+    try {
+      const subject = glob === undefined ? this.#taken.get(channel) : undefined
+      const ear = glob === undefined ? this.#ears.get(channel) : undefined
+      const hearing = glob === undefined ? this.#hearing.get(channel) : undefined
+      if (subject !== undefined) this.#receive(subject, readFrame(bytes))
+      else if (ear !== undefined) ear.receive(readFrame(bytes, ear.prefix))
+      else if (hearing !== undefined) for (const said of hearing) said()
+      else if (glob === undefined && channel === CHANGES) this.routing.changed(bytes.toString())
+      else if (glob === undefined && this.routing.isAnswers(channel)) this.#answered(textOf(bytes))
+      else if (!isOfSystem(channel)) this.#receiveNest(glob, channel, bytes)
+    } catch (error) {
+      this.#listener.failed(error)
+    }
+  }
+
+  #hear(channel: string, message: Carried): void {
+    try {
+      this.#ears.get(channel)?.receive(message)
+    } catch (error) {
+      this.#listener.failed(error)
+    }
+  }
+
+  /** A service of Nest's has answered a call, of ours or of another client. */
+  #answered(words: string): void {
+    const inbox = this.routing.inboxOf(words)
+    if (inbox !== undefined)
+      this.#hear(inbox.channel, { address: inbox.address, words, reply: '', headers: undefined })
+  }
+
+  /** Every process gets what Nest's clients send; in each, one subject of a queue takes it. */
+  #receiveNest(glob: string | undefined, channel: string, bytes: Buffer): void {
+    for (const { pattern, receive } of this.#besides)
+      if (
+        hasWildcards(pattern)
+          ? glob === globOf(pattern) && routeMatches(pattern, channel)
+          : pattern === channel
+      )
+        receive(channel, textOf(bytes))
+    const subjects = glob === undefined ? this.#exact.get(channel) : this.#wild.get(glob)
+    if (subjects === undefined) return
+    const { words, isRequest, headers, reached } = readNest(textOf(bytes))
+    const message = {
+      address: channel,
+      words,
+      reply: isRequest ? NEST_ANSWER + answersOf(channel) : '',
+      headers
+    }
+    for (const subject of subjects) {
+      if (!routeMatches(subject.address, channel) || reached.includes(subject.queue ?? this.#id)) continue
+      if (subject.queue === undefined || this.#firstOf(subject.queue, channel) === subject)
+        this.#receive(subject, message)
+    }
+  }
+
+  #firstOf(queue: string, channel: string): Subject | undefined {
+    for (const subject of this.#exact.get(channel) ?? []) if (subject.queue === queue) return subject
+    for (const subjects of this.#wild.values())
+      for (const subject of subjects)
+        if (subject.queue === queue && routeMatches(subject.address, channel)) return subject
+    return undefined
+  }
+
+  // ── the connection ───────────────────────────────────────────────────────────────────────────────────
+
+  hasRoomFor(sender: Sender): boolean {
+    return this.#room.hasRoomFor(sender)
+  }
+
+  atTurnEnd(task: () => void): void {
+    setImmediate(task)
+  }
+
+  async flush(): Promise<void> {
+    const losses = this.#losses
+    do {
+      await Promise.all(this.#deferred)
+      await this.#last.catch(() => {})
+    } while (this.#deferred.size > 0)
+    if (losses !== this.#losses || !this.isConnected)
+      throw new ConnectionError(`The connection to Redis at ${this.server} was lost`, true)
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosing) return
+    if (this.isConnected) {
+      await this.flush().catch(() => {})
+      // Behind all that was said besides.
+      await this.commands.ping().catch(() => {})
+    }
+    this.#isClosing = true
+    this.routing.close()
+    this.#link.close()
+  }
+
+  /** The server is lost. */
+  lost(): void {
+    this.#losses++
+    this.routing.lost()
+    if (!this.#isClosing) this.#listener.lost()
+  }
+
+  /** There is a server again, with all subscriptions. */
+  restored(): void {
+    if (this.#taken.size > 0) void this.#tellOfChange(true)
+    this.routing.restored()
+    this.#held.release()
+    this.#listener.restored()
+    this.#room.resume()
+  }
+}

@@ -1,0 +1,214 @@
+/** An event as an entry of a stream: as it is written, as its handler gets it, and as a dead letter. */
+import {
+  type CarriedHeaders,
+  envelopeOf,
+  jsonOf,
+  type OutgoingEvent,
+  patternOf
+} from '@elysia-microservices/transport/engine'
+import {
+  ageOf,
+  type DeadLetter,
+  type Delivery,
+  type Headers,
+  type HeldEvent,
+  IncomingMessage
+} from '@elysia-microservices/transport/kit'
+import { headersIn } from '../words/frames.ts'
+import { timeOf } from './keys.ts'
+
+/** The fields of an entry. */
+const FIELD = {
+  /** The packet, as JSON; as Nest's clients write it. */
+  packet: 'packet',
+  id: 'id',
+  key: 'key',
+  /** Headers, as JSON. */
+  headers: 'headers',
+  /** Of dead letters and of what goes back from them: where and as what it was published, and what became of it. */
+  pattern: 'pattern',
+  position: 'position',
+  handler: 'handler',
+  reason: 'reason',
+  attempts: 'attempts'
+} as const
+
+type Fields = Partial<Record<keyof typeof FIELD, string>>
+
+/** An event that is to be stored. */
+export interface OutgoingEntry extends OutgoingEvent {
+  readonly fields: readonly (string | Buffer)[]
+  readonly headers: CarriedHeaders | undefined
+}
+
+/** The fields of an event. @param headers as JSON */
+export function fieldsOf(
+  packet: string | Buffer,
+  id: string,
+  key: string | undefined,
+  headers: string | undefined
+): (string | Buffer)[] {
+  const fields: (string | Buffer)[] = [FIELD.packet, packet, FIELD.id, id]
+  if (key !== undefined) fields.push(FIELD.key, key)
+  if (headers !== undefined) fields.push(FIELD.headers, headers)
+  return fields
+}
+
+function read(entry: readonly string[]): Fields {
+  const fields: Record<string, string> = {}
+  for (let at = 0; at + 1 < entry.length; at += 2) fields[entry[at] as string] = entry[at + 1] as string
+  return fields
+}
+
+/** Where an event came from. */
+export interface Source {
+  readonly stream: string
+  /** The pattern that it stores; of what comes back from dead letters, the event's own tells. */
+  readonly pattern: string
+  /** It is what goes back from dead letters. */
+  readonly isAgain: boolean
+}
+
+/** An event that is here. */
+export class RedisEvent implements HeldEvent {
+  readonly source: Source
+  /** Where it is in its stream. */
+  readonly place: string
+  readonly fields: Fields
+  attempt: number
+  /** Until when nobody else gets it; in milliseconds of `performance.now()`. */
+  leasedUntil: number
+  /** Its stream or its group is gone. */
+  isOnlyHere = false
+
+  constructor(source: Source, place: string, entry: readonly string[], attempt: number, leasedUntil: number) {
+    this.source = source
+    this.place = place
+    this.fields = read(entry)
+    this.attempt = attempt
+    this.leasedUntil = leasedUntil
+  }
+
+  /** What it was published to. Only of what we have written ourselves it is believed that it was something else. */
+  get pattern(): string {
+    return (this.isFree ? this.fields.pattern : undefined) ?? this.source.pattern
+  }
+
+  get id(): string {
+    return this.fields.id ?? this.place
+  }
+
+  get key(): string | undefined {
+    return this.fields.key
+  }
+
+  /** What goes back from the dead letters waits for nobody. */
+  get isFree(): boolean {
+    return this.source.isAgain
+  }
+
+  /** Where it was published. */
+  get position(): string {
+    return (this.isFree ? this.fields.position : undefined) ?? this.place
+  }
+
+  /** Characters that it takes here. */
+  get size(): number {
+    return this.fields.packet?.length ?? 0
+  }
+}
+
+/**
+ * The message for the dispatcher.
+ * @param via which handlers it is for
+ * @throws {SyntaxError} its body is not JSON
+ */
+export function messageOf(event: RedisEvent, group: string, via: string): IncomingMessage {
+  const { fields, pattern, id, key, attempt, position } = event
+  const { data, written } = contentOf(fields)
+  const publishedAt = publishedAtOf(position)
+  const delivery: Delivery = {
+    id,
+    group,
+    attempt,
+    redelivered: attempt > 1,
+    key,
+    publishedAt: new Date(publishedAt),
+    age: ageOf(publishedAt, Date.now()),
+    position
+  }
+  return new IncomingMessage({
+    transport: 'redis',
+    kind: 'event',
+    pattern: patternOf(written, pattern),
+    route: pattern,
+    data,
+    metadata: headersOf(fields),
+    delivery,
+    via
+  })
+}
+
+/** @throws {SyntaxError} the body is not JSON */
+function contentOf({ packet = '' }: Fields): { readonly data: unknown; readonly written?: unknown } {
+  const body = packet === '' ? undefined : jsonOf(packet)
+  const envelope = envelopeOf(body)
+  return envelope === undefined ? { data: body } : { data: envelope.data, written: envelope.pattern }
+}
+
+function headersOf({ headers }: Fields): Headers | undefined {
+  try {
+    return headers === undefined ? undefined : headersIn(jsonOf(headers))
+  } catch {
+    // A stranger's.
+    return undefined
+  }
+}
+
+function publishedAtOf(position: string): number {
+  const time = timeOf(position)
+  return Number.isSafeInteger(time) && time <= LATEST ? time : 0
+}
+
+/** The latest time that a `Date` can be. */
+const LATEST = 8.64e15
+
+/** The dead letter of an event. @param handler the pattern of its handler */
+export function deadLetterOf(event: RedisEvent, reason: string, handler: string): string[] {
+  const { fields, pattern, position, attempt, id } = event
+  const said = { ...fields, id, pattern, position, handler, reason, attempts: String(attempt) }
+  return Object.keys(FIELD).flatMap((name) => {
+    const value = said[name as keyof typeof FIELD]
+    return value === undefined ? [] : [name, value]
+  })
+}
+
+/** A dead letter, as users see it; `handler`: to which handler it goes back. */
+export function readDeadLetter(
+  position: string,
+  group: string,
+  entry: readonly string[]
+): { readonly letter: DeadLetter; readonly handler: string } {
+  const fields = read(entry)
+  const pattern = fields.pattern ?? ''
+  let content: ReturnType<typeof contentOf>
+  try {
+    content = contentOf(fields)
+  } catch {
+    content = { data: fields.packet }
+  }
+  const letter: DeadLetter = {
+    position,
+    group,
+    pattern: patternOf(content.written, pattern),
+    id: fields.id ?? '',
+    key: fields.key,
+    reason: fields.reason ?? '',
+    attempts: Number(fields.attempts),
+    headers: headersOf(fields) ?? {},
+    data: content.data,
+    publishedAt: new Date(publishedAtOf(fields.position ?? '')),
+    diedAt: new Date(publishedAtOf(position))
+  }
+  return { letter, handler: fields.handler ?? pattern }
+}

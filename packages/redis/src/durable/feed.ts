@@ -1,0 +1,382 @@
+/** One stream on its way to one group, in one process: what is taken of it, kept, acknowledged and given back. */
+import type { Logger } from '@elysia-microservices/transport/kit'
+import type { RedisConnection } from '../connection/redis-connection.ts'
+import { isGone } from './errors.ts'
+import { RedisEvent, type Source } from './event.ts'
+import { before, comparePositions, laterOf, pausedOf, wakeOf } from './keys.ts'
+import { GIVE_BACK, KEEP, LEAVE, run, TAKE, TRIM } from './scripts.ts'
+
+/** Events asked for at a time. */
+const MOST = 256
+/** The least share of the room that is asked for while something is under way. */
+const LEAST_SHARE = 1 / 8
+/** Milliseconds until the server is asked again though nothing has said that there is more: a word of it may be lost. */
+const AGAIN_AFTER = 1_000
+/** What of `ackWait` an event is ours without another sign of life. */
+const LEASE = 0.8
+/** Events that were acknowledged, of which it is remembered: the acknowledgement may be lost with its server. */
+const MAX_DONE = 4_096
+/** Positions that one script looks at. */
+const MOST_KEPT = 500
+
+/** What handles the events. */
+export interface FeedOwner {
+  /** Events that may be asked for. */
+  readonly room: number
+  /** Nothing is to be taken: what is needed is gone, or made again. */
+  readonly isIdle: boolean
+  /**
+   * Takes events.
+   * @param isAll in order: these are all that are not done, and whatever has not begun comes again with them
+   */
+  receive(events: readonly RedisEvent[], isAll: boolean): void
+  /** In order: another process has the events, or may have. */
+  uncertain(): void
+  paused(isPaused: boolean): void
+  /** The stream, or the group in it, is gone. */
+  gone(feed: Feed, why: string): void
+}
+
+export interface FeedOptions {
+  readonly source: Source
+  readonly group: string
+  /** Names this process. */
+  readonly process: string
+  readonly ackWait: number
+  /** Milliseconds that events are kept. */
+  readonly maxAge: number
+  /** The key of the turn; only in order. */
+  readonly turn?: string | undefined
+  readonly owner: FeedOwner
+  readonly logger: Logger
+}
+
+/** Takes events of one stream. */
+export class Feed {
+  readonly source: Source
+  /** Names the stream: another one of the same key has another name. */
+  name = ''
+  /** All events up to this position are done. */
+  floor = '0-0'
+  readonly held = new Map<string, RedisEvent>()
+  readonly #options: FeedOptions
+  readonly #keys: string[]
+  /** Two generations: taking the oldest out of one set is slow. */
+  #done = new Set<string>()
+  #doneBefore: ReadonlySet<string> = new Set()
+  #unacknowledged = new Set<string>()
+  #isAcknowledging = false
+  #connection: RedisConnection | undefined
+  #taking: Promise<void> | undefined
+  #asked = 0
+  #isAsleep = false
+  #isWoken = false
+  #wantsAll = true
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #undelivered: number | undefined
+  #undone = 0
+  #highest = '0-0'
+  #isStopped = false
+  readonly #woken = () => this.wake()
+
+  constructor(options: FeedOptions) {
+    const { source, group, turn } = options
+    this.#options = options
+    this.source = source
+    const { stream } = source
+    const keys = [stream, pausedOf(group), laterOf(group, stream), wakeOf(stream)]
+    this.#keys = turn === undefined ? keys : [...keys, turn]
+  }
+
+  /** Events of the group that are stored and not done; `undefined`: not known yet. */
+  get lag(): number | undefined {
+    return this.#undelivered === undefined ? undefined : this.#undelivered + this.#undone
+  }
+
+  /** Events that have been asked for and have not come. */
+  get asked(): number {
+    return this.#asked
+  }
+
+  get #isOrdered(): boolean {
+    return this.#options.turn !== undefined
+  }
+
+  /** Begins over a connection, or goes on. */
+  async start(connection: RedisConnection): Promise<void> {
+    this.#connection = connection
+    this.#isStopped = false
+    await connection.hear(wakeOf(this.source.stream), this.#woken)
+    this.wake(true)
+  }
+
+  /** There may be more. @param wantsAll also of what others have left */
+  wake(wantsAll = false): void {
+    this.#isAsleep = false
+    this.#isWoken = true
+    this.#wantsAll ||= wantsAll
+    this.fill()
+  }
+
+  /** In order: all that is not done is to be said again. */
+  needsAll(): void {
+    this.#wantsAll = true
+    this.#isAsleep = false
+  }
+
+  /** Asks for events if there is room. */
+  fill(): void {
+    const { owner } = this.#options
+    if (this.#isStopped || this.#taking !== undefined || this.#isAsleep || owner.isIdle) return
+    if (this.#connection?.isConnected !== true) return
+    const room = Math.min(owner.room, MOST)
+    const isWorth = room >= LEAST_SHARE * (room + this.held.size)
+    if (!isWorth && !(this.#isOrdered && this.#wantsAll)) return
+    this.#taking = this.#take(Math.max(room, 0)).finally(() => {
+      this.#taking = undefined
+      this.#asked = 0
+      this.fill()
+    })
+  }
+
+  async #take(room: number): Promise<void> {
+    const { group, process, ackWait, owner } = this.#options
+    this.#asked = room
+    this.#isWoken = false
+    const isAll = this.#wantsAll
+    this.#wantsAll = false
+    const leasedUntil = performance.now() + ackWait * LEASE
+    const { commands } = this.#connection as RedisConnection
+    let answer: unknown
+    try {
+      answer = await run(commands, TAKE, this.#keys, [group, process, room, ackWait, isAll ? 1 : 0])
+    } catch (error) {
+      this.#wantsAll ||= isAll
+      return this.#failed(error as Error)
+    }
+    const [state, ...rest] = answer as [string, ...unknown[]]
+    owner.paused(state === 'paused')
+    if (state !== 'ok') {
+      this.#wantsAll ||= isAll
+      if (state === 'other') owner.uncertain()
+      return this.#sleep(state === 'other' ? Number(rest[0]) : AGAIN_AFTER)
+    }
+    const [isNew, more, undone, first, entries] = rest as [number, number, number, string, Taken[]]
+    this.#undone = undone
+    if (entries.length < room) this.#undelivered = 0
+    const events = entries.map(
+      ([place, fields, attempt]) => new RedisEvent(this.source, place, fields, Number(attempt), leasedUntil)
+    )
+    if (events.length < room) this.#sleep(more)
+    this.#receive(events, this.#isOrdered && (isAll || isNew === 1))
+    this.#learn(first)
+  }
+
+  #receive(events: readonly RedisEvent[], isAll: boolean): void {
+    const fresh: RedisEvent[] = []
+    const done: RedisEvent[] = []
+    for (const event of events) {
+      const known = this.held.get(event.place)
+      if (comparePositions(event.place, this.#highest) > 0) this.#highest = event.place
+      if (known !== undefined) {
+        known.leasedUntil = event.leasedUntil
+        known.isOnlyHere = false
+        if (isAll) fresh.push(known)
+      } else if (this.#done.has(event.place) || this.#doneBefore.has(event.place)) done.push(event)
+      else fresh.push(event)
+    }
+    for (const { place } of done) this.#confirm(place)
+    if (this.#isStopped) return this.giveBack(fresh, 0)
+    if (isAll) fresh.sort((one, other) => comparePositions(one.place, other.place))
+    this.#options.owner.receive(fresh, isAll)
+  }
+
+  /** What the server has not been told to be done yet is not. */
+  #learn(first: string): void {
+    if (first !== '') this.floor = before(first)
+    else if (this.#undone === 0 && comparePositions(this.#highest, this.floor) > 0) this.floor = this.#highest
+  }
+
+  #sleep(more: number): void {
+    if (this.#isWoken) return
+    this.#isAsleep = true
+    clearTimeout(this.#timer)
+    const pause = more < 0 ? AGAIN_AFTER : Math.min(AGAIN_AFTER, more + 1)
+    this.#timer = setTimeout(() => this.wake(), pause)
+    this.#timer.unref?.()
+  }
+
+  #failed(error: Error): void {
+    this.#isWoken = false
+    if (!this.#isStopped) this.#sleep(AGAIN_AFTER)
+    // With its server it is asked again.
+    if (error.name !== 'ReplyError') return
+    if (isGone(error)) return this.#options.owner.gone(this, error.message.replace(/ script: .*$/s, ''))
+    this.#options.logger.warn(
+      `Redis does not say or take what becomes of events in '${this.source.stream}': ${error.message}; it is tried again`
+    )
+  }
+
+  // ── what becomes of events ───────────────────────────────────────────────────────────────────────────
+
+  /** It is done. */
+  acknowledge(event: RedisEvent): void {
+    this.held.delete(event.place)
+    this.#done.add(event.place)
+    if (this.#done.size >= MAX_DONE) {
+      this.#doneBefore = this.#done
+      this.#done = new Set()
+    }
+    if (!event.isOnlyHere) this.#confirm(event.place)
+  }
+
+  #confirm(place: string): void {
+    this.#unacknowledged.add(place)
+    if (this.#isAcknowledging) return
+    this.#isAcknowledging = true
+    setImmediate(() => {
+      this.#isAcknowledging = false
+      void this.#sendAcknowledgements()
+    })
+  }
+
+  /** All that the server has not confirmed, of this turn or from before it was lost. */
+  async #sendAcknowledgements(): Promise<void> {
+    const places = [...this.#unacknowledged]
+    if (places.length === 0 || this.#connection?.isConnected !== true) return
+    const { commands } = this.#connection
+    const { stream, isAgain } = this.source
+    this.#unacknowledged = new Set()
+    try {
+      await Promise.all([
+        commands.xack(stream, this.#options.group, ...places),
+        isAgain && commands.xdel(stream, ...places)
+      ])
+      this.#undone = Math.max(0, this.#undone - places.length)
+    } catch (error) {
+      if ((error as Error).name === 'ReplyError') return this.#failed(error as Error)
+      for (const place of places) this.#unacknowledged.add(place)
+    }
+  }
+
+  /**
+   * Events are given back.
+   * @param delay milliseconds until they may be taken again
+   * @param attempts what it is of each that has run
+   */
+  giveBack(events: readonly RedisEvent[], delay: number, attempts = 0): void {
+    const ours: (string | number)[] = []
+    for (const event of events) {
+      this.held.delete(event.place)
+      if (!event.isOnlyHere) ours.push(event.place, Math.ceil(delay), event.attempt + attempts)
+    }
+    if (ours.length === 0 || this.#connection?.isConnected !== true) return
+    const { group, process } = this.#options
+    const [stream = '', , later = '', wake = ''] = this.#keys
+    // What is not given back comes when its lease is over.
+    run(this.#connection.commands, GIVE_BACK, [stream, later, wake], [group, process, ...ours]).catch(
+      (error: Error) => this.#failed(error)
+    )
+  }
+
+  /** Tells the server that what is here is being worked on. @param isRunning of an event */
+  async keep(isRunning: (event: RedisEvent) => boolean): Promise<void> {
+    if (this.#connection?.isConnected !== true || this.#isStopped) return
+    void this.#sendAcknowledgements()
+    const { group, process, ackWait, turn, owner } = this.#options
+    const now = performance.now()
+    // What may be with another by now must not be kept from it.
+    const kept = [...this.held.values()].filter(
+      (event) => !event.isOnlyHere && (now < event.leasedUntil || isRunning(event))
+    )
+    for (let start = 0; start === 0 || start < kept.length; start += MOST_KEPT) {
+      const part = kept.slice(start, start + MOST_KEPT)
+      if (part.length === 0 && turn === undefined) return
+      const keys = turn === undefined ? [this.source.stream] : [this.source.stream, turn]
+      const args = [group, process, ackWait, ...part.map(({ place }) => place)]
+      let lost: unknown
+      try {
+        lost = await run(this.#connection.commands, KEEP, keys, args)
+      } catch (error) {
+        return this.#failed(error as Error)
+      }
+      const gone = new Set(lost as string[])
+      for (const event of part) event.leasedUntil = gone.has(event.place) ? 0 : now + ackWait * LEASE
+      if (
+        gone.size > 0 &&
+        this.#isOrdered &&
+        part.some(({ place }) => this.held.has(place) && gone.has(place))
+      ) {
+        owner.uncertain()
+        this.fill()
+      }
+    }
+  }
+
+  /** Looks at the stream: what waits, and whether it is all there. @throws what the server says */
+  async look(): Promise<void> {
+    if (this.#connection?.isConnected !== true || this.#isStopped) return
+    const { commands } = this.#connection
+    const { group, logger, owner } = this.#options
+    const { stream } = this.source
+    try {
+      const [groups, about] = await Promise.all([
+        commands.call('XINFO', 'GROUPS', stream) as Promise<unknown[][]>,
+        commands.call('XINFO', 'STREAM', stream) as Promise<unknown[]>
+      ])
+      // What is too old goes with each event that is stored, and must not wait for one.
+      if (!this.source.isAgain) void run(commands, TRIM, [stream], [this.#options.maxAge]).catch(() => {})
+      const mine = groups.map(fieldsIn).find(({ name }) => name === group)
+      if (mine === undefined) return owner.gone(this, `it has no group '${group}' any more`)
+      if (typeof mine.lag === 'number') this.#undelivered = mine.lag
+      if (mine.pending === 0) this.floor = String(mine['last-delivered-id'])
+      const last = String(fieldsIn(about)['last-generated-id'])
+      if (comparePositions(last, this.#highest) >= 0) return
+      logger.error(
+        `The stream '${stream}' has gone back to the position ${last}: Redis has lost what was stored there up to ${this.#highest}, as after a failover to a replica that lagged`
+      )
+      for (const event of this.held.values())
+        if (comparePositions(event.place, last) > 0) event.isOnlyHere = true
+      this.#highest = last
+      this.floor = last
+    } catch (error) {
+      this.#failed(error as Error)
+    }
+  }
+
+  // ── the end ──────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Takes nothing more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    this.#connection?.unhear(wakeOf(this.source.stream), this.#woken)
+    await this.#taking
+  }
+
+  /** This process is no member of the group any more. */
+  async leave(): Promise<void> {
+    await this.#sendAcknowledgements()
+    if (this.#connection?.isConnected !== true) return
+    const { group, process, turn } = this.#options
+    const keys = [this.source.stream, wakeOf(this.source.stream), ...(turn === undefined ? [] : [turn])]
+    await run(this.#connection.commands, LEAVE, keys, [group, process]).catch(() => {})
+  }
+}
+
+/** An entry as the server gives it. */
+type Taken = [place: string, fields: string[], attempt: number | string]
+
+/** What Redis says as a list of names and values. */
+function fieldsIn(list: readonly unknown[]): Told {
+  return Object.fromEntries(list.flatMap((name, at) => (at % 2 === 0 ? [[String(name), list[at + 1]]] : [])))
+}
+
+/** What of it counts: of groups, and of streams. */
+interface Told {
+  readonly name?: unknown
+  readonly lag?: unknown
+  readonly pending?: unknown
+  readonly 'last-delivered-id'?: unknown
+  readonly 'last-generated-id'?: unknown
+}

@@ -1,0 +1,175 @@
+/** Streams and groups: made where they are missing, refused where they are not as wanted. */
+import {
+  type DurableSettings,
+  type Logger,
+  OptionError,
+  routeMatches
+} from '@elysia-microservices/transport/kit'
+import type { RedisConnection } from '../connection/redis-connection.ts'
+import type { DurableStorage } from '../options/durable-options.ts'
+import { readableError } from './errors.ts'
+import { EventStore } from './event-store.ts'
+import { before, GROUPS, handlerOf, pausedOf, readHandler, STREAMS, streamOf } from './keys.ts'
+
+/** What is known of a durable handler, for all its processes. */
+interface Handler {
+  readonly ordered: boolean
+  /** What else processes of one group should agree about. */
+  readonly settings: string
+  /** The position behind which the group began. */
+  readonly from: string
+}
+
+/** A stream that a handler gets events of. */
+export interface HandlersStream {
+  readonly pattern: string
+  readonly name: string
+}
+
+/** Streams and groups behind one connection. */
+export class Groups {
+  readonly #connection: RedisConnection
+  readonly #storage: DurableStorage
+  readonly #logger: Logger
+  readonly #events: EventStore
+
+  constructor(connection: RedisConnection, storage: DurableStorage, logger: Logger) {
+    this.#connection = connection
+    this.#storage = storage
+    this.#logger = logger
+    this.#events = new EventStore(connection, storage)
+  }
+
+  /**
+   * Looks whether the server keeps what it stores.
+   * @throws {OptionError} it may throw stored events away
+   */
+  async check(): Promise<void> {
+    const about = String(await this.#connection.commands.info())
+    const policy = /^maxmemory_policy:(\S+)/m.exec(about)?.[1] ?? 'noeviction'
+    if (policy !== 'noeviction')
+      throw new OptionError(
+        'options.durable',
+        `Redis at ${this.#connection.server} may throw stored events away when its memory is full: its maxmemory-policy is '${policy}'; set it to 'noeviction', or give durable events a Redis of their own`
+      )
+    const version = /^redis_version:((\d+)\S*)/m.exec(about)
+    if (version !== null && Number(version[2]) < 7)
+      throw new OptionError(
+        'options.durable',
+        `Redis at ${this.#connection.server} is version ${version[1]}, and durable events need 7 or later, or Valkey 8`
+      )
+    if (/^aof_enabled:0/m.test(about))
+      this.#logger.warn(
+        `Redis at ${this.#connection.server} has no append-only file: what it has stored since its last snapshot is lost when it ends; start it with --appendonly yes`
+      )
+  }
+
+  /**
+   * The position behind which a group gets events for a pattern, which may have wildcards.
+   * @throws {OptionError} the group handles the pattern already, in another way
+   */
+  async register(
+    group: string,
+    pattern: string,
+    settings: DurableSettings,
+    isWide: boolean
+  ): Promise<string> {
+    const { ordered, retry } = settings
+    const said = JSON.stringify({ retry, ackWait: this.#storage.ackWait })
+    const field = handlerOf(group, pattern)
+    const { commands } = this.#connection
+    let known = await commands.hget(GROUPS, field)
+    if (known === null) {
+      const from = await this.#startOf(settings, pattern, isWide)
+      const handler: Handler = { ordered, settings: said, from }
+      if ((await commands.hsetnx(GROUPS, field, JSON.stringify(handler))) === 1) {
+        await commands.publish(GROUPS, field)
+        return from
+      }
+      known = await commands.hget(GROUPS, field)
+    }
+    const other = JSON.parse(known ?? '{}') as Handler
+    if (other.ordered !== ordered)
+      throw new OptionError(
+        'options.durable.ordered',
+        `The group '${group}' handles '${pattern}' already with ordered: ${other.ordered}, and this service wants ordered: ${ordered}; let them agree, or give one another group`
+      )
+    if (other.settings !== said) {
+      this.#logger.warn(
+        `The group '${group}' handles '${pattern}' with ${other.settings} elsewhere, and here with ${said}; processes of one group should agree`
+      )
+      await commands.hset(GROUPS, field, JSON.stringify({ ...other, settings: said }))
+    }
+    return other.from
+  }
+
+  async #startOf({ start }: DurableSettings, pattern: string, isWide: boolean): Promise<string> {
+    if (start === 'all') return '0-0'
+    const { commands } = this.#connection
+    if (start === 'new') {
+      // Streams to come have no last position yet, but the server's time.
+      if (isWide) return before(`${timeIn(await commands.time())}-0`)
+      const about = (await commands.call('XINFO', 'STREAM', streamOf(pattern))) as unknown[]
+      return String(about[about.indexOf('last-generated-id') + 1])
+    }
+    if ('since' in start) return before(`${Math.max(0, start.since.getTime())}-0`)
+    if (!/^\d{1,15}-\d{1,20}$/.test(start.after ?? ''))
+      throw OptionError.expected(
+        'options.durable.start.after',
+        "a position that publish() gave, such as '1700000000000-0'",
+        start.after
+      )
+    return start.after as string
+  }
+
+  /** The streams of a pattern; that of one without wildcards is made if it is missing. */
+  async streams(pattern: string, isWide: boolean): Promise<HandlersStream[]> {
+    if (!isWide) return [{ pattern, name: await this.#events.ensure(pattern) }]
+    const all = Object.entries(await this.#connection.commands.hgetall(STREAMS))
+    return all
+      .map(([stored, name]) => ({ pattern: stored, name }))
+      .filter((stream) => routeMatches(pattern, stream.pattern))
+  }
+
+  /** Makes a group in a stream if it is missing. @returns whether it was */
+  async join(stream: string, group: string, from: string): Promise<boolean> {
+    try {
+      await this.#connection.commands.xgroup('CREATE', stream, group, from, 'MKSTREAM')
+      return true
+    } catch (error) {
+      if (/^BUSYGROUP/.test((error as Error).message)) return false
+      throw readableError(error, `the group '${group}'`)
+    }
+  }
+
+  /** Pauses a group, or resumes it. @throws {OptionError} there is none of that name */
+  async pause(group: string, isPaused: boolean): Promise<void> {
+    const { commands } = this.#connection
+    try {
+      const fields = await commands.hkeys(GROUPS)
+      if (!fields.some((field) => readHandler(field).group === group))
+        throw new OptionError(
+          'group',
+          `There is no group '${group}' on this Redis server: it begins with its first service`
+        )
+      if (isPaused) await commands.set(pausedOf(group), '1')
+      else await commands.del(pausedOf(group))
+      await commands.publish(GROUPS, group)
+    } catch (error) {
+      throw readableError(error, `The group '${group}'`)
+    }
+  }
+}
+
+function timeIn([seconds, microseconds]: readonly (number | string)[]): number {
+  return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000)
+}
+
+/** @throws {OptionError} Redis cannot store events of such a pattern in order */
+export function checkDurable(pattern: string, { ordered }: DurableSettings, isWide: boolean): void {
+  if (isWide && ordered)
+    throw new OptionError(
+      'options.durable.ordered',
+      `The event '${pattern}' cannot be ordered over Redis: each pattern has a stream of its own there, and streams have no order among them; handle its patterns one by one`
+    )
+}

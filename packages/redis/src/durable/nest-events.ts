@@ -1,0 +1,63 @@
+/**
+ * What Nest's clients emit to a durable pattern, stored by the services that handle it: Redis itself keeps nothing of what is
+ * published. Every process hears it, and one stores it.
+ */
+import { createHash } from 'node:crypto'
+import type { RedisConnection } from '../connection/redis-connection.ts'
+import type { DurableStorage } from '../options/durable-options.ts'
+import { headersToJson, readNest, STORED } from '../words/frames.ts'
+import { fieldsOf } from './event.ts'
+import { EventStore } from './event-store.ts'
+
+/**
+ * Milliseconds in which processes hear the same message, and within which the same text again is another message: each
+ * process counts for twice as long, so that those that begin to count at different times do not take one for the other.
+ */
+const SAME = 5_000
+
+/** Stores for the handlers of one pattern, in one process. */
+export class NestEvents {
+  readonly #events: EventStore
+  readonly #failed: (pattern: string, error: Error) => void
+  /** How often each text has come lately. */
+  #counts = new Map<string, number>()
+  #countsBefore: ReadonlyMap<string, number> = new Map()
+  #turnedAt = 0
+
+  /** @param failed something could not be stored */
+  constructor(
+    connection: RedisConnection,
+    storage: DurableStorage,
+    failed: (pattern: string, error: Error) => void
+  ) {
+    this.#events = new EventStore(connection, { ...storage, duplicateWindow: SAME })
+    this.#failed = failed
+  }
+
+  /** Takes what has come on a channel. */
+  readonly receive = (pattern: string, text: string): void => {
+    const { words, isRequest, headers, reached } = readNest(text)
+    if (isRequest || reached.includes(STORED)) return
+    const name = createHash('sha1').update(`${pattern}\n${text}`).digest('base64url')
+    const id = `nest-${name}-${this.#count(name)}`
+    this.#events
+      .store({
+        ...{ pattern, address: pattern, id, isOwnId: false, timeout: 0, signal: undefined, headers },
+        payload: new Uint8Array(0),
+        fields: fieldsOf(words, id, undefined, headers && headersToJson(headers))
+      })
+      .catch((error: Error) => this.#failed(pattern, error))
+  }
+
+  #count(name: string): number {
+    const now = performance.now()
+    if (now - this.#turnedAt > 2 * SAME) {
+      this.#countsBefore = now - this.#turnedAt > 4 * SAME ? new Map() : this.#counts
+      this.#counts = new Map()
+      this.#turnedAt = now
+    }
+    const count = 1 + (this.#counts.get(name) ?? this.#countsBefore.get(name) ?? 0)
+    this.#counts.set(name, count)
+    return count
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * What is done at the server at once, as scripts of Lua: Redis runs one at a time, so that none sees another's half. Each
+ * says what its keys and arguments are. A full server refuses a script's first change if that needs memory, and none after it:
+ * what must be refused comes first, and what must not, behind a change that needs none.
+ */
+import { createHash } from 'node:crypto'
+import type { Redis } from 'ioredis'
+
+/** A script, and its name at the server. */
+export interface Script {
+  readonly text: string
+  readonly sha: string
+}
+
+function script(text: string): Script {
+  return { text, sha: createHash('sha1').update(text).digest('hex') }
+}
+
+const NOW = `local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)`
+
+const WAKE = `local function wake(key)
+  if redis.call('DEL', key) == 1 then redis.call('PUBLISH', key, '') end
+end`
+
+/** Who may not do it leaves it to the services that look at the stream. */
+const TRIMMING = `local function trim(stream, age)
+  if age == '0' then return end
+  ${NOW}
+  redis.pcall('XTRIM', stream, 'MINID', '~', string.format('%d', now - age))
+end`
+
+/**
+ * Stores an event once for its id. Keys: stream, id, wake, ids that need not be known any more. Arguments: milliseconds
+ * that an id is known, milliseconds that events are kept (0: for ever), fields. Answers position and 1 if it was there;
+ * nothing if there is no stream.
+ */
+export const APPEND = script(`${WAKE}
+${TRIMMING}
+local known = redis.call('GET', KEYS[2])
+if known then return {known, 1} end
+local position = redis.call('XADD', KEYS[1], 'NOMKSTREAM', '*', unpack(ARGV, 3))
+if not position then return false end
+redis.call('SET', KEYS[2], position, 'PX', ARGV[1])
+for n = 4, #KEYS do redis.call('DEL', KEYS[n]) end
+trim(KEYS[1], ARGV[2])
+wake(KEYS[3])
+return {position, 0}`)
+
+/** Removes what is too old. Keys: stream. Arguments: milliseconds that events are kept (0: for ever). */
+export const TRIM = script(`${TRIMMING}
+trim(KEYS[1], ARGV[1])
+return 0`)
+
+/** Makes a stream if it is missing. Keys: streams, stream. Arguments: pattern, a new name. Answers the name it has. */
+export const ENSURE = script(`
+if redis.call('EXISTS', KEYS[2]) == 0 then
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+  redis.call('XGROUP', 'CREATE', KEYS[2], '~', '$', 'MKSTREAM')
+  redis.call('XGROUP', 'DESTROY', KEYS[2], '~')
+  redis.call('PUBLISH', KEYS[1], ARGV[1])
+else
+  redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2])
+end
+return redis.call('HGET', KEYS[1], ARGV[1])`)
+
+/**
+ * Takes events for a process of a group. Keys: stream, paused, later, wake, turn (if in order). Arguments: group, process,
+ * how many, milliseconds of a lease, 1 to look also for what others have left, or, in order, for all that is not done.
+ * Answers 'other' and milliseconds, if it is the turn of another process; 'paused'; or 'ok', 1 if the turn is new,
+ * milliseconds until there is more (-1: unknown), events that are not done, the first position of them, and the events:
+ * position, fields, attempt. What is in nobody's hands any more (later, left) comes before what is new.
+ */
+export const TAKE = script(`${NOW}
+local group, me, count, lease, all = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4]), ARGV[5] == '1'
+if redis.call('EXISTS', KEYS[2]) == 1 then return {'paused'} end
+local isOrdered, isNew = #KEYS == 5, 0
+if isOrdered then
+  local holder = redis.call('GET', KEYS[5])
+  if holder and holder ~= me then return {'other', redis.call('PTTL', KEYS[5])} end
+  if holder then redis.call('PEXPIRE', KEYS[5], lease)
+  else
+    redis.call('DEL', KEYS[4])
+    redis.call('SET', KEYS[5], me, 'PX', lease)
+    isNew, all = 1, true
+  end
+end
+local out = {}
+local function claim(id, attempt, from)
+  local got = redis.call('XCLAIM', KEYS[1], group, me, 0, id, 'RETRYCOUNT', attempt, 'FORCE')
+  if got[1] then out[#out + 1] = {id, got[1][2], attempt} end
+end
+if all then
+  local left
+  if isOrdered then left = redis.call('XPENDING', KEYS[1], group, '-', '+', 100000)
+  else left = redis.call('XPENDING', KEYS[1], group, 'IDLE', lease, '-', '+', count) end
+  for _, one in ipairs(left) do claim(one[1], one[4] + (one[2] == me and 0 or 1)) end
+end
+local due
+if isOrdered and all then due = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', '+inf')
+else due = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now, 'LIMIT', 0, math.max(count - #out, 0)) end
+for _, one in ipairs(due) do
+  local colon = string.find(one, ':', 1, true)
+  redis.call('ZREM', KEYS[3], one)
+  claim(string.sub(one, 1, colon - 1), string.sub(one, colon + 1))
+end
+local wanted = count - #out
+if wanted > 0 then
+  local read = redis.call('XREADGROUP', 'GROUP', group, me, 'COUNT', wanted, 'STREAMS', KEYS[1], '>')
+  local entries = read and read[1][2] or {}
+  for _, one in ipairs(entries) do out[#out + 1] = {one[1], one[2], 1} end
+  if #entries < wanted then redis.call('SET', KEYS[4], '1') end
+end
+local pending = redis.call('XPENDING', KEYS[1], group)
+local first = redis.call('ZRANGE', KEYS[3], 0, 0, 'WITHSCORES')
+local more = first[2] and math.max(first[2] - now, 0) or -1
+return {'ok', isNew, more, pending[1] + redis.call('ZCARD', KEYS[3]), pending[2] or '', out}`)
+
+/**
+ * Says that a process works on events. Keys: stream, turn (if in order). Arguments: group, process, milliseconds of a
+ * lease, positions. Answers those that are not its own any more.
+ */
+export const KEEP = script(`
+local lost = {}
+for n = 4, #ARGV do
+  if redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[n], ARGV[n], 1, ARGV[2])[1] then
+    redis.call('XCLAIM', KEYS[1], ARGV[1], ARGV[2], 0, ARGV[n], 'JUSTID')
+  else lost[#lost + 1] = ARGV[n] end
+end
+if KEYS[2] and redis.call('GET', KEYS[2]) == ARGV[2] then redis.call('PEXPIRE', KEYS[2], ARGV[3]) end
+return lost`)
+
+/**
+ * Gives events back. Keys: stream, later, wake. Arguments: group, process, and of each event its position, milliseconds
+ * until it may be taken again, and the number of that attempt.
+ */
+export const GIVE_BACK = script(`${WAKE}
+${NOW}
+wake(KEYS[3])
+for n = 3, #ARGV, 3 do
+  if redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[n], ARGV[n], 1, ARGV[2])[1] then
+    redis.call('ZADD', KEYS[2], now + ARGV[n + 1], ARGV[n] .. ':' .. ARGV[n + 2])
+    redis.call('XACK', KEYS[1], ARGV[1], ARGV[n])
+  end
+end
+return 0`)
+
+/**
+ * Makes an event a dead letter, unless somebody else has ended it. Keys: stream, dead letters. Arguments: group, position,
+ * 1 if the stream is gone and nobody else has it, fields.
+ */
+export const BURY = script(`
+local isThere = ARGV[3] == '1' or redis.call('XPENDING', KEYS[1], ARGV[1], ARGV[2], ARGV[2], 1)[1]
+if not isThere then return 0 end
+redis.call('XADD', KEYS[2], '*', unpack(ARGV, 4))
+redis.pcall('XACK', KEYS[1], ARGV[1], ARGV[2])
+return 1`)
+
+/** Gives a dead letter back to its group. Keys: dead letters, again, wake of that. Arguments: position. Answers 1 if it was there. */
+export const REDRIVE = script(`${WAKE}
+local letter = redis.call('XRANGE', KEYS[1], ARGV[1], ARGV[1])[1]
+if not letter then return 0 end
+redis.call('XADD', KEYS[2], '*', unpack(letter[2]))
+redis.call('XDEL', KEYS[1], ARGV[1])
+wake(KEYS[3])
+return 1`)
+
+/** A process leaves a group. Keys: stream, wake, turn (if in order). Arguments: group, process. */
+export const LEAVE = script(`
+if KEYS[3] and redis.call('GET', KEYS[3]) == ARGV[2] then
+  redis.call('DEL', KEYS[3])
+  redis.call('PUBLISH', KEYS[2], '')
+end
+if not redis.call('XPENDING', KEYS[1], ARGV[1], '-', '+', 1, ARGV[2])[1] then
+  redis.call('XGROUP', 'DELCONSUMER', KEYS[1], ARGV[1], ARGV[2])
+end
+return 0`)
+
+/** Runs a script; the server is given its text where it does not know it. */
+export async function run(
+  commands: Redis,
+  { sha, text }: Script,
+  keys: readonly string[],
+  args: readonly (string | number | Buffer)[]
+): Promise<unknown> {
+  try {
+    return await commands.evalsha(sha, keys.length, ...keys, ...args)
+  } catch (error) {
+    if (!isUnknownScript(error)) throw error
+    return commands.eval(text, keys.length, ...keys, ...args)
+  }
+}
+
+/** Whether the server does not know a script (any more). */
+export function isUnknownScript(error: unknown): boolean {
+  return /^NOSCRIPT/.test((error as Error).message)
+}

@@ -1,0 +1,34 @@
+/** Redis as the dialogue needs it. */
+import type { CarrierListener, Engine } from '@elysia-microservices/transport/engine'
+import { RedisConnection } from './connection/redis-connection.ts'
+import { StoredPatterns } from './durable/stored-patterns.ts'
+import type { CheckedOptions } from './options/options.ts'
+import { channelOf } from './words/channels.ts'
+
+/** Redis for one client or server. */
+export class RedisEngine implements Engine<RedisConnection> {
+  readonly name = 'redis'
+  readonly title = 'Redis'
+  readonly where: string
+  readonly #options: CheckedOptions
+  readonly #connectionName: string | undefined
+
+  /** @param connectionName as CLIENT LIST shows it, unless the user has given one */
+  constructor(options: CheckedOptions, connectionName?: string) {
+    this.#options = options
+    this.where = options.where
+    this.#connectionName = connectionName?.replace(/[^!-~]+/g, '-')
+  }
+
+  async open(listener: CarrierListener): Promise<RedisConnection> {
+    const name = this.#connectionName === undefined ? {} : { connectionName: this.#connectionName }
+    const { connection: driver, durable, inboxPrefix } = this.#options
+    const connection = await RedisConnection.open({ ...name, ...driver }, this.where, listener, inboxPrefix)
+    connection.routing.stored = new StoredPatterns(connection, durable)
+    return connection
+  }
+
+  subjectOf(route: string | undefined): string {
+    return channelOf(route)
+  }
+}
