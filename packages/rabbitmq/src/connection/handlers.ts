@@ -1,0 +1,54 @@
+/** Which handlers of a service get a message, where several of its patterns stand for one route. */
+import type { Subject } from '@elysia-microservices/transport/engine'
+import { routeMatches } from '@elysia-microservices/transport/kit'
+
+/** Routes of which it is remembered who handles them; bounded, because callers choose them. */
+const MAX_REMEMBERED = 1_024
+
+/**
+ * Of several queues of one service that get a message, because patterns with wildcards overlap, one counts: the same in
+ * all its processes.
+ */
+export class Overlapping {
+  readonly #exact: ReadonlySet<string>
+  readonly #wild: readonly Subject[]
+
+  constructor(subject: Subject, all: readonly Subject[]) {
+    const { queue, isExact } = subject
+    // Exact ones come first; those without a queue count for themselves.
+    const before = isExact || queue === undefined ? [] : all.filter((one) => one.queue === queue)
+    this.#exact = new Set(before.filter((one) => one.isExact).map(({ address }) => address))
+    this.#wild = before.slice(0, Math.max(0, before.indexOf(subject))).filter((one) => !one.isExact)
+  }
+
+  isFirst(route: string): boolean {
+    return !this.#exact.has(route) && !this.#wild.some(({ address }) => routeMatches(address, route))
+  }
+}
+
+/** Who of a service handles a route that has come by a queue for all. */
+export class Handling {
+  readonly #subjects: readonly Subject[]
+  readonly #remembered = new Map<string, readonly Subject[]>()
+
+  constructor(subjects: readonly Subject[]) {
+    this.#subjects = subjects
+  }
+
+  /** One subject of each queue, and all without one. */
+  of(route: string): readonly Subject[] {
+    const known = this.#remembered.get(route)
+    if (known !== undefined) return known
+    const matching = this.#subjects.filter(({ address }) => routeMatches(address, route))
+    const queues = new Set<string>()
+    const chosen = matching.filter(({ queue }) => {
+      if (queue === undefined) return true
+      const isNew = !queues.has(queue)
+      queues.add(queue)
+      return isNew
+    })
+    if (this.#remembered.size >= MAX_REMEMBERED) this.#remembered.clear()
+    this.#remembered.set(route, chosen)
+    return chosen
+  }
+}

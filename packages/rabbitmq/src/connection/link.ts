@@ -1,0 +1,319 @@
+/**
+ * RabbitMQ by amqplib: one connection that is looked for again for ever, and channels on it that are opened again. The only
+ * place that knows how the driver connects, loses its server and finds it again.
+ */
+import { ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { type Channel, type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
+import { type CheckedOptions, hostOf } from '../options/options.ts'
+
+/** Milliseconds between attempts. */
+const AGAIN_AFTER = { first: 50, most: 2_000 }
+
+/** Is told what becomes of a link. */
+export interface LinkListener {
+  lost(): void
+  restored(): void
+  /** Something at the server cannot be made (again); trying again. */
+  failed(error: Error): void
+}
+
+/** A channel, and what is declared and consumed on it: all of it again whenever it was lost. */
+export interface Part<Kind extends Channel = Channel> {
+  /** Missing while there is none. */
+  readonly channel: Kind | undefined
+  /** Closes the channel, so that what is unacknowledged goes back, and sets up another. */
+  renew(): Promise<void>
+  /** Closes the channel; it is not opened again. */
+  remove(): Promise<void>
+}
+
+/** How a channel is opened again. */
+export interface PartOptions {
+  /** The server confirms what is published there. Default: false. */
+  readonly isConfirmed?: boolean
+  /**
+   * Other channels do not wait for it after the server was lost: a queue of several servers may have none that leads it.
+   * Default: false.
+   */
+  readonly isApart?: boolean
+  readonly alone?: Alone
+}
+
+interface Held extends Part<ConfirmChannel>, PartOptions {
+  channel: ConfirmChannel | undefined
+  readonly setUp: (channel: ConfirmChannel) => Promise<unknown>
+}
+
+/** Is told what becomes of a channel that the server has closed alone. */
+export interface Alone {
+  closed(error: Error): void
+  reopened(): void
+}
+
+/** The connection of one end. */
+export class Link {
+  readonly #options: CheckedOptions
+  readonly #name: string | undefined
+  readonly #listener: LinkListener
+  readonly #parts = new Set<Held>()
+  #model: ChannelModel | undefined
+  /** The address that is tried next. */
+  #next = 0
+  #isConnected = false
+  #isClosed = false
+  #timer: ReturnType<typeof setTimeout> | undefined
+  server = ''
+
+  private constructor(options: CheckedOptions, name: string | undefined, listener: LinkListener) {
+    this.#options = options
+    this.#name = name
+    this.#listener = listener
+  }
+
+  /**
+   * Connects to the first server that can be reached.
+   * @throws {ConnectionError} none can
+   * @throws {UnauthenticatedError} a server does not accept the credentials
+   */
+  static async open(
+    options: CheckedOptions,
+    name: string | undefined,
+    listener: LinkListener
+  ): Promise<Link> {
+    const link = new Link(options, name, listener)
+    let failure: Error | undefined
+    for (let attempt = 0; attempt < options.urls.length; attempt++) {
+      try {
+        await link.#connect()
+        link.#isConnected = true
+        return link
+      } catch (error) {
+        failure = connectFailure(options.where, error as Error)
+        if (failure instanceof UnauthenticatedError) break
+      }
+    }
+    throw failure
+  }
+
+  get isConnected(): boolean {
+    return this.#isConnected
+  }
+
+  /**
+   * Opens a channel, and sets it up; again whenever it was lost.
+   * @throws what the set-up throws the first time
+   */
+  async open(
+    setUp: (channel: ConfirmChannel) => Promise<unknown>,
+    options: PartOptions = {}
+  ): Promise<Part<ConfirmChannel>> {
+    const part: Held = {
+      ...options,
+      setUp,
+      channel: undefined,
+      renew: async () => {
+        await shut(part)
+        if (this.#model !== undefined) await this.#setUp(part)
+      },
+      remove: async () => {
+        this.#parts.delete(part)
+        await shut(part)
+      }
+    }
+    this.#parts.add(part)
+    try {
+      // Without a server it is set up with all others once there is one.
+      if (this.#model !== undefined) await this.#setUp(part)
+    } catch (error) {
+      if (this.#model !== undefined) this.#parts.delete(part)
+      throw error
+    }
+    return part
+  }
+
+  /** Runs a task on a channel of its own, which the server may close. */
+  async aside<Value>(task: (channel: Channel) => Promise<Value>): Promise<Value> {
+    if (this.#model === undefined) throw new ConnectionError('There is no server', false)
+    const channel = await this.#model.createChannel()
+    channel.on('error', () => {})
+    try {
+      return await task(channel)
+    } finally {
+      // Nobody waits for it.
+      channel.close().catch(() => {})
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#isConnected = false
+    clearTimeout(this.#timer)
+    const model = this.#model
+    this.#model = undefined
+    // A server that does not answer is not waited for.
+    const late = new Promise((resolve) => setTimeout(resolve, 1_000).unref?.())
+    await Promise.race([model?.close().catch(() => {}), late])
+    destroy(model)
+  }
+
+  async #connect(): Promise<void> {
+    const { urls, tls, timeout } = this.#options
+    const url = urls[this.#next++ % urls.length] as string
+    const model = await connect(withHeartbeat(url, timeout), {
+      ...tls,
+      timeout,
+      noDelay: true,
+      clientProperties: { connection_name: this.#name }
+    })
+    // An error event without a listener would end the process; what follows it is 'close'.
+    model.on('error', () => {})
+    if (this.#isClosed) {
+      await model.close().catch(() => {})
+      throw ConnectionError.closed()
+    }
+    this.server = hostOf(url)
+    this.#model = model
+    model.on('close', () => this.#lost(model))
+  }
+
+  async #setUp(part: Held): Promise<void> {
+    const model = this.#model as ChannelModel
+    const channel = (await (part.isConfirmed === true
+      ? model.createConfirmChannel()
+      : model.createChannel())) as ConfirmChannel
+    let error: Error | undefined
+    channel.on('error', (cause: Error) => {
+      error = cause
+    })
+    channel.on('close', () => {
+      if (part.channel !== channel) return
+      part.channel = undefined
+      // The driver closes channels before it says that their connection is lost.
+      queueMicrotask(() => {
+        if (this.#model !== model || this.#isClosed || !this.#parts.has(part)) return
+        part.alone?.closed(error ?? new Error('The server has closed a channel'))
+        void this.#again(part, 0)
+      })
+    })
+    await this.#inTime(part.setUp(channel), channel)
+    part.channel = channel
+  }
+
+  /** @throws {ConnectionError} the server does not answer on a channel */
+  async #inTime(task: Promise<unknown>, channel: ConfirmChannel): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<never>((_, reject) => {
+      const silent = new ConnectionError(
+        'RabbitMQ does not answer what is asked about a queue: perhaps no server leads it; its log says more',
+        false
+      )
+      timer = setTimeout(() => reject(silent), this.#options.timeout)
+    })
+    try {
+      await Promise.race([task, late])
+    } catch (error) {
+      channel.close().catch(() => {})
+      task.catch(() => {})
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  /** Only this channel was closed, because of something that was asked on it, or because its queue is gone. */
+  async #again(part: Held, attempt: number): Promise<void> {
+    const model = this.#model
+    await new Promise((resolve) => setTimeout(resolve, pauseBefore(attempt)))
+    if (this.#model !== model || model === undefined || !this.#parts.has(part)) return
+    try {
+      await this.#setUp(part)
+      part.alone?.reopened()
+    } catch (error) {
+      if (this.#model !== model || !this.#parts.has(part)) return
+      this.#listener.failed(error as Error)
+      void this.#again(part, attempt + 1)
+    }
+  }
+
+  #lost(model: ChannelModel): void {
+    if (this.#model !== model) return
+    this.#model = undefined
+    for (const part of this.#parts) part.channel = undefined
+    if (this.#isClosed) return
+    if (this.#isConnected) {
+      this.#isConnected = false
+      this.#listener.lost()
+      this.#findLater(0)
+    }
+  }
+
+  #findLater(attempt: number): void {
+    this.#timer = setTimeout(() => void this.#find(attempt), pauseBefore(attempt))
+  }
+
+  async #find(attempt: number): Promise<void> {
+    try {
+      await this.#connect()
+      for (const part of this.#parts) if (part.isApart !== true) await this.#setUp(part)
+    } catch (error) {
+      const model = this.#model
+      this.#model = undefined
+      if (this.#isClosed) return
+      if (model !== undefined) {
+        // The server is there, and refuses what it allowed before.
+        this.#listener.failed(error as Error)
+        await model.close().catch(() => {})
+        destroy(model)
+      }
+      return this.#findLater(attempt + 1)
+    }
+    if (this.#isClosed) return
+    // It may be lost already again.
+    if (this.#model === undefined) return this.#findLater(attempt + 1)
+    this.#isConnected = true
+    for (const part of this.#parts) if (part.isApart === true) void this.#again(part, 0)
+    this.#listener.restored()
+  }
+}
+
+async function shut(part: Held): Promise<void> {
+  const { channel } = part
+  part.channel = undefined
+  await channel?.close().catch(() => {})
+}
+
+function pauseBefore(attempt: number): number {
+  return Math.min(AGAIN_AFTER.first * 2 ** Math.min(attempt, 10), AGAIN_AFTER.most)
+}
+
+/** The server is asked for a sign of life twice in this time; the driver gives up after two that are missing. */
+function withHeartbeat(url: string, timeout: number): string {
+  const read = new URL(url)
+  if (!read.searchParams.has('heartbeat'))
+    read.searchParams.set('heartbeat', String(Math.max(1, Math.round(timeout / 1_000))))
+  return read.href
+}
+
+/** Whatever it still waits for. */
+function destroy(model: ChannelModel | undefined): void {
+  ;(model as { connection?: { stream?: { destroy(): void } } } | undefined)?.connection?.stream?.destroy()
+}
+
+function connectFailure(where: string, cause: Error): Error {
+  if (/ACCESS.REFUSED|403/.test(cause.message))
+    return new UnauthenticatedError(
+      `RabbitMQ at ${where} does not accept the credentials (${cause.message}); check user and password in options.urls. The user guest may only connect from the server's own machine`
+    )
+  // That is how the driver says it.
+  if (/NOT_ALLOWED|530|Expected ConnectionOpenOk/.test(cause.message))
+    return new ConnectionError(
+      `RabbitMQ at ${where} does not let this user into the virtual host (${cause.message}); make it by 'rabbitmqctl add_vhost', and give the user its permissions`,
+      false,
+      cause
+    )
+  return new ConnectionError(
+    `Cannot reach RabbitMQ at ${where}: ${cause.message || cause.name}; start rabbitmq-server there, or check options.urls`,
+    false,
+    cause
+  )
+}

@@ -1,0 +1,570 @@
+/** One connection to RabbitMQ: who gets what, by our exchanges and queues, and by Nest's. */
+import {
+  type Carried,
+  type CarriedHeaders,
+  type Carrier,
+  type CarrierListener,
+  HeldMessages,
+  newSecret,
+  Room,
+  type Sender,
+  type Subject,
+  textOf,
+  type Words
+} from '@elysia-microservices/transport/engine'
+import { ConnectionError, ListenError, ProtocolError } from '@elysia-microservices/transport/kit'
+import { noHandlerPacket } from '@elysia-microservices/transport/nest'
+import type { Channel, ConsumeMessage, Message, Options } from 'amqplib'
+import type { CheckedOptions, NestQueue } from '../options/options.ts'
+import { readHeaders } from '../words/headers.ts'
+import {
+  addressOfCall,
+  bindingOf,
+  CALLS,
+  EVENTS,
+  EVERYONE,
+  INBOXES,
+  inboxOf,
+  isInbox,
+  keyOf,
+  queueOfInbox,
+  queueOfService,
+  readNestAnswer,
+  replyOf,
+  routeOfKey,
+  STORED
+} from '../words/names.ts'
+import {
+  asking,
+  expiring,
+  readReplyOf,
+  replyTo,
+  routeOfMessage,
+  withoutId,
+  written
+} from '../words/properties.ts'
+import { Attendance, isRefusal } from './attendance.ts'
+import { Handling, Overlapping } from './handlers.ts'
+import { Link, type Part } from './link.ts'
+
+/** Bytes from which a message travels in parts: RabbitMQ 4 takes no larger ones, unless it is told to. */
+const MAX_PAYLOAD = 16 * 1024 * 1024
+/** Addresses that are remembered since the server has confirmed something. */
+const MAX_RECENT = 1_024
+/** Milliseconds for which a queue that nobody uses stays, as after a restart of the server. */
+const UNUSED_FOR = 60_000
+
+/** Channels on which a service sets up its queues at a time. */
+const MOST_CHANNELS = 4
+
+type Receive = (message: Carried) => void
+
+/** What is published, and how. */
+interface Outgoing {
+  readonly exchange: string
+  readonly key: string
+  readonly words: Words
+  readonly options: Options.Publish
+  /** As its sender named it, for errors. */
+  readonly address: string
+}
+
+/** A connection that has been made. */
+export class RabbitConnection implements Carrier {
+  readonly everyone = EVERYONE
+  readonly maxPayload = MAX_PAYLOAD
+  readonly link: Link
+  readonly #options: CheckedOptions
+  readonly #listener: CarrierListener
+  readonly #held = new HeldMessages()
+  readonly #room: Room
+  readonly #ears = new Map<string, Receive>()
+  readonly #nest: NestQueue | undefined
+  readonly #attendance: Attendance | undefined
+  #out: Pick<Part, 'channel'> = { channel: undefined }
+  #taken: Part[] = []
+  #leaving: (() => Promise<void>)[] = []
+  /** Ends the inboxes: what is published there from then on comes back to its sender. */
+  #deafening: (() => Promise<unknown>)[] = []
+  /** Where was published since the server has confirmed something. */
+  readonly #recent = new Set<string>()
+  /** What waits to be told whether somebody is there. */
+  #asked = 0
+  #settled: (() => void)[] = []
+  #losses = 0
+  #isClosing = false
+
+  private constructor(link: Link, options: CheckedOptions, listener: CarrierListener) {
+    this.link = link
+    this.#options = options
+    this.#listener = listener
+    this.#nest = options.nest
+    this.#attendance =
+      options.nest === undefined || options.nest.exchange !== undefined
+        ? undefined
+        : new Attendance(link, options.nest.name)
+    this.#room = new Room(
+      () => this.flush(),
+      () => this.isConnected
+    )
+  }
+
+  /**
+   * Connects.
+   * @throws {ConnectionError} no server can be reached, or it does not let us in
+   * @throws {UnauthenticatedError} the server does not accept the credentials
+   */
+  static async open(
+    options: CheckedOptions,
+    name: string | undefined,
+    listener: CarrierListener
+  ): Promise<RabbitConnection> {
+    let connection: RabbitConnection | undefined
+    const link = await Link.open(options, name, {
+      lost: () => connection?.lost(),
+      restored: () => connection?.restored(),
+      failed: (error) => listener.failed(error)
+    })
+    connection = new RabbitConnection(link, options, listener)
+    try {
+      await connection.#openOut()
+    } catch (error) {
+      await link.close()
+      throw new ConnectionError(
+        `RabbitMQ at ${link.server} does not let this user make or use the exchanges ${CALLS}*: ${(error as Error).message}; give it the permissions`,
+        false,
+        error
+      )
+    }
+    return connection
+  }
+
+  get isConnected(): boolean {
+    return this.link.isConnected && this.#out.channel !== undefined
+  }
+
+  get server(): string {
+    return this.link.server
+  }
+
+  newInbox(): string {
+    return inboxOf(newSecret() + newSecret())
+  }
+
+  isInbox(address: string): boolean {
+    return isInbox(address) || readNestAnswer(address) !== undefined
+  }
+
+  addressOf(route: string): string {
+    return addressOfCall(route)
+  }
+
+  /** Only our services are bound to our exchange; a queue of Nest's may have others, too. */
+  togetherAt(address: string): string | undefined {
+    return this.#nest === undefined ? address : undefined
+  }
+
+  // ── out ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  async #openOut(): Promise<void> {
+    this.#out = await this.link.open(
+      async (channel) => {
+        await channel.assertExchange(CALLS, 'topic')
+        await channel.assertExchange(STORED, 'topic')
+        await channel.assertExchange(EVENTS, 'fanout')
+        await channel.assertExchange(INBOXES, 'direct')
+        await channel.assertExchange(EVERYONE, 'fanout')
+        await channel.bindExchange(CALLS, EVENTS, '')
+        await channel.bindExchange(STORED, EVENTS, '')
+        channel.on('return', (message: Message) => this.#returned(message))
+      },
+      { alone: { closed: (error) => this.#refused(error), reopened: () => this.restored() } }
+    )
+  }
+
+  publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders, expires?: number): void {
+    if (isInbox(address)) {
+      const key = queueOfInbox(address)
+      const options = { correlationId: address.slice(key.length + 1), ...asking(reply) }
+      return this.#send({ exchange: INBOXES, key, words, options, address })
+    }
+    const caller = readNestAnswer(address)
+    if (caller !== undefined) {
+      const { queue, correlation } = caller
+      const options = { correlationId: correlation, ...asking(reply), ...written(headers) }
+      return this.#send({ exchange: '', key: queue, words: withoutId(words, correlation), options, address })
+    }
+    if (address === EVERYONE)
+      return this.#send({ exchange: EVERYONE, key: '', words, options: asking(reply, false), address })
+    const options = { ...replyTo(reply), ...written(headers), ...expiring(expires) }
+    if (this.#nest === undefined)
+      return this.#send({ exchange: CALLS, key: keyOf(address), words, options, address })
+    this.#toNest(this.#nest, address, words, options, reply)
+  }
+
+  emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
+    const options = { ...replyTo(reply), ...written(headers) }
+    if (this.#nest === undefined) {
+      // What stores it knows it by this, and when it was sent.
+      const named = { ...options, messageId: newSecret(), timestamp: Math.floor(Date.now() / 1_000) }
+      return this.#send({ exchange: EVENTS, key: keyOf(address), words: packet, options: named, address })
+    }
+    this.#send({
+      ...nestPlace(this.#nest, address),
+      words: packet,
+      options: { ...options, type: address },
+      address
+    })
+  }
+
+  /** A request does not go where it would wait for a service that may come much later. */
+  #toNest(nest: NestQueue, address: string, words: Words, options: Options.Publish, reply = ''): void {
+    const outgoing = { ...nestPlace(nest, address), words, options: { ...options, type: address }, address }
+    if (this.#attendance === undefined) return this.#send(outgoing)
+    // Without a server it is asked when there is one.
+    if (!this.isConnected)
+      return this.#hold(address, words.length, () => this.#toNest(nest, address, words, options, reply))
+    const losses = this.#losses
+    this.#asked++
+    this.#attendance.ask((isAttended) => {
+      if (losses === this.#losses) {
+        if (isAttended === true) this.#send(outgoing)
+        else if (isAttended === false) this.#nobody(reply)
+        else if (isRefusal(isAttended)) this.#listener.refused(address, 'publish', isAttended)
+      }
+      this.#answered()
+    })
+  }
+
+  /** One that was asked is over: whoever waits for all of them goes on behind the last. */
+  #answered(): void {
+    if (--this.#asked === 0) for (const settled of this.#settled.splice(0)) settled()
+  }
+
+  #send(outgoing: Outgoing): void {
+    const { exchange, key, words, options, address } = outgoing
+    const channel = this.isConnected ? this.#out.channel : undefined
+    if (channel === undefined) return this.#hold(address, words.length, () => this.#send(outgoing))
+    const bytes =
+      typeof words === 'string'
+        ? Buffer.from(words)
+        : Buffer.from(words.buffer, words.byteOffset, words.length)
+    try {
+      channel.publish(exchange, key, bytes, options)
+    } catch (error) {
+      // The driver knows already that the server is lost, and says so in a moment.
+      if ((error as Error).name === 'IllegalOperationError') return
+      throw error
+    }
+    if (this.#recent.size < MAX_RECENT) this.#recent.add(address)
+    this.#room.use(bytes.length)
+  }
+
+  #hold(address: string, size: number, publish: () => void): void {
+    try {
+      this.#held.hold(publish, size)
+    } catch (error) {
+      this.#listener.unpublished(address, error as Error)
+    }
+  }
+
+  /** Nobody listens where a message was published that wants to know. */
+  #returned({ properties: { messageId, replyTo, correlationId } }: Message): void {
+    const asked = typeof messageId === 'string' && isInbox(messageId)
+    this.#nobody(asked ? messageId : replyOf(replyTo, correlationId, []))
+  }
+
+  /** Tells one of our own addresses that nobody has got what it has asked. */
+  #nobody(address: string): void {
+    if (!isInbox(address)) return
+    const receive = this.#ears.get(queueOfInbox(address))
+    const message = { address, words: '', reply: '', headers: undefined, isNobody: true }
+    if (receive !== undefined) this.#guard(() => receive(message))
+  }
+
+  /** The server has closed the channel, because somebody published where this user may not. */
+  #refused(error: Error): void {
+    for (const address of this.#recent) this.#listener.refused(address, 'publish', error)
+    this.#recent.clear()
+    // What was behind it on its way is lost, too, and it is not known what that was.
+    this.lost()
+  }
+
+  // ── in ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  listen(address: string, receive: Receive, refused?: (error: Error) => void): void {
+    const listening = address === EVERYONE ? this.#listenToAll(receive) : this.#listenAt(address, receive)
+    this.#pending(
+      listening.then(
+        () => {},
+        (error: Error) => {
+          if (this.isConnected) refused?.(error)
+        }
+      )
+    )
+  }
+
+  #listenAt(address: string, receive: Receive): Promise<Part> {
+    this.#ears.set(address.slice(0, -1), receive)
+    return this.link.open(async (channel) => {
+      const tag = await this.listenOn(channel, address, receive)
+      const queue = address.slice(0, -1)
+      this.#deafening.push(async () => {
+        // What is published before reaches the queue while somebody takes it; what comes later is told to be for nobody.
+        await channel.unbindQueue(queue, INBOXES, queue)
+        await channel.cancel(tag)
+      })
+    })
+  }
+
+  /** Receives what is published to an inbox, as long as a channel is there. @returns the consumer's tag */
+  async listenOn(channel: Channel, address: string, receive: Receive): Promise<string> {
+    const queue = address.slice(0, -1)
+    await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false })
+    await channel.bindQueue(queue, INBOXES, queue)
+    return this.#consume(channel, queue, ({ content, properties: { correlationId, messageId } }) => {
+      const reply = readReplyOf(messageId)
+      receive({ address: address + String(correlationId), words: content, reply, headers: undefined })
+    })
+  }
+
+  /** Whether a queue is there. @throws the server refuses to say it */
+  async hasQueue(name: string): Promise<boolean> {
+    try {
+      await this.link.aside((channel) => channel.checkQueue(name))
+      return true
+    } catch (error) {
+      if (/404|NOT_FOUND/.test((error as Error).message)) return false
+      throw error
+    }
+  }
+
+  /** Publishes a stored event for plain handlers, too. */
+  tell(address: string, words: Words, headers: Options.Publish['headers']): void {
+    const read = readHeaders(headers, undefined)
+    this.#send({
+      exchange: CALLS,
+      key: keyOf(address),
+      words,
+      options: read === undefined ? {} : { headers: read },
+      address
+    })
+  }
+
+  #listenToAll(receive: Receive): Promise<Part> {
+    return this.link.open(async (channel) => {
+      const queue = await ownQueue(channel, EVERYONE)
+      await channel.bindQueue(queue, EVERYONE, '')
+      await this.#consume(channel, queue, ({ content, properties: { messageId } }) =>
+        receive({ address: EVERYONE, words: content, reply: readReplyOf(messageId), headers: undefined })
+      )
+    })
+  }
+
+  #pending(task: Promise<void>): void {
+    this.#asked++
+    void task.finally(() => this.#answered())
+  }
+
+  /** @returns the consumer's tag */
+  async #consume(
+    channel: Channel,
+    queue: string,
+    receive: (message: ConsumeMessage) => void
+  ): Promise<string> {
+    const { consumerTag } = await channel.consume(
+      queue,
+      (message) => {
+        if (message !== null) return this.#guard(() => receive(message))
+        // The queue was deleted. The channel is opened again, with all that is consumed on it.
+        channel.close().catch(() => {})
+      },
+      { noAck: true }
+    )
+    return consumerTag
+  }
+
+  #guard(task: () => void): void {
+    try {
+      task()
+    } catch (error) {
+      this.#listener.failed(error)
+    }
+  }
+
+  async take(
+    subjects: readonly Subject[],
+    receive: (subject: Subject, message: Carried) => void
+  ): Promise<void> {
+    const id = newSecret()
+    // One after the other on a channel: several channels are set up at a time.
+    const channels = Math.min(MOST_CHANNELS, subjects.length)
+    const openings = Array.from({ length: channels }, (_, index) => {
+      const some = subjects.filter((_one, at) => at % channels === index)
+      return this.link.open((channel) => this.#takeSome(channel, some, subjects, id, receive))
+    })
+    if (this.#nest !== undefined) {
+      const nest = this.#nest
+      openings.push(this.link.open((channel) => this.#takeNest(channel, nest, subjects, receive)))
+    }
+    const opened = await Promise.allSettled(openings)
+    for (const one of opened) if (one.status === 'fulfilled') this.#taken.push(one.value)
+    // What is lost with the server is declared again when there is one.
+    for (const one of opened)
+      if (one.status === 'rejected' && this.isConnected)
+        throw new ListenError(`RabbitMQ at ${this.server}`, one.reason as Error)
+  }
+
+  async #takeSome(
+    channel: Channel,
+    some: readonly Subject[],
+    all: readonly Subject[],
+    id: string,
+    receive: (subject: Subject, message: Carried) => void
+  ): Promise<void> {
+    const tags: string[] = []
+    this.#leaving.push(async () => void (await Promise.all(tags.map((tag) => channel.cancel(tag)))))
+    for (const subject of some) {
+      const { queue, address, isExact } = subject
+      const name = queueOfService(queue ?? id, address)
+      await channel.assertQueue(
+        name,
+        queue === undefined
+          ? { exclusive: true, autoDelete: true, durable: false }
+          : { autoDelete: true, durable: true, expires: UNUSED_FOR }
+      )
+      await channel.bindQueue(name, CALLS, bindingOf(address))
+      const overlapping = new Overlapping(subject, all)
+      const tag = await this.#consume(channel, name, (message) => {
+        const route = isExact ? address : routeOfKey(message.fields.routingKey)
+        if (overlapping.isFirst(route)) receive(subject, this.#carriedOf(message, route))
+      })
+      tags.push(tag)
+    }
+  }
+
+  async #takeNest(
+    channel: Channel,
+    { name, options, exchange }: NestQueue,
+    subjects: readonly Subject[],
+    receive: (subject: Subject, message: Carried) => void
+  ): Promise<void> {
+    const { queue } = await channel.assertQueue(name, options)
+    if (exchange !== undefined) {
+      await channel.assertExchange(exchange, 'topic', { durable: true })
+      for (const { address } of subjects) await channel.bindQueue(queue, exchange, bindingOf(address))
+    }
+    const handling = new Handling(subjects)
+    const tag = await this.#consume(channel, queue, (message) => {
+      const route = routeOfMessage(message)
+      const carried = this.#carriedOf(message, route)
+      const matching = handling.of(route)
+      for (const subject of matching) receive(subject, carried)
+      if (matching.length === 0) this.#notHandled(message, carried)
+    })
+    this.#leaving.push(async () => void (await channel.cancel(tag)))
+  }
+
+  /** As Nest's services say it. */
+  #notHandled({ content }: ConsumeMessage, { address, reply }: Carried): void {
+    if (reply === '' || !this.isInbox(reply))
+      throw new ProtocolError(
+        `Nobody here handles an event '${address.slice(0, 300)}' that came by a queue of Nest's`
+      )
+    let id: unknown = null
+    try {
+      id = (JSON.parse(textOf(content)) as { id?: unknown }).id
+    } catch {
+      // The words of a channel.
+    }
+    this.publish(reply, noHandlerPacket(JSON.stringify(id ?? null)))
+  }
+
+  #carriedOf({ content, properties }: ConsumeMessage, route: string): Carried {
+    const { replyTo, correlationId, headers, priority } = properties
+    return {
+      address: route,
+      words: content,
+      reply: replyOf(replyTo, correlationId, this.#options.replyQueues),
+      headers: headers === undefined && priority === undefined ? undefined : readHeaders(headers, priority)
+    }
+  }
+
+  async leave(): Promise<void> {
+    const leaving = this.#leaving
+    this.#leaving = []
+    const taken = this.#taken
+    this.#taken = []
+    // The server answers in order: what it has sent before is received before.
+    await Promise.all(leaving.map((leave) => leave().catch(() => {})))
+    for (const part of taken) await part.remove()
+  }
+
+  // ── the connection ───────────────────────────────────────────────────────────────────────────────────
+
+  hasRoomFor(sender: Sender): boolean {
+    return this.#room.hasRoomFor(sender)
+  }
+
+  atTurnEnd(task: () => void): void {
+    setImmediate(task)
+  }
+
+  async flush(): Promise<void> {
+    const losses = this.#losses
+    while (this.#asked > 0 && this.isConnected)
+      await new Promise<void>((resolve) => this.#settled.push(resolve))
+    // A channel does in order what it is asked; this changes nothing on one where nothing is consumed.
+    await this.#out.channel?.prefetch(0).catch(() => {})
+    if (losses !== this.#losses || !this.isConnected)
+      throw new ConnectionError(`The connection to RabbitMQ at ${this.server} was lost`, true)
+    this.#recent.clear()
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosing) return
+    if (this.isConnected) {
+      const deafening = this.#deafening
+      await Promise.all(
+        deafening.map((one) =>
+          Promise.resolve()
+            .then(one)
+            .catch(() => {})
+        )
+      )
+      await this.flush().catch(() => {})
+    }
+    this.#isClosing = true
+    await this.link.close()
+  }
+
+  /** The server is lost. */
+  lost(): void {
+    this.#losses++
+    this.#attendance?.forget()
+    this.#recent.clear()
+    this.#leaving = []
+    this.#deafening = []
+    for (const settled of this.#settled.splice(0)) settled()
+    if (!this.#isClosing) this.#listener.lost()
+  }
+
+  /** There is a server again, with all that was declared. */
+  restored(): void {
+    this.#held.release()
+    this.#listener.restored()
+    this.#room.resume()
+  }
+}
+
+/** A queue of this connection alone. Its name is ours, because rights are by name. */
+export async function ownQueue(channel: Channel, prefix: string): Promise<string> {
+  const queue = `${prefix}.${newSecret()}`
+  await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false })
+  return queue
+}
+
+/** Where the calls of a client go that uses a queue as Nest's clients do. */
+function nestPlace({ name, exchange }: NestQueue, address: string): { exchange: string; key: string } {
+  return exchange === undefined ? { exchange: '', key: name } : { exchange, key: keyOf(address) }
+}

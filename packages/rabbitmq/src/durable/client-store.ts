@@ -1,0 +1,107 @@
+/** What a client over RabbitMQ can do with stored events: publish them, and pause groups. */
+import {
+  bytesOf,
+  dataToJson,
+  type EventHead,
+  eventOf,
+  mergedHeaders,
+  PublishingStore
+} from '@elysia-microservices/transport/engine'
+import {
+  type ClientContext,
+  ConnectionError,
+  type DeadLetters,
+  OptionError,
+  type Pattern,
+  type PublishOptions,
+  routeOf
+} from '@elysia-microservices/transport/kit'
+import { requestHead } from '@elysia-microservices/transport/nest'
+import type { RabbitConnection } from '../connection/rabbit-connection.ts'
+import { checkHeaders, recordOf, writeHeaders } from '../words/headers.ts'
+import { addressOfCall, GROUPS, queueOfDead, queueOfMembers, queueOfPaused } from '../words/names.ts'
+import { EventStore } from './event-store.ts'
+import { optionsOf, type StoredMessage } from './stored.ts'
+
+/** Milliseconds for the members of a group to say that they know it is paused. */
+const MEMBERS_KNOW = 5_000
+
+/** Over whatever connection the client has. */
+export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredMessage> {
+  /** @param connect gives the connection; makes it if there is none */
+  constructor(context: ClientContext, connect: () => Promise<RabbitConnection>) {
+    // RabbitMQ knows no ids: what is sent again may be stored twice, however soon.
+    super(context, connect, { title: 'RabbitMQ', duplicateWindow: Number.POSITIVE_INFINITY })
+  }
+
+  /** @throws {OptionError} always: a queue cannot be looked through */
+  deadLetters(group: string): DeadLetters {
+    throw new OptionError(
+      'options.transport',
+      `RabbitMQ cannot show dead letters one by one; those of '${group}' are in the queue '${queueOfDead(group)}', for RabbitMQ's own tools (docs/rabbitmq.md)`
+    )
+  }
+
+  async pauseGroup(group: string, isPaused: boolean): Promise<void> {
+    const connection = await this.connect()
+    const members = queueOfMembers(group)
+    if (!(await connection.hasQueue(members)))
+      throw new OptionError(
+        'group',
+        `There is no group '${group}' on this RabbitMQ server: it begins with its first service`
+      )
+    const marker = queueOfPaused(group)
+    const count = await connection.link.aside(async (channel) => {
+      await channel.purgeQueue(marker)
+      if (isPaused) channel.sendToQueue(marker, Buffer.from('paused'), { persistent: true })
+      const { consumerCount } = await channel.checkQueue(members)
+      return consumerCount
+    })
+    if (count > 0) await this.#tell(connection, group, count)
+  }
+
+  /** Resolves when all members know it. */
+  async #tell(connection: RabbitConnection, group: string, count: number): Promise<void> {
+    let known = 0
+    let late: ReturnType<typeof setTimeout> | undefined
+    await connection.link.aside(async (channel) => {
+      const inbox = connection.newInbox()
+      await new Promise<void>((resolve, reject) => {
+        late = setTimeout(
+          () =>
+            reject(
+              new ConnectionError(`Not all members of the group '${group}' have said that they know it`, true)
+            ),
+          MEMBERS_KNOW
+        )
+        const heard = () => {
+          if (++known === count) resolve()
+        }
+        connection
+          .listenOn(channel, inbox, heard)
+          .then(() => channel.publish(GROUPS, '', Buffer.from(group), { messageId: `${inbox}1` }))
+          .catch(reject)
+      }).finally(() => clearTimeout(late))
+    })
+  }
+
+  attach(connection: RabbitConnection): void {
+    EventStore.attach(connection, this.publisher).catch((error: Error) => this.publisher.failWaiting(error))
+  }
+
+  protected outgoing(
+    head: EventHead,
+    pattern: Pattern,
+    data: unknown,
+    { key, headers: given }: PublishOptions
+  ): StoredMessage {
+    const address = addressOfCall(routeOf(pattern))
+    const record = recordOf(data)
+    const json = dataToJson(record === undefined ? data : record.data)
+    const own = mergedHeaders(record?.headers, given) ?? {}
+    checkHeaders(own)
+    const { headers, priority } = writeHeaders(own)
+    const payload = bytesOf(eventOf(requestHead(pattern), json))
+    return { ...head, address, payload, options: optionsOf({ id: head.id, key }, headers, priority) }
+  }
+}

@@ -1,0 +1,380 @@
+/** One durable handler of a service in one process: its queue, its pauses, its dead letters. */
+import type { Consumer } from '@elysia-microservices/transport/engine'
+import {
+  type Dispatcher,
+  type DurableFigures,
+  type DurableRoute,
+  DurableWorker,
+  hasWildcards,
+  type Logger,
+  OptionError,
+  systemClock,
+  viaOf
+} from '@elysia-microservices/transport/kit'
+import type { Channel, ConsumeMessage } from 'amqplib'
+import type { Part } from '../connection/link.ts'
+import type { RabbitConnection } from '../connection/rabbit-connection.ts'
+import {
+  bindingOf,
+  queueOfDead,
+  queueOfGroup,
+  queueOfMembers,
+  queueOfPause,
+  queueOfPaused,
+  STORED
+} from '../words/names.ts'
+import { type Copies, passingTo, safeQueue } from './copies.ts'
+import { HEADER, messageOf, RabbitEvent } from './stored.ts'
+
+/** Milliseconds between looks at what the server says of the group. */
+const LOOK = 5_000
+/** Deliveries after which the server itself puts an event aside: nobody has told it what became of them. */
+const MOST_DELIVERIES = 100
+/** Events in order are held in advance for each that may run, so that other keys can go on. */
+const IN_ADVANCE = 16
+/** Milliseconds for which a queue of pauses stays when it is not used, beyond the pause. */
+const PAUSE_STAYS = 10 * 60_000
+/** Milliseconds for the server to pass acknowledgements on. */
+const PASSED_ON = 100
+/** Events that are remembered as done, in case the word about them was lost. */
+const MAX_DONE = 10_000
+
+export interface ConsumerOptions {
+  readonly dispatcher: Dispatcher
+  readonly route: DurableRoute
+  readonly address: string
+  readonly group: string
+  readonly logger: Logger
+  readonly copies: () => Copies
+}
+
+/** Takes the events of one group for one pattern. */
+export class RabbitConsumer implements Consumer<RabbitConnection> {
+  readonly group: string
+  readonly #options: ConsumerOptions
+  readonly #worker: DurableWorker<RabbitEvent>
+  readonly #queue: string
+  readonly #dead: string
+  readonly #exact: string | undefined
+  /** Events that are here, and those that are done, by what tells them from others. */
+  readonly #held = new Map<string, RabbitEvent>()
+  #done = new Set<string>()
+  #doneBefore: ReadonlySet<string> = new Set()
+  readonly #look: ReturnType<typeof setInterval>
+  /** Queues of pauses, and until when they need not be declared again. */
+  readonly #pauses = new Map<string, number>()
+  #connection: RabbitConnection | undefined
+  #part: Part | undefined
+  /** On which events come; missing while it is lost. */
+  #channel: Channel | undefined
+  #tag: string | undefined
+  #lag: number | undefined
+  #isPaused = false
+  #looking: Promise<void> | undefined
+  #redeliveries = 0
+  #isStopped = false
+
+  constructor(options: ConsumerOptions) {
+    const { route, address, group, logger } = options
+    this.#options = options
+    this.group = group
+    this.#queue = queueOfGroup(group, address)
+    this.#dead = queueOfDead(group)
+    this.#exact = hasWildcards(address) ? undefined : address
+    if (route.durable.start !== 'new')
+      throw new OptionError(
+        'options.durable.start',
+        `The durable event '${address}' wants events from before its group: RabbitMQ stores events for groups that are there; leave durable.start out`
+      )
+    this.#worker = new DurableWorker<RabbitEvent>(
+      route.durable,
+      {
+        run: (event) => {
+          const via = viaOf(route.route, route.durable.group)
+          return options.dispatcher.event(messageOf(event, group, via))
+        },
+        isOurs: ({ channel }) => channel === this.#channel,
+        letGo: (event) => this.#forget(event),
+        acknowledge: (event) => this.#acknowledge(event),
+        retry: (event, delay) => void this.#retry(event, delay),
+        bury: (event, reason) => this.#bury(event, reason),
+        left: () => this.#rest()
+      },
+      systemClock,
+      logger
+    )
+    this.#look = setInterval(() => void this.look(), LOOK)
+    this.#look.unref?.()
+  }
+
+  get running(): number {
+    return this.#worker.running
+  }
+
+  get #isOrdered(): boolean {
+    return this.#options.route.durable.ordered
+  }
+
+  get figures(): DurableFigures {
+    const { retries, deadLetters } = this.#worker.figures
+    const { address, group, route } = this.#options
+    const isThere = this.#channel !== undefined || this.#connection?.isConnected !== true
+    return {
+      pattern: address,
+      group,
+      lag: this.#lag,
+      redeliveries: this.#redeliveries + (route.durable.ordered ? retries : 0),
+      deadLetters,
+      isPaused: this.#isPaused,
+      ...(!isThere && {
+        unavailable: `The durable event '${address}' of the group '${group}' is not received: its queue is gone, or cannot be made`
+      })
+    }
+  }
+
+  /**
+   * Makes what is missing at the server, and begins to take events.
+   * @throws {OptionError} what is there differs
+   */
+  async start(connection: RabbitConnection): Promise<void> {
+    const { address, group, logger } = this.#options
+    this.#connection = connection
+    const what = `The durable event '${address}' of the group '${group}'`
+    try {
+      this.#part ??= await connection.link.open((channel) => this.#setUp(channel), {
+        isApart: true,
+        alone: {
+          closed: (error) => {
+            this.#channel = undefined
+            logger.error(`${what} is not received: ${error.message}; declaring its queue again`, error)
+          },
+          reopened: () => logger.warn(`${what} is received again`)
+        }
+      })
+    } catch (error) {
+      if (!/406|PRECONDITION/.test((error as Error).message)) throw error
+      throw new OptionError(
+        'options.durable',
+        `${what} has a queue already that is otherwise (${(error as Error).message}); a handler that becomes 'ordered', or ceases to be, needs another group`,
+        error
+      )
+    }
+  }
+
+  async #setUp(channel: Channel): Promise<void> {
+    const { address, route, group } = this.#options
+    const { ordered, concurrency } = route.durable
+    // What came over an earlier channel comes again, here or elsewhere.
+    for (const event of this.#worker.release()) this.#forget(event)
+    this.#tag = undefined
+    this.#channel = channel
+    await channel.assertQueue(this.#dead, safeQueue({}))
+    for (const name of [queueOfMembers(group), queueOfPaused(group)])
+      await channel.assertQueue(name, { durable: true })
+    await channel.assertQueue(
+      this.#queue,
+      safeQueue({
+        ...passingTo(this.#dead),
+        'x-delivery-limit': MOST_DELIVERIES,
+        ...(ordered && { 'x-single-active-consumer': true })
+      })
+    )
+    await channel.bindQueue(this.#queue, STORED, bindingOf(address))
+    await channel.prefetch(ordered ? concurrency * IN_ADVANCE : concurrency)
+    await channel.consume(queueOfMembers(group), () => {}, { noAck: true })
+    await this.#readPaused(channel)
+    if (!this.#isPaused && !this.#isStopped) await this.#consume(channel)
+  }
+
+  async #consume(channel: Channel): Promise<void> {
+    const { consumerTag } = await channel.consume(this.#queue, (message) => {
+      if (message !== null) return this.#receive(message, channel)
+      // The queue was deleted: the channel is opened again, and the queue declared.
+      channel.close().catch(() => {})
+    })
+    this.#tag = consumerTag
+  }
+
+  #receive(message: ConsumeMessage, channel: Channel): void {
+    const event = new RabbitEvent(message, channel, this.#exact)
+    if (event.attempt > 1) this.#redeliveries++
+    const known = this.#held.get(event.unique)
+    if (known !== undefined) {
+      // It runs here already: its end ends this delivery.
+      known.channel = channel
+      known.tag = event.tag
+      return
+    }
+    if (this.#done.has(event.unique) || this.#doneBefore.has(event.unique)) return channel.ack(message)
+    // In order, others may have it only when all that is here goes back at once.
+    if (this.#isStopped && this.#isOrdered) return
+    if (this.#isStopped || (this.#isPaused && !this.#isOrdered)) return channel.nack(message)
+    this.#held.set(event.unique, event)
+    this.#worker.add(event)
+  }
+
+  #forget(event: RabbitEvent): void {
+    if (this.#held.get(event.unique) === event) this.#held.delete(event.unique)
+  }
+
+  /** Says something of its last delivery, if it can still be said. */
+  #settle(event: RabbitEvent, isDone: boolean): void {
+    this.#forget(event)
+    if (event.channel !== this.#channel) return
+    const { tag: deliveryTag } = event
+    const message = { ...event.message, fields: { ...event.message.fields, deliveryTag } }
+    try {
+      if (isDone) event.channel.ack(message)
+      else event.channel.nack(message)
+    } catch {
+      // The channel is closed: the event comes again.
+    }
+  }
+
+  #acknowledge(event: RabbitEvent): void {
+    this.#done.add(event.unique)
+    if (this.#done.size >= MAX_DONE) {
+      this.#doneBefore = this.#done
+      this.#done = new Set()
+    }
+    this.#settle(event, true)
+  }
+
+  /** A copy waits in a queue whose events come back after a time; then the event itself is done. */
+  async #retry(event: RabbitEvent, delay: number): Promise<void> {
+    try {
+      const queue = await this.#pauseQueue(roundedUp(delay))
+      await this.#options
+        .copies()
+        .put(queue, event.message.content, event.copyWith({ [HEADER.failed]: event.attempt }))
+      this.#settle(event, true)
+    } catch (error) {
+      this.#options.logger.warn(
+        `A durable event '${event.address}' cannot pause; it comes again at once`,
+        error
+      )
+      this.#settle(event, false)
+    }
+  }
+
+  async #pauseQueue(delay: number): Promise<string> {
+    const name = queueOfPause(this.#queue, delay)
+    const now = performance.now()
+    if (now < (this.#pauses.get(name) ?? 0)) return name
+    await (this.#connection as RabbitConnection).link.aside((channel) =>
+      channel.assertQueue(
+        name,
+        safeQueue({ ...passingTo(this.#queue), 'x-message-ttl': delay, 'x-expires': delay + PAUSE_STAYS })
+      )
+    )
+    this.#pauses.set(name, now + PAUSE_STAYS / 2)
+    return name
+  }
+
+  async #bury(event: RabbitEvent, reason: string): Promise<void> {
+    const said = { [HEADER.reason]: reason, [HEADER.attempts]: event.attempt }
+    await this.#options.copies().put(this.#dead, event.message.content, event.copyWith(said))
+    this.#acknowledge(event)
+  }
+
+  // ── the group ────────────────────────────────────────────────────────────────────────────────────────
+
+  /** Reads what the server says of the group, and does it. */
+  look(): Promise<void> {
+    this.#looking ??= this.#lookNow()
+      .catch(() => {})
+      .finally(() => {
+        this.#looking = undefined
+      })
+    return this.#looking
+  }
+
+  async #lookNow(): Promise<void> {
+    const channel = this.#channel
+    if (channel === undefined || this.#part === undefined || this.#isStopped) return
+    await this.#readPaused(channel)
+    if (this.#isPaused) await this.#pause()
+    else if (this.#tag === undefined) {
+      this.#worker.open()
+      await this.#consume(channel)
+    }
+    const { messageCount } = await channel.checkQueue(this.#queue)
+    this.#lag = messageCount + this.#held.size
+  }
+
+  async #readPaused(channel: Channel): Promise<void> {
+    const { messageCount } = await channel.checkQueue(queueOfPaused(this.#options.group))
+    this.#isPaused = messageCount > 0
+  }
+
+  /** Takes nothing new, and gives back what has not begun. */
+  async #pause(): Promise<void> {
+    if (this.#isOrdered) {
+      this.#worker.close()
+      return this.#rest()
+    }
+    const channel = this.#channel
+    const tag = this.#tag
+    this.#tag = undefined
+    if (channel !== undefined && tag !== undefined) await channel.cancel(tag)
+    for (const event of this.#worker.release()) this.#settle(event, false)
+  }
+
+  /**
+   * In order, what has not begun goes back together with our turn, and when nothing runs any more: otherwise another process
+   * would have later events first, or at the same time.
+   */
+  #rest(): void {
+    if (!this.#isPaused || !this.#isOrdered || this.#tag === undefined || this.#worker.running > 0) return
+    this.#tag = undefined
+    this.#part?.renew().catch((error: Error) => {
+      this.#options.logger.error(
+        `The queue of the durable event '${this.#options.address}' cannot be asked`,
+        error
+      )
+    })
+  }
+
+  // ── its end ──────────────────────────────────────────────────────────────────────────────────────────
+
+  lost(): void {
+    this.#channel = undefined
+    if (this.#isOrdered) this.#worker.close()
+  }
+
+  restored(): void {
+    if (!this.#isPaused) this.#worker.open()
+  }
+
+  async leave(): Promise<void> {
+    await this.#part?.remove()
+    this.#part = undefined
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    clearInterval(this.#look)
+    const { released, ended } = this.#worker.stop()
+    if (!this.#isOrdered) {
+      await this.#pause().catch(() => {})
+      for (const event of released) this.#settle(event, false)
+    }
+    await ended
+    // The server passes acknowledgements on to a quorum queue a few at a time, and forgets the rest with their channel.
+    if (this.#channel !== undefined && this.#done.size > 0)
+      await new Promise((resolve) => setTimeout(resolve, PASSED_ON))
+    await this.leave()
+  }
+
+  cut(): void {
+    clearInterval(this.#look)
+    if (!this.#isOrdered) for (const event of this.#worker.held) this.#settle(event, false)
+  }
+}
+
+/** A pause with two digits that count, and not shorter: each is a queue of its own. */
+export function roundedUp(delay: number): number {
+  const least = Math.max(10, delay)
+  const step = 10 ** (Math.floor(Math.log10(least)) - 1)
+  return Math.ceil(least / step) * step
+}

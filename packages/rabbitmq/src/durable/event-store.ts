@@ -1,0 +1,78 @@
+/** Publishes events to the queues of groups, and hears of each when all of them have it. */
+import type { Publisher, Store } from '@elysia-microservices/transport/engine'
+import { NotStoredError } from '@elysia-microservices/transport/kit'
+import type { ConfirmChannel, Message } from 'amqplib'
+import type { Part } from '../connection/link.ts'
+import type { RabbitConnection } from '../connection/rabbit-connection.ts'
+import { keyOf, STORED } from '../words/names.ts'
+import type { StoredMessage } from './stored.ts'
+
+/** The exchange of stored events, over one connection. */
+export class EventStore implements Store<StoredMessage> {
+  readonly maxPayload: number
+  readonly #connection: RabbitConnection
+  readonly #publisher: Publisher<StoredMessage>
+  #part: Part<ConfirmChannel> | undefined
+  /** Events that no queue takes: RabbitMQ says so before it confirms them. */
+  readonly #untaken = new Set<string>()
+  /** Events that have gone to plain handlers already. */
+  #told = -1
+
+  private constructor(connection: RabbitConnection, publisher: Publisher<StoredMessage>) {
+    this.#connection = connection
+    this.#publisher = publisher
+    this.maxPayload = connection.maxPayload
+  }
+
+  /** Attaches a publisher to a connection. */
+  static async attach(connection: RabbitConnection, publisher: Publisher<StoredMessage>): Promise<void> {
+    const store = new EventStore(connection, publisher)
+    store.#part = await connection.link.open(
+      async (channel) => {
+        channel.on('return', ({ properties }: Message) =>
+          store.#untaken.add(String(properties.correlationId))
+        )
+        store.#untaken.clear()
+      },
+      { isConfirmed: true }
+    )
+    publisher.attach(store)
+  }
+
+  get isConnected(): boolean {
+    return this.#connection.isConnected && this.#part?.channel !== undefined
+  }
+
+  append({ address, payload, options }: StoredMessage, number: number): void {
+    const channel = this.#part?.channel
+    // It is sent again when there is one.
+    if (channel === undefined) return
+    const correlationId = String(number)
+    const { buffer, byteOffset, length } = payload
+    const bytes = Buffer.from(buffer, byteOffset, length)
+    channel.publish(STORED, keyOf(address), bytes, { ...options, correlationId }, (error: unknown) => {
+      if (channel !== this.#part?.channel) return
+      const isUntaken = this.#untaken.delete(correlationId)
+      if (error !== null && error !== undefined) this.#publisher.refused(number, full(address), true)
+      else if (isUntaken) this.#publisher.refused(number, nobody(address), false)
+      else this.#publisher.stored(number, undefined, false)
+    })
+    if (number <= this.#told) return
+    this.#told = number
+    this.#connection.tell(address, bytes, options.headers)
+  }
+}
+
+function nobody(address: string): NotStoredError {
+  return new NotStoredError(
+    `No group stores the event '${address}': a group begins with its first service; start that, or publish later`,
+    true
+  )
+}
+
+function full(address: string): NotStoredError {
+  return new NotStoredError(
+    `RabbitMQ does not store the event '${address}' now: the queue of a group is full, or has no majority of its servers`,
+    true
+  )
+}

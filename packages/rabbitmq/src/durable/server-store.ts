@@ -1,0 +1,76 @@
+/** The durable handlers of a service, as RabbitMQ has them. */
+import type { Consumer, ServerStore } from '@elysia-microservices/transport/engine'
+import type { Dispatcher, DurableRoute, ServerContext } from '@elysia-microservices/transport/kit'
+import { ownQueue, type RabbitConnection } from '../connection/rabbit-connection.ts'
+import { GROUPS, isInbox } from '../words/names.ts'
+import { RabbitConsumer } from './consumer.ts'
+import { Copies } from './copies.ts'
+
+/** Makes consumers. */
+export class RabbitServerStore implements ServerStore<RabbitConnection> {
+  readonly service: string | undefined
+  readonly #dispatcher: Dispatcher
+  readonly #context: ServerContext
+  readonly #consumers: RabbitConsumer[] = []
+  #connection: RabbitConnection | undefined
+  #copies: Copies | undefined
+
+  constructor(dispatcher: Dispatcher, context: ServerContext) {
+    this.service = context.name
+    this.#dispatcher = dispatcher
+    this.#context = context
+  }
+
+  consumer(route: DurableRoute, address: string, group: string): Consumer<RabbitConnection> {
+    const { logger } = this.#context
+    const copies = () => this.#copies as Copies
+    const consumer = new RabbitConsumer({
+      dispatcher: this.#dispatcher,
+      route,
+      address,
+      group,
+      logger,
+      copies
+    })
+    this.#consumers.push(consumer)
+    return consumer
+  }
+
+  async attach(connection: RabbitConnection): Promise<void> {
+    if (this.#connection === connection) return
+    this.#copies = await Copies.open(connection.link)
+    await connection.link.open(async (channel) => {
+      await channel.assertExchange(GROUPS, 'fanout')
+      const queue = await ownQueue(channel, GROUPS)
+      await channel.bindQueue(queue, GROUPS, '')
+      const noAck = { noAck: true }
+      await channel.consume(
+        queue,
+        (message) => void this.#changed(message?.content, message?.properties),
+        noAck
+      )
+    })
+    this.#connection = connection
+  }
+
+  /** Somebody has paused or resumed a group, and wants to know when all of its members know it. */
+  async #changed(content: Buffer | undefined, properties?: { readonly messageId?: unknown }): Promise<void> {
+    const group = content?.toString()
+    const reply = properties?.messageId
+    for (const consumer of this.#consumers) {
+      if (consumer.group !== group) continue
+      // One that is under way may have looked before.
+      await consumer.look()
+      await consumer.look()
+      if (typeof reply === 'string' && isInbox(reply)) this.#connection?.publish(reply, 'done')
+    }
+  }
+
+  restored(): void {}
+
+  detach(): void {
+    this.#connection = undefined
+  }
+
+  close(): void {}
+}

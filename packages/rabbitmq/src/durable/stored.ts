@@ -1,0 +1,165 @@
+/** An event as a message of RabbitMQ: what is published, what has come, and what is told to its handler. */
+import {
+  envelopeOf,
+  jsonOf,
+  newSecret,
+  type OutgoingEvent,
+  patternOf,
+  textOf
+} from '@elysia-microservices/transport/engine'
+import {
+  ageOf,
+  type Delivery,
+  type Headers,
+  type HeldEvent,
+  IncomingMessage
+} from '@elysia-microservices/transport/kit'
+import type { Channel, ConsumeMessage, Options } from 'amqplib'
+import { readHeaders } from '../words/headers.ts'
+import { routeOfKey } from '../words/names.ts'
+
+/** Our headers; callers may not give what begins so. */
+export const HEADER = {
+  id: 'x-elysia-id',
+  key: 'x-elysia-key',
+  publishedAt: 'x-elysia-at',
+  /** Tells this event from others, which may have its id. */
+  unique: 'x-elysia-unique',
+  /** Attempts that have failed. */
+  failed: 'x-elysia-failed',
+  reason: 'x-elysia-reason',
+  attempts: 'x-elysia-attempts',
+  pattern: 'x-elysia-pattern'
+} as const
+
+/** What is to be published to the exchange of stored events. */
+export interface StoredMessage extends OutgoingEvent {
+  readonly options: Options.Publish
+}
+
+/** The properties of an event. */
+export function optionsOf(
+  { id, key }: { readonly id: string; readonly key: string | undefined },
+  headers: Readonly<Record<string, string>> | undefined,
+  priority: number | undefined
+): Options.Publish {
+  return {
+    persistent: true,
+    mandatory: true,
+    contentType: 'application/json',
+    ...(priority !== undefined && { priority }),
+    headers: {
+      ...headers,
+      [HEADER.id]: id,
+      ...(key !== undefined && { [HEADER.key]: key }),
+      [HEADER.publishedAt]: Date.now(),
+      [HEADER.unique]: newSecret()
+    }
+  }
+}
+
+/** An event here. */
+export class RabbitEvent implements HeldEvent {
+  readonly message: ConsumeMessage
+  readonly address: string
+  readonly id: string
+  readonly key: string | undefined
+  readonly unique: string
+  attempt: number
+  /** Where it came last, and its number there; what has come over another channel cannot be acknowledged any more. */
+  channel: Channel
+  tag: number
+  readonly #receivedAt = Date.now()
+
+  constructor(message: ConsumeMessage, channel: Channel, address: string | undefined) {
+    const { fields, properties } = message
+    const headers = given(properties.headers)
+    this.message = message
+    this.channel = channel
+    this.tag = fields.deliveryTag
+    this.address = address ?? textIn(headers[HEADER.pattern]) ?? routeOfKey(fields.routingKey)
+    this.unique = textIn(headers[HEADER.unique]) ?? textIn(properties.messageId) ?? newSecret()
+    this.id = textIn(headers[HEADER.id]) ?? this.unique
+    this.key = textIn(headers[HEADER.key])
+    this.attempt = 1 + countIn(headers[HEADER.failed]) + countIn(headers['x-delivery-count'])
+  }
+
+  get pattern(): string {
+    return this.address
+  }
+
+  get headers(): Headers | undefined {
+    const { headers, priority } = this.message.properties
+    return readHeaders(headers, priority)
+  }
+
+  get publishedAt(): number {
+    const { headers, timestamp } = this.message.properties
+    const at = given(headers)[HEADER.publishedAt]
+    if (typeof at === 'number') return at
+    return typeof timestamp === 'number' ? timestamp * 1_000 : this.#receivedAt
+  }
+
+  delivery(group: string): Delivery {
+    const publishedAt = new Date(this.publishedAt)
+    const { id, key, attempt } = this
+    const redelivered = attempt > 1
+    return {
+      id,
+      group,
+      attempt,
+      redelivered,
+      key,
+      publishedAt,
+      age: ageOf(this.publishedAt, Date.now()),
+      position: undefined
+    }
+  }
+
+  /** The properties of a copy of it. */
+  copyWith(headers: Readonly<Record<string, string | number>>): Options.Publish {
+    const { properties } = this.message
+    // What RabbitMQ itself has said of the message is not said again.
+    const { 'x-delivery-count': _count, 'x-death': _death, ...own } = given(properties.headers)
+    const said = { [HEADER.id]: this.id, [HEADER.unique]: this.unique, [HEADER.pattern]: this.address }
+    return {
+      persistent: true,
+      mandatory: true,
+      contentType: 'application/json',
+      ...(typeof properties.priority === 'number' && { priority: properties.priority }),
+      headers: { ...own, [HEADER.publishedAt]: this.publishedAt, ...said, ...headers }
+    }
+  }
+}
+
+/**
+ * The message for the handlers of an event.
+ * @throws {SyntaxError} its body is not JSON
+ */
+export function messageOf(event: RabbitEvent, group: string, via: string): IncomingMessage {
+  const { address, message } = event
+  const body = message.content.length === 0 ? undefined : jsonOf(textOf(message.content))
+  const packet = envelopeOf(body)
+  return new IncomingMessage({
+    transport: 'rabbitmq',
+    kind: 'event',
+    pattern: patternOf(packet?.pattern, address),
+    route: address,
+    data: packet === undefined ? body : packet.data,
+    metadata: event.headers,
+    delivery: event.delivery(group),
+    via
+  })
+}
+
+function given(headers: unknown): Readonly<Record<string, unknown>> {
+  return (headers ?? {}) as Readonly<Record<string, unknown>>
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+function countIn(value: unknown): number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
+}

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { type RabbitmqOptions, rabbitmqOptions } from './options.ts'
+
+describe('options of rabbitmq()', () => {
+  it('have defaults, and say where without credentials', () => {
+    const { urls, where, nest, events } = rabbitmqOptions({})
+    assert.deepEqual([urls, where, nest, events], [['amqp://localhost'], 'localhost:5672', undefined, 'one'])
+    const two = rabbitmqOptions({ urls: ['amqp://me:secret@a:1/shop', 'amqps://b'] })
+    assert.equal(two.where, 'a:1, b:5671')
+  })
+
+  it("name a queue of Nest's, and its exchange", () => {
+    assert.deepEqual(rabbitmqOptions({ queue: 'q' }).nest, {
+      name: 'q',
+      options: { durable: true },
+      exchange: undefined
+    })
+    assert.equal(rabbitmqOptions({ queue: 'q', wildcards: true }).nest?.exchange, 'q')
+    const given = rabbitmqOptions({ queue: 'q', exchange: 'e', queueOptions: { durable: false } }).nest
+    assert.deepEqual([given?.exchange, given?.options], ['e', { durable: false }])
+  })
+
+  for (const [given, message] of [
+    [{ url: 'a' }, /did you mean options.urls/],
+    [{ urls: 5 }, /options.urls must be/],
+    [{ urls: [] }, /options.urls must be/],
+    [{ urls: 'http://a' }, /options.urls must be/],
+    [{ urls: ['amqp://a', 'secret'] }, /no address/],
+    [{ queue: '' }, /options.queue must be/],
+    [{ queue: '_elysia.x' }, /options.queue must be/],
+    [{ queue: 'q', queueOptions: { durabel: true } }, /did you mean options.queueOptions.durable/],
+    [{ wildcards: true }, /give options.queue, too/],
+    [{ exchange: 'e' }, /give options.queue, too/],
+    [{ queue: 'q', exchange: 5 }, /options.exchange must be/],
+    [{ queue: 'q', wildcards: 'yes' }, /options.wildcards must be/],
+    [{ events: 'some' }, /options.events must be/],
+    [{ replyQueues: 'a' }, /options.replyQueues must be/],
+    [{ connectionName: 5 }, /options.connectionName must be/],
+    [{ tls: { rejectUnauthorized: false } }, /options.tls/],
+    [{ timeout: 1 }, /options.timeout must be/]
+  ] as const)
+    it(`refuse ${JSON.stringify(given)}`, () => {
+      assert.throws(() => rabbitmqOptions(given as unknown as RabbitmqOptions), {
+        name: 'OptionError',
+        message
+      })
+    })
+})

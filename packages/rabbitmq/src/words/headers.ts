@@ -1,0 +1,87 @@
+/** Headers of RabbitMQ and ours, and the records in which Nest's users give them. */
+import type { CarriedHeaders, DataRecord } from '@elysia-microservices/transport/engine'
+import { type Headers, OptionError } from '@elysia-microservices/transport/kit'
+
+/** The header that is the priority of its message, a whole number from 0 to 255, as `RmqRecordBuilder` sets it. */
+export const PRIORITY = 'amqp-priority'
+
+/** Headers by which RabbitMQ would send a message to more queues, or has died before. */
+const OWN =
+  /^(cc|bcc|x-death|x-first-death-.*|x-last-death-.*|x-delivery-count|x-acquired-count|x-elysia-.*)$/i
+
+/** What of our headers is a property of the message, and what a header. */
+export interface Written {
+  readonly headers: Record<string, string> | undefined
+  readonly priority: number | undefined
+}
+
+/** Headers for RabbitMQ; several values of a name with commas between. */
+export function writeHeaders(given: CarriedHeaders | undefined): Written {
+  if (given === undefined) return { headers: undefined, priority: undefined }
+  const { [PRIORITY]: priority, ...rest } = given
+  const names = Object.keys(rest)
+  return {
+    headers:
+      names.length === 0
+        ? undefined
+        : Object.fromEntries(names.map((name) => [name, [rest[name] as string].flat().join(', ')])),
+    priority: priority === undefined ? undefined : Number(priority)
+  }
+}
+
+/** The texts among the headers of a message, and its priority; numbers and booleans are texts. `undefined`: there are none. */
+export function readHeaders(given: unknown, priority: unknown): Headers | undefined {
+  const texts: [string, string][] = []
+  if (typeof given === 'object' && given !== null)
+    for (const [name, value] of Object.entries(given))
+      if (isPlain(value) && !OWN.test(name)) texts.push([name, String(value)])
+  if (typeof priority === 'number') texts.push([PRIORITY, String(priority)])
+  return texts.length === 0 ? undefined : Object.fromEntries(texts)
+}
+
+function isPlain(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean'
+}
+
+/**
+ * Refuses headers by which RabbitMQ would act, or which it cannot carry.
+ * @throws {OptionError} which one
+ */
+export function checkHeaders(given: CarriedHeaders): void {
+  for (const name in given) {
+    const why = whyNot(name, given[name])
+    if (why === undefined) continue
+    const path = `options.headers[${JSON.stringify(name.slice(0, 300))}]`
+    throw new OptionError(path, `${path} cannot be a header of RabbitMQ: it ${why}`)
+  }
+}
+
+function whyNot(name: string, value: unknown): string | undefined {
+  if (OWN.test(name)) return "is RabbitMQ's own, and would act on its queues"
+  if (Buffer.byteLength(name) > 255) return 'has a name of more than 255 bytes'
+  if (name === PRIORITY) {
+    const number = Number(value)
+    return Number.isInteger(number) && number >= 0 && number < 256
+      ? undefined
+      : 'is no whole number below 256'
+  }
+  const values = [value].flat() as string[]
+  if (values.some((one) => typeof one === 'string' && /\p{Cs}/u.test(one)))
+    return 'has half of a surrogate pair, which UTF-8 cannot write'
+  return undefined
+}
+
+/** What `RmqRecordBuilder` of Nest builds. */
+interface RmqRecord {
+  readonly data: unknown
+  readonly options?: { readonly headers?: Readonly<Record<string, string>>; readonly priority?: number }
+}
+
+/** The data, the headers and the priority of a record of Nest's, known by its class's name; `undefined`: it is none. */
+export function recordOf(value: unknown): DataRecord | undefined {
+  if (typeof value !== 'object' || value === null || value.constructor?.name !== 'RmqRecord') return undefined
+  const { data, options } = value as RmqRecord
+  const priority = options?.priority === undefined ? {} : { [PRIORITY]: String(options.priority) }
+  const headers = { ...options?.headers, ...priority }
+  return { data, headers: Object.keys(headers).length === 0 ? undefined : headers }
+}
