@@ -1,0 +1,270 @@
+/** The client for one address: it connects with the first call, and again when the connection is lost. */
+import {
+  type Credentials,
+  cannotConnect,
+  ErrorCode,
+  type NewResponder,
+  type ResumeOptions,
+  type ToWireError
+} from '@elysia-microservices/rsocket'
+import {
+  backoffDelay,
+  type ClientContext,
+  type ClientEvent,
+  type ClientListener,
+  type ClientStatus,
+  type ClientTransport,
+  ConnectionError,
+  DEFAULT_RETRY,
+  DeadlineTimer,
+  forOneMore,
+  INTERNAL_ERROR_TEXT,
+  OpenCalls,
+  PendingCaller,
+  RetryPolicy,
+  RpcError,
+  UnauthenticatedError
+} from '@elysia-microservices/transport/kit'
+import { Link, type LinkOptions, type LinkOwner } from './link.ts'
+import type { NewWebSocket } from './web-socket.ts'
+
+/** What a client is made from. */
+export interface ClientInit {
+  readonly url: URL
+  readonly dataMimeType: string
+  readonly credentials: () => Credentials | undefined | Promise<Credentials | undefined>
+  readonly resume: Required<ResumeOptions> | undefined
+  readonly socket: () => NewWebSocket
+  readonly connectTimeout: number
+  /** Answers the server's calls. */
+  readonly responder: NewResponder | undefined
+}
+
+/** Pauses between attempts to connect, in milliseconds. */
+const PAUSES = { minDelay: 100, maxDelay: 10_000 }
+/** Events of a page after which its connection may be dead without a word: it was frozen, asleep, or somewhere else. */
+const BACK = ['online', 'pageshow', 'visibilitychange']
+const page = globalThis as {
+  readonly document?: { readonly visibilityState: string }
+  readonly addEventListener?: (type: string, listener: () => void) => void
+  readonly removeEventListener?: (type: string, listener: () => void) => void
+}
+const LARGEST = 16 * 1024 * 1024
+
+/** What fails in a channel's input is told as a handler's failure is: content leaves this process on purpose only. */
+const toWireError: ToWireError = (error, logger, of) => {
+  let data = INTERNAL_ERROR_TEXT
+  let isSaid = false
+  let unsaid = error
+  // One that came from elsewhere is passed on by `pass()` only.
+  if (error instanceof RpcError && error.received === undefined)
+    try {
+      const { status: _, ...content } = error.toJSON()
+      data = JSON.stringify(content)
+      isSaid = true
+    } catch (cause) {
+      unsaid = cause
+    }
+  if (!isSaid) logger.error(String(of), unsaid)
+  return { code: ErrorCode.APPLICATION_ERROR, data }
+}
+
+/** Calls one server. */
+export class WebSocketClient extends PendingCaller implements ClientTransport, LinkOwner {
+  readonly name = 'websocket'
+  readonly #context: ClientContext
+  #options: LinkOptions
+  readonly #endpoint: string
+  readonly #listeners = new Set<ClientListener>()
+  /** Calls that wait for a connection. */
+  readonly #calls: OpenCalls
+  /** The connection; it is kept while it is being resumed. */
+  #current: Link | undefined
+  /** The same, while it takes calls. */
+  #link: Link | undefined
+  /** All that are not over: being made, in use, being resumed, draining. */
+  readonly #links = new Set<Link>()
+  #startedBefore = 0
+  #connecting: Promise<void> | undefined
+  #pause: ReturnType<typeof setTimeout> | undefined
+  #attempts = 0
+  #everConnected = false
+  /** Why there is no connection. */
+  #reason: Error | undefined
+  #status: ClientStatus = 'disconnected'
+
+  constructor({ url, ...init }: ClientInit, context: ClientContext) {
+    super((call) => (this.#link?.protocol.calls ?? this.#calls).start(call), context.timeout)
+    const { logger, timeout, tellTimeout, waitForConnection } = context
+    this.#context = context
+    this.#endpoint = url.host
+    this.#options = {
+      ...init,
+      where: url.href,
+      endpoint: url.host,
+      logger,
+      toWireError,
+      timeout,
+      tellTimeout,
+      keepaliveInterval: 20_000,
+      keepaliveLifetime: 90_000,
+      maxMessageSize: LARGEST,
+      maxBufferSize: LARGEST,
+      maxUnsent: LARGEST,
+      newTimer: (owner) => new DeadlineTimer(owner),
+      recover: (call, error) =>
+        this.#calls.retry(call, error, { started: this.#startedBefore + (this.#link?.started ?? 0) })
+    }
+    this.#calls = new OpenCalls({
+      sender: {
+        send: (call) => {
+          if (this.#link !== undefined) return this.#link.protocol.calls.start(call)
+          this.#calls.wait(call, undefined, !this.#everConnected)
+          if (this.#pause === undefined && this.#status !== 'reconnecting') this.connect().catch(() => {})
+        },
+        // Nobody knows yet of a call that waits here.
+        cancel() {}
+      },
+      retries: new RetryPolicy(DEFAULT_RETRY, performance.now()),
+      notices: { tell: (event) => this.#tell(event) },
+      endpoint: () => this.#endpoint,
+      unreached: (call) => call.unconnected(waitForConnection, this.#reason),
+      timeout,
+      waitForConnection
+    })
+    for (const type of BACK) page.addEventListener?.(type, this.#back)
+  }
+
+  /** The page is back, or the network. */
+  readonly #back = (): void => {
+    if (page.document?.visibilityState === 'hidden') return
+    this.#current?.check()
+    if (this.#pause !== undefined) this.connect().catch(() => {})
+  }
+
+  get status(): ClientStatus {
+    return this.#status
+  }
+
+  onEvent(listener: ClientListener): () => void {
+    const entry: ClientListener = (event) => listener(event)
+    this.#listeners.add(entry)
+    return () => this.#listeners.delete(entry)
+  }
+
+  connect(): Promise<void> {
+    if (this.#status === 'closed') return Promise.reject(ConnectionError.closed())
+    if (this.#current !== undefined) return Promise.resolve()
+    clearTimeout(this.#pause)
+    this.#pause = undefined
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined
+    })
+    return this.#connecting
+  }
+
+  async close(): Promise<void> {
+    // Who has not awaited `connect()` and closes has nothing to handle.
+    this.#connecting?.catch(() => {})
+    for (const type of BACK) page.removeEventListener?.(type, this.#back)
+    clearTimeout(this.#pause)
+    this.#link = this.#current = undefined
+    this.#turn('closed')
+    this.#calls.close(ConnectionError.closed)
+    const links = [...this.#links]
+    for (const link of links) link.end()
+    await Promise.all(links.map(({ closed }) => closed))
+  }
+
+  async #connect(): Promise<void> {
+    this.#turn(this.#everConnected ? 'reconnecting' : 'connecting')
+    const link = new Link(this.#options, this)
+    this.#links.add(link)
+    try {
+      await link.ready
+    } catch (error) {
+      const { message } = error as Error
+      if (
+        this.#options.resume !== undefined &&
+        /REJECTED_SETUP|UNSUPPORTED_SETUP/.test(message) &&
+        /resum/i.test(message)
+      ) {
+        // This server does not; all else it may do.
+        this.#options = { ...this.#options, resume: undefined }
+        return this.#connect()
+      }
+      this.#failed(error as Error)
+      throw error
+    }
+    this.#everConnected = true
+    this.#attempts = 0
+    this.#tell({ type: 'connected', endpoint: this.#endpoint })
+    this.resumed(link)
+  }
+
+  #failed(error: Error): void {
+    if (this.#status === 'closed') return
+    this.#reason = error
+    this.#tell({ type: 'connect-failed', endpoint: this.#endpoint, error })
+    const isRefused = error instanceof UnauthenticatedError
+    if (this.#everConnected && !isRefused) return this.#reconnect()
+    // It is tried again by the next call: credentials do not change by themselves.
+    this.#turn('disconnected')
+    this.#calls.failWaiting((mayHaveRun) =>
+      isRefused ? forOneMore(error) : cannotConnect(this.#options.where, error.cause as Error, mayHaveRun)
+    )
+  }
+
+  #reconnect(): void {
+    this.#turn('reconnecting')
+    const delay = backoffDelay(PAUSES, this.#attempts++, Math.random())
+    this.#tell({ type: 'reconnecting', endpoint: this.#endpoint, attempt: this.#attempts, delay })
+    clearTimeout(this.#pause)
+    this.#pause = setTimeout(() => this.connect().catch(() => {}), delay)
+  }
+
+  // ── calls from links ─────────────────────────────────────────────────────────────────────────────────
+
+  paused(link: Link, isResuming: boolean): void {
+    if (this.#current !== link) return
+    this.#link = undefined
+    if (isResuming) return this.#turn('reconnecting')
+    this.#current = undefined
+    this.#tell({ type: 'disconnected', endpoint: this.#endpoint, error: undefined })
+    this.connect().catch(() => {})
+  }
+
+  resumed(link: Link): void {
+    if (this.#status === 'closed') return
+    this.#link = this.#current = link
+    this.#turn('connected')
+    this.#calls.release()
+  }
+
+  over(link: Link, error: Error): void {
+    this.#links.delete(link)
+    this.#startedBefore += link.started
+    if (this.#current !== link) return
+    this.#link = this.#current = undefined
+    this.#reason = error
+    this.#tell({ type: 'disconnected', endpoint: this.#endpoint, error })
+    if ((error as { readonly retryable?: boolean }).retryable === false) this.#turn('disconnected')
+    else this.#reconnect()
+  }
+
+  #turn(status: ClientStatus): void {
+    if (status === this.#status || this.#status === 'closed') return
+    this.#status = status
+    this.#tell({ type: 'status', status })
+  }
+
+  #tell(event: ClientEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event)
+      } catch (error) {
+        this.#context.logger.error('A listener of a client failed', error)
+      }
+    }
+  }
+}

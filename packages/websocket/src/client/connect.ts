@@ -1,0 +1,165 @@
+/** `connect()` for pages: the same calls and types as over TCP. */
+import type { Credentials, ResumeOptions } from '@elysia-microservices/rsocket'
+import {
+  type CallOptions,
+  type ClientListener,
+  codecsInWords,
+  consoleLogger,
+  hasCodec,
+  type Logger,
+  loggerOf,
+  type MicroserviceError,
+  milliseconds,
+  mimeTypeOfCodec,
+  OptionError,
+  type Pattern,
+  StreamValues,
+  withDefaults
+} from '@elysia-microservices/transport/kit'
+import type { ClientOf, Outcome, UntypedClient } from 'elysia-microservices/client'
+import { WebSocketClient } from './client.ts'
+import { type NewWebSocket, ownWebSocket } from './web-socket.ts'
+
+/** Options of a client over WebSocket. */
+export interface WebSocketClientOptions {
+  /** Where the server is; in a page it may be a path. Default: `'/rsocket'` of the page's own host. */
+  readonly url?: string | URL | undefined
+  /** Who this client is, or what gives that: it is asked before each connection, also before a lost one goes on. */
+  readonly credentials?:
+    | Credentials
+    | (() => Credentials | undefined | Promise<Credentials | undefined>)
+    | undefined
+  /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
+  readonly timeout?: number | undefined
+  /** Milliseconds of its timeout for which a call may wait where there is no connection. Default: the timeout. */
+  readonly waitForConnection?: number | undefined
+  /** Milliseconds in which a connection must be made. Default: 10,000. */
+  readonly connectTimeout?: number | undefined
+  /** How data is encoded; others than `'json'` and `'bytes'` must be imported. Default: `'json'`. */
+  readonly codec?: string | undefined
+  /** Resume a lost connection without losing or repeating anything, if the server allows it. Default: true, for 60 s. */
+  readonly resume?: boolean | ResumeOptions | undefined
+  /** Is called with each connection, attempt and retry. */
+  readonly onEvent?: ClientListener | undefined
+  /** Where failures are reported that no caller can be told of. Default: the console. */
+  readonly logger?: Logger | undefined
+  /** The class that connects, where the runtime has none: of the package `ws` on Node 20. Default: the runtime's. */
+  readonly WebSocket?: object | undefined
+}
+
+const DEFAULTS = {
+  url: '/rsocket',
+  credentials: undefined,
+  timeout: undefined,
+  waitForConnection: undefined,
+  connectTimeout: 10_000,
+  codec: 'json',
+  resume: true,
+  onEvent: undefined,
+  logger: consoleLogger,
+  WebSocket: undefined
+}
+const DEFAULT_TIMEOUT = 30_000
+const RESUME = { window: 60_000, bufferSize: 1024 * 1024 }
+
+/** What clients over TCP have besides: RxJS would be most of a page, and there are no events that are stored. */
+type NotInPages = 'send' | 'publish' | 'durable' | 'traits'
+
+/** A client that knows the patterns of its service. */
+export type WebClientOf<Service> = Omit<ClientOf<Service>, NotInPages>
+/** A client for any service. */
+export type UntypedWebClient = Omit<UntypedClient, NotInPages>
+
+/**
+ * Makes a client; it connects with the first call, or with `client.connect()`.
+ * @throws {OptionError} an option is invalid
+ * @example
+ * ```ts
+ * import { connect } from '@elysia-microservices/websocket/client'
+ *
+ * const client = connect({ url: 'wss://shop.example/rsocket' })
+ * const items = await client.request<string[]>('shop.items')
+ * for await (const price of client.stream<number>('shop.prices', items)) console.log(price)
+ * ```
+ */
+export function connect(options?: WebSocketClientOptions): UntypedWebClient
+export function connect<Service>(options?: WebSocketClientOptions): WebClientOf<Service>
+export function connect(options?: WebSocketClientOptions): object {
+  const { logger: given, timeout, waitForConnection, onEvent, ...init } = checked(options)
+  const logger = loggerOf(given)
+  const client = new WebSocketClient(
+    { ...init, responder: undefined },
+    {
+      logger,
+      timeout: timeout ?? DEFAULT_TIMEOUT,
+      waitForConnection,
+      tellTimeout: timeout !== undefined,
+      dispatcher: undefined
+    }
+  )
+  if (onEvent !== undefined) client.onEvent(onEvent)
+  return forUsers(client)
+}
+
+/** The options with their defaults. @throws {OptionError} one is invalid */
+export function checked(options: WebSocketClientOptions | undefined) {
+  const {
+    url,
+    credentials,
+    codec,
+    resume,
+    WebSocket: type,
+    ...all
+  } = withDefaults('options', options, DEFAULTS)
+  milliseconds(1, 'options.connectTimeout', all.connectTimeout)
+  for (const name of ['timeout', 'waitForConnection'] as const)
+    if (all[name] !== undefined) milliseconds(0, `options.${name}`, all[name])
+  if (all.onEvent !== undefined && typeof all.onEvent !== 'function')
+    throw OptionError.expected('options.onEvent', 'a function', all.onEvent)
+  const dataMimeType = mimeTypeOfCodec(codec)
+  if (!hasCodec(dataMimeType)) throw OptionError.expected('options.codec', codecsInWords(codec), codec)
+  return {
+    ...all,
+    url: urlOf(url),
+    dataMimeType,
+    credentials: typeof credentials === 'function' ? credentials : () => credentials,
+    resume:
+      resume === false ? undefined : withDefaults('options.resume', resume === true ? {} : resume, RESUME),
+    socket: () => (type as NewWebSocket | undefined) ?? ownWebSocket()
+  }
+}
+
+function urlOf(given: string | URL): URL {
+  const { location } = globalThis as { readonly location?: { readonly href: string } }
+  try {
+    const url = new URL(given, location?.href)
+    url.protocol = url.protocol.replace(/^http/, 'ws')
+    url.hash = ''
+    if (/^wss?:$/.test(url.protocol)) return url
+  } catch {}
+  throw OptionError.expected('options.url', "an address such as 'wss://shop.example/rsocket'", given)
+}
+
+/** The client for users: what it has is said by its type, and nothing else can be reached. */
+function forUsers(client: WebSocketClient): UntypedWebClient {
+  const request = <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
+    client.request(pattern, data, options) as Promise<Value>
+  return {
+    get status() {
+      return client.status
+    },
+    onEvent: (listener) => client.onEvent(listener),
+    connect: () => client.connect(),
+    close: () => client.close(),
+    request,
+    safeRequest: <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
+      request<Value>(pattern, data, options).then(
+        (value): Outcome<Value> => ({ value, error: undefined }),
+        // All that a call of this client fails with.
+        (error: MicroserviceError): Outcome<Value> => ({ value: undefined, error })
+      ),
+    stream: <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
+      new StreamValues<Value>((receiver) => client.stream(pattern, data, receiver, options)),
+    emit: (pattern, data, options) => client.emit(pattern, data, options)
+  }
+}

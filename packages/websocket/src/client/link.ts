@@ -1,0 +1,220 @@
+/** One connection of a client, from its first attempt to its end; resumed over further sockets if the server allows it. */
+import {
+  ClientConnection,
+  type ClientConnectionOptions,
+  type Credentials,
+  cannotConnect
+} from '@elysia-microservices/rsocket'
+import { backoffDelay, ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { LONGEST_FRAME, TURNS } from '../wire/messages.ts'
+import { WebSocketOutput } from './output.ts'
+import { dial, type NewWebSocket, type WebSocketLike } from './web-socket.ts'
+
+/** Where a client connects, and as whom. */
+export interface LinkOptions
+  extends Omit<
+    ClientConnectionOptions,
+    'credentials' | 'goingAway' | 'lease' | 'resumed' | 'maxFrameLength'
+  > {
+  readonly socket: () => NewWebSocket
+  readonly connectTimeout: number
+  /** Is asked before each attempt. */
+  readonly credentials: () => Credentials | undefined | Promise<Credentials | undefined>
+}
+
+/** The client, as its link sees it. */
+export interface LinkOwner {
+  /** No new calls: the server goes away, or the socket is lost and may be resumed. */
+  paused(link: Link, isResuming: boolean): void
+  /** It takes calls again. */
+  resumed(link: Link): void
+  /** It is over. Called before its calls fail. */
+  over(link: Link, reason: Error): void
+}
+
+/** Milliseconds in which a server answers a page that is back. */
+const CHECK = 3_000
+const PAUSES = { minDelay: 50, maxDelay: 2_000 }
+
+/** A connection. */
+export class Link {
+  readonly #options: LinkOptions
+  readonly #owner: LinkOwner
+  #protocol: ClientConnection | undefined
+  #output: WebSocketOutput | undefined
+  #attempt: AbortController | undefined
+  /** Resolves when it can be used; rejects when it could not be. */
+  readonly ready: Promise<void>
+  /** Resolves when it is over. */
+  readonly closed: Promise<void>
+  #resolveClosed!: () => void
+  #rejectReady: (reason: Error) => void = () => {}
+  #isReady = false
+  #isChecked = false
+  #endCheck = () => {}
+  /** Ends a pause. */
+  #wake = () => {}
+  #isEnding = false
+  #isOver = false
+  /** When resuming is given up, while the socket is lost; 0: it is not. */
+  #resumesUntil = 0
+
+  constructor(options: LinkOptions, owner: LinkOwner) {
+    this.#options = options
+    this.#owner = owner
+    this.closed = new Promise((resolve) => {
+      this.#resolveClosed = resolve
+    })
+    this.ready = this.#open()
+  }
+
+  /** Its calls; only when it is `ready`. */
+  get protocol(): ClientConnection {
+    return this.#protocol as ClientConnection
+  }
+
+  /** Number of calls made so far. */
+  get started(): number {
+    return this.#protocol?.calls.started ?? 0
+  }
+
+  /** Lets calls in flight end, then closes. */
+  drain(): void {
+    if (this.#output === undefined) return this.end()
+    this.#isEnding = true
+    this.#output.drain()
+  }
+
+  /** Ends at once, and fails its calls. */
+  end(): void {
+    this.#isEnding = true
+    this.#protocol?.calls.close(ConnectionError.closed)
+    const reason = new Error('the client was closed')
+    this.#attempt?.abort(reason)
+    this.#protocol?.leave()
+    if (this.#output === undefined) return this.#finish(reason)
+    this.#output.end()
+    this.#protocol?.close()
+  }
+
+  /** Finds out now whether the server is still there, and tries now to resume. */
+  check(): void {
+    this.#wake()
+    const output = this.#output
+    if (output === undefined || this.#isChecked) return
+    this.#isChecked = true
+    const late = () => output.destroy(new Error(`the server has not answered within ${CHECK} ms`))
+    const timer = setTimeout(late, CHECK)
+    const done = () => {
+      this.#isChecked = false
+      clearTimeout(timer)
+    }
+    this.#endCheck = done
+    void this.protocol.confirm().then(done)
+  }
+
+  async #open(): Promise<void> {
+    try {
+      const [socket, credentials] = await this.#dial()
+      const protocol = new ClientConnection({
+        ...this.#options,
+        credentials,
+        // Ours have few places for each client, and say when one is free.
+        lease: socket.protocol === TURNS,
+        maxFrameLength: LONGEST_FRAME,
+        goingAway: () => {
+          this.#owner.paused(this, false)
+          this.drain()
+        },
+        resumed: () => {
+          this.#resumesUntil = 0
+          this.#owner.resumed(this)
+        }
+      })
+      this.#protocol = protocol
+      this.#use(socket)
+      // A server that refuses says so now, and calls are sent to none that is about to end.
+      await new Promise<void>((resolve, reject) => {
+        this.#rejectReady = reject
+        void protocol.confirm().then(resolve)
+      })
+      this.#isReady = true
+    } catch (error) {
+      this.#finish(error as Error)
+      const { where } = this.#options
+      throw error instanceof UnauthenticatedError ? error : cannotConnect(where, error as Error)
+    }
+  }
+
+  /** A socket, and the credentials for it. */
+  async #dial(): Promise<[WebSocketLike, Credentials | undefined]> {
+    const { connectTimeout, credentials, where, socket } = this.#options
+    const attempt = new AbortController()
+    this.#attempt = attempt
+    const timer = setTimeout(
+      () => attempt.abort(new Error(`no connection within options.connectTimeout (${connectTimeout} ms)`)),
+      connectTimeout
+    )
+    try {
+      const aborted = new Promise<never>((_resolve, reject) => {
+        attempt.signal.addEventListener('abort', () => reject(attempt.signal.reason))
+      })
+      // Nobody may wait for it any more.
+      aborted.catch(() => {})
+      const asked = await Promise.race([credentials(), aborted])
+      return [await dial(socket(), where, attempt.signal), asked]
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #use(socket: WebSocketLike, credentials?: Credentials): void {
+    const output = new WebSocketOutput(socket, this.protocol, 2 * this.#options.maxUnsent, (reason) => {
+      if (this.#output === output) this.#lost(reason)
+    })
+    this.#output = output
+    // Only a server of this library takes credentials before it resumes.
+    this.protocol.open(output, output.byTurns ? credentials : undefined)
+  }
+
+  #lost(cause: Error): void {
+    this.#output = undefined
+    this.#endCheck()
+    const { protocol } = this
+    const reason = protocol.reason ?? cause
+    const { resume } = this.#options
+    const isFinal = !this.#isReady || (reason as { readonly retryable?: boolean }).retryable === false
+    this.#rejectReady(reason)
+    if (this.#isEnding || isFinal || resume === undefined || !protocol.lost()) return this.#finish(reason)
+    this.#resumesUntil ||= performance.now() + resume.window
+    this.#owner.paused(this, true)
+    void this.#resume()
+  }
+
+  async #resume(): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      try {
+        const [socket, credentials] = await this.#dial()
+        if (this.#isEnding) return socket.close()
+        return this.#use(socket, credentials)
+      } catch (error) {
+        if (this.#isEnding) return
+        const pause = backoffDelay(PAUSES, attempt, Math.random())
+        if (performance.now() + pause > this.#resumesUntil) return this.#finish(error as Error)
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve
+          setTimeout(resolve, pause)
+        })
+        if (this.#isEnding) return
+      }
+    }
+  }
+
+  #finish(reason: Error): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#owner.over(this, reason)
+    this.#protocol?.close(reason)
+    this.#resolveClosed()
+  }
+}

@@ -1,0 +1,151 @@
+/** Writes what a connection of a client sends, a turn of the event loop at a time, to a standard `WebSocket`. */
+import type { ClientConnection, Output } from '@elysia-microservices/rsocket'
+import { Outbox } from '@elysia-microservices/rsocket/session'
+import { type ByteWriter, ProtocolError } from '@elysia-microservices/transport/kit'
+import { framesOf, sendFrames, TURNS } from '../wire/messages.ts'
+import { closeReason, release, type WebSocketLike } from './web-socket.ts'
+
+/** Milliseconds between two looks at a socket that does not take more: browsers do not say when it does. */
+const LOOK = 20
+/** Milliseconds that the server has to close, too. */
+const CLOSE_TIMEOUT = 2_000
+
+/** Joins a connection with its socket. */
+export class WebSocketOutput implements Output {
+  readonly remote = { remoteAddress: undefined, remotePort: undefined }
+  /** Whether the server takes whole turns in one message, as ours do. */
+  readonly byTurns: boolean
+  isBlocked = false
+  readonly #socket: WebSocketLike
+  readonly #protocol: ClientConnection
+  readonly #maxUnsent: number
+  readonly #closed: (reason: Error) => void
+  readonly #outbox: Outbox
+  #isAsked = false
+  #isDraining = false
+  #isEnding = false
+  #isClosed = false
+  #closing: ReturnType<typeof setTimeout> | undefined
+
+  /** @param closed is told once, when the socket is gone */
+  constructor(
+    socket: WebSocketLike,
+    protocol: ClientConnection,
+    maxUnsent: number,
+    closed: (reason: Error) => void
+  ) {
+    this.#socket = socket
+    this.#protocol = protocol
+    this.#maxUnsent = maxUnsent
+    this.#closed = closed
+    this.byTurns = socket.protocol === TURNS
+    this.#outbox = new Outbox({
+      get unsent() {
+        return socket.bufferedAmount
+      },
+      // RSocket writes bytes only.
+      write() {},
+      writeBytes: (bytes, length) =>
+        sendFrames(bytes, length, this.byTurns, (message) => socket.send(message as Uint8Array<ArrayBuffer>))
+    })
+    socket.onmessage = ({ data }: { readonly data: unknown }) => {
+      if (data instanceof ArrayBuffer) protocol.receive(framesOf(new Uint8Array(data), this.byTurns))
+      else this.destroy(new ProtocolError('a text message came; RSocket has binary ones only'))
+    }
+    socket.onclose = (event: never) => this.#close(closeReason(event))
+  }
+
+  get unsent(): number {
+    return this.#outbox.unsent
+  }
+
+  attach(bytes: ByteWriter): void {
+    this.#outbox.attach(bytes)
+  }
+
+  // Of Nest's wire.
+  send(): void {}
+
+  // Only servers do.
+  adopt(): void {}
+
+  committed(): void {
+    if (this.#isEnding) this.#outbox.clear()
+    else if (this.#outbox.isFull) this.#write()
+    else if (!this.#isAsked) {
+      this.#isAsked = true
+      queueMicrotask(() => {
+        this.#isAsked = false
+        this.#write()
+        this.settled()
+      })
+    }
+  }
+
+  #write(): void {
+    if (this.#isEnding || this.#outbox.isEmpty) return
+    const tooMuch = this.#outbox.write(this.#maxUnsent)
+    if (tooMuch !== undefined) return this.destroy(tooMuch)
+    if (this.isBlocked || !this.#outbox.isBlocked) return
+    this.isBlocked = true
+    this.#look()
+  }
+
+  #look(): void {
+    setTimeout(() => {
+      if (this.#isClosed) return
+      if (!this.#outbox.unblock()) return this.#look()
+      this.isBlocked = false
+      this.goOn()
+      this.#outbox.resumeStreams()
+    }, LOOK)
+  }
+
+  hasRoomFor(stream: Parameters<Outbox['hasRoomFor']>[0]): boolean {
+    return this.#outbox.hasRoomFor(stream)
+  }
+
+  goOn(): void {
+    if (!this.#isEnding) this.#protocol.resume()
+  }
+
+  defer(task: () => void): void {
+    queueMicrotask(task)
+  }
+
+  /** Ends when nothing is in flight. */
+  drain(): void {
+    this.#isDraining = true
+    this.#protocol.drain()
+    this.settled()
+  }
+
+  settled(): void {
+    if (this.#isDraining && this.#protocol.inFlight === 0) this.end()
+  }
+
+  end(reason?: Error): void {
+    if (this.#isEnding) return
+    this.#write()
+    this.#isEnding = true
+    this.#socket.close(1000)
+    this.#closing = setTimeout(() => this.destroy(reason), CLOSE_TIMEOUT)
+  }
+
+  destroy(reason: Error = new Error('this end has closed it')): void {
+    this.#isEnding = true
+    if (this.#isClosed) return
+    this.#socket.close()
+    this.#close(reason)
+  }
+
+  #close(reason: Error): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#isEnding = true
+    clearTimeout(this.#closing)
+    release(this.#socket)
+    this.#outbox.clear()
+    this.#closed(reason)
+  }
+}

@@ -1,0 +1,135 @@
+/**
+ * Upgrades on Node, by `ws` on the server of `node:http` that Elysia's adapter listens by. The adapter's own WebSockets
+ * cannot carry bytes: they read messages as text.
+ */
+import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { WebSocket, WebSocketServer } from 'ws'
+import { subprotocolOf, TURNS } from '../wire/messages.ts'
+import type { Entering, WebSocketDoor } from './door.ts'
+import type { RawSocket } from './server-socket.ts'
+
+/** An app, as it answers requests. */
+interface App {
+  readonly fetch: (request: Request) => Response | Promise<Response>
+}
+
+/** A request for an upgrade, before the app has answered it. */
+interface Pending {
+  readonly incoming: IncomingMessage
+  readonly socket: Duplex
+  readonly head: Buffer
+  readonly sockets: WebSocketServer
+  isUpgraded: boolean
+}
+
+type UpgradeListener = (incoming: IncomingMessage, socket: Duplex, head: Buffer) => void
+
+const pending = new WeakMap<Request, Pending>()
+
+/**
+ * Lets the app's route answer upgrades for some paths, as it answers requests. The listeners that were there before
+ * answer all others.
+ * @param longest most bytes of a message
+ */
+export function listenForUpgrades(server: Server, app: App, paths: readonly string[], longest: number): void {
+  const loading = load(longest)
+  // A failure is told to each who wants to come in.
+  loading.catch(() => {})
+  const others = server.listeners('upgrade') as UpgradeListener[]
+  server.removeAllListeners('upgrade')
+  server.on('upgrade', (incoming, socket, head) => {
+    const { pathname } = new URL(incoming.url ?? '/', 'http://localhost')
+    if (paths.includes(pathname))
+      void loading
+        .then((sockets) => answer(app, { incoming, socket, head, sockets, isUpgraded: false }))
+        .catch(() => socket.destroy())
+    else for (const other of others) other.call(server, incoming, socket, head)
+  })
+}
+
+/** Bun never needs it. */
+async function load(longest: number): Promise<WebSocketServer> {
+  const { WebSocketServer } = await import('ws')
+  return new WebSocketServer({
+    noServer: true,
+    maxPayload: longest,
+    perMessageDeflate: false,
+    handleProtocols: (offered) => subprotocolOf([...offered].join(',')) ?? false
+  })
+}
+
+async function answer(app: App, upgrade: Pending): Promise<void> {
+  const { incoming, socket } = upgrade
+  socket.on('error', () => {})
+  const { href } = new URL(incoming.url ?? '/', `http://${incoming.headers.host ?? 'localhost'}`)
+  const request = new Request(href, { headers: headersOf(incoming) })
+  pending.set(request, upgrade)
+  const response = await app.fetch(request)
+  if (upgrade.isUpgraded) return
+  const { status } = response
+  const body = Buffer.from(await response.arrayBuffer())
+  const type = response.headers.get('content-type') ?? 'text/plain'
+  socket.end(
+    Buffer.concat([
+      Buffer.from(
+        `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\ncontent-type: ${type}\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n`
+      ),
+      body
+    ])
+  )
+}
+
+/** Where a request for an upgrade comes from; `undefined` if it is none. */
+export function peerOnNode(
+  request: Request
+): { address: string | undefined; port: number | undefined } | undefined {
+  const upgrade = pending.get(request)
+  if (upgrade === undefined) return undefined
+  const { remoteAddress: address, remotePort: port } = upgrade.incoming.socket
+  return { address, port }
+}
+
+/** Lets a client in. Returns false if its request is no upgrade. */
+export function upgradeOnNode(door: WebSocketDoor, request: Request, entering: Entering): boolean {
+  const upgrade = pending.get(request)
+  if (upgrade === undefined) return false
+  const { incoming, socket, head, sockets } = upgrade
+  // From here on `ws` answers, also with an error.
+  upgrade.isUpgraded = true
+  sockets.handleUpgrade(incoming, socket, head, (ws) => {
+    const listener = door.enter(rawSocket(ws), entering, ws.protocol === TURNS)
+    let failure: Error | undefined
+    ws.on('message', (message: Buffer, isBinary) => listener.message(isBinary ? message : message.toString()))
+    incoming.socket.on('drain', () => listener.drain())
+    ws.on('error', (error) => {
+      failure = error
+    })
+    ws.on('close', () => listener.close(failure))
+  })
+  return true
+}
+
+function rawSocket(ws: WebSocket): RawSocket {
+  return {
+    get unsent() {
+      return ws.bufferedAmount
+    },
+    send(message) {
+      // Copied, because Node keeps the bytes until the system has taken them.
+      ws.send(Buffer.from(message), { binary: true })
+      return true
+    },
+    close: (code) => ws.close(code),
+    terminate: () => ws.terminate(),
+    pause: () => ws.pause(),
+    resume: () => ws.resume()
+  }
+}
+
+function headersOf({ rawHeaders }: IncomingMessage): Headers {
+  const headers = new Headers()
+  for (let at = 0; at + 1 < rawHeaders.length; at += 2)
+    headers.append(rawHeaders[at] as string, rawHeaders[at + 1] as string)
+  return headers
+}

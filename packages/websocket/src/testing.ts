@@ -1,0 +1,77 @@
+/** WebSockets as a transport of both ends, for the tests that every transport has to pass. Not for users. */
+import { clientResponder } from '@elysia-microservices/rsocket'
+import type { ServerTransport, Transport } from '@elysia-microservices/transport/kit'
+import type { Elysia } from 'elysia'
+import { WebSocketClient } from './client/client.ts'
+import { checked, type WebSocketClientOptions } from './client/connect.ts'
+import { type WebSocketOptions, webSocketOptions } from './options.ts'
+import { WebSocketDoor } from './server/door.ts'
+import { Exposed } from './server/exposed.ts'
+import { pluginOf } from './websocket.ts'
+
+/** An app that listens. */
+export interface ListeningApp {
+  /** Where it does, such as `http://localhost:3000`. */
+  readonly url: string
+  stop(): Promise<unknown>
+}
+
+/** All handlers of a service, whatever their patterns: what a test asks for is what the transport does. */
+class Everything extends Exposed {
+  override takes(): boolean {
+    return true
+  }
+}
+
+/**
+ * A transport whose server has an app of its own.
+ * @param listen makes an app with the plugin, and lets it listen
+ */
+export function webSocketTransport(
+  listen: (plugin: Elysia) => Promise<ListeningApp>,
+  serverOptions: Omit<WebSocketOptions, 'expose'> = {},
+  clientOptions: Omit<WebSocketClientOptions, 'url'> = {}
+): Transport & { readonly url: string } {
+  let url = ''
+  return {
+    name: 'websocket',
+    traits: { wildcards: false, hearsNobody: true, shares: 'caller', headers: true, channels: true },
+    get url() {
+      return url
+    },
+    server(context): ServerTransport {
+      const options = webSocketOptions({ ...serverOptions, expose: ['>'] })
+      const door = new WebSocketDoor(options, (dispatcher) => new Everything(options.expose, dispatcher))
+      const server = door.newServer(context)
+      let app: ListeningApp | undefined
+      return {
+        ...server,
+        async start(dispatcher) {
+          await server.start(dispatcher)
+          app = await listen(pluginOf(options, door))
+          url = `${app.url}/rsocket`
+        },
+        async stop(stopping) {
+          await server.stop(stopping)
+          const stopped = app?.stop()
+          app = undefined
+          await stopped
+        }
+      }
+    },
+    client: (context) => newClient({ ...clientOptions, url }, context)
+  }
+}
+
+/** A client that also answers its server. */
+export function newClient(
+  options: WebSocketClientOptions,
+  context: Parameters<Transport['client']>[0]
+): WebSocketClient {
+  const { logger: _l, timeout: _t, waitForConnection: _w, onEvent: _o, ...init } = checked(options)
+  const { dispatcher } = context
+  return new WebSocketClient(
+    { ...init, responder: dispatcher && clientResponder('websocket', dispatcher) },
+    context
+  )
+}
