@@ -5,7 +5,8 @@ import {
   jsonCodec,
   OptionError,
   RESERVED_PREFIX,
-  routeOf
+  routeOf,
+  withCurrentTrace
 } from '@elysia-microservices/transport/kit'
 
 /** An event's columns. */
@@ -30,21 +31,41 @@ function dataColumn(data: unknown): string | null {
 }
 
 function headersColumn(headers: Headers | undefined): string | null {
-  if (headers === undefined) return null
+  if (headers === undefined) return headersText(withCurrentTrace(undefined))
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
     throw OptionError.expected('options.headers', 'an object whose values are strings', headers)
   const entries = Object.entries(headers)
+  let bytes = 0
   for (const [name, value] of entries) {
     const path = `options.headers[${JSON.stringify(name)}]`
     if (typeof value !== 'string') throw OptionError.expected(path, 'a string', value)
-    if (name.startsWith(RESERVED_PREFIX))
+    if (CONTROL.test(name) || CONTROL.test(value))
+      throw new OptionError(path, `${path} has a line break or another control character`)
+    bytes += Buffer.byteLength(name) + Buffer.byteLength(value)
+    if (name.toLowerCase().startsWith(RESERVED_PREFIX))
       throw new OptionError(
         path,
         `${path} is a reserved name: ${RESERVED_PREFIX}* are this library's own headers`
       )
   }
-  return entries.length === 0 ? null : JSON.stringify(Object.fromEntries(entries))
+  if (bytes > MOST_HEADERS)
+    throw new OptionError(
+      'options.headers',
+      `options.headers have ${bytes} bytes, and may have ${MOST_HEADERS}: put more into the data`
+    )
+  return headersText(withCurrentTrace(Object.fromEntries(entries)))
 }
+
+function headersText(headers: Headers = {}): string | null {
+  return Object.keys(headers).length === 0 ? null : JSON.stringify(headers)
+}
+
+/** Most bytes of the names and values of all headers: engines take less of them than of data. */
+const MOST_HEADERS = 32_768
+
+/** What no engine has in headers. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\0-\x08\x0a-\x1f\x7f]/
 
 /** Most bytes of a text in an index: an entry of two such texts must be below PostgreSQL's 2,700. */
 const LONGEST = 1_024

@@ -5,7 +5,7 @@ import { checkText } from './event.ts'
 import { type PruneOptions, prune } from './prune.ts'
 import { checkSchema, inSchema, type SchemaOptions } from './schema.ts'
 
-/** Whoever remembers what it has handled. */
+/** A consumer that remembers what it has handled. */
 export interface Inbox<Transaction> {
   /**
    * Runs a handler in a transaction, unless one has run for this id already, and remembers the id in that transaction:
@@ -28,7 +28,7 @@ export interface Inbox<Transaction> {
  * @param sql the `sql` of postgres.js or of Bun, or a pool of `pg`; transactions are begun on it
  * @param name whose memory it is. Inboxes of one name share it, so every handler of an event has one of its own, such as
  * `billing.settled`.
- * @throws {OptionError} an argument is not what it must be
+ * @throws {OptionError} an argument is invalid
  * @example
  * ```ts
  * import { inbox } from '@elysia-microservices/outbox'
@@ -66,11 +66,11 @@ export function inbox<Sql extends DatabaseSql>(
   }
 }
 
-const REMEMBER = `insert into elysia_microservices.inbox (name, id) values ($1::text, $2::text)
+const REMEMBER = `insert into "elysia_microservices".inbox (name, id) values ($1::text, $2::text)
 on conflict do nothing returning true`
 
-const PRUNE = `delete from elysia_microservices.inbox where (name, id) in (
-  select name, id from elysia_microservices.inbox
+const PRUNE = `delete from "elysia_microservices".inbox where (name, id) in (
+  select name, id from "elysia_microservices".inbox
   where handled_at < now() - $1::text::double precision * interval '1 millisecond' and name = $3::text
   order by handled_at limit $2::text::integer)
 returning true`

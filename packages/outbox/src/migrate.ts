@@ -7,7 +7,7 @@ import { checkSchema, inSchema, type SchemaOptions } from './schema.ts'
 /**
  * Makes the schema and its tables, or brings them up to date; nothing happens if they are. May run at every start, in
  * several processes at a time. The same statements are in `lib/migrations`, for tools that migrate by files.
- * @throws {OptionError} `sql` or an option is not what it must be
+ * @throws {OptionError} `sql` or an option is invalid
  */
 export async function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Promise<void> {
   checkNames('options', options, ['schema'])
@@ -20,7 +20,7 @@ export async function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Pr
       `${schema} migrations`
     ])
     await connection.query(MIGRATIONS_TABLE.map(at).join(';\n'))
-    const done = await connection.query(at('select name from elysia_microservices.migrations'))
+    const done = await connection.query(at('select name from "elysia_microservices".migrations'))
     const names = new Set(done.map(({ name }) => name))
     for (const { name, statements } of MIGRATIONS) {
       if (names.has(name)) continue
@@ -30,13 +30,13 @@ export async function migrate(sql: DatabaseSql, options: SchemaOptions = {}): Pr
   })
 }
 
-const REMEMBER = 'insert into elysia_microservices.migrations (name) values ($1::text)'
+const REMEMBER = 'insert into "elysia_microservices".migrations (name) values ($1::text)'
 
 /** What must be there before the first migration. The notices that it is there already are kept off the drivers' output. */
 const MIGRATIONS_TABLE = [
   'set local client_min_messages = warning',
-  'create schema if not exists elysia_microservices',
-  `create table if not exists elysia_microservices.migrations (
+  'create schema if not exists "elysia_microservices"',
+  `create table if not exists "elysia_microservices".migrations (
   name text primary key,
   applied_at timestamptz not null default now()
 )`
@@ -50,7 +50,7 @@ export function migrationFile(index: number): string {
   const { name, statements } = MIGRATIONS[index]!
   return `begin;
 ${MIGRATIONS_TABLE.join(';\n')};
-insert into elysia_microservices.migrations (name) values ('${name}');
+insert into "elysia_microservices".migrations (name) values ('${name}');
 ${statements}
 commit;
 `

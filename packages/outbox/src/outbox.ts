@@ -17,7 +17,7 @@ export interface OutboxPublishOptions {
    * publish the same key wait for one another, from `publish()` to their end.
    */
   readonly key?: string | undefined
-  /** Text that travels beside the data. */
+  /** Text that travels beside the data. The current trace is added to it, if `telemetry()` is in use. */
   readonly headers?: Headers | undefined
 }
 
@@ -42,7 +42,7 @@ export interface Outbox {
 /**
  * The outbox of the caller's own transaction.
  * @param sql the `sql` that postgres.js or Bun gives to the function of `begin`, or a client of `pg` that has begun one
- * @throws {OptionError} an option is not what it must be
+ * @throws {OptionError} an option is invalid
  * @example
  * ```ts
  * import { outbox } from '@elysia-microservices/outbox'
@@ -73,4 +73,4 @@ export function outbox(sql: TransactionSql, options: SchemaOptions = {}): Outbox
 }
 
 const PUBLISH =
-  'select elysia_microservices.publish($1::text, $2::text, $3::text::json, $4::text, $5::text::json) as position'
+  'select "elysia_microservices".publish($1::text, $2::text, $3::text::json, $4::text, $5::text::json) as position'

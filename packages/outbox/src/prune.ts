@@ -13,7 +13,7 @@ const SOME = 5_000
 
 /**
  * @param statement is given the age, the most rows and `values`; returns a row for each one it removed
- * @throws {OptionError} an option is not what it must be
+ * @throws {OptionError} an option is invalid
  * @returns how many were removed
  */
 export async function prune(

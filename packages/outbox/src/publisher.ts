@@ -5,8 +5,8 @@ import type { Headers } from '@elysia-microservices/transport'
 export interface Published {
   /** The message's id. */
   readonly id: string
-  /** Its place in the engine. */
-  readonly position: string
+  /** Its place in the engine; `undefined` if it has none. */
+  readonly position: string | undefined
   /** Whether the engine had it already, and so did not store it again. */
   readonly duplicate: boolean
 }
@@ -24,7 +24,7 @@ export interface PublishOptions {
   readonly timeout?: number
 }
 
-/** Whoever stores events: a client over a transport that stores messages. */
+/** Stores events: a client over a transport that stores messages. */
 export interface Publisher {
   /** Resolves when the event is stored; rejects if it is not, or if that is not known. */
   publish(pattern: string, data: unknown, options?: PublishOptions): Promise<Published>

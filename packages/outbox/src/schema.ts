@@ -7,23 +7,23 @@ const DEFAULT = 'elysia_microservices'
 /** Where the tables are. */
 export interface SchemaOptions {
   /**
-   * The PostgreSQL schema of the tables: lower-case letters, digits and `_`, at most 48. Default:
-   * `elysia_microservices`.
+   * The PostgreSQL schema of the tables: lower-case letters, digits and `_`, at most 48, not beginning with `pg_`, which
+   * is PostgreSQL's own. Default: `elysia_microservices`.
    */
   readonly schema?: string | undefined
 }
 
-/** @throws {OptionError} the schema's name is not one that needs no quotes */
+/** @throws {OptionError} the schema's name is not what PostgreSQL takes, or could not stand in a statement as it is */
 export function checkSchema(schema: unknown = DEFAULT): string {
-  if (typeof schema === 'string' && /^[a-z_][a-z0-9_]{0,47}$/.test(schema)) return schema
+  if (typeof schema === 'string' && /^(?!pg_)[a-z_][a-z0-9_]{0,47}$/.test(schema)) return schema
   throw OptionError.expected(
     'options.schema',
-    'a name of lower-case letters, digits and _, of at most 48',
+    'a name of lower-case letters, digits and _, of at most 48, not beginning with pg_',
     schema
   )
 }
 
-/** A statement as it is for a schema. */
+/** A statement as it is for a schema. Statements quote the name, because it may be a word of SQL, such as `select`. */
 export function inSchema(statement: string, schema: string): string {
   return schema === DEFAULT ? statement : statement.replaceAll(DEFAULT, schema)
 }

@@ -25,7 +25,7 @@ export type TransactionSql = TaggedConnection | PgClient
 /** A database: the `sql` of postgres.js or of Bun, or a pool of `pg`. */
 export type DatabaseSql = TaggedSql | PgPool
 
-/** What a driver gives to whoever runs in a transaction of `Sql`. */
+/** What a driver gives to code that runs in a transaction of `Sql`. */
 export type TransactionOf<Sql> = Sql extends {
   begin(options: string, run: (transaction: infer Transaction) => never): unknown
 }

@@ -45,7 +45,7 @@ export interface Outcome {
 const PAUSES = { minDelay: 100, maxDelay: 10_000 }
 
 /** Codes of errors that say that an event itself is wrong: another attempt would fail too. */
-const HOPELESS: ReadonlySet<unknown> = new Set(['OPTION', 'PAYLOAD_TOO_LARGE', 'VALIDATION'])
+const HOPELESS: ReadonlySet<unknown> = new Set(['EVENT_REFUSED', 'OPTION', 'PAYLOAD_TOO_LARGE', 'VALIDATION'])
 
 /** Milliseconds that a publisher may take longer than it was told, before it is no longer waited for. */
 const GRACE = 1_000

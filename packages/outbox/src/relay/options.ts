@@ -46,7 +46,7 @@ export interface CheckedRelayOptions {
 
 const NAMES = ['sql', 'client', 'batch', 'pollInterval', 'timeout', 'logger', 'schema']
 
-/** @throws {OptionError} an option is not what it must be */
+/** @throws {OptionError} an option is invalid */
 export function relayOptions(given: OutboxRelayOptions): CheckedRelayOptions {
   checkNames('options', given, NAMES)
   const { sql, client, batch = 500, pollInterval = 500, timeout = 10_000, logger = consoleLogger } = given

@@ -30,7 +30,7 @@ export interface FailedOptions {
 
 /** Looks at what is put aside, sends it again, or discards it. */
 export interface PutAside {
-  /** In order of their positions. @throws {OptionError} an option is not what it must be */
+  /** In order of their positions. @throws {OptionError} an option is invalid */
   list(options?: FailedOptions): Promise<readonly FailedEvent[]>
   /**
    * Publishes them once more, behind what was published of their keys meanwhile.

@@ -1,15 +1,26 @@
 /** `outboxRelay()`: publishes what transactions have left in the outbox. */
-import { backoffDelay, OptionError, quietLog, shown } from '@elysia-microservices/transport/kit'
+import { AsyncResource } from 'node:async_hooks'
+import { backoffDelay, OptionError, quietLog, shown, tellFigures } from '@elysia-microservices/transport/kit'
 import { databaseOf } from '../database/adapter.ts'
 import type { Database } from '../database/database.ts'
 import { type PruneOptions, prune } from '../prune.ts'
 import { channelOf, inSchema } from '../schema.ts'
 import { publishAll } from './chains.ts'
-import { Mark } from './mark.ts'
 import { type CheckedRelayOptions, type OutboxRelayOptions, relayOptions } from './options.ts'
 import { type PutAside, PutAsideEvents } from './put-aside.ts'
 import { Sleep } from './sleep.ts'
-import { FAILED, FETCH, LEAD, PROBE, PRUNE, PUBLISHED, SLEEP, STATS } from './statements.ts'
+import {
+  CHECK_MARK,
+  FAILED,
+  FETCH,
+  LEAD,
+  MOVE_MARK,
+  PROBE,
+  PRUNE,
+  PUBLISHED,
+  SLEEP,
+  STATS
+} from './statements.ts'
 import { type Watched, watchedTransaction } from './watched.ts'
 
 /** Figures of an outbox and of one of its relays. */
@@ -54,6 +65,11 @@ const LINGERS = 10
 const FEW = 16
 /** Milliseconds that the end of listening may take. */
 const UNLISTEN = 1_000
+/** Milliseconds between moves of the mark, and events after which it moves sooner; each leaves an old version of its row. */
+const MOVE_MARK_EVERY = 1_000
+const MOVE_MARK_AFTER = 5_000
+/** Milliseconds between checks of the mark; more if a check takes long, as it does while old row versions cannot go. */
+const CHECK_MARK_EVERY = 60_000
 /** Bytes of data, as PostgreSQL stores them, after which a reading takes no further event. */
 const MOST_BYTES = 16 * 1024 * 1024
 /** Pauses while the database or the engine is down. */
@@ -62,7 +78,10 @@ const PAUSES = { minDelay: 100, maxDelay: 10_000 }
 /** What a round has found: that another relay publishes, nothing, or events, of which all, some or none failed. */
 type Round = 'standby' | 'nothing' | 'some' | 'none published'
 
-/** A relay; it does nothing before `start()`. @throws {OptionError} an option is not what it must be */
+/** What runs in it does not belong to the trace, or any other context, of the code that started the relay. */
+const outside = new AsyncResource('outbox relay')
+
+/** A relay; it does nothing before `start()`. @throws {OptionError} an option is invalid */
 export function outboxRelay(options: OutboxRelayOptions): OutboxRelay {
   return new Relay(relayOptions(options))
 }
@@ -75,7 +94,10 @@ class Relay implements OutboxRelay {
   #running: Promise<void> | undefined
   #isStopping = false
   #isAsleep = false
-  #mark = new Mark()
+  /** When the mark is to be moved next, and when it is to be checked. */
+  #moveAt = 0
+  #publishedAtMove = 0
+  #checkAt = 0
   #listening: Promise<(() => Promise<void>) | undefined> | undefined
   #failuresInARow = 0
   #published = 0
@@ -97,7 +119,7 @@ class Relay implements OutboxRelay {
     await this.#database.query(this.#at(PROBE)).catch((error: unknown) => {
       throw isTableMissing(error) ? this.#tablesAreMissing(error) : error
     })
-    this.#running ??= this.#run()
+    this.#running ??= outside.runInAsyncScope(() => this.#run())
   }
 
   async stop(): Promise<void> {
@@ -123,6 +145,12 @@ class Relay implements OutboxRelay {
   }
 
   async #run(): Promise<void> {
+    const attributes = { schema: this.#options.schema }
+    const untell = tellFigures({
+      name: 'outbox',
+      attributes,
+      read: async () => ({ ...(await this.stats()) })
+    })
     let readings = 0
     while (!this.#isStopping) {
       const { pollInterval, timeout } = this.#options
@@ -141,12 +169,11 @@ class Relay implements OutboxRelay {
         else await watchedTransaction(this.#database, timeout, (each) => this.#setAsleep(each, true))
       } catch (error) {
         this.#failuresInARow++
-        // Another database may answer next, with other positions.
-        this.#mark = new Mark()
         this.#complain('database', 'The outbox cannot be read; trying again', error)
         await this.#pause()
       }
     }
+    untell()
     // A database that does not answer is not waited for.
     const unlistened = this.#listening?.then((end) => end?.()).catch(() => {})
     await Promise.race([unlistened, new Sleep().sleep(UNLISTEN)])
@@ -154,17 +181,12 @@ class Relay implements OutboxRelay {
 
   async #round(connection: Watched): Promise<Round> {
     const { client, batch, timeout } = this.#options
-    const [lead] = await connection.query(this.#at(LEAD), [String(this.#mark.position)])
+    const [lead] = await connection.query(this.#at(LEAD))
     if (lead!['leads'] !== true) return 'standby'
     this.#isAsleep = lead!['asleep'] === true
-    this.#mark.see({
-      first: lead!['first'] === null ? undefined : BigInt(lead!['first'] as string),
-      last: BigInt((lead!['last'] ?? 0) as string),
-      running: BigInt(lead!['running'] as string),
-      next: BigInt(lead!['next'] as string)
-    })
+    await this.#lookAfterMark(connection)
     const most = this.#failuresInARow === 0 ? batch : Math.min(batch, FEW)
-    const bounds = [this.#mark.position, most, MOST_BYTES].map(String)
+    const bounds = [most, MOST_BYTES].map(String)
     const rows = await connection.query(this.#at(FETCH), bounds)
     if (rows.length === 0) return 'nothing'
     const mayGoOn = () => !this.#isStopping && connection.isOpen
@@ -185,6 +207,20 @@ class Relay implements OutboxRelay {
     }
     if (this.#isAsleep) await this.#setAsleep(connection, false)
     return published.length > 0 || failures.some(({ pause }) => pause === null) ? 'some' : 'none published'
+  }
+
+  async #lookAfterMark(connection: Watched): Promise<void> {
+    const now = performance.now()
+    if (now >= this.#checkAt) {
+      await connection.query(this.#at(CHECK_MARK))
+      const took = performance.now() - now
+      this.#checkAt = now + Math.max(CHECK_MARK_EVERY, took * 100)
+    }
+    if (now >= this.#moveAt || this.#published - this.#publishedAtMove >= MOVE_MARK_AFTER) {
+      await connection.query(this.#at(MOVE_MARK))
+      this.#moveAt = now + MOVE_MARK_EVERY
+      this.#publishedAtMove = this.#published
+    }
   }
 
   async #setAsleep(connection: Watched, isAsleep: boolean): Promise<void> {

@@ -1,85 +1,109 @@
 /** The statements of the relay, for the schema `elysia_microservices`. */
 
-/**
- * Becomes the one relay that publishes, until the transaction ends, and looks at positions: the first fresh event above
- * a mark, the last of all, and which transactions run. All of one snapshot.
- */
+/** Becomes the one relay that publishes, until the transaction ends. */
 export const LEAD = `select
   pg_try_advisory_xact_lock(hashtextextended('elysia_microservices.relay', 0)) as leads,
-  (select asleep from elysia_microservices.relay) as asleep,
-  (select min(position) from elysia_microservices.outbox
-    where published_at is null and failed_at is null and retry_at is null and position > $1::text::bigint)::text as first,
-  (select max(position) from elysia_microservices.outbox)::text as last,
-  pg_snapshot_xmin(snapshot)::text as running,
-  pg_snapshot_xmax(snapshot)::text as next
-from pg_current_snapshot() as snapshot`
+  (select asleep from "elysia_microservices".relay) as asleep`
 
 /**
- * Events to be published: those whose pause is over, and fresh ones above a mark whose key does not wait for an earlier
+ * Moves the mark up, and notes how far it can move next. An event with a lower position than others may be committed
+ * later than they are, so the last position seen says nothing about lower ones. But the holder of a position had a
+ * transaction's number before. A number that is taken after the last position was seen, as here, is therefore above
+ * those of all who hold positions up to that one: once no number below it is of a running transaction, what they wrote
+ * is seen or was rolled back. (The end of a snapshot is no such number: running transactions can have numbers above it.)
+ *
+ * The transaction that this runs in must not have a number yet. A number that is not below the end of the snapshot is
+ * of another database, from which this one was restored.
+ */
+export const MOVE_MARK = `update "elysia_microservices".mark as mark set
+  position = case
+    when next_transaction <= pg_snapshot_xmin(snapshot) then greatest(mark.position, least(next_position,
+      (select min(position) from "elysia_microservices".outbox
+        where published_at is null and failed_at is null and retry_at is null
+          and position > (select position from "elysia_microservices".mark)) - 1))
+    else mark.position
+  end,
+  next_position = last,
+  next_transaction = pg_current_xact_id()
+from pg_current_snapshot() as snapshot,
+  (select coalesce(max(position), 0) as last from "elysia_microservices".outbox) as seen
+where pg_current_xact_id_if_assigned() is null and (
+  next_transaction is null or next_transaction >= pg_snapshot_xmax(snapshot)
+  or (next_transaction <= pg_snapshot_xmin(snapshot) and last > mark.position)
+)`
+
+/** Moves the mark down to the first event that waits, should one be below: somebody has changed the tables by hand. */
+export const CHECK_MARK = `update "elysia_microservices".mark as mark set position = first - 1
+from (select min(position) as first from "elysia_microservices".outbox
+  where published_at is null and failed_at is null and retry_at is null) as seen
+where first <= mark.position`
+
+/**
+ * Events to be published: those whose pause is over, and fresh ones above the mark whose key does not wait for an earlier
  * one. In order of their positions, until their data have a size, as they are stored. It sees what other relays did, because its snapshot is younger than the lock.
  */
 export const FETCH = `with events as (
   (select position, id, pattern, key, headers, data, attempts
-    from elysia_microservices.outbox
+    from "elysia_microservices".outbox
     where retry_at <= clock_timestamp()
-    order by retry_at limit $2::text::integer)
+    order by retry_at limit $1::text::integer)
   union all
   (select position, id, pattern, key, headers, data, attempts
-    from elysia_microservices.outbox as event
-    where published_at is null and failed_at is null and retry_at is null and position > $1::text::bigint
+    from "elysia_microservices".outbox as event
+    where published_at is null and failed_at is null and retry_at is null and position > coalesce((select position from "elysia_microservices".mark), 0)
       and (key is null or not exists (
-        select from elysia_microservices.outbox as waiting
+        select from "elysia_microservices".outbox as waiting
         where waiting.key = event.key and waiting.retry_at is not null
       ))
-    order by position limit $2::text::integer)
+    order by position limit $1::text::integer)
 )
 select position::text, id, pattern, key, headers::text, data::text, attempts::text
 from (
   select *, sum(pg_column_size(data)) over (order by position) - pg_column_size(data) as before from events
 ) as event
-where coalesce(before, 0) < $3::text::bigint order by event.position`
+where coalesce(before, 0) < $2::text::bigint order by event.position`
 
-export const PUBLISHED = `update elysia_microservices.outbox
+export const PUBLISHED = `update "elysia_microservices".outbox
 set published_at = clock_timestamp(), retry_at = null, attempts = attempts + 1
 where position = any ($1::text::bigint[])`
 
 /** Events that failed: with a pause (milliseconds) they wait for their next attempt, without one they are put aside. */
-export const FAILED = `update elysia_microservices.outbox as event
+export const FAILED = `update "elysia_microservices".outbox as event
 set attempts = attempts + 1, reason = failure.reason,
   retry_at = clock_timestamp() + failure.pause * interval '1 millisecond',
   failed_at = case when failure.pause is null then clock_timestamp() end
 from json_to_recordset($1::text::json) as failure (position bigint, reason text, pause double precision)
 where event.position = failure.position`
 
-export const SLEEP = 'update elysia_microservices.relay set asleep = $1::text::boolean'
+export const SLEEP = 'update "elysia_microservices".relay set asleep = $1::text::boolean'
 
 /** Exists from the first migration on. */
-export const PROBE = 'select asleep from elysia_microservices.relay'
+export const PROBE = 'select asleep from "elysia_microservices".relay'
 
 export const STATS = `select
-  (select count(*) from elysia_microservices.outbox
+  (select count(*) from "elysia_microservices".outbox
     where published_at is null and failed_at is null and retry_at is null)
-  + (select count(*) from elysia_microservices.outbox where retry_at is not null) as pending,
-  (select count(*) from elysia_microservices.outbox where failed_at is not null) as failed,
+  + (select count(*) from "elysia_microservices".outbox where retry_at is not null) as pending,
+  (select count(*) from "elysia_microservices".outbox where failed_at is not null) as failed,
   extract(epoch from clock_timestamp() - least(
-    (select created_at from elysia_microservices.outbox
+    (select created_at from "elysia_microservices".outbox
       where published_at is null and failed_at is null and retry_at is null order by position limit 1),
-    (select min(created_at) from elysia_microservices.outbox where retry_at is not null)
+    (select min(created_at) from "elysia_microservices".outbox where retry_at is not null)
   )) * 1000 as lag`
 
 export const PUT_ASIDE = `select position::text, id, pattern, key, headers::text, data::text, reason, attempts::text,
   (extract(epoch from failed_at) * 1000)::text as failed_at
-from elysia_microservices.outbox
+from "elysia_microservices".outbox
 where failed_at is not null and position > $1::text::bigint order by position limit $2::text::integer`
 
-export const SEND_AGAIN = `update elysia_microservices.outbox set failed_at = null, retry_at = clock_timestamp()
+export const SEND_AGAIN = `update "elysia_microservices".outbox set failed_at = null, retry_at = clock_timestamp()
 where failed_at is not null and position = any ($1::text::bigint[]) returning true`
 
-export const DISCARD = `delete from elysia_microservices.outbox
+export const DISCARD = `delete from "elysia_microservices".outbox
 where failed_at is not null and position = any ($1::text::bigint[]) returning true`
 
-export const PRUNE = `delete from elysia_microservices.outbox where position in (
-  select position from elysia_microservices.outbox
+export const PRUNE = `delete from "elysia_microservices".outbox where position in (
+  select position from "elysia_microservices".outbox
   where published_at < now() - $1::text::double precision * interval '1 millisecond'
   order by position limit $2::text::integer)
 returning true`

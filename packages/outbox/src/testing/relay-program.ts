@@ -69,6 +69,7 @@ if (url !== undefined) {
   }
   const sql = driver === 'pg' ? mortal() : drive(driver as Driver, url, 3).sql
   const silent = { warn() {}, error: console.error }
-  await outboxRelay({ sql, client, batch: 20, pollInterval: 50, timeout: 3_000, logger: silent }).start()
+  const batch = Number(process.env['RELAY_BATCH'] ?? 20)
+  await outboxRelay({ sql, client, batch, pollInterval: 50, timeout: 3_000, logger: silent }).start()
   console.log('started')
 }

@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
-import { ConnectionError, PayloadTooLargeError } from '@elysia-microservices/transport'
+import {
+  ConnectionError,
+  EventRefusedError,
+  NotStoredError,
+  PayloadTooLargeError
+} from '@elysia-microservices/transport'
 import { migrate } from '../migrate.ts'
 import { type OutboxPublishOptions, outbox } from '../outbox.ts'
 import { DRIVERS, type Driven, drive } from '../testing/drivers.ts'
@@ -215,6 +220,25 @@ for (const driver of DRIVERS)
       await until(() => engine.stored.length === 2)
       assert.deepEqual(engine.of('a'), ['behind', 'large'])
       assert.equal(await relay.failed.sendAgain([position]), 0)
+    })
+
+    it('tells what the engine refuses for ever from what it does not take now', async () => {
+      let isFull = true
+      engine.fail = ({ data }) => {
+        if (data === 'wrong') throw new EventRefusedError('the header is no number')
+        if (data === 'unlucky' && isFull) throw new NotStoredError('the stream is full', false)
+      }
+      await publish('a', 'wrong', { key: 'k' })
+      await publish('a', 'unlucky', { key: 'k' })
+      await publish('a', 'behind', { key: 'k' })
+      const relay = make()
+      await relay.start()
+      await until(async () => (await relay.stats()).failed === 1 && (await relay.stats()).retries > 2)
+      assert.equal((await relay.stats()).pending, 2)
+      isFull = false
+      await until(() => engine.stored.length === 2)
+      assert.deepEqual(engine.of('a'), ['unlucky', 'behind'])
+      assert.match((await relay.failed.list())[0]!.reason, /^EventRefusedError: the header is no number/)
     })
 
     it('discards what is put aside, when it is told to', async () => {

@@ -5,10 +5,15 @@ import { OptionError } from '@elysia-microservices/transport'
 import fc from 'fast-check'
 import pg from 'pg'
 import type { TransactionSql } from './database/adapter.ts'
+import { inbox } from './inbox.ts'
 import { migrate } from './migrate.ts'
+import { MIGRATIONS } from './migrations.ts'
 import { outbox } from './outbox.ts'
+import { outboxRelay } from './relay/relay.ts'
 import { DRIVERS, type Driven, drive } from './testing/drivers.ts'
+import { Engine } from './testing/engine.ts'
 import { PostgresServer } from './testing/postgres-server.ts'
+import { until } from './testing/until.ts'
 
 let server: PostgresServer
 before(async () => {
@@ -97,6 +102,10 @@ for (const driver of DRIVERS)
         ['e' as never, 1, { key: 'half \ud800' }, 'options.key'],
         ['e' as never, 1, { headers: { a: 1 } }, 'options.headers["a"]'],
         ['e' as never, 1, { headers: { 'elysia-x': '1' } }, 'options.headers["elysia-x"]'],
+        ['e' as never, 1, { headers: { 'Elysia-x': '1' } }, 'options.headers["Elysia-x"]'],
+        ['e' as never, 1, { headers: { a: 'two\r\nlines' } }, 'options.headers["a"]'],
+        ['e' as never, 1, { headers: { 'a\0': '' } }, 'options.headers["a'],
+        ['e' as never, 1, { headers: { a: 'ü'.repeat(17_000) } }, 'options.headers'],
         ['e' as never, 1, { kye: 'k' }, 'options.kye']
       ]
       await driven.begin(async (tx) => {
@@ -155,7 +164,26 @@ for (const driver of DRIVERS)
       await driven.begin((tx) => outbox(tx, { schema: 'mine' }).publish('h', 1))
       assert.equal((await driven.query('select * from mine.outbox')).length, 1)
       assert.deepEqual(await rows('h'), [])
-      assert.throws(() => outbox(driven.outside as never, { schema: 'a"b' }), { path: 'options.schema' })
+      for (const schema of ['a"b', 'pg_mine', 'Mine', ''])
+        assert.throws(() => outbox(driven.outside as never, { schema }), { path: 'options.schema' })
+    })
+
+    it('has tables in a schema whose name is a word of SQL', async () => {
+      for (const schema of ['select', 'user', 'table']) {
+        await migrate(driven.sql, { schema })
+        await driven.begin((tx) => outbox(tx, { schema }).publish('h', 1, { key: 'k' }))
+        const engine = new Engine()
+        const relay = outboxRelay({ sql: driven.sql, client: engine, schema })
+        await relay.start()
+        await until(() => engine.stored.length === 1)
+        await until(async () => (await relay.stats()).pending === 0)
+        assert.deepEqual(await relay.failed.list(), [])
+        assert.equal(await relay.prune({ olderThan: 0 }), 1)
+        await relay.stop()
+        const box = inbox(driven.sql, 'me', { schema })
+        assert.equal(await box.once('1', () => {}), true)
+        assert.equal(await box.prune({ olderThan: 0 }), 1)
+      }
     })
   })
 
@@ -184,7 +212,10 @@ describe('migrate()', () => {
       await all[0]!.begin((tx) => outbox(tx).publish('a', 1))
       await migrate(all[0]!.sql)
       assert.equal((await all[0]!.query('select * from elysia_microservices.outbox')).length, 1)
-      assert.equal((await all[0]!.query('select * from elysia_microservices.migrations')).length, 1)
+      assert.equal(
+        (await all[0]!.query('select * from elysia_microservices.migrations')).length,
+        MIGRATIONS.length
+      )
       await Promise.all(all.map((each) => each.end()))
     })
 

@@ -3,76 +3,21 @@
  * behind an inbox happen once. `OUTBOX_TORTURE=long` kills more often.
  */
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { extname } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import type { TransactionSql } from './database/adapter.ts'
 import { inbox } from './inbox.ts'
 import { migrate } from './migrate.ts'
 import { outbox } from './outbox.ts'
-import { DRIVERS, type Driven, type Driver, drive } from './testing/drivers.ts'
+import { DRIVERS, type Driven, drive } from './testing/drivers.ts'
 import { PostgresServer } from './testing/postgres-server.ts'
 import { STEPS } from './testing/relay-program.ts'
+import { Relays } from './testing/relays.ts'
 import { Sink } from './testing/sink.ts'
 import { until } from './testing/until.ts'
 
 const isLong = process.env['OUTBOX_TORTURE'] === 'long'
-const program = fileURLToPath(new URL(`./testing/relay-program${extname(import.meta.url)}`, import.meta.url))
 const KEYS = 20
 const WRITERS = 4
-
-/** Relays in processes of their own. */
-class Relays {
-  readonly #running = new Set<ChildProcess>()
-  readonly #args: readonly string[]
-  /** All of them, for the end of a test that has failed. */
-  static readonly all = new Set<Relays>()
-  #isKilled = false
-  /** How often one has ended by itself. */
-  crashes = 0
-
-  constructor(driver: Driver, url: string, sink: Sink) {
-    this.#args = [program, driver, url, String(sink.port)]
-    Relays.all.add(this)
-  }
-
-  /** Starts one. @returns resolves when it has ended, with what ended it */
-  start(...step: string[]): { readonly child: ChildProcess; readonly ended: Promise<unknown> } {
-    const child = spawn(process.execPath, [...this.#args, ...step], {
-      stdio: ['ignore', 'pipe', 'inherit']
-    })
-    this.#running.add(child)
-    const ended = once(child, 'exit').then(([, signal]: unknown[]) => {
-      this.#running.delete(child)
-      return signal
-    })
-    return { child, ended }
-  }
-
-  /** Starts one, and another whenever it ends by itself, as whoever runs it would. */
-  async keep(): Promise<void> {
-    const { child, ended } = this.start()
-    void ended.then((signal) => {
-      if (this.#isKilled) return
-      this.crashes++
-      assert.equal(signal, null)
-      void this.keep()
-    })
-    // A relay whose database is down when it starts ends with that error.
-    await once(child.stdout!, 'data')
-  }
-
-  async kill(): Promise<void> {
-    this.#isKilled = true
-    const ended = [...this.#running].map((child) => {
-      child.kill('SIGKILL')
-      return once(child, 'exit')
-    })
-    await Promise.all(ended)
-  }
-}
 
 /** Writes events of a few keys in concurrent transactions, of which some are rolled back. */
 class Writers {

