@@ -11,7 +11,7 @@ export type Allow = (request: Request, address: string | undefined) => boolean |
 /** Options of who may. */
 export interface AccessOptions {
   /**
-   * Who may open the console. Default: whoever connects from this machine (127.0.0.0/8, ::1) and not through a proxy that
+   * Who may open the console. Default: everybody who connects from this machine (127.0.0.0/8, ::1) and not through a proxy that
    * says so. A function takes the place of that.
    */
   readonly allow?: Allow | undefined
@@ -30,7 +30,7 @@ export class Access {
   readonly #allow: Allow | undefined
   readonly #hosts: ReadonlySet<string>
 
-  /** @throws {OptionError} an option is not what it must be */
+  /** @throws {OptionError} an option is invalid */
   constructor({ allow, hosts = [] }: AccessOptions) {
     if (allow !== undefined && typeof allow !== 'function')
       throw OptionError.expected('options.allow', 'a function', allow)
@@ -40,7 +40,7 @@ export class Access {
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()))
   }
 
-  /** Why a request is refused, in words for whoever sent it; `undefined` if it is not. */
+  /** Why a request is refused, in words for its sender; `undefined` if it is not. */
   async refusal(request: Request, address: string | undefined): Promise<string | undefined> {
     const host = request.headers.get('host') ?? ''
     if (!this.#isOurs(hostnameOf(host)))

@@ -1,9 +1,11 @@
 /** The clients that the console is given. */
-import { type CallOptions, OptionError, type Pattern } from '@elysia-microservices/transport/kit'
+import { type CallOptions, OptionError, type Pattern, type Traits } from '@elysia-microservices/transport/kit'
 
 /** Any client, typed or not: what all have in common. */
 export interface GivenClient {
   readonly status: string
+  /** What its transport can do. Missing: each connection leads to one service. */
+  readonly traits?: Traits
   /** Connects, if it is not connected. */
   connect(): Promise<void>
   /** Closes it for good. */

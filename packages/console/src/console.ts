@@ -14,7 +14,7 @@ export interface ConsoleOptions extends AccessOptions {
   readonly services: Readonly<Record<string, GivenClient>>
   /** Where the page is. Default: `'/console'`. */
   readonly path?: string | undefined
-  /** Whether whoever may open the page may call every pattern. Default: `false`, it only shows. */
+  /** Whether everybody who may open the page may call every pattern. Default: `false`, it only shows. */
   readonly try?: boolean | undefined
   /** Milliseconds between two looks at the services while a page is open, from 100. Default: 1,000. */
   readonly interval?: number | undefined
@@ -49,7 +49,7 @@ const HEADERS = {
  * Makes an Elysia plugin that serves a page about services: their patterns and schemas, and, while the page is open,
  * what they do. Services tell of themselves where they have the option `describe`, and are counted by `telemetry()`.
  * Only programs of this machine may open it, unless `allow` says otherwise.
- * @throws {OptionError} an option is not what it must be
+ * @throws {OptionError} an option is invalid
  * @example
  * ```ts
  * import { console as servicesPage } from '@elysia-microservices/console'

@@ -38,6 +38,7 @@ describe('readDescription', () => {
       handlers: [
         handler('a', {
           data: { type: 'string' },
+          errors: { FULL: { status: 409 } },
           hooks: [{ type: 'beforeHandle', name: 'check' }]
         })
       ],
@@ -54,6 +55,7 @@ describe('readDescription', () => {
           form: 'exact',
           pattern: 'a',
           data: { type: 'string' },
+          errors: { FULL: { status: 409 } },
           hooks: ['beforeHandle check']
         }
       ],

@@ -20,6 +20,8 @@ const FORMS = ['exact', 'wildcard', 'regexp', 'all'] as const
 
 /** What was read. */
 export interface ReadDescription {
+  /** Which process of the service has answered; empty if it does not say so. */
+  readonly instance: string
   readonly described: DescribedService
   readonly transports: readonly TransportView[]
   readonly figures: readonly HandlerFigures[]
@@ -30,11 +32,12 @@ export interface ReadDescription {
  * @throws {TypeError} it is no description
  */
 export function readDescription(answer: unknown): ReadDescription {
-  const { name, version, status, transports, handlers, figures } = fieldsOf(answer)
+  const { name, version, instance, status, transports, handlers, figures } = fieldsOf(answer)
   if (!Array.isArray(handlers) || !Array.isArray(transports))
     throw new TypeError('its answer has no lists of handlers and transports')
   const { patterns, leftOut } = readHandlers(handlers)
   return {
+    instance: typeof instance === 'string' ? shortText(instance, MAX_NAME) : '',
     described: {
       name: shortText(name, MAX_NAME),
       version: shortText(version, MAX_NAME),
@@ -65,7 +68,7 @@ function readHandlers(handlers: readonly unknown[]): { patterns: PatternView[]; 
       surplus = handlers.length - index
       break
     }
-    const { kind, patterns: given, data, headers, response, hooks } = fieldsOf(handler)
+    const { kind, patterns: given, data, headers, response, errors, hooks } = fieldsOf(handler)
     if ((kind !== 'message' && kind !== 'event') || !Array.isArray(given)) {
       wrong++
       continue
@@ -74,6 +77,7 @@ function readHandlers(handlers: readonly unknown[]): { patterns: PatternView[]; 
       ...optional('data', schemaOf(data)),
       ...optional('headers', schemaOf(headers)),
       ...optional('response', schemaOf(response)),
+      ...optional('errors', schemaOf(errors)),
       hooks: firstOf(hooks, MAX_HOOKS).map(hookText)
     }
     for (const each of given.slice(0, MAX_PATTERNS - patterns.length)) {

@@ -11,8 +11,12 @@ export interface Overview {
 
 /** One service. What it has told of itself last stays while it cannot be asked. */
 export interface ServiceView {
-  /** What `console()` was given it under. */
+  /** Names what is shown: the service, and the instance where it has several. */
   readonly id: string
+  /** What `console()` was given it under. */
+  readonly service: string
+  /** Which of its processes this is; missing if it does not say so. */
+  readonly instance?: string
   /** Why it tells nothing of itself at the moment; missing if it does. */
   readonly problem?: string
   readonly described?: DescribedService
@@ -42,6 +46,8 @@ export interface PatternView {
   readonly data?: Schema
   readonly headers?: Schema
   readonly response?: Schema
+  /** The errors of its contract by code, each with the schema of its details. */
+  readonly errors?: Schema
   readonly hooks: readonly string[]
 }
 

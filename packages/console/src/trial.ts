@@ -47,7 +47,7 @@ async function textOf({ body }: Request): Promise<string> {
   return text + decoder.decode()
 }
 
-/** Sends it; gives what comes back, at the speed of whoever takes it. Aborting the signal gives the call up. */
+/** Sends it; gives what comes back, at the speed of its reader. Aborting the signal gives the call up. */
 export async function* run(
   client: ConsoleClient,
   trial: Trial,

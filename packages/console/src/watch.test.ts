@@ -79,8 +79,8 @@ describe('Watch', () => {
     // Another one, that somebody looks at, tells how time passes.
     const { client: other, state: control } = await described()
     const before = state.asked
-    const page = opened(new Watch(new Map([['other', other]]), settings))
-    for (let n = 0; n < 5; n++) await page.sample(hasAnswered('other'))
+    const page = opened(new Watch(new Map([['shop', other]]), settings))
+    for (let n = 0; n < 5; n++) await page.sample(hasAnswered('shop'))
     assert.ok(control.asked >= 5)
     assert.equal(state.asked, before)
   })
@@ -147,7 +147,7 @@ describe('Watch', () => {
     for (const [id, answer] of Object.entries(answers)) {
       const transport = memory()
       const service = microservice({ transport, logger: quiet }).message(
-        'elysia-microservices.describe',
+        `elysia-microservices.describe.${id}`,
         answer
       )
       await service.listen()
@@ -176,6 +176,40 @@ describe('Watch', () => {
     assert.match(problems['endless']!, /^It does not describe itself: .*no lists/)
     assert.match(problems['fails']!, /^It cannot be asked: Internal server error/)
     assert.match(problems['silent']!, /^It does not describe itself: the service needs the option describe/)
+  })
+
+  it('shows every instance of a service, those that come and not those that have gone', async () => {
+    const transport = memory()
+    const started = async () => {
+      const service = microservice({ name: 'shop.eu', transport, describe: true }).message('a', () => 1)
+      await service.listen()
+      ends.push(() => service.stop())
+      return service
+    }
+    const neighbour = microservice({ name: 'payments', transport, describe: true }).message('b', () => 1)
+    await neighbour.listen()
+    const first = await started()
+    const second = await started()
+    const client = connect({ transport })
+    ends.push(
+      () => neighbour.stop(),
+      () => client.close()
+    )
+    const page = opened(new Watch(new Map([['shop.eu', client]]), settings))
+    const shown = ({ services }: Overview) =>
+      services.flatMap(({ problem, instance }) => (problem === undefined ? [instance] : [])).sort()
+    const are = (all: { describe(): { instance: string } }[]) => (overview: Overview) =>
+      JSON.stringify(shown(overview)) === JSON.stringify(all.map((each) => each.describe().instance).sort())
+    const { services } = await page.overview(are([first, second]))
+    assert.deepEqual(new Set(services.map(({ described }) => described?.name)), new Set(['shop.eu']))
+    assert.deepEqual(new Set(services.map(({ service }) => service)), new Set(['shop.eu']))
+    const ids = services.map(({ id }) => id)
+    assert.equal(new Set(ids).size, 2)
+    await page.sample((sample) => ids.every((id) => sample.services[id] !== undefined))
+    const third = await started()
+    await page.overview(are([first, second, third]))
+    await second.stop()
+    await page.overview((overview) => are([first, third])(overview) && overview.services.length === 2)
   })
 
   it('keeps what a service has told of itself while it is away, and says when it is back', async () => {

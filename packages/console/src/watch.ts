@@ -5,14 +5,14 @@ import { WatchedService } from './watched-service.ts'
 
 /** Asks the services while somebody watches. */
 export class Watch {
-  readonly #services: readonly (readonly [string, WatchedService])[]
+  readonly #services: readonly WatchedService[]
   readonly #settings: Pick<Overview, 'canTry' | 'interval'>
   readonly #pages = new Set<OpenPage>()
   #asking = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
 
   constructor(clients: ReadonlyMap<string, ConsoleClient>, settings: Pick<Overview, 'canTry' | 'interval'>) {
-    this.#services = [...clients].map(([id, client]) => [id, new WatchedService(id, client)])
+    this.#services = [...clients].map(([id, client]) => new WatchedService(id, client))
     this.#settings = settings
   }
 
@@ -31,7 +31,7 @@ export class Watch {
   }
 
   #overview(): Overview {
-    return { ...this.#settings, services: this.#services.map(([, service]) => service.view) }
+    return { ...this.#settings, services: this.#services.flatMap((service) => service.views) }
   }
 
   #begin(): void {
@@ -47,12 +47,12 @@ export class Watch {
     if (!this.#pages.delete(page) || this.#pages.size > 0) return
     clearInterval(this.#timer)
     this.#asking.abort()
-    for (const [, service] of this.#services) service.rest()
+    for (const service of this.#services) service.rest()
   }
 
   #ask(): void {
     const { signal } = this.#asking
-    for (const [, service] of this.#services)
+    for (const service of this.#services)
       void service.ask(signal).then((isNew) => {
         if (!isNew) return
         const overview = this.#overview()
@@ -61,10 +61,7 @@ export class Watch {
   }
 
   #tell(): void {
-    const taken = this.#services.flatMap(([id, service]) => {
-      const sample = service.takeSample()
-      return sample === undefined ? [] : [[id, sample] as const]
-    })
+    const taken = this.#services.flatMap((service) => service.takeSamples())
     const sample: Sample = { at: Date.now(), services: Object.fromEntries(taken) }
     for (const page of this.#pages) page.tellSample(sample)
   }

@@ -1,30 +1,27 @@
-/** One service as it is asked again and again: what it has told of itself, and what it did since. */
-import type { HandlerFigures } from '@elysia-microservices/transport/kit'
-import { DESCRIBE_ROUTE, type Row, rowsBetween } from 'elysia-microservices/kit'
+/** One service as it is asked again and again, with every process of it that answers. */
+import { DESCRIBE_ROUTE, describeRoute } from 'elysia-microservices/kit'
 import { shortText } from './bounds.ts'
 import type { ConsoleClient } from './clients.ts'
 import { type ReadDescription, readDescription } from './description.ts'
-import type { DescribedService, Figures, PatternFigures, ServiceSample, ServiceView } from './protocol.ts'
+import type { ServiceSample, ServiceView } from './protocol.ts'
+import { WatchedInstance } from './watched-instance.ts'
 
 /** Milliseconds that a service may take to describe itself. */
 const PATIENCE = 5_000
-
-/** Figures, and when they were read. */
-interface Look {
-  readonly at: number
-  readonly figures: readonly HandlerFigures[]
-}
+/** Instances of a service that are shown: what answers need not be trusted, and may name a new one each time. */
+const MAX_INSTANCES = 50
+/** Questions in one round that look for instances not known yet. */
+const MAX_SEARCHES = 10
+/** Rounds without an answer after which an instance is gone. */
+const MAX_MISSED = 3
 
 /** Asks one service. */
 export class WatchedService {
   readonly #id: string
   readonly #client: ConsoleClient
   #problem: string | undefined = 'It has not answered yet'
-  #described: DescribedService | undefined
-  /** The description as text, to know whether it has changed. */
-  #text = ''
-  #before: Look | undefined
-  #sample: ServiceSample | undefined
+  /** By their own ids. A service that does not say who answers is one instance, `''`. */
+  readonly #instances = new Map<string, WatchedInstance>()
   #isAsking = false
 
   constructor(id: string, client: ConsoleClient) {
@@ -32,27 +29,34 @@ export class WatchedService {
     this.#client = client
   }
 
-  /** What it has told of itself. */
-  get view(): ServiceView {
-    const [problem, described] = [this.#problem, this.#described]
-    return {
-      id: this.#id,
-      ...(problem !== undefined && { problem }),
-      ...(described !== undefined && { described })
-    }
+  /** What its instances have told of themselves; the service without a description if none has. */
+  get views(): readonly ServiceView[] {
+    const [service, problem] = [this.#id, this.#problem]
+    if (this.#instances.size === 0)
+      return [{ id: service, service, ...(problem !== undefined && { problem }) }]
+    return [...this.#instances].map(([instance, { id, described, missed }]) => {
+      const own = problem ?? (missed > 0 ? 'This instance has not answered' : undefined)
+      return {
+        id,
+        service,
+        described,
+        ...(instance !== '' && { instance }),
+        ...(own !== undefined && { problem: own })
+      }
+    })
   }
 
-  /** What it did between the last two answers; each is given once. */
-  takeSample(): ServiceSample | undefined {
-    const sample = this.#sample
-    this.#sample = undefined
-    return sample
+  /** What each instance did between its last two answers; each is given once. */
+  takeSamples(): (readonly [id: string, sample: ServiceSample])[] {
+    return [...this.#instances.values()].flatMap((instance) => {
+      const sample = instance.takeSample()
+      return sample === undefined ? [] : [[instance.id, sample] as const]
+    })
   }
 
   /** Forgets what was counted: nobody looks any more. */
   rest(): void {
-    this.#before = undefined
-    this.#sample = undefined
+    for (const instance of this.#instances.values()) instance.rest()
   }
 
   /**
@@ -63,101 +67,90 @@ export class WatchedService {
     if (this.#isAsking) return false
     this.#isAsking = true
     try {
-      const answer = await this.#client.request(
-        DESCRIBE_ROUTE,
-        { figures: true },
-        { timeout: PATIENCE, signal }
-      )
-      return this.#take(readDescription(answer))
+      return await this.#round(signal)
     } catch (error) {
       if (signal.aborted) return false
-      this.#before = undefined
-      return this.#fail(problemOf(error))
+      this.rest()
+      const problem = problemOf(error)
+      const isNew = problem !== this.#problem
+      this.#problem = problem
+      return isNew
     } finally {
       this.#isAsking = false
     }
   }
 
-  #take({ described, transports, figures }: ReadDescription): boolean {
-    const look: Look = { at: performance.now(), figures }
-    const before = this.#before
-    this.#before = look
-    if (before === undefined) this.#sample = { transports, rows: [] }
-    else {
-      const seconds = (look.at - before.at) / 1_000
-      const [total] = rowsBetween([allOf(before.figures)], [allOf(figures)], seconds)
-      this.#sample = {
-        transports,
-        ...(described.isCounted && total !== undefined && { total: figuresOf(total) }),
-        rows: rowsBetween(before.figures, figures, seconds).map(patternFiguresOf)
-      }
+  /**
+   * A load balancer or a broker chooses who answers: so it is asked until a known instance does,
+   * and then all who have not answered are asked by their ids.
+   */
+  async #round(signal: AbortSignal): Promise<boolean> {
+    const heard = new Set<string>()
+    let hasChanged = this.#problem !== undefined
+    const take = (read: ReadDescription) => {
+      heard.add(read.instance)
+      const known = this.#instances.get(read.instance)
+      if (known === undefined) return this.#add(read)
+      hasChanged = known.take(read) || hasChanged
+      return false
     }
-    const text = JSON.stringify(described)
-    const isNew = text !== this.#text || this.#problem !== undefined
-    this.#text = text
-    this.#described = described
-    this.#problem = undefined
-    return isNew
+    const isSure = this.#client.traits?.shares === 'engine'
+    const anybody = isSure ? describeRoute(this.#id) : DESCRIBE_ROUTE
+    for (let n = 0; n < MAX_SEARCHES; n++) {
+      const first = await this.#ask(anybody, signal)
+      // What was known before the service was away may have gone with it.
+      if (this.#problem !== undefined) this.#forgetOthers(first.instance)
+      this.#problem = undefined
+      const isNew = take(first)
+      // Where they take turns, the same number of questions in each round may meet the same ones each time.
+      if (!isNew && (this.#instances.size < 2 || Math.random() < 0.5)) break
+      hasChanged ||= isNew
+      if (first.instance === '') break
+    }
+    const missing = [...this.#instances.keys()].filter((instance) => !heard.has(instance))
+    await Promise.all(
+      missing.map(async (instance) => {
+        const name = isSure ? this.#id : this.#instances.get(instance)?.described.name
+        // Over several connections the question may come to another instance, which does not answer it.
+        for (let n = 0; n <= this.#instances.size && !heard.has(instance); n++) {
+          const read = await this.#ask(describeRoute(name ?? '', instance), signal).catch(() => undefined)
+          if (read !== undefined) take(read)
+        }
+      })
+    )
+    for (const [id, instance] of this.#instances) {
+      if (heard.has(id)) continue
+      hasChanged = true
+      instance.rest()
+      if (++instance.missed >= MAX_MISSED) this.#instances.delete(id)
+    }
+    return hasChanged && !signal.aborted
   }
 
-  #fail(problem: string): boolean {
-    const isNew = problem !== this.#problem
-    this.#problem = problem
-    return isNew
+  async #ask(route: string, signal: AbortSignal): Promise<ReadDescription> {
+    return readDescription(
+      await this.#client.request(route, { figures: true }, { timeout: PATIENCE, signal })
+    )
+  }
+
+  /** @returns whether there was room for it */
+  #add(read: ReadDescription): boolean {
+    if (this.#instances.size >= MAX_INSTANCES) return false
+    const ids = new Set([...this.#instances.values()].map(({ id }) => id))
+    const id = ids.has(this.#id) ? `${this.#id} ${read.instance}` : this.#id
+    this.#instances.set(read.instance, new WatchedInstance(id, read))
+    return true
+  }
+
+  #forgetOthers(instance: string): void {
+    for (const id of this.#instances.keys()) if (id !== instance) this.#instances.delete(id)
   }
 }
 
 function problemOf(error: unknown): string {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown }
-  if (code === 'PATTERN_NOT_FOUND' || error instanceof TypeError)
-    return code === 'PATTERN_NOT_FOUND'
-      ? 'It does not describe itself: the service needs the option describe'
-      : `It does not describe itself: ${shortText(message)}`
+  if (code === 'PATTERN_NOT_FOUND')
+    return 'It does not describe itself: the service needs the option describe, and over an engine this name'
+  if (error instanceof TypeError) return `It does not describe itself: ${shortText(message)}`
   return `It cannot be asked: ${shortText(message) || 'it failed without a word'}`
-}
-
-/** All requests together, as one pattern. Those with other buckets than the first cannot be added, and are left out. */
-function allOf(figures: readonly HandlerFigures[]): HandlerFigures {
-  const messages = figures.filter(({ kind }) => kind === 'message')
-  const bounds = messages[0]?.durations.bounds ?? []
-  const same = messages.filter(({ durations }) => isSame(durations.bounds, bounds))
-  const outcomes: Record<string, number> = Object.create(null)
-  for (const each of same)
-    for (const [code, count] of Object.entries(each.outcomes)) outcomes[code] = (outcomes[code] ?? 0) + count
-  return {
-    kind: 'message',
-    pattern: '',
-    inFlight: same.reduce((sum, { inFlight }) => sum + inFlight, 0),
-    outcomes,
-    durations: {
-      bounds,
-      counts: [...bounds, 0].map((_, bucket) =>
-        same.reduce((sum, { durations }) => sum + (durations.counts[bucket] ?? 0), 0)
-      )
-    }
-  }
-}
-
-function isSame(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((bound, index) => bound === b[index])
-}
-
-function patternFiguresOf(row: Row): PatternFigures {
-  return { kind: row.kind, pattern: row.pattern, ...figuresOf(row) }
-}
-
-/** Rounded: nobody sees more, and each page is sent all of them each second. */
-function figuresOf({ rate, p50, p90, p99, inFlight, errors }: Row): Figures {
-  return {
-    rate: rounded(rate),
-    ...(p50 !== undefined && { p50: rounded(p50) }),
-    ...(p90 !== undefined && { p90: rounded(p90) }),
-    ...(p99 !== undefined && { p99: rounded(p99) }),
-    inFlight,
-    errors: rounded(errors)
-  }
-}
-
-function rounded(value: number): number {
-  return Number(value.toPrecision(4))
 }

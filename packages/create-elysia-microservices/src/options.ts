@@ -7,7 +7,7 @@ export const RUNTIMES = ['bun', 'node'] as const
 export type Runtime = (typeof RUNTIMES)[number]
 
 /** What carries its messages. */
-export const TRANSPORTS = ['tcp', 'nats'] as const
+export const TRANSPORTS = ['tcp', 'nats', 'redis'] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
 /** What is to be made. */
@@ -44,7 +44,7 @@ const OPTIONS = {
 /**
  * Reads a command line.
  * @returns `'help'` or `'version'` if that is asked for
- * @throws {UsageError} it is not what it must be
+ * @throws {UsageError} it is invalid
  */
 export function readArguments(args: readonly string[]): Given | 'help' | 'version' {
   const { values, positionals } = parse(args)
@@ -79,7 +79,9 @@ function oneOf<Name extends string>(
 ): Name | undefined {
   const name = names.find((each) => each === given)
   if (name === undefined && given !== undefined)
-    throw new UsageError(`${option} must be ${names.join(' or ')}, but is ${JSON.stringify(given)}`)
+    throw new UsageError(
+      `${option} must be ${names.join(', ').replace(/, ([^,]*)$/, ' or $1')}, but is ${JSON.stringify(given)}`
+    )
   return name
 }
 

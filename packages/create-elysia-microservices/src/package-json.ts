@@ -52,7 +52,7 @@ export function packageJson({ name, runtime, transport }: Options, own: Manifest
     dependencies: versions([
       'elysia-microservices',
       '@elysia-microservices/telemetry',
-      ...(transport === 'nats' ? ['@elysia-microservices/nats'] : []),
+      ...(transport === 'tcp' ? [] : [`@elysia-microservices/${transport}`]),
       'elysia',
       '@elysiajs/openapi',
       ...(runtime === 'node' ? ['@elysiajs/node'] : []),

@@ -10,7 +10,7 @@ export interface Terminal {
   readonly output: Writable
 }
 
-/** Whoever was asked does not want to go on. */
+/** The user cancelled. */
 export class Canceled extends Error {}
 
 /** What is taken where nothing is said. */
@@ -55,7 +55,8 @@ export async function ask(given: Given, defaults: Defaults, terminal: Terminal):
         initialValue: defaults.transport,
         options: [
           { value: 'tcp', label: 'TCP', hint: 'nothing else to run' },
-          { value: 'nats', label: 'NATS', hint: 'several machines, a NATS server between them' }
+          { value: 'nats', label: 'NATS', hint: 'several machines, a NATS server between them' },
+          { value: 'redis', label: 'Redis', hint: 'several machines, a Redis server between them' }
         ]
       })
     )

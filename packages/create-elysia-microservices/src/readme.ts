@@ -2,7 +2,16 @@
 import type { Options } from './options.ts'
 
 const RUNTIME = { bun: 'Bun', node: 'Node' } as const
-const TRANSPORT = { tcp: 'TCP', nats: 'NATS' } as const
+const TRANSPORT = { tcp: 'TCP', nats: 'NATS', redis: 'Redis' } as const
+
+/** What else does, and listens where. */
+const SERVERS = { nats: 'nats-server on port 4222', redis: 'redis-server on port 6379' } as const
+/** The variables that say where callers find the service. */
+const WHERE = {
+  tcp: '| `ORDERS_HOST`, `ORDERS_PORT` | `localhost`, `4000` | where the service listens, and where its callers find it |',
+  nats: '| `NATS_URL` | `nats://localhost:4222` | the NATS server between the service and its callers |',
+  redis: '| `REDIS_URL` | `redis://localhost:6379` | the Redis server between the service and its callers |'
+} as const
 
 /** What a project is, in a few words. */
 export function summary({ runtime, transport }: Options): string {
@@ -17,7 +26,9 @@ export function firstCommands({ runtime, transport }: Options): readonly string[
   const run = RUN[runtime]
   return [
     runtime === 'bun' ? 'bun install' : 'npm install',
-    ...(transport === 'nats' ? ['docker compose up --detach nats   # or any nats-server on port 4222'] : []),
+    ...(transport === 'tcp'
+      ? []
+      : [`docker compose up --detach ${transport}   # or any ${SERVERS[transport]}`]),
     `${run} service   # in one terminal`,
     `${run} gateway   # in another; then open http://localhost:3000/openapi`
   ]
@@ -28,10 +39,7 @@ export function readme(options: Options): string {
   const { name, runtime, transport } = options
   const run = RUN[runtime]
   const lock = runtime === 'bun' ? 'bun.lock' : 'package-lock.json'
-  const where =
-    transport === 'tcp'
-      ? '| `ORDERS_HOST`, `ORDERS_PORT` | `localhost`, `4000` | where the service listens, and where its callers find it |'
-      : '| `NATS_URL` | `nats://localhost:4222` | the NATS server between the service and its callers |'
+  const where = WHERE[transport]
   return `# ${name}
 
 Orders: ${summary(options)}, made of [elysia-microservices](https://www.npmjs.com/package/elysia-microservices).

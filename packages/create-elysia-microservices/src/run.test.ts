@@ -48,6 +48,15 @@ describe('create-elysia-microservices', () => {
     assert.match(read('My Shop!', '.github/workflows/ci.yml'), /bun test/)
   })
 
+  it('makes one over Redis', async () => {
+    const { out } = await said([join(folder, 'red'), '--runtime', 'node', '--transport', 'redis'])
+    assert.match(out, /on Node over Redis/)
+    assert.ok(out.includes('docker compose up --detach redis'))
+    assert.match(read('red', 'package.json'), /"@elysia-microservices\/redis"/)
+    assert.match(read('red', 'src/transport.ts'), /redis\(\{ url: REDIS_URL \}\)/)
+    assert.match(read('red', 'README.md'), /`REDIS_URL` \| `redis:/)
+  })
+
   it('takes defaults with --yes, and the runtime from the package manager', async () => {
     for (const [userAgent, text] of [
       ['npm/11.19.1 node/v20.20.2 linux x64', process.versions.bun ? 'on Bun over TCP' : 'on Node over TCP'],
@@ -103,7 +112,7 @@ describe('create-elysia-microservices', () => {
   it('says what is wrong with a command line', async () => {
     for (const [args, wanted] of [
       [['shop', '--runtime', 'deno'], /--runtime must be bun or node, but is "deno"/],
-      [['shop', '--transport', 'kafka', '--yes'], /--transport must be tcp or nats, but is "kafka"/],
+      [['shop', '--transport', 'kafka', '--yes'], /--transport must be tcp, nats or redis, but is "kafka"/],
       [['shop', 'two'], /There is one folder to make, and no use for two/],
       [['shop', '--force'], /Unknown option '--force'.*see --help/s],
       [['...', '--yes'], /"..." gives no name for a package/],

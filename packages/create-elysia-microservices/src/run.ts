@@ -38,7 +38,7 @@ export async function run(args: readonly string[], around: Surroundings): Promis
 }
 
 async function make(given: Given, { terminal, userAgent, out }: Surroundings): Promise<void> {
-  // Before questions, whose answers would be in vain.
+  // Before questions, whose answers would be lost.
   if (given.folder !== undefined) refuseUnlessEmpty(given.folder)
   const defaults: Defaults = { folder: 'orders', runtime: usualRuntime(userAgent), transport: 'tcp' }
   const options = given.yes ? completed(given, defaults) : await asked(given, defaults, terminal)

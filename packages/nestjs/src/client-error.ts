@@ -1,13 +1,12 @@
 /** The errors that subscribers of `send()` get: as from Nest's TCP client, where Nest has a word for them. */
 import {
   ConnectionError,
-  INTERNAL_ERROR,
-  NO_MESSAGE_HANDLER,
   PatternNotFoundError,
   RejectedError,
   RpcError,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
+import { INTERNAL_ERROR, NO_MESSAGE_HANDLER } from '@elysia-microservices/transport/nest'
 
 /**
  * An answer of a handler as the bare value it sent (`{ status, message }`, or what its `RpcException` carried),

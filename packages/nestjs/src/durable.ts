@@ -11,14 +11,14 @@ import type { MessageHandler } from '@nestjs/microservices'
 
 /**
  * How a handler gets its events; `undefined`: it is not durable.
- * @throws {OptionError} `durable` is not what it must be
+ * @throws {OptionError} `durable` is invalid
  */
 export function durableOf({ extras }: MessageHandler): DurableSettings | undefined {
   const { durable } = Object(extras) as { readonly durable?: DurableOptions | boolean }
   return durable === undefined || durable === false ? undefined : durableSettings(durable, 'durable')
 }
 
-/** Which deliveries a handler is for. @throws {OptionError} `durable` is not what it must be */
+/** Which deliveries a handler is for. @throws {OptionError} `durable` is invalid */
 export function viaOfHandler(route: string, handler: MessageHandler): string {
   const durable = durableOf(handler)
   return durable === undefined ? VIA_PLAIN : viaOf(route, durable.group)

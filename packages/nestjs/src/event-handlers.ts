@@ -1,9 +1,6 @@
 /** The event handlers of a Nest application, by pattern. */
 
-import { isStreamOfValues } from '@elysia-microservices/transport/kit'
 import type { MessageHandler } from '@nestjs/microservices'
-import { forkJoin, from, isObservable, mergeMap, type Observable, of } from 'rxjs'
-import type { MicroserviceContext } from './microservice-context.ts'
 
 /**
  * Keeps all handlers of each pattern. Nest chains them, so that a handler that fails unsubscribes the Observables of
@@ -33,27 +30,4 @@ export class EventHandlers {
   ofFirst(handler: MessageHandler): readonly MessageHandler[] {
     return this.#byFirst.get(handler) ?? [handler]
   }
-}
-
-/**
- * The answer to a request whose pattern has event handlers only, as Nest gives it: the result of the handler, or, of
- * several, `{ current, next: { current, next: … } }`. All are called at once.
- */
-export function answerByEventHandlers(
-  [handler, ...others]: readonly MessageHandler[],
-  data: unknown,
-  context: MicroserviceContext
-): unknown {
-  const current: unknown = handler?.(data, context)
-  if (others.length === 0) return current
-  return forkJoin({
-    current: resultOf(current),
-    next: resultOf(answerByEventHandlers(others, data, context))
-  })
-}
-
-function resultOf(result: unknown): Observable<unknown> {
-  if (result instanceof Promise) return from(result).pipe(mergeMap(resultOf))
-  if (isObservable(result)) return result
-  return isStreamOfValues(result) ? from(result as AsyncIterable<unknown>) : of(result)
 }

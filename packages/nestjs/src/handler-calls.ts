@@ -4,11 +4,16 @@ import {
   exhaust,
   isStreamOfValues,
   isThenable,
+  shown,
   whenSettled
 } from '@elysia-microservices/transport/kit'
+import { Logger } from '@nestjs/common'
 import type { MessageHandler } from '@nestjs/microservices'
+import { isObservable } from 'rxjs'
 import { answerOfUnfiltered, HandlerStream } from './handler-stream.ts'
 import type { MicroserviceContext } from './microservice-context.ts'
+
+const logger = new Logger('MicroserviceServer')
 
 /** Runs work between Nest's processing hooks; `end` runs the end hook, once. */
 export type InHooks = (work: (end: () => void) => Promise<void>) => unknown
@@ -82,7 +87,10 @@ export function runEventInHooks(inHooks: InHooks, run: () => Promise<void>): Pro
   })
 }
 
-function streamOrValue(result: unknown): unknown {
+/** What a handler has given, as the transport takes it. */
+export function streamOrValue(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null || result instanceof HandlerStream) return result
+  if (isThenable(result)) return whenSettled(result, streamOrValue)
   return isStreamOfValues(result) ? new HandlerStream(result, answerOfUnfiltered) : result
 }
 
@@ -96,5 +104,11 @@ async function runEventHandler(
   context: MicroserviceContext
 ): Promise<void> {
   const result: unknown = await handler(data, context)
-  if (isStreamOfValues(result)) await exhaust(new HandlerStream(result, (error) => error))
+  if (!isStreamOfValues(result)) return
+  const last = await exhaust(new HandlerStream(result, (error) => error))
+  const { delivery, pattern } = context.message
+  if (last !== undefined || delivery === undefined || !isObservable(result)) return
+  logger.warn(
+    `A handler of the durable event '${shown(pattern)}' gave an empty Observable, which counts as handled: it is acknowledged, and not delivered again. If an exception filter gave EMPTY for a failure, let it give throwError(…)`
+  )
 }

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import net from 'node:net'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { TcpClient } from '@elysia-microservices/tcp/kit'
+import { freePort } from '@elysia-microservices/test-support'
 import { Controller, Logger } from '@nestjs/common'
 import { ClientProxy, Ctx, EventPattern, MessagePattern, type ReadPacket } from '@nestjs/microservices'
 import { EmptyError, firstValueFrom, lastValueFrom } from 'rxjs'
@@ -11,7 +12,6 @@ import {
   ask,
   clientOf,
   errorOf,
-  freePort,
   Log,
   later,
   type OurService,
@@ -157,6 +157,16 @@ for (const protocol of PROTOCOLS) {
       assert.equal(await ask(client, 'count', {}), 2)
       await client.close()
       proxy.close()
+    })
+
+    it('resolves a connect() that its own close() has overtaken, as in Nest', async () => {
+      const client = clientOf(service, protocol)
+      const connected = client.connect()
+      await client.close()
+      assert.equal(await connected, undefined)
+      assert.throws(() => client.unwrap(), /Not initialized/)
+      assert.equal(await ask(client, 'count', {}), 1)
+      await client.close()
     })
 
     it('says that it could not connect, and connects when it can', async () => {

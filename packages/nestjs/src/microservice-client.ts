@@ -45,7 +45,7 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
   /** Open connections. */
   #connected = 0
 
-  /** @throws {OptionError} an option is not what it must be, or is one of Nest's that has no effect here */
+  /** @throws {OptionError} an option is invalid, or is one of Nest's that has no effect here */
   constructor(options: MicroserviceClientOptions = {}) {
     super()
     this.#options = clientOptions(options)
@@ -60,13 +60,14 @@ export class MicroserviceClient extends ClientProxy<MicroserviceClientEvents> {
 
   /**
    * Connects now. Without it, the first `send()` or `emit()` connects. Rejects with the system's error, whose `code`
-   * is for example `ECONNREFUSED`, or with a `ConnectionError`.
+   * is for example `ECONNREFUSED`, or with a `ConnectionError`. Resolves, as Nest's, if `close()` overtakes it.
    */
   async connect(): Promise<void> {
+    const opened = this.#open()
     try {
-      await this.#open().transport.connect()
+      await opened.transport.connect()
     } catch (error) {
-      throw connectErrorOf(error)
+      if (this.#opened === opened) throw connectErrorOf(error)
     }
   }
 

@@ -4,6 +4,7 @@ import {
   bySpecificity,
   checkDurable,
   type Dispatcher,
+  dispatcherFor,
   hasWildcards,
   type IncomingMessage,
   loggerOf,
@@ -14,6 +15,7 @@ import {
   type ServerTransport,
   VIA_PLAIN
 } from '@elysia-microservices/transport/kit'
+import { answerByEventHandlers, nestTransportOf } from '@elysia-microservices/transport/nest'
 import { Logger } from '@nestjs/common'
 import {
   type CustomTransportStrategy,
@@ -23,8 +25,15 @@ import {
   Transport
 } from '@nestjs/microservices'
 import { checkNotDurable, durableOf, viaOfHandler } from './durable.ts'
-import { answerByEventHandlers, EventHandlers } from './event-handlers.ts'
-import { answerInHooks, answerTo, type InHooks, runEventHandlers, runEventInHooks } from './handler-calls.ts'
+import { EventHandlers } from './event-handlers.ts'
+import {
+  answerInHooks,
+  answerTo,
+  type InHooks,
+  runEventHandlers,
+  runEventInHooks,
+  streamOrValue
+} from './handler-calls.ts'
 import { Listeners } from './listeners.ts'
 import { MicroserviceContext } from './microservice-context.ts'
 import { nestLogger } from './nest-logger.ts'
@@ -34,19 +43,6 @@ import {
   type MicroserviceStatus,
   serverOptions
 } from './options.ts'
-
-/** Nest's transports by the names of ours: handlers may be bound to one in their decorators. */
-const NEST_TRANSPORTS: Readonly<Record<string, Transport>> = {
-  tcp: Transport.TCP,
-  nats: Transport.NATS,
-  redis: Transport.REDIS,
-  kafka: Transport.KAFKA,
-  rabbitmq: Transport.RMQ,
-  mqtt: Transport.MQTT
-}
-
-/** Transports on which Nest's patterns have wildcards; on the others `*` is a character. */
-const WITH_WILDCARDS: ReadonlySet<string> = new Set(['nats'])
 
 /**
  * Answers a Nest application's patterns over our transports. Default: TCP. Give it as `strategy` to
@@ -69,6 +65,8 @@ export class MicroserviceServer
   override transportId: Transport | symbol
   protected override readonly logger = new Logger(MicroserviceServer.name)
   readonly #servers: readonly ServerTransport[]
+  /** Transports on which Nest's patterns have wildcards; on the others `*` is a character. */
+  readonly #withWildcards: ReadonlySet<string>
   readonly #drain: number
   readonly #events = new EventHandlers()
   /** Which deliveries each event handler is for. */
@@ -81,14 +79,16 @@ export class MicroserviceServer
   #isListening = false
   #closing: Promise<void> | undefined
 
-  /** @throws {OptionError} an option is not what it must be, or is one of Nest's that has no effect here */
+  /** @throws {OptionError} an option is invalid, or is one of Nest's that has no effect here */
   constructor(options: MicroserviceServerOptions = {}) {
     super()
     const { transports, name, drain, logger = nestLogger(this.logger) } = serverOptions(options)
     this.#servers = transports.map((transport) =>
       transport.server({ name, version: undefined, logger: loggerOf(logger) })
     )
-    this.transportId = NEST_TRANSPORTS[this.#servers[0]?.name ?? 'tcp'] ?? Transport.TCP
+    this.transportId = nestTransportOf(this.#servers[0]?.name ?? 'tcp') ?? Transport.TCP
+    const withWildcards = transports.filter(({ traits }) => traits.wildcards)
+    this.#withWildcards = new Set(withWildcards.map((transport) => transport.name))
     this.#drain = drain
   }
 
@@ -151,7 +151,7 @@ export class MicroserviceServer
 
   /**
    * Called by Nest for each handler.
-   * @throws {OptionError} the pattern is a RegExp, which only Kafka knows, or `durable` is not what it must be
+   * @throws {OptionError} the pattern is a RegExp, which only Kafka knows, or `durable` is invalid
    */
   override addHandler(
     pattern: unknown,
@@ -196,7 +196,7 @@ export class MicroserviceServer
     try {
       checkDurable(dispatcher, this.#servers)
       for (const server of this.#servers) {
-        await server.start(dispatcher)
+        await server.start(dispatcherFor(server, dispatcher))
         started.push(server)
       }
       this.#isListening = true
@@ -226,7 +226,9 @@ export class MicroserviceServer
     const { data } = message
     const call = (): unknown =>
       handler.isEventHandler
-        ? answerByEventHandlers(this.#events.ofFirst(handler), data, context)
+        ? answerByEventHandlers(
+            this.#events.ofFirst(handler).map((each) => () => streamOrValue(each(data, context)))
+          )
         : handler(data, context)
     return this.#isHooked ? answerInHooks(this.#hooksOf(context), context, call) : answerTo(call)
   }
@@ -270,7 +272,7 @@ export class MicroserviceServer
 
   /** Handlers whose patterns have wildcards that match a route, the most specific first. */
   #byWildcards(transport: string, route: string | undefined): readonly MessageHandler[] {
-    if (route === undefined || !WITH_WILDCARDS.has(transport)) return []
+    if (route === undefined || !this.#withWildcards.has(transport)) return []
     return [...this.messageHandlers]
       .filter(([pattern]) => pattern !== route && hasWildcards(pattern) && routeMatches(pattern, route))
       .sort(([one], [other]) => bySpecificity(one, other))

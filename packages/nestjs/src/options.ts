@@ -2,12 +2,14 @@
 import {
   atLeast,
   checkLogger,
+  DEFAULT_DRAIN,
   type Logger,
   loggerOf,
   milliseconds,
   OptionError,
   type Transport
 } from '@elysia-microservices/transport/kit'
+import { NEST_OPTION_NAMES } from '@elysia-microservices/transport/nest'
 import { type ShortClientOptions, type ShortServerOptions, shortForm } from './short-form.ts'
 
 /** Options of every server, whatever carries its messages. */
@@ -100,7 +102,6 @@ const REFUSED_BY_SERVER = {
 
 const SERVER_NAMES = ['transport', 'name', 'drain', 'logger', 'tlsOptions']
 const CLIENT_NAMES = ['transport', 'timeout', 'logger', 'tlsOptions']
-const DEFAULT_DRAIN = 10_000
 const DEFAULT_TIMEOUT = 30_000
 
 /** Options of a server, with its transports. */
@@ -120,7 +121,7 @@ export interface CheckedClientOptions {
   readonly logger: Logger | undefined
 }
 
-/** @throws {OptionError} an option is not what it must be, or is one of Nest's that has no effect here */
+/** @throws {OptionError} an option is invalid, or is one of Nest's that has no effect here */
 export function serverOptions(options: MicroserviceServerOptions): CheckedServerOptions {
   refuse(REFUSED_BY_SERVER, options)
   const { transport, name, drain = DEFAULT_DRAIN, logger, ...others } = options
@@ -132,7 +133,7 @@ export function serverOptions(options: MicroserviceServerOptions): CheckedServer
   return { transports, name, drain, logger: logger && loggerOf(logger) }
 }
 
-/** @throws {OptionError} an option is not what it must be, or is one of Nest's that has no effect here */
+/** @throws {OptionError} an option is invalid, or is one of Nest's that has no effect here */
 export function clientOptions(options: MicroserviceClientOptions): CheckedClientOptions {
   refuse(REFUSED_BY_BOTH, options)
   const { transport, timeout, logger, ...others } = options
@@ -192,6 +193,9 @@ function refuse(refused: Readonly<Record<string, string>>, options: object): voi
     const why = Object.hasOwn(refused, key) ? refused[key] : undefined
     if (why !== undefined && value !== undefined)
       throw new OptionError(`options.${key}`, `options.${key} has no effect here: ${why}`)
+    const ours = Object.hasOwn(NEST_OPTION_NAMES, key) ? NEST_OPTION_NAMES[key] : undefined
+    if (ours !== undefined && value !== undefined && key !== 'tlsOptions')
+      throw new OptionError(`options.${key}`, `options.${key} is called options.${ours} here`)
   }
   const { transport } = options as { transport?: unknown }
   if (typeof transport === 'number')

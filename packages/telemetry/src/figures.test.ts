@@ -1,7 +1,7 @@
 /** What is counted, and how it is written: for Prometheus, for an SDK. */
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
-import { RpcError } from '@elysia-microservices/transport'
+import { type ReceivedMessage, RpcError } from '@elysia-microservices/transport'
 import { metrics as api } from '@opentelemetry/api'
 import {
   AggregationTemporality,
@@ -13,9 +13,11 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import fc from 'fast-check'
 import { figures, MAX_PATTERNS, SideFigures } from './figures/figures.ts'
+import { handlerFigures } from './figures/handler-figures.ts'
 import { BOUNDS, CONVENTIONAL_BOUNDS, Histogram } from './figures/histogram.ts'
 import { metricProducer } from './metrics/producer.ts'
 import { prometheusText } from './metrics/prometheus.ts'
+import { telemetry } from './telemetry.ts'
 import { type Handlers, newEnds, take } from './testing/ends.ts'
 
 /** How many ended with each code. */
@@ -164,6 +166,48 @@ describe('for Prometheus', () => {
     assert.ok(own.includes(`rpc_server_call_duration_seconds_bucket{${labels},le="+Inf"} 1`))
     assert.ok(own.includes(`rpc_server_call_duration_seconds_count{${labels}} 1`))
     assert.match(text, /^# TYPE elysia_microservices_client_ejections_total counter$/m)
+  })
+})
+
+describe('events', () => {
+  it('are of the broker that carried them, in figures as in spans', async () => {
+    const handle = telemetry()(() => undefined)
+    const event = { kind: 'event', transport: 'nats', pattern: 'figures.broker', headers: {} } as const
+    handle(event as ReceivedMessage)
+    handle({ ...event, transport: 'tcp' } as ReceivedMessage)
+    const { text } = await prometheusText()
+    for (const system of ['nats', 'elysia_microservices']) {
+      const labels = `messaging_system_name="${system}",messaging_destination_name="figures.broker"`
+      assert.match(text, new RegExp(`^messaging_process_duration_seconds_count\\{${labels},.*\\} 1$`, 'm'))
+    }
+    const own = handlerFigures().filter(({ pattern }) => pattern === 'figures.broker')
+    assert.deepEqual(
+      own.map(({ outcomes }) => outcomes),
+      [{ OK: 2 }]
+    )
+  })
+
+  it('that are stored have their figures', async () => {
+    const durable = [
+      { pattern: 'paid', group: 'orders', lag: 7, redeliveries: 3, deadLetters: 1, isPaused: false },
+      { pattern: 'new', group: 'orders', lag: undefined, redeliveries: 0, deadLetters: 0, isPaused: true }
+    ]
+    const stats = { transport: 'nats', address: undefined, inFlight: { current: 0, limit: 0 }, streams: 0 }
+    const service = { status: 'listening', stats: () => [{ ...stats, durable }] } as const
+    const other = { status: 'listening', stats: () => [{ ...stats, durable }] } as const
+    telemetry().attach?.(service)
+    telemetry().attach?.(other)
+    const { text } = await prometheusText()
+    const of = (name: string, pattern: string) =>
+      new RegExp(
+        `^elysia_microservices_durable_${name}\\{messaging_system_name="nats",messaging_destination_name="${pattern}",messaging_consumer_group_name="orders"\\} (.*)$`,
+        'm'
+      ).exec(text)?.[1]
+    // Both services say the same of the group, and each counts what it has done.
+    assert.deepEqual([of('lag', 'paid'), of('lag', 'new')], ['7', undefined])
+    assert.deepEqual([of('redeliveries_total', 'paid'), of('dead_letters_total', 'paid')], ['6', '2'])
+    assert.deepEqual([of('paused', 'paid'), of('paused', 'new')], ['0', '1'])
+    assert.ok([service, other].every(({ status }) => status === 'listening'))
   })
 })
 

@@ -11,7 +11,7 @@ import { startReceived, startSent } from './traces/tracing.ts'
 export interface NestContext {
   /** The method that is to run. */
   getHandler(): object
-  /** Gives the context of the message: of Nest's transports or of ours. */
+  /** Gives the context of the message: of Nest's transports or ours. */
   switchToRpc(): { getContext(): unknown }
 }
 
@@ -44,7 +44,7 @@ const EVENT_HANDLER = 2
 
 /**
  * A hook for `app.registerPreRequestHook(nestTelemetry())`: counts the messages that the application handles, and makes
- * spans of them, in the trace of whoever sent them. Guards, interceptors and handlers run inside.
+ * spans of them, in the trace of their sender. Guards, interceptors and handlers run inside.
  */
 export function nestTelemetry() {
   return (execution: NestContext, next: () => Observable<unknown>): Observable<unknown> =>

@@ -3,7 +3,7 @@ import type { ResultEnd, ResultWatcher } from '@elysia-microservices/transport'
 import { context, type Span } from '@opentelemetry/api'
 import { figures, OTHER, type PatternFigures, type Side } from './figures/figures.ts'
 import { clientOutcome, type Outcome, serverOutcome } from './outcome.ts'
-import { STREAM_VALUES } from './traces/attributes.ts'
+import { brokerOf, STREAM_VALUES } from './traces/attributes.ts'
 import { end, rename, type Traced } from './traces/tracing.ts'
 
 /** A message, as either end knows it. */
@@ -31,7 +31,7 @@ export class Measured implements ResultWatcher {
     this.side = side
     this.message = message
     this.#start = start
-    this.#figures = figures[side].of(nameOf(message))
+    this.#figures = figures[side].of(nameOf(message), brokerOf(side, message.transport))
   }
 
   pending(): void {
@@ -58,7 +58,7 @@ export class Measured implements ResultWatcher {
     const outcome = isReceived ? serverOutcome(how, message) : clientOutcome(how)
     // What an around did between may have kept the handler from being known until now.
     const name = outcome.isUnknown ? undefined : nameOf(message)
-    const counted = figures[side].of(name)
+    const counted = figures[side].of(name, brokerOf(side, message.transport))
     counted.ended(outcome.code, performance.now() - this.#start)
     if (counted !== this.#figures) figures[side].forget(this.#figures)
     this.tell(outcome, name ?? OTHER)
@@ -85,7 +85,7 @@ export class Followed extends Measured {
 /** Counts, and tells the span. */
 export class Recorded extends Followed {
   #values = 0
-  /** The attempt that goes on, if the call was made again. */
+  /** The attempt that goes on, if the call was retried. */
   #attempt: Span | undefined
 
   override value(): void {
@@ -93,7 +93,7 @@ export class Recorded extends Followed {
     if (this.isStream && ++this.#values === 1) this.traced.span.addEvent('stream.first_value')
   }
 
-  /** The call is made again. @param begin makes the span of the attempt, in the context of the call */
+  /** The call is retried. @param begin makes the span of the attempt, in the context of the call */
   madeAgain(begin: (traced: Traced) => Span): void {
     this.#attempt?.end()
     this.#attempt = begin(this.traced)

@@ -1,10 +1,6 @@
 /** How a message has ended, in the words of the semantic conventions: a code, and whether it is to be called an error. */
-import {
-  type MicroserviceError,
-  NO_MESSAGE_HANDLER,
-  type ResultEnd,
-  readFailure
-} from '@elysia-microservices/transport/kit'
+import { type MicroserviceError, type ResultEnd, readFailure } from '@elysia-microservices/transport/kit'
+import { NO_MESSAGE_HANDLER } from '@elysia-microservices/transport/nest'
 import type { Side } from './figures/figures.ts'
 
 /** How a message has ended. */
@@ -21,7 +17,7 @@ export interface Outcome {
   readonly isUnknown?: boolean
 }
 
-/** It ended well. */
+/** It succeeded. */
 export const OK: Outcome = { code: 'OK' }
 const CANCELED: Outcome = { code: 'CANCELED' }
 const DEADLINE: Outcome = { code: 'TIMEOUT', errorType: 'TIMEOUT', message: "The caller's time is over" }

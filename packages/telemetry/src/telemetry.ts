@@ -10,7 +10,8 @@ import {
   OptionError,
   type ReceivedMessage,
   type SentMessage,
-  tap
+  tap,
+  writeTracesBy
 } from '@elysia-microservices/transport/kit'
 import { context } from '@opentelemetry/api'
 import { beginning, endedAtOnce, endsLater } from './figures/clock.ts'
@@ -20,7 +21,16 @@ import { watchService } from './figures/services.ts'
 import { registerInstruments } from './metrics/instruments.ts'
 import { Followed, Measured, nameOf, type Observed, Recorded } from './observation.ts'
 import { OK } from './outcome.ts'
-import { end, startAttempt, startReceived, startSent, type Traced, tracer } from './traces/tracing.ts'
+import { brokerOf } from './traces/attributes.ts'
+import {
+  end,
+  startAttempt,
+  startReceived,
+  startSent,
+  type Traced,
+  tracer,
+  withTraceOf
+} from './traces/tracing.ts'
 
 /** Options of `telemetry()`. */
 export interface TelemetryOptions {
@@ -35,7 +45,7 @@ export interface TelemetryOptions {
  * Counts messages and their durations, and, if an OpenTelemetry SDK is registered, makes spans of them and carries the
  * trace in their headers. For both ends: `service.use(telemetry())`, `connect({ use: [telemetry()] })`. What is counted
  * is of the process: `metrics()` and `metricProducer()` give it.
- * @throws {OptionError} an option is not what it must be
+ * @throws {OptionError} an option is invalid
  * @example
  * ```ts
  * import { telemetry } from '@elysia-microservices/telemetry'
@@ -50,6 +60,7 @@ export function telemetry({ sample = 1 }: TelemetryOptions = {}): AroundAny {
   if (typeof sample !== 'number' || !(sample >= 0 && sample <= 1))
     throw OptionError.expected('options.sample', 'a number from 0 to 1', sample)
   registerInstruments()
+  writeTracesBy(withTraceOf)
   const around = <Message extends AroundMessage>(next: Handle<Message>): Handle<Message> => {
     let handle: ((message: AroundMessage) => unknown) | undefined
     // What stands around messages stands at one end, which the first message tells.
@@ -98,7 +109,8 @@ const receiving =
       return tap(result, observed(side, message, start, traced))
     }
     // Most handlers answer at once: nothing is made to watch them.
-    figures[side].of(name).ended('OK', endedAtOnce() - start)
+    const broker = side === 'consumer' ? brokerOf(side, message.transport) : undefined
+    figures[side].of(name, broker).ended('OK', endedAtOnce() - start)
     if (span !== undefined) end(span, side, OK)
     return result
   }

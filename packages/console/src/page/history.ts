@@ -8,7 +8,7 @@ const MAX_FIGURES = 90_000
 /** Lines of a chart that are told apart. */
 export const MAX_LINES = 6
 
-/** What one service did at one time. */
+/** One sample of one service. */
 export interface Moment {
   /** Seconds since 1970. */
   readonly at: number

@@ -70,7 +70,7 @@ function App() {
               key={service.id}
               service={service}
               history={history.get(service.id) ?? NOTHING}
-              trying={overview.canTry ? { url: `${base}/try`, service: service.id } : undefined}
+              trying={overview.canTry ? { url: `${base}/try`, service: service.service } : undefined}
             />
           )}
         </main>

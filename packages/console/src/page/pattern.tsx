@@ -9,7 +9,7 @@ export function Pattern({
   readonly view: PatternView
   readonly trying: Trying | undefined
 }) {
-  const { kind, data, headers, response, hooks } = view
+  const { kind, data, headers, response, errors, hooks } = view
   return (
     <div class="pattern">
       {trying === undefined ? (
@@ -21,6 +21,7 @@ export function Pattern({
         <SchemaText title="Data" schema={data} />
         {headers !== undefined && <SchemaText title="Headers" schema={headers} />}
         {kind === 'message' && <SchemaText title="Answer" schema={response} />}
+        {errors !== undefined && <SchemaText title="Errors" schema={errors} />}
         {hooks.length > 0 && (
           <div>
             <h4>Hooks</h4>

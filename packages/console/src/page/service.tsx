@@ -40,6 +40,7 @@ export function Service(props: {
       <div class="title">
         <h2>{described?.name || id}</h2>
         {described?.version ? <span class="version">{described.version}</span> : null}
+        {service.instance !== undefined && <span class="version">{service.instance}</span>}
         {described !== undefined && <span class="status">{described.status}</span>}
       </div>
       {problem !== undefined && (

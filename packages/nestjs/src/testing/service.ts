@@ -1,6 +1,6 @@
 /** Nest applications for tests: on our transport and on Nest's own, with clients of both kinds. */
 import 'reflect-metadata'
-import net from 'node:net'
+import { freePort } from '@elysia-microservices/test-support'
 import { type LoggerService, Module, type ModuleMetadata, type Type } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import {
@@ -146,16 +146,4 @@ export function later<Value = void>(): { promise: Promise<Value>; resolve: (valu
     resolve = settle
   })
   return { promise, resolve }
-}
-
-/** A port nobody listens on. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = net.createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as net.AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -1,5 +1,5 @@
 /**
- * What is counted of messages, in this process and for nobody in particular: whoever wants the figures reads them. One
+ * What is counted of messages, in this process and for no reader in particular. One
  * look-up by pattern and one addition a message; the number of patterns and codes that are told apart is bounded.
  */
 import { Histogram } from './histogram.ts'
@@ -21,19 +21,22 @@ export type Code = string
 /** What is counted of one pattern. */
 export class PatternFigures {
   readonly pattern: string
+  /** The broker that carried its events; `undefined`: requests, and events that come straight from their senders. */
+  readonly broker: string | undefined
   /** Messages that take more than the turn they came in, and have not ended. */
   inFlight = 0
   /** Values that streams have given. */
   values = 0
-  /** Calls that were made again. */
+  /** Retries of calls. */
   retries = 0
   /** Durations by how the messages ended. */
   readonly durations = new Map<Code, Histogram>()
-  /** That of messages that ended well, which most do. */
+  /** That of messages that succeeded, which most do. */
   #ok: Histogram | undefined
 
-  constructor(pattern: string) {
+  constructor(pattern: string, broker?: string) {
     this.pattern = pattern
+    this.broker = broker
   }
 
   /** A message has ended. @param ms how long it took */
@@ -59,19 +62,21 @@ export class SideFigures {
   readonly #other = new PatternFigures(OTHER)
 
   /** The figures of a pattern; those of `_OTHER` if there are too many, or nobody handles it. */
-  of(pattern: string | undefined): PatternFigures {
+  of(pattern: string | undefined, broker?: string): PatternFigures {
     if (pattern === undefined || pattern === OTHER) return this.#other
-    const known = this.#patterns.get(pattern)
+    const key = keyOf(pattern, broker)
+    const known = this.#patterns.get(key)
     if (known !== undefined) return known
     if (this.#patterns.size >= MAX_PATTERNS) return this.#other
-    const figures = new PatternFigures(pattern)
-    this.#patterns.set(pattern, figures)
+    const figures = new PatternFigures(pattern, broker)
+    this.#patterns.set(key, figures)
     return figures
   }
 
   /** Takes back what `of` has made for a message that turned out to be of another pattern, unless it was used. */
   forget(figures: PatternFigures): void {
-    if (figures.durations.size === 0 && figures.inFlight === 0) this.#patterns.delete(figures.pattern)
+    if (figures.durations.size === 0 && figures.inFlight === 0)
+      this.#patterns.delete(keyOf(figures.pattern, figures.broker))
   }
 
   /** The figures of all patterns that anything was counted of. */
@@ -79,6 +84,10 @@ export class SideFigures {
     yield* this.#patterns.values()
     if (this.#other.durations.size > 0 || this.#other.retries > 0) yield this.#other
   }
+}
+
+function keyOf(pattern: string, broker: string | undefined): string {
+  return broker === undefined ? pattern : `${broker} ${pattern}`
 }
 
 /** What is counted. */

@@ -1,25 +1,39 @@
 /** The figures of handlers, as a service describes itself by them. */
 import type { HandlerFigures } from '@elysia-microservices/transport'
-import { figures } from './figures.ts'
+import { figures, type PatternFigures } from './figures.ts'
 import { BOUNDS } from './histogram.ts'
 
 /** Those of all patterns that this process has received messages of. */
 export function handlerFigures(): HandlerFigures[] {
-  return (['server', 'consumer'] as const).flatMap((side) =>
-    [...figures[side].all()].map(({ pattern, inFlight, durations }) => {
-      const all = [...durations]
-      return {
-        kind: side === 'server' ? 'message' : 'event',
-        pattern,
-        inFlight,
-        outcomes: Object.fromEntries(all.map(([code, { count }]) => [code, count])),
-        durations: {
-          bounds: BOUNDS,
-          counts: [...BOUNDS, 0].map((_, bucket) =>
-            all.reduce((sum, [, { counts }]) => sum + (counts[bucket] as number), 0)
-          )
-        }
-      }
-    })
-  )
+  return (['server', 'consumer'] as const).flatMap((side) => {
+    // A handler has one line, whatever has carried its events.
+    const byPattern = new Map<string, PatternFigures[]>()
+    for (const one of figures[side].all())
+      byPattern.set(one.pattern, [...(byPattern.get(one.pattern) ?? []), one])
+    return [...byPattern].map(([pattern, parts]) =>
+      figuresOf(side === 'server' ? 'message' : 'event', pattern, parts)
+    )
+  })
+}
+
+function figuresOf(
+  kind: HandlerFigures['kind'],
+  pattern: string,
+  parts: readonly PatternFigures[]
+): HandlerFigures {
+  const all = parts.flatMap(({ durations }) => [...durations])
+  const outcomes = new Map<string, number>()
+  for (const [code, { count }] of all) outcomes.set(code, (outcomes.get(code) ?? 0) + count)
+  return {
+    kind,
+    pattern,
+    inFlight: parts.reduce((sum, { inFlight }) => sum + inFlight, 0),
+    outcomes: Object.fromEntries(outcomes),
+    durations: {
+      bounds: BOUNDS,
+      counts: [...BOUNDS, 0].map((_, bucket) =>
+        all.reduce((sum, [, { counts }]) => sum + (counts[bucket] as number), 0)
+      )
+    }
+  }
 }

@@ -36,9 +36,9 @@ type Path = (typeof PATHS)[number]
 
 /**
  * Answers probes: `/livez` (the process answers at all), `/readyz` (its services listen and are not draining, and all
- * checks are well), `/healthz` (the same with reasons, as JSON). 200, or 503. Reasons are the messages of errors: let only
+ * checks pass), `/healthz` (the same with reasons, as JSON). 200, or 503. Reasons are the messages of errors: let only
  * those reach `/healthz` who may read them.
- * @throws {OptionError} an option is not what it must be
+ * @throws {OptionError} an option is invalid
  * @example
  * ```ts
  * import { health } from '@elysia-microservices/telemetry'

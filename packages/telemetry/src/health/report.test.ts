@@ -24,6 +24,27 @@ describe('Health', () => {
     }
   })
 
+  it('is not while no transport of a service takes messages, and says why', async () => {
+    const gone = 'The NATS server is lost'
+    const stats = { address: undefined, inFlight: { current: 0, limit: 0 }, streams: 0 }
+    const over = (...transports: [transport: string, unavailable?: string][]) => ({
+      ...listening,
+      stats: () => transports.map(([transport, unavailable]) => ({ ...stats, transport, unavailable }))
+    })
+    const nats = { transport: 'nats', ok: false, reason: gone }
+    const tcp = { transport: 'tcp', ok: true }
+    const reportOf = async (...services: ReturnType<typeof over>[]) => {
+      const { ok, transports } = await new Health({ services }).report()
+      return { ok, transports }
+    }
+    assert.deepEqual(await reportOf(over(['nats', gone])), { ok: false, transports: [nats] })
+    assert.deepEqual(await reportOf(over(['tcp'], ['nats', gone])), { ok: true, transports: [tcp, nats] })
+    assert.deepEqual(await reportOf(over(['tcp']), over(['nats', gone])), {
+      ok: false,
+      transports: [tcp, nats]
+    })
+  })
+
   it('says why a check failed, whichever way it says so', async () => {
     const health = new Health({
       timeout: 20,

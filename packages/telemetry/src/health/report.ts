@@ -7,7 +7,9 @@ export type Check = () => unknown
 /** What `health()` looks at. */
 export interface HealthOptions {
   /** Services that must listen. A service that uses the value of `health()` is one of them. Default: none. */
-  readonly services?: readonly Pick<WatchedService, 'status'>[] | undefined
+  readonly services?:
+    | readonly (Pick<WatchedService, 'status'> & Partial<Pick<WatchedService, 'stats'>>)[]
+    | undefined
   /** What else must be there, by name, such as a database. Default: nothing. */
   readonly checks?: Readonly<Record<string, Check>> | undefined
   /** Milliseconds that each check may take. Default: 1,000. */
@@ -19,25 +21,44 @@ export type CheckReport =
   | { readonly ok: true; readonly ms: number }
   | { readonly ok: false; readonly reason: string }
 
+/** How one transport is. */
+export interface TransportReport {
+  readonly transport: string
+  readonly ok: boolean
+  /** Only where it takes no messages. */
+  readonly reason?: string
+}
+
 /** How everything is: what `/healthz` answers. */
 export interface HealthReport {
   readonly ok: boolean
   /** In the order of `services`. */
   readonly services: readonly ServiceStatus[]
+  /** What carries the messages of these services, and why it does not at the moment. */
+  readonly transports: readonly TransportReport[]
   readonly checks: Readonly<Record<string, CheckReport>>
 }
 
+/** A service, of which only the status need be there. */
+type Looked = Pick<WatchedService, 'status'> & Partial<Pick<WatchedService, 'stats'>>
+
 const DEFAULT_TIMEOUT = 1_000
+
+function transportsOf(service: Looked): TransportReport[] {
+  return (service.stats?.() ?? []).map(({ transport, unavailable }) =>
+    unavailable === undefined ? { transport, ok: true } : { transport, ok: false, reason: unavailable }
+  )
+}
 
 /** Looks at services and runs checks. */
 export class Health {
-  readonly #services: Pick<WatchedService, 'status'>[]
+  readonly #services: Looked[]
   readonly #checks: [string, Check][]
   readonly #timeout: number
   /** One run answers all who ask meanwhile, so that many who ask do not become many who ask the database. */
   #running: Promise<Readonly<Record<string, CheckReport>>> | undefined
 
-  /** @throws {OptionError} an option is not what it must be */
+  /** @throws {OptionError} an option is invalid */
   constructor({ services = [], checks = {}, timeout = DEFAULT_TIMEOUT }: HealthOptions) {
     for (const [name, check] of Object.entries(checks))
       if (typeof check !== 'function')
@@ -52,7 +73,7 @@ export class Health {
   }
 
   /** One more service that must listen. */
-  add(service: Pick<WatchedService, 'status'>): void {
+  add(service: Looked): void {
     if (!this.#services.includes(service)) this.#services.push(service)
   }
 
@@ -63,9 +84,13 @@ export class Health {
     })
     const checks = await this.#running
     const services = this.#services.map(({ status }) => status)
+    const transports = this.#services.map(transportsOf)
     const ok =
-      services.every((status) => status === 'listening') && Object.values(checks).every((each) => each.ok)
-    return { ok, services, checks }
+      services.every((status) => status === 'listening') &&
+      // A service can be reached as long as one of its transports can.
+      transports.every((of) => of.length === 0 || of.some((each) => each.ok)) &&
+      Object.values(checks).every((each) => each.ok)
+    return { ok, services, transports: transports.flat(), checks }
   }
 
   async #run(): Promise<Readonly<Record<string, CheckReport>>> {

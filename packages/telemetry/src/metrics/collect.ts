@@ -1,9 +1,10 @@
-/** All figures as metrics, in the words of OpenTelemetry, whoever writes them down. Made when somebody collects. */
+/** All figures as metrics of OpenTelemetry, made when they are collected. */
 import { figures, type PatternFigures, type Side } from '../figures/figures.ts'
 import { isError } from '../outcome.ts'
 import { ERROR_TYPE, MESSAGING, RPC, SYSTEM } from '../traces/attributes.ts'
 import { eventLoopDelay } from './event-loop.ts'
 import type { HistogramMetric, NumberMetric, Point } from './metric.ts'
+import { outboxMetrics } from './outbox.ts'
 import { transportMetrics } from './transports.ts'
 
 const DURATIONS: Readonly<Record<Side, { readonly name: string; readonly description: string }>> = {
@@ -28,7 +29,7 @@ export function histograms(): HistogramMetric[] {
     unit: 's',
     points: each(side, (pattern) =>
       [...pattern.durations].map(([code, value]) => ({
-        attributes: { ...attributesOf(side, pattern.pattern), ...outcomeOf(side, code) },
+        attributes: { ...attributesOf(side, pattern), ...outcomeOf(side, code) },
         value
       }))
     )
@@ -41,12 +42,14 @@ export function numbers(): NumberMetric[] {
     {
       kind: 'updown',
       name: `${SYSTEM}.in_flight`,
-      description:
-        'Messages and calls that have begun and not ended, and take more than the turn they came in',
+      description: 'Messages and calls in flight that take longer than one turn of the event loop',
       unit: '{message}',
       points: sides().flatMap(([side]) =>
-        each(side, ({ pattern, inFlight }) => [
-          { attributes: { [`${SYSTEM}.side`]: side, ...attributesOf(side, pattern) }, value: inFlight }
+        each(side, (pattern) => [
+          {
+            attributes: { [`${SYSTEM}.side`]: side, ...attributesOf(side, pattern) },
+            value: pattern.inFlight
+          }
         ])
       )
     },
@@ -56,18 +59,18 @@ export function numbers(): NumberMetric[] {
       description: 'Values that streams have given',
       unit: '{value}',
       points: (['server', 'client'] as const).flatMap((side) =>
-        each(side, ({ pattern, values }) => [
-          { attributes: { [`${SYSTEM}.side`]: side, ...attributesOf(side, pattern) }, value: values }
+        each(side, (pattern) => [
+          { attributes: { [`${SYSTEM}.side`]: side, ...attributesOf(side, pattern) }, value: pattern.values }
         ])
       )
     },
     {
       kind: 'counter',
       name: `${SYSTEM}.client.retries`,
-      description: 'Calls that were made again',
+      description: 'Retries of calls',
       unit: '{call}',
-      points: each('client', ({ pattern, retries }) => [
-        { attributes: attributesOf('client', pattern), value: retries }
+      points: each('client', (pattern) => [
+        { attributes: attributesOf('client', pattern), value: pattern.retries }
       ])
     },
     {
@@ -78,7 +81,7 @@ export function numbers(): NumberMetric[] {
       points: [{ attributes: {}, value: figures.ejections }]
     }
   ]
-  return [...own, ...transportMetrics(), ...eventLoopDelay()]
+  return [...own, ...transportMetrics(), ...outboxMetrics(), ...eventLoopDelay()]
 }
 
 function sides(): [Side, (typeof DURATIONS)[Side]][] {
@@ -89,10 +92,10 @@ function each<Value>(side: Side, points: (pattern: PatternFigures) => Point<Valu
   return [...figures[side].all()].flatMap(points)
 }
 
-function attributesOf(side: Side, pattern: string): Record<string, string> {
+function attributesOf(side: Side, { pattern, broker }: PatternFigures): Record<string, string> {
   if (side === 'server' || side === 'client') return { [RPC.system]: SYSTEM, [RPC.method]: pattern }
   return {
-    [MESSAGING.system]: SYSTEM,
+    [MESSAGING.system]: broker ?? SYSTEM,
     [MESSAGING.destination]: pattern,
     [MESSAGING.operation]: side === 'producer' ? 'send' : 'process'
   }

@@ -9,6 +9,7 @@ import {
 import { SCOPE } from '../traces/attributes.ts'
 import { numbers } from './collect.ts'
 import type { NumberMetric } from './metric.ts'
+import { hasOutboxes, readOutboxes } from './outbox.ts'
 
 /** The instruments that there are, by the provider that has made them. */
 const registered = new WeakMap<object, Set<string>>()
@@ -40,7 +41,12 @@ function newInstrument(meter: Meter, { kind, name, description, unit }: NumberMe
 /** What one collection reads: all its instruments are asked in one turn, and need one look. */
 let collected: NumberMetric[] | undefined
 
-function observe(name: string, result: ObservableResult): void {
+function observe(name: string, result: ObservableResult): void | Promise<void> {
+  if (hasOutboxes()) return readOutboxes().then(() => observeRead(name, result))
+  observeRead(name, result)
+}
+
+function observeRead(name: string, result: ObservableResult): void {
   if (collected === undefined) {
     collected = numbers()
     setImmediate(() => {

@@ -1,4 +1,4 @@
-/** A metric in the words of OpenTelemetry, whoever writes it down. */
+/** A metric as OpenTelemetry describes it. */
 import type { Histogram } from '../figures/histogram.ts'
 
 /** A figure of one thing. */

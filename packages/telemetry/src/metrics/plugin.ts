@@ -15,7 +15,7 @@ export interface MetricsOptions {
 /**
  * Answers GET requests of Prometheus with what `telemetry()` has counted in this process, and what the transports of its
  * services do at the moment. Nothing is kept from anybody: let only those reach it who may know.
- * @throws {OptionError} an option is not what it must be
+ * @throws {OptionError} an option is invalid
  */
 export function metrics({ path = '/metrics', registry }: MetricsOptions = {}) {
   if (typeof path !== 'string' || !path.startsWith('/'))

@@ -3,6 +3,7 @@ import type { Metric, Registry } from 'prom-client'
 import { CONVENTIONAL_BOUNDS } from '../figures/histogram.ts'
 import { histograms, numbers } from './collect.ts'
 import type { HistogramMetric, NumberMetric } from './metric.ts'
+import { readOutboxes } from './outbox.ts'
 
 /** What prom-client asks of a metric when it writes it: these are made for one answer. */
 interface Written {
@@ -22,6 +23,7 @@ export async function prometheusText(others?: Registry): Promise<{ text: string;
   // Loaded with the first question, because most processes are never asked.
   const { Registry } = (await import('prom-client')).default
   const registry = new Registry()
+  await readOutboxes()
   for (const metric of [...histograms().map(writeHistogram), ...numbers().map(writeNumbers)]) {
     if (metric.values.length > 0) registry.registerMetric(asMetric(metric))
   }

@@ -1,10 +1,11 @@
 /** What transports tell of themselves by `stats()`, whichever they are, as metrics. */
-import type { Gauge, TransportStats } from '@elysia-microservices/transport'
+import type { DurableFigures, Gauge, TransportStats } from '@elysia-microservices/transport'
 import { transportStats } from '../figures/services.ts'
-import { SYSTEM } from '../traces/attributes.ts'
+import { brokerOf, MESSAGING, SYSTEM } from '../traces/attributes.ts'
 import type { NumberMetric, Point } from './metric.ts'
 
 const PREFIX = `${SYSTEM}.transport`
+const LIMIT = `${PREFIX}.limit`
 /** What of the figures of TCP only grows. */
 const COUNTERS: ReadonlySet<string> = new Set(['closedIdle'])
 const UNITS: Readonly<Record<string, string>> = {
@@ -17,6 +18,43 @@ const UNITS: Readonly<Record<string, string>> = {
 
 type Attributes = Point<number>['attributes']
 
+/** The figures of durable handlers. What the engine says of a group, each of its processes says. */
+const DURABLE: readonly (Omit<NumberMetric, 'points'> & { readonly key: keyof DurableFigures })[] = [
+  {
+    key: 'lag',
+    kind: 'gauge',
+    name: `${SYSTEM}.durable.lag`,
+    unit: '{event}',
+    description: 'Events of the group that are stored and not done, as last heard from the engine'
+  },
+  {
+    key: 'isPaused',
+    kind: 'gauge',
+    name: `${SYSTEM}.durable.paused`,
+    unit: '1',
+    description: 'Whether the group is paused: 1 or 0'
+  },
+  {
+    key: 'redeliveries',
+    kind: 'counter',
+    name: `${SYSTEM}.durable.redeliveries`,
+    unit: '{event}',
+    description: 'Deliveries to this process that were not the first'
+  },
+  {
+    key: 'deadLetters',
+    kind: 'counter',
+    name: `${SYSTEM}.durable.dead_letters`,
+    unit: '{event}',
+    description: 'Events that became dead letters in this process'
+  }
+]
+
+/** What is counted adds up; what is said of one thing twice is true once. */
+function joined({ kind, name }: Pick<NumberMetric, 'kind' | 'name'>, one: number, other: number): number {
+  return kind === 'gauge' && name !== LIMIT ? Math.max(one, other) : one + other
+}
+
 /** The figures of all transports: each number by its name, limits and refusals by the limit. */
 export function transportMetrics(): NumberMetric[] {
   const metrics = new Map<string, NumberMetric & { readonly points: Point<number>[] }>()
@@ -27,11 +65,27 @@ export function transportMetrics(): NumberMetric[] {
     const same = known.points.findIndex((point) => JSON.stringify(point.attributes) === text)
     // Two services inside the process have no address to be told apart by.
     if (same === -1) known.points.push({ attributes, value })
-    else known.points[same] = { attributes, value: value + (known.points[same] as Point<number>).value }
+    else
+      known.points[same] = {
+        attributes,
+        value: joined(metric, value, (known.points[same] as Point<number>).value)
+      }
     return metrics
+  }
+  const addDurable = (transport: string, handler: DurableFigures) => {
+    const attributes = {
+      [MESSAGING.system]: brokerOf('consumer', transport) ?? SYSTEM,
+      [MESSAGING.destination]: handler.pattern,
+      [MESSAGING.group]: handler.group
+    }
+    for (const { key, ...metric } of DURABLE) {
+      const value = handler[key]
+      if (value !== undefined) add(metric, attributes, Number(value))
+    }
   }
   for (const stats of transportStats()) {
     const own = attributesOf(stats)
+    for (const handler of stats.durable ?? []) addDurable(stats.transport, handler)
     for (const [key, value] of Object.entries(stats)) {
       const described = { kind: 'updown', name: `${PREFIX}.${snake(key)}`, unit: UNITS[key] ?? '1' } as const
       const description = `What stats() tells as ${key}`
@@ -41,7 +95,7 @@ export function transportMetrics(): NumberMetric[] {
         add({ ...described, description }, own, value.current)
         const limit = {
           kind: 'gauge',
-          name: `${PREFIX}.limit`,
+          name: LIMIT,
           unit: '1',
           description: 'Limits; 0 for none'
         } as const

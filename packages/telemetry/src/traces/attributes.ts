@@ -8,7 +8,7 @@ import type { Side } from '../figures/figures.ts'
 /** What we are called among systems of remote calls, and of messages where no broker stands between. */
 export const SYSTEM = 'elysia_microservices'
 
-/** Who makes spans and instruments. */
+/** The name of the instrumentation scope. */
 export const SCOPE = '@elysia-microservices/telemetry'
 
 /** Attributes of requests. */
@@ -23,6 +23,7 @@ export const RPC = {
 export const MESSAGING = {
   system: 'messaging.system.name',
   destination: 'messaging.destination.name',
+  group: 'messaging.consumer.group.name',
   operation: 'messaging.operation.name',
   type: 'messaging.operation.type',
   id: 'messaging.message.id'
@@ -55,6 +56,11 @@ const KINDS: Readonly<Record<Side, SpanKind>> = {
 /** Transports without a broker: what sends an event over them is the sender's own process. */
 const DIRECT: ReadonlySet<string> = new Set(['tcp', 'memory'])
 
+/** The broker that carries the events of a transport; `undefined` if none does, and of requests. */
+export function brokerOf(side: Side, transport: string): string | undefined {
+  return side === 'server' || side === 'client' || DIRECT.has(transport) ? undefined : transport
+}
+
 /** How spans of a pattern are called, and what is known of all of them. */
 export function namingOf(side: Side, transport: string, pattern: string): Naming {
   const kind = KINDS[side]
@@ -66,7 +72,7 @@ export function namingOf(side: Side, transport: string, pattern: string): Naming
     name: `${operation} ${pattern}`,
     kind,
     attributes: {
-      [MESSAGING.system]: DIRECT.has(transport) ? SYSTEM : transport,
+      [MESSAGING.system]: brokerOf(side, transport) ?? SYSTEM,
       [MESSAGING.destination]: pattern,
       [MESSAGING.operation]: operation,
       [MESSAGING.type]: operation,

@@ -1,7 +1,7 @@
 /** The context in which a span is the current one: what `trace.setSpan` gives, at a fraction of its cost. */
 import { type Context, INVALID_SPAN_CONTEXT, ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api'
 
-/** The key by which the API keeps the current span. It is the API's secret, so a context of ours is asked to keep one. */
+/** The key by which the API keeps the current span. It is the API's secret, so one of our contexts is asked to keep one. */
 let spanKey = Symbol()
 trace.setSpan(
   {

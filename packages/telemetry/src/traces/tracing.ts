@@ -67,7 +67,7 @@ interface Carrier {
   readonly headers: Headers
 }
 
-/** A client makes a call again. */
+/** A client retries a call. */
 type Retry = Extract<ClientEvent, { readonly type: 'retry' }>
 
 /** A span and the context that it is the current one of. */
@@ -139,6 +139,16 @@ export function startSent(
   const headers = { ...call.headers }
   propagation.inject(traced.context, headers)
   return { ...traced, headers }
+}
+
+/** Headers with the current trace, for a message that is sent later; the same headers if there is none. */
+export function withTraceOf(headers: Headers | undefined): Headers | undefined {
+  const current = context.active()
+  const active = trace.getSpanContext(current)
+  if (active === undefined || !isSpanContextValid(active)) return headers
+  const carrier = { ...headers }
+  propagation.inject(current, carrier)
+  return carrier
 }
 
 /** The context with what headers tell. A propagator takes as long to find nothing as everything counted of a message. */

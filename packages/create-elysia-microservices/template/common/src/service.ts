@@ -7,4 +7,4 @@ const { HEALTH_PORT = '8081' } = process.env
 
 const orders = newOrders(newTransport()).use(health({ port: Number(HEALTH_PORT) }))
 await orders.listen()
-console.log(`orders takes messages; how it is: http://localhost:${HEALTH_PORT}/healthz`)
+console.log(`orders is listening; its health: http://localhost:${HEALTH_PORT}/healthz`)

@@ -1,0 +1,146 @@
+/** Urls: which transport one names, and what a client of it is made with. */
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { OptionError, type Transport } from '@elysia-microservices/transport/kit'
+import type { ConnectOptions } from 'elysia-microservices/client'
+
+/** Certificates and a key; on the command line the names of their files. */
+export interface Certificates {
+  readonly ca?: string | undefined
+  readonly cert?: string | undefined
+  readonly key?: string | undefined
+}
+
+/** What of the options says how to connect. */
+export interface AddressOptions extends Certificates {
+  readonly protocol: string
+}
+
+/** An engine: its package, and the transport that the package makes for a url. */
+interface EngineUrl {
+  readonly package: string
+  make(module: Readonly<Record<string, unknown>>, url: URL, tls: true | Certificates | undefined): Transport
+}
+
+/** The engines by the beginnings of their urls. */
+const ENGINES: Readonly<Record<string, EngineUrl>> = {
+  'nats:': {
+    package: '@elysia-microservices/nats',
+    make({ nats }, { hostname, port, username, password }, tls) {
+      const user = decodeURIComponent(username)
+      return (nats as (options: object) => Transport)({
+        servers: `nats://${hostname}:${port || 4222}`,
+        ...(user !== '' && password === '' && { token: user }),
+        ...(password !== '' && { user, pass: decodeURIComponent(password) }),
+        ...(tls !== undefined && { tls: tls === true ? {} : tls })
+      })
+    }
+  },
+  'redis:': ofUrl('redis'),
+  'rediss:': ofUrl('redis'),
+  'amqp:': ofUrl('rabbitmq'),
+  'amqps:': ofUrl('rabbitmq')
+}
+
+/** An engine whose transport reads the whole url. @param name of its package and of the transport in it */
+function ofUrl(name: 'redis' | 'rabbitmq'): EngineUrl {
+  return {
+    package: `@elysia-microservices/${name}`,
+    make(module, { href }, tls) {
+      return (module[name] as (options: object) => Transport)({
+        ...(name === 'redis' ? { url: href } : { urls: href }),
+        ...(typeof tls === 'object' && { tls })
+      })
+    }
+  }
+}
+
+/** Answers of more bytes end the connection: whoever is asked need not be trusted. */
+const RECEIVE_BUFFER = 64 * 1024 * 1024
+/** Urls that this understands, for errors. */
+const KNOWN = ['tcp:', 'tls:', ...Object.keys(ENGINES)].map((scheme) => `${scheme}//`)
+
+/**
+ * What a client is made with.
+ * @throws {OptionError} the url is none, or the package of its engine is not installed
+ */
+export async function addressOf(text: string, given: AddressOptions): Promise<ConnectOptions> {
+  let url: URL
+  try {
+    url = new URL(text)
+  } catch {
+    throw new OptionError('url', `${text} is not a url, such as tcp://localhost:4000`)
+  }
+  const engine = ENGINES[url.protocol]
+  if (engine !== undefined) return ofEngine(engine, url, given)
+  if (url.protocol !== 'tcp:' && url.protocol !== 'tls:')
+    throw new OptionError(
+      'url',
+      `${text} must begin with ${KNOWN.slice(0, -1).join(', ')} or ${KNOWN.at(-1)}`
+    )
+  if (url.hostname === '' || url.port === '') throw new OptionError('url', `${text} needs a host and a port`)
+  const { protocol } = given
+  if (protocol !== 'rsocket' && protocol !== 'nest')
+    throw new OptionError('--protocol', `--protocol must be rsocket or nest, but is ${protocol}`)
+  const files = filesOf(given)
+  const [first] = files
+  if (url.protocol === 'tcp:' && first !== undefined)
+    throw new OptionError(
+      `--${first[0]}`,
+      `--${first[0]} is for urls that begin with tls://, but this one is ${text}`
+    )
+  const tls = url.protocol === 'tls:' ? ((await read(files)) ?? true) : undefined
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    port: Number(url.port),
+    protocol,
+    // A call that fails is to say so, not to wait for a service that comes back.
+    reconnect: false,
+    limits: { receiveBuffer: RECEIVE_BUFFER },
+    ...(tls !== undefined && { tls })
+  }
+}
+
+async function ofEngine(engine: EngineUrl, url: URL, given: AddressOptions): Promise<ConnectOptions> {
+  if (url.hostname === '') throw new OptionError('url', `${url} needs a host`)
+  const module = await imported(engine.package, url.protocol)
+  return { transport: engine.make(module, url, await read(filesOf(given))), waitForConnection: 0 }
+}
+
+function filesOf({ ca, cert, key }: Certificates): [string, string][] {
+  return Object.entries({ ca, cert, key }).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined
+  )
+}
+
+async function read(files: readonly (readonly [string, string])[]): Promise<Certificates | undefined> {
+  if (files.length === 0) return undefined
+  return Object.fromEntries(
+    await Promise.all(files.map(async ([name, file]) => [name, await textOf(name, file)]))
+  ) as Certificates
+}
+
+/** The text of a file. @throws {OptionError} it cannot be read */
+export async function textOf(what: string, file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8')
+  } catch (error) {
+    throw new OptionError(what, `${file} cannot be read: ${(error as Error).message}`)
+  }
+}
+
+/** Imports an engine's package: the one beside this program, or else the one of the folder in which it is run. */
+async function imported(name: string, scheme: string): Promise<Readonly<Record<string, unknown>>> {
+  for (const from of [import.meta.url, join(process.cwd(), 'package.json')]) {
+    let file: string
+    try {
+      file = createRequire(from).resolve(name)
+    } catch {
+      continue
+    }
+    return (await import(pathToFileURL(file).href)) as Record<string, unknown>
+  }
+  throw new OptionError('url', `${scheme}// needs the package ${name}: npm install --save-dev ${name}`)
+}

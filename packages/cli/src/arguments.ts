@@ -1,0 +1,175 @@
+/** The command line, read and checked before anything is sent. */
+import { parseArgs } from 'node:util'
+import { nearest, OptionError, type Pattern } from '@elysia-microservices/transport/kit'
+import type { ConnectOptions } from 'elysia-microservices/client'
+import { addressOf, textOf } from './address.ts'
+import { type Letters, NO_LETTERS, readLetters } from './letters.ts'
+
+/** What can be asked for. */
+export const COMMANDS = [
+  'call',
+  'stream',
+  'emit',
+  'describe',
+  'health',
+  'top',
+  'types',
+  'dead-letters'
+] as const
+export type Command = (typeof COMMANDS)[number]
+
+/** A command line that is what it must be. */
+export interface Arguments {
+  readonly command: Command
+  readonly url: string
+  readonly connect: ConnectOptions
+  /** Empty of commands that take none. */
+  readonly pattern: Pattern
+  readonly data: unknown
+  readonly headers: Readonly<Record<string, string>>
+  /** Milliseconds. */
+  readonly timeout: number
+  /** `Infinity` if it was not given. */
+  readonly count: number
+  /** Milliseconds. */
+  readonly interval: number
+  readonly json: boolean
+  /** Which service is asked what it is, and which instance of it; `undefined`: whoever the url leads to, and any. */
+  readonly service: string | undefined
+  readonly instance: string | undefined
+  readonly letters: Letters
+}
+
+/** A file whose contracts are asked for: no service is. */
+export interface FileArguments {
+  readonly command: 'types'
+  readonly file: string
+}
+
+const OPTIONS = {
+  protocol: { type: 'string', default: 'rsocket' },
+  header: { type: 'string', multiple: true, default: [] as string[] },
+  timeout: { type: 'string', default: '30000' },
+  count: { type: 'string' },
+  interval: { type: 'string', default: '1000' },
+  ca: { type: 'string' },
+  cert: { type: 'string' },
+  key: { type: 'string' },
+  service: { type: 'string' },
+  instance: { type: 'string' },
+  all: { type: 'boolean', default: false },
+  json: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+  version: { type: 'boolean', default: false }
+} as const
+
+const URL_START = /^[a-z]+:\/\//
+
+/**
+ * Reads a command line.
+ * @param stdin gives all of the standard input
+ * @returns `'help'` or `'version'` if that is asked for
+ * @throws {OptionError} it is not what it must be
+ */
+export async function readArguments(
+  args: readonly string[],
+  stdin: () => Promise<string>
+): Promise<Arguments | FileArguments | 'help' | 'version'> {
+  const { values, positionals } = parse(args)
+  if (values.version) return 'version'
+  if (values.help || positionals.length === 0) return 'help'
+  const [command, ...others] = positionals as [string, ...string[]]
+  if (!isCommand(command)) {
+    const near = nearest(command, COMMANDS)
+    throw wrong('command', `There is no command ${command}; ${near ? `did you mean ${near}?` : 'see --help'}`)
+  }
+  const isLetters = command === 'dead-letters'
+  const action = isLetters ? others.shift() : undefined
+  const [url, ...rest] = others
+  const letters = isLetters ? readLetters(action, rest, values.all) : NO_LETTERS
+  if (values.all && !isLetters) throw wrong('--all', '--all is for dead-letters')
+  if (url === undefined)
+    throw wrong(
+      'url',
+      `${command} needs a url, such as tcp://localhost:4000${command === 'types' ? ', or the file of a service' : ''}`
+    )
+  const takesPattern = command === 'call' || command === 'stream' || command === 'emit'
+  if (takesPattern && rest.length === 0) throw wrong('pattern', `${command} needs a pattern behind the url`)
+  const surplus = isLetters ? undefined : rest[takesPattern ? 2 : 0]
+  if (surplus !== undefined)
+    throw wrong(
+      'arguments',
+      `${command} has no use for ${surplus}; put data with spaces in it between quotes`
+    )
+  if (command === 'types' && !URL_START.test(url)) return { command, file: url }
+  const { service, instance } = values
+  if (instance !== undefined && service === undefined)
+    throw wrong('--instance', '--instance needs --service, the name of the service that it is one of')
+  return {
+    command,
+    url,
+    connect: await addressOf(url, values),
+    pattern: patternOf(takesPattern ? (rest[0] as string) : ''),
+    data: takesPattern ? await dataOf(rest[1], stdin) : undefined,
+    headers: Object.fromEntries(values.header.map(headerOf)),
+    timeout: numberOf('timeout', values.timeout, 0),
+    count: values.count === undefined ? Number.POSITIVE_INFINITY : numberOf('count', values.count, 1),
+    interval: numberOf('interval', values.interval, 10),
+    json: values.json,
+    service,
+    instance,
+    letters
+  }
+}
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true })
+  } catch (error) {
+    throw wrong('arguments', `${(error as Error).message}; see --help`)
+  }
+}
+
+function isCommand(name: string): name is Command {
+  return (COMMANDS as readonly string[]).includes(name)
+}
+
+function patternOf(text: string): Pattern {
+  if (!text.startsWith('{')) return text
+  return json('pattern', text) as object
+}
+
+async function dataOf(text: string | undefined, stdin: () => Promise<string>): Promise<unknown> {
+  if (text === undefined) return undefined
+  if (text === '-') return json('standard input', await stdin())
+  if (!text.startsWith('@')) return json('data', text)
+  const file = text.slice(1)
+  return json(file, await textOf('data', file))
+}
+
+function json(what: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw wrong(
+      what,
+      `${what} is not JSON (${(error as Error).message}); a text needs quotes of its own: '"text"'`
+    )
+  }
+}
+
+function headerOf(text: string): [string, string] {
+  const at = text.indexOf('=')
+  if (at < 1) throw wrong('--header', `--header must be name=value, but is ${text}`)
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+function numberOf(name: string, text: string, least: number): number {
+  const number = Number(text)
+  if (text.trim() !== '' && Number.isInteger(number) && number >= least) return number
+  throw wrong(`--${name}`, `--${name} must be a whole number of at least ${least}, but is ${text}`)
+}
+
+function wrong(path: string, message: string): OptionError {
+  return new OptionError(path, message)
+}

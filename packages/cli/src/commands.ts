@@ -1,0 +1,121 @@
+/** What the commands do. Each gives the code that the process ends with, or throws the error that decides it. */
+import { LONGEST_TIME, PatternNotFoundError } from '@elysia-microservices/transport/kit'
+import type { UntypedClient } from 'elysia-microservices/client'
+import type { Arguments, Command } from './arguments.ts'
+import { deadLettersOf } from './dead-letters.ts'
+import { askDescription } from './described.ts'
+import { EXIT } from './exit-codes.ts'
+import { type Output, plainText, table, valueText } from './output.ts'
+import { contractOf } from './schema-text.ts'
+import { top } from './top.ts'
+
+/** Runs with a client, which is closed afterwards. */
+export type Run = (client: UntypedClient, args: Arguments, output: Output) => Promise<number>
+
+/** The commands by their names. */
+export const RUN: Readonly<Record<Command, Run>> = {
+  call,
+  stream,
+  emit,
+  describe,
+  health,
+  top,
+  types,
+  'dead-letters': deadLettersOf
+}
+
+async function call(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
+  const { pattern, data, headers } = args
+  output.out(valueText(await client.request(pattern, data, { headers }), output.json))
+  return EXIT.ok
+}
+
+async function stream(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
+  const { pattern, data, headers, count } = args
+  let n = 0
+  for await (const value of client.stream(pattern, data, { headers })) {
+    output.out(valueText(value, true))
+    if (++n >= count) break
+  }
+  return EXIT.ok
+}
+
+async function emit(client: UntypedClient, { pattern, data, headers }: Arguments): Promise<number> {
+  await client.emit(pattern, data, { headers })
+  return EXIT.ok
+}
+
+async function describe(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
+  const { whole, name, instance, status, transports, handlers } = await askDescription(client, args, false)
+  if (output.json) {
+    output.out(valueText(whole, true))
+    return EXIT.ok
+  }
+  const carried = transports.map(({ transport, address }) => {
+    if (address === undefined) return transport
+    return `${transport} ${address.path ?? `${address.host}:${address.port}`}`
+  })
+  const rows = handlers.flatMap(({ kind, patterns, data, response, errors }) =>
+    patterns.map(({ pattern }) => [
+      kind,
+      pattern,
+      schemaText(data),
+      schemaText(response),
+      cut(Object.keys(Object(errors)).join(' ')) || '-'
+    ])
+  )
+  output.out(
+    plainText(`${name}${instance === undefined ? '' : ` (${instance})`}, ${status}: ${carried.join(', ')}`)
+  )
+  output.out(table(['kind', 'pattern', 'data', 'answer', 'errors'], rows))
+  if (handlers.some(({ data, response }) => isCut(data) || isCut(response)))
+    output.out('Schemas are cut; --json shows them whole')
+  return EXIT.ok
+}
+
+async function types(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
+  const { text, left } = contractOf(await askDescription(client, args, false))
+  output.out(text)
+  if (left.length > 0) output.error(plainText(`Without a name that a type can have: ${left.join(', ')}`))
+  return EXIT.ok
+}
+
+/** Characters of a schema in the table. */
+const MAX_SCHEMA = 60
+
+function schemaText(schema: unknown): string {
+  return schema === undefined ? '-' : cut(JSON.stringify(schema))
+}
+
+function cut(text: string): string {
+  return text.length > MAX_SCHEMA ? `${text.slice(0, MAX_SCHEMA - 3)}...` : text
+}
+
+function isCut(schema: unknown): boolean {
+  return schema !== undefined && JSON.stringify(schema).length > MAX_SCHEMA
+}
+
+async function health(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
+  await connected(client, args.timeout)
+  let status = 'connected'
+  try {
+    if (args.service !== undefined || client.traits.shares === 'caller')
+      status = (await askDescription(client, args, false)).status
+  } catch (error) {
+    // A service that does not describe itself has answered, and that is what was asked.
+    if (args.service !== undefined || !(error instanceof PatternNotFoundError)) throw error
+  }
+  const ok = status === 'connected' || status === 'listening'
+  output.out(output.json ? valueText({ ok, status }, true) : plainText(status))
+  return ok ? EXIT.ok : EXIT.unhealthy
+}
+
+/** Connects within the time, which calls have by themselves. */
+async function connected(client: UntypedClient, timeout: number): Promise<void> {
+  const late = setTimeout(() => void client.close(), timeout === 0 ? LONGEST_TIME : timeout)
+  try {
+    await client.connect()
+  } finally {
+    clearTimeout(late)
+  }
+}

@@ -1,0 +1,220 @@
+/**
+ * A contract out of a service's types: the compiler of the service's project writes them down as plain data types, so that
+ * nothing is left of what the service imports.
+ */
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { basename, dirname, join, resolve } from 'node:path'
+import { OptionError } from '@elysia-microservices/transport/kit'
+import { declaration, interfaceName } from './schema-text.ts'
+
+/**
+ * What is compiled. Conditional types have no name of their own, so that the compiler writes down what they are; data
+ * that travels has no functions; an enumeration is its values.
+ */
+const PROBE = `
+type Kept =
+  | Date | RegExp | URL | ArrayBuffer | ArrayBufferView | ((...args: never[]) => unknown)
+  | ReadonlyMap<unknown, unknown> | ReadonlySet<unknown> | AsyncIterable<unknown>
+type Plain<T> = 0 extends 1 & T ? T
+  : unknown extends T ? T
+  : T extends string ? string extends T ? string : \`\${T}\`
+  : T extends number ? number extends T ? number : \`\${T}\` extends \`\${infer N extends number}\` ? N : T
+  : T extends boolean | bigint | symbol | null | undefined ? T
+  : T extends AsyncIterable<infer Value> ? AsyncIterable<Plain<Value>>
+  : T extends Uint8Array ? Uint8Array
+  : T extends ReadonlyMap<infer Key, infer Value> ? Map<Plain<Key>, Plain<Value>>
+  : T extends ReadonlySet<infer Value> ? Set<Plain<Value>>
+  : T extends Kept ? T
+  : T extends readonly unknown[] ? { [Key in keyof T]: Plain<T[Key]> }
+  : T extends object ? { [Key in keyof T as T[Key] extends (...args: never[]) => unknown ? never : Key]: Plain<T[Key]> }
+  : T
+type Answer<Value, Stream> = [Stream] extends [true] ? AsyncIterable<Value>
+  : [Stream] extends [false] ? Value : [Value] extends [never] ? never : Value | AsyncIterable<Value>
+type Failures<Errors> = { [Code in keyof Errors & string]: Errors[Code] extends { readonly details: infer Details } ? DeclaredError<Code, Plain<Details>> : never }[keyof Errors & string]
+type Method<Data, Headers, Result> = unknown extends Headers
+  ? [Data] extends [undefined] ? () => Result
+    : undefined extends Data ? (data?: Data) => Result : (data: Data) => Result
+  : (data: Data, headers: Headers) => Result
+type Message<T> = T extends { readonly data: infer Data; readonly value: infer Value; readonly stream: infer Stream; readonly headers: infer Headers; readonly errors: infer Errors }
+  ? Method<Plain<Data>, Plain<Headers>, Answer<Plain<Value>, Stream> | Failures<Errors>> : never
+type Emitted<T> = T extends { readonly data: infer Data; readonly headers: infer Headers }
+  ? unknown extends Headers ? { readonly '~event': Plain<Data> }
+    : { readonly '~event': Plain<Data>; readonly '~headers': Plain<Headers> }
+  : never
+type IsOne<Name> = {} extends { [Key in Name & PropertyKey]: 1 } ? false : true
+type Contract<Service, Ones> = MessagesOf<Service> & EventsOf<Service> extends infer All
+  ? { [Name in keyof All as IsOne<Name> extends Ones ? Name : never]: All[Name] extends { readonly value: unknown } ? Message<All[Name]> : Emitted<All[Name]> }
+  : never
+type Service<Exported> = '~messages' extends keyof Exported ? Exported
+  : Exported extends (...args: never[]) => infer Made ? '~messages' extends keyof Awaited<Made> ? Awaited<Made> : never
+  : never
+type Services<Module, Ones> = [Module] extends [infer All]
+  ? { [Name in keyof All as [Service<All[Name]>] extends [never] ? never : Name]: Contract<Service<All[Name]>, Ones> }
+  : never
+`
+
+/** What the compiler of a project is told, besides what the project tells it. */
+const OPTIONS = {
+  noEmit: false,
+  composite: false,
+  incremental: false,
+  declaration: true,
+  declarationMap: false,
+  emitDeclarationOnly: true,
+  noEmitOnError: false,
+  isolatedDeclarations: false,
+  allowImportingTsExtensions: true,
+  skipLibCheck: true,
+  strict: true,
+  outDir: 'out'
+}
+/** What a file of a contract alone is compiled with: it may need nothing else. */
+const ALONE = {
+  target: 'esnext',
+  module: 'esnext',
+  moduleResolution: 'bundler',
+  lib: ['esnext', 'dom'],
+  types: [],
+  skipLibCheck: true
+}
+
+/** Bytes that the compiler may say: a project may be full of mistakes. */
+const MAX_OUTPUT = 64 * 1024 * 1024
+
+/** A service among the exports of a module, as the compiler writes it down. */
+const EXPORTED = /^ {4}(?:readonly )?"?([\w$]+)"?: (\{\}|\{[\s\S]*?\n {4}\});$/gm
+/** What the compiler writes where a type contains itself. */
+const ELIDED = /\/\*elided\*\/ any\b/g
+
+/** Errors of a contract are of a class that callers have. */
+const ERRORS = "import type { DeclaredError } from 'elysia-microservices/client'"
+
+/** The contracts of a file. */
+export interface Contracts {
+  readonly text: string
+  /** Whether a type contains itself: it is written down to a depth. */
+  readonly isCut: boolean
+}
+
+/**
+ * The contracts of the services that a file exports.
+ * @throws {OptionError} there is no such file, TypeScript is not installed, no service is exported, or its types need what
+ *   only its own project has
+ */
+export async function contractsOf(file: string): Promise<Contracts> {
+  const path = resolve(file)
+  if (!existsSync(path)) throw new OptionError('file', `There is no file ${file}`)
+  const source = realpathSync(path)
+  const { resolve: find } = createRequire(source)
+  const compiler = found(() => join(dirname(find('typescript/package.json')), 'bin/tsc'), 'typescript')
+  const types = found(() => find('elysia-microservices/types'), 'elysia-microservices')
+  const project = above(source, 'tsconfig.json')
+  const root = above(source, 'node_modules') ?? join(dirname(source), 'node_modules')
+  const folder = join(root, `.elysia-microservices-${process.pid}`)
+  mkdirSync(folder, { recursive: true })
+  try {
+    const write = (name: string, content: object | string) =>
+      writeFileSync(join(folder, name), typeof content === 'string' ? content : JSON.stringify(content))
+    const imported = [
+      `import type * as all from ${JSON.stringify(source)}`,
+      `import type { EventsOf, MessagesOf } from ${JSON.stringify(realpathSync(types))}`,
+      ERRORS
+    ]
+    write('package.json', { type: 'module' })
+    write(
+      'contract.ts',
+      `${imported.join('\n')}\n${PROBE}
+declare function services<Ones>(): Services<typeof all, Ones>
+export const ones = services<true>()
+export const families = services<false>()
+`
+    )
+    const standard = { target: 'es2023', module: 'nodenext' }
+    write('tsconfig.json', {
+      ...(project !== undefined && { extends: project }),
+      compilerOptions: { ...(project === undefined && standard), ...OPTIONS },
+      files: ['contract.ts'],
+      include: [],
+      references: []
+    })
+    const said = await compile(compiler, folder, 'contract.ts')
+    const output = files(join(folder, 'out')).find((name) => name.endsWith('contract.d.ts'))
+    const declared = output === undefined ? '' : await readFile(output, 'utf8')
+    const text = contractText(declared, basename(source).replace(/\.\w+$/, ''))
+    if (text === '')
+      throw new OptionError(
+        'file',
+        said === ''
+          ? `${file} exports no service that the compiler knows`
+          : `The types of ${file} cannot be written down: ${said}`
+      )
+    write('alone.ts', text)
+    write('tsconfig.json', { compilerOptions: { ...ALONE, noEmit: true, strict: true }, files: ['alone.ts'] })
+    const missing = await compile(compiler, folder, 'alone.ts')
+    if (missing !== '')
+      throw new OptionError(
+        'file',
+        `The types of ${file} need what only its own project has: ${missing}; write the type down where it is used`
+      )
+    return { text, isCut: ELIDED.test(declared) }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** What the compiler has written down, as contracts. @param file the name for a service that is the default export */
+function contractText(declared: string, file: string): string {
+  const plain = declared
+    .replaceAll(ELIDED, 'unknown')
+    .replaceAll('Uint8Array<ArrayBufferLike>', 'Uint8Array')
+    .replaceAll('\r', '')
+  const [ones = '', families = ''] = plain.split(/^export declare const families/m)
+  const family = new Map([...families.matchAll(EXPORTED)].map(([, name, body]) => [name, body]))
+  const contracts = [...ones.matchAll(EXPORTED)]
+    .map(([, name = '', body = '']) =>
+      declaration(interfaceName(name === 'default' ? file : name), [body, family.get(name) ?? '{}'])
+    )
+    .join('\n\n')
+    .replaceAll('\n    ', '\n')
+  return contracts.includes('DeclaredError<') ? `${ERRORS}\n\n${contracts}` : contracts
+}
+
+/** Runs the compiler; what it says first of a file, `''` if nothing. */
+function compile(compiler: string, folder: string, file: string): Promise<string> {
+  const args = [compiler, '-p', folder, '--pretty', 'false']
+  return new Promise((done) => {
+    execFile(process.execPath, args, { maxBuffer: MAX_OUTPUT }, (error, out) => {
+      const said = out.split('\n').find((line) => line.includes(`${file}(`))
+      const isBroken = error !== null && typeof error.code !== 'number'
+      done(isBroken ? error.message : (said?.replace(/^.*?: error TS\d+: /, '') ?? ''))
+    })
+  })
+}
+
+function files(folder: string): string[] {
+  if (!existsSync(folder)) return []
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => join(folder, name))
+}
+
+/** The nearest file or folder of a name, in the folders above a file. */
+function above(file: string, name: string): string | undefined {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    const path = join(folder, name)
+    if (existsSync(path)) return path
+    if (folder === dirname(folder)) return undefined
+  }
+}
+
+function found(find: () => string, name: string): string {
+  try {
+    return find()
+  } catch {
+    throw new OptionError(
+      'file',
+      `types needs the package ${name} where the file is: npm install --save-dev ${name}`
+    )
+  }
+}

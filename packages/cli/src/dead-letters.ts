@@ -1,0 +1,55 @@
+/** `dead-letters`: the durable events of a group that its handlers could not do. */
+import { type DeadLetter, deadLetters, type UntypedClient } from 'elysia-microservices/client'
+import type { Arguments } from './arguments.ts'
+import { EXIT } from './exit-codes.ts'
+import { type Output, plainText, table, valueText } from './output.ts'
+
+/** Characters of a reason in the table. */
+const MAX_REASON = 60
+
+/** Lists them; or gives some or all of them back to their group; or deletes them. */
+export async function deadLettersOf(client: UntypedClient, args: Arguments, output: Output): Promise<number> {
+  const { action, group, positions, all } = args.letters
+  await client.connect()
+  const letters = deadLetters(client, group)
+  const limit = Number.isFinite(args.count) ? { limit: args.count } : {}
+  if (action === 'list') {
+    await list(letters.list(limit), output)
+    return EXIT.ok
+  }
+  // Those that come while others are redriven are left: they may be the same ones, failed once more.
+  const chosen = all ? await positionsOf(letters.list(limit)) : positions
+  let missing = 0
+  for (const position of chosen) {
+    const isDone = action === 'redrive' ? await letters.redrive(position) : await letters.delete(position)
+    if (!isDone) missing++
+    const said = isDone ? (action === 'redrive' ? 'redriven' : 'deleted') : 'not there'
+    output.out(output.json ? valueText({ position, done: isDone }, true) : plainText(`${position}: ${said}`))
+  }
+  return missing === 0 ? EXIT.ok : EXIT.answer
+}
+
+async function positionsOf(letters: AsyncIterable<DeadLetter>): Promise<string[]> {
+  const positions: string[] = []
+  for await (const { position } of letters) positions.push(position)
+  return positions
+}
+
+async function list(letters: AsyncIterable<DeadLetter>, output: Output): Promise<void> {
+  const rows: (string | number)[][] = []
+  let isCut = false
+  for await (const letter of letters) {
+    if (output.json) {
+      output.out(valueText(letter, true))
+      continue
+    }
+    const { position, pattern, id, attempts, diedAt, reason } = letter
+    isCut ||= reason.length > MAX_REASON
+    const short = reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON - 3)}...` : reason
+    rows.push([position, pattern, id, attempts, diedAt.toISOString(), short])
+  }
+  if (output.json) return
+  if (rows.length === 0) output.out('No dead letters')
+  else output.out(table(['position', 'pattern', 'id', 'attempts', 'died', 'reason'], rows))
+  if (isCut) output.out('Reasons are cut; --json shows them whole, with headers and data')
+}

@@ -1,0 +1,62 @@
+/** What `elysia-microservices --help` prints. A test runs every example. */
+
+/** The examples: `sh` runs them as they are. */
+export const EXAMPLES: readonly string[] = [
+  "elysia-microservices call tcp://localhost:4000 math.sum '[1,2,3]'",
+  `elysia-microservices call tcp://localhost:4000 '{"cmd":"sum"}' '[1,2,3]' --protocol=nest`,
+  "echo '[1,2,3]' | elysia-microservices call tcp://localhost:4000 math.sum -",
+  'elysia-microservices call tcp://localhost:4000 math.sum @numbers.json --header tenant=a --timeout 500',
+  'elysia-microservices stream tcp://localhost:4000 math.count 3',
+  'elysia-microservices stream tcp://localhost:4000 ticks --count 2',
+  `elysia-microservices emit tcp://localhost:4000 order.placed '{"id":7}'`,
+  'elysia-microservices describe tcp://localhost:4000 --json',
+  'elysia-microservices health tcp://localhost:4000',
+  'elysia-microservices top tcp://localhost:4000 --count 1',
+  'elysia-microservices types tcp://localhost:4000 > math.d.ts'
+]
+
+/** The whole text. */
+export const HELP = `Asks microservices over TCP or an engine: those of elysia-microservices, and those of NestJS.
+
+  elysia-microservices <command> <url> …
+
+Commands
+  call <url> <pattern> [data]    asks, and prints the answer
+  stream <url> <pattern> [data]  asks for a stream, and prints each value on a line
+  emit <url> <pattern> [data]    sends an event
+  describe <url>                 prints the patterns of a service that describes itself (its option 'describe')
+  health <url>                   connects, and prints whether the service takes messages
+  top <url>                      shows figures by pattern, live: of a service with 'describe' and telemetry()
+  types <file>                   prints contracts of the services that a file exports, without what they import
+  types <url>                    the same of a service with 'describe', from its schemas
+  dead-letters list <url> <group>                      prints what a durable group could not do, from the oldest on
+  dead-letters redrive <url> <group> <position>…|--all   gives dead letters back to their group
+  dead-letters delete <url> <group> <position>…|--all    deletes them
+
+  <url>      tcp://host:port, tls://host:port, or nats://host:port, redis://host:port, rediss://host:port,
+             amqp://host:port/vhost, amqps://host:port/vhost with @elysia-microservices/nats, …/redis, …/rabbitmq
+             installed
+  <pattern>  a text, or an object as JSON
+  [data]     JSON, @file with JSON in it, or - for standard input. Default: none
+
+Options
+  --protocol=<name>      over TCP: rsocket (default), or nest for services of NestJS
+  --header <name=value>  a header; may be given several times
+  --timeout <ms>         until the (first) answer is there. Default: 30000
+  --count <n>            stream: stop after n values; top: after n refreshes; dead-letters: the first n
+  --service <name>       describe, health, top: the service to ask; needed where all services share an engine
+  --instance <id>        the process of that service to ask. Default: any; top stays with the first
+  --all                  dead-letters redrive and delete: every one of the group
+  --interval <ms>        top: between refreshes. Default: 1000
+  --ca <file>            who vouches for the service's certificate: PEM. Default: whom Node trusts
+  --cert, --key <file>   this caller's own certificate, for services that want one: PEM
+  --json                 JSON on one line, errors too
+  --help, --version
+
+Ends with
+  0 well            1 the service answered with an error   2 wrong command line   3 no connection
+  4 no answer in time   5 nobody handles the pattern   6 busy, or credentials refused   7 health: not ready
+
+Examples
+${EXAMPLES.map((example) => `  ${example}`).join('\n')}
+`

@@ -1,0 +1,35 @@
+/** The arguments of `dead-letters`. */
+import { OptionError } from '@elysia-microservices/transport/kit'
+
+/** What can be done with dead letters. */
+const ACTIONS = ['list', 'redrive', 'delete'] as const
+
+/** What is to be done with which dead letters. */
+export interface Letters {
+  readonly action: (typeof ACTIONS)[number]
+  readonly group: string
+  readonly positions: readonly string[]
+  /** All of the group, in place of `positions`. */
+  readonly all: boolean
+}
+
+/** Of commands that are not about dead letters. */
+export const NO_LETTERS: Letters = { action: 'list', group: '', positions: [], all: false }
+
+/** What the arguments behind the url ask for. @throws {OptionError} they are not what they must be */
+export function readLetters(
+  action: string | undefined,
+  [group, ...positions]: readonly string[],
+  all: boolean
+): Letters {
+  const known = ACTIONS.find((one) => one === action)
+  if (known === undefined)
+    throw new OptionError('command', `dead-letters needs ${ACTIONS.join(', ')} behind it, before the url`)
+  if (group === undefined)
+    throw new OptionError('group', 'dead-letters needs the name of a group behind the url')
+  if (known === 'list' && (all || positions.length > 0))
+    throw new OptionError('arguments', 'dead-letters list has no use for positions; limit it by --count')
+  if (known !== 'list' && positions.length > 0 === all)
+    throw new OptionError('arguments', `dead-letters ${known} needs positions behind the group, or --all`)
+  return { action: known, group, positions, all }
+}

@@ -1,0 +1,81 @@
+/** One command line, from its arguments to the code that the process ends with. */
+import { ConnectionError, MicroserviceError } from '@elysia-microservices/transport/kit'
+import { connect } from 'elysia-microservices/client'
+import { readArguments } from './arguments.ts'
+import { RUN } from './commands.ts'
+import { contractsOf } from './contract.ts'
+import { EXIT, exitCodeOf } from './exit-codes.ts'
+import { HELP } from './help.ts'
+import { type Output, plainText, valueText } from './output.ts'
+
+/** What a command line is run with. */
+export interface Terminal extends Pick<Output, 'out' | 'error' | 'isTerminal'> {
+  /** Gives all of the standard input. */
+  stdin(): Promise<string>
+  readonly version: string
+}
+
+const CUT = 'A type that contains itself is unknown where it does'
+
+/** What goes wrong is said by the error that the command ends with. */
+const QUIET = { error() {}, warn() {} }
+
+/** Runs a command line; gives what the process is to end with. Never rejects. */
+export async function run(line: readonly string[], terminal: Terminal): Promise<number> {
+  const json = line.includes('--json')
+  const output: Output = { ...terminal, json }
+  try {
+    const args = await readArguments(line, () => terminal.stdin())
+    if (args === 'help') {
+      terminal.out(HELP)
+      return line.length === 0 ? EXIT.usage : EXIT.ok
+    }
+    if (args === 'version') {
+      terminal.out(terminal.version)
+      return EXIT.ok
+    }
+    if ('file' in args) {
+      const { text, isCut } = await contractsOf(args.file)
+      terminal.out(text)
+      if (isCut) output.error(CUT)
+      return EXIT.ok
+    }
+    const client = connect({ ...args.connect, timeout: args.timeout, logger: QUIET })
+    try {
+      return await RUN[args.command](client, args, output)
+    } finally {
+      await client.close()
+    }
+  } catch (error) {
+    output.error(json ? valueText(errorOf(error), true) : errorText(error))
+    return exitCodeOf(error)
+  }
+}
+
+function errorOf(error: unknown) {
+  const {
+    code = 'UNKNOWN',
+    message = String(error),
+    details
+  } = Object(error) as Partial<MicroserviceError> & {
+    details?: unknown
+  }
+  return { code, message, ...(details !== undefined && { details }) }
+}
+
+/** What the command line has against a reason why there is no connection. */
+const HINTS: Readonly<Record<string, string>> = {
+  TLS_NEEDED: 'the url must begin with tls://',
+  TLS_NOT_SPOKEN: 'the url must begin with tcp://',
+  TLS_NOT_TRUSTED: 'give --ca',
+  TLS_CLIENT_CERTIFICATE_MISSING: 'give --cert and --key'
+}
+
+function errorText(error: unknown): string {
+  if (!(error instanceof MicroserviceError)) return plainText(error)
+  const { code, message, details } = errorOf(error)
+  const hint = HINTS[(error instanceof ConnectionError && error.reason) || '']
+  const said = hint === undefined ? message : `${message}; ${hint}`
+  const text = plainText(code === message ? code : `${code}: ${said}`)
+  return details === undefined ? text : `${text}\n${valueText(details, false)}`
+}

@@ -1,0 +1,214 @@
+/**
+ * Contracts as TypeScript: from a description, whose schemas become types. It need not be trusted: every name and value is
+ * written as JSON, and what is not understood is `unknown`.
+ */
+import type { Described } from './described.ts'
+
+/** Schemas below schemas that are followed; what is deeper is `unknown`. */
+const MAX_DEPTH = 32
+/** Characters of one type; one that is longer is `unknown`: references can make a short schema endless. */
+const MAX_LENGTH = 100_000
+
+type Schema = Readonly<Record<string, unknown>>
+
+/** Types of TypeBox that JSON has not, and JSON Schema's own. */
+const BY_TYPE: Readonly<Record<string, string>> = {
+  string: 'string',
+  number: 'number',
+  integer: 'number',
+  boolean: 'boolean',
+  null: 'null',
+  undefined: 'undefined',
+  bigint: 'bigint',
+  Date: 'Date',
+  Uint8Array: 'Uint8Array'
+}
+
+/** A schema as a type. */
+export function typeText(schema: unknown): string {
+  const text = new SchemaText(schema).of(schema, 0)
+  return text.length > MAX_LENGTH ? 'unknown' : text
+}
+
+class SchemaText {
+  readonly #root: unknown
+  #length = 0
+
+  constructor(root: unknown) {
+    this.#root = root
+  }
+
+  of(schema: unknown, depth: number): string {
+    const text = this.#of(schema, depth)
+    this.#length += text.length
+    return text
+  }
+
+  #of(schema: unknown, depth: number): string {
+    if (schema === false) return 'never'
+    if (!isSchema(schema) || depth > MAX_DEPTH || this.#length > MAX_LENGTH) return 'unknown'
+    const { $ref, allOf, anyOf, oneOf, enum: values, const: value, type } = schema
+    const next = depth + 1
+    if (typeof $ref === 'string') return this.of(this.#at($ref), next)
+    if ('const' in schema) return literal(value)
+    if (Array.isArray(values)) return union(values.map(literal))
+    const either = anyOf ?? oneOf
+    if (Array.isArray(either)) return union(either.map((each) => this.of(each, next)))
+    if (Array.isArray(allOf)) return all(allOf.map((each) => this.of(each, next)))
+    if (Array.isArray(type)) return union(type.map((each) => this.of({ ...schema, type: each }, next)))
+    const text =
+      type === 'object' || 'properties' in schema
+        ? this.#object(schema, next)
+        : type === 'array'
+          ? this.#list(schema, next)
+          : typeof type === 'string' && Object.hasOwn(BY_TYPE, type)
+            ? (BY_TYPE[type] as string)
+            : 'unknown'
+    return schema['nullable'] === true ? union([text, 'null']) : text
+  }
+
+  #object(schema: Schema, depth: number): string {
+    const { required, additionalProperties: others, patternProperties } = schema
+    const needed = new Set(Array.isArray(required) ? required : [])
+    const fields = Object.entries(schemasIn(schema['properties'])).map(
+      ([name, field]) => `${JSON.stringify(name)}${needed.has(name) ? '' : '?'}: ${this.of(field, depth)}`
+    )
+    if (fields.length > 0) return `{ ${fields.join('; ')} }`
+    const rest = [...Object.values(schemasIn(patternProperties)), ...(isSchema(others) ? [others] : [])]
+    if (rest.length > 0) return `Record<string, ${union(rest.map((each) => this.of(each, depth)))}>`
+    return others === false ? 'Record<string, never>' : 'Record<string, unknown>'
+  }
+
+  #list({ items, prefixItems }: Schema, depth: number): string {
+    const tuple = Array.isArray(prefixItems) ? prefixItems : items
+    if (Array.isArray(tuple)) return `[${tuple.map((each) => this.of(each, depth)).join(', ')}]`
+    return items === undefined ? 'unknown[]' : `(${this.of(items, depth)})[]`
+  }
+
+  /** What a reference inside of the schema leads to. */
+  #at(reference: string): unknown {
+    const [start, ...path] = reference.split('/')
+    if (start !== '#') return byId(this.#root, reference)
+    let at: unknown = this.#root
+    for (const part of path) {
+      const name = part.replaceAll('~1', '/').replaceAll('~0', '~')
+      at = isSchema(at) && Object.hasOwn(at, name) ? at[name] : undefined
+    }
+    return at
+  }
+}
+
+/** TypeBox's way: the definition has an `$id`, which is what the reference says. */
+function byId(root: unknown, id: string): unknown {
+  if (!isSchema(root)) return undefined
+  return [root, ...Object.values(schemasIn(root['$defs']))].find(
+    (each) => isSchema(each) && each['$id'] === id
+  )
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function schemasIn(value: unknown): Schema {
+  return isSchema(value) ? value : {}
+}
+
+function literal(value: unknown): string {
+  return value === null || typeof value === 'boolean' || typeof value === 'string' || Number.isFinite(value)
+    ? JSON.stringify(value)
+    : 'unknown'
+}
+
+function union(types: readonly string[]): string {
+  const all = [...new Set(types)]
+  if (all.includes('unknown')) return 'unknown'
+  return all.length < 2 ? (all[0] ?? 'never') : all.map(inBrackets).join(' | ')
+}
+
+function all(types: readonly string[]): string {
+  const all = [...new Set(types)].filter((type) => type !== 'unknown')
+  return all.length < 2 ? (all[0] ?? 'unknown') : all.map(inBrackets).join(' & ')
+}
+
+function inBrackets(type: string): string {
+  return / [|&] /.test(type) ? `(${type})` : type
+}
+
+/** A contract, and the patterns that no type can name. */
+export interface Contract {
+  readonly text: string
+  readonly left: readonly string[]
+}
+
+/** The contract of a service, from what it says of itself. What it does not check may be anything. */
+export function contractOf({ name, handlers }: Pick<Described, 'name' | 'handlers'>): Contract {
+  const entries = { exact: new Map<string, string[]>(), wildcard: new Map<string, string[]>() }
+  const left: string[] = []
+  for (const { kind, patterns, data, headers, response } of handlers)
+    for (const { kind: form, pattern } of patterns) {
+      const key = form === 'exact' || form === 'wildcard' ? keyOf(form, pattern) : undefined
+      if (key === undefined) left.push(pattern)
+      else {
+        const all = entries[form as 'exact' | 'wildcard']
+        all.set(key, [...(all.get(key) ?? []), typeOf(kind, { data, headers, response })])
+      }
+    }
+  const bodies = Object.values(entries).map((all) => {
+    const lines = [...all].map(([key, types]) => `  ${key}: ${both(types)}\n`)
+    return lines.length === 0 ? '{}' : `{\n${lines.join('')}}`
+  })
+  return { text: declaration(interfaceName(name), bodies as [string, string]), left }
+}
+
+/** Of several handlers of a pattern, what fits all. */
+function both(types: readonly string[]): string {
+  const all = [...new Set(types)]
+  return all.length === 1 ? (all[0] as string) : all.map((type) => `(${type})`).join(' & ')
+}
+
+/**
+ * A contract of single patterns, and of families of them (`orders.*`): apart, because a single one may differ from its
+ * family, and in one interface it could not.
+ */
+export function declaration(name: string, [ones, families]: readonly [string, string]): string {
+  return families === '{}'
+    ? `export interface ${name} ${ones}`
+    : `export type ${name} = ${ones} & ${families}`
+}
+
+interface Schemas {
+  readonly data: unknown
+  readonly headers: unknown
+  readonly response: unknown
+}
+
+function typeOf(kind: 'message' | 'event', { data, headers, response }: Schemas): string {
+  const taken = typeText(data)
+  if (kind === 'event')
+    return `{ readonly '~event': ${taken}${headers === undefined ? '' : `; readonly '~headers': ${typeText(headers)}`} }`
+  const isOptional = data === undefined || taken.split(' | ').includes('undefined')
+  const parameters =
+    headers === undefined
+      ? `data${isOptional ? '?' : ''}: ${taken}`
+      : `data: ${taken}, headers: ${typeText(headers)}`
+  const value = typeText(response)
+  // Whether it answers with a stream is not described: callers may take it for either.
+  return `(${parameters}) => ${value === 'unknown' ? 'unknown' : `${inBrackets(value)} | AsyncIterable<${value}>`}`
+}
+
+/** The key of a pattern; `undefined` of one that stands for all names. */
+function keyOf(form: 'exact' | 'wildcard', pattern: string): string | undefined {
+  if (form === 'exact') return JSON.stringify(pattern)
+  const parts = pattern.split('.').map((part) => (part === '*' || part === '>' ? undefined : part))
+  if (parts.every((part) => part === undefined)) return undefined
+  const text = parts.map((part) => part?.replaceAll(/[\\`$]/g, '\\$&') ?? `\${string}`).join('.')
+  return `[name: \`${text}\`]`
+}
+
+/** A name of a service, or of a file, as one of an interface. */
+export function interfaceName(text: string): string {
+  const words = text.split(/[^a-zA-Z0-9]+/).filter((word) => word !== '')
+  const name = words.map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`).join('')
+  return /^[A-Z]/.test(name) ? name : `Service${name}`
+}

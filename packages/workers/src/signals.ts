@@ -1,0 +1,81 @@
+/** Signals that end the process: what stops first. One listener for all services, so that none cuts off another. */
+import { constants } from 'node:os'
+import type { Logger } from '@elysia-microservices/transport/kit'
+import { tellIfAlive } from './alive.ts'
+
+/** Signals by which a process can be told to end. */
+export type ShutdownSignal = 'SIGTERM' | 'SIGINT' | 'SIGHUP'
+
+/** All of them. */
+export const SHUTDOWN_SIGNALS: readonly ShutdownSignal[] = ['SIGTERM', 'SIGINT', 'SIGHUP']
+
+/** What stops at a signal. */
+export interface StoppingAt {
+  readonly signals: readonly ShutdownSignal[]
+  readonly logger: Logger
+  /** A signal has come. */
+  stop(signal: ShutdownSignal): Promise<unknown>
+}
+
+const all = new Set<StoppingAt>()
+/** Listeners of HTTP servers, which stop only themselves and leave the end of the process to others. */
+const ofServers = new WeakSet<object>()
+let isLeaving = false
+/** A signal has come from outside: a worker that its supervisor tells to stop is sent one by itself. */
+let isTold = false
+
+/**
+ * Calls `stop` when a signal tells the process to end, and then ends the process; a second signal ends it at once. A
+ * program that listens to the signal itself may have more to do, so it has to end the process itself; what keeps it
+ * alive is said in the log.
+ * @returns the function that stops listening to signals
+ */
+export function stopOnSignals(stopping: StoppingAt): () => void {
+  const { signals } = stopping
+  for (const signal of signals) if (!isWanted(signal)) process.on(signal, leave)
+  all.add(stopping)
+  return () => {
+    all.delete(stopping)
+    for (const signal of signals) if (!isWanted(signal) && !isLeaving) process.off(signal, leave)
+  }
+}
+
+/** Calls `listen`, which may make an HTTP server that listens to signals. @returns the signals it has listened to */
+export function serverSignals(listen: () => void): ShutdownSignal[] {
+  const before = SHUTDOWN_SIGNALS.map((signal) => new Set<unknown>(process.listeners(signal)))
+  listen()
+  return SHUTDOWN_SIGNALS.filter((signal, index) => {
+    const added = process.listeners(signal).filter((listener) => !before[index]?.has(listener))
+    for (const listener of added) if (listener !== leave) ofServers.add(listener)
+    return added.some((listener) => listener !== leave)
+  })
+}
+
+function isWanted(signal: ShutdownSignal): boolean {
+  return [...all].some(({ signals }) => signals.includes(signal))
+}
+
+async function leave(name: NodeJS.Signals, number?: number): Promise<void> {
+  const signal = name as ShutdownSignal
+  if (isTold && number !== undefined) process.exit(128 + constants.signals[signal])
+  if (number !== undefined) isTold = true
+  isLeaving = true
+  const isOfProgram = process
+    .listeners(signal)
+    .some((listener) => listener !== leave && !ofServers.has(listener))
+  const told = [...all].filter(({ signals }) => signals.includes(signal))
+  const failed = await Promise.all(
+    told.map(({ stop, logger }) =>
+      stop(signal).then(
+        () => false,
+        (error: unknown) => {
+          logger.error(`What had to stop at ${signal} has failed`, error)
+          return true
+        }
+      )
+    )
+  )
+  if (!isOfProgram) process.exit(failed.includes(true) ? 1 : 0)
+  const [first] = told
+  if (first !== undefined) tellIfAlive(signal, first.logger)
+}

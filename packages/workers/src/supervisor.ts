@@ -1,0 +1,249 @@
+/** The supervisor: starts the workers of a service, replaces workers that have ended, and stops them all. */
+import type { Logger, TransportStats } from '@elysia-microservices/transport/kit'
+import { type Launch, launcher } from './launch.ts'
+import type { Question } from './messages.ts'
+import { Restarts } from './restarts.ts'
+import { environmentOf } from './role.ts'
+import { WorkerProcess } from './worker-process.ts'
+
+/** Milliseconds from the start of a worker until it must listen. */
+const START_TIMEOUT = 60_000
+/** Milliseconds beyond `drain` that a worker may take to end. */
+const END_TIMEOUT = 5_000
+
+/** The options of a supervisor. */
+export interface SupervisorOptions {
+  readonly count: number
+  /** What each of the service's transports shares among its workers. */
+  readonly shared: readonly unknown[]
+  /** Milliseconds that work in flight may take when a worker stops. */
+  readonly drain: number
+  readonly logger: Logger
+  /** Gives a worker that has just begun to listen the state of the others. */
+  prepare(worker: WorkerProcess): Promise<unknown>
+  /** Called when no worker is left and starting another is pointless. */
+  gaveUp(): void
+}
+
+/** The figures of a worker. */
+export interface WorkerFigures<Stats extends TransportStats = TransportStats> {
+  /** The number of the worker, from 1. Its replacement has the same number. */
+  readonly worker: number
+  readonly pid: number
+  /** The figures of its transports; see `service.stats()`. */
+  readonly stats: readonly Stats[]
+}
+
+/** The place of one worker, whichever process fills it. */
+interface Place {
+  readonly worker: number
+  readonly restarts: Restarts
+  current: WorkerProcess | undefined
+  /** The timer until another process is started. */
+  pause: ReturnType<typeof setTimeout> | undefined
+}
+
+/** All workers of this process. */
+export class Supervisor {
+  readonly #options: SupervisorOptions
+  readonly #launch: Launch
+  readonly #places: readonly Place[]
+  readonly #living = new Set<WorkerProcess>()
+  #restarting: Promise<void> | undefined
+  /** The round that follows it. */
+  #nextRestart: Promise<void> | undefined
+  #isStopping = false
+
+  private constructor(options: SupervisorOptions, launch: Launch) {
+    this.#options = options
+    this.#launch = launch
+    this.#places = Array.from({ length: options.count }, (_, index) => ({
+      worker: index + 1,
+      restarts: new Restarts(Math.random),
+      current: undefined,
+      pause: undefined
+    }))
+  }
+
+  /**
+   * Starts all workers; resolves when all of them listen.
+   * @throws {WorkerError} a worker cannot start; then none is left
+   */
+  static async start(options: SupervisorOptions): Promise<Supervisor> {
+    const supervisor = new Supervisor(options, await launcher())
+    try {
+      await Promise.all(supervisor.#places.map((place) => supervisor.#start(place)))
+    } catch (error) {
+      await supervisor.#end((process) => process.kill())
+      throw error
+    }
+    for (const place of supervisor.#places) supervisor.#watch(place, place.current as WorkerProcess)
+    return supervisor
+  }
+
+  /** The figures of each worker that listens. */
+  async figures(): Promise<readonly WorkerFigures[]> {
+    const asked = this.#ready.map(async (process) => ({
+      worker: process.worker,
+      pid: process.pid as number,
+      stats: (await process.ask({ about: 'stats' })) as readonly TransportStats[]
+    }))
+    // A process that ends while it is asked is no worker any more.
+    const answers = await Promise.allSettled(asked)
+    return answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+  }
+
+  /** Asks each worker that listens. Rejects if a worker fails. */
+  async ask(question: Question): Promise<void> {
+    await Promise.all(this.#ready.map((process) => process.ask(question)))
+  }
+
+  /**
+   * Starts another process in the place of each worker, one place after the other; the old one is stopped when the
+   * new one listens. During a restart another round follows: processes that have started already have read what was
+   * there before this call.
+   * @throws {WorkerError} a process cannot start; the workers that are not replaced yet stay
+   */
+  restart(): Promise<void> {
+    const running = this.#restarting
+    if (running === undefined) return this.#restartNow()
+    this.#nextRestart ??= running
+      .catch(() => {
+        // Its caller is told.
+      })
+      .then(() => {
+        this.#nextRestart = undefined
+        return this.#restartNow()
+      })
+    return this.#nextRestart
+  }
+
+  #restartNow(): Promise<void> {
+    this.#restarting = this.#restartAll().finally(() => {
+      this.#restarting = undefined
+    })
+    return this.#restarting
+  }
+
+  /** Workers that run, those that are just starting or stopping included. */
+  get size(): number {
+    return this.#living.size
+  }
+
+  /** Lets all workers end what is in flight. Resolves when none is left, with the number of those that were killed. */
+  async stop(): Promise<number> {
+    let killed = 0
+    await this.#end(async (process) => {
+      if (!(await this.#stop(process))) killed++
+    })
+    return killed
+  }
+
+  get #ready(): readonly WorkerProcess[] {
+    return this.#places.flatMap(({ current }) => (current?.isReady === true ? [current] : []))
+  }
+
+  /** Starts a process in a place; resolves when it listens. */
+  async #start(place: Place): Promise<void> {
+    place.current = this.#newProcess(place.worker)
+    await this.#prepared(place.current)
+  }
+
+  #newProcess(worker: number): WorkerProcess {
+    const process = new WorkerProcess(
+      worker,
+      this.#launch(environmentOf({ worker, shared: this.#options.shared })),
+      START_TIMEOUT
+    )
+    this.#living.add(process)
+    void process.ended.then(() => this.#living.delete(process))
+    return process
+  }
+
+  async #prepared(process: WorkerProcess): Promise<void> {
+    await process.ready
+    await this.#options.prepare(process)
+  }
+
+  /** Starts another process when the process of a place ends. */
+  #watch(place: Place, process: WorkerProcess): void {
+    void process.ended.then((end) => {
+      if (place.current !== process) return
+      place.current = undefined
+      const lifetime = performance.now() - process.startedAt
+      this.#startAnother(
+        place,
+        `Worker ${place.worker} (process ${process.pid}) has ended (${end})`,
+        lifetime
+      )
+    })
+  }
+
+  /** @param lifetime milliseconds that the process before has lived */
+  #startAnother(place: Place, why: string, lifetime: number): void {
+    if (this.#isStopping) return
+    const { logger, gaveUp } = this.#options
+    const delay = place.restarts.delayAfter(lifetime)
+    if (place.restarts.isHopeless && this.#ready.length === 0) {
+      logger.error(
+        `${why} soon after its start, as the ones before it, and no other worker is left: giving up`
+      )
+      return gaveUp()
+    }
+    logger.error(`${why}: starting another in ${Math.round(delay)} ms`)
+    place.pause = setTimeout(() => void this.#restart(place), delay)
+  }
+
+  async #restart(place: Place): Promise<void> {
+    place.pause = undefined
+    let process: WorkerProcess | undefined
+    try {
+      process = this.#newProcess(place.worker)
+      place.current = process
+      this.#watch(place, process)
+      await this.#prepared(process)
+    } catch (error) {
+      const reason = (error as Error).message
+      if (process === undefined)
+        this.#startAnother(place, `Worker ${place.worker} has no process: ${reason}`, 0)
+      else if (this.#living.has(process)) {
+        // The end of a process is logged anyway; a process that runs and does not listen has to be killed.
+        this.#options.logger.error(reason)
+        process.kill()
+      }
+    }
+  }
+
+  async #restartAll(): Promise<void> {
+    for (const place of this.#places) {
+      if (this.#isStopping) return
+      const next = this.#newProcess(place.worker)
+      try {
+        await this.#prepared(next)
+      } catch (error) {
+        next.kill()
+        throw error
+      }
+      // Meanwhile another process may have come into the place.
+      clearTimeout(place.pause)
+      const previous = place.current
+      place.current = next
+      this.#watch(place, next)
+      if (previous !== undefined) await this.#stop(previous)
+    }
+  }
+
+  /** Returns whether it ended by itself. */
+  async #stop(process: WorkerProcess): Promise<boolean> {
+    const { drain, logger } = this.#options
+    if (await process.stop(drain + END_TIMEOUT)) return true
+    logger.error(`Worker ${process.worker} (process ${process.pid}) did not end in time: it was killed`)
+    return false
+  }
+
+  async #end(end: (process: WorkerProcess) => void | Promise<void>): Promise<void> {
+    this.#isStopping = true
+    for (const { pause } of this.#places) clearTimeout(pause)
+    await Promise.all([...this.#living].map((process) => Promise.all([end(process), process.ended])))
+  }
+}

@@ -1,0 +1,127 @@
+/** The workers of a service, as the supervisor sees them: what they share, their processes, signals. */
+import type { Logger, ServerTransport } from '@elysia-microservices/transport/kit'
+import { countOf, type Workers } from './option.ts'
+import { stopOnSignals } from './signals.ts'
+import { Supervisor, type SupervisorOptions, type WorkerFigures } from './supervisor.ts'
+import { secondService } from './worker.ts'
+
+/** The options of a group. */
+export interface WorkerGroupOptions extends Pick<SupervisorOptions, 'drain' | 'logger'> {
+  readonly workers: Workers
+  /** The transports of the service, which this process does not start. */
+  readonly servers: readonly ServerTransport[]
+  /** The service in words. */
+  readonly title: string
+  /** Stops the service: by a signal, or because no worker can be kept. */
+  stop(): Promise<void>
+}
+
+let isTaken = false
+
+/** Processes that run this program and answer together. */
+export class WorkerGroup {
+  readonly #servers: readonly ServerTransport[]
+  readonly #supervisor: Supervisor
+  readonly #forgetSignals: () => void
+  readonly #said: { readonly title: string; readonly logger: Logger }
+  #signal: string | undefined
+
+  private constructor(
+    servers: readonly ServerTransport[],
+    supervisor: Supervisor,
+    forgetSignals: () => void,
+    said: { readonly title: string; readonly logger: Logger }
+  ) {
+    this.#said = said
+    this.#servers = servers
+    this.#supervisor = supervisor
+    this.#forgetSignals = forgetSignals
+  }
+
+  /**
+   * Starts the workers; resolves when all of them listen.
+   * @throws {ListenError} the port that they would share is taken or not allowed
+   * @throws {WorkerError} a worker cannot start; then none is left
+   * @throws {OptionError} this process has workers already, or is one of `node:cluster`
+   */
+  static async start(options: WorkerGroupOptions): Promise<WorkerGroup> {
+    if (isTaken) throw secondService()
+    isTaken = true
+    const { servers, drain, logger, title, stop } = options
+    let supervisor: Supervisor | undefined
+    let group: WorkerGroup | undefined
+    // From the first worker on: a signal during the start must leave no process behind.
+    let forgetSignals = () => {}
+    try {
+      const shared: unknown[] = []
+      for (const [index, { sharing }] of servers.entries())
+        shared.push(
+          await sharing?.reserve(
+            async (question) => void (await supervisor?.ask({ about: 'transport', index, question }))
+          )
+        )
+      forgetSignals = stopOnSignals({
+        signals: ['SIGTERM', 'SIGINT'],
+        logger,
+        stop(signal) {
+          group?.told(signal)
+          return stop()
+        }
+      })
+      supervisor = await Supervisor.start({
+        shared,
+        count: await countOf(options.workers),
+        drain,
+        logger,
+        async prepare(process) {
+          for (const [index, { sharing }] of servers.entries()) {
+            const question = sharing?.greeting()
+            if (question !== undefined) await process.ask({ about: 'transport', index, question })
+          }
+        },
+        gaveUp: () => void stop().then(() => process.exit(1))
+      })
+      group = new WorkerGroup(servers, supervisor, forgetSignals, { title, logger })
+      return group
+    } catch (error) {
+      forgetSignals()
+      releaseAll(servers)
+      isTaken = false
+      throw error
+    }
+  }
+
+  /** See `service.workers()`. */
+  figures(): Promise<readonly WorkerFigures[]> {
+    return this.#supervisor.figures()
+  }
+
+  /** See `service.restartWorkers()`. */
+  restart(): Promise<void> {
+    return this.#supervisor.restart()
+  }
+
+  /** The signal at which it is going to be stopped. */
+  told(signal: string): void {
+    this.#signal ??= signal
+  }
+
+  /** Stops all workers; each of them says what it has in flight. */
+  async stop(): Promise<void> {
+    const { title, logger } = this.#said
+    const begun = performance.now()
+    const why = this.#signal === undefined ? '' : `${this.#signal}: `
+    logger.warn(`${why}${title} stops; workers: ${this.#supervisor.size}`)
+    const killed = await this.#supervisor.stop()
+    const time = Math.round(performance.now() - begun)
+    const loss = killed === 0 ? '' : `; workers killed, because they did not end in time: ${killed}`
+    logger.warn(`${title} has stopped after ${time} ms${loss}`)
+    this.#forgetSignals()
+    releaseAll(this.#servers)
+    isTaken = false
+  }
+}
+
+function releaseAll(servers: readonly ServerTransport[]): void {
+  for (const { sharing } of servers) sharing?.release()
+}
