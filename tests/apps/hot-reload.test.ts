@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
+import { freePort } from '@elysia-microservices/test-support'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { freePort } from '../support/free-port.ts'
 import { Log } from '../support/log.ts'
 import { within } from '../support/within.ts'
 import { bun, testsFolder } from '../workspace.ts'
@@ -37,7 +37,11 @@ for (const protocol of ['rsocket', 'nest'] as const) {
     it('serves the new code after each edit, and ends what the old one has begun', async () => {
       const [http, messages] = [await freePort(), await freePort()]
       const file = path.join(folder, `${protocol}.ts`)
-      const edit = (version: string) => writeFileSync(file, program(version, http, messages))
+      // At once, as editors do it: Bun could load what is half written.
+      const edit = (version: string) => {
+        writeFileSync(`${file}.new`, program(version, http, messages))
+        renameSync(`${file}.new`, file)
+      }
       edit('v1')
       const log = new Log()
       const running = spawn(bun, ['--hot', file], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -61,7 +65,7 @@ for (const protocol of ['rsocket', 'nest'] as const) {
           ['v2', 'v3']
         ] as const) {
           assert.equal(await version(client), current)
-          const slow = client.request('slow')
+          const slow = client.request('slow', undefined, { idempotent: true })
           await said(`${current} waits`)
           edit(next)
           await said(`${next} listens`)

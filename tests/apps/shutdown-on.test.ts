@@ -8,8 +8,8 @@ import { Log } from '../support/log.ts'
 import { within } from '../support/within.ts'
 import { programFile, testsFolder } from '../workspace.ts'
 
-/** The program, whose services have a request each that takes so long. */
-async function startBusy(where: string, milliseconds: number) {
+/** The program, whose services have a request each that takes so many milliseconds, or until they stop. */
+async function startBusy(where: string, time: number | 'until told') {
   const args = [programFile('apps/shutdown-program'), where]
   const running = spawn(process.execPath, args, { cwd: testsFolder, stdio: ['ignore', 'pipe', 'pipe'] })
   const log = new Log()
@@ -21,9 +21,7 @@ async function startBusy(where: string, milliseconds: number) {
   await within(log.has('['), 'The ports')
   const ports = JSON.parse(log.lines.find((line) => line.startsWith('[')) as string) as number[]
   const clients = ports.map((port) => connect({ host: '127.0.0.1', port, reconnect: false }))
-  const answers = clients.map((client) =>
-    client.request('slow', milliseconds).catch((error: Error) => error.name)
-  )
+  const answers = clients.map((client) => client.request('slow', time).catch((error: Error) => error.name))
   await within(Promise.all([log.has('orders waits'), log.has('users waits')]), 'The requests')
   return { running, log, exited: once(running, 'exit'), answers, clients }
 }
@@ -31,7 +29,7 @@ async function startBusy(where: string, milliseconds: number) {
 for (const where of ['alone', 'app']) {
   describe(`services that shut down at a signal, ${where === 'app' ? 'in an app' : 'by themselves'}`, () => {
     it('answer what is in flight, say so, and end the process', async () => {
-      const { running, log, exited, answers, clients } = await startBusy(where, 300)
+      const { running, log, exited, answers, clients } = await startBusy(where, 'until told')
       running.kill('SIGTERM')
       assert.deepEqual(await Promise.all(answers), ['orders has answered', 'users has answered'])
       await Promise.all(clients.map((client) => client.close()))

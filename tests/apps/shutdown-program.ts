@@ -10,11 +10,17 @@ const service = (name: string) =>
     'slow',
     async ({ data }: { data: unknown }) => {
       console.log(`${name} waits`)
-      await new Promise((resolve) => setTimeout(resolve, data as number))
+      // However late the signal comes, it finds the message in flight.
+      if (data === 'until told')
+        await new Promise((resolve) => drainingOf(name).addEventListener('abort', resolve, { once: true }))
+      await new Promise((resolve) => setTimeout(resolve, data === 'until told' ? 100 : (data as number)))
       return `${name} has answered`
     }
   )
 const all = [service('orders'), service('users')] as const
+function drainingOf(name: string): AbortSignal {
+  return all[name === 'orders' ? 0 : 1].draining
+}
 if (where === 'app') {
   const app = new Elysia(underBun ? {} : { adapter: node() })
   for (const one of all) app.use(one)

@@ -1,10 +1,13 @@
-/** The contract in a browser: it bundles without a polyfill, and its codecs work where there is no `Buffer`. */
+/** The contract and RSocket in a browser: they bundle without a polyfill, work where there is no `Buffer`, and in a page. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import { isMissing } from '../support/missing.ts'
 import { bun, rootFolder } from '../workspace.ts'
 
 const folder = mkdtempSync(path.join(tmpdir(), 'browser-'))
@@ -12,6 +15,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 
 /** A program that is run where nothing of Node is left but the console. */
 const PROGRAM = `
+import '@elysia-microservices/transport/msgpack'
 import { jsonCodec, openCodec, ByteWriter, memory } from '@elysia-microservices/transport/kit'
 
 const values = [
@@ -56,6 +60,8 @@ const RUNNER = `
 for (const name of ['Buffer', 'setImmediate', 'clearImmediate', 'global', 'require']) delete globalThis[name]
 if (typeof Buffer !== 'undefined') throw new Error('Buffer is still there')
 await import('./bundle.js')
+if (globalThis.outcome) console.log(JSON.stringify(await globalThis.outcome))
+process.exit()
 `
 
 describe('the contract in a browser', () => {
@@ -79,5 +85,71 @@ describe('the contract in a browser', () => {
     writeFileSync(path.join(folder, 'run.js'), RUNNER)
     const said = execFileSync('node', ['run.js'], { cwd: folder, encoding: 'utf8' })
     assert.equal(said.trim(), 'all carried')
+  })
+})
+
+/** What `rsocket-page.ts` says if all goes well. */
+const OUTCOME = {
+  values: [1, 1, 'é€😀', 'é€😀', { a: [null, 1.5] }, { a: [null, 1.5] }],
+  large: true,
+  error: { code: 'E', message: 'ä', details: { d: [1] } },
+  unknown: 'PatternNotFoundError',
+  stream: 3_000,
+  channel: 1_999_000,
+  deadline: 'TimeoutError',
+  lines: [],
+  lost: 'ConnectionError'
+}
+/** Most bytes of a client without sockets, pool and answering side, minified and compressed. */
+const MOST_BYTES = 21_500
+
+describe('RSocket in a browser', () => {
+  const inputs = path.join(rootFolder, 'tests', 'architecture')
+  const bundled = (input: string, ...flags: string[]) =>
+    execFileSync(
+      path.join(rootFolder, 'node_modules/.bin/esbuild'),
+      ['--bundle', '--format=esm', '--platform=browser', '--log-level=warning', ...flags],
+      { input, cwd: inputs, encoding: 'utf8' }
+    )
+  const page = bundled(`import './rsocket-page.ts'`)
+
+  it('carries requests, streams and channels where nothing of Node is left', () => {
+    writeFileSync(path.join(folder, 'package.json'), '{"type":"module"}')
+    writeFileSync(path.join(folder, 'bundle.js'), page)
+    writeFileSync(path.join(folder, 'run.js'), RUNNER)
+    const said = execFileSync('node', ['run.js'], { cwd: folder, encoding: 'utf8' })
+    assert.deepEqual(JSON.parse(said), OUTCOME)
+  })
+
+  if (!isMissing('RSocket in a browser', chromiumMissing()))
+    it('carries them in a page, whose policy forbids to evaluate texts', async () => {
+      const browser = await openBrowser()
+      try {
+        const tab = await browser.newPage()
+        const policy = "default-src 'none'; script-src 'self'"
+        await tab.route('http://page.test/**', (route) => {
+          const isScript = route.request().url().endsWith('.js')
+          return route.fulfill({
+            contentType: isScript ? 'text/javascript' : 'text/html',
+            headers: { 'content-security-policy': policy },
+            body: isScript ? page : '<!doctype html><script type="module" src="/bundle.js"></script>'
+          })
+        })
+        const errors: string[] = []
+        tab.on('pageerror', ({ message }) => errors.push(message))
+        await tab.goto('http://page.test/')
+        assert.deepEqual(await tab.evaluate('globalThis.outcome'), OUTCOME)
+        assert.deepEqual(errors, [])
+      } finally {
+        await browser.close()
+      }
+    })
+
+  it(`costs a page less than ${MOST_BYTES} bytes, codecs beside JSON left out`, () => {
+    const client = `
+      export { ClientConnection } from '@elysia-microservices/rsocket'
+      export { PendingCaller } from '@elysia-microservices/transport/kit'`
+    const { length } = gzipSync(bundled(client, '--minify'))
+    assert.ok(length < MOST_BYTES, String(length))
   })
 })

@@ -16,35 +16,76 @@ const packages = new Map(
 /** Which of our packages a package may import. One that is not named here has to be added. */
 const BELOW: Readonly<Record<string, readonly string[]>> = {
   transport: [],
-  tcp: ['transport'],
+  rsocket: ['transport'],
+  tcp: ['transport', 'rsocket'],
   nats: ['transport'],
+  rabbitmq: ['transport'],
+  redis: ['transport'],
   outbox: ['transport'],
-  'elysia-microservices': ['transport', 'tcp'],
+  workers: ['transport'],
+  'elysia-microservices': ['transport', 'tcp', 'workers'],
+  websocket: ['transport', 'rsocket', 'elysia-microservices'],
   nestjs: ['transport', 'tcp'],
   telemetry: ['transport'],
+  cli: ['transport', 'elysia-microservices'],
   console: ['transport', 'elysia-microservices'],
-  'create-elysia-microservices': []
+  'create-elysia-microservices': [],
+  'test-support': []
 }
 
 /** The rooms of packages that have floors, from the lowest; rooms of one floor do not know each other. */
 const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  tcp: [
-    ['outside.ts'],
-    ['socket', 'balance', 'limits'],
+  rsocket: [
+    ['host.ts'],
+    ['balance', 'limits'],
     ['connection'],
-    ['nest', 'rsocket'],
+    ['protocol'],
     ['options'],
-    ['server', 'client'],
-    ['tcp.ts'],
-    ['index.ts', 'kit.ts']
+    ['pool'],
+    ['index.ts', 'session.ts', 'pool.ts', 'testing.ts']
   ],
+  nats: [
+    ['words'],
+    ['connection', 'options'],
+    ['engine.ts'],
+    ['durable'],
+    ['client', 'server'],
+    ['nats.ts'],
+    ['index.ts']
+  ],
+  rabbitmq: [
+    ['words'],
+    ['options'],
+    ['connection'],
+    ['engine.ts'],
+    ['durable'],
+    ['client', 'server'],
+    ['rabbitmq.ts'],
+    ['index.ts']
+  ],
+  redis: [
+    ['words'],
+    ['connection', 'options'],
+    ['durable'],
+    ['engine.ts'],
+    ['client', 'server'],
+    ['redis.ts'],
+    ['index.ts']
+  ],
+  websocket: [
+    ['wire'],
+    ['options.ts', 'server', 'client'],
+    ['websocket.ts'],
+    ['index.ts', 'client.ts', 'testing.ts']
+  ],
+  tcp: [['socket', 'nest'], ['options'], ['server', 'client'], ['tcp.ts'], ['index.ts', 'kit.ts']],
   'elysia-microservices': [
     ['short-form.ts', 'router', 'app'],
-    ['schema', 'hooks', 'types', 'chaos', 'controller', 'workers', 'description'],
+    ['schema', 'hooks', 'types', 'chaos', 'controller', 'description'],
     ['service'],
     ['client'],
-    ['gateway', 'cli'],
-    ['index.ts', 'kit.ts', 'tcp.ts']
+    ['gateway'],
+    ['index.ts', 'kit.ts', 'tcp.ts', 'program.ts']
   ]
 }
 
@@ -109,34 +150,44 @@ describe('rooms', () => {
   }
 
   it('tcp: protocols know no sockets, and sockets no protocols', () => {
+    const forbidden: Readonly<Record<string, RegExp>> = {
+      nest: /^(socket\/|node:net)/,
+      socket: /^(nest\/|@elysia-microservices\/rsocket($|\/pool))/
+    }
     const wrong = named('tcp').flatMap(({ file, imports }) =>
       imports
-        .filter((given) => {
-          const [room, other] = [roomOf(file), roomOf(given)]
-          const isProtocol = room === 'nest' || room === 'rsocket'
-          return (
-            (isProtocol && (other === 'socket' || given.startsWith('node:net'))) ||
-            (room === 'nest' && other === 'rsocket')
-          )
-        })
+        .filter((given) => forbidden[roomOf(file)]?.test(given))
         .map((given) => `${file} imports ${given}`)
     )
     assert.deepEqual(wrong, [])
   })
 })
 
-describe('the contract', () => {
-  it('knows no runtime: no module of Node, no process, no setImmediate, and Buffer in one file', () => {
-    const wrong = named('transport').flatMap(({ file, text, imports }) => {
-      const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
-      return [
-        ...imports.filter((given) => given.startsWith('node:')).map((given) => `${file} imports ${given}`),
-        ...[/\bprocess\s*[.[]/, /\bsetImmediate\b/, /\b(Bun|Deno)\s*\./, /(?<!\w)Buffer\b/]
-          .filter((word) => word.test(code))
-          .filter((word) => !(word.source.includes('Buffer') && file === 'bytes/text.ts'))
-          .map((word) => `${file} says ${word.source}`)
-      ]
+describe('what runs in a browser', () => {
+  /** Packages that know no runtime, and the file of each that asks which one this is. */
+  const ASKS: Readonly<Record<string, string>> = { transport: 'bytes/text.ts', rsocket: 'host.ts' }
+  for (const [name, asks] of Object.entries(ASKS))
+    it(`${name} knows no runtime: no module of Node, no process, no setImmediate, no Buffer but in ${asks}`, () => {
+      const wrong = named(name)
+        .filter(({ file }) => file !== 'testing.ts')
+        .flatMap(({ file, text, imports }) => {
+          const code = text.replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+          const words = [
+            /\bprocess\s*[.[]/,
+            /\bsetImmediate\b/,
+            /\b(Bun|Deno)\s*\./,
+            /(?<!\w)Buffer\b/,
+            /\.unref\(/
+          ]
+          return [
+            ...imports
+              .filter((given) => given.startsWith('node:'))
+              .map((given) => `${file} imports ${given}`),
+            ...words
+              .filter((word) => file !== asks && word.test(code))
+              .map((word) => `${file} says ${word.source}`)
+          ]
+        })
+      assert.deepEqual(wrong, [])
     })
-    assert.deepEqual(wrong, [])
-  })
 })

@@ -14,6 +14,20 @@ import { take } from 'rxjs/operators'
 /** What handlers have seen; shared, because Nest makes the instances. */
 export const seen: unknown[] = []
 
+/** Lets the first of two handlers on, when the second has come. */
+let meet: (() => void) | undefined
+
+/** Resolves when two handlers have asked for it, so that neither ends before both have begun. */
+export function meetAnother(): Promise<void> {
+  const first = meet
+  meet = undefined
+  first?.()
+  if (first !== undefined) return Promise.resolve()
+  return new Promise((resolve) => {
+    meet = resolve
+  })
+}
+
 /** What every transport can carry. */
 @Controller()
 export class CarriedController {
@@ -243,7 +257,7 @@ export class CarriedController {
   @EventPattern('slow-note')
   async slowNote(@Payload() data: unknown): Promise<void> {
     seen.push(['begin', data])
-    await Promise.resolve()
+    await meetAnother()
     seen.push(['end', data])
   }
 

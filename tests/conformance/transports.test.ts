@@ -7,10 +7,23 @@ import { isMissing } from '../support/missing.ts'
 import { Values } from '../support/values.ts'
 import { seen } from './controller.ts'
 import { answers } from './semantics/answers.ts'
-import { type AnswerCase, type ErrorLook, expectedOn, type Given, type Outcome } from './semantics/case.ts'
+import {
+  type AnswerCase,
+  type ErrorLook,
+  expectedOn,
+  type Given,
+  type Outcome,
+  type ServiceName
+} from './semantics/case.ts'
 import { made, said } from './semantics/live-controller.ts'
 import { scenarios } from './semantics/scenarios.ts'
-import { type Ends, type RunningService, SERVICES, TRANSPORTS } from './semantics/services.ts'
+import {
+  type Ends,
+  type RunningService,
+  SERVICES,
+  TRANSPORTS,
+  type TransportUnderTest
+} from './semantics/services.ts'
 
 /** How an error looks; what is no answer is thrown on. */
 function lookOf(error: unknown): ErrorLook {
@@ -42,6 +55,19 @@ async function check(client: UntypedClient, { pattern, data, options }: AnswerCa
   const asked = await outcomeOf(async (next) => next(await client.request(pattern, data, options)))
   const first = expected.values.length > 0 || expected.error === undefined
   assert.deepEqual(asked, first ? { values: [expected.values[0]] } : expected, 'by request()')
+}
+
+/** What comes of a call there: it is not even made with a pattern that the transport cannot carry. */
+function outcomeOn(
+  transport: TransportUnderTest,
+  service: ServiceName,
+  { pattern, outcome, differs }: AnswerCase
+) {
+  const refusal = typeof pattern === 'string' ? transport.refuses?.(pattern) : undefined
+  if (refusal === undefined) return expectedOn(transport, service, outcome, differs)
+  const message = `${transport.name} cannot carry the pattern '${pattern}': ${refusal}`
+  const what: Outcome = { values: [], error: { name: 'OptionError', code: 'OPTION', message } }
+  return { what, because: 'there is no such address' }
 }
 
 for (const transport of TRANSPORTS) {
@@ -76,7 +102,7 @@ for (const transport of TRANSPORTS) {
       })
 
       for (const answer of answers) {
-        const { what, because } = expectedOn(transport.name, service.name, answer.outcome, answer.differs)
+        const { what, because } = outcomeOn(transport, service.name, answer)
         it(because === undefined ? answer.name : `${answer.name} (as documented: ${because})`, async () => {
           await check(client, answer, what)
           if (what.logs !== undefined) await log.has(what.logs)

@@ -9,7 +9,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { freePort } from '../support/free-port.ts'
+import { freePort } from '@elysia-microservices/test-support'
 import { listening } from '../support/listening.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
@@ -31,6 +31,23 @@ function fileOf(block: CodeBlock): string {
   return named ?? `${nameOf(block).replace(/[^a-zA-Z0-9]+/g, '-')}.ts`
 }
 
+const COMPILER_OPTIONS = {
+  target: 'es2023',
+  module: 'nodenext',
+  strict: true,
+  skipLibCheck: true,
+  experimentalDecorators: true,
+  types: ['node']
+}
+
+/** A program that exports all that it declares, but what Eden makes: Eden does not export the types of its client. */
+function exported(code: string): string {
+  return code.replace(
+    /^(?!const \w+ = treaty)(?=(?:const|(?:async )?function|class|interface|type) )/gm,
+    'export '
+  )
+}
+
 let postgresServer: Promise<Postgres> | undefined
 function postgres(): Promise<Postgres> {
   postgresServer ??= startPostgres()
@@ -43,15 +60,7 @@ describe('the documentation', () => {
   before(() => {
     mkdirSync(folder, { recursive: true })
     for (const block of typescript) writeFileSync(join(folder, fileOf(block)), `${block.code}\nexport {}\n`)
-    const compilerOptions = {
-      target: 'es2023',
-      module: 'nodenext',
-      strict: true,
-      noEmit: true,
-      skipLibCheck: true,
-      experimentalDecorators: true,
-      types: ['node']
-    }
+    const compilerOptions = { ...COMPILER_OPTIONS, noEmit: true }
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
   })
   after(async () => {
@@ -70,6 +79,22 @@ describe('the documentation', () => {
   it('has TypeScript that compiles', async () => {
     assert.ok(typescript.length > 10, `${typescript.length} blocks found`)
     await run(tsc, ['-p', folder]).catch((error: { stdout: string }) => assert.fail(error.stdout))
+  })
+
+  it('has TypeScript whose declarations can be written, all of it exported', async () => {
+    const declared = join(folder, 'declared')
+    mkdirSync(declared)
+    for (const block of typescript)
+      writeFileSync(join(declared, fileOf(block)), `${exported(block.code)}\nexport {}\n`)
+    const compilerOptions = {
+      ...COMPILER_OPTIONS,
+      composite: true,
+      emitDeclarationOnly: true,
+      rootDir: '.',
+      outDir: 'types'
+    }
+    writeFileSync(join(declared, 'tsconfig.json'), JSON.stringify({ compilerOptions, include: ['*.ts'] }))
+    await run(tsc, ['-p', declared]).catch((error: { stdout: string }) => assert.fail(error.stdout))
   })
 
   for (const block of typescript.filter(({ info }) => info.split(' ').includes('run'))) {

@@ -32,6 +32,27 @@ function rows(): Row[] {
   )
 }
 
+describe('the table of options in docs/services.md', () => {
+  it('has each option of a service, and the defaults that are numbers', async () => {
+    const file = join(rootFolder, 'packages/elysia-microservices/dist/service/options.js')
+    const { SERVICE_OPTIONS } = (await import(pathToFileURL(file).href)) as {
+      SERVICE_OPTIONS: Readonly<Record<string, { readonly byDefault?: unknown }>>
+    }
+    const page = readFileSync(join(rootFolder, 'docs/services.md'), 'utf8')
+    const table = /\n\| option \| default \| \|\n([\s\S]*?)\n\n/.exec(page)?.[1] ?? ''
+    const cells = [...table.matchAll(/^\| ([^|]+) \| ([^|]+) \|/gm)].slice(1)
+    const documented = new Map(
+      cells.flatMap(([, names = '', byDefault = '']) =>
+        [...names.matchAll(/`(\w+)`/g)].map(([, name = '']) => [name, byDefault] as const)
+      )
+    )
+    assert.deepEqual([...documented.keys()].sort(), [...Object.keys(SERVICE_OPTIONS), 'transport'].sort())
+    for (const [name, { byDefault }] of Object.entries(SERVICE_OPTIONS))
+      if (typeof byDefault === 'number')
+        assert.equal(Number(documented.get(name)?.replaceAll(',', '')), byDefault, name)
+  })
+})
+
 describe('the table of limits in docs/limits.md', () => {
   it('has each limit once, with its default', async () => {
     const { server } = await defaults()

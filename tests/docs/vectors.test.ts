@@ -3,10 +3,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
 import { describe, it } from 'node:test'
+import { type WebSocketOptions, websocket } from '@elysia-microservices/websocket'
 import { type Message, microservice, RpcError } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import type { TcpServerOptions } from 'elysia-microservices/tcp'
 import { of } from 'rxjs'
+import { WebSocket } from 'ws'
+import { listen, newApp } from '../support/http-app.ts'
 import { readVectors, type Vector } from './vectors.ts'
 
 const vectors = readVectors()
@@ -129,6 +132,55 @@ async function playServer({ options, steps }: Vector): Promise<void> {
   }
 }
 
+/** Over WebSocket: each line is a message. */
+async function playWebSocket({ options, steps }: Vector): Promise<void> {
+  const service = start({})
+  const authenticate: WebSocketOptions['authenticate'] = ({ credentials }) =>
+    credentials?.type === 'bearer' && credentials.token === 'secret' ? { user: 'ada' } : false
+  const door = websocket({
+    expose: ['>'],
+    ...(options.includes('authenticate') && { authenticate })
+  })
+  const app = await listen(newApp().use(service).use(door))
+  const url = `${app.url.replace('http', 'ws')}/rsocket`
+  const dial = async () => {
+    const socket = new WebSocket(url, options.includes('turns') ? ['turns.rsocket.elysia-microservices'] : [])
+    const messages: Buffer[] = []
+    let isClosed = false
+    socket.on('message', (message: Buffer) => {
+      messages.push(message)
+      socket.emit('more')
+    })
+    socket.on('close', () => {
+      isClosed = true
+      socket.emit('more')
+    })
+    await once(socket, 'open')
+    const take = async () => {
+      while (messages.length === 0 && !isClosed) await once(socket, 'more')
+      return messages.shift()
+    }
+    return { socket, take }
+  }
+  let connection = await dial()
+  try {
+    for (const { from, bytes, line } of steps) {
+      const { socket, take } = connection
+      if (bytes !== undefined && from === 'client') socket.send(bytes)
+      else if (bytes !== undefined) assert.equal((await take())?.toString('hex'), bytes.toString('hex'), line)
+      else if (from === 'server') assert.equal(await take(), undefined, line)
+      else {
+        socket.terminate()
+        connection = await dial()
+      }
+    }
+  } finally {
+    connection.socket.terminate()
+    await app.stop()
+    await service.stop()
+  }
+}
+
 async function playClient({ title, options, steps }: Vector): Promise<void> {
   const call = CALLS[title]
   assert.ok(call, `no call for '${title}'`)
@@ -167,6 +219,10 @@ describe('the test vectors of docs/protocol.md', () => {
 
   for (const vector of vectors) {
     it(`${vector.side} ${vector.options.join(' ')}: ${vector.title}`, () =>
-      vector.side === 'server' ? playServer(vector) : playClient(vector))
+      vector.options.includes('websocket')
+        ? playWebSocket(vector)
+        : vector.side === 'server'
+          ? playServer(vector)
+          : playClient(vector))
   }
 })

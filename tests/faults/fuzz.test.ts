@@ -7,7 +7,8 @@ import { type Microservice, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import fc from 'fast-check'
 
-const INPUTS = 100_000
+/** At night there are ten times as many. */
+const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? 20_000)
 const ATTACKERS = 20
 const INPUTS_PER_CONNECTION = 5
 const SEED = 20_261_121
@@ -151,7 +152,7 @@ describe('a server under a flood of broken input', () => {
       )
       attacking = false
       await good
-      assert.ok(answers > 100, `the good client got ${answers} answers meanwhile`)
+      assert.ok(answers > 10, `the good client got ${answers} answers meanwhile`)
       assert.ok(logged.length > 0, 'broken input is logged')
       assert.equal(({} as { polluted?: boolean }).polluted, undefined, 'no prototype was touched')
       assert.equal(await client.request('echo', 'still here'), 'still here')

@@ -1,7 +1,7 @@
 /** What users' code gives and throws while a message is answered: each gets an answer, and nobody else suffers. */
 import type { UntypedClient } from 'elysia-microservices/client'
 import fc from 'fast-check'
-import { alright, type Case, checkAnswer, type Ends, each, TIMEOUT } from './case.ts'
+import { alright, type Case, checkAnswer, type Ends, each, shared, TIMEOUT } from './case.ts'
 import { anyRecipe, RECIPES, type Recipe } from './recipes.ts'
 import { EVENTS, PLACES } from './service.ts'
 
@@ -35,11 +35,11 @@ const composed = Object.fromEntries(
 const requests: readonly Case[] = PLACES.flatMap((pattern): Case[] => [
   {
     name: `${inWords(pattern)} what has gone wrong before`,
-    run: ({ good }, look) => each(RECIPES, look, (recipe) => ask(good, pattern, recipe))
+    run: ({ good }, look) => each(shared(pattern, RECIPES), look, (recipe) => ask(good, pattern, recipe))
   },
   {
     name: `${inWords(pattern)} a stream that is left`,
-    run: (ends, look) => each(composed, look, (recipe) => leave(ends, pattern, recipe))
+    run: (ends, look) => each(shared(pattern, composed), look, (recipe) => leave(ends, pattern, recipe))
   },
   {
     name: `${inWords(pattern)} anything`,
@@ -56,7 +56,7 @@ const requests: readonly Case[] = PLACES.flatMap((pattern): Case[] => [
 const events: readonly Case[] = EVENTS.map((pattern) => ({
   name: `${inWords(pattern)} anything`,
   async run({ good }, look) {
-    await each(RECIPES, look, (recipe) => good.emit(pattern, recipe))
+    await each(shared(pattern, RECIPES), look, (recipe) => good.emit(pattern, recipe))
     await fc.assert(
       fc.asyncProperty(anyRecipe, async (recipe) => {
         await good.emit(pattern, recipe)
@@ -68,7 +68,7 @@ const events: readonly Case[] = EVENTS.map((pattern) => ({
 
 const backwards: Case = {
   name: 'a service that answers at the client gives and throws anything',
-  on: ['RSocket'],
+  on: (transport) => transport === 'RSocket',
   async run({ good }, look) {
     for (const place of ['a-handler-gives', 'a-handler-throws', 'an-around-gives'])
       await each(RECIPES, look, (recipe) =>

@@ -74,11 +74,14 @@ const sources: readonly Case[] = [
   ].map(
     (way): Case => ({
       name: `endless channels whose clean-up fails are ended by ${way}`,
-      on: way.startsWith('a server') ? ['RSocket'] : ['RSocket', 'memory'],
+      on: (transport) =>
+        transport === 'RSocket' || (!way.startsWith('a server') && transport !== "Nest's wire"),
       async run(ends, look) {
         for (const kind of ENDLESS)
           for (const teardown of [undefined, 'an error', 'a revoked Proxy', { rejection: 'an error' }]) {
             const client = ends.connect()
+            // A source that was never asked, because its call ended while the client connected, has no clean-up.
+            await client.connect()
             const abort = new AbortController()
             const pattern = way === 'an answer' ? 'read-one' : 'read-all'
             const options = { timeout: way === 'a deadline' ? 30 : TIMEOUT, signal: abort.signal }

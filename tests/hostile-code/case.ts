@@ -2,12 +2,17 @@
 import type { Microservice, TransportStats } from 'elysia-microservices'
 import { RpcError } from 'elysia-microservices'
 import type { ConnectOptions, UntypedClient } from 'elysia-microservices/client'
+import { ENGINES } from '../engines/engines.ts'
 import { SECRET } from './atoms.ts'
 import type { Recipe } from './recipes.ts'
 
-/** What carries the calls. */
-export const TRANSPORT_NAMES = ['RSocket', "Nest's wire", 'memory', 'NATS'] as const
-export type TransportName = (typeof TRANSPORT_NAMES)[number]
+/** What carries the calls: a connection of ours, or an engine by its title. */
+export const TRANSPORT_NAMES: readonly TransportName[] = [
+  'RSocket',
+  "Nest's wire",
+  ...ENGINES.map(({ title }) => title)
+]
+export type TransportName = 'RSocket' | "Nest's wire" | (string & {})
 
 /** What a case works with. */
 export interface Ends {
@@ -33,7 +38,7 @@ export type Look = () => Promise<readonly string[]>
 export interface Case {
   readonly name: string
   /** Where it can be tried. Default: everywhere. */
-  readonly on?: readonly TransportName[]
+  readonly on?: (transport: TransportName) => boolean
   run(ends: Ends, look: Look): Promise<void>
 }
 
@@ -51,6 +56,31 @@ export function checkAnswer(error: unknown): void {
 export async function alright(look: Look, what: string): Promise<void> {
   const problems = await look()
   if (problems.length > 0) throw new Error([what, ...problems].join('\n'))
+}
+
+/** A part of what is tried: of so many recipes one at each place, beginning with a turn. */
+export interface Share {
+  readonly of: number
+  readonly turn: number
+}
+
+let share: Share = { of: 1, turn: 0 }
+
+/**
+ * Leaves the other recipes to other transports. Together they try each recipe at each place: what comes of one is decided
+ * before its answer gets to a transport, as good as always.
+ */
+export function takeShare(one: Share): void {
+  share = one
+}
+
+/** Those that are tried at a place. */
+export function shared(
+  place: string,
+  recipes: Readonly<Record<string, Recipe>>
+): Readonly<Record<string, Recipe>> {
+  const first = [...place].reduce((sum, character) => sum + character.charCodeAt(0), share.turn)
+  return Object.fromEntries(Object.entries(recipes).filter((_, index) => (first + index) % share.of === 0))
 }
 
 /** Tries all of them, one after the other. @throws {Error} naming those that did harm */

@@ -32,7 +32,7 @@ async function refused(ends: Ends, order: Order): Promise<void> {
 /** All of them. */
 export const entering: readonly Case[] = [false, true].map((throws) => ({
   name: `the hook authenticate ${throws ? 'throws' : 'gives'} anything`,
-  on: ['RSocket'],
+  on: (transport) => transport === 'RSocket',
   async run(ends, look) {
     await each(RECIPES, look, (recipe) => refused(ends, { recipe, throws }))
     await fc.assert(

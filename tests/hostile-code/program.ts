@@ -1,15 +1,15 @@
 /**
  * Both ends in one process, with hostile code in them, case after case. Prints for each a line of JSON: its name, and
- * what went wrong. Argument: the name of the transport.
+ * what went wrong. Arguments: the name of the transport; its share, default: `1,0`, all; what the names of cases have in
+ * them, default: all.
  */
-import { nats } from '@elysia-microservices/nats'
 import { memory, type Transport } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { tcp } from 'elysia-microservices/tcp'
 import fc from 'fast-check'
-import { NatsServerProcess } from '../support/nats-server.ts'
+import { ENGINES, type RunningEngine } from '../engines/engines.ts'
 import { within } from '../support/within.ts'
-import { type Case, type Ends, TRANSPORT_NAMES, type TransportName } from './case.ts'
+import { type Case, type Ends, TRANSPORT_NAMES, type TransportName, takeShare } from './case.ts'
 import { CASES } from './cases.ts'
 import { authenticate } from './entering.ts'
 import { make } from './recipes.ts'
@@ -32,6 +32,10 @@ function shown(error: unknown): string {
   }
 }
 
+/** Milliseconds between looks at what is in flight, and how many there are: a busy machine takes its time. */
+const LOOK = 5
+const MOST_LOOKS = 6_000
+
 /**
  * Looks at all that must be as before. Gives what is not.
  * @param calls how many a good caller makes
@@ -43,14 +47,14 @@ async function lookedAt({ good, stats, found }: Ends, calls: number): Promise<st
   for (let waited = 0; ; waited++) {
     const figures = stats()
     if (figures.inFlight.current === 0 && figures.streams === 0) break
-    if (waited === 200) {
+    if (waited === MOST_LOOKS) {
       problems.push(`in flight: ${figures.inFlight.current}, streams: ${figures.streams}`)
       break
     }
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    await new Promise((resolve) => setTimeout(resolve, LOOK))
   }
   for (let n = 0; n < calls; n++) {
-    const echoed = await good.request('echo', n, { timeout: 10_000 }).catch((error: unknown) => shown(error))
+    const echoed = await good.request('echo', n, { timeout: 60_000 }).catch((error: unknown) => shown(error))
     if (echoed !== n) problems.push(`a good caller got ${echoed}`)
   }
   problems.push(...found().map((text) => `on the wire: ${text}`))
@@ -82,17 +86,15 @@ async function open(name: TransportName): Promise<Ends & { close(): Promise<void
   let server: Transport
   let far: (token?: string) => Transport
   let tap: Tap | undefined
-  let broker: NatsServerProcess | undefined
-  if (name === 'memory') {
-    server = memory()
-    far = () => server
-  } else if (name === 'NATS') {
-    broker = await NatsServerProcess.start()
-    const { url, port } = broker
+  let running: RunningEngine | undefined
+  const engine = ENGINES.find(({ title }) => title === name)
+  if (engine !== undefined) {
+    running = await engine.start()
+    const { port, transport } = running
     // The service is a client there.
-    tap = await Tap.before(port, 'client')
-    server = nats({ servers: `nats://127.0.0.1:${tap.port}`, ignoreClusterUpdates: true })
-    far = () => nats({ servers: url })
+    if (engine.hasServer) tap = await Tap.before(port, 'client')
+    server = transport(tap && { port: tap.port })
+    far = () => transport()
   } else {
     const protocol = name === 'RSocket' ? 'rsocket' : 'nest'
     server = tcp({
@@ -133,7 +135,7 @@ async function open(name: TransportName): Promise<Ends & { close(): Promise<void
       for (const client of clients) await client.close()
       await service.stop()
       tap?.close()
-      await broker?.stop()
+      await running?.close()
     }
   }
 }
@@ -156,15 +158,17 @@ async function problemsOf({ run }: Case, ends: Ends): Promise<string[]> {
 
 const name = process.argv[2] as TransportName
 if (!TRANSPORT_NAMES.includes(name)) throw new Error(`No such transport: ${name}`)
-fc.configureGlobal({ endOnFailure: true, numRuns: 25 })
-const only = process.argv[3]
+const [of = 1, turn = 0] = (process.argv[3] ?? '1,0').split(',').map(Number)
+takeShare({ of, turn })
+fc.configureGlobal({ endOnFailure: true, numRuns: Math.ceil(25 / of) })
+const only = process.argv[4]
 let ends = await open(name).catch((error: unknown) => {
   console.log(JSON.stringify({ name: 'the end', problems: [shown(error)] }))
   return process.exit(1)
 })
 for (const each of CASES) {
   if (only !== undefined && !each.name.includes(only)) continue
-  if (each.on?.includes(name) === false) continue
+  if (each.on?.(name) === false) continue
   const problems = await problemsOf(each, ends)
   console.log(JSON.stringify({ name: each.name, problems }))
   if (problems.length === 0) continue

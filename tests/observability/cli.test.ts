@@ -21,7 +21,7 @@ class SumController {
   }
 }
 
-const PROGRAM = join(rootFolder, 'packages/elysia-microservices/dist/cli/main.js')
+const PROGRAM = join(rootFolder, 'packages/elysia-microservices/lib/program.js')
 
 interface Ended {
   readonly code: number
@@ -48,6 +48,7 @@ describe('elysia-microservices', () => {
     .message('fails', () => {
       throw new RpcError({ code: 'NO', message: 'never', details: { why: '\u001b[31mred' } })
     })
+    .message('declares', () => 1, { errors: { FULL: {}, LATE: { status: 409 } } })
     .message('busy', () => {
       throw new RejectedError('busy')
     })
@@ -144,6 +145,10 @@ describe('elysia-microservices', () => {
     assert.equal(
       (await shell(`elysia-microservices health tcp://127.0.0.1:${nest.port} --protocol=nest`)).out,
       'connected\n'
+    )
+    assert.match(
+      (await shell(`elysia-microservices describe ${url()}`)).out,
+      /^message +declares .* FULL LATE$/m
     )
     const lying = microservice({ transport: 'tcp', host: '127.0.0.1', port: 0 }).message(
       'elysia-microservices.describe',

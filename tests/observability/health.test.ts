@@ -32,6 +32,7 @@ describe('health()', () => {
     assert.deepEqual(report, {
       ok: false,
       services: ['listening'],
+      transports: [{ transport: 'tcp', ok: true }],
       checks: { database: { ok: false, reason: 'the check says no' } }
     })
     await service.stop()

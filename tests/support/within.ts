@@ -24,9 +24,11 @@ export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }
 
-/** Asks until the answer is true. @throws {Error} it has not become so within `PATIENCE` */
+/** Asks until the answer is true, more and more seldom. @throws {Error} it has not become so within `PATIENCE` */
 export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = performance.now() + PATIENCE; !(await isSo()); await pause(50)) {
+  const end = performance.now() + PATIENCE
+  for (let wait = 1; !(await isSo()); wait = Math.min(2 * wait, 50)) {
     if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE} ms`)
+    await pause(wait)
   }
 }

@@ -1,5 +1,5 @@
 /** Every scenario of the suite, in the order of the table. The only list there is. */
-import { durableOverNats } from './brokers/durable.ts'
+import { durableEvents } from './brokers/durable.ts'
 import { overNats } from './brokers/nats.ts'
 import { floods } from './load/flood.ts'
 import { killedServers } from './load/killed.ts'
@@ -17,6 +17,6 @@ export const overTcp: readonly Scenario[] = [
   ...hostilePeers
 ]
 
-export const overBrokers: readonly Scenario[] = [...overNats, ...durableOverNats]
+export const overBrokers: readonly Scenario[] = [...overNats, ...durableEvents]
 
 export const scenarios: readonly Scenario[] = [...overTcp, ...overBrokers, soak]

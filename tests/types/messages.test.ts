@@ -5,6 +5,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { memory, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
 import { testsFolder, tsc } from '../workspace.ts'
 
 const run = promisify(execFile)
@@ -12,7 +14,7 @@ const folder = join(testsFolder, 'dist', `messages-${process.pid}`)
 
 const HEAD = `
 import { Elysia, t } from 'elysia'
-import { type Message, microservice } from 'elysia-microservices'
+import { isError, type Message, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'
 const service = microservice({ transport: 'tcp' })
@@ -26,6 +28,11 @@ const empty = microservice({ transport: 'tcp' })
 const later = async () => service
 class Orders {}
 const classes = microservice({ transport: 'tcp', controllers: [Orders] })
+const auth = microservice({ transport: 'tcp' }).resolve({ as: 'scoped' }, () => ({ user: { name: 'Ada' } }))
+const mine = microservice<typeof auth>({ transport: 'tcp' }).message('mine', ({ user }) => user.name)
+const stock = microservice({ transport: 'tcp' })
+  .message('take', ({ error }) => error('OUT_OF_STOCK', { left: 3 }), { errors: { OUT_OF_STOCK: t.Object({ left: t.Number() }) } })
+const whoami = ({ user }: Message & { readonly user: string }) => user
 `
 
 const IS_STREAM = 'This pattern answers with a stream: use'
@@ -34,11 +41,37 @@ const IS_EVENT = 'This pattern is an event: use'
 const NONE = 'There is no such pattern; there are:'
 const KEY = 'A key is a method in capitals, one space and a path, such as GET /users/:id'
 const CONTRACT = 'The type has no such patterns; those of classes come by a contract: connect<Contract>()'
+const NEEDS = "This service needs 'user', which nothing before it adds: use the service that adds it first"
 const UNFIT =
   'What comes by default does not fit the data: add schemas (params, query, body), or a function data'
 
+/** Where the compiler begins with what it has tried. */
+const BEFORE_THE_SENTENCE = /No overload matches this call|Argument of type '\(/
+
 /** Each on its line, with the text that stands where the compiler points, and what it says. */
 const MISTAKES = [
+  ["microservice({ transport: 'tcp' }).use(mine)", 'mine', NEEDS],
+  ['mine.listen()', 'mine.listen', NEEDS],
+  [
+    "microservice({ transport: 'tcp' }).message('whoami', whoami)",
+    'whoami)',
+    "Property 'user' is missing in type"
+  ],
+  [
+    "connect<typeof stock>().safeRequest('take').then(({ error }) => isError(error, 'OUT_OF_STOK'))",
+    "'OUT_OF_STOK'",
+    `not assignable to parameter of type '"OUT_OF_STOCK"'`
+  ],
+  [
+    "stock.message('more', ({ error }) => error('OUT_OF_STOCK', { left: '3' }), { errors: { OUT_OF_STOCK: t.Object({ left: t.Number() }) } })",
+    'left: ',
+    "'string' is not assignable to type 'number'"
+  ],
+  [
+    "stock.message('more', () => 1, { passes: ['OUT_OF_STOCK'] })",
+    'passes:',
+    'Only errors of the contract can be passed on: declare them in errors'
+  ],
   ["client.request('users.list')", "'users.list'", `"${IS_STREAM} 'stream' or 'send'"`],
   ["client.request('users.made', { id: 'a' })", "'users.made'", `"${IS_EVENT} 'emit'"`],
   ["client.request('users.gte')", "'users.gte'", 'AsPattern<"users.age" | "users.get">'],
@@ -66,6 +99,7 @@ const MISTAKES = [
   ["gateway(client, { 'GET users': { pattern: 'users.get' } })", "'GET users'", KEY],
   ["gateway(client, { 'GET /a/:id': 'users.age' })", "'GET /a/:id'", UNFIT],
   ["gateway(client, { 'GET /a/:id': { pattern: 'users.age' } })", "'GET /a/:id'", UNFIT],
+  ["gateway(client, { 'GET /a/:idd': 'users.get' })", "'GET /a/:idd'", UNFIT],
   ["gateway(client, { 'GET /a/:id': { stream: 'users.get' } })", 'stream:', `${IS_VALUE} { pattern }`],
   ["gateway(client, { 'POST /a/:id': { emit: 'users.get' } })", 'emit:', `${IS_VALUE} { pattern }`],
   ["gateway(client, { 'GET /a': 'users.list' })", "'GET /a'", `${IS_STREAM} { stream }`],
@@ -97,6 +131,59 @@ const MISTAKES = [
   ],
   ['empty.guard({ params: t.Object({}) })', 'params:', 'A message has no params'],
   ["empty.message('x', () => 1, { detail: {} })", 'detail:', 'A message has no detail: it is no HTTP route'],
+  ['connect<service>()', 'service>', "Did you mean 'typeof service'?"],
+  ["client.request('users.age', { id: 1 }).toFixed()", 'toFixed', "does not exist on type 'Promise<number>'"],
+  [
+    "client.request('users.get', { id: 'a' }).then(({ idd }) => idd)",
+    'idd',
+    "Property 'idd' does not exist on type '{ id: string; }'"
+  ],
+  ["[...client.stream('users.list')]", 'client.stream', "must have a '[Symbol.iterator]()' method"],
+  [
+    "((n: number) => n)(client.stream('users.list'))",
+    'client.stream',
+    "'AsyncIterableIterator<number>' is not assignable to parameter of type 'number'"
+  ],
+  ["client.request('users.get')", 'request', 'Expected 2-3 arguments, but got 1'],
+  ["client.request('users.get', { idd: 'a' })", 'idd', "'idd' does not exist in type '{ id: string; }'"],
+  ["client.request('users.get', { id: 'a' }, { timout: 1 })", 'timout', "Did you mean to write 'timeout'?"],
+  ["client.cal('users.get')", 'cal', "Property 'cal' does not exist on type 'ClientOf<"],
+  ['microservice({})', '{}', "'{}' is not assignable to parameter of type 'MicroserviceOptions'"],
+  ["microservice({ transport: 'nats' })", 'transport', '\'"nats"\' is not assignable to type \'"tcp"'],
+  [
+    "microservice({ transport: 'tcp', port: '4000' })",
+    "port: '4",
+    "'string' is not assignable to type 'number'"
+  ],
+  ["microservice({ transport: 'tcp', prot: 4000 })", 'prot', "'prot' does not exist in type"],
+  ['empty.message(() => 1)', 'message', 'Expected 2-3 arguments, but got 1'],
+  [
+    "empty.message('x', { data: t.Number() }, () => 1)",
+    'data:',
+    "'data' does not exist in type '(context: Message<"
+  ],
+  ["empty.message('x', ({ body }) => body)", 'body', "Property 'body' does not exist on type 'Message<"],
+  ["empty.message('x', ({ data }) => data.id)", 'data.id', "'data' is of type 'unknown'"],
+  [
+    "empty.message('x', ({ data }: Message<string>) => data, { data: t.Number() })",
+    '({ data }',
+    "'({ data }: Message<string>) => string' is not assignable to parameter of type '(context: Message<number,"
+  ],
+  [
+    "empty.message('x', () => 'a', { response: t.Number() })",
+    "'a'",
+    "Type 'string' is not assignable to type 'number |"
+  ],
+  [
+    "empty.message('x', ({ data }) => data, { data: { id: t.Number() } })",
+    'data: {',
+    'This is no schema: one of an object is t.Object({ … })'
+  ],
+  [
+    "empty.decorate('db', 1).message('x', ({ bd }) => bd)",
+    'bd })',
+    "Property 'bd' does not exist on type 'Message<"
+  ],
   [
     "empty.message('x', () => 1, { beforeHandel() {} })",
     'beforeHandel',
@@ -104,8 +191,11 @@ const MISTAKES = [
   ]
 ] as const
 
+/** Characters of a line that the compiler says. */
+const MAX_LINE = 600
+
 describe('what the compiler says of', () => {
-  /** The first line of the first error of each line of the file, and its column. */
+  /** The first line of the first error of each line of the file, or all lines where that says nothing, and its column. */
   const said = new Map<number, { readonly column: number; readonly text: string }>()
 
   before(async () => {
@@ -121,8 +211,12 @@ describe('what the compiler says of', () => {
     const { stdout } = await run(tsc, ['-p', folder, '--pretty', 'false']).catch(
       (error: { readonly stdout: string }) => error
     )
-    for (const [, line, column, text] of stdout.matchAll(/^.*mistakes\.ts\((\d+),(\d+)\): (.*)$/gm))
-      if (!said.has(Number(line))) said.set(Number(line), { column: Number(column), text: String(text) })
+    for (const [, line, column, first = '', more] of stdout.matchAll(
+      /^.*mistakes\.ts\((\d+),(\d+)\): (.*)$((?:\n .*$)*)/gm
+    )) {
+      const text = BEFORE_THE_SENTENCE.test(first) ? `${first}${more}` : first
+      if (!said.has(Number(line))) said.set(Number(line), { column: Number(column), text })
+    }
   })
   after(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -133,4 +227,29 @@ describe('what the compiler says of', () => {
       assert.ok(text.includes(sentence), text)
       assert.equal(`void ${code}`.indexOf(place) + 1, column, text)
     })
+
+  it('all of them in lines that can be read at once', () => {
+    for (const { text } of said.values())
+      for (const line of text.split('\n')) assert.ok(line.length < MAX_LINE, line)
+  })
+})
+
+describe('what the program says as it starts of', () => {
+  // The compiler would have to compare each pattern with all before it.
+  it('two services with one pattern', () => {
+    const service = () => microservice({ transport: memory() }).message('users.get', () => 1)
+    assert.throws(() => service().use(service()), {
+      code: 'OPTION',
+      message:
+        "The message pattern 'users.get' has a handler already; a request has one answer (events may have several handlers)"
+    })
+  })
+
+  it('a codec that there is not', () => {
+    assert.throws(() => connect({ port: 4000, rsocket: { codec: 'protobuf' } }), {
+      code: 'OPTION',
+      message:
+        "options.rsocket.codec must be one of application/json, application/octet-stream, application/x-msgpack, but is 'protobuf'"
+    })
+  })
 })

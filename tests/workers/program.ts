@@ -1,10 +1,7 @@
 /** A program whose service has workers. Its argument is JSON: see `ProgramOptions`. It says on stdout what happens. */
 import { readFileSync } from 'node:fs'
-import { node } from '@elysiajs/node'
-import { Elysia } from 'elysia'
 import { type Message, microservice, type ServiceOptions } from 'elysia-microservices'
 import { type TcpServerOptions, type TlsServerOptions, tcp } from 'elysia-microservices/tcp'
-import { underBun } from '../workspace.ts'
 
 /** What a test may want of the program. */
 export interface ProgramOptions {
@@ -19,8 +16,8 @@ export interface ProgramOptions {
   readonly second?: boolean
   /** Folder of the certificates `service` and `renewed`: the service speaks TLS. */
   readonly tls?: string
-  /** What goes wrong in workers: they throw before they listen, or end as soon as they do. */
-  readonly failing?: 'before' | 'after'
+  /** What goes wrong in workers: they throw before they listen, end as soon as they do, or wait for ever before. */
+  readonly failing?: 'before' | 'after' | 'hanging'
 }
 
 /** What the program says, one line each. */
@@ -64,12 +61,22 @@ const service = microservice({ transport, drain: 20_000, ...options })
     await new Promise((resolve) => setTimeout(resolve, data))
     return process.pid
   })
+  .message('until told', async () => {
+    say({ done: 'begun' })
+    await new Promise((resolve) => service.draining.addEventListener('abort', resolve, { once: true }))
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    return process.pid
+  })
   .message('arguments', () => process.argv.slice(2))
   .message('environment', () => Object.keys(process.env))
 
 if (service.role === 'worker') {
   say({ started: process.pid })
   if (failing === 'before') throw new Error('This worker is meant to fail')
+  if (failing === 'hanging') {
+    setInterval(() => {}, 1_000)
+    await new Promise(() => {})
+  }
   if (failing === 'after') void service.listen().then(() => process.exit(1))
 }
 if (service.role === 'supervisor') {
@@ -82,9 +89,9 @@ if (service.role === 'supervisor') {
   process.on('SIGUSR2', async () => say({ pids: (await service.workers()).map(({ pid }) => pid) }))
 }
 
-const newApp = () => (underBun ? new Elysia() : new Elysia({ adapter: node() }))
-
 if (http !== undefined) {
+  // Only where it is needed: tests start a hundred of these processes.
+  const { newApp } = await import('../support/http-app.ts')
   const app = newApp()
     .use(service)
     .get('/', () => process.pid)

@@ -4,10 +4,11 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import net from 'node:net'
 import { afterEach, describe, it } from 'node:test'
+import { freePort } from '@elysia-microservices/test-support'
 import { ConnectionError } from 'elysia-microservices'
 import type { UntypedClient } from 'elysia-microservices/client'
-import { freePort } from '../support/free-port.ts'
 import { load } from '../support/load.ts'
+import { within } from '../support/within.ts'
 import { testsFolder, underBun } from '../workspace.ts'
 import type { ProgramOptions } from './program.ts'
 import { RunningProgram } from './running-program.ts'
@@ -118,12 +119,31 @@ describe('a service with workers', () => {
     assert.notEqual(next, victim)
   })
 
+  it('makes another round where it is to restart its workers while it restarts them', async () => {
+    const program = run()
+    await program.port()
+    program.kill('SIGHUP')
+    // The first new process has read the program by now: a change of it after that is a later one's to read.
+    await program.fact('started', 2)
+    program.kill('SIGHUP')
+    await program.until(() => program.facts.filter(({ done }) => done === 'SIGHUP').length === 2)
+    assert.equal(program.facts.filter(({ started }) => started !== undefined).length, 2 + 2 + 2)
+    assert.equal((await program.workers()).length, 2)
+  })
+
+  it('that is killed leaves no worker that hangs before it listens', async () => {
+    const program = run({ failing: 'hanging' })
+    await program.fact('started', 1)
+    program.kill('SIGKILL')
+    assert.equal(await within(program.ended, 'The end of all'), 'SIGKILL')
+  })
+
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     it(`ends what is in flight at ${signal}, and leaves no process`, async () => {
       const program = run()
       await program.port()
       const clients = await program.clientOfEachWorker({ retry: false })
-      const calls = [...clients].map(async ([pid, client]) => [await client.request('slow', 500), pid])
+      const calls = [...clients].map(async ([pid, client]) => [await client.request('until told'), pid])
       await program.fact('done', 1)
       program.kill(signal)
       for (const [answered, asked] of await Promise.all(calls)) assert.equal(answered, asked)

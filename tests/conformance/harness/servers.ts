@@ -1,6 +1,7 @@
 /** The servers under test, with the same controller classes: a real NestJS microservice, ours, and ours inside Nest. */
 import 'reflect-metadata'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
+import { freePort } from '@elysia-microservices/test-support'
 import type {
   CanActivate,
   ExceptionFilter,
@@ -14,7 +15,6 @@ import { Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { type MicroserviceOptions, RpcException, Transport } from '@nestjs/microservices'
 import { microservice } from 'elysia-microservices'
-import { freePort } from '../../support/free-port.ts'
 import { Log } from '../../support/log.ts'
 
 /** Limits, by Nest's names. */

@@ -1,8 +1,7 @@
 /** Single calls, and what comes of them. */
-import type { AnswerCase, Difference, ErrorLook, Outcome, TransportName } from './case.ts'
+import type { AnswerCase, Difference, ErrorLook, Outcome, Where } from './case.ts'
 
-const NEST: TransportName = "Nest's wire"
-const NATS: TransportName = 'NATS'
+const onNestsWire = ({ name }: Where) => name === "Nest's wire"
 const INTERNAL: ErrorLook = { name: 'RpcError', code: 'INTERNAL', message: 'Internal server error' }
 const UNEXPECTED: Outcome = { values: [], error: INTERNAL }
 
@@ -24,14 +23,14 @@ function rpc(message: string, code = 'UNKNOWN', details?: unknown): Outcome {
 
 /** Something else in Nest's packets, whatever carries them. */
 function onNest(because: string, instead: Outcome): Difference<Outcome> {
-  return { on: [NEST, NATS], because, instead }
+  return { on: ({ carriage }) => carriage === 'packets', because, instead }
 }
 
 /** Where Nest looks patterns up: a text that is JSON stands for its value. */
 function readingJson(instead: Outcome): readonly Difference<Outcome>[] {
   return [
-    { on: [NEST], because: READS_JSON, instead },
-    { on: ['RSocket', 'memory'], of: ['a Nest application'], because: READS_JSON, instead }
+    { on: onNestsWire, because: READS_JSON, instead },
+    { on: ({ carriage }) => carriage === 'codecs', of: ['a Nest application'], because: READS_JSON, instead }
   ]
 }
 
@@ -42,21 +41,11 @@ function missed(text: string): Outcome {
 }
 
 const missedOnNest: Difference<Outcome> = {
-  on: [NEST],
+  on: onNestsWire,
   because: "it has Nest's words",
   instead: {
     values: [],
     error: { name: 'PatternNotFoundError', code: 'PATTERN_NOT_FOUND', message: NEST_WORDS }
-  }
-}
-
-/** NATS has no subject for a pattern. */
-function refusedOnNats(pattern: string, why: string): Difference<Outcome> {
-  const message = `NATS cannot carry the pattern '${pattern}': ${why}`
-  return {
-    on: [NATS],
-    because: 'there is no such subject',
-    instead: { values: [], error: { name: 'OptionError', code: 'OPTION', message } }
   }
 }
 
@@ -194,7 +183,7 @@ export const answers: readonly AnswerCase[] = [
   asks('reaches an object with its keys in any order', { pattern: { a: 2, b: { d: 1, c: 'q"' } } })(
     values('{"a":2,"b":{"d":1,"c":"q\\""}}'),
     {
-      on: ['RSocket'],
+      on: ({ name }) => name === 'RSocket' || name === 'WebSocket',
       because: 'what travels is the route, whose keys are sorted',
       instead: values('{"a":2,"b":{"c":"q\\"","d":1}}')
     }
@@ -208,15 +197,8 @@ export const answers: readonly AnswerCase[] = [
     values('several')
   ),
   asks('reaches a text like a number', { pattern: '007' })(values('seven')),
-  asks('reaches the empty pattern', { pattern: '' })(
-    values('empty'),
-    refusedOnNats('', 'a segment of it is empty; give each segment between dots a text')
-  ),
-  asks('reaches nothing by a text with a blank', { pattern: ' echo' })(
-    missed(' echo'),
-    missedOnNest,
-    refusedOnNats(' echo', "it has a blank; write '-' or '_' in its place")
-  ),
+  asks('reaches the empty pattern', { pattern: '' })(values('empty')),
+  asks('reaches nothing by a text with a blank', { pattern: ' echo' })(missed(' echo'), missedOnNest),
   ...['unknown', 'Echo', { a: 2, b: 1, c: 3 }, 6, {}].map((pattern) =>
     asks(`reaches nothing by ${JSON.stringify(pattern)}`, { pattern })(
       missed(typeof pattern === 'object' ? JSON.stringify(pattern) : String(pattern)),

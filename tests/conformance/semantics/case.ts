@@ -2,8 +2,10 @@
 import type { Pattern } from 'elysia-microservices'
 import type { CallOptions, UntypedClient } from 'elysia-microservices/client'
 
-/** What carries messages. */
-export type TransportName = 'RSocket' | "Nest's wire" | 'memory' | 'NATS'
+/** What carries messages: a connection of ours, or an engine by its title. */
+export type TransportName = 'RSocket' | "Nest's wire" | (string & {})
+/** What data travels in: what our codecs make of it, or Nest's packets of JSON. */
+export type Carriage = 'codecs' | 'packets'
 /** Who answers: our functional API, controllers in our service, the same classes in a Nest application. */
 export type ServiceName = 'handlers' | 'controllers' | 'a Nest application'
 
@@ -25,10 +27,16 @@ export interface Outcome {
 
 /** A documented difference: what comes there instead. */
 export interface Difference<What> {
-  readonly on?: readonly TransportName[]
+  readonly on?: (transport: Where) => boolean
   readonly of?: readonly ServiceName[]
   readonly because: string
   readonly instead: What
+}
+
+/** A transport, as differences ask about it. */
+export interface Where {
+  readonly name: TransportName
+  readonly carriage: Carriage
 }
 
 /** A call, and what comes of it: by `request`, by `send` and by `stream` alike. */
@@ -79,13 +87,13 @@ export interface Scenario {
 
 /** What holds there: what is said for all, or instead of it. */
 export function expectedOn<What>(
-  transport: TransportName,
+  transport: Where,
   service: ServiceName,
   usual: What,
   differs: readonly Difference<What>[] = []
 ): { readonly what: What; readonly because?: string } {
   const found = differs.find(
-    ({ on, of }) => (on === undefined || on.includes(transport)) && (of === undefined || of.includes(service))
+    ({ on, of }) => (on === undefined || on(transport)) && (of === undefined || of.includes(service))
   )
   return found === undefined ? { what: usual } : { what: found.instead, because: found.because }
 }

@@ -4,7 +4,7 @@ import { RpcException } from '@nestjs/microservices'
 import { type Logger, type Message, microservice, type Transport } from 'elysia-microservices'
 import { EMPTY, from, NEVER, Observable, of, throwError, timer } from 'rxjs'
 import { concatWith, take } from 'rxjs/operators'
-import { seen } from '../controller.ts'
+import { meetAnother, seen } from '../controller.ts'
 import { count, fail, first, runningSum, said, subscription, sum, wait } from './live-controller.ts'
 
 type Numbers = Message<AsyncIterable<number>>
@@ -85,7 +85,7 @@ export function handlersService(transport: Transport, logger: Logger) {
     .event('note', ({ data }) => void seen.push(data))
     .event('slow-note', async ({ data }) => {
       seen.push(['begin', data])
-      await Promise.resolve()
+      await meetAnother()
       seen.push(['end', data])
     })
     .event(
@@ -130,5 +130,5 @@ export function handlersService(transport: Transport, logger: Logger) {
     .event('audit.*', ({ data }) => said.values.put(['one', data]))
     .event('audit.>', ({ data }) => said.values.put(['all', data]))
   // NATS has no subject for it.
-  return transport.name === 'nats' ? service : service.message('', () => 'empty')
+  return transport.traits.wildcards ? service : service.message('', () => 'empty')
 }

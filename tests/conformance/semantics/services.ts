@@ -1,15 +1,16 @@
 /** Every service on every transport: the same patterns, answered by three kinds of handlers. */
-
-import { nats } from '@elysia-microservices/nats'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
+import { webSocketTransport } from '@elysia-microservices/websocket/testing'
 import { RpcException } from '@nestjs/microservices'
-import { memory, microservice, type Transport } from 'elysia-microservices'
+import { microservice, type Transport } from 'elysia-microservices'
 import { tcp } from 'elysia-microservices/tcp'
+import { WebSocket } from 'ws'
+import { ENGINES, type EngineUnderTest } from '../../engines/engines.ts'
+import { listen, newApp } from '../../support/http-app.ts'
 import type { Log } from '../../support/log.ts'
-import { NatsServerProcess, natsMissing } from '../../support/nats-server.ts'
 import { CarriedController, ConformanceController } from '../controller.ts'
 import { startInNest } from '../harness/servers.ts'
-import type { ServiceName, Traits, TransportName } from './case.ts'
+import type { Carriage, ServiceName, Traits, TransportName } from './case.ts'
 import { handlersService } from './handlers.ts'
 import { LiveController, WildcardController } from './live-controller.ts'
 
@@ -26,7 +27,10 @@ export interface Ends {
 /** A transport under test. */
 export interface TransportUnderTest {
   readonly name: TransportName
+  readonly carriage: Carriage
   readonly traits: Traits
+  /** Why it cannot carry a pattern, in words; `undefined`: it can. Default: it can carry all. */
+  refuses?(pattern: string): string | undefined
   /** What this machine lacks to run it, in words; `undefined` if nothing. */
   readonly missing?: string | undefined
   open(): Ends | Promise<Ends>
@@ -58,10 +62,52 @@ const RSOCKET: Traits = {
   peerAddress: '127.0.0.1'
 }
 
+const MEBIBYTE = 1024 * 1024
+
+/** The port of an Elysia app. */
+function overWebSocket(): Ends {
+  const transport = webSocketTransport(
+    async (plugin) => {
+      const { url, stop } = await listen(newApp().use(plugin))
+      return { url: url.replace('localhost', '127.0.0.1'), stop }
+    },
+    { limits: { messageSize: 4 * MEBIBYTE, receiveBuffer: 4 * MEBIBYTE } },
+    { WebSocket }
+  )
+  return { server: transport, client: () => transport }
+}
+
+/** Engines carry what our own ends say to each other, as RSocket does, or Nest's packets. */
+function overEngine(engine: EngineUnderTest): TransportUnderTest {
+  const { title, carriage, missing, hasServer, traits } = engine
+  return {
+    name: title,
+    carriage,
+    traits: {
+      ...RSOCKET,
+      hasChannels: traits.channels,
+      // A server delivers an event to those who have asked for its pattern.
+      hearsUnknownEvents: !hasServer,
+      peerAddress: undefined
+    },
+    missing,
+    refuses: (pattern) => engine.refuses?.(pattern),
+    async open() {
+      const running = await engine.start()
+      return {
+        server: running.transport(),
+        client: () => running.transport(),
+        close: () => running.close()
+      }
+    }
+  }
+}
+
 export const TRANSPORTS: readonly TransportUnderTest[] = [
-  { name: 'RSocket', traits: RSOCKET, open: () => overTcp('rsocket') },
+  { name: 'RSocket', carriage: 'codecs', traits: RSOCKET, open: () => overTcp('rsocket') },
   {
     name: "Nest's wire",
+    carriage: 'packets',
     traits: {
       cancels: 'with the connection',
       tellsTimeout: false,
@@ -72,29 +118,13 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
     },
     open: () => overTcp('nest')
   },
-  {
-    name: 'memory',
-    traits: { ...RSOCKET, peerAddress: undefined },
-    open() {
-      const both = memory()
-      return { server: both, client: () => both }
-    }
-  },
-  {
-    name: 'NATS',
-    traits: { ...RSOCKET, hearsUnknownEvents: false, peerAddress: undefined },
-    missing: natsMissing(),
-    async open() {
-      const server = await NatsServerProcess.start()
-      const both = nats({ servers: server.url })
-      return { server: both, client: () => both, close: () => server.stop() }
-    }
-  }
+  { name: 'WebSocket', carriage: 'codecs', traits: RSOCKET, open: overWebSocket },
+  ...ENGINES.map(overEngine)
 ]
 
-/** NATS has no subject for the empty pattern. */
+/** Where patterns may have wildcards, each segment of them needs a text. */
 function controllersFor(transport: Transport) {
-  return [transport.name === 'nats' ? CarriedController : ConformanceController, LiveController]
+  return [transport.traits.wildcards ? CarriedController : ConformanceController, LiveController]
 }
 
 export const SERVICES: readonly ServiceUnderTest[] = [

@@ -1,14 +1,14 @@
 /**
- * A service with durable handlers in a process of its own. Arguments: the NATS servers with commas between, the file in
+ * A service with durable handlers in a process of its own. Arguments: the servers with commas between, the file in
  * which its handlers write what they do, `ordered` or not, the number of copies, and the milliseconds a handler takes (0: up
  * to 4, by chance). It ends when its stdin does; after SIGTERM when there is nothing left to do.
  *
  * A line is `<what> <key> <number>`: `run` when the handler begins, `done` when it has ended well.
  */
 import { openSync, writeSync } from 'node:fs'
-import { nats } from '@elysia-microservices/nats'
 import { type Message, microservice } from 'elysia-microservices'
 import { pause } from '../../support/within.ts'
+import { brokerOf } from './engine.ts'
 
 const [servers, path, kind, replicas, takes] = process.argv.slice(2) as [
   string,
@@ -22,7 +22,7 @@ const note = (what: string, key: string, n: number) => writeSync(file, `${what} 
 
 const service = microservice({
   name: 'torture',
-  transport: nats({ servers: servers.split(','), durable: { ackWait: 2_000, replicas: Number(replicas) } }),
+  transport: brokerOf(servers).transport(servers.split(','), { ackWait: 2_000, replicas: Number(replicas) }),
   logger: { error() {}, warn() {} },
   drain: 10_000
 }).event(

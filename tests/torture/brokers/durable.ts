@@ -1,14 +1,13 @@
-/** Durable events over NATS: consumers are killed, the server is, poison is among them. Nothing may be lost. */
+/** Durable events over each engine: consumers are killed, the server is, poison is among them. Nothing may be lost. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { nats } from '@elysia-microservices/nats'
 import { connect, deadLetters, type UntypedClient } from 'elysia-microservices/client'
-import { NatsServerProcess, natsMissing } from '../../support/nats-server.ts'
 import { ServerProcess } from '../../support/server-process.ts'
 import { PATIENCE, pause, until, within } from '../../support/within.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { floodOfEvents } from './durable-flood.ts'
+import { BROKERS, type Broker, type BrokerServer } from './engine.ts'
 
 const PATTERN = 'torture.event'
 
@@ -18,7 +17,7 @@ interface Plan {
   readonly events: number
   readonly keys: number
   readonly processes: number
-  /** NATS servers; several are a cluster in which each has a copy. Default: 1. */
+  /** Servers; several are a cluster in which each has a copy. Default: 1. */
   readonly nodes?: number
   readonly isOrdered: boolean
   readonly faults: number
@@ -31,15 +30,25 @@ interface Plan {
   fault(setting: Setting, n: number): Promise<void>
 }
 
-/** A server with JetStream, processes that handle, and a client that publishes. */
+/** A server, processes that handle, and a client that publishes. */
 class Setting {
   readonly folder = mkdtempSync(join(tmpdir(), 'durable-torture-'))
   readonly path = join(this.folder, 'runs')
-  readonly servers: readonly NatsServerProcess[]
+  readonly broker: Broker
+  readonly servers: readonly BrokerServer[]
   readonly services: readonly ServerProcess[]
   readonly client: UntypedClient
+  /** Events whose publishing has begun: those below this number. */
+  begun = 0
+  /** Events that were stored and not done when their stream was deleted: they may have been deleted with it. */
+  readonly deleted = new Set<number>()
 
-  private constructor(servers: readonly NatsServerProcess[], { processes, isOrdered, takes = 0 }: Plan) {
+  private constructor(
+    broker: Broker,
+    servers: readonly BrokerServer[],
+    { processes, isOrdered, takes = 0 }: Plan
+  ) {
+    this.broker = broker
     this.servers = servers
     const urls = servers.map(({ url }) => url)
     const replicas = servers.length
@@ -59,21 +68,17 @@ class Setting {
         })
     )
     this.client = connect({
-      transport: nats({ servers: urls, durable: { replicas } }),
+      transport: broker.transport(urls, { replicas }),
       timeout: 60_000,
       logger: { error() {}, warn() {} }
     })
   }
 
-  static async start(plan: Plan): Promise<Setting> {
+  static async start(plan: Plan, broker: Broker): Promise<Setting> {
     const store = mkdtempSync(join(tmpdir(), 'durable-store-'))
     process.once('exit', () => rmSync(store, { recursive: true, force: true }))
     const { nodes = 1 } = plan
-    const servers =
-      nodes === 1
-        ? [await NatsServerProcess.start('-js', '-sd', store)]
-        : await NatsServerProcess.cluster(nodes, (n) => ['-n', `n${n}`, '-js', '-sd', join(store, `n${n}`)])
-    const setting = new Setting(servers, plan)
+    const setting = new Setting(broker, await broker.start(nodes, store), plan)
     await setting.client.connect()
     // A cluster elects who keeps its streams first; then the stream is there for all services.
     await setting.client.publish(PATTERN, -1, { key: 'first' })
@@ -90,6 +95,17 @@ class Setting {
     })
   }
 
+  /** Numbers of the events that have ended well. */
+  get done(): Set<number> {
+    return new Set(this.lines.filter(({ what, n }) => what === 'done' && n >= 0).map(({ n }) => n))
+  }
+
+  /** Deleted events that nobody has run. */
+  get gone(): number {
+    const { done } = this
+    return [...this.deleted].filter((n) => !done.has(n)).length
+  }
+
   async end(): Promise<void> {
     await this.client.close().catch(() => {})
     await Promise.allSettled(this.services.map((service) => service.stop('SIGKILL')))
@@ -98,20 +114,19 @@ class Setting {
   }
 }
 
-async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Row[]> {
-  const setting = await Setting.start(plan)
+async function run(plan: Plan, broker: Broker, { progress }: Circumstances): Promise<readonly Row[]> {
+  const setting = await Setting.start(plan, broker)
   try {
     const { events, keys, faults, poison = 0, takes = 0 } = plan
     let failed = 0
     let published = 0
-    let begun = 0
     const failures = new Set<string>()
     let hasFaults = true
     const every = poison === 0 ? Number.POSITIVE_INFINITY : Math.floor(events / poison)
     const publishing = (async () => {
       const window = new Set<Promise<unknown>>()
       for (let n = 0; n < events || (hasFaults && takes === 0); n++) {
-        begun++
+        setting.begun++
         const key = n % every === every - 1 ? 'poison' : `k${n % keys}`
         const one = setting.client.publish(PATTERN, n, { key }).then(
           () => void published++,
@@ -135,8 +150,8 @@ async function run(plan: Plan, { progress }: Circumstances): Promise<readonly Ro
     }
     hasFaults = false
     await within(publishing, 'All is published', 300_000)
-    const healthy = () =>
-      new Set(setting.lines.filter(({ what, n }) => what === 'done' && n >= 0).map(({ n }) => n)).size
+    const { begun } = setting
+    const healthy = () => setting.done.size + setting.gone
     const letters = async () => {
       let count = 0
       for await (const _ of deadLetters(setting.client, 'torture').list()) count++
@@ -169,7 +184,7 @@ async function settled(left: () => number, patience: number): Promise<number> {
 
 function rowOf(
   { title, faults, isOrdered, isOnce = false }: Plan,
-  { lines }: Setting,
+  { lines, gone, deleted, broker }: Setting,
   failures: readonly string[],
   {
     events,
@@ -188,20 +203,26 @@ function rowOf(
   if (isOnce && again > 0) broken.push(`${again} events ran twice, though nothing was killed`)
   if (isOrdered) broken.push(...disorder(lines))
   return {
-    scenario: title,
+    scenario: titleOver(broker, title),
     server: 'ours',
     ...{
       faults,
       requests: events,
-      succeeded: done.size + dead,
+      succeeded: done.size + dead + gone,
       failed,
       hung,
       lost: 0,
       doubled: isOnce ? again : 0
     },
-    remark: `${again} ran twice, as at least once allows`,
+    remark: `${again} ran twice, as at least once allows${deleted.size === 0 ? '' : `; ${gone} were deleted with the stream before they had been handled`}`,
     broken
   }
+}
+
+/** Titles name NATS, or nobody. */
+function titleOver({ name, title: engine }: Broker, title: string): string {
+  if (name === 'nats') return title
+  return title.replace('durable events', `durable events over ${engine}`).replaceAll('NATS', engine)
 }
 
 /** In words, where the first run of an event came before the end of one of its key that was published before it. */
@@ -228,7 +249,7 @@ async function killConsumer({ services }: Setting, n: number): Promise<void> {
 }
 
 async function killServer({ servers }: Setting, n: number): Promise<void> {
-  const server = servers[n % servers.length] as NatsServerProcess
+  const server = servers[n % servers.length] as BrokerServer
   await server.stop()
   await pause(Math.random() * 300)
   await server.start()
@@ -240,7 +261,51 @@ async function restartConsumer({ services }: Setting, n: number): Promise<void> 
   await service.start()
 }
 
+/** As an operator does it: of the whole stream, or of the consumer of the group. */
+function deleteAt({ servers, broker }: Setting, what: 'stream' | 'group'): Promise<void> {
+  return broker.delete((servers[0] as BrokerServer).url, what, PATTERN)
+}
+
+async function deleteStream(setting: Setting): Promise<void> {
+  const { done } = setting
+  await deleteAt(setting, 'stream')
+  // What is published from now on must be handled.
+  for (let n = 0; n < setting.begun; n++) if (!done.has(n)) setting.deleted.add(n)
+}
+
 const PLANS: readonly { readonly name: string; plan(isLong: boolean): Plan }[] = [
+  {
+    name: 'durable-plain',
+    plan: (isLong) => ({
+      title: 'durable events: three consumers under load, without a fault',
+      ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 3, isOrdered: false, isOnce: true },
+      ...{ faults: 0, fault: async () => {} }
+    })
+  },
+  {
+    name: 'durable-delete-stream',
+    plan: (isLong) => ({
+      title: 'durable events: the stream deleted under load, and made anew',
+      ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 3, isOrdered: false },
+      ...{ faults: isLong ? 50 : 10, fault: deleteStream }
+    })
+  },
+  {
+    name: 'durable-delete-consumer',
+    plan: (isLong) => ({
+      title: 'durable events: the consumer of the group deleted under load',
+      ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 3, isOrdered: false },
+      ...{ faults: isLong ? 50 : 10, fault: (setting) => deleteAt(setting, 'group') }
+    })
+  },
+  {
+    name: 'durable-delete-consumer-ordered',
+    plan: (isLong) => ({
+      title: 'durable events in the order of their keys: the consumer of the group deleted under load',
+      ...{ events: isLong ? 50_000 : 3_000, keys: 100, processes: 3, isOrdered: true },
+      ...{ faults: isLong ? 30 : 6, fault: (setting) => deleteAt(setting, 'group') }
+    })
+  },
   {
     name: 'durable-kill-consumers',
     plan: (isLong) => ({
@@ -306,16 +371,15 @@ const PLANS: readonly { readonly name: string; plan(isLong: boolean): Plan }[] =
   }
 ]
 
-/** None where there is no NATS server to be had; where all must run (`CI`), they fail then. */
-export const durableOverNats: readonly Scenario[] =
-  natsMissing() === undefined || process.env['CI']
-    ? [
-        ...PLANS.map(
-          ({ name, plan }): Scenario => ({
-            name,
-            run: (circumstances) => run(plan(circumstances.length === 'long'), circumstances)
-          })
-        ),
-        { name: 'durable-flood', run: floodOfEvents }
-      ]
-    : []
+/** None where an engine is not to be had; where all must run (`CI`), they fail then. */
+export const durableEvents: readonly Scenario[] = BROKERS.filter(
+  ({ missing }) => missing === undefined || process.env['CI']
+).flatMap((broker) => [
+  ...PLANS.filter(({ plan }) => broker.hasCluster || plan(false).nodes === undefined).map(
+    ({ name, plan }): Scenario => ({
+      name: broker.name === 'nats' ? name : `${broker.name}-${name}`,
+      run: (circumstances) => run(plan(circumstances.length === 'long'), broker, circumstances)
+    })
+  ),
+  ...(broker.name === 'nats' ? [{ name: 'durable-flood', run: floodOfEvents }] : [])
+])

@@ -1,8 +1,8 @@
 /** The wall clock jumps by hours, back and forth, at both ends, while everything that has a time runs. */
+import { randomFrom } from '@elysia-microservices/test-support'
 import { connect, TimeoutError } from 'elysia-microservices/client'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { withServer } from './process.ts'
-import { randomFrom } from './random.ts'
 import { HonestClient, Tally } from './tally.ts'
 
 const SEED = 20_261_123

@@ -1,12 +1,14 @@
 /** Connections that end in the middle of a frame, at every byte: the client's, as it sends, and the server's, as it answers. */
+
+import { randomFrom } from '@elysia-microservices/test-support'
 import { connect, RpcError } from 'elysia-microservices/client'
 import type { TcpClientOptions } from 'elysia-microservices/tcp'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { type FrameInContext, nestFrames, rsocketFrames } from './frames.ts'
 import { type Cut, Link } from './link.ts'
 import { type Figures, type ServerProcess, withServer } from './process.ts'
-import { randomFrom, sample } from './random.ts'
 import { RawPeer } from './raw-peer.ts'
+import { sample } from './sample.ts'
 import { HonestClient, SILENT, Tally } from './tally.ts'
 
 const SEED = 20_261_122

@@ -2,11 +2,12 @@
  * Right conversations, made wrong: a million mutated frames, to sessions without sockets for volume, and to a server
  * process over sockets. Beside `tests/faults/fuzz.test.ts`, whose inputs are made up, not recorded.
  */
+
+import { randomFrom } from '@elysia-microservices/test-support'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import type { FuzzResult } from './fuzz-direct.ts'
 import { Mutator } from './mutator.ts'
 import { fileOf, run, withServer } from './process.ts'
-import { randomFrom } from './random.ts'
 import { RawPeer } from './raw-peer.ts'
 import { record } from './recordings.ts'
 import { HonestClient } from './tally.ts'

@@ -1,10 +1,10 @@
 /** Links with delay, loss, stalls and partitions: by the kernel where the machine allows it, and by a proxy everywhere. */
 import { spawnSync } from 'node:child_process'
+import { randomFrom } from '@elysia-microservices/test-support'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { Link } from './link.ts'
 import { partitions } from './partition.ts'
 import { fileOf, run, withServer } from './process.ts'
-import { randomFrom } from './random.ts'
 import { HonestClient } from './tally.ts'
 
 const SEED = 20_261_124

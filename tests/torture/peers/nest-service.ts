@@ -2,10 +2,10 @@
 import 'reflect-metadata'
 import type { Server } from 'node:net'
 import { createInterface } from 'node:readline'
+import { freePort } from '@elysia-microservices/test-support'
 import { Controller, type LoggerService, Module } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
 import { EventPattern, MessagePattern, type MicroserviceOptions, Transport } from '@nestjs/microservices'
-import { freePort } from '../../support/free-port.ts'
 import { memory } from './memory.ts'
 
 @Controller()

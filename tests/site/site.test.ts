@@ -1,17 +1,31 @@
 /** The site that `npm run docs` has made of the documentation: its pages, its links, its search, as readers find them. */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { extname, join, posix } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
 import type { Browser } from 'playwright-core'
+import { anchorsOf, DOCUMENTS } from '../docs/markdown.ts'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { isMissing } from '../support/missing.ts'
 import { rootFolder } from '../workspace.ts'
-import { anchorsOf, DOCUMENTS } from './markdown.ts'
 
 const SITE = join(rootFolder, 'site', 'dist')
+
+interface Manifest {
+  readonly name: string
+  readonly private?: boolean
+  readonly exports: Readonly<Record<string, unknown>>
+}
+
+/** Builds it, or takes it from the cache where nothing has changed. */
+async function build(): Promise<void> {
+  const turbo = join(rootFolder, 'node_modules/.bin/turbo')
+  await promisify(execFile)(turbo, ['run', 'docs', '--output-logs=errors-only'], { cwd: rootFolder })
+}
 
 /** The page of a document, where it has one. */
 function pageOf(document: string): string | undefined {
@@ -25,7 +39,7 @@ const PAGES = DOCUMENTS.map((document) => ({ document, page: pageOf(document) })
 
 /** All HTML files of the site, from its folder. */
 function htmlFiles(): string[] {
-  assert.ok(existsSync(join(SITE, 'index.html')), 'the site is built: npm run docs')
+  assert.ok(existsSync(join(SITE, 'index.html')), 'the site is built')
   return (readdirSync(SITE, { recursive: true }) as string[]).filter((file) => file.endsWith('.html'))
 }
 
@@ -67,6 +81,8 @@ async function serve(): Promise<Server> {
 }
 
 describe('the site', () => {
+  before(build)
+
   it('has a page for each document, with its headings where links lead', () => {
     assert.ok(PAGES.length > 40)
     for (const { document, page } of PAGES) {
@@ -94,15 +110,25 @@ describe('the site', () => {
   it('has a reference of each entry of each package', () => {
     for (const folder of readdirSync(join(rootFolder, 'packages'))) {
       const manifest = readFileSync(join(rootFolder, 'packages', folder, 'package.json'), 'utf8')
-      const { name, exports } = JSON.parse(manifest) as { name: string; exports: Record<string, unknown> }
+      const { name, exports, ...rest } = JSON.parse(manifest) as Manifest
+      if (rest.private) continue
       for (const [path, target] of Object.entries(exports)) {
-        if (typeof target === 'string') continue
+        // What tests of transports take is described where it stands.
+        if (typeof target === 'string' || path === './testing') continue
         const file = (name + path.slice(1)).replace(/[^\w-]/g, '_')
         assert.ok(existsSync(join(SITE, 'api', 'modules', `${file}.html`)), `${name}${path.slice(1)}`)
       }
     }
     const { links } = readHtml('api/modules/elysia-microservices.html')
     assert.ok(links.some((link) => link.endsWith('functions/elysia-microservices.microservice.html')))
+  })
+
+  it('has the reports of the benchmark, and what language models read', () => {
+    const { links } = readHtml('performance.html')
+    assert.ok(links.includes('/benchmarks/report.html'))
+    assert.ok(existsSync(join(SITE, 'benchmarks', 'report.html')))
+    const text = readFileSync(join(SITE, 'llms.txt'), 'utf8')
+    for (const [, path = ''] of text.matchAll(/\]\(\/(.+?)\)/g)) assert.ok(existsSync(join(SITE, path)), path)
   })
 
   it('has no dead link', () => {
@@ -142,6 +168,46 @@ describe('the site', () => {
         await browser.close()
         server.close()
       })
+
+      for (const width of [390, 768, 1_440, 1_512, 1_920]) {
+        it(`cuts nothing off in a window of ${width} pixels`, async () => {
+          const page = await browser.newPage({ viewport: { width, height: 900 } })
+          for (const path of ['index', 'patterns', 'performance', 'recipes']) {
+            await page.goto(`${address}/${path}.html`)
+            const { over, lost } = await page.evaluate<{ over: number; lost: string[] }>(`(() => {
+              const { scrollWidth, clientWidth } = document.documentElement
+              const links = [...document.querySelectorAll('.VPSidebar .text, .VPNavBarTitle .title')]
+              // The side bar begins at the left edge; it is 272 pixels wide, or not on the screen.
+              const sidebar = document.querySelector('.VPSidebar')?.getBoundingClientRect()
+              const isSqueezed = sidebar !== undefined && sidebar.right > 0 && sidebar.width < 272
+              const cut = links.filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent)
+              return { over: scrollWidth - clientWidth, lost: isSqueezed ? ['the side bar', ...cut] : cut }
+            })()`)
+            assert.ok(over <= 0, `${path} is wider than the window: ${over} pixels`)
+            assert.deepEqual(lost, [], path)
+          }
+          await page.close()
+        })
+      }
+
+      for (const [words, page] of [
+        ['saga', 'recipes'],
+        ['load balancing', 'connections'],
+        ['CORS', 'gateway'],
+        ['circuit breaker', 'deadlines'],
+        ['versioning', 'patterns'],
+        ['lifecycle', 'stopping'],
+        ['retry', 'connections']
+      ] as const) {
+        it(`finds ${page} by '${words}'`, async () => {
+          const tab = await browser.newPage()
+          await tab.goto(`${address}/limits.html`)
+          await tab.locator('.DocSearch-Button').click()
+          await tab.locator('#localsearch-input').fill(words)
+          await tab.locator(`.result[href*="/${page}.html"]`).first().waitFor()
+          await tab.close()
+        })
+      }
 
       for (const [what, width, colorScheme] of [
         ['on a desk, light', 1_280, 'light'],

@@ -1,14 +1,13 @@
-/** NATS beside other transports, behind a gateway, and in a service's own tests without it. */
+/** Every engine beside another transport, behind a gateway, and within a message of a service. */
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { nats } from '@elysia-microservices/nats'
+import { after, before, describe } from 'node:test'
 import { Elysia, t } from 'elysia'
-import { memory, microservice, type Transport } from 'elysia-microservices'
+import { microservice, type Transport } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'
 import { tcp } from 'elysia-microservices/tcp'
-import { isMissing } from '../support/missing.ts'
-import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
+import type { RunningEngine } from './engines.ts'
+import { overEngines } from './needs.ts'
 
 function orders(transport: Transport | readonly Transport[]) {
   return microservice({ name: 'orders', transport, logger: { error() {}, warn() {} } })
@@ -22,22 +21,21 @@ function orders(transport: Transport | readonly Transport[]) {
     })
 }
 
-if (!isMissing('NATS beside other transports', natsMissing())) {
-  describe('a service over NATS', () => {
-    let server: NatsServerProcess
+overEngines('services beside others', [], ({ name: engineName, title, hasServer, start }, caseOf) => {
+  describe(`a service over ${title}`, () => {
+    let engine: RunningEngine
     before(async () => {
-      server = await NatsServerProcess.start()
+      engine = await start()
     })
-    after(() => server.stop())
+    after(() => engine.close())
 
-    it('is one over TCP and in memory, too', async () => {
-      const [door, inside] = [tcp({ host: '127.0.0.1', port: 0 }), memory()]
-      const service = orders([door, nats({ servers: server.url }), inside])
+    caseOf('is one over TCP, too', [], async () => {
+      const door = tcp({ host: '127.0.0.1', port: 0 })
+      const service = orders([door, engine.transport()])
       await service.listen()
       for (const [name, transport] of [
         ['tcp', tcp({ host: '127.0.0.1', port: door.address!.port })],
-        ['nats', nats({ servers: server.url })],
-        ['memory', inside]
+        [engineName, engine.transport()]
       ] as const) {
         const client = connect<typeof service>({ transport })
         assert.equal(await client.request('orders.by'), name)
@@ -47,22 +45,22 @@ if (!isMissing('NATS beside other transports', natsMissing())) {
           code: 'VALIDATION',
           pattern: 'orders.total',
           ...(name === 'tcp' && { endpoint: `127.0.0.1:${address?.port}` }),
-          ...(name === 'nats' && { endpoint: new URL(server.url).host })
+          ...(name !== 'tcp' && engine.port !== 0 && { endpoint: `127.0.0.1:${engine.port}` })
         })
         await client.close()
       }
       await service.stop()
     })
 
-    it('that takes every event answers for no other service', async () => {
-      const shop = orders(nats({ servers: server.url }))
+    caseOf('that takes every event answers for no other service', [], async () => {
+      const shop = orders(engine.transport())
       const seen: string[] = []
-      const audit = microservice({ name: 'audit', transport: nats({ servers: server.url }) }).event(
+      const audit = microservice({ name: 'audit', transport: engine.transport() }).event(
         '>',
         ({ pattern }) => void seen.push(pattern)
       )
       for (const service of [shop, audit]) await service.listen()
-      const client = connect<typeof shop>({ transport: nats({ servers: server.url }) })
+      const client = connect<typeof shop>({ transport: engine.transport() })
       for (let call = 0; call < 20; call++)
         assert.equal(await client.request('orders.total', { prices: [1, call] }), 1 + call)
       await client.emit('orders.total' as never)
@@ -71,20 +69,20 @@ if (!isMissing('NATS beside other transports', natsMissing())) {
       assert.deepEqual(seen, ['orders.total'])
     })
 
-    it('forwards headers of its message to what it calls within it', async () => {
-      const stock = microservice({ name: 'stock', transport: nats({ servers: server.url }) })
+    caseOf('forwards headers of its message to what it calls within it', ['headers'], async () => {
+      const stock = microservice({ name: 'stock', transport: engine.transport() })
         .message('stock.headers', ({ headers }) => ({ ...headers }))
         .message('stock.watch', async function* ({ headers }) {
           yield { ...headers }
         })
       await stock.listen()
       const forward = ['x-request-id']
-      const next = connect<typeof stock>({ transport: nats({ servers: server.url }), forward })
-      const shop = microservice({ name: 'shop', transport: nats({ servers: server.url }) })
+      const next = connect<typeof stock>({ transport: engine.transport(), forward })
+      const shop = microservice({ name: 'shop', transport: engine.transport() })
         .message('shop.ask', (within) => next.request('stock.headers', undefined, { within }))
         .message('shop.watch', (within) => next.send('stock.watch', undefined, { within }))
       await shop.listen()
-      const client = connect<typeof shop>({ transport: nats({ servers: server.url }) })
+      const client = connect<typeof shop>({ transport: engine.transport() })
       const headers = { 'x-request-id': 'r-7', secret: 'stays' }
       assert.deepEqual(await client.request('shop.ask', undefined, { headers }), { 'x-request-id': 'r-7' })
       for await (const seen of client.stream('shop.watch', undefined, { headers }))
@@ -93,10 +91,10 @@ if (!isMissing('NATS beside other transports', natsMissing())) {
       for (const service of [shop, stock]) await service.stop()
     })
 
-    it('stands behind a gateway', async () => {
-      const service = orders(nats({ servers: server.url }))
+    caseOf('stands behind a gateway', ['hearsNobody'], async () => {
+      const service = orders(engine.transport())
       await service.listen()
-      const client = connect<typeof service>({ transport: nats({ servers: server.url }) })
+      const client = connect<typeof service>({ transport: engine.transport() })
       const app = new Elysia().use(
         gateway(
           client,
@@ -118,8 +116,9 @@ if (!isMissing('NATS beside other transports', natsMissing())) {
         /data: \{"order":1\}\n\ndata: \{"order":2\}\n\nevent: end/
       )
       await service.stop()
-      assert.equal((await ask('/total', post({ prices: [1] }))).status, 501)
+      // Without a server in between there is nobody to say that the pattern has no handler.
+      assert.equal((await ask('/total', post({ prices: [1] }))).status, hasServer ? 501 : 503)
       await client.close()
     })
   })
-}
+})

@@ -1,0 +1,83 @@
+/** A process is gone after SIGTERM, whatever is in it; what the program itself keeps alive is named in the log. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { after, describe, it } from 'node:test'
+import { isMissing } from '../support/missing.ts'
+import { within } from '../support/within.ts'
+import { underBun } from '../workspace.ts'
+import { Endings, PROCESSES, type Runtime, rowOf, stoppingPage } from './ending.ts'
+
+// Deno runs what Node runs, so it is started from there.
+const runtimes: readonly Runtime[] = underBun ? ['Bun'] : ['Node', 'Deno']
+
+for (const runtime of runtimes) {
+  describe(`a process on ${runtime}, after SIGTERM`, () => {
+    const endings = new Endings()
+    after(() => endings.close())
+
+    for (const parts of PROCESSES) {
+      const what = ['a service', ...parts].join(', ')
+      if (isMissing(`the end of a process with ${what}`, endings.missing(parts))) continue
+      it(`is gone: ${what}`, async () => {
+        const { code, log } = await endings.measure(runtime, parts)
+        // Without a listener for the signal, Bun ends by the signal itself.
+        const expected = runtime === 'Bun' && parts.includes('no shutdownOn') ? null : 0
+        assert.equal(code, expected, log.lines.join('\n'))
+      })
+    }
+
+    for (const parts of [['hooks'], ['hooks', 'http'], ['hooks', 'http', 'interval', 'client']]) {
+      it(`is gone when stop hooks have ended: ${['a service', ...parts].join(', ')}`, async () => {
+        const { code, log } = await endings.measure(runtime, parts)
+        assert.equal(code, 0, log.lines.join('\n'))
+        const said = log.lines.filter((line) => /^(the pool|spans|the app|ready)/.test(line))
+        const service = ['the pool closes', 'the pool has closed', 'spans are sent']
+        assert.deepEqual(said.slice(0, 2), ['the pool is open', 'ready'])
+        assert.deepEqual(
+          said.filter((line) => service.includes(line)),
+          service
+        )
+        const app = said.filter((line) => line.startsWith('the app'))
+        assert.deepEqual(app, parts.includes('http') ? ['the app stops', 'the app has stopped'] : [])
+      })
+    }
+
+    it('is gone where a stop hook never ends, and says which', async () => {
+      const { code, log } = await endings.measure(runtime, ['hooks', 'endless hook', 'http'])
+      assert.equal(code, 0)
+      assert.match(log.lines.join('\n'), /stops without the end of onStop\(flush\)/)
+    })
+
+    it('answers the HTTP request that is in flight', async () => {
+      const { child, log, port } = await endings.start(runtime, ['http', 'interval'])
+      const exited = once(child, 'exit')
+      const answer = fetch(`http://127.0.0.1:${port}/slow`, { headers: { connection: 'close' } })
+      await within(log.has('http waits'), 'The request')
+      child.kill('SIGTERM')
+      assert.deepEqual(await within(exited, 'The end'), [0, null])
+      assert.equal(await (await answer).text(), 'answered')
+    })
+
+    it('is named what keeps it, where the program listens to the signal itself', async () => {
+      const { child, log } = await endings.start(runtime, ['http', 'interval', 'own listener'])
+      const exited = once(child, 'exit')
+      child.kill('SIGTERM')
+      await within(log.has('the program listens to SIGTERM itself'), 'The line')
+      // Bun has no way to ask.
+      if (runtime !== 'Bun') assert.match(log.lines.join('\n'), /1 Timeout \(a timer or an interval\)/)
+      child.kill('SIGKILL')
+      await exited
+    })
+  })
+}
+
+describe('the table of docs/stopping.md', () => {
+  it('has each of these processes', () => {
+    const page = readFileSync(stoppingPage, 'utf8')
+    assert.deepEqual(
+      PROCESSES.map(rowOf).filter((row) => !page.includes(`\n${row}`)),
+      []
+    )
+  })
+})

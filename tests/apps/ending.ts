@@ -1,0 +1,135 @@
+/** Tells a program to end, and measures until its process is gone. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { freePort } from '@elysia-microservices/test-support'
+import { Log } from '../support/log.ts'
+import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
+import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { within } from '../support/within.ts'
+import { bun, programFile, rootFolder, testsFolder, underBun } from '../workspace.ts'
+
+/** A runtime that the program runs on. */
+export type Runtime = 'Bun' | 'Node' | 'Deno'
+
+/** What is in a process, as arguments of the program. */
+export const PROCESSES: readonly (readonly string[])[] = [
+  [],
+  ['http'],
+  ['http', 'no shutdownOn'],
+  ['client'],
+  ['http', 'client'],
+  ['http', 'client', 'open stream'],
+  ['telemetry', 'http'],
+  ['interval'],
+  ['http', 'interval'],
+  ['nats'],
+  ['http', 'nats'],
+  ['http', 'nats', 'outbox'],
+  ['http', 'client', 'nats', 'outbox', 'telemetry', 'interval']
+]
+
+/** How a process has ended. */
+export interface Ended {
+  /** Milliseconds from the signal until the process was gone. */
+  readonly time: number
+  readonly code: number | null
+  readonly log: Log
+}
+
+/** The servers that the program speaks to, and the processes of it that run. */
+export class Endings {
+  #nats: NatsServerProcess | undefined
+  #postgres: Postgres | undefined
+  readonly #running = new Set<ChildProcess>()
+
+  /** Why a process cannot be run here, in words; `undefined` if it can. */
+  missing(parts: readonly string[]): string | undefined {
+    return parts.includes('nats') ? natsMissing() : undefined
+  }
+
+  /** Starts the program, and resolves when everything in it runs. */
+  async start(
+    runtime: Runtime,
+    parts: readonly string[]
+  ): Promise<{ readonly child: ChildProcess; readonly log: Log; readonly port: number }> {
+    // With either of the two set, Elysia's adapter for Node does not listen to signals.
+    const { CI: _ci, TEST: _test, ...env } = process.env
+    if (parts.includes('nats')) {
+      this.#nats ??= await NatsServerProcess.start()
+      env['NATS_URL'] = this.#nats.url
+    }
+    if (parts.includes('outbox')) {
+      this.#postgres ??= await startPostgres()
+      env['DATABASE_URL'] = await this.#postgres.database()
+    }
+    const port = await freePort()
+    env['HTTP_PORT'] = String(port)
+    const [command, ...args] = commandOf(runtime)
+    const program = programFile('apps/ending-program', runtime === 'Bun')
+    const child = spawn(command as string, [...args, program, ...parts], {
+      cwd: testsFolder,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe']
+    })
+    this.#running.add(child)
+    child.once('exit', () => this.#running.delete(child))
+    const log = new Log()
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        for (const line of text.split('\n')) log.add(line)
+      })
+    }
+    const ended = once(child, 'exit').then(([code]) => {
+      throw new Error(`The program has ended with ${code} before it was ready:\n${log.lines.join('\n')}`)
+    })
+    ended.catch(() => {})
+    await within(Promise.race([log.has('ready'), ended]), 'The start')
+    return { child, log, port }
+  }
+
+  /** Starts the program and sends it SIGTERM. Rejects if it is not gone within 20 s. */
+  async measure(runtime: Runtime, parts: readonly string[]): Promise<Ended> {
+    const { child, log } = await this.start(runtime, parts)
+    const exited = once(child, 'exit')
+    const begun = performance.now()
+    child.kill('SIGTERM')
+    try {
+      const [code] = (await within(exited, 'The end', 20_000)) as [number | null]
+      return { time: performance.now() - begun, code, log }
+    } catch (error) {
+      throw new Error(`${(error as Error).message}\n${log.lines.join('\n')}`)
+    }
+  }
+
+  async close(): Promise<void> {
+    for (const child of this.#running) child.kill('SIGKILL')
+    await this.#nats?.stop()
+    await this.#postgres?.stop()
+  }
+}
+
+function commandOf(runtime: Runtime): readonly string[] {
+  if (runtime === 'Bun') return [bun]
+  if (runtime === 'Node') return [underBun ? 'node' : process.execPath]
+  // Elysia's adapter asks for SO_REUSEPORT, which Deno has behind a flag.
+  return [`${rootFolder}node_modules/.bin/deno`, 'run', '-A', '--no-check', '--unstable-net']
+}
+
+/** The page with the table of processes. */
+export const stoppingPage = `${rootFolder}docs/stopping.md`
+
+/** The beginning of the row of a process in that table. */
+export function rowOf(parts: readonly string[]): string {
+  return `| ${parts.length === 0 ? 'nothing' : parts.map((part) => WORDS[part] ?? part).join(', ')} |`
+}
+
+const WORDS: Readonly<Record<string, string>> = {
+  http: 'HTTP of an app',
+  'no shutdownOn': 'without `shutdownOn`',
+  client: 'a client',
+  'open stream': 'streams that never end, of HTTP and of the client; `drain` is 2 s',
+  telemetry: 'telemetry, metrics',
+  interval: 'a forgotten interval',
+  nats: 'the service over NATS too',
+  outbox: 'a relay of an outbox, not stopped, with its client and pool'
+}

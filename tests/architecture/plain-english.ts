@@ -1,0 +1,106 @@
+/**
+ * Phrases that readers had to read twice, and what to write in their place. `plain-english.test.ts` looks for them in the
+ * documentation, in comments, and in errors and lines of the log.
+ */
+
+export interface Phrase {
+  /** Looked for in each line, without regard to upper and lower case. */
+  readonly pattern: RegExp
+  /** What to write in its place. */
+  readonly instead: string
+  /** A text that has it. */
+  readonly example: string
+}
+
+export const PHRASES: readonly Phrase[] = [
+  {
+    pattern: /\b(?:is|are|was|be|been|not|calls?) made again\b/i,
+    instead: 'is retried; is sent again; (a connection) is restored, reconnects',
+    example: "A call of 'math.sum' is made again"
+  },
+  {
+    pattern: /\bmakes? (?:it|them|the call|a call|calls|such a connection) again\b/i,
+    instead: 'retries; reconnects',
+    example: 'A client makes a call again'
+  },
+  {
+    pattern: /\bmade anew\b/i,
+    instead: 'made again; new',
+    example: 'it is made anew'
+  },
+  {
+    pattern: /\b(?!one|none|those|part)\w+ of ours\b/i,
+    instead: 'our services; one of our services; services of this library',
+    example: 'a caller of ours'
+  },
+  {
+    pattern: /\bwhoever\b/i,
+    instead: 'anyone who; the name of who it is',
+    example: 'Whoever asks is told'
+  },
+  {
+    pattern: /\bin vain\b/i,
+    instead: 'without success; for nothing',
+    example: 'a call has waited in vain'
+  },
+  {
+    pattern: /\banother is (?:looked for|tried)\b/i,
+    instead: 'looking for another one; trying another one',
+    example: 'The NATS server is lost; another is looked for'
+  },
+  {
+    pattern: /\bit is tried on\b|\bcalls go elsewhere\b/i,
+    instead: 'trying again; calls use the other servers',
+    example: 'cannot be made yet; it is tried on'
+  },
+  {
+    pattern: /\bsockets? (?:that|which) (?:is|are) not behind\b/i,
+    instead: 'a socket with room in its send buffer',
+    example: 'a promise that a socket which is not behind has the event'
+  },
+  {
+    pattern: /\bof those of\b|\bthat of whom\b/i,
+    instead: 'two sentences, or a table',
+    example: 'of callers with leases 100.0 % are answered, of those of others 88 to 97 %'
+  },
+  {
+    pattern: /\bnot what its (?:content )?type says\b/i,
+    instead: 'cannot be read as its content type',
+    example: 'The body is not what its content type says'
+  },
+  {
+    pattern: /\b(?:checks|all|services) (?:are|is) well\b|\b\d+ well\b|\bhow it is:/i,
+    instead: 'healthy; succeeded; status',
+    example: 'Ends with 0 well'
+  },
+  {
+    pattern: /\bend(?:s|ed)? well\b/i,
+    instead: 'succeeds',
+    example: 'each event runs until it ends well'
+  },
+  {
+    pattern: /\b(?:has|have|is) no business\b/i,
+    instead: 'may not',
+    example: 'somebody else, who has no business to'
+  },
+  {
+    pattern: /'s\]?(?:\([^)]*\))? affair\b/i,
+    instead: 'is done by; see',
+    example: "Trace context is [telemetry's](observability.md#traces) affair"
+  },
+  {
+    pattern: /\bready for the night\b|\bthe day before\b|\bthose before it\b/i,
+    instead: 'the word of the trade: production, previous',
+    example: 'a checklist for the day before'
+  },
+  {
+    pattern: /\bexports again\b|\bare made of are made of\b|\btypes that types\b/i,
+    instead: 're-exports; helper types',
+    example: 'the types that types of services are made of'
+  },
+  {
+    pattern: /\ban option or a controller is not what it must be\b|\ban option is not what it must be\b/i,
+    instead: 'an option is invalid',
+    example: 'an option is not what it must be'
+  }
+]

@@ -1,0 +1,144 @@
+/** Errors that are part of a pattern's contract, over every transport: our clients get them typed, Nest's as ever. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { type ClientOptions, ClientProxyFactory, Transport } from '@nestjs/microservices'
+import { t } from 'elysia'
+import { microservice, RpcError } from 'elysia-microservices'
+import { type ClientOf, connect, isError } from 'elysia-microservices/client'
+import { firstValueFrom } from 'rxjs'
+import { ENGINES } from '../engines/engines.ts'
+import { isMissing } from '../support/missing.ts'
+import { type Carried, TRANSPORTS } from './transports.ts'
+
+const logger = { error() {}, warn() {} }
+const OUT_OF_STOCK = { details: t.Object({ left: t.Number() }), status: 409 }
+
+/** What keeps the stock. */
+const stockOver = (transport: ReturnType<Carried['server']>) =>
+  microservice({ transport, logger, name: 'stock' })
+    .message(
+      'stock.take',
+      ({ data, error }) => {
+        if (data === 'broken') throw new RpcError({ code: 'OUT_OF_STOCK', details: { left: 'secret' } })
+        throw error('OUT_OF_STOCK', { left: 3 }, 'Not so much is left')
+      },
+      { data: t.String(), response: t.Number(), errors: { OUT_OF_STOCK } }
+    )
+    .message(
+      'stock.watch',
+      async function* ({ error }) {
+        yield 4
+        throw error('OUT_OF_STOCK', { left: 3 })
+      },
+      { errors: { OUT_OF_STOCK } }
+    )
+
+/** What asks it, and passes its errors on. */
+const ordersOver = (
+  transport: ReturnType<Carried['server']>,
+  stock: ClientOf<ReturnType<typeof stockOver>>
+) =>
+  microservice({ transport, logger, name: 'orders' }).message(
+    'orders.place',
+    ({ data }) => stock.request('stock.take', data),
+    {
+      data: t.String(),
+      errors: { OUT_OF_STOCK: OUT_OF_STOCK.details },
+      passes: ['OUT_OF_STOCK']
+    }
+  )
+
+for (const transport of TRANSPORTS) {
+  if (isMissing(transport.name, transport.missing)) continue
+  describe(`errors of a contract over ${transport.name}`, () => {
+    let carried: Carried
+    before(async () => {
+      carried = await transport.open()
+    })
+    after(() => carried.close())
+
+    it('reach callers with their details, and pass through a service in between', async () => {
+      const stock = stockOver(carried.server())
+      await stock.listen()
+      const client = connect<typeof stock>({ transport: carried.client() })
+      // Over TCP it has a port of its own.
+      const own = await transport.open()
+      const orders = ordersOver(own.server(), client)
+      await orders.listen()
+      const customer = connect<typeof orders>({ transport: own.client() })
+      try {
+        const { error } = await client.safeRequest('stock.take', 'tea')
+        assert.ok(isError(error, 'OUT_OF_STOCK'))
+        assert.deepEqual([error.details.left, error.status, error.message], [3, 409, 'Not so much is left'])
+        const placed = await customer.safeRequest('orders.place', 'tea')
+        assert.ok(isError(placed.error, 'OUT_OF_STOCK'))
+        assert.deepEqual(
+          [placed.error.details, placed.error.status, placed.error.message],
+          [{ left: 3 }, 409, 'Not so much is left']
+        )
+        const values: number[] = []
+        await assert.rejects(
+          async () => {
+            for await (const value of client.stream('stock.watch')) values.push(value)
+          },
+          (failure) => isError(failure, 'OUT_OF_STOCK') && (failure.details as { left: number }).left === 3
+        )
+        assert.deepEqual(values, [4])
+        const broken = await customer.safeRequest('orders.place', 'broken')
+        assert.equal(broken.error?.code, 'INTERNAL')
+        assert.doesNotMatch(JSON.stringify(broken.error), /secret/)
+      } finally {
+        await Promise.all([client.close(), customer.close()])
+        await Promise.all([stock.stop(), orders.stop()])
+        await own.close()
+      }
+    })
+  })
+}
+
+describe("Nest's own client", () => {
+  const expected = {
+    status: 'error',
+    code: 'OUT_OF_STOCK',
+    message: 'Not so much is left',
+    statusCode: 409,
+    details: { left: 3 }
+  }
+  const take = async (options: ClientOptions) => {
+    const client = ClientProxyFactory.create(options)
+    try {
+      return await firstValueFrom(client.send('stock.take', 'tea')).catch((error: unknown) => error)
+    } finally {
+      await client.close()
+    }
+  }
+
+  it('gets an error of the contract as it gets any other, over TCP', async () => {
+    const { open } = TRANSPORTS.find(({ name }) => name === "Nest's wire")!
+    const carried = await open()
+    const stock = stockOver(carried.server())
+    await stock.listen()
+    try {
+      const options = { port: stock.address!.port, host: '127.0.0.1' }
+      assert.deepEqual(await take({ transport: Transport.TCP, options }), expected)
+    } finally {
+      await stock.stop()
+    }
+  })
+
+  for (const engine of ENGINES) {
+    const { nest } = engine
+    if (nest === undefined || isMissing(engine.title, engine.missing)) continue
+    it(`gets an error of the contract as it gets any other, over ${engine.title}`, async () => {
+      const running = await engine.start()
+      const stock = stockOver(running.transport({ queue: nest.queue }))
+      await stock.listen()
+      try {
+        assert.deepEqual(await take(nest.client(running.port) as ClientOptions), expected)
+      } finally {
+        await stock.stop()
+        await running.close()
+      }
+    })
+  }
+})

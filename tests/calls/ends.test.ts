@@ -1,0 +1,399 @@
+/**
+ * Each moment at which a call may end, over every transport: what its error says (code, whether it may have run, whether
+ * to try again, which server), that it settles exactly once, and that nothing of it stays.
+ */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import {
+  type CallOptions,
+  type ClientTransport,
+  type MicroserviceError,
+  RejectedError,
+  RpcError,
+  type ServerTransport
+} from '@elysia-microservices/transport'
+import {
+  type ClientContext,
+  type IncomingMessage,
+  PatternNotFoundError
+} from '@elysia-microservices/transport/kit'
+import { isMissing } from '../support/missing.ts'
+import { until, within } from '../support/within.ts'
+import { type Carried, clientOf, TRANSPORTS, type TransportUnderTest } from './transports.ts'
+
+/** What an error says. */
+type Said = readonly [code: string, mayHaveRun: boolean, retryable: boolean]
+
+const said = (error: unknown): Said => {
+  const { code, mayHaveRun, retryable } = error as MicroserviceError
+  return [code, mayHaveRun, retryable]
+}
+
+/** What came of one call. */
+class Outcome {
+  readonly values: unknown[] = []
+  readonly ends: ('complete' | Error)[] = []
+}
+
+/** A service, a client of it, and what the service has got. */
+class Setting {
+  readonly messages: IncomingMessage[] = []
+  /** Patterns of handled requests whose callers have gone. */
+  readonly aborted: string[] = []
+  server!: ServerTransport
+  client!: ClientTransport
+  readonly #clients: ClientTransport[] = []
+  readonly #carried: Carried
+
+  constructor(carried: Carried) {
+    this.#carried = carried
+  }
+
+  get endpoint(): string | undefined {
+    return this.#carried.endpoint()
+  }
+
+  async start(): Promise<void> {
+    const logger = { error() {}, warn() {} }
+    this.server = this.#carried.server().server({ name: 'ends', version: undefined, logger })
+    await this.server.start({
+      routes: () => [{ kind: 'message', route: '>' }],
+      request: (message) => this.#answer(message),
+      event() {}
+    })
+  }
+
+  newClient(context?: Partial<ClientContext>): ClientTransport {
+    const client = clientOf(this.#carried.client(), context)
+    this.#clients.push(client)
+    return client
+  }
+
+  #answer(message: IncomingMessage): unknown {
+    const { route, data } = message
+    if (route === 'unknown') throw PatternNotFoundError.of('unknown')
+    this.messages.push(message)
+    message.signal.addEventListener('abort', () => this.aborted.push(String(route)))
+    switch (route) {
+      case 'echo':
+        return data
+      case 'refuse':
+        throw new RejectedError('busy')
+      case 'fail':
+        throw new RpcError({ code: 'NO', message: 'no' })
+      case 'partly':
+        return partly()
+      case 'later':
+        // The first attempt is not answered.
+        return this.messages.length === 1 ? new Promise(() => {}) : data
+      case 'refused-later':
+        if (this.messages.length > 1) throw new RejectedError('busy')
+        return new Promise(() => {})
+      default:
+        return new Promise(() => {})
+    }
+  }
+
+  /** Waits until so many requests have come. */
+  got(count: number): Promise<void> {
+    return until(`${count} requests`, () => this.messages.length >= count)
+  }
+
+  /** Leaves the client, which was connected, without a connection. @returns ends that */
+  async cut(): Promise<() => Promise<void>> {
+    assert.equal(await this.client.request('echo', 1), 1)
+    const restore = await this.#carried.cut(this.server)
+    await until('the client has noticed', () => this.client.status !== 'connected')
+    return restore
+  }
+
+  lose(): Promise<void> {
+    return this.#carried.lose(this.messages.at(-1) as IncomingMessage)
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.#clients.map((client) => client.close()))
+    await this.server.stop({ drain: 0 })
+  }
+}
+
+const answered = (value: unknown): never => assert.fail(`answered: ${value}`)
+
+async function* partly() {
+  yield 1
+  await new Promise(() => {})
+}
+
+/** Makes a call for a stream, and writes down what comes of it. */
+function open(client: ClientTransport, pattern: string, data: unknown = 1, options?: CallOptions) {
+  const outcome = new Outcome()
+  const call = client.stream(
+    pattern,
+    data,
+    {
+      next: (value) => void outcome.values.push(value),
+      complete: () => void outcome.ends.push('complete'),
+      error: (error) => void outcome.ends.push(error)
+    },
+    options
+  )
+  return { call, outcome }
+}
+
+/** Calls by `request` and by `stream` alike: the error of both, which is the only end of each. */
+async function failuresOf(
+  client: ClientTransport,
+  pattern: string,
+  {
+    data = 1,
+    options,
+    meanwhile = async () => {}
+  }: {
+    readonly data?: unknown
+    readonly options?: CallOptions
+    /** Happens after the calls were made. */
+    readonly meanwhile?: () => Promise<unknown>
+  } = {}
+): Promise<MicroserviceError> {
+  const request = client.request(pattern, data, options).then(answered, (error: MicroserviceError) => error)
+  const { outcome } = open(client, pattern, data, options)
+  await meanwhile()
+  const error = await within(request, `the end of '${pattern}'`)
+  await until(`the end of the stream '${pattern}'`, () => outcome.ends.length > 0)
+  assert.deepEqual(outcome.ends.map(said), [said(error)], 'request and stream differ')
+  assert.equal(error.pattern, pattern)
+  const [streamed] = outcome.ends as MicroserviceError[]
+  assert.equal(streamed?.endpoint, error.endpoint)
+  return error
+}
+
+function casesOf(transport: TransportUnderTest) {
+  let carried: Carried
+  let setting: Setting
+  before(async () => {
+    carried = await transport.open()
+  })
+  after(() => carried.close())
+  beforeEach(async () => {
+    setting = new Setting(carried)
+    await setting.start()
+    setting.client = setting.newClient()
+  })
+  afterEach(() => setting.stop())
+
+  it('data that cannot be carried: not run, and no use to try again', async () => {
+    const error = await failuresOf(setting.client, 'echo', { data: 1n })
+    assert.deepEqual(said(error), ['OPTION', false, false])
+    assert.equal(setting.messages.length, 0)
+  })
+
+  it('a signal that has aborted before: not run', async () => {
+    const options = { signal: AbortSignal.abort() }
+    assert.deepEqual(said(await failuresOf(setting.client, 'echo', { options })), ['CANCELED', false, false])
+    assert.equal(setting.messages.length, 0)
+  })
+
+  it('a signal that aborts when the call was sent: it may have run, and the handler is told', async () => {
+    const abort = new AbortController()
+    const error = await failuresOf(setting.client, 'wait', {
+      options: { signal: abort.signal },
+      async meanwhile() {
+        await setting.got(2)
+        abort.abort()
+      }
+    })
+    assert.deepEqual([...said(error), error.endpoint], ['CANCELED', true, false, setting.endpoint])
+    if (transport.cancels) await until('the handlers are told', () => setting.aborted.length === 2)
+  })
+
+  it('a reader that leaves: no end at all, and the handler is told', async () => {
+    const { call, outcome } = open(setting.client, 'partly')
+    await until('a value', () => outcome.values.length === 1)
+    call.cancel()
+    if (transport.cancels) await until('the handler is told', () => setting.aborted.length === 1)
+    assert.equal(await setting.client.request('echo', 1), 1)
+    assert.deepEqual(outcome.ends, [])
+  })
+
+  it('an answer that is an error: what the other side said', async () => {
+    const error = await failuresOf(setting.client, 'fail')
+    assert.deepEqual([...said(error), error.endpoint], ['NO', true, false, setting.endpoint])
+    const unknown = await failuresOf(setting.client, 'unknown')
+    assert.deepEqual(
+      [...said(unknown), unknown.endpoint],
+      ['PATTERN_NOT_FOUND', false, false, setting.endpoint]
+    )
+  })
+
+  it('its time, when it was sent: it may have run', async () => {
+    const options = { timeout: 100 }
+    const error = await failuresOf(setting.client, 'wait', { options })
+    assert.deepEqual([...said(error), error.endpoint], ['TIMEOUT', true, true, setting.endpoint])
+    assert.equal(setting.messages.length, 2)
+  })
+
+  it('its client, which is closed: it may have run if it was sent, and a later one has not', async () => {
+    const error = await failuresOf(setting.client, 'wait', {
+      async meanwhile() {
+        await setting.got(2)
+        await setting.client.close()
+      }
+    })
+    assert.deepEqual(said(error), ['CONNECTION', true, false])
+    assert.equal(error.endpoint, setting.endpoint)
+    assert.deepEqual(said(await failuresOf(setting.client, 'wait')), ['CONNECTION', false, false])
+    if (transport.cancels) await until('the handlers are told', () => setting.aborted.length === 2)
+  })
+
+  it('its server, which stops without waiting: it may have run', async () => {
+    const { endpoint } = setting
+    const error = await failuresOf(setting.client, 'wait', {
+      async meanwhile() {
+        await setting.got(2)
+        await setting.server.stop({ drain: 0 })
+      }
+    })
+    assert.deepEqual([...said(error), error.endpoint], ['CONNECTION', true, true, endpoint])
+  })
+
+  it('its server, after the first values of a stream: it is not made again', async () => {
+    const { outcome } = open(setting.client, 'partly', 1, { idempotent: true })
+    await until('a value', () => outcome.values.length === 1)
+    await setting.server.stop({ drain: 0 })
+    await until('the end', () => outcome.ends.length > 0)
+    assert.deepEqual(outcome.ends.map(said), [['CONNECTION', true, true]])
+    assert.deepEqual([outcome.values, setting.messages.length], [[1], 1])
+  })
+
+  if (transport.refuses) {
+    it('refusals, after as many attempts as are allowed: not run, and worth another try', async () => {
+      const error = await failuresOf(setting.client, 'refuse')
+      assert.deepEqual([...said(error), error.endpoint], ['REJECTED', false, true, setting.endpoint])
+      // Three of the request, three of the stream.
+      assert.equal(setting.messages.length, 6)
+    })
+
+    it('refusals, when the budget of retries is used up', async () => {
+      const count = 400
+      const refused = Array.from({ length: count }, () =>
+        setting.client.request('refuse', 1).then(answered, (error: MicroserviceError) => said(error).join())
+      )
+      assert.deepEqual(new Set(await Promise.all(refused)), new Set(['REJECTED,false,true']))
+      // 100 at the start, 0.2 for each attempt, 10 for each second: 1,200 attempts would be all.
+      const attempts = setting.messages.length
+      assert.ok(attempts >= count + 100 && attempts < 2 * count, `${attempts} attempts`)
+    })
+  } else
+    it('a refusal, which this wire has no word for: an answer like others', async () => {
+      const error = await failuresOf(setting.client, 'refuse')
+      assert.deepEqual([...said(error), setting.messages.length], ['REJECTED', true, false, 2])
+    })
+
+  if (!transport.connects) return
+
+  it('its connection, which is lost: it may have run', async () => {
+    const error = await failuresOf(setting.client, 'wait', {
+      async meanwhile() {
+        await setting.got(2)
+        await setting.lose()
+      }
+    })
+    assert.deepEqual([...said(error), error.endpoint], ['CONNECTION', true, true, setting.endpoint])
+  })
+
+  it('its time, or its patience, while it waits for a connection: not run', async () => {
+    const { endpoint } = setting
+    const restore = await setting.cut()
+    for (const options of [{ timeout: 50 }, { waitForConnection: 50 }]) {
+      const error = await failuresOf(setting.client, 'echo', { options })
+      assert.deepEqual([...said(error), error.endpoint], ['CONNECTION', false, true, endpoint])
+      assert.match(error.message, /^No connection.* within 50 ms/)
+    }
+    await restore()
+    assert.equal(setting.messages.length, 1)
+  })
+
+  it('its signal while it waits for a connection: not run', async () => {
+    const restore = await setting.cut()
+    const abort = new AbortController()
+    const error = await failuresOf(setting.client, 'echo', {
+      options: { signal: abort.signal },
+      meanwhile: async () => abort.abort()
+    })
+    assert.deepEqual(said(error), ['CANCELED', false, false])
+    await restore()
+  })
+
+  it('its client, which is closed while it waits for a connection: not run', async () => {
+    const restore = await setting.cut()
+    const error = await failuresOf(setting.client, 'echo', { meanwhile: () => setting.client.close() })
+    assert.deepEqual(said(error), ['CONNECTION', false, false])
+    await restore()
+  })
+
+  it('an answer, though its connection was lost, if it may run twice', async () => {
+    const answer = setting.client.request('later', 7, { idempotent: true })
+    await setting.got(1)
+    await setting.lose()
+    assert.equal(await within(answer, 'the answer of the second attempt'), 7)
+    assert.equal(setting.messages.length, 2)
+  })
+
+  it('a refusal of the second attempt: the first may have run all the same', async () => {
+    const refused = setting.client
+      .request('refused-later', 7, { idempotent: true })
+      .then(answered, (error: MicroserviceError) => error)
+    await setting.got(1)
+    await setting.lose()
+    const error = await within(refused, 'the end of the last attempt')
+    assert.deepEqual(
+      [...said(error), error.endpoint],
+      ['REJECTED', true, transport.refuses, setting.endpoint]
+    )
+    assert.equal(setting.messages.length, transport.refuses ? 3 : 2)
+  })
+}
+
+/** Calls that no server has ever seen. */
+function unreachedOf(transport: TransportUnderTest) {
+  it('a server that cannot be reached: not run', async () => {
+    const { transport: nowhere, endpoint } = await transport.unreachable()
+    const client = clientOf(nowhere)
+    try {
+      const error = await failuresOf(client, 'echo')
+      assert.deepEqual([...said(error), error.endpoint], ['CONNECTION', false, true, endpoint])
+    } finally {
+      await client.close()
+    }
+  })
+
+  it('its client, which is closed before it is connected: not run', async () => {
+    const { transport: nowhere } = await transport.unreachable()
+    const client = clientOf(nowhere)
+    const error = await failuresOf(client, 'echo', { meanwhile: () => client.close() })
+    assert.deepEqual(said(error).slice(0, 2), ['CONNECTION', false])
+  })
+
+  it('a connect() that nobody awaits, overtaken by close(): no unhandled rejection', async () => {
+    const { transport: nowhere } = await transport.unreachable()
+    const unhandled: unknown[] = []
+    const hear = (error: unknown) => void unhandled.push(error)
+    process.on('unhandledRejection', hear)
+    try {
+      const client = clientOf(nowhere)
+      if (transport.connects) void client.connect()
+      await client.close()
+      await assert.rejects(client.connect(), { code: 'CONNECTION', mayHaveRun: false, retryable: false })
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      assert.deepEqual(unhandled, [])
+    } finally {
+      process.off('unhandledRejection', hear)
+    }
+  })
+}
+
+for (const transport of TRANSPORTS) {
+  if (isMissing(`what ends calls over ${transport.name}`, transport.missing)) continue
+  describe(`over ${transport.name}, a call is ended by`, () => casesOf(transport))
+  describe(`over ${transport.name}, a call without a server is ended by`, () => unreachedOf(transport))
+}

@@ -1,0 +1,172 @@
+/** Every transport at the height of the contract, and what can happen to its connections. */
+import { freePort } from '@elysia-microservices/test-support'
+import type { ClientTransport, ServerTransport, Transport } from '@elysia-microservices/transport'
+import type { ClientContext, IncomingMessage } from '@elysia-microservices/transport/kit'
+import { newClient, webSocketTransport } from '@elysia-microservices/websocket/testing'
+import { memory } from 'elysia-microservices'
+import { type TcpTransport, tcp } from 'elysia-microservices/tcp'
+import { WebSocket } from 'ws'
+import { ENGINES, type EngineUnderTest } from '../engines/engines.ts'
+import { listen, newApp } from '../support/http-app.ts'
+
+/** A transport whose connections can be lost. */
+export interface Carried {
+  /** The transport of a new server. */
+  server(): Transport
+  /** The transport of a client, once the server has started. */
+  client(): Transport
+  /** The name of the server in the errors of calls; `undefined` where there is none. */
+  endpoint(): string | undefined
+  /** Loses the connections over which a message came. @returns resolves when there may be others */
+  lose(message: IncomingMessage): Promise<void>
+  /** Leaves clients without a connection. @returns ends that */
+  cut(server: ServerTransport): Promise<() => Promise<void>>
+  close(): Promise<void>
+}
+
+/** A transport under test, and what it cannot do. */
+export interface TransportUnderTest {
+  readonly name: string
+  readonly missing?: string | undefined
+  /** Whether it has a word for what a server has refused and not begun. */
+  readonly refuses: boolean
+  /** Whether the other side can be told that a call is given up. */
+  readonly cancels: boolean
+  /** Whether a connection is what carries calls, which can be missing. */
+  readonly connects: boolean
+  open(): Promise<Carried>
+  /** Where nobody listens. */
+  unreachable(): Promise<{ readonly transport: Transport; readonly endpoint: string | undefined }>
+}
+
+const nothing = async () => {}
+
+function overTcp(protocol: 'rsocket' | 'nest'): Omit<TransportUnderTest, 'name' | 'refuses' | 'cancels'> {
+  return {
+    connects: true,
+    async open() {
+      let server: TcpTransport
+      return {
+        server() {
+          server = tcp({ host: '127.0.0.1', port: 0 })
+          return server
+        },
+        client: () => tcp({ host: '127.0.0.1', port: server.address!.port, protocol }),
+        endpoint: () => `127.0.0.1:${server.address!.port}`,
+        lose: async ({ peer }) => peer?.disconnect(),
+        async cut(stopped) {
+          await stopped.stop({ drain: 0 })
+          return nothing
+        },
+        close: nothing
+      }
+    },
+    async unreachable() {
+      const port = await freePort()
+      return { transport: tcp({ host: '127.0.0.1', port, protocol }), endpoint: `127.0.0.1:${port}` }
+    }
+  }
+}
+
+function overWebSocket(): Omit<TransportUnderTest, 'name'> {
+  const newTransport = () =>
+    webSocketTransport(
+      async (plugin) => {
+        const { url, stop } = await listen(newApp().use(plugin))
+        return { url: url.replace('localhost', '127.0.0.1'), stop }
+      },
+      {},
+      // What is lost here is lost: what goes on is tested in packages/websocket.
+      { WebSocket, resume: false }
+    )
+  return {
+    refuses: true,
+    cancels: true,
+    connects: true,
+    async open() {
+      const transport = newTransport()
+      return {
+        server: () => transport,
+        client: () => transport,
+        endpoint: () => new URL(transport.url).host,
+        lose: async ({ peer }) => peer?.disconnect(),
+        async cut(stopped) {
+          await stopped.stop({ drain: 0 })
+          return nothing
+        },
+        close: nothing
+      }
+    },
+    async unreachable() {
+      const port = await freePort()
+      const client = (context: ClientContext) =>
+        newClient({ url: `ws://127.0.0.1:${port}/rsocket`, WebSocket }, context)
+      return { transport: { ...newTransport(), client }, endpoint: `127.0.0.1:${port}` }
+    }
+  }
+}
+
+function overEngine(engine: EngineUnderTest): TransportUnderTest {
+  return {
+    name: engine.title,
+    missing: engine.missing,
+    refuses: true,
+    cancels: true,
+    connects: true,
+    async open() {
+      const running = await engine.start()
+      return {
+        server: () => running.transport(),
+        client: () => running.transport(),
+        endpoint: () => `127.0.0.1:${running.port}`,
+        async lose() {
+          await running.stop()
+          await running.start()
+        },
+        async cut() {
+          await running.stop()
+          return () => running.start()
+        },
+        close: () => running.close()
+      }
+    },
+    async unreachable() {
+      const port = await freePort()
+      const running = await engine.start()
+      const transport = running.transport({ port })
+      await running.close()
+      return { transport, endpoint: engine.expectedAt?.(port) ?? `127.0.0.1:${port}` }
+    }
+  }
+}
+
+export const TRANSPORTS: readonly TransportUnderTest[] = [
+  {
+    name: 'memory()',
+    refuses: true,
+    cancels: true,
+    connects: false,
+    async open() {
+      const both = memory()
+      return {
+        server: () => both,
+        client: () => both,
+        endpoint: () => undefined,
+        lose: nothing,
+        cut: async () => nothing,
+        close: nothing
+      }
+    },
+    unreachable: async () => ({ transport: memory(), endpoint: undefined })
+  },
+  { name: 'RSocket', refuses: true, cancels: true, ...overTcp('rsocket') },
+  { name: "Nest's wire", refuses: false, cancels: false, ...overTcp('nest') },
+  { name: 'WebSocket', ...overWebSocket() },
+  ...ENGINES.filter(({ hasServer }) => hasServer).map(overEngine)
+]
+
+/** A client of a transport. */
+export function clientOf(transport: Transport, context: Partial<ClientContext> = {}): ClientTransport {
+  const logger = { error() {}, warn() {} }
+  return transport.client({ logger, timeout: 0, tellTimeout: false, dispatcher: undefined, ...context })
+}

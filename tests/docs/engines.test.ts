@@ -1,0 +1,12 @@
+/** What pages say of engines is what the list of engines says, and the example is the engine that the tests run. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { partsOfPages, withPart } from '../engines/docs.ts'
+
+describe('what the documentation says of engines', () => {
+  for (const part of partsOfPages())
+    it(`is up to date: ${part.name} in ${part.page}`, () => {
+      const { is, shouldBe } = withPart(part)
+      assert.equal(is, shouldBe, 'run `bun tests/engines/docs.ts --write`')
+    })
+})

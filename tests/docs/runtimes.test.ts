@@ -1,0 +1,28 @@
+/** docs/runtimes.md tells users of everything that tests leave out on Deno. */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, it } from 'node:test'
+import { rootFolder } from '../workspace.ts'
+
+/** The reasons that tests of packages give to `differsOnDeno`. */
+function reasons(): Set<string> {
+  const packages = join(rootFolder, 'packages')
+  const files = readdirSync(packages).flatMap((name) =>
+    readdirSync(join(packages, name), { recursive: true, encoding: 'utf8' })
+      .filter((file) => /^src\/.*\.test\.ts$/.test(file))
+      .map((file) => join(packages, name, file))
+  )
+  return new Set(
+    files.flatMap((file) =>
+      [...readFileSync(file, 'utf8').matchAll(/differsOnDeno\('([^']+)'\)/g)].map(([, reason = '']) => reason)
+    )
+  )
+}
+
+describe('what differs on Deno', () => {
+  const guide = readFileSync(join(rootFolder, 'docs/runtimes.md'), 'utf8')
+  const all = reasons()
+  it('is found in the tests', () => assert.ok(all.size > 0))
+  for (const reason of all) it(`stands in the guide: ${reason}`, () => assert.ok(guide.includes(reason)))
+})

@@ -1,0 +1,218 @@
+/** Durable events over a real NATS server that loses its streams, or whose streams and consumers somebody deletes. */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { nats } from '@elysia-microservices/nats'
+import { type DurableOptions, pauseGroup, resumeGroup } from '@elysia-microservices/transport'
+import { connect as connectBare, type NatsConnection } from '@nats-io/transport-node'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
+import { pause, until } from '../support/within.ts'
+
+if (!isMissing('durable events whose stream or consumer is gone', natsMissing())) {
+  describe('durable events whose stream or consumer is gone', () => {
+    let server: NatsServerProcess
+    let operator: NatsConnection
+    let client: UntypedClient
+    let count = 0
+    const log = new Log()
+    const cleanUps: (() => Promise<unknown>)[] = []
+    const transport = () =>
+      nats({ servers: server.url, durable: { storage: 'memory', ackWait: 1_000 }, reconnectTimeWait: 50 })
+    const fresh = () => `gone${++count}`
+
+    async function serve(
+      pattern: string,
+      handler: (message: Message<number>) => unknown,
+      durable: DurableOptions = {},
+      name = 'gone'
+    ) {
+      const service = microservice({ name, transport: transport(), logger: log.logger }).event(
+        pattern,
+        handler,
+        {
+          durable
+        }
+      )
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      return service
+    }
+
+    async function ask(subject: string, body: object | '' = ''): Promise<{ error?: object }> {
+      const answer = await operator.request(`$JS.API.${subject}`, body === '' ? '' : JSON.stringify(body))
+      return answer.json()
+    }
+
+    async function mustDelete(subject: string): Promise<void> {
+      const { error } = await ask(subject)
+      assert.equal(error, undefined)
+    }
+
+    const unavailable = (service: { stats(): readonly { unavailable?: string | undefined }[] }) =>
+      service.stats()[0]?.unavailable
+
+    before(async () => {
+      server = await NatsServerProcess.start('-js')
+      operator = await connectBare({ servers: server.url, reconnectTimeWait: 50, maxReconnectAttempts: -1 })
+      client = connect({ transport: transport(), logger: log.logger, timeout: 20_000 })
+    })
+    afterEach(async () => {
+      for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+      log.clear()
+    })
+    after(async () => {
+      await client.close()
+      await operator.close()
+      await server.stop()
+    })
+
+    it('are handled from where the group stood when the consumer is deleted while all handlers are busy', async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      let free = () => {}
+      const isFree = new Promise<void>((resolve) => {
+        free = resolve
+      })
+      const service = await serve(
+        pattern,
+        async ({ data }) => {
+          if (data < 2) await isFree
+          seen.push(data)
+        },
+        { concurrency: 2 }
+      )
+      for (const n of [0, 1, 2]) await client.publish(pattern, n)
+      await until('Both are busy', () => service.stats()[0]?.inFlight.current === 2)
+      await mustDelete(`CONSUMER.DELETE.${pattern}.gone_${pattern}`)
+      await client.publish(pattern, 3)
+      // Every handler is still busy: nothing is asked for, and the loss is noticed all the same.
+      await until('It is there again', async () => {
+        const { error } = await ask(`CONSUMER.INFO.${pattern}.gone_${pattern}`)
+        return error === undefined
+      })
+      free()
+      await until('All are handled', () => new Set(seen).size === 4)
+      assert.deepEqual(seen.toSorted(), [0, 1, 2, 3])
+      assert.equal(log.lines.filter((line) => line.includes('is gone')).length, 1, log.lines.join('\n'))
+      assert.equal(unavailable(service), undefined)
+    })
+
+    it('are handled when the server has come back without its streams', async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      const service = await serve(pattern, ({ data }) => void seen.push(data))
+      await client.publish(pattern, 1)
+      await until('It is handled', () => seen.length === 1)
+      await server.stop()
+      await server.start()
+      for (const n of [2, 3]) await client.publish(pattern, n)
+      await until('All are handled', () => seen.length >= 3)
+      assert.deepEqual(seen, [1, 2, 3])
+      await until('It is well again', () => unavailable(service) === undefined)
+      assert.equal(log.lines.filter((line) => line.includes('is gone')).length, 1, log.lines.join('\n'))
+    })
+
+    it('are handled from the beginning of a stream that was deleted and made anew, by every process', async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      for (let process = 0; process < 3; process++) await serve(pattern, ({ data }) => void seen.push(data))
+      for (let n = 0; n < 50; n++) await client.publish(pattern, n)
+      await until('All are handled', () => seen.length >= 50)
+      await mustDelete(`STREAM.DELETE.${pattern}`)
+      for (let n = 50; n < 150; n++) await client.publish(pattern, n)
+      await until('All are handled', () => new Set(seen).size === 150)
+    })
+
+    it('that run, or wait here, when their stream is deleted are run and retried here', async () => {
+      const pattern = fresh()
+      const seen: string[] = []
+      const service = await serve(
+        pattern,
+        async ({ data, delivery }) => {
+          seen.push(`${data}.${delivery?.attempt}`)
+          if (delivery?.attempt === 1) {
+            await until('The stream is made anew', () => log.lines.some((line) => line.includes('is gone')))
+            throw new Error('once')
+          }
+        },
+        { concurrency: 1, retry: { delay: 10 } }
+      )
+      await client.publish(pattern, 1)
+      await until('It runs', () => seen.length === 1)
+      await mustDelete(`STREAM.DELETE.${pattern}`)
+      await until('It has been retried', () => seen.includes('1.2'))
+      assert.deepEqual(seen, ['1.1', '1.2'])
+      await until('It is done', () => service.stats()[0]?.inFlight.current === 0)
+    })
+
+    it('are said not to be received as long as that cannot be mended, once, and are received then', async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      const service = await serve(pattern, ({ data }) => void seen.push(data))
+      // Together, so that the service finds the other one.
+      const other = { name: 'other', subjects: [pattern], storage: 'memory', no_ack: true }
+      const answers = [ask(`STREAM.DELETE.${pattern}`), ask('STREAM.CREATE.other', other)]
+      for (const { error } of await Promise.all(answers)) assert.equal(error, undefined)
+      await until('Health says so', () => unavailable(service)?.includes('has no_ack') === true)
+      await mustDelete('STREAM.DELETE.other')
+      await client.publish(pattern, 7)
+      await until('It is handled', () => seen.includes(7))
+      await until('It is well again', () => unavailable(service) === undefined)
+      assert.equal(log.lines.filter((line) => line.includes('is gone')).length, 1, log.lines.join('\n'))
+    })
+
+    it('are handled in order by several processes whose consumer is deleted again and again', async () => {
+      const pattern = fresh()
+      const firsts = new Map<string, number[]>()
+      const durable = { ordered: true, concurrency: 8, retry: { attempts: 100 } }
+      const handler = ({ data, delivery }: Message<number>) => {
+        const key = delivery?.key as string
+        const known = firsts.get(key) ?? []
+        firsts.set(key, known)
+        if (!known.includes(data)) known.push(data)
+      }
+      for (let process = 0; process < 2; process++) await serve(pattern, handler, durable)
+      for (let n = 0; n < 400; n++) {
+        await client.publish(pattern, n, { key: `k${n % 10}` })
+        if (n % 100 === 50) await ask(`CONSUMER.DELETE.${pattern}.gone_${pattern}`)
+      }
+      await until('All are handled', () => [...firsts.values()].flat().length === 400)
+      for (const [key, values] of firsts)
+        assert.deepEqual(
+          values,
+          values.toSorted((one, other) => one - other),
+          key
+        )
+    })
+
+    it('stay paused when the consumer of a paused group is deleted', async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      const service = await serve(pattern, ({ data }) => void seen.push(data), { group: 'resting' })
+      await pauseGroup(client, 'resting')
+      await until('It is known to be paused', () => service.stats()[0]?.durable?.[0]?.isPaused === true)
+      await mustDelete(`CONSUMER.DELETE.${pattern}.resting_${pattern}`)
+      await until('It is there again', async () => {
+        const { error } = await ask(`CONSUMER.INFO.${pattern}.resting_${pattern}`)
+        return error === undefined
+      })
+      await client.publish(pattern, 1)
+      await pause(500)
+      assert.deepEqual(seen, [])
+      await resumeGroup(client, 'resting')
+      await until('It is handled', () => seen.length === 1)
+    })
+
+    it('are stored again by a publisher whose stream is gone, also where somebody else hears the subject', async () => {
+      const pattern = fresh()
+      await client.publish(pattern, 1)
+      operator.subscribe(pattern, { callback: () => {} })
+      await mustDelete(`STREAM.DELETE.${pattern}`)
+      const { position } = await client.publish(pattern, 2)
+      assert.equal(position, '1')
+    })
+  })
+}

@@ -1,0 +1,266 @@
+/** Durable events at the limits of a real NATS server: headers, ids, sizes, names, and what stays behind. */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { nats } from '@elysia-microservices/nats'
+import {
+  type DeadLetter,
+  type DurableOptions,
+  deadLetters,
+  EventRefusedError,
+  OptionError,
+  PayloadTooLargeError
+} from '@elysia-microservices/transport'
+import { connect as connectBare, type NatsConnection, headers as newHeaders } from '@nats-io/transport-node'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
+import { pause, until } from '../support/within.ts'
+
+const MAX_PAYLOAD = 1024 * 1024
+
+if (!isMissing('durable events at the limits of NATS', natsMissing())) {
+  describe('a durable event at the limits of NATS', () => {
+    let server: NatsServerProcess
+    let bare: NatsConnection
+    let client: UntypedClient
+    let count = 0
+    const log = new Log()
+    const cleanUps: (() => Promise<unknown>)[] = []
+    const transport = () => nats({ servers: server.url, durable: { storage: 'memory', ackWait: 2_000 } })
+    const fresh = () => `limit${++count}`
+
+    async function serve(
+      pattern: string,
+      handler: (message: Message) => unknown,
+      durable: DurableOptions = {},
+      name = 'limits'
+    ) {
+      const service = microservice({ name, transport: transport(), logger: log.logger }).event(
+        pattern,
+        handler,
+        {
+          durable
+        }
+      )
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      return service
+    }
+
+    async function lettersOf(group: string, pattern: string): Promise<DeadLetter[]> {
+      const found: DeadLetter[] = []
+      for await (const letter of deadLetters(client, group).list())
+        if (letter.pattern === pattern) found.push(letter)
+      return found
+    }
+
+    before(async () => {
+      server = await NatsServerProcess.start('-js')
+      bare = await connectBare({ servers: server.url })
+      client = connect({ transport: transport(), logger: log.logger, timeout: 10_000 })
+    })
+    afterEach(async () => {
+      for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+      log.clear()
+    })
+    after(async () => {
+      await client.close()
+      await bare.close()
+      await server.stop()
+    })
+
+    it("is refused with a header that is NATS's own, or that NATS would change, published or emitted", async () => {
+      const pattern = fresh()
+      await serve(pattern, () => {})
+      const seen: (string[] | undefined)[] = []
+      bare.subscribe(pattern, { callback: (_, { headers }) => void seen.push(headers?.keys()) })
+      await bare.flush()
+      for (const headers of [
+        { 'Nats-Rollup': 'all' },
+        { 'nats-ttl': '1s' },
+        { 'Nats-Expected-Stream': 'other' },
+        { a: ' b' },
+        { a: 'b\u00a0' },
+        { a: '\ud800' }
+      ]) {
+        const path = `options.headers["${Object.keys(headers)[0]}"]`
+        const refused = (error: Error) => {
+          assert.ok(error instanceof OptionError, String(error))
+          assert.equal(error.path, path)
+          return true
+        }
+        await assert.rejects(client.publish(pattern, 1, { headers }), refused)
+        await assert.rejects(client.emit(pattern, 1, { headers }), refused)
+        await assert.rejects(client.request(pattern, 1, { headers }), refused)
+      }
+      await client.publish(pattern, 2, { headers: { a: 'b c', b: 'ü' } })
+      await until('The good one has come', () => seen.length > 0)
+      assert.equal(seen.length, 1)
+    })
+
+    it('keeps its id as it is', async () => {
+      const pattern = fresh()
+      const ids: (string | undefined)[] = []
+      await serve(pattern, ({ delivery }) => void ids.push(delivery?.id))
+      const given = ['order 7', 'order 7 ', ' order 7', '\u00a0order 7', 'order%207', '50%', 'ü', 'a:b/c?=&']
+      for (const id of given) {
+        const { duplicate } = await client.publish(pattern, 1, { id })
+        assert.equal(duplicate, false, id)
+      }
+      for (const id of given) assert.equal((await client.publish(pattern, 1, { id })).duplicate, true, id)
+      const headers = newHeaders()
+      headers.set('Nats-Msg-Id', 'x%zz')
+      await bare.request(pattern, '1', { headers, timeout: 5_000 })
+      await until('All are handled', () => ids.length === given.length + 1)
+      assert.deepEqual(ids, [...given, 'x%zz'])
+      for (const option of ['id', 'key'])
+        await assert.rejects(client.publish(pattern, 1, { [option]: 'a\ud800' }), {
+          path: `options.${option}`
+        })
+    })
+
+    it('is a dead letter without what is too large, and its handler has run as often as it may', async () => {
+      const pattern = fresh()
+      let runs = 0
+      let others = 0
+      await serve(
+        pattern,
+        ({ data }) => {
+          if (data === 'good') others++
+          else {
+            runs++
+            throw new Error('poisoned')
+          }
+        },
+        { ordered: true, retry: { attempts: 2, delay: 10, maxDelay: 50 } }
+      )
+      const large = newHeaders()
+      large.set('Elysia-Key', 'k')
+      large.set('small', 'kept')
+      large.set('large', 'x'.repeat(65_000))
+      await bare.request(pattern, '"large headers"', { headers: large, timeout: 5_000 })
+      const keyed = newHeaders()
+      keyed.set('Elysia-Key', 'k')
+      const size = MAX_PAYLOAD - 100
+      await bare.request(pattern, `"${'y'.repeat(size)}"`, { headers: keyed, timeout: 5_000 })
+      await client.publish(pattern, 'good', { key: 'k' })
+      await until('The good one behind them is handled', () => others === 1)
+      await until('Both are dead letters', async () => (await lettersOf('limits', pattern)).length === 2)
+      assert.equal(runs, 4)
+      const [headers, data] = (await lettersOf('limits', pattern)) as [DeadLetter, DeadLetter]
+      assert.deepEqual(
+        [headers.data, headers.headers, headers.leftOut],
+        ['large headers', { small: 'kept' }, ['headers.large']]
+      )
+      assert.deepEqual([data.data, data.leftOut, data.attempts], [undefined, ['data'], 2])
+      await assert.rejects(deadLetters(client, 'limits').redrive(data.position), (error: Error) => {
+        assert.ok(error instanceof EventRefusedError, String(error))
+        assert.match(error.message, /lacks its data/)
+        return true
+      })
+      assert.equal(await deadLetters(client, 'limits').redrive(headers.position), true)
+    })
+
+    it('that is too large together with its headers is refused', async () => {
+      const pattern = fresh()
+      await serve(pattern, () => {})
+      const headers = { a: 'x'.repeat(60_000) }
+      await assert.rejects(
+        client.publish(pattern, 'y'.repeat(MAX_PAYLOAD - 10_000), { headers }),
+        PayloadTooLargeError
+      )
+    })
+
+    it('in order is handled by another process as soon as the one that was served stops', async () => {
+      const pattern = fresh()
+      const durable = { ordered: true }
+      const seen: string[] = []
+      const one = await serve(pattern, ({ data }) => void seen.push(`one ${data}`), durable)
+      await client.publish(pattern, 1, { key: 'k' })
+      await until('The first is served', () => seen.length === 1)
+      await serve(pattern, ({ data }) => void seen.push(`two ${data}`), durable)
+      const { time_stamp: _, ...info } = (
+        await bare.request(`$JS.API.CONSUMER.INFO.${pattern}.limits_${pattern}`)
+      ).json<{ time_stamp: string; config: { priority_timeout?: number } }>()
+      assert.ok(
+        (info.config.priority_timeout ?? 0) >= 10_000_000_000,
+        'the server would wait as long by itself'
+      )
+      await one.stop()
+      const begun = performance.now()
+      await client.publish(pattern, 2, { key: 'k' })
+      await until('The second is served', () => seen.length === 2)
+      // The server's own time for a process that does not give its place back is 10 s.
+      assert.ok(performance.now() - begun < 5_000, `${Math.round(performance.now() - begun)} ms`)
+      assert.deepEqual(seen, ['one 1', 'two 2'])
+    })
+
+    it('reaches each of two services whose names differ in a sign only', async () => {
+      const pattern = fresh()
+      const seen: string[] = []
+      const names = ['shop.x', 'shop-x', 'shop x', 'shop~x', 'shop']
+      for (const name of names) await serve(pattern, () => void seen.push(name), {}, name)
+      await client.publish(pattern, 1)
+      await until('All have it', () => seen.length >= names.length)
+      await pause(100)
+      assert.deepEqual(seen.toSorted(), names.toSorted())
+      // A service's name is as good as that of its group.
+      for await (const _ of deadLetters(client, 'shop.x').list({ limit: 1 })) assert.fail('There are none')
+    })
+
+    it('is redriven once however many ask for it at a time', async () => {
+      const pattern = fresh()
+      let isPoisoned = true
+      let runs = 0
+      await serve(
+        pattern,
+        () => {
+          runs++
+          if (isPoisoned) throw new Error('poisoned')
+        },
+        { retry: { attempts: 1 } }
+      )
+      for (let round = 0; round < 5; round++) await client.publish(pattern, round)
+      await until('They are dead letters', async () => (await lettersOf('limits', pattern)).length === 5)
+      isPoisoned = false
+      const clients = Array.from({ length: 4 }, () => connect({ transport: transport(), logger: log.logger }))
+      for (const { position } of await lettersOf('limits', pattern)) {
+        const answers = await Promise.all(clients.map((one) => deadLetters(one, 'limits').redrive(position)))
+        assert.equal(answers.filter(Boolean).length, 1)
+      }
+      await until('They are handled', () => runs === 10)
+      await Promise.all(clients.map((one) => one.close()))
+    })
+
+    it('that waits for a group nobody handles any more is said when a new group begins behind it', async () => {
+      const pattern = fresh()
+      const before = await serve(pattern, () => {}, {}, 'before')
+      await before.stop()
+      await client.publish(pattern, 1)
+      await serve(pattern, () => {}, {}, 'after')
+      await log.has("'before'")
+      assert.equal(log.lines.filter((line) => line.includes("'before'")).length, 1)
+      assert.match(log.lines.find((line) => line.includes("'before'")) ?? '', /1 event.*durable.group/)
+    })
+
+    it('of a handler that was narrowed leaves a consumer behind, which is said', async () => {
+      const name = fresh()
+      const options = { stream: { name, subjects: [`${name}.>`] } }
+      const make = (pattern: string) =>
+        microservice({
+          name: 'narrow',
+          transport: nats({ servers: server.url, durable: { storage: 'memory', ...options } }),
+          logger: log.logger
+        }).event(pattern, () => {}, { durable: true })
+      const wide = make(`${name}.>`)
+      await wide.listen()
+      await wide.stop()
+      const narrow = make(`${name}.paid`)
+      await narrow.listen()
+      cleanUps.push(() => narrow.stop())
+      await log.has('nats consumer rm')
+    })
+  })
+}

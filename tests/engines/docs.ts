@@ -1,0 +1,63 @@
+/**
+ * The parts of the documentation that are made of the list of engines. A test compares them; `bun tests/engines/docs.ts
+ * --write` writes them.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { tcp } from 'elysia-microservices/tcp'
+import { rootFolder } from '../workspace.ts'
+import { ENGINES } from './engines.ts'
+import { has, NEEDS, type Need } from './needs.ts'
+
+/** What users want to know of it; that there is a server, and who else may publish there, is no news. */
+const ROWS = (Object.keys(NEEDS) as Need[]).filter((need) => need !== 'server' && need !== 'strangers')
+
+/** What each transport has, by its traits. */
+export function traitsTable(): string {
+  const overTcp = { traits: tcp().traits, hasServer: true, hasNest: true, hasStrangers: true }
+  const columns = [
+    { title: 'TCP', ...overTcp },
+    ...ENGINES.filter(({ isShipped }) => isShipped).map(({ title, traits, hasServer, nest, strangers }) => ({
+      title,
+      traits,
+      hasServer,
+      hasNest: nest !== undefined,
+      hasStrangers: strangers !== undefined
+    }))
+  ]
+  const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  return [
+    row(['', ...columns.map(({ title }) => title)]).replace('|  |', '| |'),
+    row(['---', ...columns.map(() => '---')]),
+    ...ROWS.map((need) => row([NEEDS[need], ...columns.map((one) => (has(one, need) ? 'yes' : 'no'))]))
+  ].join('\n')
+}
+
+interface Part {
+  readonly page: string
+  /** Stands around it, in comments. */
+  readonly name: string
+  readonly text: string
+}
+
+/** All of them. */
+export function partsOfPages(): readonly Part[] {
+  const example = readFileSync(join(rootFolder, 'tests/engines/hub-engine.ts'), 'utf8')
+  return [
+    { page: 'docs/nats.md', name: 'traits', text: traitsTable() },
+    { page: 'docs/engines.md', name: 'example', text: `\`\`\`ts\n${example}\`\`\`` }
+  ]
+}
+
+/** A page with a part as it should be. @throws {Error} the page has no place for it */
+export function withPart({ page, name, text }: Part): { readonly is: string; readonly shouldBe: string } {
+  const is = readFileSync(join(rootFolder, page), 'utf8')
+  const [begin, end] = [`<!-- ${name}: written by tests/engines/docs.ts -->\n`, `\n<!-- /${name} -->`]
+  const from = is.indexOf(begin)
+  const to = is.indexOf(end, from)
+  if (from < 0 || to < 0) throw new Error(`${page} has no place for '${name}'`)
+  return { is, shouldBe: is.slice(0, from + begin.length) + text + is.slice(to) }
+}
+
+if (process.argv.includes('--write'))
+  for (const part of partsOfPages()) writeFileSync(join(rootFolder, part.page), withPart(part).shouldBe)

@@ -1,0 +1,160 @@
+/** Services over an engine, of Nest's and of ours, that answer the same. */
+import { MicroserviceServer } from '@elysia-microservices/nestjs'
+import { Controller, Module } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import {
+  type BaseRpcContext,
+  Ctx,
+  EventPattern,
+  MessagePattern,
+  type MicroserviceOptions,
+  Payload,
+  RpcException
+} from '@nestjs/microservices'
+import { type Message, microservice } from 'elysia-microservices'
+import { concat, from, interval, NEVER, Subject, take, takeUntil } from 'rxjs'
+import { Values } from '../support/values.ts'
+import { pause } from '../support/within.ts'
+import type { RunningEngine } from './engines.ts'
+import type { NestEnds } from './nest-ends.ts'
+
+/** What handlers of events have seen. */
+export const seen = new Values<unknown>()
+
+/** Ends what Nest's handlers stream, before a service closes. */
+const closing = new Subject<void>()
+
+/** A controller as Nest's documentation shows them for an engine. */
+function ordersController(nest: NestEnds) {
+  @Controller()
+  class OrdersController {
+    @MessagePattern('echo')
+    echo(@Payload() data: unknown): unknown {
+      return data
+    }
+
+    @MessagePattern({ b: 1, a: 'x' })
+    object(): string {
+      return 'object'
+    }
+
+    @MessagePattern('time.us.*')
+    time(@Payload() data: unknown, @Ctx() context: BaseRpcContext): unknown {
+      return [nest.address(context), data]
+    }
+
+    @MessagePattern('headers')
+    headers(@Ctx() context: BaseRpcContext): unknown {
+      return nest.header(context, 'x-version') ?? null
+    }
+
+    @MessagePattern('values')
+    values(): unknown {
+      return from([1, 2, 3])
+    }
+
+    @MessagePattern('nothing')
+    nothing(): void {}
+
+    @MessagePattern('fails')
+    fails(): void {
+      throw new Error('secret')
+    }
+
+    @MessagePattern('refuses')
+    refuses(@Payload() data: string | object): void {
+      throw new RpcException(data)
+    }
+
+    @MessagePattern('endless')
+    endless(): unknown {
+      // Nest does not stop it when its caller leaves.
+      return concat(interval(5).pipe(take(2)), NEVER).pipe(takeUntil(closing))
+    }
+
+    @MessagePattern('three')
+    three(): unknown {
+      return interval(5).pipe(take(3))
+    }
+
+    @EventPattern('noted')
+    noted(@Payload() data: unknown): void {
+      seen.put(['first', data])
+    }
+
+    @EventPattern('noted')
+    notedToo(@Payload() data: unknown): void {
+      seen.put(['second', data])
+    }
+  }
+  return OrdersController
+}
+
+/** A service that runs. */
+export interface RunningEnd {
+  stop(): Promise<void>
+}
+
+async function startNestApp(nest: NestEnds, options: MicroserviceOptions): Promise<RunningEnd> {
+  class Root {}
+  Module({ controllers: [ordersController(nest)] })(Root)
+  const app = await NestFactory.createMicroservice<MicroserviceOptions>(Root, { ...options, logger: false })
+  await app.listen()
+  return {
+    async stop() {
+      closing.next()
+      // Nest answers their end in the next turn. What it publishes behind its QUIT may have Redis reset the connection,
+      // which loses the answer to that, and then Nest leaves its other connection open; what RabbitMQ has not confirmed
+      // when Nest closes is an unhandled rejection.
+      await new Promise(setImmediate)
+      await pause(50)
+      await app.close()
+    }
+  }
+}
+
+/** Starts a service over an engine that Nest has a transport for. */
+export type Start = (nest: NestEnds, engine: RunningEngine) => Promise<RunningEnd>
+
+/** Nest's service. */
+const startNest: Start = (nest, { port }) => startNestApp(nest, nest.service(port))
+
+/** The same application with our transport: one line differs. */
+const startNestOnOurs: Start = (nest, engine) =>
+  startNestApp(nest, {
+    strategy: new MicroserviceServer({ name: 'orders', transport: engine.transport({ queue: nest.queue }) })
+  })
+
+/** Our service, of handlers. */
+const startOurs: Start = async (nest, engine) => {
+  const service = microservice({
+    name: 'orders',
+    transport: engine.transport({ queue: nest.queue }),
+    logger: { error() {}, warn() {} }
+  })
+    .message('echo', ({ data }) => data)
+    .message({ b: 1, a: 'x' }, () => 'object')
+    .message('time.us.*', ({ data, pattern }) => [pattern, data])
+    .message('headers', ({ headers }) => headers['x-version'] ?? null)
+    .message('values', () => from([1, 2, 3]))
+    .message('nothing', () => undefined)
+    .message('fails', () => {
+      throw new Error('secret')
+    })
+    .message('refuses', ({ data }: Message<string | object>) => {
+      throw new RpcException(data)
+    })
+    .message('endless', () => interval(5))
+    .message('three', () => interval(5).pipe(take(3)))
+    .event('noted', ({ data }) => seen.put(['first', data]))
+    .event('noted', ({ data }) => seen.put(['second', data]))
+  await service.listen()
+  return service
+}
+
+/** All of them. */
+export const SERVICES: readonly (readonly [string, Start])[] = [
+  ['Nest', startNest],
+  ['Nest on our transport', startNestOnOurs],
+  ['ours', startOurs]
+]

@@ -1,0 +1,253 @@
+/** A whole engine: calls, streams, channels and events over a hub that passes lines of JSON on. */
+import { once } from 'node:events'
+import net from 'node:net'
+import {
+  type Carried,
+  type CarriedHeaders,
+  type Carrier,
+  type CarrierListener,
+  DialogueClient,
+  DialogueServer,
+  type Engine,
+  HeldMessages,
+  newSecret,
+  Room,
+  type Sender,
+  type Subject,
+  textOf,
+  type Words
+} from '@elysia-microservices/transport/engine'
+import {
+  ConnectionError,
+  hasWildcards,
+  OptionError,
+  type Transport
+} from '@elysia-microservices/transport/kit'
+
+type Receive = (message: Carried) => void
+/** Its word, our number of the subscription, and the message. */
+type FromHub = [
+  word: string,
+  id: number,
+  address: string,
+  words?: string,
+  reply?: string,
+  headers?: Carried['headers']
+]
+
+/** Whole lines that come; what is left of a line when the connection ends is nothing. */
+export function readLines(socket: net.Socket, read: (line: string) => void): void {
+  let pieces: string[] = []
+  socket.setEncoding('utf8').on('data', (text: string) => {
+    const [first = '', ...more] = text.split('\n')
+    pieces.push(first)
+    for (const next of more) {
+      read(pieces.join(''))
+      pieces = [next]
+    }
+  })
+}
+
+class HubCarrier implements Carrier {
+  readonly everyone = '_EVERYONE'
+  readonly maxPayload = Infinity
+  readonly addressOf = addressOf
+  readonly server: string
+  isConnected = false
+  readonly #port: number
+  readonly #listener: CarrierListener
+  readonly #held = new HeldMessages()
+  readonly #room = new Room(
+    () => this.flush(),
+    () => this.isConnected
+  )
+  readonly #subscriptions = new Map<number, { line: string; receive: Receive }>()
+  #taken: number[] = []
+  #next = 0
+  #socket: net.Socket | undefined
+  #pongs: { resolve(): void; reject(error: Error): void }[] = []
+  #isClosed = false
+
+  constructor(port: number, listener: CarrierListener) {
+    this.server = `127.0.0.1:${port}`
+    this.#port = port
+    this.#listener = listener
+  }
+
+  async connect(): Promise<void> {
+    const socket = net.connect(this.#port, '127.0.0.1').setNoDelay(true)
+    this.#socket = socket
+    readLines(socket, (line) => this.#read(JSON.parse(line)))
+    socket.on('error', () => {}).on('close', () => this.#lost())
+    await once(socket, 'connect')
+    if (this.#isClosed) return void socket.destroy()
+    this.isConnected = true
+    for (const { line } of this.#subscriptions.values()) socket.write(line)
+    this.#held.release()
+  }
+
+  /** The hub is lost: whoever waits for it is told, and it is looked for until it is there again. */
+  #lost(): void {
+    const lost = new Error(`The hub at ${this.server} is lost`)
+    for (const { reject } of this.#pongs.splice(0)) reject(lost)
+    if (!this.isConnected) return
+    this.isConnected = false
+    this.#listener.lost()
+    void this.#find()
+  }
+
+  async #find(): Promise<void> {
+    while (!this.#isClosed && !this.isConnected) {
+      await new Promise((resolve) => setTimeout(resolve, 20))
+      await this.connect().catch(() => {})
+    }
+    if (this.#isClosed) return
+    this.#listener.restored()
+    this.#room.resume()
+  }
+
+  #read([word, id, address, words = '', reply = '', headers]: FromHub): void {
+    if (word === 'pong') return this.#pongs.shift()?.resolve()
+    try {
+      const message = { address, words, reply, headers, isNobody: word === 'nobody' }
+      this.#subscriptions.get(id)?.receive(message)
+    } catch (error) {
+      this.#listener.failed(error)
+    }
+  }
+
+  newInbox(): string {
+    return `_INBOX.${newSecret()}.`
+  }
+
+  isInbox(address: string): boolean {
+    return address.startsWith('_INBOX.')
+  }
+
+  publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders): void {
+    const joined =
+      headers && Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')])
+    const line = ['publish', address, textOf(words), reply, joined && Object.fromEntries(joined)]
+    const text = `${JSON.stringify(line)}\n`
+    const send = () => {
+      this.#socket?.write(text)
+      this.#room.use(text.length)
+    }
+    if (this.isConnected) send()
+    else this.#held.hold(send, text.length)
+  }
+
+  emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
+    this.publish(address, packet, reply, headers)
+  }
+
+  listen(address: string, receive: Receive): void {
+    this.#subscribe(address, '', receive)
+  }
+
+  async take(
+    subjects: readonly Subject[],
+    receive: (subject: Subject, message: Carried) => void
+  ): Promise<void> {
+    this.#taken = subjects.map((subject) =>
+      this.#subscribe(subject.address, subject.queue ?? '', (message) => {
+        // A handler of everything is not one of what carriers say among themselves.
+        if (!message.address.startsWith('_')) receive(subject, message)
+      })
+    )
+    await this.flush()
+  }
+
+  #subscribe(address: string, queue: string, receive: Receive): number {
+    const id = this.#next++
+    const line = `${JSON.stringify(['subscribe', id, address, queue])}\n`
+    this.#subscriptions.set(id, { line, receive })
+    if (this.isConnected) this.#socket?.write(line)
+    return id
+  }
+
+  /** The hub answers in order: what it has sent before the answer is received before it, too. */
+  async leave(): Promise<void> {
+    for (const id of this.#taken) this.#socket?.write(`["unsubscribe",${id}]\n`)
+    await this.flush().catch(() => {})
+    for (const id of this.#taken) this.#subscriptions.delete(id)
+  }
+
+  hasRoomFor(sender: Sender): boolean {
+    return this.#room.hasRoomFor(sender)
+  }
+
+  atTurnEnd(task: () => void): void {
+    setImmediate(task)
+  }
+
+  flush(): Promise<void> {
+    if (!this.isConnected) return Promise.reject(new Error(`The hub at ${this.server} is lost`))
+    return new Promise((resolve, reject) => {
+      this.#pongs.push({ resolve, reject })
+      this.#socket?.write('["ping"]\n')
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.flush().catch(() => {})
+    this.#isClosed = true
+    this.isConnected = false
+    this.#socket?.destroy()
+  }
+}
+
+/** @throws {OptionError} the hub has no address for it: what begins with `_` is the carriers' own */
+function check(route: string | undefined): string {
+  if (route === undefined) throw new OptionError('pattern', 'Hub cannot carry a RegExp as a pattern')
+  if (route.startsWith('_') || route.split('.').includes(''))
+    throw new OptionError(
+      'pattern',
+      `Hub cannot carry the pattern '${route}': a segment is empty, or it begins with _`
+    )
+  return route
+}
+
+/** @throws {OptionError} it has wildcards, and a call goes to one address */
+function addressOf(route: string): string {
+  if (hasWildcards(route)) throw new OptionError('pattern', `Hub cannot carry a call for all of '${route}'`)
+  return check(route)
+}
+
+class HubEngine implements Engine<HubCarrier> {
+  readonly name = 'hub'
+  readonly title = 'Hub'
+  readonly where: string
+  readonly #port: number
+
+  constructor(port: number) {
+    this.where = `127.0.0.1:${port}`
+    this.#port = port
+  }
+
+  async open(listener: CarrierListener): Promise<HubCarrier> {
+    const carrier = new HubCarrier(this.#port, listener)
+    await carrier.connect().catch((cause: Error) => {
+      throw new ConnectionError(`Cannot reach Hub at ${this.where}: ${cause.message}`, false, cause)
+    })
+    return carrier
+  }
+
+  subjectOf(route: string | undefined): string {
+    return check(route)
+  }
+}
+
+/** The hub as a transport. */
+export function hub(port: number): Transport {
+  const engine = new HubEngine(port)
+  return {
+    name: 'hub',
+    traits: { wildcards: true, hearsNobody: true, shares: 'engine', headers: true, channels: true },
+    server: (context) => {
+      const queue = context.name ?? 'nameless'
+      return new DialogueServer({ engine, context, queues: { message: queue, event: context.name } })
+    },
+    client: (context) => new DialogueClient({ engine, context, addressOf })
+  }
+}

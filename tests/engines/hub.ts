@@ -1,0 +1,101 @@
+/** The server of the smallest engine: programs subscribe and publish by lines of JSON, and it passes messages on. */
+import { once } from 'node:events'
+import net from 'node:net'
+import { routeMatches } from '@elysia-microservices/transport/kit'
+import { readLines } from './hub-engine.ts'
+
+interface Subscription {
+  readonly socket: net.Socket
+  readonly id: number
+  readonly address: string
+  /** Its members share messages; empty: each gets all. */
+  readonly queue: string
+}
+
+/** Passes messages on, on a port of this machine. Keeps nothing: whoever is not there misses what is said. */
+export class Hub {
+  readonly port: number
+  readonly #sockets = new Set<net.Socket>()
+  #server: net.Server | undefined
+  #subscriptions: Subscription[] = []
+
+  constructor(port: number) {
+    this.port = port
+  }
+
+  async start(): Promise<void> {
+    this.#server = net.createServer((socket) => this.#greet(socket)).listen(this.port, '127.0.0.1')
+    await once(this.#server, 'listening')
+  }
+
+  /** Is gone at once, with all connections. */
+  async stop(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    if (server === undefined) return
+    const closed = once(server, 'close')
+    server.close()
+    for (const socket of this.#sockets) socket.destroy()
+    await closed
+  }
+
+  /** Reads nothing until `resume`; connections stay. */
+  suspend(): void {
+    for (const socket of this.#sockets) socket.pause()
+  }
+
+  resume(): void {
+    for (const socket of this.#sockets) socket.resume()
+  }
+
+  #greet(socket: net.Socket): void {
+    this.#sockets.add(socket.setNoDelay(true))
+    readLines(socket, (line) => {
+      try {
+        this.#obey(socket, JSON.parse(line))
+      } catch {
+        socket.destroy()
+      }
+    })
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      this.#sockets.delete(socket)
+      this.#subscriptions = this.#subscriptions.filter((one) => one.socket !== socket)
+    })
+  }
+
+  #obey(socket: net.Socket, [word, ...rest]: [string, ...string[]]): void {
+    if (word === 'ping') socket.write('["pong"]\n')
+    else if (word === 'publish') this.#publish(rest as [string, string])
+    else if (word === 'unsubscribe')
+      this.#subscriptions = this.#subscriptions.filter(
+        (one) => one.socket !== socket || one.id !== Number(rest[0])
+      )
+    else if (word === 'subscribe') {
+      const [id, address = '', queue = ''] = rest
+      this.#subscriptions.push({ socket, id: Number(id), address, queue })
+    }
+  }
+
+  /** To one member of each queue, and to all without one. Who wants an answer is told if nobody listens. */
+  #publish([address, words, reply, headers]: readonly [string, string, string?, object?]): void {
+    const queues = new Map<string, Subscription[]>()
+    for (const [index, one] of this.#listening(address).entries()) {
+      const queue = one.queue === '' ? String(index) : `queue ${one.queue}`
+      queues.set(queue, [...(queues.get(queue) ?? []), one])
+    }
+    for (const members of queues.values()) {
+      const { socket, id } = members[Math.floor(Math.random() * members.length)] as Subscription
+      socket.write(`${JSON.stringify(['message', id, address, words, reply ?? '', headers])}\n`)
+    }
+    if (queues.size === 0 && reply)
+      for (const { socket, id } of this.#listening(reply))
+        socket.write(`${JSON.stringify(['nobody', id, reply])}\n`)
+  }
+
+  #listening(address: string): Subscription[] {
+    return this.#subscriptions.filter((one) =>
+      one.address.endsWith('.') ? address.startsWith(one.address) : routeMatches(one.address, address)
+    )
+  }
+}

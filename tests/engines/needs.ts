@@ -1,0 +1,89 @@
+/** What a case needs of an engine, and what is left out where an engine lacks it. */
+import { it } from 'node:test'
+import { isMissing } from '../support/missing.ts'
+import { PATIENCE } from '../support/within.ts'
+import { ENGINES, type EngineUnderTest } from './engines.ts'
+
+/** What engines may have and lack, each with its words in what is left out and in the documentation. */
+export const NEEDS = {
+  server: 'server that can be lost',
+  strangers: 'strangers who may publish there',
+  nest: "transport of Nest's own",
+  wildcards: "wildcards in patterns of Nest's handlers",
+  hearsNobody: 'word at once that nobody handles a pattern',
+  headers: 'headers',
+  channels: 'streams as data',
+  stores: 'durable events',
+  once: 'events stored once for an id',
+  positions: 'positions of stored events',
+  wideStores: 'durable handlers with wildcards',
+  browses: 'dead letters that can be looked at',
+  startsAll: 'groups that start with all events'
+} as const
+
+/** Something that a case needs. */
+export type Need = keyof typeof NEEDS
+
+/** What decides whether a case can run. */
+interface Abilities extends Pick<EngineUnderTest, 'traits' | 'hasServer'> {
+  readonly hasNest: boolean
+  readonly hasStrangers: boolean
+}
+
+/** Whether a transport has something. */
+export function has({ traits, hasServer, hasNest, hasStrangers }: Abilities, need: Need): boolean {
+  const { stores } = traits
+  switch (need) {
+    case 'server':
+      return hasServer
+    case 'strangers':
+      return hasStrangers
+    case 'nest':
+      return hasNest
+    case 'wildcards':
+    case 'hearsNobody':
+    case 'headers':
+    case 'channels':
+      return traits[need]
+    case 'stores':
+      return stores !== undefined
+    case 'wideStores':
+      return stores?.wildcards === true
+    case 'startsAll':
+      return stores?.start.includes('all') === true
+    default:
+      return stores?.[need] === true
+  }
+}
+
+/** Says that a case is left out over an engine. @returns whether the engine lacks something that the case needs */
+export function isLeftOut(engine: EngineUnderTest, what: string, needs: readonly Need[]): boolean {
+  const { nest, strangers } = engine
+  const abilities = { ...engine, hasNest: nest !== undefined, hasStrangers: strangers !== undefined }
+  const lacking = needs.filter((need) => !has(abilities, need))
+  if (lacking.length === 0) return false
+  console.log(
+    `Left out over ${engine.title}: ${what}: it has no ${lacking.map((need) => NEEDS[need]).join(', and no ')}`
+  )
+  return true
+}
+
+/** Declares a case. */
+export type CaseOf = (name: string, needs: readonly Need[], run: () => Promise<void>) => void
+
+/**
+ * Declares cases over every engine that this machine can run.
+ * @param needs what all of the cases need
+ */
+export function overEngines(
+  what: string,
+  needs: readonly Need[],
+  declare: (engine: EngineUnderTest, caseOf: CaseOf) => void
+): void {
+  for (const engine of ENGINES) {
+    if (isLeftOut(engine, what, needs) || isMissing(`${what} over ${engine.title}`, engine.missing)) continue
+    declare(engine, (name, more, run) => {
+      if (!isLeftOut(engine, name, more)) it(name, { timeout: PATIENCE }, run)
+    })
+  }
+}

@@ -1,0 +1,185 @@
+/** Programs on an engine that are neither services nor clients of ours: they publish and hear what they like. */
+import net from 'node:net'
+import { connect, headers as newHeaders } from '@nats-io/transport-node'
+import { Redis } from 'ioredis'
+import { readLines } from './hub-engine.ts'
+
+/** What a stranger hears. */
+export interface Overheard {
+  readonly address: string
+  readonly words: string
+  readonly reply: string
+}
+
+/** Somebody who may publish and listen everywhere. */
+export interface Stranger {
+  publish(address: string, words: string, reply?: string, headers?: Record<string, string>): void
+  /** @param address a pattern with wildcards */
+  listen(address: string, hear: (message: Overheard) => void): void
+  /** Resolves when the engine has all that was published. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+/** An engine as its strangers see it. */
+export interface StrangersOf {
+  enter(port: number): Promise<Stranger>
+  /** Where all services listen. */
+  readonly everyone: string
+  /** Where requests that left together are taken; missing: nowhere. */
+  together?(address: string): string
+  /** Where answers may never be published, whoever asks for it. */
+  readonly forbidden: readonly string[]
+  /** An inbox of somebody of that name, with the dot behind it. */
+  inbox(name: string): string
+  /** The inbox that an address begins with; `undefined`: it is none. */
+  inboxIn(address: string): string | undefined
+}
+
+/** As engines have them whose inboxes are named by `_INBOX`. */
+const byName: Pick<StrangersOf, 'inbox' | 'inboxIn'> = {
+  inbox: (name) => `_INBOX.calls.${name}.`,
+  inboxIn: (address) => /^_INBOX\.(calls\.)?[^.]+\./.exec(address)?.[0]
+}
+
+export const strangersOfNats: StrangersOf = {
+  ...byName,
+  everyone: '_ELYSIA.CALLS',
+  together: (address) => `_ELYSIA.TOGETHER.${address}`,
+  forbidden: [
+    '$JS.API.STREAM.DELETE.orders',
+    '$JS.API.CONSUMER.CREATE.orders',
+    '$SYS.REQ.USER.INFO',
+    '_ELYSIA.AGAIN.shop_paid',
+    '_ELYSIA.DEAD.shop.shop_paid',
+    '_ELYSIA.CALLS',
+    'echo',
+    '_INBOX',
+    '_INBOX.',
+    '_INBOX..x',
+    '_INBOX.x.',
+    '_INBOX.*',
+    '_INBOX.>',
+    '*',
+    '>',
+    `_INBOX.${'x'.repeat(3_500)}`,
+    `_INBOX.${'y'.repeat(5_000)}`
+  ],
+  async enter(port) {
+    const driver = await connect({ port, maxReconnectAttempts: -1, reconnectTimeWait: 10 })
+    return {
+      publish(address, words, reply, given) {
+        const headers = newHeaders()
+        for (const [name, value] of Object.entries(given ?? {})) headers.set(name, value)
+        driver.publish(address, words, { ...(reply && { reply }), ...(given && { headers }) })
+      },
+      listen(address, hear) {
+        driver.subscribe(address, {
+          callback(error, message) {
+            if (error === null)
+              hear({ address: message.subject, words: message.string(), reply: message.reply ?? '' })
+          }
+        })
+      },
+      flush: () => driver.flush(),
+      close: () => driver.close()
+    }
+  }
+}
+
+export const strangersOfHub: StrangersOf = {
+  ...byName,
+  everyone: '_EVERYONE',
+  forbidden: ['echo', '_EVERYONE', '_INBOX', ' ', `_INBOX.${'x'.repeat(5_000)}`],
+  async enter(port) {
+    const socket = net.connect(port, '127.0.0.1').setNoDelay(true)
+    await new Promise((resolve, reject) => socket.once('connect', resolve).once('error', reject))
+    const hearing: ((message: Overheard) => void)[] = []
+    const flushed: (() => void)[] = []
+    // What is published after the hub has ended the connection is lost, and nobody waits for it.
+    socket.on('error', () => {})
+    readLines(socket, (line) => {
+      const [word, id, address, words, reply] = JSON.parse(line)
+      if (word === 'pong') flushed.shift()?.()
+      else if (word === 'message') hearing[id]?.({ address, words, reply })
+    })
+    const say = (...line: unknown[]) => void socket.write(`${JSON.stringify(line)}\n`)
+    return {
+      publish: (address, words, reply, headers) => say('publish', address, words, reply, headers),
+      listen: (address, hear) => say('subscribe', hearing.push(hear) - 1, address, ''),
+      flush() {
+        say('ping')
+        return new Promise((resolve) => flushed.push(resolve))
+      },
+      async close() {
+        socket.end()
+      }
+    }
+  }
+}
+
+/** What stands on a channel of ours over Redis: address, where the answer is wanted, headers, words. */
+const FRAME = /^([^\n]*)\n([^\n]*)\n([^\n]*)\n([\s\S]*)$/
+
+export const strangersOfRedis: StrangersOf = {
+  everyone: '_elysia:everyone',
+  together: (address) => address,
+  forbidden: [
+    'echo',
+    'echo.reply',
+    '*',
+    '_elysia:everyone',
+    '_elysia:changes',
+    '_elysia:s:m:shop:abcdefghijkl:echo',
+    '_elysia:n:echo.reply',
+    '_elysia:t:echo',
+    '_elysia:{events}:groups',
+    '_elysia:i:',
+    '_elysia:i:short.x',
+    '_elysia:i:abcdefghijkl',
+    '_elysia:i:abcdefghijkl.',
+    '_elysia:i:ABCDEFGHIJKL.x',
+    `_elysia:i:abcdefghijkl.${'x'.repeat(3_500)}`
+  ],
+  // Of the letters that secrets have.
+  inbox: (name) =>
+    `_elysia:i:${[...name].map((letter) => String.fromCharCode(97 + (letter.charCodeAt(0) % 26))).join('')}${'a'.repeat(12)}.`,
+  inboxIn: (address) => /^_elysia:i:[^.]+\./.exec(address)?.[0],
+  async enter(port) {
+    const options = { port, host: '127.0.0.1', enableAutoPipelining: true }
+    const [commands, hearing] = [new Redis(options), new Redis(options)]
+    const listeners: ((message: Overheard) => void)[] = []
+    const services = (await commands.pubsub('CHANNELS', '_elysia:s:m:*')) as string[]
+    let last: Promise<unknown> = Promise.resolve()
+    hearing.on('pmessage', (_, channel: string, text: string) => {
+      const frame = channel.startsWith('_elysia:') ? FRAME.exec(text) : null
+      const [address, reply, words] =
+        frame === null
+          ? [channel, '', text]
+          : [channel.startsWith('_elysia:i:') ? `${channel}.${frame[1]}` : channel, frame[2], frame[4]]
+      for (const hear of listeners) hear({ address, words: words ?? '', reply: reply ?? '' })
+    })
+    await hearing.psubscribe('*')
+    return {
+      publish(address, words, reply = '', headers) {
+        const isInbox = address.startsWith('_elysia:i:')
+        const dot = address.indexOf('.')
+        const channel = isInbox ? address.slice(0, dot) : services.find((one) => one.endsWith(`:${address}`))
+        const behind = isInbox ? address.slice(dot + 1) : address
+        const json = headers === undefined ? '' : JSON.stringify(headers)
+        const frame = `${behind}\n${reply}\n${json}\n${words}`
+        last = commands.publish(channel ?? address, frame)
+        last.catch(() => {})
+      },
+      listen: (_, hear) => void listeners.push(hear),
+      async flush() {
+        await last
+        await hearing.ping()
+      },
+      async close() {
+        commands.disconnect()
+        hearing.disconnect()
+      }
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/** The cases of hostile code over each transport, in processes that report what nobody caught. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { after, describe, it } from 'node:test'
+import { ENGINES } from '../engines/engines.ts'
+import { isMissing } from '../support/missing.ts'
+import { within } from '../support/within.ts'
+import { programFile, testsFolder } from '../workspace.ts'
+import { type Share, TRANSPORT_NAMES, type TransportName } from './case.ts'
+import { CASES } from './cases.ts'
+
+/** Milliseconds for all cases of a transport. */
+const PATIENCE = 280_000
+
+interface Result {
+  readonly name: string
+  readonly problems: readonly string[]
+}
+
+/** Runs all cases over a transport. Gives what was wrong, by the name of the case, as it becomes known. */
+function run(transport: TransportName, { of, turn }: Share) {
+  const results = new Map<string, readonly string[]>()
+  const child = spawn(process.execPath, [programFile('hostile-code/program'), transport, `${of},${turn}`], {
+    cwd: testsFolder,
+    // Lines that could not be logged go to stderr.
+    stdio: ['ignore', 'pipe', 'ignore']
+  })
+  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
+  lines.on('line', (line) => {
+    const { name, problems } = JSON.parse(line) as Result
+    results.set(name, problems)
+  })
+  const ended = Promise.all([once(child, 'exit'), once(lines, 'close')])
+  return { results, ended, stop: () => child.kill('SIGKILL') }
+}
+
+/**
+ * The tests.
+ * @param areShared whether each recipe is tried at each place over one of the transports, and not over all of them
+ */
+export function testHostileCode(areShared: boolean): void {
+  const transports = TRANSPORT_NAMES.filter((transport) => {
+    const missing = ENGINES.find(({ title }) => title === transport)?.missing
+    return !isMissing(`hostile code on ${transport}`, missing)
+  })
+  for (const [turn, transport] of transports.entries()) {
+    const share = areShared ? { of: transports.length, turn } : { of: 1, turn: 0 }
+    describe(`hostile code on ${transport}`, () => {
+      let running: ReturnType<typeof run> | undefined
+      const problemsOf = async (name: string) => {
+        running ??= run(transport, share)
+        const { results, ended } = running
+        await within(ended, `all cases on ${transport}`, PATIENCE)
+        return results.get(name)
+      }
+      after(() => running?.stop())
+
+      for (const { name, on } of CASES) {
+        if (on?.(transport) === false) continue
+        it(name, { timeout: PATIENCE }, async () => assert.deepEqual(await problemsOf(name), []))
+      }
+
+      it('leaves nothing behind at the end', async () => assert.deepEqual(await problemsOf('the end'), []))
+    })
+  }
+}

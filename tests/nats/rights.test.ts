@@ -1,0 +1,265 @@
+/** The rights that the documentation gives to users of NATS: with them each role does its work, and nothing else. */
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { nats } from '@elysia-microservices/nats'
+import { connect as connectDriver, errors, headers, type NatsConnection } from '@nats-io/transport-node'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect, deadLetters } from 'elysia-microservices/client'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
+import { PATIENCE, until, within } from '../support/within.ts'
+import { testsFolder } from '../workspace.ts'
+
+interface Role {
+  readonly user: string
+  readonly publish: readonly string[]
+  readonly subscribe: readonly string[]
+}
+
+/** The roles of the table in docs/nats.md. */
+function readRoles(): readonly Role[] {
+  const page = readFileSync(join(testsFolder, '../docs/nats.md'), 'utf8')
+  const table = /<!-- rights -->([\s\S]*)<!-- \/rights -->/.exec(page)?.[1] ?? ''
+  const rows = table.split('\n').filter((line) => line.startsWith('| `'))
+  return rows.map((row) => {
+    const [user, publish, subscribe] = row
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code as string))
+    return { user: user?.[0] as string, publish: publish as string[], subscribe: subscribe as string[] }
+  })
+}
+
+const ROLES = readRoles()
+
+/** What a user must not be able to do, whatever its work. */
+const PUBLISH_NEVER = [
+  '$JS.API.STREAM.DELETE.payments_settled',
+  '$JS.API.STREAM.PURGE.payments_settled',
+  '$JS.API.STREAM.UPDATE.payments_settled',
+  '$JS.API.STREAM.CREATE.mine',
+  '$JS.API.CONSUMER.DELETE.payments_settled.ledger_payments_settled',
+  '$JS.API.CONSUMER.CREATE.payments_settled.mine.payments.settled',
+  '$SRV.PING',
+  'payments.other',
+  '_INBOX.till.store.guessed.1',
+  '_INBOX.ledger.store.guessed.1',
+  '_INBOX.orders.store.guessed.1',
+  '_INBOX.operator.guessed.1'
+]
+/** What only the roles that are named may publish to. */
+const PUBLISH_ONLY: Readonly<Record<string, readonly string[]>> = {
+  'payments.settled': ['till'],
+  'orders.total': ['web'],
+  '_ELYSIA.TOGETHER.orders.total': ['web'],
+  '_ELYSIA.AGAIN.ledger_payments_settled': ['operator'],
+  '_ELYSIA.DEAD.ledger.ledger_payments_settled': ['ledger'],
+  '_ELYSIA.DEAD.other.other_payments_settled': [],
+  '$JS.ACK.payments_settled.ledger_payments_settled.1.1.1.1.0': ['ledger'],
+  '$JS.API.STREAM.MSG.GET.payments_settled': [],
+  '$JS.API.STREAM.MSG.DELETE.payments_settled': [],
+  '_INBOX.web.calls.guessed.1': ['orders', 'ledger'],
+  '_INBOX.web.guessed.1': []
+}
+const SUBSCRIBE_NEVER = ['>', '_INBOX.>', '_INBOX.*.calls.>', 'payments.settled', '_ELYSIA.>', '$JS.>', '*.>']
+
+if (!isMissing('rights over NATS', natsMissing())) {
+  describe('users of NATS with the rights of the documentation', { timeout: 4 * PATIENCE }, () => {
+    const log = new Log()
+    const { logger } = log
+    const cleanUps: (() => Promise<unknown>)[] = []
+    let folder: string
+    let server: NatsServerProcess
+
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'nats-rights-'))
+      const users = ROLES.map(({ user, publish, subscribe }) =>
+        JSON.stringify({ user, password: user, permissions: { publish, subscribe } })
+      )
+      const all = JSON.stringify({ user: 'all', password: 'all' })
+      const file = join(folder, 'server.conf')
+      writeFileSync(file, `authorization { users: [ ${[...users, all].join(', ')} ] }`)
+      server = await NatsServerProcess.start('-js', '-sd', folder, '-c', file)
+    })
+    after(async () => {
+      await server.stop()
+      await rm(folder, { recursive: true })
+    })
+    afterEach(async () => {
+      for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+      log.clear()
+    })
+
+    const transportOf = (user: string) =>
+      nats({
+        servers: server.url,
+        user,
+        pass: user,
+        inboxPrefix: `_INBOX.${user}`,
+        durable: { ackWait: 1_000 }
+      })
+    function clientOf(user: string) {
+      const client = connect({ transport: transportOf(user), logger })
+      cleanUps.push(() => client.close())
+      return client
+    }
+    async function driverOf(user: string): Promise<NatsConnection> {
+      const inboxPrefix = user === 'all' ? '_INBOX' : `_INBOX.${user}`
+      const driver = await connectDriver({ port: server.port, user, pass: user, inboxPrefix })
+      cleanUps.push(() => driver.close())
+      return driver
+    }
+    async function startOrders() {
+      const orders = microservice({ name: 'orders', transport: transportOf('orders'), logger })
+        .message('orders.total', ({ data }: Message<number[]>) => data.reduce((a, b) => a + b, 0))
+        .message('orders.nothing', () => undefined)
+        .message('orders.large', ({ data }: Message<string>) => data)
+        .message('orders.watch', async function* () {
+          for (let n = 1; n <= 2_000; n++) yield n
+        })
+        .message('orders.sum', async ({ data }: Message<AsyncIterable<number>>) => {
+          let sum = 0
+          for await (const n of data) sum += n
+          return sum
+        })
+      await orders.listen()
+      cleanUps.push(() => orders.stop())
+      return orders
+    }
+    async function startLedger(handle: (data: unknown) => void) {
+      const ledger = microservice({ name: 'ledger', transport: transportOf('ledger'), logger }).event(
+        'payments.settled',
+        ({ data }: Message<unknown>) => handle(data),
+        { durable: { retry: { attempts: 1 } } }
+      )
+      await ledger.listen()
+      cleanUps.push(() => ledger.stop())
+    }
+
+    it('are those of the table', () => {
+      assert.deepEqual(
+        ROLES.map(({ user }) => user),
+        ['orders', 'web', 'till', 'ledger', 'operator']
+      )
+    })
+
+    it('let a service and its caller do all kinds of calls', async () => {
+      await startOrders()
+      const web = clientOf('web')
+      assert.equal(await web.request('orders.total', [1, 2]), 3)
+      const many = Array.from({ length: 500 }, (_, n) => web.request('orders.total', [n, 1]))
+      assert.deepEqual(
+        await Promise.all(many),
+        many.map((_, n) => n + 1)
+      )
+      let values = 0
+      for await (const _ of web.stream('orders.watch')) values++
+      assert.equal(values, 2_000)
+      for await (const _ of web.stream('orders.watch')) break
+      const numbers = async function* () {
+        for (let n = 1; n <= 500; n++) yield n
+      }
+      assert.equal(await web.request('orders.sum', numbers()), 125_250)
+      const text = 'x'.repeat(5_000_000)
+      assert.equal(await web.request('orders.large', text), text)
+      await assert.rejects(web.request('orders.none', 1), { name: 'PatternNotFoundError' })
+      assert.deepEqual(log.lines, [])
+    })
+
+    it('let events be published, handled, buried, looked at and sent again', async () => {
+      const handled: unknown[] = []
+      let fails = true
+      await startLedger((data) => {
+        handled.push(data)
+        if (fails) throw new Error('not now')
+      })
+      const till = clientOf('till')
+      await till.publish('payments.settled', { order: 7 }, { id: 'seven' })
+      const letters = deadLetters(clientOf('operator'), 'ledger')
+      const dead = async () => {
+        const all = []
+        for await (const letter of letters.list()) all.push(letter)
+        return all
+      }
+      await until('the event is dead', async () => (await dead()).length === 1)
+      const [letter] = await dead()
+      assert.deepEqual([letter?.id, letter?.data], ['seven', { order: 7 }])
+      fails = false
+      assert.equal(await letters.redrive(letter?.position as string), true)
+      await until('it is handled again', () => handled.length === 2)
+      assert.deepEqual(await dead(), [])
+      assert.ok(
+        log.lines.every((line) => !line.includes('permission')),
+        log.lines.join('\n')
+      )
+    })
+
+    it('do not let dead letters be poisoned for those who look at them', async () => {
+      await startLedger(() => {})
+      const driver = await driverOf('ledger')
+      const poisoned = headers()
+      for (const name of ['Reason', 'Key', 'Id', 'Subject', 'Position', 'Published-At', 'Attempts'])
+        poisoned.set(`Elysia-${name}`, '%E0%A4%A')
+      driver.publish('_ELYSIA.DEAD.ledger.ledger_payments_settled', '{', { headers: poisoned })
+      driver.publish('_ELYSIA.DEAD.ledger.x', '')
+      await driver.flush()
+      const letters = deadLetters(clientOf('operator'), 'ledger')
+      const reasons: string[] = []
+      for await (const { reason, position } of letters.list()) {
+        reasons.push(reason)
+        await letters.delete(position)
+      }
+      assert.deepEqual(reasons, ['%E0%A4%A', ''])
+    })
+
+    it('do not let a caller delete a stream in the name of a service', async () => {
+      await startLedger(() => {})
+      const orders = await startOrders()
+      const web = await driverOf('web')
+      for (const subject of [
+        'orders.nothing',
+        'orders.large',
+        '_ELYSIA.TOGETHER.orders.nothing',
+        '_ELYSIA.CALLS'
+      ])
+        for (const reply of ['$JS.API.STREAM.DELETE.payments_settled', 'payments.settled', '_ELYSIA.AGAIN.x'])
+          web.publish(subject, '1', { reply })
+      await web.flush()
+      await until('they are refused', () => Number(orders.stats()[0]?.refused) >= 6)
+      const all = await driverOf('all')
+      const info = await all.request('$JS.API.STREAM.INFO.payments_settled')
+      assert.match(info.string(), /"name":"payments_settled"/)
+    })
+
+    for (const { user } of ROLES)
+      it(`keep '${user}' from everything else`, async () => {
+        const driver = await driverOf(user)
+        const refused = new Set<string>()
+        void (async () => {
+          for await (const status of driver.status())
+            if (status.type === 'error' && status.error instanceof errors.PermissionViolationError)
+              refused.add(`${status.error.operation} ${status.error.subject}`)
+        })()
+        const own = new Set(Object.keys(PUBLISH_ONLY).filter((one) => PUBLISH_ONLY[one]?.includes(user)))
+        const never = [...PUBLISH_NEVER, ...Object.keys(PUBLISH_ONLY).filter((one) => !own.has(one))]
+        const others = ROLES.map((one) => `_INBOX.${one.user}.>`).filter((one) => !one.includes(`.${user}.`))
+        for (const subject of never) driver.publish(subject, '')
+        for (const subject of [...SUBSCRIBE_NEVER, ...others]) driver.subscribe(subject, { callback() {} })
+        const expected = [
+          ...never.map((one) => `publish ${one}`),
+          ...[...SUBSCRIBE_NEVER, ...others].map((one) => `subscription ${one}`)
+        ]
+        await within(driver.flush(), 'flush')
+        await until('all is refused', () => expected.every((one) => refused.has(one))).catch(() => {})
+        assert.deepEqual(
+          expected.filter((one) => !refused.has(one)),
+          []
+        )
+      })
+  })
+}

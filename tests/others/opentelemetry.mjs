@@ -1,0 +1,1 @@
+export { opentelemetry } from '@elysiajs/opentelemetry'

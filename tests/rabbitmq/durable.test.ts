@@ -1,0 +1,187 @@
+/** Durable events as only RabbitMQ has them: queues of pauses, dead letters in a queue, one active process for an order. */
+import assert from 'node:assert/strict'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { rabbitmq } from '@elysia-microservices/rabbitmq'
+import { Discard, type DurableOptions, deadLetters, RetryLater } from '@elysia-microservices/transport'
+import { type ChannelModel, connect as connectDriver } from 'amqplib'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { type RabbitmqServerProcess, rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
+import { until } from '../support/within.ts'
+
+if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
+  describe('a durable event of RabbitMQ', () => {
+    let server: RabbitmqServerProcess
+    let driver: ChannelModel
+    let client: UntypedClient
+    const log = new Log()
+    const cleanUps: (() => Promise<unknown>)[] = []
+    before(async () => {
+      server = await sharedRabbitmq()
+      driver = await connectDriver(server.url)
+      client = connect({ transport: rabbitmq({ urls: server.url }), logger: log.logger })
+    })
+    afterEach(async () => {
+      for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+      log.clear()
+    })
+    after(async () => {
+      await client.close()
+      await driver.close()
+    })
+
+    async function serve(
+      name: string,
+      pattern: string,
+      handler: (message: Message) => unknown,
+      durable: DurableOptions = {}
+    ) {
+      const transport = rabbitmq({ urls: server.url })
+      const service = microservice({ name, transport, logger: log.logger, drain: 5_000 }).event(
+        pattern,
+        handler,
+        {
+          durable
+        }
+      )
+      await service.listen()
+      cleanUps.push(() => service.stop())
+      return service
+    }
+
+    it('that fails pauses in a queue, and is in the queue of dead letters at last; others go on', async () => {
+      const seen: string[] = []
+      const durable = { retry: { attempts: 3, delay: 100 }, concurrency: 1 }
+      const service = await serve(
+        'pausing',
+        'pausing.x',
+        ({ data, delivery }) => {
+          seen.push(`${data} ${delivery?.id} ${delivery?.key} ${delivery?.attempt} ${delivery?.redelivered}`)
+          if (data === 'bad') throw new Error('not now')
+        },
+        durable
+      )
+      await client.publish('pausing.x', 'bad', { id: 'b', key: 'k', headers: { 'x-a': 'ä' } })
+      await client.publish('pausing.x', 'good', { id: 'g', key: 'k' })
+      const channel = await driver.createChannel()
+      await until('it is a dead letter', async () => {
+        return (await channel.checkQueue('_elysia.dead.pausing')).messageCount === 1
+      })
+      assert.deepEqual(seen, ['bad b k 1 false', 'good g k 1 false', 'bad b k 2 true', 'bad b k 3 true'])
+      const letter = await channel.get('_elysia.dead.pausing', { noAck: true })
+      assert.ok(letter !== false)
+      const { headers = {} } = letter.properties
+      assert.equal(letter.content.toString(), '{"pattern":"pausing.x","data":"bad"}')
+      assert.deepEqual(
+        [headers['x-a'], headers['x-elysia-id'], headers['x-elysia-reason'], headers['x-elysia-attempts']],
+        ['ä', 'b', 'Error: not now', 3]
+      )
+      const [figures] = service.stats()[0]?.durable ?? []
+      assert.deepEqual([figures?.deadLetters, figures?.redeliveries], [1, 2])
+      assert.throws(() => deadLetters(client, 'pausing'), {
+        name: 'OptionError',
+        message: /_elysia\.dead\.pausing/
+      })
+    })
+
+    it('is discarded, or put off, as its handler says', async () => {
+      const seen: string[] = []
+      await serve(
+        'says',
+        'says.x',
+        ({ data, delivery }) => {
+          seen.push(`${data} ${delivery?.attempt}`)
+          if (data === 'unwanted') throw new Discard('known')
+          if (delivery?.attempt === 1) throw new RetryLater(100)
+        },
+        { retry: { attempts: 1 } }
+      )
+      await client.publish('says.x', 'unwanted')
+      await client.publish('says.x', 'later')
+      await until('it has come again', () => seen.length === 3)
+      assert.deepEqual(seen, ['unwanted 1', 'later 1', 'later 2'])
+      const channel = await driver.createChannel()
+      assert.equal((await channel.checkQueue('_elysia.dead.says')).messageCount, 0)
+    })
+
+    it('is handled in order by one process, and by the next one when that stops', async () => {
+      const seen: string[] = []
+      const durable = { ordered: true, concurrency: 4 }
+      const note = (name: string) => async (message: Message) => {
+        await new Promise((resolve) => setTimeout(resolve, 2))
+        seen.push(`${name} ${message.data}`)
+      }
+      const first = await serve('in-order', 'in-order.x', note('first'), durable)
+      await serve('in-order', 'in-order.x', note('second'), durable)
+      const all = Array.from({ length: 100 }, (_, n) => client.publish('in-order.x', n, { key: 'k' }))
+      await Promise.all(all)
+      await until('some have come', () => seen.length > 20)
+      assert.ok(seen.every((one) => one.startsWith('first')))
+      await first.stop()
+      await until('all have come', () => seen.length >= 100)
+      assert.deepEqual(
+        seen.map((one) => Number(one.split(' ')[1])),
+        Array.from({ length: 100 }, (_, n) => n)
+      )
+      assert.ok(seen.at(-1)?.startsWith('second'))
+    })
+
+    it('whose process is lost with its connection comes to another', async () => {
+      const seen: unknown[] = []
+      await serve('lost', 'lost.x', ({ data, delivery }) => void seen.push([data, delivery?.attempt]))
+      const channel = await driver.createChannel()
+      // A process that takes an event and never says what became of it.
+      const silent = await connectDriver(server.url)
+      const taking = await silent.createChannel()
+      await taking.prefetch(1)
+      let taken = 0
+      await taking.consume('_elysia.d.lost:lost.x', () => void taken++)
+      for (let n = 0; n < 4; n++) await client.publish('lost.x', n)
+      await until('it has one', () => taken === 1 && seen.length === 3)
+      await silent.close()
+      await until('it has come', () => seen.length === 4)
+      assert.deepEqual(seen.map((one) => (one as [number])[0]).sort(), [0, 1, 2, 3])
+      assert.equal((seen[3] as [number, number])[1], 2)
+      await channel.close()
+    })
+
+    it('is not stored where no group is, and its publisher learns it at once', async () => {
+      await assert.rejects(client.publish('nowhere.x', 1), {
+        name: 'NotStoredError',
+        message: /No group stores the event 'nowhere\.x'/
+      })
+    })
+
+    it('has a queue that is made again when somebody deletes it, and that is said', async () => {
+      const seen: unknown[] = []
+      await serve('gone', 'gone.x', ({ data }) => void seen.push(data))
+      const channel = await driver.createChannel()
+      await channel.deleteQueue('_elysia.d.gone:gone.x')
+      await log.has("The durable event 'gone.x' of the group 'gone' is not received")
+      await log.has("The durable event 'gone.x' of the group 'gone' is received again")
+      await client.publish('gone.x', 1)
+      await until('it has come', () => seen.length === 1)
+    })
+
+    it('refuses what AMQP cannot do, at the start', async () => {
+      for (const start of ['all', { since: new Date() }, { after: '1' }] as const)
+        await assert.rejects(
+          serve('old', 'old.x', () => {}, { start }),
+          {
+            name: 'OptionError',
+            message: /durable\.start/
+          }
+        )
+      await serve('kind', 'kind.x', () => {})
+      await assert.rejects(
+        serve('kind', 'kind.x', () => {}, { ordered: true }),
+        {
+          name: 'OptionError',
+          message: /needs another group/
+        }
+      )
+    })
+  })
+}

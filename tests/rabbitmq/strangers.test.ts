@@ -1,0 +1,147 @@
+/** What strangers with rights on a RabbitMQ server can publish harms nobody else. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { rabbitmq } from '@elysia-microservices/rabbitmq'
+import { type Channel, type ChannelModel, connect as connectDriver, type Options } from 'amqplib'
+import { microservice } from 'elysia-microservices'
+import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
+import { until } from '../support/within.ts'
+
+if (!isMissing('strangers on RabbitMQ', rabbitmqMissing())) {
+  describe('strangers on RabbitMQ', () => {
+    const log = new Log()
+    let driver: ChannelModel
+    let stranger: Channel
+    let client: UntypedClient
+    let stop: () => Promise<void>
+    let refused: () => number
+    before(async () => {
+      const server = await sharedRabbitmq()
+      const transport = rabbitmq({ urls: server.url, queue: 'visited' })
+      const service = microservice({ name: 'visited', transport, logger: log.logger, drain: 0 })
+        .message('echo', ({ data }) => data)
+        .message(
+          'visited.slow',
+          ({ signal }) => new Promise((resolve) => signal.addEventListener('abort', resolve))
+        )
+        .event('visited.seen', () => {})
+      await service.listen()
+      stop = () => service.stop()
+      refused = () => (service.stats()[0] as unknown as { refused: number }).refused
+      client = connect({ transport: rabbitmq({ urls: server.url }), logger: log.logger })
+      driver = await connectDriver(server.url)
+      stranger = await driver.createChannel()
+    })
+    after(async () => {
+      await client.close()
+      await driver.close()
+      await stop()
+    })
+    const publish = (exchange: string, key: string, body: string | Buffer, options: Options.Publish = {}) =>
+      stranger.publish(exchange, key, Buffer.from(body), options)
+
+    it('have nobody answer where they want it', async () => {
+      const forbidden = [
+        'victim',
+        '_elysia',
+        '_elysia.everyone',
+        '_elysia.i.',
+        '_elysia.i.x',
+        '_elysia.n.victim\nx'
+      ]
+      await stranger.assertQueue('victim')
+      for (const replyTo of forbidden)
+        for (const [exchange, key] of [
+          ['_elysia', 'echo'],
+          ['', 'visited']
+        ] as const)
+          for (const body of [
+            '{"pattern":"echo","data":1,"id":"1"}',
+            '"stolen"',
+            'no JSON',
+            '&x 8 0 "stolen"'
+          ])
+            for (const type of exchange === '' ? ['echo', 'nothing'] : [undefined])
+              publish(exchange, key, body, {
+                replyTo,
+                correlationId: '1',
+                ...(type !== undefined && { type })
+              })
+      for (const messageId of forbidden) publish('_elysia.everyone', '', 'echo', { messageId })
+      assert.equal(await client.request('echo', 'alive'), 'alive')
+      await until('they are counted', () => refused() > 0)
+      assert.equal((await stranger.checkQueue('victim')).messageCount, 0)
+      await stranger.deleteQueue('victim')
+    })
+
+    it('end no call of others by what they say at an inbox', async () => {
+      const slow = client.request('visited.slow', 'mine', { timeout: 60_000 })
+      slow.catch(() => {})
+      // Who may bind to our exchanges learns an inbox from each request.
+      const { queue } = await stranger.assertQueue('', { exclusive: true })
+      await stranger.bindQueue(queue, '_elysia', '#')
+      const inboxes = new Set<string>()
+      await stranger.consume(queue, (message) => void inboxes.add(String(message?.properties.replyTo)), {
+        noAck: true
+      })
+      assert.equal(await client.request('echo', 1), 1)
+      await until('an inbox is known', () => inboxes.size > 0)
+      for (const inbox of inboxes)
+        for (let number = 0; number < 12; number++)
+          for (const token of [
+            `1r${number}--`,
+            `1r${number}-aaaaaaaaaaaa-`,
+            '1b',
+            '1q',
+            '1m1-aaaaaaaaaaaa-',
+            ''
+          ])
+            for (const words of ['+d"forged"', '+x', '+n', '{"err":"forged","isDisposed":true}', '~+5', ''])
+              publish('_elysia.inboxes', inbox, words, { correlationId: token, messageId: 'victim' })
+      assert.equal(await client.request('echo', 2), 2)
+      let isOver = false
+      void slow.then(
+        () => (isOver = true),
+        () => (isOver = true)
+      )
+      assert.equal(await client.request('echo', 3), 3)
+      assert.ok(!isOver)
+    })
+
+    it('are read whatever their messages have', async () => {
+      const properties: Options.Publish[] = [
+        { headers: { a: { b: [1, null] }, 'x-death': [{ count: 5 }], 'x-elysia-failed': 'many' } },
+        { type: '\u0000' },
+        { type: 'a..b' },
+        { type: '>' },
+        { correlationId: 'x'.repeat(255), replyTo: '_elysia.i.aaaaaaaaaaaa' },
+        { priority: 255, timestamp: 2 ** 40, messageId: '', appId: 'x', contentEncoding: 'gzip' }
+      ]
+      for (const options of properties)
+        for (const body of [
+          '',
+          '{}',
+          '[]',
+          'null',
+          '{"pattern":{"a":[]},"id":1}',
+          '{"pattern":"*","data":1}',
+          '\ufffd'
+        ])
+          for (const [exchange, key] of [
+            ['_elysia', 'echo'],
+            ['_elysia.events', 'visited.seen'],
+            ['', 'visited']
+          ] as const)
+            publish(exchange, key, body, options)
+      publish('_elysia', 'echo', Buffer.from([0xff, 0xfe, 0x00]), {
+        replyTo: '_elysia.i.aaaaaaaaaaaa',
+        correlationId: 'x'
+      })
+      publish('_elysia', 'echo', `${'['.repeat(100_000)}`)
+      assert.equal(await client.request('echo', 'alive'), 'alive')
+    })
+  })
+}

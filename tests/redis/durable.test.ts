@@ -1,0 +1,315 @@
+/** Durable events over a real Redis server: what is Redis's own. What every engine promises: `tests/engines/durable.test.ts`. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { redis } from '@elysia-microservices/redis'
+import {
+  type DurableOptions,
+  deadLetters,
+  NotStoredError,
+  OptionError,
+  pauseGroup,
+  resumeGroup
+} from '@elysia-microservices/transport'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { Redis } from 'ioredis'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { keepsIn, RedisServerProcess, redisMissing } from '../support/redis-server.ts'
+import { collected } from '../support/values.ts'
+import { pause, until } from '../support/within.ts'
+
+const STORE = '_elysia:{events}:'
+
+if (!isMissing('durable events over Redis', redisMissing())) {
+  describe('a durable event over Redis', () => {
+    let server: RedisServerProcess
+    let folder: string
+    let operator: Redis
+    let client: UntypedClient
+    let count = 0
+    const log = new Log()
+    const cleanUps: (() => Promise<unknown>)[] = []
+    const transport = (url = server.url) => redis({ url, durable: { ackWait: 1_000 } })
+    const fresh = () => `event${++count}.happened`
+
+    async function serve(
+      pattern: string,
+      handler: (message: Message<number>) => unknown,
+      durable: DurableOptions = {},
+      { name = 'test', url = server.url } = {}
+    ) {
+      const service = microservice({ name, transport: transport(url), logger: log.logger, drain: 5_000 })
+      const listening = service.event(pattern, handler, { durable })
+      await listening.listen()
+      cleanUps.push(() => listening.stop())
+      return listening
+    }
+
+    function newClient(url = server.url): UntypedClient {
+      const made = connect({ transport: transport(url), logger: log.logger, timeout: 20_000 })
+      cleanUps.push(() => made.close())
+      return made
+    }
+
+    const said = (words: string) => log.lines.filter((line) => line.includes(words))
+    const unavailable = (service: { stats(): readonly { unavailable?: string | undefined }[] }) =>
+      service.stats()[0]?.unavailable
+
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'redis-'))
+      server = await RedisServerProcess.start(...keepsIn(folder))
+      operator = new Redis(server.url)
+      operator.on('error', () => {})
+      client = connect({ transport: transport(), logger: log.logger, timeout: 20_000 })
+    })
+    afterEach(async () => {
+      for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+      log.clear()
+    })
+    after(async () => {
+      await client.close()
+      operator.disconnect()
+      await server.stop()
+      await rm(folder, { recursive: true })
+    })
+
+    it('is refused by a server that may throw it away, and it is said where nothing outlives the server', async () => {
+      await operator.config('SET', 'maxmemory-policy', 'allkeys-lru')
+      try {
+        await assert.rejects(
+          serve(fresh(), () => {}),
+          (error: Error) => {
+            assert.ok(error instanceof OptionError, String(error))
+            assert.match(error.message, /maxmemory-policy is 'allkeys-lru'; set it to 'noeviction'/)
+            return true
+          }
+        )
+      } finally {
+        await operator.config('SET', 'maxmemory-policy', 'noeviction')
+      }
+      const forgetful = await RedisServerProcess.start()
+      cleanUps.push(() => forgetful.stop())
+      await serve(fresh(), () => {}, {}, { url: forgetful.url })
+      assert.equal(said('has no append-only file').length, 1)
+    })
+
+    it('cannot be ordered by a pattern with wildcards, nor begin behind what is no position', async () => {
+      await assert.rejects(
+        serve('any.*', () => {}, { ordered: true }),
+        /streams have no order among them/
+      )
+      await assert.rejects(
+        serve(fresh(), () => {}, { start: { after: '7' } }),
+        /a position that publish\(\) gave/
+      )
+    })
+
+    it('reaches a pattern with wildcards also if its own stream comes later', async () => {
+      const first = `wide${++count}`
+      const seen: number[] = []
+      await serve(`${first}.>`, ({ data }) => void seen.push(data))
+      for (const n of [1, 2, 3]) await client.publish(`${first}.of${n}`, n)
+      await until('All have come', () => seen.length === 3)
+      assert.deepEqual(seen.toSorted(), [1, 2, 3])
+    })
+
+    it('of a process that has ended without a word goes to another', async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      await serve(pattern, ({ data }) => void seen.push(data))
+      // As a process would leave it.
+      const stream = `${STORE}s:${pattern}`
+      await operator.xgroup('CREATECONSUMER', stream, 'test', 'dead')
+      await pauseGroup(client, 'test')
+      await client.publish(pattern, 1)
+      await operator.xreadgroup('GROUP', 'test', 'dead', 'COUNT', 1, 'STREAMS', stream, '>')
+      await resumeGroup(client, 'test')
+      await until('It is handled', () => seen.length === 1)
+    })
+
+    it('keeps no more in the server than is needed: ids of its own, and processes that have left', async () => {
+      const pattern = fresh()
+      const service = await serve(pattern, () => {})
+      for (let n = 0; n < 20; n++) await client.publish(pattern, n)
+      const ids = await operator.keys(`${STORE}i:${pattern}*`)
+      assert.ok(ids.length <= 1, ids.join())
+      await until('All are done', () => service.stats()[0]?.durable?.[0]?.lag === 0)
+      await service.stop()
+      assert.deepEqual(await operator.xinfo('CONSUMERS', `${STORE}s:${pattern}`, 'test'), [])
+    })
+
+    for (const [what, destroy] of [
+      ['its group is', (pattern: string) => operator.xgroup('DESTROY', `${STORE}s:${pattern}`, 'test')],
+      ['its stream is', (pattern: string) => operator.del(`${STORE}s:${pattern}`)],
+      ['all that the server has is', () => operator.flushall()]
+    ] as const)
+      it(`is handled when ${what} deleted by hand, while handlers are busy, and it is said`, async () => {
+        const pattern = fresh()
+        const seen: number[] = []
+        let free = () => {}
+        const isFree = new Promise<void>((resolve) => {
+          free = resolve
+        })
+        const handler = async ({ data }: Message<number>) => {
+          if (data < 2) await isFree
+          seen.push(data)
+        }
+        const service = await serve(pattern, handler, { concurrency: 2 })
+        for (const n of [0, 1]) await client.publish(pattern, n)
+        await until('Both are busy', () => service.stats()[0]?.inFlight.current === 2)
+        await destroy(pattern)
+        await client.publish(pattern, 2)
+        await until('It is noticed', () => said('is gone').length > 0)
+        free()
+        await until('All are handled', () => new Set(seen).size === 3)
+        await until('It is well again', () => unavailable(service) === undefined)
+        await client.publish(pattern, 3)
+        await until('The next one is, too', () => seen.includes(3))
+        assert.deepEqual(seen.toSorted(), [0, 1, 2, 3])
+        assert.equal(said('is gone').length, 1, log.lines.join('\n'))
+      })
+
+    it('in order stays in order when its stream is deleted', async () => {
+      const pattern = fresh()
+      const seen: number[] = []
+      await serve(pattern, ({ data }) => void seen.push(data), { ordered: true })
+      for (let n = 0; n < 20; n++) {
+        await client.publish(pattern, n, { key: 'k' })
+        if (n === 10) await operator.del(`${STORE}s:${pattern}`)
+      }
+      await until('The last ones are handled', () => seen.includes(19))
+      const firsts = [...new Set(seen)]
+      assert.deepEqual(
+        firsts,
+        firsts.toSorted((a, b) => a - b)
+      )
+    })
+
+    it('goes on in order with another process when the first is gone, or stops', async () => {
+      const pattern = fresh()
+      const seen: string[] = []
+      const note = (name: string) => (message: Message<number>) => void seen.push(`${name}${message.data}`)
+      const durable = { ordered: true }
+      const one = await serve(pattern, note('a'), durable)
+      await serve(pattern, note('b'), durable)
+      await client.publish(pattern, 0, { key: 'k' })
+      await until('The first has its turn', () => seen.length === 1)
+      await one.stop()
+      for (const n of [1, 2]) await client.publish(pattern, n, { key: 'k' })
+      await until('The other has it', () => seen.length === 3)
+      assert.deepEqual(seen, ['a0', 'b1', 'b2'])
+    })
+
+    it('is stored or refused with what to do where memory is full; a failed one waits for its dead letter', async () => {
+      const pattern = fresh()
+      const seen = new Set<number>()
+      let isBad = false
+      await serve(
+        pattern,
+        ({ data }) => {
+          if (data === 0 && !isBad) throw new Error('poisoned')
+          seen.add(data)
+        },
+        { retry: { attempts: 2, delay: 500, maxDelay: 200 } },
+        { name: 'full' }
+      )
+      await client.publish(pattern, 0)
+      await operator.config('SET', 'maxmemory', '1')
+      cleanUps.push(() => operator.config('SET', 'maxmemory', '0'))
+      await assert.rejects(client.publish(pattern, 1), (error: Error) => {
+        assert.ok(error instanceof NotStoredError, String(error))
+        assert.deepEqual([error.mayHaveRun, error.retryable], [false, true])
+        assert.match(error.message, /its memory is full: raise its maxmemory/)
+        return true
+      })
+      await assert.rejects(client.publish(fresh(), 1, { timeout: 500 }), NotStoredError)
+      await until('There is no room for the dead letter', () =>
+        log.lines.some((line) => line.includes('could not be stored as a dead letter'))
+      )
+      await operator.config('SET', 'maxmemory', '0')
+      await client.publish(pattern, 2)
+      await until('It is handled', () => seen.has(2))
+      const letters = deadLetters(client, 'full')
+      const all = () => collected(letters.list())
+      await until('It is a dead letter', async () => (await all()).length === 1)
+      isBad = true
+      assert.equal(await letters.redrive((await all())[0]?.position as string), true)
+      await until('It is handled at last', () => seen.has(0))
+    })
+
+    it('that the server has lost, as a replica that lagged, is missed, and said; what comes then is handled', async () => {
+      const pattern = fresh()
+      const old = await mkdtemp(join(tmpdir(), 'redis-'))
+      const lagging = await RedisServerProcess.start('--dir', old)
+      cleanUps.push(async () => {
+        await lagging.stop()
+        await rm(old, { recursive: true })
+      })
+      const { url } = lagging
+      const seen: number[] = []
+      const service = await serve(pattern, ({ data }) => void seen.push(data), {}, { url })
+      const publisher = newClient(url)
+      await publisher.publish(pattern, 1)
+      await until('It is handled', () => seen.length === 1)
+      const direct = new Redis(url)
+      await direct.save()
+      direct.disconnect()
+      await publisher.publish(pattern, 2)
+      await until('It is handled', () => seen.length === 2)
+      // It comes back with what it had then.
+      await lagging.stop()
+      await lagging.start()
+      await until('It is said', () => said('has gone back to the position').length > 0)
+      await publisher.publish(pattern, 3)
+      await until('It is handled', () => seen.includes(3))
+      assert.deepEqual(seen, [1, 2, 3])
+      assert.equal(unavailable(service), undefined)
+    })
+
+    it("that a client of Nest's emits is stored once, whoever of several processes hears it", async () => {
+      const pattern = fresh()
+      const seen: unknown[] = []
+      const handler = ({ data, headers }: Message<number>) => void seen.push([data, headers])
+      for (const name of ['a', 'a', 'b']) await serve(pattern, handler, {}, { name })
+      await serve('*.happened', handler, {}, { name: 'c' })
+      const emit = (packet: object) => operator.publish(pattern, JSON.stringify(packet))
+      await emit({ pattern, data: 1 })
+      await emit({ pattern, data: 1 })
+      await emit({ pattern, data: 2, metadata: { 'x-a': '1' } })
+      await emit({ pattern, data: 'request', id: '7' })
+      await client.publish(pattern, 3)
+      await client.emit(pattern, 4)
+      await until('All have come', () => seen.length >= 15)
+      await pause(100)
+      const of = (data: number) => seen.filter((one) => (one as unknown[])[0] === data).length
+      assert.deepEqual([of(1), of(2), of(3), of(4), seen.length], [6, 3, 3, 3, 15])
+      assert.deepEqual(
+        seen.find((one) => (one as unknown[])[0] === 2),
+        [2, { 'x-a': '1' }]
+      )
+    })
+
+    it('is not believed to be what a stranger says', async () => {
+      const pattern = fresh()
+      const seen: unknown[] = []
+      await serve(pattern, ({ data, delivery, headers, pattern: name }) => {
+        seen.push([data, name, delivery?.position !== '9-9', headers])
+      })
+      const forged = ['packet', '{"pattern":"other","data":1}', 'position', '9-9', 'pattern', 'other']
+      await operator.xadd(`${STORE}s:${pattern}`, '*', ...forged, 'headers', '{"a":5,"b":"c"}')
+      await operator.xadd(`${STORE}s:${pattern}`, '*', 'anything', 'else')
+      await until('Both are handled', () => seen.length === 2)
+      assert.deepEqual(seen, [
+        [1, pattern, true, { b: 'c' }],
+        [undefined, pattern, true, {}]
+      ])
+      await operator.xadd(`${STORE}s:${pattern}`, '*', 'packet', 'no JSON')
+      await until('It has failed', () => said('has failed').length > 0)
+      await pause(0)
+    })
+  })
+}

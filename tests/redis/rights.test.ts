@@ -1,0 +1,182 @@
+/** The rights that the documentation gives to users of Redis: with them each role does its work, and nothing else. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, afterEach, before, describe, it } from 'node:test'
+import { redis } from '@elysia-microservices/redis'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect, deadLetters, pauseGroup, resumeGroup } from 'elysia-microservices/client'
+import { Redis } from 'ioredis'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
+import { collected } from '../support/values.ts'
+import { PATIENCE, until } from '../support/within.ts'
+import { testsFolder } from '../workspace.ts'
+
+interface Role {
+  readonly user: string
+  readonly rules: readonly string[]
+}
+
+/** The users of docs/redis.md; each has its name as its password. */
+function readRoles(): readonly Role[] {
+  const page = readFileSync(join(testsFolder, '../docs/redis.md'), 'utf8')
+  const part = /<!-- rights -->([\s\S]*)<!-- \/rights -->/.exec(page)?.[1] ?? ''
+  return [...part.matchAll(/^user (\S+) on >\S+ (.*)$/gm)].map(([, user = '', rest = '']) => ({
+    user,
+    rules: ['on', `>${user}`, ...(rest.match(/\([^)]*\)|\S+/g) ?? [])]
+  }))
+}
+
+const ROLES = readRoles()
+const STORE = '_elysia:{events}:'
+
+/** What only the users that are named may do; nobody: what a stranger would like to. */
+const ONLY: readonly (readonly [users: readonly string[], ...command: string[]])[] = [
+  [[], 'PSUBSCRIBE', '*'],
+  [[], 'PSUBSCRIBE', '_elysia:i:*'],
+  [[], 'SUBSCRIBE', '_elysia:i:abcdefghijkl'],
+  [[], 'FLUSHALL'],
+  [[], 'CONFIG', 'GET', '*'],
+  [[], 'KEYS', '*'],
+  [[], 'DEL', `${STORE}s:payments.settled`],
+  [[], 'DEL', `${STORE}groups`],
+  [[], 'DEL', `${STORE}d:ledger`],
+  [[], 'XRANGE', `${STORE}s:payments.settled`, '-', '+'],
+  [[], 'XADD', `${STORE}s:payments.other`, '*', 'a', 'b'],
+  [[], 'XADD', `${STORE}d:other`, '*', 'a', 'b'],
+  [[], 'PUBLISH', 'payments.other', ''],
+  [['orders'], 'SUBSCRIBE', '_elysia:i:orders:abcdefghijkl'],
+  [['web'], 'SUBSCRIBE', '_elysia:i:web:abcdefghijkl'],
+  [['ledger'], 'SUBSCRIBE', '_elysia:i:ledger:abcdefghijkl'],
+  [['orders'], 'SUBSCRIBE', '_elysia:s:m:orders:abcdefghijkl:orders.total'],
+  [['web'], 'PUBLISH', '_elysia:s:m:orders:abcdefghijkl:orders.total', ''],
+  [['web'], 'PUBLISH', 'orders.total', ''],
+  [['orders', 'ledger'], 'PUBLISH', '_elysia:i:web:abcdefghijkl', ''],
+  [['till'], 'XADD', `${STORE}s:payments.settled`, '*', 'a', 'b'],
+  [['till'], 'PUBLISH', 'payments.settled', ''],
+  [['ledger'], 'XADD', `${STORE}d:ledger`, '*', 'a', 'b'],
+  [['operator'], 'XRANGE', `${STORE}d:ledger`, '-', '+'],
+  [['operator'], 'XADD', `${STORE}a:ledger payments.settled`, '*', 'a', 'b'],
+  [['operator'], 'SET', `${STORE}p:ledger`, '1']
+]
+
+if (!isMissing('rights over Redis', redisMissing())) {
+  describe('users of Redis with the rights of the documentation', { timeout: 4 * PATIENCE }, () => {
+    const log = new Log()
+    const { logger } = log
+    const cleanUps: (() => Promise<unknown>)[] = []
+    let server: RedisServerProcess
+    let all: Redis
+
+    before(async () => {
+      server = await RedisServerProcess.start()
+      all = new Redis(server.url)
+      for (const { user, rules } of ROLES) await all.acl('SETUSER', user, ...rules)
+      await all.acl('SETUSER', 'default', 'off')
+    })
+    after(async () => {
+      all.disconnect()
+      await server.stop()
+    })
+    afterEach(async () => {
+      for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+      log.clear()
+    })
+
+    const transportOf = (user: string) => {
+      const durable = { ackWait: 1_000 }
+      return redis({ url: server.url, username: user, password: user, inboxPrefix: user, durable })
+    }
+    function clientOf(user: string) {
+      const client = connect({ transport: transportOf(user), logger })
+      cleanUps.push(() => client.close())
+      return client
+    }
+
+    it('are those of the documentation', () => {
+      const users = ROLES.map(({ user }) => user)
+      assert.deepEqual(users, ['orders', 'web', 'till', 'ledger', 'operator'])
+    })
+
+    it('let a service and its caller do all kinds of calls', async () => {
+      const orders = microservice({ name: 'orders', transport: transportOf('orders'), logger })
+        .message('orders.total', ({ data }: Message<number[]>) => data.reduce((a, b) => a + b, 0))
+        .message('orders.watch', async function* () {
+          for (let n = 1; n <= 2_000; n++) yield n
+        })
+        .message('orders.sum', async ({ data }: Message<AsyncIterable<number>>) => {
+          let sum = 0
+          for await (const n of data) sum += n
+          return sum
+        })
+      await orders.listen()
+      cleanUps.push(() => orders.stop())
+      const web = clientOf('web')
+      assert.equal(await web.request('orders.total', [1, 2]), 3)
+      let values = 0
+      for await (const _ of web.stream('orders.watch')) values++
+      assert.equal(values, 2_000)
+      for await (const _ of web.stream('orders.watch')) break
+      const numbers = async function* () {
+        for (let n = 1; n <= 500; n++) yield n
+      }
+      assert.equal(await web.request('orders.sum', numbers()), 125_250)
+      await assert.rejects(web.request('orders.none', 1), { name: 'PatternNotFoundError' })
+      assert.deepEqual(log.lines, [])
+      await assert.rejects(
+        web.request('payments.total', 1),
+        /does not let this client publish to 'payments.total'/
+      )
+    })
+
+    for (const ordered of [false, true])
+      it(`let events be published, handled${ordered ? ' in order' : ''}, buried, paused, looked at and sent again`, async () => {
+        await all.del(`${STORE}groups`, `${STORE}s:payments.settled`, `${STORE}d:ledger`)
+        const handled: unknown[] = []
+        let fails = true
+        const ledger = microservice({ name: 'ledger', transport: transportOf('ledger'), logger }).event(
+          'payments.settled',
+          ({ data }: Message<unknown>) => {
+            handled.push(data)
+            if (fails) throw new Error('not now')
+          },
+          { durable: { retry: { attempts: 2, delay: 10 }, ordered } }
+        )
+        await ledger.listen()
+        cleanUps.push(() => ledger.stop())
+        const operator = clientOf('operator')
+        const till = clientOf('till')
+        await till.publish('payments.settled', { order: 7 }, { id: `seven ${ordered}`, key: 'k' })
+        const letters = deadLetters(operator, 'ledger')
+        const dead = () => collected(letters.list())
+        await until('the event is dead', async () => (await dead()).length === 1)
+        fails = false
+        await pauseGroup(operator, 'ledger')
+        await resumeGroup(operator, 'ledger')
+        assert.equal(await letters.redrive((await dead())[0]?.position as string), true)
+        await until('it is handled again', () => handled.length === 3)
+        assert.deepEqual(await dead(), [])
+        await ledger.stop()
+        assert.ok(
+          log.lines.every((line) => !line.includes('NOPERM') && !line.includes('does not let')),
+          log.lines.join('\n')
+        )
+      })
+
+    for (const { user } of ROLES)
+      it(`keep '${user}' from everything else`, async () => {
+        for (const [users, command, ...args] of ONLY) {
+          const driver = new Redis(server.url, { username: user, password: user, lazyConnect: true })
+          await driver.connect()
+          const refused = await driver.call(command as string, ...args).then(
+            () => false,
+            (error: Error) => error.message.startsWith('NOPERM')
+          )
+          driver.disconnect()
+          assert.equal(refused, !users.includes(user), `${user}: ${command} ${args.join(' ')}`)
+        }
+      })
+  })
+}

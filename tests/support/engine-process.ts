@@ -1,0 +1,72 @@
+/** An engine's server in a process of its own, on a port of this machine. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import net from 'node:net'
+import { until } from './within.ts'
+
+const running = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
+/** A server that can be killed and started again where it was. */
+export abstract class EngineProcess {
+  readonly port: number
+  readonly #args: readonly string[]
+  #process: ChildProcess | undefined
+
+  /** @param args further arguments of the program */
+  constructor(port: number, args: readonly string[]) {
+    this.port = port
+    this.#args = args
+  }
+
+  /** The program, and its arguments for this port. */
+  protected abstract command(): Promise<readonly [string, ...string[]]>
+
+  get pid(): number {
+    return this.#process?.pid ?? 0
+  }
+
+  /** Starts it, again if it was stopped. */
+  async start(): Promise<void> {
+    const [program, ...args] = await this.command()
+    const child = spawn(program, [...args, ...this.#args], { stdio: 'ignore' })
+    this.#process = child
+    running.add(child)
+    child.once('exit', () => running.delete(child))
+    await until(`${program} on port ${this.port}`, () => accepts(this.port))
+  }
+
+  /** Ends it. @param signal default: at once */
+  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const child = this.#process
+    this.#process = undefined
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill(signal)
+    await ended
+  }
+
+  /** The process of the tests may end while it runs, and ends it. */
+  unref(): void {
+    this.#process?.unref()
+  }
+
+  /** Stops its process for a while: connections stay, and nothing moves. */
+  signal(signal: NodeJS.Signals): void {
+    this.#process?.kill(signal)
+  }
+}
+
+/** Whether something listens on a port. */
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = net.connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}

@@ -1,0 +1,27 @@
+/**
+ * Packages that only nightly tests ask for. They need a third of all packages of this repository, so they have a
+ * lockfile of their own in `tests/others`, and are installed when a test asks for one.
+ */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { buildOnce } from '../interop/toolchains.ts'
+import { testsFolder } from '../workspace.ts'
+
+const folder = join(testsFolder, 'others')
+
+/** What a file of `tests/others` exports. */
+export async function fromOthers<Exports>(name: string): Promise<Exports> {
+  await buildOnce(
+    join(folder, 'node_modules'),
+    [process.platform, process.arch],
+    ['package-lock.json'],
+    folder,
+    async () => {
+      const npm = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+      await promisify(execFile)('npm', npm, { cwd: folder })
+    }
+  )
+  return (await import(pathToFileURL(join(folder, `${name}.mjs`)).href)) as Exports
+}

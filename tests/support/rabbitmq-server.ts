@@ -1,0 +1,122 @@
+/**
+ * Real RabbitMQ servers, on ports of this machine. One takes seconds to start, so the tests of a process share one that is
+ * there until the process ends.
+ */
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '@elysia-microservices/test-support'
+import { testsFolder } from '../workspace.ts'
+import { EngineProcess } from './engine-process.ts'
+
+/** Where Debian has RabbitMQ's scripts; what is on the PATH wants to be another user. */
+const SCRIPTS = '/usr/lib/rabbitmq/lib'
+
+function scripts(): string | undefined {
+  try {
+    const [version] = readdirSync(SCRIPTS).filter((name) => name.startsWith('rabbitmq_server-'))
+    return version === undefined ? undefined : join(SCRIPTS, version, 'sbin')
+  } catch {
+    return undefined
+  }
+}
+
+/** What is missing to run a RabbitMQ server, in words; `undefined` if nothing is. */
+export function rabbitmqMissing(): string | undefined {
+  return scripts() === undefined ? "Debian's rabbitmq-server" : undefined
+}
+
+/** Erlang's list of nodes, which would stay as a daemon if a server started it. */
+class Epmd extends EngineProcess {
+  protected async command(): Promise<readonly [string, ...string[]]> {
+    return ['epmd', '-address', '127.0.0.1', '-port', String(this.port)]
+  }
+}
+
+/** A server that keeps what it has stored until the process ends. */
+export class RabbitmqServerProcess extends EngineProcess {
+  readonly #folder = mkdtempSync(join(tmpdir(), 'rabbitmq-'))
+  readonly #epmd: Epmd
+  readonly #distributionPort: number
+
+  /** Where it takes TLS, from clients with a certificate of the tests' authority. */
+  readonly tlsPort: number
+
+  private constructor(port: number, tlsPort: number, epmd: Epmd, distributionPort: number) {
+    super(port, [])
+    this.tlsPort = tlsPort
+    this.#epmd = epmd
+    this.#distributionPort = distributionPort
+    writeFileSync(join(this.#folder, 'plugins'), '[].')
+    const certificates = join(testsFolder, 'fixtures/tls')
+    const config = {
+      'listeners.ssl.1': `127.0.0.1:${tlsPort}`,
+      'ssl_options.cacertfile': join(certificates, 'authority.pem'),
+      'ssl_options.certfile': join(certificates, 'service.pem'),
+      'ssl_options.keyfile': join(certificates, 'service.key'),
+      'ssl_options.verify': 'verify_peer',
+      'ssl_options.fail_if_no_peer_cert': 'true'
+    }
+    const lines = Object.entries(config).map(([name, value]) => `${name} = ${value}\n`)
+    writeFileSync(join(this.#folder, 'rabbitmq.conf'), lines.join(''))
+    process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }))
+  }
+
+  static async start(): Promise<RabbitmqServerProcess> {
+    const epmd = new Epmd(await freePort(), [])
+    await epmd.start()
+    epmd.unref()
+    const ports = [await freePort(), await freePort(), await freePort()] as const
+    const server = new RabbitmqServerProcess(ports[0], ports[1], epmd, ports[2])
+    await server.start()
+    return server
+  }
+
+  override async start(): Promise<void> {
+    await super.start()
+    this.unref()
+  }
+
+  get url(): string {
+    return `amqp://127.0.0.1:${this.port}`
+  }
+
+  /** The command that asks the server something, such as `list_queues`. */
+  ctl(...args: string[]): readonly [string, ...string[]] {
+    return ['env', ...this.#environment(), join(scripts() ?? '', 'rabbitmqctl'), '--silent', ...args]
+  }
+
+  #environment(): string[] {
+    const { port } = this
+    const folder = this.#folder
+    return Object.entries({
+      HOME: folder,
+      // Otherwise a script stays beside the server, and takes the signals.
+      RUNNING_UNDER_SYSTEMD: 1,
+      ERL_EPMD_ADDRESS: '127.0.0.1',
+      ERL_EPMD_PORT: this.#epmd.port,
+      RABBITMQ_NODENAME: `test${port}@localhost`,
+      RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
+      RABBITMQ_NODE_PORT: port,
+      RABBITMQ_DIST_PORT: this.#distributionPort,
+      RABBITMQ_MNESIA_BASE: join(folder, 'data'),
+      RABBITMQ_LOG_BASE: join(folder, 'log'),
+      RABBITMQ_ENABLED_PLUGINS_FILE: join(folder, 'plugins'),
+      RABBITMQ_CONFIG_FILE: join(folder, 'rabbitmq.conf'),
+      RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS: '-start_epmd false +S 2:2 +sbwt none'
+    }).map(([name, value]) => `${name}=${value}`)
+  }
+
+  protected async command(): Promise<readonly [string, ...string[]]> {
+    return ['env', ...this.#environment(), join(scripts() ?? '', 'rabbitmq-server')]
+  }
+}
+
+/** Bun reads this file again for each file of tests. */
+const shared: { testRabbitmq?: Promise<RabbitmqServerProcess> } = globalThis as object
+
+/** The server of all tests of this process. */
+export function sharedRabbitmq(): Promise<RabbitmqServerProcess> {
+  shared.testRabbitmq ??= RabbitmqServerProcess.start()
+  return shared.testRabbitmq
+}

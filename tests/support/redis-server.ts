@@ -1,0 +1,68 @@
+/** Real Redis servers, on ports of this machine. */
+import { spawnSync } from 'node:child_process'
+import { freePort } from '@elysia-microservices/test-support'
+import { EngineProcess } from './engine-process.ts'
+
+/** The programs that are one: Debian's, and that of Valkey. */
+const PROGRAMS = ['redis-server', 'valkey-server']
+
+function program(): string | undefined {
+  return PROGRAMS.find((name) => spawnSync(name, ['--version']).status === 0)
+}
+
+/** What is missing to run a Redis server, in words; `undefined` if nothing is. */
+export function redisMissing(): string | undefined {
+  return program() === undefined ? 'redis-server or valkey-server on the PATH' : undefined
+}
+
+/** Arguments with which a server finds what it has stored when it is started again. */
+export function keepsIn(folder: string): string[] {
+  return ['--dir', folder, '--appendonly', 'yes', '--appendfsync', 'no']
+}
+
+/** A server that loses what it has stored when it ends. */
+export class RedisServerProcess extends EngineProcess {
+  /** Starts one. @param args further arguments of `redis-server` */
+  static async start(...args: string[]): Promise<RedisServerProcess> {
+    const server = new RedisServerProcess(await freePort(), args)
+    await server.start()
+    return server
+  }
+
+  /** Starts one that speaks TLS, and nothing else. @param args further arguments, with its certificate */
+  static async startSecured(...args: string[]): Promise<RedisServerProcess> {
+    const server = new RedisServerProcess(await freePort(), args)
+    server.#isSecured = true
+    await server.start()
+    return server
+  }
+
+  #isSecured = false
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`
+  }
+
+  protected async command(): Promise<readonly [string, ...string[]]> {
+    const port = this.#isSecured ? ['--port', '0', '--tls-port'] : ['--port']
+    const given = ['--bind', '127.0.0.1', ...port, String(this.port), '--save', '', '--appendonly', 'no']
+    return [program() ?? 'redis-server', ...given]
+  }
+}
+
+/** A sentinel, which writes into its configuration. */
+export class RedisSentinelProcess extends EngineProcess {
+  static async start(configuration: string): Promise<RedisSentinelProcess> {
+    const sentinel = new RedisSentinelProcess(await freePort(), [])
+    sentinel.#configuration = configuration
+    await sentinel.start()
+    return sentinel
+  }
+
+  #configuration = ''
+
+  protected async command(): Promise<readonly [string, ...string[]]> {
+    const given = [this.#configuration, '--sentinel', '--port', String(this.port), '--bind', '127.0.0.1']
+    return [program() ?? 'redis-server', ...given]
+  }
+}

@@ -1,0 +1,14 @@
+/** Types that grow with the number of patterns, and not with its square. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { cost, SHAPES } from './cost.ts'
+
+describe('the types of', () => {
+  for (const shape of Object.keys(SHAPES) as (keyof typeof SHAPES)[])
+    it(`${shape} cost the compiler four times as much for four times the patterns`, {
+      timeout: 120_000
+    }, async () => {
+      const [few, many] = [await cost(shape, 60), await cost(shape, 240)]
+      assert.ok(few > 0 && many <= 4.5 * few, `${few}, ${many}`)
+    })
+})

@@ -1,0 +1,93 @@
+/** What an editor shows of a service with many patterns: those that there are, and of a call its own types alone. */
+import assert from 'node:assert/strict'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { testsFolder } from '../workspace.ts'
+import { LanguageServer } from './language-server.ts'
+
+const folder = join(testsFolder, 'dist', `editor-${process.pid}`)
+const file = join(folder, 'program.ts')
+const MANY = Array.from({ length: 40 }, (_, n) => `p${n}`)
+
+const PROGRAM = `
+import { t } from 'elysia'
+import { microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+const service = microservice({ transport: 'tcp' })
+${MANY.map((name) => `  .message('${name}', ({ data }) => ({ ${name}: data.id }), { data: t.Object({ id: t.Number() }) })`).join('\n')}
+  .message({ cmd: 'find' }, ({ data }) => [data], { data: t.String() })
+  .message('watch', async function* () { yield { left: 1 } })
+  .event('placed', ({ data }) => data, { data: t.Object({ id: t.Number() }) })
+const client = connect<typeof service>({})
+void client.request('p7', { id: 1 })
+void client.request({ cmd: 'find' }, 'a')
+for await (const value of client.stream('watch')) value
+void client.emit('placed', { id: 1 })
+void client.request('')
+void client.stream('')
+void client.emit('')
+`
+
+const HOVERS = [
+  [
+    "client.request('p7'",
+    `TypedClient.request<"p7", Service>(this: Knowing<Service>, pattern: "p7", data: {
+    id: number;
+}, options?: CallOptions | undefined): Promise<{
+    p7: number;
+}>`
+  ],
+  [
+    'client.request({',
+    `TypedClient.request<{
+    readonly cmd: "find";
+}, Service>(this: Knowing<Service>, pattern: {
+    readonly cmd: "find";
+}, data: string, options?: CallOptions | undefined): Promise<string[]>`
+  ],
+  [
+    "client.stream('watch'",
+    `TypedClient.stream<"watch", Service>(this: Knowing<Service>, pattern: "watch", data?: unknown, options?: CallOptions | undefined): AsyncIterableIterator<{
+    left: number;
+}>`
+  ],
+  [
+    "client.emit('placed'",
+    `TypedClient.emit<"placed", Service>(this: Knowing<Service>, pattern: "placed", data: {
+    id: number;
+}, options?: EmitOptions | undefined): Promise<void>`
+  ]
+] as const
+
+describe('an editor', { timeout: 120_000 }, () => {
+  let server: LanguageServer
+
+  before(async () => {
+    mkdirSync(folder, { recursive: true })
+    const options = { target: 'es2023', module: 'nodenext', strict: true, noEmit: true }
+    const compilerOptions = { ...options, skipLibCheck: true, types: ['node'] }
+    writeFileSync(file, PROGRAM)
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }))
+    server = await LanguageServer.open(file)
+  })
+  after(async () => {
+    await server.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  for (const [call, shown] of HOVERS)
+    it(`shows of ${call}…) its own types, and not those of all patterns`, async () => {
+      const hover = await server.hover(call, 'client.'.length + 1)
+      assert.ok(hover.startsWith(`(method) ${shown}`), hover)
+    })
+
+  it('offers the patterns of each method', async () => {
+    assert.deepEqual(
+      (await server.completion("client.request('", "')\nvoid client.stream")).sort(),
+      [...MANY, '{\\"cmd\\":\\"find\\"}'].sort()
+    )
+    assert.deepEqual(await server.completion("client.stream('", "')\nvoid client.emit"), ['watch'])
+    assert.deepEqual(await server.completion("client.emit('", "')\n"), ['placed'])
+  })
+})

@@ -1,0 +1,104 @@
+/** A page whose connection is swallowed, in Chromium: it is noticed when the page is back, and nothing is lost. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import net from 'node:net'
+import path from 'node:path'
+import { it } from 'node:test'
+import { websocket } from '@elysia-microservices/websocket'
+import { type Message, memory, microservice } from 'elysia-microservices'
+import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import { listen, newApp } from '../support/http-app.ts'
+import { isMissing } from '../support/missing.ts'
+import { rootFolder } from '../workspace.ts'
+
+const PAGE = `
+import { connect } from '@elysia-microservices/websocket/client'
+const client = connect({ url: new URL(location.href).searchParams.get('url') })
+globalThis.values = []
+globalThis.told = []
+client.onEvent(({ type, status }) => globalThis.told.push(status ?? type))
+globalThis.read = (async () => {
+  for await (const value of client.stream('count', 400)) globalThis.values.push(value)
+})()`
+
+/** Passes bytes on, until it swallows those of the connections that it has. */
+function newProxy(port: number) {
+  const swallowed = new WeakSet<net.Socket>()
+  const open = new Set<net.Socket>()
+  const server = net.createServer((near) => {
+    const far = net.connect(port, 'localhost')
+    for (const [from, to] of [
+      [near, far],
+      [far, near]
+    ] as const) {
+      open.add(from)
+      from.on('data', (chunk) => {
+        if (!swallowed.has(from)) to.write(chunk)
+      })
+      from.on('error', () => {})
+      from.on('close', () => {
+        open.delete(from)
+        if (!swallowed.has(from)) to.destroy()
+      })
+    }
+  })
+  return {
+    server,
+    swallow() {
+      for (const socket of open) swallowed.add(socket)
+    },
+    close() {
+      for (const socket of open) socket.destroy()
+      server.close()
+    }
+  }
+}
+
+if (!isMissing('a page that is back', chromiumMissing()))
+  it('a page that is back notices within seconds that its connection is dead, and its stream has every value once', async () => {
+    const script = execFileSync(
+      path.join(rootFolder, 'node_modules/.bin/esbuild'),
+      ['--bundle', '--format=esm', '--platform=browser', '--log-level=warning'],
+      { input: PAGE, cwd: path.join(rootFolder, 'tests', 'websocket'), encoding: 'utf8' }
+    )
+    const logger = { error() {}, warn() {} }
+    const service = microservice({ transport: memory(), logger }).message(
+      'count',
+      async function* ({ data }: Message<number>) {
+        for (let n = 0; n < data; n++) {
+          await new Promise((resolve) => setTimeout(resolve, 5))
+          yield n
+        }
+      }
+    )
+    const html = (body: string, type: string) => new Response(body, { headers: { 'content-type': type } })
+    const app = await listen(
+      newApp()
+        .get('/', () => html('<!doctype html><script type="module" src="/page.js"></script>', 'text/html'))
+        .get('/page.js', () => html(script, 'text/javascript'))
+        .use(service)
+        .use(websocket({ expose: ['count'], origins: '*' }))
+    )
+    const proxy = newProxy(Number(new URL(app.url).port))
+    proxy.server.listen(0, '127.0.0.1')
+    await once(proxy.server, 'listening')
+    const { port } = proxy.server.address() as net.AddressInfo
+    const browser = await openBrowser()
+    try {
+      const page = await browser.newPage()
+      await page.goto(`${app.url}/?url=${encodeURIComponent(`ws://127.0.0.1:${port}/rsocket`)}`)
+      await page.waitForFunction('globalThis.values?.length > 20')
+      proxy.swallow()
+      await page.evaluate(`dispatchEvent(new Event('online'))`)
+      await page.waitForFunction(`globalThis.told.includes('reconnecting')`)
+      await page.evaluate('globalThis.read')
+      const values = (await page.evaluate('globalThis.values')) as number[]
+      assert.deepEqual(values, [...Array(400).keys()])
+    } finally {
+      await browser.close()
+      proxy.close()
+      await app.stop()
+      await service.stop()
+    }
+  })
