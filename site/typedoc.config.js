@@ -19,7 +19,7 @@ const entries = new Map(
       } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
       if (isPrivate) return []
       return Object.entries(exports ?? {})
-        .filter(([, target]) => typeof target !== 'string')
+        .filter(([path, target]) => typeof target !== 'string' && path !== './testing')
         .map(([path, { types }]) => [join(folder, types), name + path.slice(1)])
     })
 )

@@ -35,7 +35,12 @@ const namesOf = ({ contests }: Comparison) => contests[0]!.results.map(({ target
 
 describe('a comparison in the making', () => {
   it('says of everything that is not measured yet that it is missing', async () => {
-    const { comparison, kept } = await comparing(planned(), measuring())
+    const bench = measuring()
+    const { comparison, kept } = await comparing(planned(), bench)
+    assert.deepEqual(
+      bench.asked.map((flags) => flags['target']),
+      ['elysia', 'nest', 'elysia', 'nest']
+    )
     assert.equal(kept.length, 4)
     assert.ok(isClean(comparison))
     const [first] = kept
@@ -51,7 +56,7 @@ describe('a comparison in the making', () => {
     )
     assert.deepEqual(describeConditions(first!).slice(0, 2), [
       'INCOMPLETE: 3 measurements of 4 missing',
-      'missing: nest (2 times), elysia: the run ended before its turn'
+      'missing: elysia, nest (2 times): the run ended before its turn'
     ])
     assert.match(renderComparison(first!), /^nest was not measured: the run ended before its turn$/m)
   })

@@ -84,8 +84,7 @@ async function measure(job: Job, plan: Plan, bench: Measures, label: string): Pr
   const target = nameOfEntrant(job.entrant)
   try {
     const flags = { ...flagsOf(job, plan), label }
-    const program = plan.suite === undefined ? 'run-bench' : 'run-suite'
-    return { ...(await bench.measure(flags, { limit: limitOf(job, plan), program })), target }
+    return { ...(await bench.measure(flags, { limit: limitOf(job, plan) })), target }
   } catch (error) {
     // One peer that cannot be measured is a result, too, and does not take the others with it.
     if (error instanceof BenchError) return { target, notMeasured: withoutPaths(error.message), failed: true }

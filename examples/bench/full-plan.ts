@@ -40,6 +40,7 @@ const STORED = 256
 
 /** What is compared beside the peers. */
 export const OVER_NATS = 'over NATS'
+export const OVER_REDIS = 'over Redis'
 export const WATCHED = 'watched'
 
 const ON_NESTS_WIRE: Entrant = { target: 'elysia', label: "Nest's wire", protocol: 'nest' }
@@ -82,6 +83,7 @@ export function fullPlan(options: FullOptions): Plan {
     part('Events that are stored', short, chosen.flatMap(durable)),
     part('Start', short, chosen.flatMap(starts)),
     part('Over NATS', short, chosen.flatMap(overNats)),
+    part('Over Redis', short, chosen.flatMap(overRedis)),
     part('Watched', medium, chosen.flatMap(watched)),
     part('Other numbers of requests at a time', short, chosen.flatMap(byConcurrency)),
     part('Other payloads, other codecs', short, chosen.flatMap(byPayload)),
@@ -256,9 +258,18 @@ function starts(runtime: Runtime): PlannedContest[] {
 const scoped = (scope: string, contests: readonly Contest[], among: readonly Entrant[]): PlannedContest[] =>
   contests.map((contest) => ({ contest: { ...contest, scope }, entrants: among }))
 
+/** What is asked over an engine. */
+const overEngine = (runtime: Runtime) => ({ runtimes: [runtime], layouts: ['shared'] }) as const
+
+/** Each with a Redis server of its own. */
+function overRedis(runtime: Runtime): PlannedContest[] {
+  const asked = combinations(overEngine(runtime))
+  return scoped(OVER_REDIS, asked, entrants('nest-redis', 'elysia-redis', 'redis'))
+}
+
 /** Each with a NATS server of its own. */
 function overNats(runtime: Runtime): PlannedContest[] {
-  const one = { runtimes: [runtime], layouts: ['shared'] } as const
+  const one = overEngine(runtime)
   const services = entrants('nest-nats', 'elysia-nats')
   const byRequest: Entrant = { target: 'nats', label: 'request()', method: 'send' }
   const task: StreamTask = { ...LONG_STREAM, generator: 'sync' }
@@ -285,9 +296,9 @@ function byConcurrency(runtime: Runtime): PlannedContest[] {
 
 /** Codecs differ in what they make of objects; bytes need one that carries them. */
 const CODECS: Partial<Readonly<Record<PayloadShape, readonly Codec[]>>> = {
-  object: ['msgpack', 'msgpack-records'],
-  document: ['msgpack', 'msgpack-records'],
-  list: ['msgpack', 'msgpack-records'],
+  object: ['msgpack'],
+  document: ['msgpack'],
+  list: ['msgpack'],
   binary: ['bytes', 'msgpack']
 }
 

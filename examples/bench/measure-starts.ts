@@ -10,7 +10,7 @@ import type { Pinning } from './process/pinning.ts'
 import { residentMegabytes } from './process/proc-stat.ts'
 import { ServerProcess } from './process/server-process.ts'
 import { describeEnvironment } from './report/environment.ts'
-import { describeMeasurement } from './report/measurement.ts'
+import { asDescribed, describeMeasurement } from './report/measurement.ts'
 import type { Measurement } from './report/schema.ts'
 
 /**
@@ -74,7 +74,14 @@ export async function measureStarts(options: BenchOptions, pinning: Pinning): Pr
     listenMs: medianOf(untilListening)
   }
   const server = { port: last.port, pid: last.pid }
-  return describeMeasurement(options, server, meter.counts(), usage, startedAt, describeEnvironment(pinning))
+  return describeMeasurement(
+    asDescribed(options),
+    server,
+    meter.counts(),
+    usage,
+    startedAt,
+    describeEnvironment(pinning)
+  )
 }
 
 interface Start {

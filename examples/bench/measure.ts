@@ -3,26 +3,21 @@ import { connect } from 'node:net'
 import { BenchError } from './errors.ts'
 import { CapacitySearch } from './load/capacity-search.ts'
 import { EventTally } from './load/event-tally.ts'
-import { type LoadRun, LocalRun } from './load/load-run.ts'
+import { LocalRun } from './load/load-run.ts'
 import { Meter } from './load/meter.ts'
 import { openLoad } from './load/open-load.ts'
+import { type Phases, phasesOf } from './load/phases.ts'
 import { RemoteRun } from './load/remote-run.ts'
 import { measureStarts } from './measure-starts.ts'
+import { observe } from './observe.ts'
 import type { BenchOptions } from './options/bench-options.ts'
 import { targets } from './peers/targets.ts'
 import { deferred } from './process/deferred.ts'
 import { type Pinning, pinSelf, planPinning } from './process/pinning.ts'
-import { cpuMicroseconds, peakMegabytes, residentMegabytes } from './process/proc-stat.ts'
 import { ServerProcess } from './process/server-process.ts'
 import { describeEnvironment } from './report/environment.ts'
-import { describeMeasurement, type Usage } from './report/measurement.ts'
-import { showProgress } from './report/progress.ts'
+import { asDescribed, describeMeasurement } from './report/measurement.ts'
 import type { Measurement, Trial } from './report/schema.ts'
-
-/** Milliseconds that outstanding requests get after the measurement; less where the server is known to be gone. */
-const PATIENCE = { alive: 5_000, gone: 1_000 }
-
-const NEVER = new Promise<never>(() => {})
 
 /**
  * Measures once. A server that dies meanwhile is no exception: the result then has errors.
@@ -87,50 +82,12 @@ async function measureServer(
 ): Promise<Measurement> {
   const tally = tallyOf(options, started)
   const port = started?.port ?? options.port
-  const pid = started?.pid ?? null
   const environment = describeEnvironment(pinning)
-  const exited = started?.exited ?? NEVER
-  const rssIdle = await idleMegabytes(started)
-  const isShown = options.progress ?? process.stderr.isTTY
-  const run = await openRun({ ...options, progress: isShown }, port, pinning)
-  const over = Promise.race([exited, run.broken])
-  const startedAt = new Date()
-  const hideProgress = showProgress(options.label, run, options.warmup + options.duration, {
-    isTTY: isShown,
-    write: (text) => process.stderr.write(text)
-  })
-
-  run.start()
-  await pass(options.warmup, over)
-  const serverCpu = pid === null ? null : cpuMicroseconds(pid)
-  tally?.measure()
-  run.measure()
-  const alive = await pass(options.duration, over)
-  run.stop()
-  tally?.stop()
-  const used = {
-    serverCpuUs: pid === null ? null : difference(cpuMicroseconds(pid), serverCpu),
-    serverRssMb: pid === null ? null : residentMegabytes(pid)
-  }
-  const totals = await run.finish(alive ? PATIENCE.alive : PATIENCE.gone)
-  const handled = await tally?.settle(run.answered)
-  const rssPeak = pid === null ? null : peakMegabytes(pid)
-  hideProgress()
-  await run.close()
-  const rssAfter = await idleMegabytes(started)
-  const usage: Usage = {
-    ...used,
-    clientCpuUs: totals.cpuUs,
-    rssIdle,
-    rssPeak,
-    rssAfter,
-    clientRssPeak: options.processes === 1 ? peakMegabytes(process.pid) : null,
-    ...(handled !== undefined && { events: { sent: run.answered, arrived: handled.total } })
-  }
-  // What an event is worth is what the server made of it, not what the client said.
-  const counts =
-    handled === undefined ? totals : { ...totals, completed: handled.measured, seconds: handled.seconds }
-  return describeMeasurement(options, { port, pid }, counts, usage, startedAt, environment)
+  const { totals, usage, startedAt } = await observe(started, { ...options, tally }, () =>
+    openRun({ ...options, progress: options.progress ?? process.stderr.isTTY }, port, pinning)
+  )
+  const server = { port, pid: started?.pid ?? null }
+  return describeMeasurement(asDescribed(options), server, totals, usage, startedAt, environment)
 }
 
 /** @throws BenchError if nobody can be asked what became of the events */
@@ -142,10 +99,10 @@ function tallyOf({ task, host, port }: BenchOptions, started: ServerProcess | un
   )
 }
 
-async function openRun(options: BenchOptions, port: number, { loads }: Pinning): Promise<LoadRun> {
-  if (options.processes > 1) return RemoteRun.open(options, port, loads)
+async function openRun(options: BenchOptions, port: number, { loads }: Pinning): Promise<Phases> {
+  if (options.processes > 1) return phasesOf(await RemoteRun.open(options, port, loads))
   const meter = new Meter()
-  return new LocalRun(await openLoad(options, port, meter), meter)
+  return phasesOf(new LocalRun(await openLoad(options, port, meter), meter))
 }
 
 /** Starts the server, unless one is listening. `undefined`: one is. */
@@ -170,24 +127,6 @@ function isListening(host: string, port: number): Promise<boolean> {
   socket.once('error', () => resolve(false))
   return promise
 }
-
-/** What the server holds in memory when it has nothing to do and no garbage; `null` where that cannot be known. */
-async function idleMegabytes(server: ServerProcess | undefined): Promise<number | null> {
-  return server !== undefined && (await server.collectGarbage()) ? residentMegabytes(server.pid) : null
-}
-
-/** Waits; resolves to `false` at once if the server or a load process ends first. */
-async function pass(seconds: number, over: Promise<unknown>): Promise<boolean> {
-  const { promise, resolve } = deferred<boolean>()
-  const timer = setTimeout(resolve, seconds * 1000, true)
-  void over.then(() => resolve(false))
-  const alive = await promise
-  clearTimeout(timer)
-  return alive
-}
-
-const difference = (later: number | null, earlier: number | null): number | null =>
-  later === null || earlier === null ? null : later - earlier
 
 const withoutServer = ({ client, loads, note }: Pinning): Pinning => ({
   server: null,

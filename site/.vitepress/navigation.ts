@@ -8,6 +8,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     text: 'Start',
     items: [
       page('Getting started', 'getting-started'),
+      page('Recipes', 'recipes'),
       page('From NestJS', 'migration-from-nest'),
       page('From tRPC', 'migration-from-trpc'),
       page('Runtimes', 'runtimes')
@@ -32,6 +33,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Types', 'types'),
       page('Errors', 'errors'),
       page('Gateway', 'gateway'),
+      page('Pages as clients', 'websocket'),
       page('Testing', 'testing')
     ]
   },
@@ -39,8 +41,11 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     text: 'Brokers and storage',
     items: [
       page('NATS', 'nats'),
+      page('Redis', 'redis'),
+      page('RabbitMQ', 'rabbitmq'),
       page('Durable events', 'durable-events'),
-      page('Outbox and inbox', 'outbox')
+      page('Outbox and inbox', 'outbox'),
+      page('How to write an engine', 'engines')
     ]
   },
   {
@@ -72,10 +77,16 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('create-elysia-microservices', 'packages/create-elysia-microservices'),
       page('nestjs', 'packages/nestjs'),
       page('nats', 'packages/nats'),
+      page('rabbitmq', 'packages/rabbitmq'),
+      page('redis', 'packages/redis'),
       page('outbox', 'packages/outbox'),
       page('telemetry', 'packages/telemetry'),
+      page('workers', 'packages/workers'),
+      page('cli', 'packages/cli'),
       page('console', 'packages/console'),
       page('tcp', 'packages/tcp'),
+      page('websocket', 'packages/websocket'),
+      page('rsocket', 'packages/rsocket'),
       page('transport', 'packages/transport')
     ]
   },

@@ -1,5 +1,5 @@
 /** Where each Markdown file of the repository stands on the site, and what a link between such files becomes there. */
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 
 export const rootFolder = resolve(import.meta.dirname, '../..')
@@ -35,7 +35,12 @@ export function pageOf(file: string): string {
 const { repository } = JSON.parse(readFileSync(join(rootFolder, 'package.json'), 'utf8')) as {
   readonly repository?: { readonly url: string }
 }
-const address = repository?.url.replace(/^git\+/, '').replace(/\.git$/, '')
+export const address = repository?.url.replace(/^git\+/, '').replace(/\.git$/, '')
+
+/** The reports of the benchmark, with their charts: files of their own on the site. */
+export const REPORTS: readonly string[] = readdirSync(join(rootFolder, 'docs/benchmarks')).filter((name) =>
+  name.endsWith('.html')
+)
 
 /**
  * The target of a relative link that stands in `from`: a page, or else the file in the repository; `undefined` if
@@ -47,6 +52,8 @@ export function targetOf(link: string, from: string): string | undefined {
   const readme = join(file, 'README.md')
   const there =
     existsSync(join(rootFolder, readme)) && statSync(join(rootFolder, file)).isDirectory() ? readme : file
+  const report = /^docs\/benchmarks\/(.+)\.md$/.exec(there)?.[1]
+  if (report !== undefined && REPORTS.includes(`${report}.html`)) return `/benchmarks/${report}.html`
   const page = there === 'README.md' ? 'index.md' : pageOf(there)
   const isPage = page !== there && page.endsWith('.md') && !there.startsWith('docs/benchmarks/')
   if (isPage) return `/${page}${anchor === undefined ? '' : `#${anchor}`}`

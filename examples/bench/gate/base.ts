@@ -48,7 +48,11 @@ export class BaseCheckout {
     await this.#removeBench()
     for (const entry of await readdir(BENCH_FOLDER)) {
       if (NOT_SOURCE.has(entry)) continue
-      await cp(join(BENCH_FOLDER, entry), join(this.bench, entry), { recursive: true })
+      await cp(join(BENCH_FOLDER, entry), join(this.bench, entry), {
+        recursive: true,
+        // Those of the other peers.
+        filter: (from) => basename(from) !== 'node_modules'
+      })
     }
   }
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { randomFrom } from '@elysia-microservices/test-support'
 import { readBenchOptions } from '../options/bench-options.ts'
 import { type GateOptions, readGateOptions } from '../options/gate-options.ts'
 import type { Figure } from '../report/figures.ts'
-import { dice } from '../simulation/clock.ts'
 import { measurement } from '../test-support/measurement.ts'
 import { decide, type Pair, pairsNeeded, type Rule } from './decide.ts'
 import { describeGate, isPassed, type MeasureSide, runGate } from './run.ts'
@@ -30,7 +30,7 @@ function failures(
   noise: Noise,
   { runs = 9, gates = 400, figure = 'rps' as Figure } = {}
 ): number {
-  const next = dice(42)
+  const next = randomFrom(42)
   return Array.from({ length: gates }, () => {
     const pairs = Array.from({ length: runs }, (_, pair): Pair => {
       const value = () => 100_000 * drifting(pair) * Math.exp(noise(next))
@@ -89,7 +89,7 @@ describe('the course of a gate', () => {
     '--handlers=sync'
   ]) as GateOptions
   const measuring = (change: number, errors = 0) => {
-    const next = dice(7)
+    const next = randomFrom(7)
     const turns: string[] = []
     const measure: MeasureSide = async (side, load, run) => {
       turns.push(`${run} ${load.name} ${side}`)

@@ -3,10 +3,9 @@ import { describe, it } from 'node:test'
 import { encodeHistogram, makeHistogram } from '../load/histogram.ts'
 import { comparison } from '../test-support/comparison.ts'
 import { measurement } from '../test-support/measurement.ts'
-import { drawChart } from './chart.ts'
-import { barChart, concurrencyChart, latencyChart, memoryChart } from './charts.ts'
+import { barChart, concurrencyChart, latencyChart } from './charts.ts'
+import { seriesOf } from './draw.ts'
 import { renderHtml } from './page.ts'
-import { seriesOf } from './series.ts'
 
 const histogram = makeHistogram()
 for (let value = 1; value <= 1000; value++) histogram.recordValue(value)
@@ -25,19 +24,18 @@ const series = seriesOf(['elysia', 'nest', 'absent'])
 
 describe('a chart', () => {
   const charts = {
-    bars: barChart(contest!, series, { figure: 'rps', title: 't', caption: 'c' }),
-    latency: latencyChart(contest!, series, { title: 't', caption: 'c' }),
-    concurrency: concurrencyChart(report.contests, 't', series),
-    memory: memoryChart(contest!, series)
+    bars: barChart(contest!, series, 'rps'),
+    latency: latencyChart(contest!, series),
+    concurrency: concurrencyChart(report.contests, 't', series)
   }
 
   for (const [name, chart] of Object.entries(charts)) {
-    it(`of ${name} has a mark in the colour of each series that was measured, and no other`, async () => {
+    it(`of ${name} has a mark in the colour of each series that was measured, and no other`, () => {
       assert.deepEqual(
         chart.series.map((one) => one.name),
         ['elysia', 'nest']
       )
-      const svg = await drawChart(chart.spec)
+      const { svg } = chart
       for (const { colour } of chart.series) assert.ok(svg.includes(colour), `${colour} is missing`)
       assert.ok(!svg.includes(series[2]!.colour))
       assert.doesNotMatch(svg, /NaN|undefined|Infinity/)
@@ -58,15 +56,14 @@ describe('a chart', () => {
 
   it('of what nobody knows has no series', () => {
     const unknown = comparison([[{}, [[measurement({ serverCpuUsPerRequest: null })]]]]).contests[0]!
-    const of = { figure: 'serverCpuUsPerRequest', title: 't', caption: 'c' } as const
-    assert.deepEqual(barChart(unknown, series, of).series, [])
-    assert.deepEqual(latencyChart(unknown, series, of).series, [])
+    assert.deepEqual(barChart(unknown, series, 'serverCpuUsPerRequest').series, [])
+    assert.deepEqual(latencyChart(unknown, series).series, [])
   })
 })
 
 describe('a page', () => {
-  it('takes nothing from anywhere, and lets no reason break it', async () => {
-    const html = await renderHtml(report)
+  it('takes nothing from anywhere, and lets no reason break it', () => {
+    const html = renderHtml(report)
     // Ids of one drawing would be found by another.
     assert.equal(/<script|<link|<img|@import|url\(|src=|href="[^#]/.exec(html), null)
     for (const part of ['why &lt;not&gt;', '<pre class="command">bun run compare</pre>', 'a CPU, 2 CPUs']) {
@@ -74,8 +71,8 @@ describe('a page', () => {
     }
   })
 
-  it('with parts has their titles, and shows the charts of the first one at once', async () => {
-    const html = await renderHtml(
+  it('with parts has their titles, and shows the charts of the first one at once', () => {
+    const html = renderHtml(
       comparison([
         [{ part: 'All & sundry' }, rounds],
         [{ part: 'Others', concurrency: 20 }, rounds],
@@ -89,7 +86,13 @@ describe('a page', () => {
     assert.equal(html.match(/<summary>Charts<\/summary>/g)?.length, 2)
   })
 
-  it('of nothing is a page all the same', async () => {
-    assert.ok((await renderHtml(comparison([]))).endsWith('</html>\n'))
+  it('of what is published has the charts of what decides, and no tables', () => {
+    const html = renderHtml(report, true)
+    assert.equal(html.match(/<figure/g)?.length, 1 + 2 * 2)
+    assert.ok(!html.includes('<table'))
+  })
+
+  it('of nothing is a page all the same', () => {
+    assert.ok(renderHtml(comparison([])).endsWith('</html>\n'))
   })
 })

@@ -1,7 +1,6 @@
 /** The look of a report: for light and dark, paper, desks and phones. */
 
-/** Its colours, for a picture that stands alone too. */
-export const COLOURS_OF_PAGE = `:root {
+export const STYLE = `:root {
   color-scheme: light dark;
   --paper: #fff; --ink: #1c1e21; --muted: #5c6370; --grid: #d9dce1; --panel: #f5f6f8; --link: #0b57d0;
   --series-0: #0072b2; --series-1: #d55e00; --series-2: #009e73; --series-3: #b2589a; --series-4: #a67c00;
@@ -15,9 +14,7 @@ export const COLOURS_OF_PAGE = `:root {
     --series-5: #a9adb4; --series-6: #a99cf5; --series-7: #8fc8f0; --series-8: #d9806c; --series-9: #86c95a;
     --series-10: #ff7aa8; --series-11: #4dd0e1; --series-12: #c8a690; --series-13: #8c9eff;
   }
-}`
-
-export const STYLE = `${COLOURS_OF_PAGE}
+}
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
 main { max-width: 1240px; margin: 0 auto; padding: 16px; }
@@ -32,7 +29,8 @@ ul { padding-left: 20px; }
 .verdict { font-weight: 600; }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 340px), 1fr)); gap: 24px; }
 figure { margin: 0; min-width: 0; }
-figure > svg { display: block; width: 100%; max-width: 560px; height: auto; }
+figure > svg { font: 11px system-ui, sans-serif; fill: var(--ink); display: block; width: 100%; max-width: 560px; height: auto; }
+.quiet { fill: var(--muted); }
 figcaption { color: var(--muted); font-size: 14px; min-height: 3em; }
 figcaption b { display: block; color: var(--ink); font-size: 15px; }
 .legend { display: flex; flex-wrap: wrap; gap: 4px 16px; margin: 4px 0; padding: 0; list-style: none; font-size: 13px; }
@@ -43,15 +41,7 @@ th, td { padding: 4px 8px; text-align: right; border-bottom: 1px solid var(--gri
 th:first-child { padding-left: 0; text-align: left; }
 thead th { color: var(--muted); font-weight: 500; }
 tbody th { font-weight: 500; white-space: pre; }
-.summary th, .summary td { text-align: left; white-space: normal; }
-.summary .part th { padding-top: 16px; color: var(--muted); font-weight: 600; }
-@media (max-width: 640px) {
-  .summary thead { display: none; }
-  .summary tr { display: block; padding: 8px 0; border-bottom: 1px solid var(--grid); }
-  .summary th, .summary td { display: inline; padding: 0; border: 0; }
-  .summary th { display: block; }
-  .summary td + td:not(:empty)::before { content: ' · '; white-space: pre; color: var(--muted); }
-}
+.summary { font-size: 14px; }
 summary { cursor: pointer; font-size: 14px; }
 details { margin: 12px 0; }
 footer { margin: 40px 0 16px; }

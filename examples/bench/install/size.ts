@@ -6,6 +6,7 @@ import { dirname, join, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { BenchError } from '../errors.ts'
 import { BENCH_FOLDER } from '../process/folder.ts'
+import { OTHERS } from '../process/others.ts'
 
 /** Of one installation; bytes are of the files themselves, without what the file system rounds up. */
 export interface InstalledSize {
@@ -31,7 +32,11 @@ interface Manifest {
  * @throws BenchError if one of them, or something that it needs, is not
  */
 export async function installedSize(names: readonly string[]): Promise<InstalledSize> {
-  const folders = onceEach([...closureOf(names, BENCH_FOLDER)])
+  const found = new Set<string>()
+  for (const name of names) {
+    closureOf([name], folderOf(name, BENCH_FOLDER) === undefined ? OTHERS : BENCH_FOLDER, found)
+  }
+  const folders = onceEach([...found])
   const sizes = await Promise.all(folders.map(sizeOf))
   const sum = (of: (size: Sized) => number) => sizes.reduce((total, size) => total + of(size), 0)
   return {
@@ -53,7 +58,7 @@ function versionOf(folder: string): string {
   return `${name}@${version}`
 }
 
-/** Whoever writes TypeScript has it, whatever they install. */
+/** Everybody who writes TypeScript has it already. */
 const NOT_COUNTED = ['typescript']
 
 /** The folders of the packages and of everything that npm installs with them. */

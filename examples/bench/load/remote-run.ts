@@ -137,7 +137,7 @@ class Worker {
     child.stdin.on('error', () => {})
     createInterface({ input: child.stdout }).on('line', (line) => this.#hear(JSON.parse(line) as WorkerSays))
     this.exited = exited.promise
-    // Whoever waits for them is told; nobody may be waiting yet.
+    // Their reader is told; nobody may be reading yet.
     this.ready.catch(() => {})
     this.totals.catch(() => {})
   }

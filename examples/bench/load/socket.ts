@@ -13,7 +13,7 @@ export interface LoadSocket {
 export interface SocketEvents {
   received(chunk: Uint8Array): void
   drained(): void
-  /** The connection is gone, whoever ended it. May be called more than once. */
+  /** The connection is gone, ended by either side. May be called more than once. */
   lost(reason: unknown): void
 }
 

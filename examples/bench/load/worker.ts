@@ -26,7 +26,7 @@ const INTERVAL = 500
 
 const say = (said: WorkerSays): void => void process.stdout.write(`${JSON.stringify(said)}\n`)
 
-/** Resolves once it was told to close, or whoever tells is gone. */
+/** Resolves once it was told to close, or the process that tells it is gone. */
 export async function obey(): Promise<void> {
   const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
   const first = await lines.next()

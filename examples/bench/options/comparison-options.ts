@@ -104,7 +104,7 @@ const flags = {
   },
   out: text(
     'a path',
-    'where the JSON goes, and the reports beside it; default results/latest.json, with --full docs/benchmarks/report.json'
+    'where the JSON goes, and the reports beside it; default results/latest.json; with --full results/report.json, and what is published of it to docs/benchmarks'
   ),
   from: several('paths of stored JSON', 'puts stored reports together; nothing is measured', (path) => path),
   help: helpFlag

@@ -51,8 +51,8 @@ function readPayloadPart(part: string): PayloadOptions | undefined {
 /** Which shapes a codec carries; where there is no row, all. */
 const CARRIES: Partial<Readonly<Record<Codec, { carries(shape: PayloadShape): boolean; instead: string }>>> =
   {
-    json: { carries: (shape) => shape !== 'binary', instead: 'bytes or msgpack or msgpack-records' },
-    bytes: { carries: (shape) => shape === 'binary', instead: 'json or msgpack or msgpack-records' }
+    json: { carries: (shape) => shape !== 'binary', instead: 'bytes or msgpack' },
+    bytes: { carries: (shape) => shape === 'binary', instead: 'json or msgpack' }
   }
 
 /**

@@ -1,4 +1,4 @@
-/** What a load needs of a client, whoever made it. One `EchoClient` is one connection. */
+/** What a load needs of a client of any peer. One `EchoClient` is one connection. */
 import type { Tls } from '../options/custom-options.ts'
 import type { Payload } from '../payload/payload.ts'
 import type { Task } from '../task/task.ts'
@@ -17,7 +17,7 @@ export const protocols = ['rsocket', 'nest'] as const
 /** What our own client speaks. Other clients have one protocol only. */
 export type Protocol = (typeof protocols)[number]
 
-export const codecs = ['json', 'bytes', 'msgpack', 'msgpack-records'] as const
+export const codecs = ['json', 'bytes', 'msgpack'] as const
 /** How our own client encodes data on RSocket. */
 export type Codec = (typeof codecs)[number]
 

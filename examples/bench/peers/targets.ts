@@ -1,4 +1,6 @@
 /** What can be measured and who can ask: one row per target, one per client. A new peer is a row in each. */
+import { prepareOthers } from '../process/others.ts'
+import { currentRuntime } from '../process/runtime.ts'
 import { type Handler, handlers, type Source, type Step, sources } from '../task/task.ts'
 import type { OpenEchoClient } from './echo-client.ts'
 
@@ -20,6 +22,9 @@ export const targetNames = [
   'elysia-nats',
   'nest-nats',
   'nats',
+  'elysia-redis',
+  'nest-redis',
+  'redis',
   'http',
   'http-hybrid',
   'jetstream',
@@ -44,6 +49,9 @@ export const clientNames = [
   'elysia-nats',
   'nest-nats',
   'nats',
+  'elysia-redis',
+  'nest-redis',
+  'redis',
   'http',
   'jetstream',
   'elysia-durable',
@@ -104,7 +112,7 @@ export const targets: Readonly<Record<TargetName, Target>> = {
   },
   moleculer: {
     port: 7004,
-    server: 'peers/moleculer/server',
+    server: 'others/moleculer/server',
     client: 'moleculer',
     does: REQUESTS,
     package: 'moleculer'
@@ -112,14 +120,14 @@ export const targets: Readonly<Record<TargetName, Target>> = {
   // It writes values to a stream of Node, as many as that takes.
   grpc: {
     port: 7005,
-    server: 'peers/grpc/server',
+    server: 'others/grpc/server',
     client: 'grpc',
     does: { ...REQUESTS, streams: ['sync'] },
     package: '@grpc/grpc-js'
   },
   'rsocket-js': {
     port: 7006,
-    server: 'peers/rsocket-js/server',
+    server: 'others/rsocket-js/server',
     client: 'rsocket-js',
     // It gives values as they are asked for; a promise has no place there.
     does: { ...EVERYTHING, streams: ['sync'] },
@@ -145,14 +153,14 @@ export const targets: Readonly<Record<TargetName, Target>> = {
   },
   connect: {
     port: 7012,
-    server: 'peers/connect/server',
+    server: 'others/connect/server',
     client: 'connect',
     does: { ...REQUESTS, streams: ['async'] },
     package: '@connectrpc/connect-node'
   },
   trpc: {
     port: 7013,
-    server: 'peers/trpc/server',
+    server: 'others/trpc/server',
     client: 'trpc',
     does: { ...REQUESTS, streams: ['async'] },
     package: '@trpc/server'
@@ -178,6 +186,28 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     client: 'nats',
     does: SYNC,
     package: '@nats-io/transport-node'
+  },
+  // Over Redis, each with a server of its own.
+  'elysia-redis': {
+    port: 7051,
+    server: 'peers/redis/server-elysia',
+    client: 'elysia-redis',
+    does: EVERYTHING,
+    package: '@elysia-microservices/redis'
+  },
+  'nest-redis': {
+    port: 7052,
+    server: 'peers/redis/server-nest',
+    client: 'nest-redis',
+    does: EVERYTHING,
+    package: '@nestjs/microservices'
+  },
+  redis: {
+    port: 7053,
+    server: 'peers/redis/server-bare',
+    client: 'redis',
+    does: SYNC,
+    package: 'ioredis'
   },
   // Events that a NATS server of their own stores: by its driver alone, by ours, and out of PostgreSQL by our relay.
   jetstream: {
@@ -248,6 +278,15 @@ export interface Client {
   readonly load: (() => Promise<OpenEchoClient>) | null
 }
 
+/** Not known to the compiler here: their packages may not be installed. */
+const other = (name: string) => async (): Promise<OpenEchoClient> => {
+  prepareOthers([currentRuntime])
+  const { openEchoClient } = (await import(`../others/${name}/client.ts`)) as {
+    openEchoClient: OpenEchoClient
+  }
+  return openEchoClient
+}
+
 export const clients: Readonly<Record<ClientName, Client>> = {
   elysia: {
     asks: [
@@ -284,27 +323,27 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     asks: ['moleculer'],
     choices: [],
     limit: { connections: 500, why: 'each is a whole node, with a listener and two sockets' },
-    load: async () => (await import('./moleculer/client.ts')).openEchoClient
+    load: other('moleculer')
   },
   grpc: {
     asks: ['grpc'],
     choices: [],
-    load: async () => (await import('./grpc/client.ts')).openEchoClient
+    load: other('grpc')
   },
   connect: {
     asks: ['connect'],
     choices: [],
-    load: async () => (await import('./connect/client.ts')).openEchoClient
+    load: other('connect')
   },
   trpc: {
     asks: ['trpc'],
     choices: [],
-    load: async () => (await import('./trpc/client.ts')).openEchoClient
+    load: other('trpc')
   },
   'rsocket-js': {
     asks: ['rsocket-js'],
     choices: [],
-    load: async () => (await import('./rsocket-js/client.ts')).openEchoClient
+    load: other('rsocket-js')
   },
   'elysia-nats': {
     asks: ['elysia-nats', 'nest-nats'],
@@ -320,6 +359,21 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     asks: ['nats'],
     choices: ['method'],
     load: async () => (await import('./nats/client-bare.ts')).openEchoClient
+  },
+  'elysia-redis': {
+    asks: ['elysia-redis', 'nest-redis'],
+    choices: ['method', 'take'],
+    load: async () => (await import('./redis/client-elysia.ts')).openEchoClient
+  },
+  'nest-redis': {
+    asks: ['nest-redis', 'elysia-redis'],
+    choices: ['method'],
+    load: async () => (await import('./redis/client-nest.ts')).openEchoClient
+  },
+  redis: {
+    asks: ['redis'],
+    choices: [],
+    load: async () => (await import('./redis/client-bare.ts')).openEchoClient
   },
   http: {
     asks: ['http', 'http-hybrid'],

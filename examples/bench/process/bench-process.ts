@@ -9,8 +9,7 @@ import { deferred } from './deferred.ts'
 import { BENCH_FOLDER } from './folder.ts'
 import { commandFor, type Runtime } from './runtime.ts'
 
-/** What measures: a peer, or a target of a suite. */
-export type Program = 'run-bench' | 'run-suite'
+const PROGRAM = 'run-bench'
 
 /** Milliseconds that what a measuring process has started gets to end after it. */
 const LEFTOVER = 5_000
@@ -38,10 +37,9 @@ export function spawnBench(
   runtime: Runtime,
   flags: readonly string[],
   output: 'inherit' | 'pipe',
-  folder = BENCH_FOLDER,
-  program: Program = 'run-bench'
+  folder = BENCH_FOLDER
 ): SpawnedBench {
-  const [command, ...args] = [...commandFor(runtime, program, folder), ...flags, '--with-parent']
+  const [command, ...args] = [...commandFor(runtime, PROGRAM, folder), ...flags, '--with-parent']
   const child = spawn(command!, args, { stdio: ['pipe', output, output], detached: output === 'pipe' })
   const exited = deferred<End>()
   child.once('exit', (code, signal) => exited.resolve({ code, signal }))
@@ -54,8 +52,6 @@ export interface Running {
   readonly limit: number
   /** The bench of another checkout; this one otherwise. */
   readonly folder?: string
-  /** What measures; by default what measures peers, under the runtime that they have. */
-  readonly program?: Program
 }
 
 export class BenchProcess {
@@ -67,16 +63,14 @@ export class BenchProcess {
    *
    * @throws BenchError if it gave none, with the reason it gave, or what has become of it
    */
-  async measure(
-    { runtime, ...flags }: BenchFlags,
-    { limit, folder, program = 'run-bench' }: Running
-  ): Promise<Measurement> {
+  async measure({ runtime, ...flags }: BenchFlags, { limit, folder }: Running): Promise<Measurement> {
     const given = Object.entries(flags).map(([name, value]) =>
       value === true ? `--${name}` : `--${name}=${value}`
     )
     if (process.stderr.isTTY) given.push('--progress')
-    const under = program === 'run-suite' || runtime === 'go' ? 'bun' : runtime
-    this.#running = spawnBench(under, [...given, `--runtime=${runtime}`], 'pipe', folder, program)
+    // The runtime of a suite is that of the server alone.
+    const under = 'suite' in flags || runtime === 'go' ? 'bun' : runtime
+    this.#running = spawnBench(under, [...given, `--runtime=${runtime}`], 'pipe', folder)
     const { child, exited } = this.#running
     let isLate = false
     const watchdog = setTimeout(() => {
@@ -91,10 +85,10 @@ export class BenchProcess {
     const [output, complaints] = await said
     clearTimeout(leftover)
     this.#running = undefined
-    // Whoever stopped it ends the whole command: nothing may follow.
+    // A stop ends the whole command: nothing may follow.
     if (this.#stopped) return new Promise(() => {})
     if (isLate) throw new BenchError(`the measurement was not over after ${limit} s and was given up`)
-    if (output === '') throw new BenchError(whatBecameOf(end, complaints, program))
+    if (output === '') throw new BenchError(whatBecameOf(end, complaints))
     return JSON.parse(output) as Measurement
   }
 
@@ -123,7 +117,7 @@ function passOn(stderr: Readable): Promise<string> {
 }
 
 /** The last thing that was said and the error before it, as of a server that did not start; or else how it ended. */
-function whatBecameOf({ code, signal }: End, complaints: string, program: Program): string {
+function whatBecameOf({ code, signal }: End, complaints: string): string {
   if (signal !== null) return `the measuring process was ended by ${signal}`
   // Not where in the code it was, nor where to find help.
   const lines = stripVTControlCharacters(complaints)
@@ -132,5 +126,5 @@ function whatBecameOf({ code, signal }: End, complaints: string, program: Progra
   const reason = lines.at(-1)
   const cause = lines.slice(0, -1).find((line) => /^\w*error: /i.test(line))
   if (reason !== undefined) return cause === undefined ? reason : `${reason} (${cause})`
-  return code === null ? 'the measuring process could not be started' : `${program} ended with code ${code}`
+  return code === null ? 'the measuring process could not be started' : `${PROGRAM} ended with code ${code}`
 }

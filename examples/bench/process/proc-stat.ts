@@ -27,6 +27,18 @@ export function familyOf(pid: number): number[] {
   return [pid, ...children.flatMap((child) => familyOf(Number(child)))]
 }
 
+/** What all processes of a server have used: a gateway has a service behind it, a supervisor its workers. */
+export const cpuOf = (pid: number): number | null => sum(pid, cpuMicroseconds)
+export const residentOf = (pid: number): number | null => sum(pid, residentMegabytes)
+export const peakOf = (pid: number): number | null => sum(pid, peakMegabytes)
+
+function sum(pid: number, of: (pid: number) => number | null): number | null {
+  const known = familyOf(pid)
+    .map(of)
+    .filter((value) => value !== null)
+  return known.length === 0 ? null : known.reduce((total, value) => total + value, 0)
+}
+
 function threadsOf(pid: number): string[] {
   try {
     return readdirSync(`/proc/${pid}/task`)

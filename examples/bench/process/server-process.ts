@@ -7,6 +7,7 @@ import type { PayloadShape } from '../payload/payload.ts'
 import { flagsOfServer, type Task } from '../task/task.ts'
 import { deferred } from './deferred.ts'
 import { BENCH_FOLDER } from './folder.ts'
+import { isOther, prepareOthers } from './others.ts'
 import { pinned } from './pinning.ts'
 import { commandFor, type Runtime } from './runtime.ts'
 
@@ -66,6 +67,7 @@ export class ServerProcess {
    */
   static async start(options: ServerOptions): Promise<ServerProcess> {
     const { program, runtime, host, shape, flags = [], quiet = false } = options
+    if (isOther(program)) prepareOthers([runtime])
     const [command, ...args] = pinned(options.cpu, [
       ...(options.command ?? commandFor(runtime, program)),
       `--host=${host}`,

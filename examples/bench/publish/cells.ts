@@ -1,5 +1,9 @@
 /** Figures and tables as the documentation writes them. */
 import type { Figure } from '../report/figures.ts'
+import type { Comparison } from '../report/schema.ts'
+
+/** What belongs between two markers of a page. */
+export type Block = (comparison: Comparison) => string
 
 const COUNTS: readonly Figure[] = ['rps', 'perWorker', 'sent', 'arrived', 'lost', 'refused', 'firstAnswerMs']
 

@@ -1,22 +1,20 @@
 /** What the documentation says of figures is what the published report says. */
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
+import { renderHtml } from '../html/page.ts'
 import { BENCH_FOLDER } from '../process/folder.ts'
 import { renderMarkdown } from '../report/markdown.ts'
-import { FULL_FILE, publishedFile } from '../report/write.ts'
-import { suiteNames, taskOf } from '../task/task.ts'
-import { DOCUMENTS, fillIn, type Published, readDocuments, readPublished, tablesIn } from './documents.ts'
+import { comparison } from '../test-support/comparison.ts'
+import { measurement } from '../test-support/measurement.ts'
+import { CHARTS, drawChart } from './charts.ts'
+import { find, isText, resultOf } from './contests.ts'
+import { DOCUMENTS, fillIn, readDocuments, tablesIn } from './documents.ts'
+import { asText, chartFile, compact, MEDIANS, PUBLISHED, type Published, readPublished } from './published.ts'
 
 const ROOT = join(BENCH_FOLDER, '..', '..')
-const suites = suiteNames.map(publishedFile).filter(existsSync)
-const REPORTS = [FULL_FILE, ...suites].flatMap((file) =>
-  ['json', 'md', 'html'].map((extension) => file.replace(/json$/, extension))
-)
-
 /** The first lines that are not as they should be: whole pages tell nobody anything. */
 function differences(text: string, expected: string): string[] {
   const lines = text.split('\n')
@@ -38,18 +36,28 @@ describe('the documentation', () => {
     })
   }
 
-  it('shows the headline first, then HTTP and a sentence about databases', async () => {
+  it('shows one chart first', async () => {
     const tables = tablesIn(await readFile(join(ROOT, 'README.md'), 'utf8'))
-    assert.deepEqual(tables, ['headline', 'http headline', 'db sentence'])
+    assert.deepEqual(tables, ['chart requests', 'summary'])
+  })
+
+  it('claims no more than was measured', async () => {
+    const ratioOf = (layout: 'shared' | 'per-client') =>
+      resultOf(find(published.report!, { is: isText, layout })!, 'elysia').ratio?.rps?.median ?? 0
+    const landing = await readFile(join(ROOT, 'site/index.md'), 'utf8')
+    assert.match(landing, /^## Ten times as many requests as NestJS$/m)
+    assert.match(landing, /twice as many with a connection for each caller/)
+    assert.ok(ratioOf('shared') >= 10)
+    assert.ok(ratioOf('per-client') >= 2)
   })
 
   it('would say something else of other figures', async () => {
-    const text = await readFile(join(ROOT, 'README.md'), 'utf8')
+    const text = await readFile(join(ROOT, 'docs/performance.md'), 'utf8')
     const faster: Published = {
       ...published,
-      peers: {
-        ...published.peers,
-        contests: published.peers.contests.map((contest) => ({
+      report: {
+        ...published.report!,
+        contests: published.report!.contests.map((contest) => ({
           ...contest,
           results: contest.results.map((result) => ({
             ...result,
@@ -58,10 +66,10 @@ describe('the documentation', () => {
         }))
       }
     }
-    const filled = fillIn('README.md', text, faster)
+    const filled = fillIn('docs/performance.md', text, faster)
     assert.notEqual(filled, text)
     assert.match(filled, /\| \*\*shared connection\*\*: ours, RSocket \| 1,234,567 \| /)
-    assert.equal(fillIn('README.md', filled, published), text)
+    assert.equal(fillIn('docs/performance.md', filled, published), text)
   })
 
   it('cannot ask for a table that there is not', () => {
@@ -73,34 +81,52 @@ describe('the documentation', () => {
   })
 
   it('links the report from where it is', async () => {
-    const text = '<!-- bench: headline -->\n<!-- /bench -->'
+    const text = '<!-- bench: conditions -->\n<!-- /bench -->'
     assert.match(fillIn('README.md', text, published), /\(docs\/benchmarks\/report\.md\)/)
     assert.match(fillIn('docs/performance.md', text, published), /\(benchmarks\/report\.md\)/)
   })
 })
 
-describe('the published report', () => {
-  it('as Markdown is what its JSON says', async () => {
-    for (const comparison of [published.peers, ...Object.values(published.suites)]) {
-      const { contests } = comparison
-      const task = taskOf(contests[0] ?? {})
-      const file = task.mode === 'suite' ? publishedFile(task.suite) : FULL_FILE
-      const markdown = await readFile(file.replace(/json$/, 'md'), 'utf8')
-      assert.deepEqual(differences(markdown, renderMarkdown(comparison)), [])
+describe('the published reports', () => {
+  it('are written as they are read', async () => {
+    assert.equal(await readFile(MEDIANS, 'utf8'), asText(published))
+  })
+
+  it('as Markdown and HTML are what the medians say', async () => {
+    for (const [name, of] of Object.entries(published)) {
+      const file = join(PUBLISHED, name)
+      assert.deepEqual(differences(await readFile(`${file}.md`, 'utf8'), renderMarkdown(of)), [])
+      assert.deepEqual(differences(await readFile(`${file}.html`, 'utf8'), renderHtml(of, true)), [])
     }
   })
 
-  for (const file of REPORTS) {
-    it(`in ${file.slice(ROOT.length + 1)} names neither a folder nor the machine it was measured on`, async () => {
-      // A histogram is base64, in which any letters may come together.
-      const text = (await readFile(file, 'utf8')).replaceAll(/"latencyHistogram": "[^"]*"/g, '')
-      assert.ok(!text.includes(ROOT))
-      assert.doesNotMatch(text, /\/(home|root|Users|work)\//)
-      assert.ok(hostname() === 'localhost' || !text.split(/[^\w.-]/).includes(hostname()))
-    })
-  }
+  it('have the charts that are drawn of them', async () => {
+    for (const name of Object.keys(CHARTS)) {
+      assert.equal(await readFile(chartFile(name), 'utf8'), drawChart(name, published.report!))
+    }
+  })
 
-  it('is the one that the command makes', () => {
-    assert.match(published.peers.command, /^bun run compare --full/)
+  it('name neither a folder nor the machine they were measured on, and are small', async () => {
+    let bytes = 0
+    for (const file of await readdir(PUBLISHED)) {
+      const text = await readFile(join(PUBLISHED, file), 'utf8')
+      bytes += text.length
+      assert.ok(!text.includes(ROOT), file)
+      assert.doesNotMatch(text, /\/(home|root|Users|work)\//)
+      assert.ok(hostname() === 'localhost' || !text.split(/[^\w.-]/).includes(hostname()), file)
+    }
+    assert.ok(bytes < 1_500_000, `${bytes} bytes`)
+  })
+
+  it('are those that the command makes', () => {
+    for (const { command } of Object.values(published)) assert.match(command, /^bun run compare .*--full/)
+  })
+
+  it('say the same as the whole report, without its runs', () => {
+    const whole = comparison([[{}, [[measurement({ rps: 3 }), measurement({ target: 'nest', rps: 1 })]]]])
+    const small = compact(whole)
+    assert.deepEqual(small.contests[0]!.rounds, [])
+    assert.equal(renderMarkdown(small), renderMarkdown(whole))
+    assert.deepEqual(JSON.parse(asText({ report: small })).reports.report, JSON.parse(JSON.stringify(small)))
   })
 })

@@ -1,43 +1,12 @@
 /** The pages that have figures of the published report, between markers, and what belongs there. */
-import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { BenchError } from '../errors.ts'
 import { BENCH_FOLDER } from '../process/folder.ts'
-import type { Comparison } from '../report/schema.ts'
-import { readStored } from '../report/stored.ts'
-import { FULL_FILE, publishedFile } from '../report/write.ts'
-import { type SuiteName, suiteNames } from '../task/task.ts'
-import {
-  callersTable,
-  crowdTable,
-  dbSentence,
-  httpHeadline,
-  NOT_MEASURED,
-  pairsTable,
-  requestsTable,
-  scaleTable,
-  suiteConditions,
-  suiteSizes,
-  workloadTable
-} from './suite-tables.ts'
-import {
-  concurrencyTable,
-  durableTable,
-  eventsTable,
-  handlersTable,
-  headlineTable,
-  natsTable,
-  payloadTable,
-  peersTable,
-  sameClientTable,
-  sizesTable,
-  slowReaderTable,
-  startsTable,
-  streamsTable,
-  typesTable,
-  watchedTable
-} from './tables.ts'
+import { suiteNames } from '../task/task.ts'
+import { type Published, readPublished, writePublished } from './published.ts'
+import { NOT_MEASURED, SUITE_BLOCKS } from './suite-tables.ts'
+import { BLOCKS } from './tables.ts'
 
 const ROOT = join(BENCH_FOLDER, '..', '..')
 
@@ -49,75 +18,12 @@ export const DOCUMENTS = [
   'docs/observability.md'
 ] as const
 
-/** The published reports: of peers, and of the suites that have been measured. */
-export interface Published {
-  readonly peers: Comparison
-  readonly suites: Readonly<Partial<Record<SuiteName, Comparison>>>
-}
-
-type Block = (comparison: Comparison) => string
-
-const BLOCKS: Readonly<Record<string, Block>> = {
-  headline: headlineTable,
-  'peers bun': (comparison) => peersTable(comparison, 'bun'),
-  'peers node': (comparison) => peersTable(comparison, 'node'),
-  'concurrency bun': (comparison) => concurrencyTable(comparison, 'bun'),
-  'concurrency node': (comparison) => concurrencyTable(comparison, 'node'),
-  'payloads bun shared': (comparison) => payloadTable(comparison, 'bun', 'shared'),
-  'payloads bun per-client': (comparison) => payloadTable(comparison, 'bun', 'per-client'),
-  'payloads node shared': (comparison) => payloadTable(comparison, 'node', 'shared'),
-  'same client': sameClientTable,
-  'handlers bun': (comparison) => handlersTable(comparison, 'bun'),
-  'handlers node': (comparison) => handlersTable(comparison, 'node'),
-  'streams bun': (comparison) => streamsTable(comparison, 'bun'),
-  'streams node': (comparison) => streamsTable(comparison, 'node'),
-  'slow reader': slowReaderTable,
-  events: eventsTable,
-  durable: durableTable,
-  'starts bun': (comparison) => startsTable(comparison, 'bun'),
-  'starts node': (comparison) => startsTable(comparison, 'node'),
-  'nats bun': (comparison) => natsTable(comparison, 'bun'),
-  'nats node': (comparison) => natsTable(comparison, 'node'),
-  'watched bun': (comparison) => watchedTable(comparison, 'bun'),
-  'watched node': (comparison) => watchedTable(comparison, 'node'),
-  types: typesTable,
-  sizes: sizesTable
-}
-
-const SUITE_BLOCKS: Readonly<Record<SuiteName, Readonly<Record<string, Block>>>> = {
-  http: {
-    'http headline': httpHeadline,
-    'http conditions': (comparison) => suiteConditions(comparison, 'http'),
-    'http requests': requestsTable,
-    'http health': (comparison) => workloadTable(comparison, 'health'),
-    'http router': (comparison) => workloadTable(comparison, 'router'),
-    'http sizes': suiteSizes
-  },
-  pairs: {
-    'pairs conditions': (comparison) => suiteConditions(comparison, 'pairs'),
-    pairs: pairsTable
-  },
-  db: {
-    'db sentence': dbSentence,
-    'db conditions': (comparison) => suiteConditions(comparison, 'db'),
-    'db callers list': (comparison) => callersTable(comparison, 'list'),
-    'db callers slow': (comparison) => callersTable(comparison, 'slow'),
-    'db crowd': (comparison) => crowdTable(comparison, 'slow')
-  },
-  scale: {
-    'scale conditions': (comparison) => suiteConditions(comparison, 'scale'),
-    scale: scaleTable
-  }
-}
-
 /** What belongs between the markers of that name; `undefined`: there is no such thing. */
-function contentOf(name: string, { peers, suites }: Published): string | undefined {
-  const block = BLOCKS[name]
-  if (block !== undefined) return block(peers)
+function contentOf(name: string, published: Published): string | undefined {
   const suite = suiteNames.find((one) => Object.hasOwn(SUITE_BLOCKS[one], name))
-  if (suite === undefined) return undefined
-  const comparison = suites[suite]
-  return comparison === undefined ? NOT_MEASURED : SUITE_BLOCKS[suite][name]!(comparison)
+  const block = suite === undefined ? BLOCKS[name] : SUITE_BLOCKS[suite][name]
+  const comparison = published[suite ?? 'report']
+  return block === undefined || comparison !== undefined ? block?.(comparison!) : NOT_MEASURED
 }
 
 const NAMES = [...Object.keys(BLOCKS), ...suiteNames.flatMap((suite) => Object.keys(SUITE_BLOCKS[suite]))]
@@ -147,15 +53,6 @@ export function fillIn(page: string, text: string, published: Published): string
 /** Names of the tables that a page asks for. */
 export const tablesIn = (text: string): string[] => [...text.matchAll(MARKED)].map((match) => match[2]!)
 
-export async function readPublished(): Promise<Published> {
-  const read = async (file: string) => readStored(file, await readFile(file, 'utf8')).comparison
-  const measured = suiteNames.filter((suite) => existsSync(publishedFile(suite)))
-  const suites = await Promise.all(
-    measured.map(async (suite) => [suite, await read(publishedFile(suite))] as const)
-  )
-  return { peers: await read(FULL_FILE), suites: Object.fromEntries(suites) }
-}
-
 export interface Document {
   readonly page: string
   readonly text: string
@@ -172,9 +69,15 @@ export function readDocuments(published: Published): Promise<Document[]> {
   )
 }
 
-/** @returns the files that have changed */
+/**
+ * Writes the published reports and the tables of the pages anew, from the medians.
+ *
+ * @returns the pages that have changed
+ */
 export async function writeDocuments(): Promise<string[]> {
-  const changed = (await readDocuments(await readPublished())).filter(({ text, filled }) => text !== filled)
+  const published = await readPublished()
+  await writePublished(published)
+  const changed = (await readDocuments(published)).filter(({ text, filled }) => text !== filled)
   for (const { page, filled } of changed) await writeFile(join(ROOT, page), filled)
   return changed.map(({ page }) => join(ROOT, page))
 }

@@ -1,14 +1,12 @@
 /** The tables of the suites in the documentation, made of their published reports. */
 
 import { LABEL } from '../peers/targets.ts'
-import { isMeasured as isOutcomeMeasured } from '../report/comparison.ts'
 import { describeTask } from '../report/contest.ts'
 import { type Figure, plural, times, titleOfFigure } from '../report/figures.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
-import { sizeRows, sizesHeader } from '../report/sections.ts'
 import { describeLoad } from '../suites/describe.ts'
 import { type SuiteName, taskOf } from '../task/task.ts'
-import { shown, table } from './cells.ts'
+import { type Block, shown, table } from './cells.ts'
 
 /** What stands where a report should be that is not there yet. */
 export const NOT_MEASURED = '*Not measured yet: `npm run bench:publish` writes this.*'
@@ -17,7 +15,7 @@ const TITLES: Readonly<Record<string, string>> = {
   bun: '`Bun.serve` alone',
   node: '`node:http` alone',
   elysia: 'Elysia',
-  'elysia-service': 'Elysia with a service of ours in it',
+  'elysia-service': 'Elysia with one of our services in it',
   wynkjs: 'WynkJS',
   hono: 'Hono',
   fastify: 'Fastify',
@@ -35,7 +33,7 @@ const TITLES: Readonly<Record<string, string>> = {
 }
 
 /** `hono @ node` → `Hono, on Node` */
-export function titleOf(name: string): string {
+function titleOf(name: string): string {
   const [target, label] = name.split(LABEL)
   const title = TITLES[target!] ?? target!
   if (label === undefined) return title
@@ -47,33 +45,23 @@ const workloadOf = (contest: ContestResult): string => {
   return task.mode === 'suite' ? task.workload : ''
 }
 
-const isMeasured = ({ figures }: TargetResult): boolean => figures.rps !== null
+const isMeasured = ({ runs }: TargetResult): boolean => runs > 0
 
 /** The machine, the versions and how it was measured. */
-export function suiteConditions(comparison: Comparison, suite: SuiteName): string {
+function suiteConditions(comparison: Comparison, suite: SuiteName): string {
   const { environment, startedAt, options, contests } = comparison
   if (environment === null) return 'Nothing could be measured.'
   const { cpu, cpuCount, kernel, bun, packages } = environment
-  const measured = contests.flatMap(({ rounds }) => rounds.flat()).filter(isOutcomeMeasured)
   // Many callers of a database are measured for longer.
-  const durations = [...new Set(measured.map(({ duration }) => duration))].toSorted((a, b) => a - b)
+  const durations = [
+    ...new Set(contests.flatMap(({ results }) => results.flatMap(({ seconds }) => seconds ?? [])))
+  ].toSorted((a, b) => a - b)
   const caveat = options.duration < 1 ? '**Preliminary, from a short run.** ' : ''
   return (
     `${caveat}${plural(options.runs, 'interleaved run')} of ${durations.join(' or ')} s (${startedAt.slice(0, 10)}) on a machine with ` +
     `${plural(cpuCount, 'core')} (${cpu}, ${kernel}), Bun ${bun}, Elysia ${packages['elysia']}, Nest ${packages['@nestjs/core']}; ` +
     `${describeLoad(comparison, suite)}. [The whole report](docs/benchmarks/${suite}.md) has every figure.`
   )
-}
-
-const FIGURES: readonly Figure[] = [
-  ...(['rps', 'successRate', 'average', 'min', 'p50', 'p90', 'p95', 'p99', 'max'] as const),
-  ...(['serverCpuUsPerRequest', 'rssIdle', 'serverRssMb', 'firstAnswerMs'] as const)
-]
-
-/** Everybody in one workload, with all figures. */
-export function workloadTable({ contests }: Comparison, workload: string): string {
-  const contest = contests.find((one) => workloadOf(one) === workload)
-  return contest === undefined ? NOT_MEASURED : tableOf(contest, FIGURES)
 }
 
 function tableOf(contest: ContestResult, figures: readonly Figure[], names?: readonly string[]): string {
@@ -98,58 +86,20 @@ function ratioRow({ target, ratio, ratioTo }: TargetResult, figures: readonly Fi
   return [[`*${titleOf(target)} ÷ ${titleOf(ratioTo ?? '')}*`, `**${cells[0]}**`, ...cells.slice(1)]]
 }
 
-/** Req/s of everybody in every workload. */
-export function requestsTable({ contests }: Comparison): string {
-  const [first] = contests
-  if (first === undefined) return NOT_MEASURED
-  const names = first.results.map(({ target }) => target)
-  const cell = (contest: ContestResult, name: string) => {
-    const result = contest.results.find(({ target }) => target === name)
-    return result === undefined ? '–' : shown('rps', result.figures.rps?.median)
-  }
-  const rows = names.map((name) => {
-    const result = first.results.find(({ target }) => target === name)!
-    const reason = isMeasured(result) || result.failed ? '' : `: ${result.reason}`
-    return [`${titleOf(name)}${reason}`, ...contests.map((contest) => cell(contest, name))]
-  })
-  return table(['req/s', ...contests.map((contest) => workloadOf(contest))], rows)
-}
-
-const OF_PAIRS: readonly Figure[] = ['rps', 'p50', 'p99', 'serverCpuUsPerRequest', 'serverRssMb']
-
-/** Each pair in every workload: the median of what its runs give, and of req/s the lowest and highest of them. */
-export function pairsTable({ contests }: Comparison): string {
-  const pairs = contests[0]?.results.filter(({ ratioTo }) => ratioTo !== null) ?? []
-  const rows = pairs.flatMap(({ target, ratioTo }) =>
-    contests.map((contest, index) => {
-      const { ratio } = contest.results.find((one) => one.target === target)!
-      const pair = index === 0 ? `**${titleOf(target)} ÷ ${titleOf(ratioTo!)}**: ` : ''
-      const [rps, ...others] = OF_PAIRS.map((name) => times(ratio?.[name]?.median))
-      const { min, max } = ratio?.rps ?? {}
-      const range = min === undefined || max === undefined ? '' : ` (${min.toFixed(2)}–${max.toFixed(2)})`
-      return [`${pair}${workloadOf(contest)}`, `**${rps}**${range}`, ...others]
-    })
-  )
-  const [first] = contests
-  return first === undefined
-    ? NOT_MEASURED
-    : table(['', ...OF_PAIRS.map((name) => titleOfFigure(name, first))], rows)
-}
-
 const HEADLINE = [
   ...['bun', 'elysia', 'elysia-service', 'wynkjs', 'hono', 'fastify @ node', 'express @ node'],
   ...['nest-fastify @ node', 'nest-express @ node', 'fiber', 'elysia-gateway', 'nest-gateway']
 ]
 
-/** What README.md shows of HTTP. */
-export function httpHeadline(comparison: Comparison): string {
+/** One workload of HTTP; the report has the others. */
+function httpTable(comparison: Comparison): string {
   const contest = comparison.contests.find((one) => workloadOf(one) === 'health')
   if (contest === undefined) return NOT_MEASURED
   return `${suiteConditions(comparison, 'http')}\n\n${tableOf(contest, ['rps', 'p99', 'serverCpuUsPerRequest', 'serverRssMb'], HEADLINE)}`
 }
 
 /** Goodput and success of everybody by how many ask. */
-export function callersTable({ contests }: Comparison, workload: string): string {
+function callersTable({ contests }: Comparison, workload: string): string {
   const own = contests.filter((one) => workloadOf(one) === workload)
   const [first] = own
   if (first === undefined) return NOT_MEASURED
@@ -157,7 +107,7 @@ export function callersTable({ contests }: Comparison, workload: string): string
     titleOf(target),
     ...own.map(({ results }) => {
       const { figures, reason } = results.find((one) => one.target === target)!
-      return figures.rps === null
+      return figures.rps == null
         ? (reason ?? '–')
         : `${shown('rps', figures.rps.median)}, ${(figures.successRate?.median ?? 0).toFixed(1)} %`
     })
@@ -177,7 +127,7 @@ const CROWD: readonly Figure[] = [
 ]
 
 /** Where most ask: what becomes of those who are not answered. */
-export function crowdTable({ contests }: Comparison, workload: string): string {
+function crowdTable({ contests }: Comparison, workload: string): string {
   const contest = contests
     .filter((one) => workloadOf(one) === workload)
     .toSorted((a, b) => b.concurrency - a.concurrency)[0]
@@ -186,8 +136,8 @@ export function crowdTable({ contests }: Comparison, workload: string): string {
     : `${describeTask(taskOf(contest))}, ${plural(contest.concurrency, 'caller')}:\n\n${tableOf(contest, CROWD)}`
 }
 
-/** What README.md says of databases: one sentence. */
-export function dbSentence({ contests }: Comparison): string {
+/** What a limit is good for, in two sentences. */
+function dbSentence({ contests }: Comparison): string {
   const contest = contests
     .filter((one) => workloadOf(one) === 'slow')
     .toSorted((a, b) => b.concurrency - a.concurrency)[0]
@@ -201,25 +151,27 @@ export function dbSentence({ contests }: Comparison): string {
   if (contest === undefined || ours?.rps == null || leases?.successRate == null || rates.length === 0)
     return NOT_MEASURED
   return (
-    `**In front of a database** with a pool of 20 and ${plural(contest.concurrency, 'caller')}, a service with \`limits.inFlight\` ` +
-    `answers ${shown('rps', ours.rps.median)} requests a second and tells the rest within ${shown('refusedP99', ours.refusedP99?.median)} ms (p99) that it is busy; ` +
-    `of callers with leases ${leases.successRate.median.toFixed(1)} % are answered, of those of others ` +
-    `${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)} %: [what to set](docs/databases.md).`
+    `In front of a database with a pool of 20 connections and ${plural(contest.concurrency, 'caller')}, a service with \`limits.inFlight\` ` +
+    `answers ${shown('rps', ours.rps.median)} requests a second and refuses the rest within ${shown('refusedP99', ours.refusedP99?.median)} ms (p99). ` +
+    `With leases, ${leases.successRate.median.toFixed(1)} % of all requests are answered; the other servers answer ` +
+    `${Math.min(...rates).toFixed(0)} to ${Math.max(...rates).toFixed(0)} %. [What to set](docs/databases.md).`
   )
 }
 
-export function scaleTable({ contests }: Comparison): string {
-  const rows = contests.flatMap((contest) =>
-    contest.results.map((result, index) => [
-      `${index === 0 ? `**${describeTask(taskOf(contest))}**: ` : ''}${result.target.split(LABEL)[1] ?? ''}`,
-      ...(['rps', 'perWorker', 'p99', 'serverCpuUsPerRequest'] as const).map((name) => cellOf(result, name))
-    ])
-  )
-  return table(['', 'req/s', 'req/s per worker', 'p99 ms', 'server µs/req'], rows)
-}
+const conditions =
+  (suite: SuiteName): Block =>
+  (comparison) =>
+    suiteConditions(comparison, suite)
 
-export const suiteSizes = ({ sizes = [] }: Comparison): string =>
-  table(
-    sizesHeader,
-    sizeRows(sizes).map(([target = '', ...cells]) => [titleOf(target), ...cells])
-  )
+/** What belongs between the markers of each name, of the reports of the suites. */
+export const SUITE_BLOCKS: Readonly<Record<SuiteName, Readonly<Record<string, Block>>>> = {
+  http: { http: httpTable },
+  pairs: {},
+  db: {
+    'db sentence': dbSentence,
+    'db conditions': conditions('db'),
+    'db callers': (comparison) => callersTable(comparison, 'slow'),
+    'db crowd': (comparison) => crowdTable(comparison, 'slow')
+  },
+  scale: {}
+}

@@ -13,12 +13,12 @@ const TITLES: Partial<Readonly<Record<TargetName, string>>> = {
   'elysia-nats': 'ours over NATS',
   'nest-nats': 'Nest over NATS',
   nats: "NATS's driver",
+  'elysia-redis': 'ours over Redis',
+  'nest-redis': 'Nest over Redis',
+  redis: "Redis's driver",
   'elysia-metrics': 'counted',
   'elysia-sampled': '1 % traced',
-  'elysia-traced': 'all traced',
-  'elysia-durable': 'ours over JetStream',
-  jetstream: "JetStream's driver",
-  outbox: 'our relay'
+  'elysia-traced': 'all traced'
 }
 
 const LABELS: Readonly<Record<string, string>> = { node: 'on Node', "Nest's wire": "on Nest's wire" }

@@ -121,10 +121,15 @@ describe('a comparison', () => {
         ratioTo: 'nest',
         ratio: { median: 2, min: 2, max: 2 },
         baseAhead: [],
+        runs: 1,
+        seconds: 1,
+        client: 'elysia',
         errors: 0,
+        firstError: null,
+        told: null,
         notMeasured: 1,
-        reason: 'no such thing',
-        failed: true
+        missing: 1,
+        reason: 'no such thing'
       }
     )
   })

@@ -54,7 +54,7 @@ export function decisiveFigures(contest: Pick<Contest, 'rate' | 'sloMs' | 'task'
   return rate === null ? ['rps', ...others] : [...others]
 }
 
-/** Ours with another codec or protocol is no rival of ours; all that is shown of it is beside the ranking. */
+/** Ours with another codec or protocol is no rival; all that is shown of it is beside the ranking. */
 export function variantsIn(names: readonly string[]): string[] {
   const targetOf = (name: string) => name.split(LABEL)[0]
   const ours = names.filter(isOurs)
@@ -84,14 +84,14 @@ export function verdictsOn(contest: Contest, rounds: readonly Round[], unranked:
 export function isClean({ contests }: Pick<Comparison, 'contests'>): boolean {
   return contests.every(({ results }) =>
     results.every(
-      ({ errors, failed, figures: { lost } }) => errors === 0 && !failed && (lost?.max ?? 0) === 0
+      ({ errors, missing, figures: { lost } }) => errors === 0 && missing === 0 && (lost?.max ?? 0) === 0
     )
   )
 }
 
 /** Whether every measurement that should have been possible was made, whatever came out. */
 export function isComplete({ contests }: Pick<Comparison, 'contests'>): boolean {
-  return contests.every(({ results }) => results.every(({ failed }) => !failed))
+  return contests.every(({ results }) => results.every(({ missing }) => missing === 0))
 }
 
 function summarizeTarget(
@@ -102,7 +102,8 @@ function summarizeTarget(
 ): TargetResult {
   const outcomes = rounds.map((round) => round[index]!)
   const measured = outcomes.filter(isMeasured)
-  const missing = outcomes.filter((outcome): outcome is NotMeasured => !isMeasured(outcome))
+  const others = outcomes.filter((outcome): outcome is NotMeasured => !isMeasured(outcome))
+  const [first] = measured
   const ratio =
     base === undefined
       ? null
@@ -115,10 +116,15 @@ function summarizeTarget(
     ratioTo: base === undefined ? null : rounds[0]![base]!.target,
     ratio,
     baseAhead: behindIn(ratio, comparedFiguresOf(contest)),
+    runs: measured.length,
+    seconds: first?.duration ?? null,
+    client: first?.client ?? null,
     errors: measured.reduce((total, { errors }) => total + errors, 0),
-    notMeasured: missing.length,
-    reason: missing[0]?.notMeasured ?? null,
-    failed: missing.some(({ failed }) => failed)
+    firstError: measured.find(({ firstError }) => firstError !== null)?.firstError ?? null,
+    told: measured.find(({ told }) => told != null)?.told ?? null,
+    notMeasured: others.length,
+    missing: others.filter(({ failed }) => failed).length,
+    reason: (others.find(({ failed }) => failed) ?? others[0])?.notMeasured ?? null
   }
 }
 

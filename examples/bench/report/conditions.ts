@@ -3,9 +3,8 @@ import { isOurs, targetCalled } from '../peers/targets.ts'
 import { suiteTarget } from '../suites/catalog.ts'
 import { describeLoad } from '../suites/describe.ts'
 import { taskOf } from '../task/task.ts'
-import { isMeasured } from './comparison.ts'
 import { plural } from './figures.ts'
-import type { Comparison, Environment } from './schema.ts'
+import type { Comparison, Environment, TargetResult } from './schema.ts'
 
 export function describeConditions(comparison: Comparison): string[] {
   const { environment, options, sources } = comparison
@@ -36,28 +35,24 @@ export function describeConditions(comparison: Comparison): string[] {
 
 /** What should be in the report and is not: a run that was cut off, peers that did not start, servers that died. */
 function gapsIn({ contests }: Comparison): string[] {
-  const outcomes = contests.flatMap(({ rounds }) => rounds.flat())
-  const planned = outcomes.filter((outcome) => isMeasured(outcome) || outcome.failed)
-  const missing = outcomes.flatMap((outcome) => (isMeasured(outcome) || !outcome.failed ? [] : [outcome]))
-  if (missing.length === 0) return []
-  const reasons = new Map<string, string[]>()
-  for (const { target, notMeasured } of missing) {
-    reasons.set(notMeasured, [...(reasons.get(notMeasured) ?? []), target])
+  const results = contests.flatMap((contest) => contest.results)
+  const sum = (of: (result: TargetResult) => number) =>
+    results.reduce((total, result) => total + of(result), 0)
+  const missing = sum((result) => result.missing)
+  if (missing === 0) return []
+  const reasons = new Map<string, Map<string, number>>()
+  for (const { target, missing: count, reason } of results) {
+    if (count === 0) continue
+    const names = reasons.get(reason!) ?? new Map<string, number>()
+    reasons.set(reason!, names.set(target, (names.get(target) ?? 0) + count))
   }
+  const counted = (names: Map<string, number>) =>
+    [...names].map(([name, count]) => (count === 1 ? name : `${name} (${count} times)`)).join(', ')
   return [
-    `INCOMPLETE: ${plural(missing.length, 'measurement')} of ${planned.length} missing`,
-    ...[...reasons].map(([why, names]) => `missing: ${countedNames(names)}: ${why}`)
+    `INCOMPLETE: ${plural(missing, 'measurement')} of ${missing + sum(({ runs }) => runs)} missing`,
+    ...[...reasons].map(([why, names]) => `missing: ${counted(names)}: ${why}`)
   ]
 }
-
-/** `nest, elysia (3 times)` */
-const countedNames = (names: readonly string[]): string =>
-  [...new Set(names)]
-    .map((name) => {
-      const { length } = names.filter((other) => other === name)
-      return length === 1 ? name : `${name} (${length} times)`
-    })
-    .join(', ')
 
 /** The packages that were measured. */
 function packagesIn({ options: { targets }, contests }: Comparison): string[] {

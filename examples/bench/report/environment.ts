@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { cpus, release, totalmem, type } from 'node:os'
 import { join } from 'node:path'
+import { OTHERS } from '../process/others.ts'
 import type { Pinning } from '../process/pinning.ts'
 import { currentRuntime } from '../process/runtime.ts'
 import type { Environment } from './schema.ts'
@@ -13,7 +14,9 @@ const PACKAGES = [
   '@elysia-microservices/tcp',
   '@elysia-microservices/nats',
   '@elysia-microservices/nestjs',
+  '@elysia-microservices/redis',
   '@nats-io/transport-node',
+  'ioredis',
   '@nats-io/jetstream',
   '@elysia-microservices/outbox',
   'postgres',
@@ -67,7 +70,10 @@ export function describeEnvironment(pinning: Pinning): Environment {
 
 /** Read from the package's folder: not every package exports its package.json. */
 function installedVersion(name: string): string | null {
-  const folders = createRequire(import.meta.url).resolve.paths(name) ?? []
+  const folders = [
+    ...(createRequire(import.meta.url).resolve.paths(name) ?? []),
+    join(OTHERS, 'node_modules')
+  ]
   const file = folders.map((folder) => join(folder, name, 'package.json')).find((path) => existsSync(path))
   if (file === undefined) return null
   const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version?: string }

@@ -32,26 +32,6 @@ export const figures = {
 export type Figure = keyof typeof figures
 export const figureNames = Object.keys(figures) as Figure[]
 
-/** Those that reports did not have from the beginning. */
-export const laterFigures = [
-  'successRate',
-  'average',
-  'min',
-  'p95',
-  'refused',
-  'refusedP50',
-  'refusedP99',
-  'failedP50',
-  'perWorker',
-  'firstAnswerMs',
-  'listenMs',
-  'lost',
-  'sent',
-  'arrived',
-  'clientRssPeak'
-] as const
-export type LaterFigure = (typeof laterFigures)[number]
-
 const MEMORY = ['serverRssMb', 'rssIdle', 'rssPeak', 'rssAfter'] as const
 const CPU = ['serverCpuUsPerRequest', 'clientCpuUsPerRequest'] as const
 

@@ -1,6 +1,7 @@
 /** The result of one measurement: the JSON object that `run-bench.ts` prints. The bench README explains each figure. */
 
 import type { Counts } from '../load/meter.ts'
+import type { Told } from '../load/phases.ts'
 import type { BenchOptions } from '../options/bench-options.ts'
 import { nameOfPattern } from '../options/custom-options.ts'
 import { type Choice, clients } from '../peers/targets.ts'
@@ -18,6 +19,8 @@ export interface Usage {
   readonly clientRssPeak?: number | null
   /** Milliseconds until a server listened. */
   readonly listenMs?: number | null
+  /** Milliseconds from the start of the process until it had answered once. */
+  readonly firstAnswerMs?: number
   /** Events that the client said were sent, and those that the server has handled, warm-up included. */
   readonly events?: { readonly sent: number; readonly arrived: number }
 }
@@ -28,48 +31,66 @@ export interface MeasuredServer {
   readonly pid: number | null
 }
 
-export function describeMeasurement(
-  options: BenchOptions,
-  server: MeasuredServer,
-  counts: Counts,
-  usage: Usage,
-  startedAt: Date,
-  environment: Environment
-): Measurement {
+/** What was asked, of whom and how, as the result says it. */
+export type Described = Pick<
+  Measurement,
+  | 'target'
+  | 'client'
+  | 'task'
+  | 'method'
+  | 'protocol'
+  | 'codec'
+  | 'runtime'
+  | 'host'
+  | 'concurrency'
+  | 'connections'
+  | 'processes'
+  | 'rate'
+  | 'duration'
+  | 'warmup'
+  | 'pattern'
+  | 'shape'
+  | 'payload'
+>
+
+export function asDescribed(options: BenchOptions): Described {
   const { target, client, runtime, host, concurrency, connections, processes, duration, warmup } = options
   const { rate, shape, payload, custom, task } = options
   const { choices } = clients[client]
   const chosen = <C extends Exclude<Choice, 'take'>>(choice: C) =>
     choices.includes(choice) ? options[choice] : null
+  return {
+    ...{ target, client, task, runtime, host, concurrency, connections, processes, rate, duration, warmup },
+    ...{ method: chosen('method'), protocol: chosen('protocol'), codec: chosen('codec') },
+    pattern: custom === null ? null : nameOfPattern(custom.pattern),
+    ...{ shape, payload }
+  }
+}
+
+export function describeMeasurement(
+  described: Described,
+  server: MeasuredServer,
+  counts: Counts & { readonly told?: Told },
+  usage: Usage,
+  startedAt: Date,
+  environment: Environment
+): Measurement {
+  const { rate, processes } = described
   const { completed, errors, seconds } = counts
   const perRequest = (microseconds: number | null) =>
     microseconds === null || completed === 0 ? null : round(microseconds / completed, 3)
   const megabytes = (value: number | null) => (value === null ? null : round(value, 1))
-  const { clientRssPeak = null, listenMs = null, events } = usage
+  const { clientRssPeak = null, listenMs, firstAnswerMs, events } = usage
   return {
-    target,
-    client,
-    task,
-    method: chosen('method'),
-    protocol: chosen('protocol'),
-    codec: chosen('codec'),
-    runtime: server.pid === null ? null : runtime,
-    host,
+    ...described,
+    runtime: server.pid === null ? null : described.runtime,
     port: server.port,
-    concurrency,
-    connections,
-    processes,
-    rate,
     capacity: null,
-    duration,
-    warmup,
     measuredSeconds: round(seconds, 3),
-    pattern: custom === null ? null : nameOfPattern(custom.pattern),
-    shape,
-    payload,
     rps: round(seconds === 0 ? 0 : completed / seconds, 1),
     ...counts.latencies,
     latencyHistogram: counts.histogram,
+    ...counts.told,
     completed,
     errors,
     firstError: counts.firstError,
@@ -80,8 +101,9 @@ export function describeMeasurement(
     rssIdle: megabytes(usage.rssIdle),
     rssPeak: megabytes(usage.rssPeak),
     rssAfter: megabytes(usage.rssAfter),
-    clientRssPeak: megabytes(clientRssPeak),
-    ...(task.mode === 'start' && { listenMs }),
+    clientRssPeak: megabytes(processes === 1 ? clientRssPeak : null),
+    ...(listenMs !== undefined && { listenMs }),
+    ...(firstAnswerMs !== undefined && { firstAnswerMs: round(firstAnswerMs, 1) }),
     ...(events !== undefined && { ...events, lost: Math.max(0, events.sent - events.arrived) }),
     serverPid: server.pid,
     startedAt: startedAt.toISOString(),

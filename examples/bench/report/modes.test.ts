@@ -102,7 +102,7 @@ describe('a report', () => {
       assert.ok(markdown.includes(expected), `Markdown: ${expected}`)
     }
     assert.match(markdown, /^\| elysia \| 5\.60 \| 1,234 \| 3 \| 300 \|$/m)
-    assert.ok(html.includes('Memory of the client') && html.includes('Until it listens'))
+    assert.ok(html.includes('client peak MiB') && html.includes('listening ms'))
   })
 })
 

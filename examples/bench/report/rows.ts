@@ -1,6 +1,5 @@
 /** A contest as rows of text, for every kind of report. */
 import { type Task, taskOf } from '../task/task.ts'
-import { isMeasured } from './comparison.ts'
 import {
   comparedFiguresOf,
   type Figure,
@@ -25,24 +24,21 @@ export const headerOf = (contest: ContestResult): string[] => [
 
 /** Medians, one row for each target. */
 export const medianRows = (contest: ContestResult): string[][] =>
-  contest.results.map(({ target, figures: known, errors }) => [
-    target,
-    ...figuresOf(contest).map((figure) => format(figure, known[figure]?.median)),
-    errors.toLocaleString('en'),
-    runsOf(target, contest.rounds)
+  contest.results.map((result) => [
+    result.target,
+    ...figuresOf(contest).map((figure) => format(figure, result.figures[figure]?.median)),
+    result.errors.toLocaleString('en'),
+    runsOf(result)
   ])
 
 /** How often and how long it was measured: `5 × 5 s`. */
-export function runsOf(target: string, rounds: ContestResult['rounds']): string {
-  const measured = rounds.flat().filter((outcome) => outcome.target === target && isMeasured(outcome))
-  const [first] = measured
-  return first === undefined || !isMeasured(first) ? '–' : `${measured.length} × ${first.duration} s`
-}
+export const runsOf = ({ runs, seconds }: TargetResult): string =>
+  runs === 0 ? '–' : `${runs} × ${seconds} s`
 
 /** The lowest and the highest of all runs. */
 export const rangeRows = (contest: ContestResult): string[][] =>
   contest.results
-    .filter(({ figures: { rps } }) => rps !== null)
+    .filter(({ runs }) => runs > 0)
     .map(({ target, figures: known }) => [
       target,
       ...figuresOf(contest).map((figure) => {
@@ -89,18 +85,11 @@ export function remarksOn(contest: ContestResult): string[] {
 const isSuite = (contest: { readonly task?: Task | undefined }): boolean => taskOf(contest).mode === 'suite'
 
 /** In whose words callers were sent away, or learned that something failed. */
-function whatTheyWereTold({ rounds, results }: ContestResult): string[] {
-  const outcomes = rounds.flat().filter(isMeasured)
-  return results.flatMap(({ target }) => {
-    const own = outcomes.filter((outcome) => outcome.target === target)
-    const told = own.find((outcome) => outcome.told != null)?.told
-    const failed = own.find(({ firstError }) => firstError !== null)?.firstError
-    return [
-      ...(told === undefined ? [] : [`${target} tells those that it refuses: ${told}`]),
-      ...(failed === undefined ? [] : [`${target} failed: ${failed}`])
-    ]
-  })
-}
+const whatTheyWereTold = ({ results }: ContestResult): string[] =>
+  results.flatMap(({ target, told, firstError }) => [
+    ...(told === null ? [] : [`${target} tells those that it refuses: ${told}`]),
+    ...(firstError === null ? [] : [`${target} failed: ${firstError}`])
+  ])
 
 /** Who was best how often. */
 function winsOf(runs: readonly (string | null)[]): string[] {
@@ -153,9 +142,9 @@ function isBetter(figure: Figure, a: Spread | null | undefined, b: Spread | null
 /** Those with the same reason in one line. */
 function notMeasured(results: readonly TargetResult[]): string[] {
   const lines = new Map<string, string[]>()
-  for (const { target, figures: known, notMeasured: runs, reason } of results) {
-    if (runs === 0) continue
-    const why = `not measured${known.rps === null ? '' : ` in ${plural(runs, 'run')}`}: ${reason}`
+  for (const { target, runs, notMeasured, reason } of results) {
+    if (notMeasured === 0) continue
+    const why = `not measured${runs === 0 ? '' : ` in ${plural(notMeasured, 'run')}`}: ${reason}`
     lines.set(why, [...(lines.get(why) ?? []), target])
   }
   return [...lines].map(([why, names]) => `${names.join(', ')} ${names.length > 1 ? 'were' : 'was'} ${why}`)

@@ -1,9 +1,9 @@
 /**
- * The stored form of every result, version 1: what is in a report's JSON and what each field means. The types are made
+ * The stored form of every result, version 2: what is in a report's JSON and what each field means. The types are made
  * of it, stored reports are checked against it, and docs/benchmarks/report.schema.json is it, for other programs.
  *
  * A field may be added without a new version; readers ignore what they do not know. A field that changes its meaning
- * or goes makes version 2.
+ * or goes makes a new version.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { customShape, shapeNames } from '../payload/payload.ts'
@@ -11,7 +11,7 @@ import { codecs, methods, protocols } from '../peers/echo-client.ts'
 import { runtimes } from '../process/runtime.ts'
 import { handlers, sources, steps, suiteNames, takes } from '../task/task.ts'
 import { contestClients, layouts } from './contest.ts'
-import { type Figure, figureNames, type LaterFigure, laterFigures } from './figures.ts'
+import { type Figure, figureNames } from './figures.ts'
 
 const describe = (description: string) => ({ description })
 const nullable = <T extends TSchema>(schema: T, description = '') =>
@@ -189,17 +189,14 @@ export const contestSchema = Type.Object({
   sloMs: nullable(Type.Number())
 })
 
+const optionalSpread = () => Type.Optional(nullable(spreadSchema))
 const spreadSchema = Type.Object({ median: Type.Number(), min: Type.Number(), max: Type.Number() })
-const knownSpread = nullable(spreadSchema)
-const optionalSpread = Type.Optional(knownSpread)
-type Spreads = Record<Exclude<Figure, LaterFigure>, typeof knownSpread> &
-  Record<LaterFigure, typeof optionalSpread>
-const isLater = (figure: Figure) => (laterFigures as readonly Figure[]).includes(figure)
-// What older reports do not have is optional.
 const figuresSchema = Type.Object(
-  Object.fromEntries(
-    figureNames.map((figure) => [figure, isLater(figure) ? optionalSpread : knownSpread])
-  ) as Spreads
+  Object.fromEntries(figureNames.map((figure) => [figure, optionalSpread()])) as Record<
+    Figure,
+    ReturnType<typeof optionalSpread>
+  >,
+  describe('what is not known is null, or not there')
 )
 
 const resultSchema = Type.Object({
@@ -208,10 +205,15 @@ const resultSchema = Type.Object({
   ratioTo: nullable(Type.String(), 'whose figures its own are divided by; null: nobody’s'),
   ratio: nullable(figuresSchema, 'taken run by run, of measurements made one right after the other'),
   baseAhead: Type.Array(oneOf(figureNames)),
-  errors: Type.Number(),
+  runs: Type.Number(describe('measurements with figures')),
+  seconds: nullable(Type.Number(), 'how long each of them took, as asked for; null: there are none'),
+  client: nullable(Type.String(), 'who asked'),
+  errors: Type.Number(describe('of all runs')),
+  firstError: nullable(Type.String()),
+  told: nullable(Type.String(), 'what the first request that was refused was told'),
   notMeasured: Type.Number(describe('runs without figures')),
-  reason: nullable(Type.String(), 'why the first of them has none'),
-  failed: Type.Boolean()
+  missing: Type.Number(describe('those of them that should have been possible')),
+  reason: nullable(Type.String(), 'why the first of them has none')
 })
 
 const verdictSchema = Type.Object({
@@ -224,7 +226,10 @@ const verdictSchema = Type.Object({
 const contestResultSchema = Type.Composite([
   contestSchema,
   Type.Object({
-    rounds: Type.Array(Type.Array(Type.Union([measurementSchema, notMeasuredSchema]))),
+    rounds: Type.Array(
+      Type.Array(Type.Union([measurementSchema, notMeasuredSchema])),
+      describe('every measurement, in turns; empty where only medians are kept')
+    ),
     results: Type.Array(resultSchema),
     verdicts: Type.Array(verdictSchema, describe('the figure that decides comes first'))
   })
@@ -255,7 +260,7 @@ const sourceSchema = Type.Object({
 })
 
 export const SCHEMA = 'elysia-microservices/bench'
-export const VERSION = 1
+export const VERSION = 2
 
 export const comparisonSchema = Type.Object(
   {

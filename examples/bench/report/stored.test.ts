@@ -40,13 +40,13 @@ describe('a stored report', () => {
     ['nothing', 'null', /is no report of this benchmark/],
     [
       'another version',
-      JSON.stringify({ ...comparison([]), version: 2 }),
-      /has version 2 of the report, this reads version 1\.$/
+      JSON.stringify({ ...comparison([]), version: 1 }),
+      /has version 1 of the report, this reads version 2\.$/
     ],
     [
       'a broken field',
       JSON.stringify({ ...comparison([]), contests: [{ rounds: 1 }] }),
-      /is no report of version 1: \/contests\/0\/\w+ /
+      /is no report of version 2: \/contests\/0\/\w+ /
     ]
   ]
   for (const [what, text, message] of rejected) {

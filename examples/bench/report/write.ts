@@ -3,21 +3,13 @@ import { mkdir, rename, writeFile } from 'node:fs/promises'
 import { dirname, extname, join } from 'node:path'
 import { renderHtml } from '../html/page.ts'
 import { BENCH_FOLDER } from '../process/folder.ts'
-import type { SuiteName } from '../task/task.ts'
 import { renderMarkdown } from './markdown.ts'
 import type { Comparison } from './schema.ts'
 
-export const DEFAULT_FILE = join(BENCH_FOLDER, 'results', 'latest.json')
-/** Where a suite leaves its report, unless told otherwise. */
-export const resultFile = (suite: SuiteName): string => join(BENCH_FOLDER, 'results', `${suite}.json`)
+/** Where a report goes, unless told otherwise. */
+export const resultFile = (name: string): string => join(BENCH_FOLDER, 'results', `${name}.json`)
 
-const PUBLISHED = join(BENCH_FOLDER, '..', '..', 'docs', 'benchmarks')
-/** The report that this project publishes. */
-export const FULL_FILE = join(PUBLISHED, 'report.json')
-/** The reports of the suites that it publishes. */
-export const publishedFile = (suite: SuiteName): string => join(PUBLISHED, `${suite}.json`)
-
-/** Whoever is interrupted leaves the file as it was before, or as it should be. */
+/** An interrupted run leaves the file as it was before, or as it should be. */
 export async function writeJson(comparison: Comparison, file: string): Promise<string> {
   await mkdir(dirname(file), { recursive: true })
   await writeFile(`${file}.part`, `${JSON.stringify(comparison, null, 2)}\n`)
@@ -30,6 +22,6 @@ export async function writeReports(comparison: Comparison, file: string): Promis
   const json = await writeJson(comparison, file)
   const name = file.slice(0, file.length - extname(file).length)
   await writeFile(`${name}.md`, renderMarkdown(comparison))
-  await writeFile(`${name}.html`, await renderHtml(comparison))
+  await writeFile(`${name}.html`, renderHtml(comparison))
   return [json, `${name}.md`, `${name}.html`]
 }

@@ -50,6 +50,7 @@ const OURS = ['elysia-microservices', 'elysia']
 const NEST = ['@nestjs/core', '@nestjs/common', 'reflect-metadata', 'rxjs']
 
 const server = (name: string) => `suites/servers/${name}`
+const other = (name: string) => `others/http/${name}`
 
 /** Frameworks that answer HTTP by themselves. */
 const frameworks = {
@@ -69,17 +70,17 @@ const frameworks = {
     isOurs: true,
     against: 'elysia'
   },
-  wynkjs: { server: server('wynkjs'), runtimes: BUN, packages: ['wynkjs'] },
-  hono: { server: server('hono'), runtimes: BOTH, packages: ['hono'] },
-  fastify: { server: server('fastify'), runtimes: BOTH, packages: ['fastify'] },
-  express: { server: server('express'), runtimes: BOTH, packages: ['express'] },
+  wynkjs: { server: other('wynkjs'), runtimes: BUN, packages: ['wynkjs'] },
+  hono: { server: other('hono'), runtimes: BOTH, packages: ['hono'] },
+  fastify: { server: other('fastify'), runtimes: BOTH, packages: ['fastify'] },
+  express: { server: other('express'), runtimes: BOTH, packages: ['express'] },
   'nest-express': {
-    server: server('nest-express'),
+    server: other('nest-express'),
     runtimes: BOTH,
     packages: ['@nestjs/platform-express', ...NEST]
   },
   'nest-fastify': {
-    server: server('nest-fastify'),
+    server: other('nest-fastify'),
     runtimes: BOTH,
     packages: ['@nestjs/platform-fastify', ...NEST]
   },
@@ -97,7 +98,7 @@ const gateways = {
     against: 'nest-gateway'
   },
   'nest-gateway': {
-    server: server('nest-gateway'),
+    server: other('nest-gateway'),
     runtimes: BOTH,
     packages: ['@nestjs/platform-express', '@nestjs/microservices', ...NEST],
     isElse: true

@@ -1,5 +1,4 @@
 /** How a suite was measured, in words. */
-import { isMeasured } from '../report/comparison.ts'
 import type { Comparison } from '../report/schema.ts'
 import type { SuiteName } from '../task/task.ts'
 import { IN_FLIGHT } from './catalog.ts'
@@ -15,17 +14,15 @@ const WORDS: Readonly<Record<SuiteName, (tool: string) => string>> = {
   db: () =>
     `PostgreSQL and the callers share a CPU, the server has its own; 10,000 users, a pool of 20 connections that a query waits for up to 2 s, one query with one driver (Fiber: pgx); ` +
     'messages share a connection, callers over HTTP have one each; ' +
-    `services of ours have limits.inFlight ${IN_FLIGHT}, but service-no-limit; ` +
-    'whoever got no answer comes again after a second, give or take a half',
+    `our services have limits.inFlight ${IN_FLIGHT}, but service-no-limit; ` +
+    'a caller without an answer comes again after a second, give or take a half',
   scale: (tool) =>
     `HTTP by ${tool}, messages by a load process for each CPU that the workers leave; where they leave none, all share, and a second worker shows nothing`
 }
 
 export function describeLoad({ contests }: Comparison, suite: SuiteName): string {
-  const measured = contests.flatMap(({ rounds }) => rounds.flat()).filter(isMeasured)
-  const used = [...new Set(measured.map(({ client }) => client))].filter(
-    (name) => name === 'wrk' || name === 'autocannon'
-  )
+  const clients = contests.flatMap(({ results }) => results.map(({ client }) => client))
+  const used = [...new Set(clients)].filter((name) => name === 'wrk' || name === 'autocannon')
   const note = used.includes('autocannon')
     ? ' (wrk is not on the PATH; what loads is the slower end with fast servers)'
     : ''

@@ -1,62 +1,194 @@
-/** One measurement of a suite: the server of the target is started, loaded, observed and stopped. */
+/** One measurement of a suite: the server of the target is started, asked once, loaded, observed and stopped. */
 import { BenchError } from '../errors.ts'
-import { pinSelf, planPinning } from '../process/pinning.ts'
+import { encodeHistogram, latenciesOf, mergeHistograms } from '../load/histogram.ts'
+import { type Phases, type PhaseTotals, pass, phasesOf } from '../load/phases.ts'
+import { RemoteRun } from '../load/remote-run.ts'
+import { observe } from '../observe.ts'
+import { readBenchOptions } from '../options/bench-options.ts'
+import { freePort } from '../process/free-port.ts'
+import { type Pinning, pinSelf, planPinning } from '../process/pinning.ts'
 import type { ServerProcess } from '../process/server-process.ts'
+import { describeEnvironment } from '../report/environment.ts'
+import { type Described, describeMeasurement } from '../report/measurement.ts'
 import type { Measurement } from '../report/schema.ts'
-import { loadWith } from './load/tool.ts'
-import { describeSuiteMeasurement, type Observed } from './measurement.ts'
+import { openAskers } from './db/askers.ts'
+import { Callers } from './db/callers.ts'
+import { checkDatabase, type Database, startDatabase } from './db/database.ts'
+import { type HttpTotals, loadWith } from './load/tool.ts'
 import type { SuiteOptions } from './options.ts'
-import { build, cpuOf, difference, HOST, peakOf, residentOf, startServer } from './server.ts'
-import { type Asked, wrongIn } from './workloads.ts'
+import { build, HOST, startServer } from './server.ts'
+import { type Asked, payloadOfWorkload, subjectOf, wrongIn } from './workloads.ts'
 
 const DIED = 'the server ended in the middle of the measurement'
 
-/** @throws BenchError if there is no server to measure, or it answers wrongly before anybody loads it */
-export async function measureSuite(options: SuiteOptions): Promise<Measurement> {
-  if (options.suite === 'db') return (await import('./db/measure.ts')).measureDatabase(options)
-  if (options.suite === 'scale') return (await import('./scale/measure.ts')).measureScale(options)
-  return measureHttp(options)
+/** How the targets of a suite are asked. */
+interface Load {
+  /** Who asks, as the report says. */
+  readonly client: string
+  /** Asks once, after which the server counts as started; rejects with what is wrong with the answer. */
+  first(): Promise<void>
+  open(): Promise<Phases>
 }
 
-async function measureHttp(options: SuiteOptions): Promise<Measurement> {
-  const { asked, concurrency, tool, duration, warmup } = options
-  const pinning = planPinning()
+/** @throws BenchError if there is no server to measure, or it answers wrongly before anybody loads it */
+export async function measureSuite(options: SuiteOptions): Promise<Measurement> {
   build(options)
-  const begun = performance.now()
-  const server = await startServer(options, pinning.server, undefined)
+  const isScale = options.suite === 'scale'
+  const plan = planPinning()
+  const { pinning, serverOn } = isScale
+    ? placesFor(options.workers, plan)
+    : { pinning: plan, serverOn: plan.server }
+  const database = options.suite === 'db' ? await findDatabase(options, pinning) : undefined
   try {
-    if (pinning.client !== null) pinSelf(pinning.client)
-    await check(asked.slice(0, 1), server)
-    const firstAnswerMs = performance.now() - begun
-    await check(asked, server)
-    const rssIdle = (await server.collectGarbage()) ? residentOf(server) : null
-    const load = { host: HOST, port: server.port, connections: concurrency, asked, cpus: pinning.loads }
-    const over = new AbortController()
-    void server.exited.then(() => over.abort())
-    const startedAt = new Date()
-    const warm = warmup === 0 ? undefined : await loadWith(tool, load, warmup, over.signal)
-    const before = cpuOf(server)
-    const totals = over.signal.aborted ? undefined : await loadWith(tool, load, duration, over.signal)
-    const observed: Observed = {
-      firstAnswerMs,
-      rssIdle,
-      serverCpuUs: difference(cpuOf(server), before),
-      serverRssMb: residentOf(server),
-      rssPeak: peakOf(server),
-      rssAfter: (await server.collectGarbage()) ? residentOf(server) : null
+    // Workers share a port, so it must be known before there is any.
+    const port = isScale && options.port === 0 ? await freePort(HOST) : options.port
+    const begun = performance.now()
+    const server = await startServer({ ...options, port }, serverOn, database?.address)
+    try {
+      if (!isScale && pinning.client !== null) pinSelf(pinning.client)
+      const load = loadOf(options, server, pinning)
+      await load.first()
+      const firstAnswerMs = performance.now() - begun
+      const { totals, usage, startedAt, isAlive } = await observe(
+        server,
+        { ...options, ofFamily: true },
+        () => load.open()
+      )
+      const counts = isAlive ? totals : { ...totals, errors: totals.errors + 1, firstError: DIED }
+      return describeMeasurement(
+        asDescribed(options, load.client),
+        server,
+        { ...counts, told: toldOf(options, counts) },
+        { ...usage, firstAnswerMs },
+        startedAt,
+        describeEnvironment(pinning)
+      )
+    } finally {
+      await server.stop()
     }
-    const died = over.signal.aborted
-    return describeSuiteMeasurement(options, pinning, server, startedAt, observed, {
-      completed: totals?.completed ?? 0,
-      seconds: totals?.seconds ?? 0,
-      average: totals?.average ?? null,
-      latencies: totals?.latencies,
-      errors: (warm?.errors ?? 0) + (totals?.errors ?? 0) + (died ? 1 : 0),
-      firstError: died ? DIED : (warm?.firstError ?? totals?.firstError ?? null),
-      tool
-    })
   } finally {
-    await server.stop()
+    await database?.server?.stop()
+  }
+}
+
+function asDescribed(options: SuiteOptions, client: string): Described {
+  const { suite, workload, name, runtime, concurrency, duration, warmup, asked } = options
+  return {
+    target: name,
+    client,
+    task: { mode: 'suite', suite, workload },
+    ...{ method: null, protocol: null, codec: null, rate: null },
+    runtime: runtime === 'go' ? null : runtime,
+    host: HOST,
+    ...{ concurrency, connections: concurrency, processes: 1, duration, warmup },
+    pattern: subjectOf(asked, workload),
+    shape: 'custom',
+    payload: payloadOfWorkload(asked)
+  }
+}
+
+function toldOf({ suite, workers }: SuiteOptions, totals: PhaseTotals): NonNullable<PhaseTotals['told']> {
+  const { completed, errors, seconds, told } = totals
+  const all = completed + errors + (told?.refused ?? 0)
+  const rps = seconds === 0 ? 0 : completed / seconds
+  return {
+    successRate: all === 0 ? 0 : rounded((100 * completed) / all),
+    ...(suite === 'scale' && { workers, perWorker: rounded(rps / workers) }),
+    ...told
+  }
+}
+
+/** One of its own, where the load is: the server has its CPU for itself. */
+async function findDatabase(
+  { database }: SuiteOptions,
+  { client }: Pinning
+): Promise<Partial<Database> & Pick<Database, 'address'>> {
+  if (database === undefined) return startDatabase(client)
+  await checkDatabase(database)
+  return { address: database }
+}
+
+/** The first processors are the workers', the others the load's; where none is left, they share. */
+function placesFor(workers: number, plan: Pinning) {
+  if (plan.server === null) return { pinning: plan, serverOn: null }
+  const all = [plan.server, ...plan.loads]
+  const left = all.slice(workers)
+  const note = left.length === 0 ? `${workers} workers leave no processor to the load: they share` : plan.note
+  return {
+    pinning: { ...plan, loads: left.length === 0 ? all : left, note },
+    serverOn: all.slice(0, workers).join(',')
+  }
+}
+
+function loadOf(options: SuiteOptions, server: ServerProcess, { loads }: Pinning): Load {
+  const { suite, target, tool } = options
+  if (suite === 'db') {
+    return {
+      client: target.ask ?? 'http',
+      first: () => askOnce(options, server),
+      open: () => openCallers(options, server)
+    }
+  }
+  if (target.ask === 'message') {
+    return { client: 'elysia', first: async () => {}, open: () => openMessages(options, server, loads) }
+  }
+  return {
+    client: tool,
+    first: () => check(options.asked.slice(0, 1), server),
+    open: () => openHttp(options, server, loads)
+  }
+}
+
+async function askOnce({ target, asked }: SuiteOptions, { port }: ServerProcess): Promise<void> {
+  const askers = openAskers(target, port, 1, asked[0]!)
+  const { kind, told } = await askers.ask(0)
+  await askers.close()
+  if (kind === 'answered') return
+  throw new BenchError(`The first request ${kind === 'refused' ? 'was refused' : 'failed'}: ${told}`)
+}
+
+async function openCallers(options: SuiteOptions, server: ServerProcess): Promise<Phases> {
+  const { target, concurrency, asked } = options
+  const askers = openAskers(target, server.port, concurrency, asked[0]!)
+  const callers = new Callers(askers, concurrency)
+  let from = 0
+  let tally = callers.take()
+  let seconds = 0
+  callers.start()
+  return {
+    warm: pass,
+    async measure(duration, over) {
+      callers.take()
+      from = performance.now()
+      const isAlive = await pass(duration, over)
+      tally = callers.take()
+      seconds = (performance.now() - from) / 1000
+      return isAlive
+    },
+    async finish(patience) {
+      await callers.stop(patience)
+      const { answered, refused, failed, told } = tally
+      return {
+        ...totalsOf(
+          {
+            completed: answered.totalCount,
+            seconds,
+            average: answered.totalCount === 0 ? null : answered.mean / 1000,
+            latencies: answered,
+            errors: failed.totalCount,
+            firstError: told.failed ?? null
+          },
+          {
+            refused: refused.totalCount,
+            refusedP50: at(refused, 50),
+            refusedP99: at(refused, 99),
+            told: told.refused ?? null,
+            failedP50: at(failed, 50)
+          }
+        )
+      }
+    },
+    close: () => askers.close()
   }
 }
 
@@ -69,3 +201,89 @@ async function check(asked: readonly Asked[], { port }: ServerProcess): Promise<
     if (wrong !== undefined) throw new BenchError(`${method} ${path} was answered wrongly: ${wrong}`)
   }
 }
+
+async function openHttp(
+  { asked, concurrency, tool }: SuiteOptions,
+  server: ServerProcess,
+  cpus: readonly number[]
+): Promise<Phases> {
+  await check(asked, server)
+  const load = { host: HOST, port: server.port, connections: concurrency, asked, cpus }
+  let warm: HttpTotals | undefined
+  let totals: HttpTotals | undefined
+  const until = async (seconds: number, over: Promise<unknown>) => {
+    const ended = new AbortController()
+    void over.then(() => ended.abort())
+    const found = server.hasExited ? undefined : await loadWith(tool, load, seconds, ended.signal)
+    return { found, isAlive: !ended.signal.aborted }
+  }
+  return {
+    async warm(seconds, over) {
+      warm = (await until(seconds, over)).found
+    },
+    async measure(seconds, over) {
+      const { found, isAlive } = await until(seconds, over)
+      totals = found
+      return isAlive && !server.hasExited
+    },
+    finish: async () => {
+      const counted = totalsOf(
+        totals ?? { completed: 0, seconds: 0, errors: 0, firstError: null, average: null }
+      )
+      return {
+        ...counted,
+        errors: (warm?.errors ?? 0) + counted.errors,
+        firstError: warm?.firstError ?? counted.firstError
+      }
+    },
+    close: async () => {}
+  }
+}
+
+/** Our own client, on a connection for each caller, so that all workers get some. */
+async function openMessages(
+  { concurrency, label, progress }: SuiteOptions,
+  server: ServerProcess,
+  cpus: readonly number[]
+): Promise<Phases> {
+  const processes = Math.max(1, Math.min(cpus.length, concurrency))
+  const options = readBenchOptions([
+    ...['--target=custom', `--port=${server.port}`, '--pattern=users.get', '--data={"id":"42"}'],
+    ...[`--concurrency=${concurrency}`, `--connections=${concurrency}`, `--processes=${processes}`]
+  ])
+  // No flag of these asks for it.
+  if (options === 'help') throw new BenchError('run-bench gave its help in place of options.')
+  const phases = phasesOf(await RemoteRun.open({ ...options, label, progress }, server.port, cpus))
+  const finish = async (patience: number) => {
+    const totals = await phases.finish(patience)
+    const { completed, histogram } = totals
+    return { ...totals, told: { average: completed === 0 ? null : mergeHistograms([histogram]).mean / 1000 } }
+  }
+  return { ...phases, finish }
+}
+
+type Timed = Omit<HttpTotals, 'latencies'> & { readonly latencies?: HttpTotals['latencies'] }
+
+/** What the load counted, in the words of every measurement. */
+function totalsOf(
+  { completed, seconds, errors, firstError, average, latencies }: Timed,
+  told: PhaseTotals['told'] = {}
+): PhaseTotals {
+  const none = { p50: null, p90: null, p99: null, max: null }
+  return {
+    ...{ completed, seconds, errors, firstError, cpuUs: null },
+    latencies: latencies === undefined ? none : latenciesOf(latencies),
+    histogram: latencies === undefined ? null : encodeHistogram(latencies),
+    told: {
+      average: average === null ? null : rounded(average),
+      min: latencies === undefined || latencies.totalCount === 0 ? null : latencies.minNonZeroValue / 1000,
+      p95: at(latencies, 95),
+      ...told
+    }
+  }
+}
+
+const at = (of: HttpTotals['latencies'] | undefined, percentile: number): number | null =>
+  of === undefined || of.totalCount === 0 ? null : of.getValueAtPercentile(percentile) / 1000
+
+const rounded = (value: number): number => Number(value.toFixed(3))

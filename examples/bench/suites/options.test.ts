@@ -3,8 +3,13 @@ import { describe, it } from 'node:test'
 import { UsageError } from '../errors.ts'
 import { suiteNames } from '../task/task.ts'
 import { suites } from './catalog.ts'
-import { isSuite, readSuiteComparison, suiteComparisonUsage } from './comparison-options.ts'
-import { readSuiteOptions, suiteUsage } from './options.ts'
+import {
+  isSuite,
+  readSuiteComparison,
+  readSuiteOptions,
+  suiteComparisonUsage,
+  suiteUsage
+} from './options.ts'
 
 const refused = (read: (argv: readonly string[]) => unknown, argv: string[], words: RegExp) =>
   assert.throws(

@@ -6,8 +6,7 @@ import { REPORTS, reportNames } from '../publish/reports.ts'
 import { keyOf, titleOf } from '../report/contest.ts'
 import { type SuiteName, suiteNames } from '../task/task.ts'
 import { suites } from './catalog.ts'
-import { isSuite, readSuiteComparison } from './comparison-options.ts'
-import { readSuiteOptions } from './options.ts'
+import { isSuite, readSuiteComparison, readSuiteOptions } from './options.ts'
 import { suitePlan } from './plan.ts'
 
 /** Seconds that a measurement takes beside warm-up and measuring: starting, checking, collecting garbage. */

@@ -5,7 +5,7 @@ import type { BenchFlags } from '../process/bench-process.ts'
 import type { Contest } from '../report/schema.ts'
 import { type SuiteTask, taskOf } from '../task/task.ts'
 import { type SuiteTarget, suites } from './catalog.ts'
-import type { SuiteComparison } from './comparison-options.ts'
+import type { SuiteComparison } from './options.ts'
 import { obstacleToFiber } from './server.ts'
 import { payloadOfWorkload, subjectOf } from './workloads.ts'
 

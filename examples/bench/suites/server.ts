@@ -4,7 +4,6 @@ import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { BenchError } from '../errors.ts'
 import { BENCH_FOLDER } from '../process/folder.ts'
-import { cpuMicroseconds, familyOf, peakMegabytes, residentMegabytes } from '../process/proc-stat.ts'
 import { which } from '../process/runtime.ts'
 import { ServerProcess } from '../process/server-process.ts'
 import type { SuiteOptions } from './options.ts'
@@ -56,18 +55,3 @@ export async function startServer(
 }
 
 export const HOST = '127.0.0.1'
-
-/** What all processes of a server have used: a gateway has a service behind it, a supervisor its workers. */
-export const cpuOf = ({ pid }: ServerProcess): number | null => sum(pid, cpuMicroseconds)
-export const residentOf = ({ pid }: ServerProcess): number | null => sum(pid, residentMegabytes)
-export const peakOf = ({ pid }: ServerProcess): number | null => sum(pid, peakMegabytes)
-
-function sum(pid: number, of: (pid: number) => number | null): number | null {
-  const known = familyOf(pid)
-    .map(of)
-    .filter((value) => value !== null)
-  return known.length === 0 ? null : known.reduce((total, value) => total + value, 0)
-}
-
-export const difference = (later: number | null, earlier: number | null): number | null =>
-  later === null || earlier === null ? null : later - earlier

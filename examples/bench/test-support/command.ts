@@ -48,7 +48,7 @@ export function childrenOf(pid: number, program: string): number[] {
 }
 
 /** The process that `pid` has started whose command line has `program` in it, once there is one. */
-export function childOf(pid: number, program = 'peers/'): number | undefined {
+export function childOf(pid: number, program = '(peers|others)/'): number | undefined {
   const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid), '-f', program])
   return Number.parseInt(stdout.toString(), 10) || undefined
 }

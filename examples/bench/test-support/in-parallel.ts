@@ -6,7 +6,7 @@ export function inParallel<T>(jobs: readonly (() => Promise<T>)[], width: number
     // A job that failed makes room, too.
     const turn = before === undefined ? Promise.resolve() : before.then(nothing, nothing)
     const result = turn.then(job)
-    // Whoever asks for it gets the error; nobody may be asking yet.
+    // Anyone who asks for it gets the error; nobody may be asking yet.
     result.catch(nothing)
     results.push(result)
   }

@@ -1,10 +1,11 @@
-/** HTTP for customers: orders, their progress as Server-Sent Events, and a page that documents both. */
+/** HTTP for customers: a page, orders, their progress as Server-Sent Events, and a page that documents both. */
 import { node } from '@elysiajs/node'
 import { openapi } from '@elysiajs/openapi'
 import { Elysia, t } from 'elysia'
 import { connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'
 import { addressOf, given } from '../environment.ts'
+import { page } from '../page/assets.ts'
 import type { Orders } from './orders.ts'
 import type { Payments } from './payments.ts'
 
@@ -13,6 +14,7 @@ const Order = t.Object({ id: t.String(), sku: t.String(), count: t.Integer({ min
 
 const app = new Elysia(process.versions.bun === undefined ? { adapter: node() } : {})
   .use(openapi())
+  .use(page)
   .use(
     gateway(
       () => connect<Orders>(addressOf('orders')),
@@ -27,5 +29,7 @@ const app = new Elysia(process.versions.bun === undefined ? { adapter: node() } 
   )
   .use(gateway(() => connect<Payments>(addressOf('payments')), { 'GET /payments': 'payments.total' }))
   .listen({ hostname: '127.0.0.1', port: Number(given('PORT')) })
+
+export type App = typeof app
 
 process.once('SIGTERM', () => app.stop())

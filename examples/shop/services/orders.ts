@@ -1,16 +1,17 @@
 /** Takes orders and sees them through, while the services it needs come and go. Classes with Nest's decorators. */
 import {
   Ctx,
+  type DeclaredError,
   decoratorsOf,
-  MicroserviceError,
+  type MicroserviceError,
   microservice,
   Payload,
-  type RpcContext,
-  RpcError
+  type RpcContext
 } from 'elysia-microservices'
-import { connect } from 'elysia-microservices/client'
+import { connect, type Outcome } from 'elysia-microservices/client'
 import { type Observable, ReplaySubject } from 'rxjs'
 import { addressOf } from '../environment.ts'
+import { OUT_OF_STOCK } from '../errors.ts'
 import type { Payments } from './payments.ts'
 import type { stock as stockService } from './stock.ts'
 
@@ -21,13 +22,19 @@ export interface Order {
   readonly count: number
 }
 
-export type Step = 'placed' | 'reserved' | 'paid' | 'shipped' | 'refused'
+/** How far an order is. */
+export interface Progress {
+  readonly step: 'placed' | 'reserved' | 'paid' | 'shipped'
+}
+
+type NotFound = DeclaredError<'NOT_FOUND', undefined>
+type OutOfStock = DeclaredError<'OUT_OF_STOCK', { left: number }>
 
 /** What callers know of this service. */
 export interface Orders {
   'orders.place'(order: Order): { id: string }
-  'orders.progress'(order: { id: string }): Observable<Step>
-  'orders.left'(item: { sku: string }): { left: number }
+  'orders.progress'(order: { id: string }): Observable<Progress> | NotFound | OutOfStock
+  'orders.left'(item: { sku: string }): { left: number } | NotFound
 }
 
 const PRICE = 3
@@ -38,15 +45,15 @@ const PAUSE = 200
 const stock = connect<typeof stockService>({ ...addressOf('stock'), timeout: ATTEMPT })
 const payments = connect<Payments>({ ...addressOf('payments'), timeout: ATTEMPT })
 
-const { MessagePattern } = decoratorsOf<Orders>()
+const { MessagePattern, error } = decoratorsOf<Orders>()
 
 class OrdersController {
-  readonly #orders = new Map<string, ReplaySubject<Step>>()
+  readonly #orders = new Map<string, ReplaySubject<Progress>>()
 
   @MessagePattern('orders.place')
   place(@Payload() order: Order): { id: string } {
     if (!this.#orders.has(order.id)) {
-      const steps = new ReplaySubject<Step>()
+      const steps = new ReplaySubject<Progress>()
       this.#orders.set(order.id, steps)
       // The customer is not kept waiting: what becomes of the order is told by its progress.
       void this.#fulfil(order, steps)
@@ -54,43 +61,39 @@ class OrdersController {
     return { id: order.id }
   }
 
-  @MessagePattern('orders.progress')
-  progress(@Payload() { id }: { id: string }): Observable<Step> {
+  /** Ends with the error of the service that could not do its part, if that is one of this contract. */
+  @MessagePattern('orders.progress', {
+    errors: { NOT_FOUND: {}, OUT_OF_STOCK },
+    passes: ['NOT_FOUND', 'OUT_OF_STOCK']
+  })
+  progress(@Payload() { id }: { id: string }): Observable<Progress> {
     const steps = this.#orders.get(id)
-    if (steps === undefined) throw new RpcError({ code: 'NOT_FOUND', message: `There is no order ${id}` })
+    if (steps === undefined) throw error('NOT_FOUND', undefined, `There is no order ${id}`)
     return steps
   }
 
   /** A question that somebody waits for: it has the time that its caller has left, and no more. */
-  @MessagePattern('orders.left')
-  async left(@Payload() item: { sku: string }, @Ctx() context: RpcContext): Promise<{ left: number }> {
-    try {
-      return await stock.request('stock.left', item, { within: context, idempotent: true })
-    } catch (error) {
-      // What another service says is not by itself what this one says.
-      if (error instanceof RpcError && error.code === 'NOT_FOUND')
-        throw new RpcError({ code: error.code, message: error.message })
-      throw error
-    }
+  @MessagePattern('orders.left', { errors: { NOT_FOUND: {} }, passes: ['NOT_FOUND'] })
+  left(@Payload() item: { sku: string }, @Ctx() context: RpcContext): Promise<{ left: number }> {
+    return stock.request('stock.left', item, { within: context, idempotent: true })
   }
 
-  async #fulfil({ id, sku, count }: Order, steps: ReplaySubject<Step>): Promise<void> {
-    try {
-      steps.next('placed')
-      await untilAnswered(() =>
-        stock.request('stock.reserve', { order: id, sku, count }, { idempotent: true })
-      )
-      steps.next('reserved')
-      const charge = { order: id, amount: count * PRICE }
-      await untilAnswered(() => payments.request('payments.charge', charge, { idempotent: true }))
-      steps.next('paid')
-      steps.next('shipped')
-    } catch (error) {
-      console.warn(`order ${id}: ${(error as Error).message}`)
-      steps.next('refused')
-    } finally {
-      steps.complete()
-    }
+  async #fulfil({ id, sku, count }: Order, steps: ReplaySubject<Progress>): Promise<void> {
+    const reservation = { order: id, sku, count }
+    const charge = { order: id, amount: count * PRICE }
+    steps.next({ step: 'placed' })
+    const reserved = await untilAnswered(() =>
+      stock.safeRequest('stock.reserve', reservation, { idempotent: true })
+    )
+    if (reserved.error !== undefined) return steps.error(reserved.error)
+    steps.next({ step: 'reserved' })
+    const paid = await untilAnswered(() =>
+      payments.safeRequest('payments.charge', charge, { idempotent: true })
+    )
+    if (paid.error !== undefined) return steps.error(paid.error)
+    steps.next({ step: 'paid' })
+    steps.next({ step: 'shipped' })
+    steps.complete()
   }
 }
 
@@ -98,15 +101,14 @@ class OrdersController {
  * Asks until there is an answer, whatever that is. An answer that was lost may have been work that was done: that is no
  * harm where a service does for each order only once what it is asked.
  */
-async function untilAnswered<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
+async function untilAnswered<Value, Failure extends MicroserviceError>(
+  ask: () => Promise<Outcome<Value, Failure>>
+): Promise<Outcome<Value, Failure>> {
   for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      // Busy, stopping, not there, too late: the same question may be answered later.
-      if (!(error instanceof MicroserviceError && error.retryable)) throw error
-      await new Promise((resolve) => setTimeout(resolve, PAUSE))
-    }
+    const outcome = await ask()
+    // Busy, stopping, not there, too late: the same question may be answered later.
+    if (outcome.error?.retryable !== true) return outcome
+    await new Promise((resolve) => setTimeout(resolve, PAUSE))
   }
 }
 

@@ -1,8 +1,9 @@
 /** What there is to sell, in PostgreSQL. Functions with schemas. */
 import { t } from 'elysia'
-import { microservice, RpcError } from 'elysia-microservices'
+import { microservice } from 'elysia-microservices'
 import postgres from 'postgres'
 import { addressOf, given } from '../environment.ts'
+import { OUT_OF_STOCK } from '../errors.ts'
 
 const sql = postgres(given('DATABASE_URL'), { max: 10, onnotice: () => {} })
 
@@ -23,30 +24,36 @@ export const stock = microservice({
 })
   .message(
     'stock.left',
-    async ({ data }) => {
-      const [item] = await sql<{ left: number }[]>`select "left" from items where sku = ${data.sku}`
-      if (item === undefined) throw new RpcError({ code: 'NOT_FOUND', message: `There is no ${data.sku}` })
-      return item
+    async ({ data: { sku }, error }) => {
+      const [item] = await sql<{ left: number }[]>`select "left" from items where sku = ${sku}`
+      return item ?? error('NOT_FOUND', undefined, `There is no ${sku}`)
     },
-    { data: t.Object({ sku: t.String() }), response: t.Object({ left: t.Integer() }) }
-  )
-  .message('stock.reserve', ({ data }) => reserve(data), { data: Reservation, response: t.Boolean() })
-
-/** Reserves once for each order, however often it is asked. False: it was done before. */
-function reserve({ order, sku, count }: typeof Reservation.static): Promise<boolean> {
-  return sql.begin(async (transaction) => {
-    const { count: made } = await transaction`
-      insert into reservations select ${order}, sku, ${count} from items where sku = ${sku} on conflict do nothing`
-    if (made === 0) {
-      const [known] = await transaction`select from items where sku = ${sku}`
-      if (known === undefined) throw new RpcError({ code: 'NOT_FOUND', message: `There is no ${sku}` })
-      return false
+    {
+      data: t.Object({ sku: t.String() }),
+      response: t.Object({ left: t.Integer() }),
+      errors: { NOT_FOUND: {} }
     }
-    const { count: taken } = await transaction`
-      update items set "left" = "left" - ${count} where sku = ${sku} and "left" >= ${count}`
-    if (taken === 0) throw new RpcError({ code: 'OUT_OF_STOCK', message: `Not so much ${sku} is left` })
-    return true
-  })
-}
+  )
+  // Reserves once for each order, however often it is asked. False: it was done before.
+  .message(
+    'stock.reserve',
+    ({ data: { order, sku, count }, error }) =>
+      // An error takes back what was done until then.
+      sql.begin(async (transaction) => {
+        const { count: made } = await transaction`
+          insert into reservations select ${order}, sku, ${count} from items where sku = ${sku} on conflict do nothing`
+        if (made === 0) {
+          const [known] = await transaction`select from items where sku = ${sku}`
+          if (known === undefined) throw error('NOT_FOUND', undefined, `There is no ${sku}`)
+          return false
+        }
+        const { count: taken } = await transaction`
+          update items set "left" = "left" - ${count} where sku = ${sku} and "left" >= ${count}`
+        if (taken === 1) return true
+        const [item] = await transaction<{ left: number }[]>`select "left" from items where sku = ${sku}`
+        throw error('OUT_OF_STOCK', { left: item?.left ?? 0 }, `Not so much ${sku} is left`)
+      }),
+    { data: Reservation, response: t.Boolean(), errors: { NOT_FOUND: {}, OUT_OF_STOCK } }
+  )
 
 await stock.listen()

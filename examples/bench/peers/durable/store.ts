@@ -2,10 +2,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type NatsServer, startNatsServer } from '../nats/nats-server.ts'
+import type { EngineServer } from '../engine-server.ts'
+import { startNatsServer } from '../nats/nats-server.ts'
 
 /** @throws {BenchError} it does not listen */
-export async function startStore(host: string, port: number): Promise<NatsServer> {
+export async function startStore(host: string, port: number): Promise<EngineServer> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-store-'))
   const remove = () => rmSync(folder, { recursive: true, force: true })
   process.once('exit', remove)

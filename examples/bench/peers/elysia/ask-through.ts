@@ -1,4 +1,4 @@
-/** How an application of ours asks, whatever its messages travel by. */
+/** How an application with our client asks, over any transport. */
 import type { UntypedClient } from 'elysia-microservices/client'
 import { firstValueFrom } from 'rxjs'
 import type { ClientPlan, EchoClient } from '../echo-client.ts'

@@ -4,7 +4,7 @@ import { makeHistogram } from '../../load/histogram.ts'
 import type { Askers, Outcome } from './askers.ts'
 
 /**
- * Milliseconds, on average, until a caller that got no answer comes again: what gateways of ours say in `Retry-After`.
+ * Milliseconds, on average, until a caller that got no answer comes again: what our gateways say in `Retry-After`.
  * They come spread over half of it and half as much again.
  */
 export const COME_AGAIN = 1_000

@@ -4,7 +4,7 @@ import { BenchError } from '../../errors.ts'
 import { describe } from '../../load/meter.ts'
 import { ServerProcess } from '../../process/server-process.ts'
 
-const HOST = '127.0.0.1'
+export const HOST = '127.0.0.1'
 const USERS = 10_000
 /** Milliseconds until it must answer. */
 const PATIENCE = 5_000

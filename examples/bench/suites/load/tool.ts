@@ -1,6 +1,7 @@
 /** What loads a server over HTTP: a program that is neither the bottleneck nor ours. */
 import type { Histogram } from 'hdr-histogram-js'
-import { which } from '../../process/runtime.ts'
+import { prepareOthers } from '../../process/others.ts'
+import { currentRuntime, which } from '../../process/runtime.ts'
 import type { Asked } from '../workloads.ts'
 
 export interface HttpLoad {
@@ -27,6 +28,9 @@ export interface HttpTotals {
 export const tools = ['wrk', 'autocannon'] as const
 export type Tool = (typeof tools)[number]
 
+/** Its program; with the other peers, of whose packages it is one. */
+const AUTOCANNON = 'others/autocannon'
+
 /** The one there is: `wrk` takes a fifth of what a request costs the other. */
 export const preferredTool = (): Tool => (which('wrk') === undefined ? 'autocannon' : 'wrk')
 
@@ -37,6 +41,9 @@ export async function loadWith(
   seconds: number,
   over: AbortSignal
 ): Promise<HttpTotals> {
-  const { run } = tool === 'wrk' ? await import('./wrk.ts') : await import('./autocannon.ts')
+  if (tool === 'autocannon') prepareOthers([currentRuntime])
+  const { run } = (tool === 'wrk' ? await import('./wrk.ts') : await import(`../../${AUTOCANNON}.ts`)) as {
+    run(load: HttpLoad, seconds: number, over: AbortSignal): Promise<HttpTotals>
+  }
   return run(load, seconds, over)
 }

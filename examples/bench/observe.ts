@@ -1,0 +1,105 @@
+/** What every measurement does with a server and a load: read the clocks before, between and after its phases. */
+import type { EventTally } from './load/event-tally.ts'
+import type { Phases, PhaseTotals } from './load/phases.ts'
+import {
+  cpuMicroseconds,
+  cpuOf,
+  peakMegabytes,
+  peakOf,
+  residentMegabytes,
+  residentOf
+} from './process/proc-stat.ts'
+import type { ServerProcess } from './process/server-process.ts'
+import type { Usage } from './report/measurement.ts'
+import { showProgress } from './report/progress.ts'
+
+/** Milliseconds that outstanding requests get after the measurement; less where the server is known to be gone. */
+const PATIENCE = { alive: 5_000, gone: 1_000 }
+
+const NEVER = new Promise<never>(() => {})
+
+interface Observing {
+  readonly warmup: number
+  readonly duration: number
+  readonly label: string
+  readonly progress: boolean | undefined
+  /** Whether the figures are of all processes of the server, or of the first alone, beside which a broker may run. */
+  readonly ofFamily?: boolean
+  /** Counts the events that the server has handled, where those are what is measured. */
+  readonly tally?: EventTally | undefined
+}
+
+export interface Observed {
+  readonly totals: PhaseTotals
+  readonly usage: Usage
+  readonly startedAt: Date
+  /** Whether the server lived to the end. */
+  readonly isAlive: boolean
+}
+
+/**
+ * Loads a server and reads what it uses meanwhile.
+ *
+ * @param server `undefined`: it is none of the bench's, and nothing is known of its process
+ * @param open opens the load; after the server's memory was read, for connections cost memory
+ */
+export async function observe(
+  server: ServerProcess | undefined,
+  { warmup, duration, label, progress, ofFamily = false, tally }: Observing,
+  open: () => Promise<Phases>
+): Promise<Observed> {
+  const pid = server?.pid
+  const exited = server?.exited ?? NEVER
+  const of = (read: (pid: number) => number | null) => (pid === undefined ? null : read(pid))
+  const [cpuIn, residentIn, peakIn] = ofFamily
+    ? [cpuOf, residentOf, peakOf]
+    : [cpuMicroseconds, residentMegabytes, peakMegabytes]
+  /** What the server holds in memory when it has nothing to do and no garbage; `null` where that cannot be known. */
+  const idle = async () =>
+    server !== undefined && (await server.collectGarbage()) ? residentIn(server.pid) : null
+  const rssIdle = await idle()
+  const load = await open()
+  const startedAt = new Date()
+  const { gauge } = load
+  const hideProgress =
+    gauge === undefined
+      ? () => {}
+      : showProgress(label, gauge, warmup + duration, {
+          isTTY: progress ?? process.stderr.isTTY,
+          write: (text) => process.stderr.write(text)
+        })
+  if (warmup > 0 || gauge !== undefined) await load.warm(warmup, exited)
+  const before = of(cpuIn)
+  tally?.measure()
+  const isAlive = await load.measure(duration, exited)
+  tally?.stop()
+  const serverCpuUs = difference(of(cpuIn), before)
+  const serverRssMb = of(residentIn)
+  const answered = () => gauge?.answered ?? 0
+  const totals = await load.finish(isAlive ? PATIENCE.alive : PATIENCE.gone)
+  const handled = await tally?.settle(answered())
+  const rssPeak = of(peakIn)
+  hideProgress()
+  await load.close()
+  const usage: Usage = {
+    serverCpuUs,
+    serverRssMb,
+    clientCpuUs: totals.cpuUs,
+    rssIdle,
+    rssPeak,
+    rssAfter: await idle(),
+    clientRssPeak: peakMegabytes(process.pid),
+    ...(handled !== undefined && { events: { sent: answered(), arrived: handled.total } })
+  }
+  // What an event is worth is what the server made of it, not what the client said.
+  return {
+    totals:
+      handled === undefined ? totals : { ...totals, completed: handled.measured, seconds: handled.seconds },
+    usage,
+    startedAt,
+    isAlive
+  }
+}
+
+const difference = (later: number | null, earlier: number | null): number | null =>
+  later === null || earlier === null ? null : later - earlier

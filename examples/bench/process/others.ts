@@ -1,0 +1,69 @@
+/**
+ * The peers beside Nest, HTTP frameworks and `autocannon`. Their packages are as many as all others of this repository
+ * together, so they have a lockfile of their own, and are installed when one of them is asked for.
+ */
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  writeFileSync
+} from 'node:fs'
+import { join } from 'node:path'
+import { BenchError } from '../errors.ts'
+import { BENCH_FOLDER } from './folder.ts'
+import type { Runtime } from './runtime.ts'
+
+export const OTHERS = join(BENCH_FOLDER, 'others')
+const MODULES = join(OTHERS, 'node_modules')
+/** Which lockfile was installed last. */
+const STAMP = join(MODULES, '.installed')
+const BUILT = join(BENCH_FOLDER, 'dist', 'others')
+
+/** Whether a program, a path below the bench's folder, is one of theirs. */
+export const isOther = (program: string | null): boolean => program?.startsWith('others/') === true
+
+/**
+ * Installs them if they are not installed as the lockfile says, and compiles them where Node is to run them. One line
+ * on stderr says so.
+ *
+ * @throws BenchError if that fails, with what the tool said
+ */
+export function prepareOthers(runtimes: readonly (Runtime | 'go')[]): void {
+  const lock = readFileSync(join(OTHERS, 'package-lock.json'), 'utf8')
+  const wanted = createHash('sha256').update(lock).digest('hex')
+  if (!existsSync(STAMP) || readFileSync(STAMP, 'utf8') !== wanted) {
+    const { packages } = JSON.parse(lock) as { packages: object }
+    const count = Object.keys(packages).length - 1
+    console.error(
+      `Installing the other peers, once: npm ci in examples/bench/others, up to ${count} packages`
+    )
+    run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])
+    writeFileSync(STAMP, wanted)
+  }
+  if (!runtimes.includes('node') || isBuilt()) return
+  run(join(BENCH_FOLDER, '..', '..', 'node_modules', '.bin', 'tsc'), ['-b'])
+  // Node looks for packages beside what it runs.
+  const link = join(BUILT, 'node_modules')
+  if (lstatSync(link, { throwIfNoEntry: false }) === undefined) symlinkSync(MODULES, link)
+}
+
+function isBuilt(): boolean {
+  const info = join(BUILT, '.tsbuildinfo')
+  if (!existsSync(info) || !existsSync(join(BUILT, 'node_modules'))) return false
+  const sources = readdirSync(OTHERS, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.ts') && !file.startsWith('node_modules')
+  )
+  return sources.every((file) => statSync(join(OTHERS, file)).mtimeMs < statSync(info).mtimeMs)
+}
+
+function run(command: string, args: readonly string[]): void {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: OTHERS, encoding: 'utf8' })
+  if (status === 0) return
+  const said = error?.message ?? `${stderr}${stdout}`.trim()
+  throw new BenchError(`The other peers could not be prepared: ${args.join(' ')} failed: ${said}`)
+}

@@ -1,0 +1,161 @@
+/** What a measurement of any target has to be, however it ends; each case is a test of its own. */
+import assert from 'node:assert/strict'
+import { before, it } from 'node:test'
+import { makePayload, type ShapeName } from '../payload/payload.ts'
+import { type TargetName, targets } from '../peers/targets.ts'
+import { ServerProcess } from '../process/server-process.ts'
+import type { Measurement } from '../report/schema.ts'
+import { childOf, type Finished, isRunning, run, start, underLoad, until } from './command.ts'
+import { inParallel } from './in-parallel.ts'
+
+export type Case = [target: string, ...flags: string[]]
+
+export const bench = (...flags: string[]) => run('run-bench.ts', ...flags)
+const FLAGS = ['--port=0', '--warmup=0.1', '--concurrency=8']
+export const SHORT = [...FLAGS, '--duration=0.5']
+export const LONG = ['--port=0', '--duration=3600', '--warmup=0']
+
+/** A few at a time: most of what a short measurement takes is waiting. */
+const WIDTH = 4
+
+/** Measures for half a second; for ten if nothing is completed by then, because the machine has much else to do. */
+export async function measured(...flags: string[]): Promise<Finished & { readonly seconds: number }> {
+  const finished = await bench('--duration=0.5', ...flags)
+  if (!finished.stderr.includes('Nothing was completed')) return { ...finished, seconds: 0.5 }
+  return { ...(await bench('--duration=10', ...flags)), seconds: 10 }
+}
+
+/** Runs all of them, a few at a time, and checks each in a test. */
+export function measures(cases: readonly Case[], prepare: () => void = () => {}): void {
+  let runs: ReturnType<typeof measured>[] = []
+  before(() => {
+    prepare()
+    const jobs = cases.map(
+      ([target, ...flags]) =>
+        () =>
+          measured(`--target=${target}`, ...FLAGS, ...flags)
+    )
+    runs = inParallel(jobs, WIDTH)
+  })
+
+  for (const [index, [target, ...flags]] of cases.entries()) {
+    it(`of ${[target, ...flags].join(' ')} is one JSON object, and the server is gone after it`, async () => {
+      const { code, stdout, stderr, seconds } = await runs[index]!
+      assert.equal(stderr, '')
+      assert.equal(code, 0)
+      const given = (name: string) => flags.find((flag) => flag.startsWith(`--${name}=`))?.split('=')[1]
+      const result = JSON.parse(stdout) as Measurement
+      assert.equal(result.target, target)
+      assert.equal(Object.hasOwn(result, 'latencyHistogram'), false)
+      const own = targets[target as TargetName].client
+      assert.equal(result.client, given('client') ?? own)
+      const runtime = given('runtime') ?? 'bun'
+      assert.equal(result.runtime, runtime)
+      assert.equal(result.environment.bun !== null, runtime === 'bun')
+      assert.equal(result.environment.node !== null, runtime === 'node')
+      const shape = (given('shape') ?? 'flat') as ShapeName
+      const { concurrency, duration, warmup, errors, firstError } = result
+      assert.deepEqual(
+        { concurrency, duration, warmup, errors, firstError },
+        {
+          concurrency: 8,
+          duration: seconds,
+          warmup: 0.1,
+          errors: 0,
+          firstError: null
+        }
+      )
+      assert.equal(result.shape, shape)
+      assert.equal(result.payload, Number(given('payload') ?? makePayload(shape).bytes))
+      const connections = given('connections') ?? (given('client') === 'raw' ? 1 : 8)
+      assert.equal(result.connections, Number(connections))
+      assert.ok(result.completed > 0)
+      const { rps, completed, measuredSeconds } = result
+      assert.ok(Math.abs(rps - completed / measuredSeconds) <= 0.1 + rps / 100)
+      const { p50, p90, p99, max } = result
+      assert.ok(0 < p50! && p50! <= p90! && p90! <= p99! && p99! <= max!, `${p50} ${p90} ${p99} ${max}`)
+      assert.ok(result.serverCpuUsPerRequest! >= 0)
+      assert.ok(result.serverRssMb! > 1)
+      assert.ok(result.rssIdle! > 1 && result.rssAfter! > 1)
+      assert.ok(result.rssPeak! > 1)
+      assert.equal(isRunning(result.serverPid!), false)
+    })
+  }
+}
+
+export function dies(cases: readonly Case[]): void {
+  for (const [target, ...flags] of cases) {
+    it(`ends the measurement of ${[target, ...flags].join(' ')} early, with errors, JSON and code 1`, async () => {
+      const result = start('run-bench.ts', `--target=${target}`, ...LONG, ...flags)
+      const server = await until(() => childOf(result.pid))
+      await underLoad(server)
+      process.kill(server, 'SIGKILL')
+      const { code, stdout, stderr } = await result.finished
+      const { errors, completed, measuredSeconds, serverCpuUsPerRequest } = JSON.parse(stdout) as Measurement
+      assert.equal(code, 1)
+      assert.ok(completed > 0)
+      // As many as were not answered: what the server had sent before it died still comes.
+      assert.ok(errors > 0)
+      assert.ok(measuredSeconds < 3600)
+      assert.equal(serverCpuUsPerRequest, null)
+      assert.match(stderr, /^\d+ requests failed; the first: ./)
+    })
+  }
+}
+
+export function outlives(
+  cases: readonly (readonly [runtime: 'bun' | 'node', signal: NodeJS.Signals, code: number])[]
+): void {
+  for (const [runtime, signal, expected] of cases) {
+    it(`does not outlive it under ${runtime} when it gets ${signal}`, async () => {
+      const result = start('run-bench.ts', '--target=nest', `--runtime=${runtime}`, ...LONG)
+      // This is Bun: a measurement under Node is a process of its own.
+      const measuring = runtime === 'bun' ? result.pid : await until(() => childOf(result.pid, 'run-bench'))
+      const server = await until(() => childOf(measuring))
+      await underLoad(server)
+      process.kill(result.pid, signal)
+      const { code, stdout } = await result.finished
+      assert.equal(code, expected)
+      assert.equal(stdout, '')
+      await until(() => !isRunning(server) && !isRunning(measuring))
+    })
+  }
+}
+
+export function diesWhileListening(asking: readonly string[]): void {
+  for (const client of asking) {
+    it(`and dies under the ${client} client gives errors until the end, without a flood of them`, async () => {
+      const server = await startServer('peers/elysia/server')
+      const { port } = server
+      const result = start(
+        'run-bench.ts',
+        '--target=elysia',
+        `--client=${client}`,
+        `--port=${port}`,
+        // However late a busy machine has it under load, enough is left for errors.
+        '--duration=6',
+        '--warmup=0'
+      )
+      await underLoad(server.pid)
+      server.kill()
+      const { code, stdout } = await result.finished
+      const { errors, completed, firstError, measuredSeconds } = JSON.parse(stdout) as Measurement
+      assert.equal(code, 1)
+      assert.ok(completed > 0)
+      assert.notEqual(firstError, null)
+      // What was outstanding, then at most one every 100 ms and caller.
+      assert.ok(errors >= 100 && errors <= 100 * (measuredSeconds * 10 + 2), `${errors} errors`)
+    })
+  }
+}
+
+export function startServer(program: string): Promise<ServerProcess> {
+  return ServerProcess.start({
+    program,
+    runtime: 'bun',
+    host: '127.0.0.1',
+    port: 0,
+    shape: 'flat',
+    cpu: null
+  })
+}

@@ -1,0 +1,57 @@
+/** Words of the trade by which a page should be found though it does not use them, or only in passing. */
+export const WORDS: Readonly<Record<string, readonly string[]>> = {
+  connections: [
+    'load balancing',
+    'load balancer',
+    'round robin',
+    'retry',
+    'retries',
+    'reconnect',
+    'failover',
+    'health check'
+  ],
+  deadlines: ['circuit breaker', 'bulkhead', 'hedging', 'timeout budget', 'deadline propagation'],
+  recipes: [
+    ...[
+      'saga',
+      'compensation',
+      'compensating transaction',
+      'rollback',
+      'bearer token',
+      'authorization header',
+      'JWT'
+    ],
+    ...['EventSource', 'Kubernetes manifest', 'Deployment', 'PM2', 'systemd', 'clean up', 'onStop']
+  ],
+  gateway: ['CORS', 'REST', 'API gateway', 'BFF', 'OpenAPI', 'Swagger', 'EventSource'],
+  stopping: [
+    'graceful shutdown',
+    'lifecycle',
+    'lifecycle hooks',
+    'onStop',
+    'rolling restart',
+    'SIGTERM',
+    'preStop'
+  ],
+  patterns: ['versioning', 'API versions', 'routing', 'topic', 'subject', 'wildcard'],
+  types: ['versioning', 'contract', 'shared types', 'monorepo'],
+  services: ['lifecycle', 'dependency injection', 'module', 'plugin'],
+  streams: ['backpressure', 'flow control', 'subscription', 'server push'],
+  events: ['publish', 'subscribe', 'pub/sub', 'fire and forget', 'broadcast'],
+  'durable-events': ['queue', 'job', 'dead letter queue', 'at least once', 'redelivery', 'exactly once'],
+  outbox: ['transactional outbox', 'exactly once', 'idempotency', 'deduplication', 'change data capture'],
+  limits: ['rate limit', 'throttling', 'load shedding', 'overload', 'backpressure', 'concurrency limit'],
+  errors: ['exception', 'status code', 'exception filter', 'retryable'],
+  hooks: ['middleware', 'interceptor', 'guard', 'pipe', 'filter'],
+  schemas: ['validation', 'zod', 'valibot', 'TypeBox', 'DTO'],
+  security: ['authentication', 'authorization', 'mTLS', 'certificate', 'bearer token', 'API key'],
+  observability: ['monitoring', 'tracing', 'Prometheus', 'Grafana', 'liveness', 'readiness', 'probe'],
+  scaling: ['service discovery', 'service mesh', 'sharding', 'subsetting'],
+  processes: ['cluster', 'PM2', 'multi-core', 'workers'],
+  faults: ['chaos engineering', 'fault injection'],
+  websocket: ['browser client', 'WebSocket', 'server push', 'real time'],
+  testing: ['mock', 'integration test', 'fake clock'],
+  production: ['deployment', 'go live', 'checklist'],
+  nats: ['JetStream', 'message broker', 'queue group'],
+  redis: ['message broker', 'pub/sub', 'Redis Streams']
+}
