@@ -18,7 +18,7 @@ const IMPORT = /\b(?:from |import ?\(?)'(\.[^']+)\.[jt]s'/g
 
 /**
  * Imports of a chunk of which nothing is taken. Chunks do nothing when they are loaded, which `sideEffects` says, and
- * whoever bundles a program of theirs would be warned of each. Lines stay: source maps count them.
+ * a user's bundler would warn of each. Lines stay: source maps count them.
  */
 const BARE_IMPORT = /^import "\.[^"]+";$/gm
 

@@ -1,21 +1,23 @@
 /**
- * `npm run mutants`: changes the sources of `transport` and `tcp` one place at a time (an operator, a boolean, a number,
- * a statement less) and runs the package's unit tests under Bun. What these do not notice is bundled, and goes through
- * the tests that stand on the package: of the packages above, conformance, faults, interop. A change that no test
- * notices survives: a test is missing, or the change makes no difference; what is known to make none
- * (`equivalent-mutants.ts`) is left out. Each source is restored behind its tests.
+ * `npm run mutants`: changes the sources of packages one place at a time (an operator, a boolean, a number, a statement
+ * less) and runs the package's unit tests under Bun. What these do not notice is bundled, and goes through the tests
+ * that stand on the package: of the packages above it, conformance, faults, interop. A change that no test notices
+ * survives: a test is missing, or the change makes no difference. The survivors are listed at the end for people to
+ * judge; they are no failure. Each source is restored behind its tests.
  *
- *   --count=40        how many changes, chosen at random
- *   --seed=1          which ones
- *   --files=rsocket   only sources whose path holds one of these texts, comma-separated
+ *   --minutes=20      how long: no further change is made after it
+ *   --count=1000      how many changes at most, chosen at random
+ *   --seed=1          which ones; default: others each day
+ *   --packages=tcp    whose sources, comma-separated; default: transport,rsocket,tcp
+ *   --files=balance   only sources whose path holds one of these texts, comma-separated
  *   --at=a.ts:7       only these lines, comma-separated: to look at survivors again
  *   --changed         only sources that differ from origin/main
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Glob, spawn, spawnSync } from 'bun'
-import { EQUIVALENT } from './equivalent-mutants.ts'
+import { randomFrom } from '../packages/test-support/src/random.ts'
 import { type Mutation, mutationsOf } from './mutations.ts'
 
 interface Tests {
@@ -23,19 +25,21 @@ interface Tests {
   readonly below: string
 }
 
-const ABOVE: readonly Tests[] = [
-  { folder: 'packages/elysia-microservices', below: './src' },
+/** What stands on all packages; the shortest first. */
+const ABOVE_ALL: readonly Tests[] = [
   { folder: 'tests', below: './conformance' },
   { folder: 'tests', below: './faults' },
   { folder: 'tests', below: './interop' }
 ]
-/** Packages, and the tests that stand on them, the shortest first. */
-const PACKAGES: Readonly<Record<string, readonly Tests[]>> = {
-  'packages/transport': [{ folder: 'packages/tcp', below: './src' }, ...ABOVE],
-  'packages/tcp': ABOVE
-}
+/** Compiled tests, and those that would use up the time. */
+const LEFT_OUT = ['dist/**', '**/*.slow.test.ts', '**/*.nightly.test.ts']
 /** Milliseconds for the tests of a folder: what takes longer hangs, and is noticed. */
 const PATIENCE = 240_000
+
+interface Manifest {
+  readonly name: string
+  readonly dependencies?: Readonly<Record<string, string>>
+}
 
 interface Candidate extends Mutation {
   readonly file: string
@@ -44,24 +48,15 @@ interface Candidate extends Mutation {
 
 const { values } = parseArgs({
   options: {
-    count: { type: 'string', default: '40' },
-    seed: { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '20' },
+    count: { type: 'string', default: '1000' },
+    seed: { type: 'string', default: String(Math.floor(Date.now() / 86_400_000)) },
+    packages: { type: 'string', default: 'transport,rsocket,tcp' },
     files: { type: 'string', default: '' },
     at: { type: 'string' },
     changed: { type: 'boolean', default: false }
   }
 })
-
-/** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-function randomOf(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 function sourcesOf(folder: string): string[] {
   const all = [...new Glob(`${folder}/src/**/*.ts`).scanSync('.')].sort()
@@ -80,13 +75,6 @@ function isAsked({ file, line }: Candidate): boolean {
   return values.at === undefined || values.at.split(',').some((at) => `${file}:${line}`.endsWith(at))
 }
 
-/** Whether nobody could notice the change. */
-function isEquivalent({ file, before, after }: Candidate): boolean {
-  return EQUIVALENT.some(
-    (known) => file.endsWith(known.file) && before.trim() === known.before && after.trim() === known.after
-  )
-}
-
 /** Some of the candidates, each at most once. */
 function chosen(candidates: Candidate[], count: number, random: () => number): Candidate[] {
   const left = [...candidates]
@@ -98,7 +86,11 @@ function chosen(candidates: Candidate[], count: number, random: () => number): C
 
 /** Whether tests succeed. */
 async function pass({ folder, below }: Tests): Promise<boolean> {
-  const options = ['--bail=1', '--timeout=20000', '--path-ignore-patterns=dist/**']
+  const options = [
+    '--bail=1',
+    '--timeout=20000',
+    ...LEFT_OUT.map((files) => `--path-ignore-patterns=${files}`)
+  ]
   const tests = spawn([process.execPath, 'test', below, ...options], {
     cwd: folder,
     stdio: ['ignore', 'ignore', 'ignore']
@@ -107,6 +99,20 @@ async function pass({ folder, below }: Tests): Promise<boolean> {
   const code = await tests.exited
   clearTimeout(late)
   return code === 0
+}
+
+/** The tests that stand on a package: of the packages that import it, and of all packages together. */
+function testsAbove(folder: string): Tests[] {
+  const { name } = manifestOf(folder)
+  const above = [...new Glob('packages/*/package.json').scanSync('.')]
+    .map(dirname)
+    .filter((other) => manifestOf(other).dependencies?.[name] !== undefined)
+    .sort()
+  return [...above.map((other) => ({ folder: other, below: './src' })), ...ABOVE_ALL]
+}
+
+function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
 }
 
 /** Makes of a package's sources what other packages import. */
@@ -137,7 +143,7 @@ async function outcomeOf({ file, folder, changed }: Candidate): Promise<Outcome>
     if (!(await pass({ folder, below: './src' }))) return 'caught'
     isBundled = true
     bundle(folder)
-    for (const tests of PACKAGES[folder] ?? []) if (!(await pass(tests))) return 'caught above'
+    for (const tests of testsAbove(folder)) if (!(await pass(tests))) return 'caught above'
     return 'SURVIVED'
   } finally {
     restore()
@@ -146,36 +152,39 @@ async function outcomeOf({ file, folder, changed }: Candidate): Promise<Outcome>
   }
 }
 
-const candidates = Object.keys(PACKAGES)
+const candidates = values.packages
+  .split(',')
+  .map((name) => `packages/${name}`)
   .flatMap((folder) =>
     sourcesOf(folder).flatMap((file) =>
       mutationsOf(readFileSync(file, 'utf8')).map((mutation) => ({ ...mutation, file, folder }))
     )
   )
-  .filter((candidate) => isAsked(candidate) && !isEquivalent(candidate))
-const picked = chosen(candidates, Number(values.count), randomOf(Number(values.seed)))
+  .filter(isAsked)
+const picked = chosen(candidates, Number(values.count), randomFrom(Number(values.seed)))
 for (const folder of new Set(picked.map((mutation) => mutation.folder))) {
-  for (const tests of [{ folder, below: './src' }, ...(PACKAGES[folder] ?? [])]) {
+  for (const tests of [{ folder, below: './src' }, ...testsAbove(folder)]) {
     if (await pass(tests)) continue
     console.error(`The tests ${tests.below} of ${tests.folder} fail as they are`)
     process.exit(1)
   }
 }
 
+const end = performance.now() + Number(values.minutes) * 60_000
 const counts = { caught: 0, 'caught above': 0, SURVIVED: 0 }
 const survivors: Candidate[] = []
-for (const [index, mutation] of picked.entries()) {
+let made = 0
+for (const mutation of picked) {
+  if (performance.now() > end) break
   const outcome = await outcomeOf(mutation)
+  made++
   counts[outcome]++
   if (outcome === 'SURVIVED') survivors.push(mutation)
-  const { file, line, before, after } = mutation
-  console.log(`${index + 1}/${picked.length} ${outcome} ${file}:${line}`)
-  console.log(`    ${before.trim()}\n    ${after.trim() || '(nothing)'}`)
+  console.log(`${made} ${outcome} ${mutation.file}:${mutation.line}`)
 }
-const percent = (count: number) => `${Math.round((100 * count) / Math.max(1, picked.length))} %`
-const caught = picked.length - survivors.length
+const percent = (count: number) => `${Math.round((100 * count) / Math.max(1, made))} %`
 console.log(
-  `${caught} of ${picked.length} caught (${percent(caught)}), ${counts.caught} by the package's own tests (${percent(counts.caught)}), seed ${values.seed}, ${candidates.length} places`
+  `${made - survivors.length} of ${made} caught (${percent(made - survivors.length)}), ${counts.caught} by the package's own tests (${percent(counts.caught)}), seed ${values.seed}, ${candidates.length} places`
 )
 for (const { file, line, before, after } of survivors)
   console.log(`survived: ${file}:${line}\n    ${before.trim()}\n    ${after.trim() || '(nothing)'}`)

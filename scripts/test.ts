@@ -1,78 +1,57 @@
 /**
- * `npm test`: lint, type checks, all tests on Bun and Node and many on the other runtimes, through turbo, so that what
- * has not changed is not run again. The last line is the count over all of them, read from the reports of the runners.
+ * What has to pass: `npm run check` before a commit, `npm test` on each push, `npm run test:nightly` every night. The
+ * last line is the count of all tests, each once for each runtime it ran on.
+ *
+ *   bun scripts/test.ts check|test|nightly
+ *     --only=unit/bun,lint   only jobs whose names begin so, comma-separated
+ *     --list                 only the names of the jobs
  */
-import { Glob, spawn } from 'bun'
-import { type Counts, readReport, sum } from './junit.ts'
+import { availableParallelism } from 'node:os'
+import { parseArgs } from 'node:util'
+import { FIRST_JOBS, jobsOf, lastJobsOf } from './jobs.ts'
+import { endJobs, type Job, runJobs } from './run-jobs.ts'
+import type { Gate } from './test-files.ts'
 
-const CHECKS = ['lint', 'typecheck']
-const TESTS = ['test:bun', 'test:node', 'test:runtimes']
-/** Where the test runners write their reports, by package. */
-const REPORTS = [
-  '.results/*.xml',
-  'packages/*/.results/*.xml',
-  'examples/*/.results/*.xml',
-  'runtimes/.results/*.xml',
-  'tests/.results/*.xml'
-]
-
-/** Runs turbo tasks; their output is shown as they go. True if all succeeded. */
-async function turbo(tasks: readonly string[]): Promise<boolean> {
-  const run = spawn(
-    ['turbo', 'run', ...tasks, '--continue=always', '--output-logs=new-only', '--log-order=grouped'],
-    {
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, TURBO_TELEMETRY_DISABLED: '1' }
-    }
-  )
-  return (await run.exited) === 0
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { only: { type: 'string' }, list: { type: 'boolean', default: false } }
+})
+const gate = (positionals[0] ?? 'test') as Gate
+if (!['check', 'test', 'nightly'].includes(gate)) {
+  console.error(`There is no gate '${gate}': check, test or nightly`)
+  process.exit(2)
 }
-
-function findReports(): string[] {
-  return REPORTS.flatMap((pattern) => [...new Glob(pattern).scanSync({ cwd: '.', dot: true })].sort())
+const names = values.only?.split(',')
+const isAsked = ({ name }: Job) => names?.some((only) => name.startsWith(only)) ?? true
+const jobs = jobsOf(gate).filter(isAsked)
+const last = lastJobsOf(gate).filter(isAsked)
+/** Tests stand on the build. */
+const first = FIRST_JOBS.filter(
+  ({ name }) =>
+    names === undefined || names.includes(name) || (name === 'build' && jobs.length + last.length > 0)
+)
+if (values.list) {
+  for (const { name } of [...first, ...jobs, ...last]) console.log(name)
+  process.exit(0)
 }
-
-async function readReports(): Promise<{ counts: Counts; reports: number }> {
-  const reports = await Promise.all(
-    findReports().map(async (file) => ({ file, ...readReport(await Bun.file(file).text()) }))
-  )
-  for (const { file, counts } of reports) {
-    const { passed, failed, skipped } = counts
-    console.log(`${file}: ${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`)
-  }
-  for (const { file, failures } of reports) {
-    for (const failure of failures) console.log(`FAILED in ${file}: ${failure}`)
-  }
-  return { counts: sum(reports.map(({ counts }) => counts)), reports: reports.length }
+if (first.length + jobs.length + last.length === 0) {
+  console.error(`No job is called ${values.only}; --list says which there are`)
+  process.exit(2)
 }
 
-async function removeReports(): Promise<void> {
-  for (const file of findReports()) await Bun.file(file).delete()
-}
-
-await removeReports()
-const total: Counts = { passed: 0, failed: 0, skipped: 0 }
-for (const check of CHECKS) {
-  if (await turbo([check])) total.passed++
-  else {
-    total.failed++
-    console.log(`The check '${check}' failed; see above`)
-  }
-}
-const testsSucceeded = await turbo(TESTS)
-const { counts, reports } = await readReports()
-total.passed += counts.passed
-total.failed += counts.failed
-total.skipped += counts.skipped
-if (!testsSucceeded && counts.failed === 0) {
-  total.failed++
-  console.log(
-    'A test run ended without a report of a failed test (it crashed, or could not be built); see above'
-  )
-}
-if (reports === 0) {
-  total.failed++
-  console.log('No test wrote a report')
-}
-console.log(`${total.passed} passed, ${total.failed} failed`)
-process.exit(total.failed === 0 && total.skipped === 0 ? 0 : 1)
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, async () => {
+    await endJobs()
+    process.exit(1)
+  })
+// Most jobs wait for timers and other processes half of their time.
+const atATime = availableParallelism() + 2
+const counted = [...(await runJobs(first, atATime))]
+// Tests of an old build would say nothing about these sources.
+if (counted.some(([name, { failed }]) => name === 'build' && failed > 0))
+  console.log(`The build failed: ${jobs.length + last.length} jobs are not run`)
+else counted.push(...(await runJobs(jobs, atATime)), ...(await runJobs(last, 1)))
+const passed = counted.reduce((total, [, counts]) => total + counts.passed, 0)
+const failed = counted.reduce((total, [, counts]) => total + counts.failed, 0)
+console.log(`${passed} passed, ${failed} failed`)
+process.exit(failed === 0 ? 0 : 1)

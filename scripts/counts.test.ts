@@ -1,0 +1,52 @@
+/** The ends of what runners print, as they print them. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { countsIn, withoutPassed } from './counts.ts'
+
+const BUN = `(pass) a > b [1.03ms]
+error: x
+(fail) a > c [0.94ms]
+
+ 1,000 pass is part of a sentence
+ 46 pass
+ 2 skip
+ 1 fail
+Ran 49 tests across 1 file. [391.00ms]`
+const NODE = `✔ a (12.8ms)
+▶ b
+  ✔ passes (0.1ms)
+ℹ tests 513
+ℹ suites 90
+ℹ pass 507
+ℹ fail 2
+ℹ cancelled 1
+ℹ skipped 3
+ℹ todo 0
+✖ failing tests:`
+const DENO = `a ...
+  b ... ok (0ms)
+  c ... FAILED (1ms)
+\u001b[0m\u001b[31mFAILED\u001b[0m | 0 passed (2 steps) | 1 failed (1 step) | 4 ignored (1 step) \u001b[0m(19ms)`
+
+describe('countsIn', () => {
+  for (const [runner, output, counts] of [
+    ['Bun', BUN, { passed: 46, failed: 1, skipped: 2 }],
+    ['Node, where cancelled tests have failed', NODE, { passed: 507, failed: 3, skipped: 3 }],
+    ['Deno, by its tests', DENO, { passed: 0, failed: 1, skipped: 4 }],
+    [
+      'Deno without failures',
+      'ok | 30 passed (2409 steps) | 0 failed (12s)',
+      { passed: 30, failed: 0, skipped: 0 }
+    ],
+    ['a runner that crashed', 'Segmentation fault', { passed: 0, failed: 0, skipped: 0 }]
+  ] as const)
+    it(`reads ${runner}`, () => assert.deepEqual(countsIn(output), counts))
+})
+
+describe('withoutPassed', () => {
+  it('leaves out what passed, and colours', () => {
+    assert.equal(withoutPassed(BUN).split('\n')[0], 'error: x')
+    assert.equal(withoutPassed(NODE).split('\n')[0], '▶ b')
+    assert.deepEqual(withoutPassed(DENO).split('\n').slice(0, 2), ['a ...', '  c ... FAILED (1ms)'])
+  })
+})

@@ -1,0 +1,45 @@
+/** What test runners say at the end of their output. */
+
+/** How many tests ended how. */
+export interface Counts {
+  readonly passed: number
+  readonly failed: number
+  readonly skipped: number
+}
+
+const SUMMARIES: Readonly<Record<keyof Counts, readonly RegExp[]>> = {
+  // Bun, Node, Deno; Deno counts the suites of a file, and calls what is in them steps.
+  passed: [/^ *(\d+) pass$/gm, /^ℹ pass (\d+)$/gm, /^(?:ok|FAILED) \| (\d+) passed/gm],
+  failed: [/^ *(\d+) fail$/gm, /^ℹ (?:fail|cancelled) (\d+)$/gm, /^(?:ok|FAILED) \|.* (\d+) failed/gm],
+  skipped: [/^ *(\d+) skip$/gm, /^ℹ skipped (\d+)$/gm, /^(?:ok|FAILED) \|.* (\d+) ignored/gm]
+}
+
+/** Counts the tests in the output of a runner; none if it has not come to its end. */
+export function countsIn(output: string): Counts {
+  const text = withoutColours(output)
+  const sum = (patterns: readonly RegExp[]) =>
+    patterns.reduce(
+      (total, pattern) =>
+        [...text.matchAll(pattern)].reduce((among, [, count]) => among + Number(count), total),
+      0
+    )
+  return {
+    passed: sum(SUMMARIES.passed),
+    failed: sum(SUMMARIES.failed),
+    skipped: sum(SUMMARIES.skipped)
+  }
+}
+
+/** What is left of an output without the tests that passed. */
+export function withoutPassed(output: string): string {
+  return withoutColours(output)
+    .split('\n')
+    .filter((line) => !/^\s*(?:\(pass\)|✔)|\.\.\. (?:ok|ignored) \(/.test(line))
+    .join('\n')
+    .trim()
+}
+
+function withoutColours(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: colours begin with one
+  return text.replace(/\x1b\[[\d;]*m/g, '')
+}

@@ -1,0 +1,158 @@
+/** The jobs of each gate. */
+import { relative, resolve } from 'node:path'
+import { spawnSync } from 'bun'
+import type { Job } from './run-jobs.ts'
+import { compiled, dependsOnRuntime, type Gate, runsOnNode, type Suite, suitesOf } from './test-files.ts'
+
+/** Milliseconds for one test under Bun. Node has a limit for each file: `node-tests.mjs`. */
+const LONGEST_TEST = 180_000
+/** Suites that run under Bun only, each with the reason. */
+const BUN_ONLY = new Map([
+  ['unit/scripts', 'they are scripts for Bun'],
+  ['examples/bench', 'the harness runs under Bun; it starts its peers under Node itself'],
+  ['system/architecture', 'it reads sources as text'],
+  ['system/packages', 'what users start is a process of its own, of each runtime'],
+  ['system/site', 'it reads HTML'],
+  ['system/types', 'it asks the compiler']
+])
+/** Suites that take longest, from the longest on: were one of them last, the other processors would wait for it. */
+const LONGEST = [
+  'examples/bench',
+  'system/hostile-code',
+  'system/packages',
+  'system/site',
+  'unit/outbox',
+  'system/apps',
+  'system/engines',
+  'system/observability',
+  'system/workers',
+  'system/nats',
+  'system/durable',
+  'system/calls',
+  'system/faults',
+  'system/types',
+  'system/conformance'
+]
+/** What tests vary by chance, or repeat, they do more often at night. */
+const AT_NIGHT = {
+  FUZZ_INPUTS: '200000',
+  OUTBOX_EVENTS: '10000',
+  OUTBOX_SCHEDULES: '200',
+  OUTBOX_TORTURE: 'long'
+}
+/** Suites that Deno does not run, each with the reason. */
+const NOT_ON_DENO = new Map([['unit/websocket', 'its servers listen under Bun and Node']])
+const MINUTES_OF_MUTANTS = 20
+const NODE = resolve('node_modules/.bin/node')
+const NODE_LTS = resolve('runtimes/node_modules/.bin/node')
+const DENO = resolve('node_modules/.bin/deno')
+const RUNNER = resolve('scripts/node-tests.mjs')
+
+/** What runs before everything else, since tests need the build. The build is the type check of all packages, too. */
+export const FIRST_JOBS: readonly Job[] = [
+  { name: 'lint', command: ['biome', 'check', '--error-on-warnings', '.'] },
+  {
+    name: 'build',
+    command: ['turbo', 'run', 'build', 'typecheck', '--continue=always', '--output-logs=errors-only'],
+    env: { TURBO_TELEMETRY_DISABLED: '1' }
+  }
+]
+
+/** What runs after it, several at a time; what takes long comes first. */
+export function jobsOf(gate: Gate): Job[] {
+  const suites = suitesOf(gate)
+  const onNode = suites
+    .filter(({ kind, name }) => !BUN_ONLY.has(`${kind}/${name}`))
+    .map((suite) => onlyFiles(suite, (file) => runsOnNode(gate, file)))
+    .filter(({ files }) => files.length > 0)
+  const jobs = suites.map((suite) => ({ suite, job: underBun(suite) }))
+  if (gate !== 'check')
+    jobs.push(...onNode.map((suite) => ({ suite, job: underNode(suite) })), ...otherRuntimes(gate, onNode))
+  const env = gate === 'nightly' ? AT_NIGHT : {}
+  return jobs
+    .toSorted((one, other) => placeOf(one.suite) - placeOf(other.suite))
+    .map(({ job }) => ({ ...job, env }))
+}
+
+/** Where a suite is in the order of jobs: behind the longest, those of many files first. */
+function placeOf({ kind, name, files }: Suite): number {
+  const place = LONGEST.indexOf(`${kind}/${name}`)
+  return place === -1 ? LONGEST.length + 1 / files.length : place
+}
+
+function onlyFiles(suite: Suite, isWanted: (file: string) => boolean): Suite {
+  return { ...suite, files: suite.files.filter(isWanted) }
+}
+
+function underBun({ kind, name, folder, files }: Suite): Job {
+  const inside = files.map((file) => `./${relative(folder, file)}`)
+  return {
+    name: `${kind}/bun/${name}`,
+    command: ['bun', 'test', `--timeout=${LONGEST_TEST}`, ...inside],
+    folder,
+    hasTests: true
+  }
+}
+
+function underNode({ kind, name, folder, files }: Suite, runtime = 'node', node = NODE): Job {
+  const inside = files.map((file) => relative(folder, compiled(file)))
+  return {
+    name: `${kind}/${runtime}/${name}`,
+    command: [node, '--enable-source-maps', '--test-reporter=spec', RUNNER, ...inside],
+    folder,
+    hasTests: true
+  }
+}
+
+function underDeno({ kind, name, folder, files }: Suite): Job {
+  const inside = files.map((file) => relative(folder, compiled(file)))
+  // Elysia's adapter asks for SO_REUSEPORT, which Deno has behind a flag.
+  return {
+    name: `${kind}/deno/${name}`,
+    command: [DENO, 'test', '-A', '--no-check', '--unstable-net', ...inside],
+    folder,
+    hasTests: true
+  }
+}
+
+/** The newest Node LTS and Deno: on each push what differs between runtimes, every night all. */
+function otherRuntimes(gate: Gate, suites: readonly Suite[]): { readonly suite: Suite; readonly job: Job }[] {
+  const chosen = suites
+    .filter(({ kind, name }) => kind === 'unit' || name === 'conformance')
+    .map((suite) => onlyFiles(suite, (file) => gate === 'nightly' || dependsOnRuntime(file)))
+    .filter(({ files }) => files.length > 0)
+  const onDeno = chosen.filter(({ kind, name }) => !NOT_ON_DENO.has(`${kind}/${name}`))
+  return [
+    ...chosen.map((suite) => ({ suite, job: underNode(suite, 'node-lts', NODE_LTS) })),
+    ...onDeno.map((suite) => ({ suite, job: underDeno(suite) }))
+  ]
+}
+
+/** What needs the machine, or the sources, for itself. */
+export function lastJobsOf(gate: Gate): Job[] {
+  if (gate !== 'nightly') return []
+  const mutants: Job = {
+    name: 'mutants',
+    command: ['bun', 'scripts/mutants.ts', `--minutes=${MINUTES_OF_MUTANTS}`],
+    isReport: true,
+    // It ends behind the change it is at, whose tests may take minutes.
+    limit: (MINUTES_OF_MUTANTS + 20) * 60
+  }
+  const base = yesterday()
+  const speed: Job = {
+    name: 'gate',
+    command:
+      base === undefined
+        ? ['echo', 'There is no commit of yesterday to compare with']
+        : ['bun', 'examples/bench/run-gate.ts', `--base=${base}`],
+    isReport: true,
+    limit: 3_600
+  }
+  return [speed, mutants]
+}
+
+/** The last commit that is older than a day, if there is one. */
+function yesterday(): string | undefined {
+  const { stdout } = spawnSync(['git', 'rev-list', '-1', '--before=24 hours ago', 'HEAD'])
+  return stdout.toString().trim() || undefined
+}

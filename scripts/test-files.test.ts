@@ -1,0 +1,65 @@
+/** Which test runs when. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { compiled, type Gate, runsOnNode, suitesOf } from './test-files.ts'
+
+const FILES = [
+  'examples/shop/shop.test.ts',
+  'packages/tcp/src/client/pool.test.ts',
+  'packages/tcp/src/closing.slow.test.ts',
+  'scripts/counts.test.ts',
+  'tests/conformance/server.test.ts',
+  'tests/interop/java.nightly.test.ts',
+  'tests/nats/nest.test.ts'
+]
+const filesOf = (gate: Gate) => suitesOf(gate, FILES).flatMap(({ files }) => files)
+
+describe('the gates', () => {
+  it('run what is quick, needs no engine and crosses no processes, in check', () => {
+    assert.deepEqual(filesOf('check'), [FILES[1], FILES[3], FILES[4]])
+  })
+
+  it('run everything but nightly tests in test, and everything at night', () => {
+    assert.deepEqual(
+      filesOf('test'),
+      FILES.filter((file) => !file.includes('nightly'))
+    )
+    assert.deepEqual(filesOf('nightly'), FILES)
+  })
+})
+
+describe('suitesOf', () => {
+  it('makes one of each package, example and topic, and of the scripts', () => {
+    assert.deepEqual(
+      suitesOf('nightly', FILES).map(({ kind, name, folder }) => [kind, name, folder]),
+      [
+        ['examples', 'shop', 'examples/shop'],
+        ['unit', 'tcp', 'packages/tcp'],
+        ['unit', 'scripts', 'scripts'],
+        ['system', 'conformance', 'tests'],
+        ['system', 'interop', 'tests'],
+        ['system', 'nats', 'tests']
+      ]
+    )
+  })
+})
+
+describe('Node', () => {
+  it('runs on each push what its sockets, timers and drivers may change, and everything at night', () => {
+    const load = 'packages/outbox/src/load.slow.test.ts'
+    const torture = 'packages/outbox/src/torture.slow.test.ts'
+    assert.deepEqual(
+      [runsOnNode('test', load), runsOnNode('test', torture), runsOnNode('nightly', load)],
+      [false, true, true]
+    )
+  })
+})
+
+describe('compiled', () => {
+  it('is where tsc puts a test', () => {
+    assert.equal(compiled('packages/tcp/src/client/pool.test.ts'), 'packages/tcp/dist/client/pool.test.js')
+    assert.equal(compiled('tests/nats/nest.test.ts'), 'tests/dist/nats/nest.test.js')
+    assert.equal(compiled('examples/shop/shop.test.ts'), 'examples/shop/dist/shop.test.js')
+    assert.throws(() => compiled('scripts/counts.test.ts'), /compiled to nowhere/)
+  })
+})

@@ -1,0 +1,91 @@
+/**
+ * Which test files there are, where they run and when. The name of a file says what is special about it:
+ *
+ *   a.test.ts          in every gate
+ *   a.slow.test.ts     not in `npm run check`: it waits for seconds, or starts a server
+ *   a.nightly.test.ts  only in `npm run test:nightly`
+ */
+import { readFileSync } from 'node:fs'
+import { Glob } from 'bun'
+
+/** What has to pass when: before a commit, on each push, every night. Each has what the one before it has. */
+export type Gate = 'check' | 'test' | 'nightly'
+
+/** The test files of a package, an example or a topic of `tests/`. */
+export interface Suite {
+  /** Where it runs, from the root of the repository. */
+  readonly folder: string
+  /** The last part of the folder. */
+  readonly name: string
+  readonly kind: 'unit' | 'system' | 'examples'
+  /** Sources, from the root. */
+  readonly files: readonly string[]
+}
+
+const KINDS = { packages: 'unit', scripts: 'unit', tests: 'system', examples: 'examples' } as const
+/** Topics of `tests/` that need nothing but a build and say what is wrong within seconds. */
+const CHECKED_TOPICS = ['architecture', 'conformance']
+
+/** All suites that have tests for a gate. */
+export function suitesOf(gate: Gate, all: readonly string[] = testFiles()): Suite[] {
+  const suites = new Map<string, Suite & { readonly files: string[] }>()
+  for (const file of all) {
+    if (!isIn(gate, file)) continue
+    const [top = '', part = ''] = file.split('/')
+    const name = top === 'scripts' ? top : part
+    const folder = top === 'tests' || top === 'scripts' ? top : `${top}/${name}`
+    const suite = suites.get(`${top}/${name}`) ?? {
+      folder,
+      name,
+      kind: KINDS[top as keyof typeof KINDS],
+      files: []
+    }
+    suite.files.push(file)
+    suites.set(`${top}/${name}`, suite)
+  }
+  return [...suites.values()]
+}
+
+function testFiles(): string[] {
+  const found = new Glob('{packages,examples,tests,scripts}/**/*.test.ts').scanSync('.')
+  return [...found].filter((file) => !/(^|\/)(node_modules|dist|lib|template)\//.test(file)).sort()
+}
+
+function isIn(gate: Gate, file: string): boolean {
+  if (gate === 'nightly') return true
+  if (file.endsWith('.nightly.test.ts')) return false
+  if (gate === 'test') return true
+  const [top, topic = ''] = file.split('/')
+  const isQuick = !file.endsWith('.slow.test.ts')
+  return isQuick && top !== 'examples' && (top !== 'tests' || CHECKED_TOPICS.includes(topic))
+}
+
+/** The compiled form of a test file, which runs under Node and Deno. */
+export function compiled(file: string): string {
+  const [, before, rest] =
+    /^(packages\/[^/]+\/|examples\/[^/]+\/|tests\/)(?:src\/)?(.*)\.ts$/.exec(file) ?? []
+  if (before === undefined) throw new Error(`${file} is compiled to nowhere`)
+  return `${before}dist/${rest}.js`
+}
+
+/**
+ * What Node runs at night only, each with the reason. Everything else that runs on each push runs on Node, too: sockets,
+ * timers, processes and databases' drivers are the runtime's.
+ */
+const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
+  [/^packages\/outbox\/src\/(load|relay\/(schedules|histories))\./, 'what they vary is what PostgreSQL does'],
+  [/^tests\/docs\//, 'its programs run under Bun in any case, and its bytes are those of conformance']
+]
+
+/** Whether Node 20 runs a test, where Bun does. */
+export function runsOnNode(gate: Gate, file: string): boolean {
+  return gate === 'nightly' || NODE_AT_NIGHT.every(([files]) => !files.test(file))
+}
+
+/** Modules of which runtimes have implementations of their own that differ. */
+const DIFFERS = /from 'node:(net|tls|http|https|dns|async_hooks)'/
+
+/** Whether a test uses what differs between Node's releases and Deno. */
+export function dependsOnRuntime(file: string): boolean {
+  return DIFFERS.test(readFileSync(file, 'utf8'))
+}
