@@ -43,6 +43,8 @@ export interface EngineUnderTest {
   readonly missing?: string | undefined
   /** It has a server that can be lost, held up and found again. */
   readonly hasServer: boolean
+  /** Its server keeps a queue for each handler, so a request may overtake an event of another pattern. */
+  readonly hasQueuePerHandler?: true
   /** It is part of what is published, and stands in the documentation. */
   readonly isShipped: boolean
   /** Nest's own transport over it; missing: Nest has none. */
@@ -182,6 +184,7 @@ const onRabbitmq: EngineUnderTest = {
   carriage: 'packets',
   missing: rabbitmqMissing(),
   hasServer: true,
+  hasQueuePerHandler: true,
   isShipped: true,
   nest: nestOnRabbitmq,
   refuses: (pattern) =>

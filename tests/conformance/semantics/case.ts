@@ -59,6 +59,8 @@ export interface Traits {
   readonly hasDemand: boolean
   /** Services get events that they have no handler of, and say so. */
   readonly hearsUnknownEvents: boolean
+  /** A request does not overtake events of other patterns that were sent before it. */
+  readonly keepsOrderOfPatterns: boolean
   /** Streams can be sent as data. */
   readonly hasChannels: boolean
   /** The address of the other end; `undefined` where there is no connection. */

@@ -58,6 +58,7 @@ const RSOCKET: Traits = {
   tellsTimeout: true,
   hasDemand: true,
   hearsUnknownEvents: true,
+  keepsOrderOfPatterns: true,
   hasChannels: true,
   peerAddress: '127.0.0.1'
 }
@@ -88,6 +89,7 @@ function overEngine(engine: EngineUnderTest): TransportUnderTest {
       hasChannels: traits.channels,
       // A server delivers an event to those who have asked for its pattern.
       hearsUnknownEvents: !hasServer,
+      keepsOrderOfPatterns: engine.hasQueuePerHandler !== true,
       peerAddress: undefined
     },
     missing,
@@ -113,6 +115,7 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
       tellsTimeout: false,
       hasDemand: false,
       hearsUnknownEvents: true,
+      keepsOrderOfPatterns: true,
       hasChannels: false,
       peerAddress: '127.0.0.1'
     },

@@ -236,7 +236,7 @@ export class RabbitConnection implements Carrier {
     })
   }
 
-  /** One that was asked is over: whoever waits for all of them goes on behind the last. */
+  /** One call that was asked is over; after the last one, those who wait for all of them go on. */
   #answered(): void {
     if (--this.#asked === 0) for (const settled of this.#settled.splice(0)) settled()
   }
