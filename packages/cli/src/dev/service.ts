@@ -1,0 +1,186 @@
+/** One service while `dev` runs: its process, its edits, and whether it is ready. */
+import net from 'node:net'
+import type { ServicePlan } from './config.ts'
+import type { Told } from './door.ts'
+import type { Lines } from './lines.ts'
+import type { Start } from './process-group.ts'
+import { SourceWatch } from './sources.ts'
+import { Supervisor } from './supervisor.ts'
+
+/** What a service is run with. */
+export interface ServiceInit {
+  readonly plan: ServicePlan
+  readonly lines: Lines
+  /** How it is started. */
+  readonly start: () => Start
+  /** The files that it is made of. */
+  readonly files: () => Set<string>
+  readonly patience: number
+  readonly grace: number
+  /** Which other service listens on a port. */
+  readonly ownerOf: (port: number) => string | undefined
+}
+
+/** Milliseconds between two looks at the url that says whether it is ready. */
+const LOOK = 100
+/** What runtimes and libraries say of a port that is taken; the number is not everywhere. */
+const TAKEN = /EADDRINUSE|address already in use|port \d+ in use/i
+const PORT = /(?::|port )(\d{2,5})\b/i
+const NOT_FOUND = /Cannot find (?:package|module) '([^'.][^']*)'/
+
+/** Runs one. */
+export class RunningService {
+  readonly plan: ServicePlan
+  /** Resolves when it is ready for the first time, or nobody waits for it any longer. */
+  readonly settled: Promise<void>
+  readonly ports = new Set<number>()
+  readonly #init: ServiceInit
+  readonly #supervisor: Supervisor
+  #watch: SourceWatch | undefined
+  #settle = () => {}
+  #isReady = false
+  #begun = 0
+  #cause: string | undefined
+  #patience: ReturnType<typeof setTimeout> | undefined
+  #isStopping = false
+
+  constructor(init: ServiceInit) {
+    this.#init = init
+    const { plan, lines } = init
+    this.plan = plan
+    this.settled = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+    this.#supervisor = new Supervisor(
+      {
+        name: plan.name,
+        start: init.start,
+        say: (text) => lines.say(text),
+        line: (text) => this.#line(text),
+        starting: () => this.#starting(),
+        isReady: () => this.#isReady,
+        cause: () => this.#cause,
+        get isFull() {
+          return lines.isFull
+        },
+        onRoom: (listener) => lines.onRoom(listener)
+      },
+      init.grace
+    )
+  }
+
+  start(): void {
+    if (this.#isStopping) return
+    if (this.plan.watch !== false)
+      this.#watch = new SourceWatch(
+        this.#init.files,
+        (file) => this.#supervisor.edited(file),
+        (reason) => this.#init.lines.say(reason)
+      )
+    this.#supervisor.start()
+  }
+
+  /** One of its processes has told that it listens. */
+  told({ port }: Told): void {
+    if (port !== undefined) this.ports.add(port)
+    if (this.plan.ready === undefined) this.#ready()
+  }
+
+  async stop(): Promise<boolean> {
+    this.#end()
+    return this.#supervisor.stop()
+  }
+
+  kill(): void {
+    this.#end()
+    this.#supervisor.kill()
+  }
+
+  #end(): void {
+    this.#isStopping = true
+    this.#watch?.stop()
+    clearTimeout(this.#patience)
+    this.#settle()
+  }
+
+  #starting(): void {
+    this.#isReady = false
+    this.#cause = undefined
+    this.ports.clear()
+    this.#watch?.refresh()
+    this.#begun = performance.now()
+    clearTimeout(this.#patience)
+    this.#patience = setTimeout(() => this.#late(), this.#init.patience)
+    const { ready } = this.plan
+    if (ready === false) this.#ready()
+    else if (ready !== undefined) void this.#ask(ready, this.#begun)
+  }
+
+  #ready(): void {
+    if (this.#isReady || this.#isStopping) return
+    this.#isReady = true
+    clearTimeout(this.#patience)
+    const { name, ready } = this.plan
+    const seconds = ((performance.now() - this.#begun) / 1_000).toFixed(1)
+    const [port] = this.ports
+    const where = port === undefined ? '' : `, on port ${port}`
+    this.#init.lines.say(
+      ready === false ? `${name} is started` : `${name} is ready after ${seconds} s${where}`
+    )
+    this.#settle()
+  }
+
+  #late(): void {
+    const { name, ready } = this.plan
+    const seconds = this.#init.patience / 1_000
+    const why =
+      ready === undefined
+        ? 'it listens on no port; if it never does, say ready: false in microservices.config.ts'
+        : `${ready} does not answer`
+    this.#init.lines.say(`${name} is not ready after ${seconds} s: ${why}`)
+    this.#settle()
+  }
+
+  /** Asks its url until it answers, or it has been started again. */
+  async #ask(url: string, begun: number): Promise<void> {
+    while (this.#begun === begun && !this.#isStopping && !(await doesAnswer(url)))
+      await new Promise((resolve) => setTimeout(resolve, LOOK))
+    if (this.#begun === begun) this.#ready()
+  }
+
+  #line(text: string): void {
+    const { name } = this.plan
+    this.#init.lines.add(name, text)
+    if (TAKEN.test(text)) {
+      const port = Number(PORT.exec(text)?.[1])
+      const known = Number.isNaN(port) ? undefined : port
+      const owner = known === undefined ? undefined : this.#init.ownerOf(known)
+      const what = known === undefined ? 'its port' : `port ${known}`
+      this.#cause = `${what} is taken${owner === undefined ? '' : ` by ${owner}`}; end what listens there, or choose another port`
+    }
+    const [, missing] = NOT_FOUND.exec(text) ?? []
+    if (missing !== undefined) this.#cause ??= `${missing} is not installed: install the project's packages`
+  }
+}
+
+/** Whether something answers at a url: over HTTP anything but an error of the server, over TCP a connection. */
+async function doesAnswer(url: string): Promise<boolean> {
+  if (!url.startsWith('tcp:')) {
+    return fetch(url, { signal: AbortSignal.timeout(5_000) }).then(
+      async ({ status, body }) => {
+        await body?.cancel()
+        return status < 500
+      },
+      () => false
+    )
+  }
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    const socket = net.connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) })
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
