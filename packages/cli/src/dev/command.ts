@@ -101,7 +101,13 @@ function ended(system: System, lines: Lines, output: DevTerminal['output']) {
     forget = () => {
       for (const [signal, listener] of listeners) process.off(signal, listener)
     }
-    output.on('error', () => stop('The output is closed'))
+    let isClosed = false
+    output.on('error', () => {
+      if (isClosed) return
+      isClosed = true
+      lines.close()
+      stop('The output is closed')
+    })
   })
   return { code, forget: () => forget() }
 }

@@ -36,6 +36,7 @@ export class Lines {
   readonly #width: number
   readonly #colours = new Map<string, number>()
   #isFull = false
+  #isClosed = false
   #waiting: (() => void)[] = []
 
   /** @param names the programs, by which colours and the width of names are chosen */
@@ -67,18 +68,27 @@ export class Lines {
     this.#waiting.push(listener)
   }
 
+  /** Nobody reads any more: lines are dropped. */
+  close(): void {
+    this.#isClosed = true
+    this.#room()
+  }
+
   #write(name: string, text: string): void {
+    if (this.#isClosed) return
     const head = `${name.padEnd(this.#width)} |`
     const colour = this.#colours.get(name) ?? GREY
     const shown = this.#hasColours ? `\u001b[${colour}m${head}${RESET}` : head
     if (this.#output.write(`${shown} ${text}\n`) || this.#isFull) return
     this.#isFull = true
-    this.#output.once('drain', () => {
-      this.#isFull = false
-      const waiting = this.#waiting
-      this.#waiting = []
-      for (const listener of waiting) listener()
-    })
+    this.#output.once('drain', () => this.#room())
+  }
+
+  #room(): void {
+    this.#isFull = false
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const listener of waiting) listener()
   }
 
   #shown(line: string): string {

@@ -1,7 +1,9 @@
 /** One service while `dev` runs: its process, its edits, and whether it is ready. */
 import net from 'node:net'
+import { relative } from 'node:path'
 import type { ServicePlan } from './config.ts'
 import type { Told } from './door.ts'
+import type { Guard } from './guarded.ts'
 import type { Lines } from './lines.ts'
 import type { Start } from './process-group.ts'
 import { SourceWatch } from './sources.ts'
@@ -17,6 +19,9 @@ export interface ServiceInit {
   readonly files: () => Set<string>
   readonly patience: number
   readonly grace: number
+  readonly guard: Guard
+  /** The folder that paths are shown from. */
+  readonly root: string
   /** Which other service listens on a port. */
   readonly ownerOf: (port: number) => string | undefined
 }
@@ -65,8 +70,14 @@ export class RunningService {
         },
         onRoom: (listener) => lines.onRoom(listener)
       },
-      init.grace
+      init.grace,
+      init.guard
     )
+  }
+
+  /** Whether it was ready since it was started last. */
+  get isReady(): boolean {
+    return this.#isReady
   }
 
   start(): void {
@@ -74,15 +85,16 @@ export class RunningService {
     if (this.plan.watch !== false)
       this.#watch = new SourceWatch(
         this.#init.files,
-        (file) => this.#supervisor.edited(file),
+        (file) => this.#supervisor.edited(relative(this.#init.root, file)),
         (reason) => this.#init.lines.say(reason)
       )
     this.#supervisor.start()
   }
 
   /** One of its processes has told that it listens. */
-  told({ port }: Told): void {
-    if (port !== undefined) this.ports.add(port)
+  told({ port, announcement }: Told): void {
+    const addresses = announcement?.transports.map(({ address }) => address?.port) ?? []
+    for (const each of [port, ...addresses]) if (each !== undefined && each > 0) this.ports.add(each)
     if (this.plan.ready === undefined) this.#ready()
   }
 
@@ -151,15 +163,17 @@ export class RunningService {
   #line(text: string): void {
     const { name } = this.plan
     this.#init.lines.add(name, text)
-    if (TAKEN.test(text)) {
-      const port = Number(PORT.exec(text)?.[1])
-      const known = Number.isNaN(port) ? undefined : port
-      const owner = known === undefined ? undefined : this.#init.ownerOf(known)
-      const what = known === undefined ? 'its port' : `port ${known}`
-      this.#cause = `${what} is taken${owner === undefined ? '' : ` by ${owner}`}; end what listens there, or choose another port`
-    }
+    if (TAKEN.test(text)) this.#taken(PORT.exec(text)?.[1])
     const [, missing] = NOT_FOUND.exec(text) ?? []
     if (missing !== undefined) this.#cause ??= `${missing} is not installed: install the project's packages`
+  }
+
+  /** A port is taken. Of an error with several lines only one may have its number. */
+  #taken(port: string | undefined): void {
+    if (port === undefined && this.#cause !== undefined) return
+    const owner = port === undefined ? undefined : this.#init.ownerOf(Number(port))
+    const what = port === undefined ? 'its port' : `port ${port}`
+    this.#cause = `${what} is taken${owner === undefined ? '' : ` by ${owner}`}; end what listens there, or choose another port`
   }
 }
 

@@ -2,7 +2,6 @@
  * The files that a program is made of, and their edits. They are found by reading its imports: what is imported as a type
  * alone is no part of the program, so an edit of it restarts nothing.
  */
-import { createHash } from 'node:crypto'
 import { existsSync, type FSWatcher, readdirSync, readFileSync, realpathSync, statSync, watch } from 'node:fs'
 import { dirname, extname, join, resolve, sep } from 'node:path'
 import { foldersAbove } from './programs.ts'
@@ -51,7 +50,7 @@ export class SourceWatch {
   readonly #edited: (file: string) => void
   readonly #failed: (reason: string) => void
   readonly #watchers = new Map<string, FSWatcher>()
-  #contents = new Map<string, string>()
+  #states = new Map<string, string>()
   #timer: ReturnType<typeof setTimeout> | undefined
   #isStopped = false
 
@@ -59,12 +58,12 @@ export class SourceWatch {
     this.#files = files
     this.#edited = edited
     this.#failed = failed
-    this.#contents = this.#read()
+    this.#states = this.#read()
   }
 
   /** What is edited until now is known to the program that is started now. */
   refresh(): void {
-    this.#contents = this.#read()
+    this.#states = this.#read()
   }
 
   stop(): void {
@@ -74,7 +73,7 @@ export class SourceWatch {
     this.#watchers.clear()
   }
 
-  /** What the files have in them now. Watches the folders that they are in. */
+  /** What the files are like now. Watches the folders that they are in. */
   #read(): Map<string, string> {
     const files = this.#files()
     const folders = new Set([...files].map((file) => dirname(file)))
@@ -84,7 +83,7 @@ export class SourceWatch {
       this.#watchers.delete(folder)
     }
     for (const folder of folders) this.#watch(folder)
-    return new Map([...files].map((file) => [file, contentOf(file)]))
+    return new Map([...files].map((file) => [file, stateOf(file)]))
   }
 
   #watch(folder: string): void {
@@ -103,13 +102,13 @@ export class SourceWatch {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       if (this.#isStopped) return
-      const before = this.#contents
-      this.#contents = this.#read()
+      const before = this.#states
+      this.#states = this.#read()
       // A file that is new here is imported by one that was edited; one that is gone may come back at once.
-      const edited = [...before].find(([file, content]) => {
-        const now = this.#contents.get(file) ?? contentOf(file)
-        if (now === '') this.#contents.set(file, content)
-        return now !== content && now !== ''
+      const edited = [...before].find(([file, state]) => {
+        const now = this.#states.get(file) ?? stateOf(file)
+        if (now === '') this.#states.set(file, state)
+        return now !== state && now !== ''
       })
       if (edited !== undefined) this.#edited(edited[0])
     }, SETTLED)
@@ -119,10 +118,11 @@ export class SourceWatch {
 /** Milliseconds without another change of a folder. */
 const SETTLED = 50
 
-/** What is in a file, in short; `''` if it is not there. */
-function contentOf(file: string): string {
+/** What tells a file from its edited self; `''` if it is not there. */
+function stateOf(file: string): string {
   try {
-    return createHash('sha1').update(readFileSync(file)).digest('base64')
+    const { mtimeMs, size } = statSync(file)
+    return `${mtimeMs} ${size}`
   } catch {
     return ''
   }

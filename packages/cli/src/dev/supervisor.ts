@@ -1,4 +1,5 @@
 /** Keeps one program running: started again when it crashes, with growing pauses, and at once when it is edited. */
+import type { Guard } from './guarded.ts'
 import { type Ended, ProcessGroup, type Start } from './process-group.ts'
 
 /** A program, as it is kept running. */
@@ -30,6 +31,7 @@ const STEADY = 10_000
 export class Supervisor {
   readonly #program: Supervised
   readonly #grace: number
+  readonly #guard: Guard
   #group: ProcessGroup | undefined
   #running: Promise<void> | undefined
   #isStopping = false
@@ -39,14 +41,11 @@ export class Supervisor {
   #wake = () => {}
   #wasKilled = false
 
-  constructor(program: Supervised, grace: number) {
+  /** @param grace milliseconds that it may take to end */
+  constructor(program: Supervised, grace: number, guard: Guard) {
     this.#program = program
     this.#grace = grace
-  }
-
-  /** Its first process, while it runs. */
-  get pid(): number | undefined {
-    return this.#group?.pid
+    this.#guard = guard
   }
 
   /** Starts it. */
@@ -111,6 +110,7 @@ export class Supervisor {
     if (this.#isStopping || this.#edited !== undefined) return { code: 0, signal: null }
     const group = new ProcessGroup(start, program)
     this.#group = group
+    if (group.pid !== undefined) this.#guard.add(group.pid)
     // Asked to end while it was started, it would never hear of it.
     const stopping = new Promise<void>((resolve) => {
       this.#wake = resolve
@@ -120,6 +120,7 @@ export class Supervisor {
     if (this.#isStopping) this.#wasKilled = await group.stop(this.#grace)
     const ended = await group.ended
     this.#group = undefined
+    if (group.pid !== undefined) this.#guard.remove(group.pid)
     return ended
   }
 
@@ -133,7 +134,7 @@ export class Supervisor {
       await woken
     } else {
       const cause = this.#program.cause()
-      const seconds = `${(wait / 1_000).toString()} s`
+      const seconds = `${wait / 1_000} s`
       this.#program.say(
         `${this.#howEnded(ended, ran)}${cause === undefined ? '' : `: ${cause}`}; next start in ${seconds}, or at an edit`
       )

@@ -4,6 +4,7 @@ import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Plan, ServicePlan } from './config.ts'
 import { Door, NAME, SOCKET, type Told } from './door.ts'
 import { answers, type FoundEngine, findEngine } from './engines/index.ts'
+import { Guard } from './guarded.ts'
 import type { Lines } from './lines.ts'
 import type { Page } from './page.ts'
 import { programFolders } from './programs.ts'
@@ -24,9 +25,12 @@ export class System {
   readonly #engines: { readonly name: string; readonly supervisor: Supervisor }[] = []
   readonly #folders: readonly string[]
   #door: Door | undefined
+  readonly #guard = new Guard()
   #page: Page | undefined
   #engineUrls = new Map<string, string>()
   #isStopping = false
+  /** Engines, door and page: what a stop that comes too early waits for. */
+  #settingUp: Promise<void> | undefined
   #stopped: Promise<string[]> | undefined
 
   /** @param env what services find in their environment, besides this process's own */
@@ -42,6 +46,22 @@ export class System {
    * @throws {OptionError} an engine, a runtime or a file is missing
    */
   async start(): Promise<void> {
+    this.#settingUp = this.#setUp()
+    await this.#settingUp
+    if (this.#isStopping) return
+    for (const plan of this.#plan.services) this.#services.set(plan.name, this.#newService(plan))
+    const all = [...this.#services.values()]
+    await Promise.all(
+      all.map(async (service) => {
+        await Promise.all(service.plan.after.map((name) => this.#services.get(name)?.settled))
+        service.start()
+        await service.settled
+      })
+    )
+    if (!this.#isStopping && all.every(({ isReady }) => isReady)) this.#lines.say('All services are ready')
+  }
+
+  async #setUp(): Promise<void> {
     const { root, engines, services, pagePort } = this.#plan
     // Before anything runs, so that nothing has to be ended if something is missing.
     for (const service of services) commandOf(service, root, this.#folders)
@@ -52,16 +72,7 @@ export class System {
     for (const { engine, url } of found) this.#env[engine.variable] = url
     this.#door = await Door.open((told) => this.#told(told))
     await Promise.all(found.map((engine) => this.#startEngine(engine)))
-    if (this.#isStopping) return
-    if (pagePort !== undefined) await this.#openPage(pagePort)
-    for (const plan of services) this.#services.set(plan.name, this.#newService(plan))
-    await Promise.all(
-      [...this.#services.values()].map(async (service) => {
-        await Promise.all(service.plan.after.map((name) => this.#services.get(name)?.settled))
-        service.start()
-      })
-    )
-    await Promise.all([...this.#services.values()].map(({ settled }) => settled))
+    if (pagePort !== undefined && !this.#isStopping) await this.#openPage(pagePort)
   }
 
   /** Ends all of it, callers first. @returns the names of what had to be killed */
@@ -78,6 +89,7 @@ export class System {
   }
 
   async #stop(): Promise<string[]> {
+    await this.#settingUp?.catch(() => {})
     const stops = new Map<string, Promise<boolean>>()
     const stop = (service: RunningService): Promise<boolean> => {
       const { name } = service.plan
@@ -96,14 +108,14 @@ export class System {
     const engines = await Promise.all(
       this.#engines.map(async ({ name, supervisor }) => [name, await supervisor.stop()] as const)
     )
-    await this.#door?.close()
+    await Promise.all([this.#door?.close(), this.#guard.close()])
     return [...ended, ...engines].flatMap(([name, wasKilled]) => (wasKilled ? [name] : []))
   }
 
   async #startEngine(found: FoundEngine): Promise<void> {
     const { engine, said, start } = found
     this.#lines.say(said)
-    if (start === undefined) return
+    if (start === undefined || this.#isStopping) return
     const { name } = engine
     const last: string[] = []
     const lines = this.#lines
@@ -132,7 +144,8 @@ export class System {
         isFull: false,
         onRoom() {}
       },
-      this.#plan.grace
+      this.#plan.grace,
+      this.#guard
     )
     this.#engines.push({ name, supervisor })
     supervisor.start()
@@ -156,6 +169,8 @@ export class System {
       lines: this.#lines,
       patience,
       grace,
+      root,
+      guard: this.#guard,
       start: () => {
         const told = { [SOCKET]: (this.#door as Door).path, [NAME]: name }
         const { file, args, shell } = command

@@ -19,21 +19,20 @@ export interface Engine {
   url(port: number): string
   /** Asks who listens there. */
   probe(host: string, port: number): Promise<Probed>
-  /**
-   * How it is started; `undefined`: it is not on this machine.
-   * @param folder where its data lies
-   */
-  start(init: EngineStart): Promise<Start | undefined>
+  /** The program, or the folder of its programs; `undefined`: it is not on this machine. */
+  find(root: string, folders: readonly string[]): string | undefined
+  /** How it is started. */
+  start(init: EngineStart): Promise<Start>
 }
 
 /** What an engine is started with. */
 export interface EngineStart {
   readonly root: string
+  /** What was found. */
+  readonly found: string
   readonly port: number
   /** The folder of its data. */
   readonly folder: string
-  /** Where programs are looked for. */
-  readonly folders: readonly string[]
 }
 
 /** Who listens on a port. */

@@ -64,11 +64,9 @@ export async function findEngine(
       `${title} cannot be started: port ${port} is taken${usual === 'engine' ? ` by another ${title}` : ''}; set ${variable} to use one that runs, or engines.${name}.port in microservices.config.ts to another port (0: any)`
     )
   const folder = dataFolder(engine, root)
-  const start = async () => {
-    const found = await engine.start({ root, port, folder, folders })
-    if (found === undefined) throw missing(engine)
-    return found
-  }
+  const found = engine.find(root, folders)
+  if (found === undefined) throw missing(engine)
+  const start = () => engine.start({ root, found, port, folder })
   const shown = folder.startsWith(root) ? relative(root, folder) : folder
   return {
     engine,

@@ -15,14 +15,11 @@ export const nats: Engine = {
   url: (port) => `nats://127.0.0.1:${port}`,
   // It speaks first.
   probe: (host, port) => probe(host, port, new Uint8Array(), (answer) => answer.startsWith('INFO {')),
-  async start({ root, port, folder, folders }) {
-    const file = findProgram(['nats-server'], folders)
-    if (file === undefined) return undefined
-    return {
-      file,
-      args: ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', folder],
-      cwd: root,
-      env: process.env
-    }
-  }
+  find: (_root, folders) => findProgram(['nats-server'], folders),
+  start: async ({ root, found, port, folder }) => ({
+    file: found,
+    args: ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', folder],
+    cwd: root,
+    env: process.env
+  })
 }

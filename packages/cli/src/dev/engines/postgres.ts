@@ -28,9 +28,8 @@ export const postgres: Engine = {
   isFoundByPort: false,
   url: (port) => `postgres://postgres:${PASSWORD}@127.0.0.1:${port}/postgres`,
   probe: (host, port) => probe(host, port, QUESTION, (answer) => answer === 'S' || answer === 'N'),
-  async start({ root, port, folder, folders }) {
-    const bin = binFolder(root, folders)
-    if (bin === undefined) return undefined
+  find: binFolder,
+  async start({ found: bin, port, folder }) {
     const user = runAs()
     checkRuns(join(bin, 'postgres'), user)
     if (!existsSync(join(folder, 'PG_VERSION'))) await initialize(bin, folder, user)

@@ -16,13 +16,12 @@ export const redis: Engine = {
   // One that wants a password refuses, and is one all the same.
   probe: (host, port) =>
     probe(host, port, Buffer.from('PING\r\n'), (answer) => /^(\+PONG|-NOAUTH|-DENIED|-LOADING)/.test(answer)),
-  async start({ root, port, folder, folders }) {
-    const file = findProgram(['valkey-server', 'redis-server'], folders)
-    if (file === undefined) return undefined
+  find: (_root, folders) => findProgram(['valkey-server', 'redis-server'], folders),
+  async start({ root, found, port, folder }) {
     mkdirSync(folder, { recursive: true })
     const stored = ['--dir', folder, '--appendonly', 'yes', '--save', '']
     return {
-      file,
+      file: found,
       args: ['--bind', '127.0.0.1', '--port', String(port), ...stored],
       cwd: root,
       env: process.env
