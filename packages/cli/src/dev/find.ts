@@ -80,7 +80,7 @@ async function defaultOf(file: string): Promise<unknown> {
       ? (
           await import('jiti')
         )
-          .createJiti(import.meta.url, { moduleCache: false, fsCache: false })
+          .createJiti(import.meta.url, { moduleCache: false, fsCache: false, interopDefault: false })
           .import(file)
       : import(pathToFileURL(file).href))) as { readonly default?: unknown }
     if (loaded.default !== undefined) return loaded.default

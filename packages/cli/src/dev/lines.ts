@@ -1,6 +1,5 @@
 /** Lines of several programs on one output: each with the name of its program, in its colour. */
 import { StringDecoder } from 'node:string_decoder'
-import { stripVTControlCharacters } from 'node:util'
 import { plainText } from '../output.ts'
 
 /** Where lines go. */
@@ -19,6 +18,10 @@ const MAX_LINE = 16_384
 /** Colours, which a program may use on a terminal; it may not move the cursor, or clear what others wrote. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal's own
 const COLOUR = /(\u001b\[[\d;:]*m)/
+/** All else that a terminal obeys and that has more than one character. */
+const SEQUENCE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal's own
+  /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[ -/]*[0-~])/g
 const RESET = '\u001b[0m'
 
 /** Whether colours are used: on a terminal, unless NO_COLOR says otherwise; FORCE_COLOR does in any case. */
@@ -92,18 +95,17 @@ export class Lines {
   }
 
   #shown(line: string): string {
-    if (!this.#hasColours) return tabsKept(stripVTControlCharacters(line))
+    if (!this.#hasColours) return plain(line)
     const parts = line.split(COLOUR)
     // What matches stands at the odd places.
-    const shown = parts.map((part, index) =>
-      index % 2 === 1 ? part : tabsKept(stripVTControlCharacters(part))
-    )
+    const shown = parts.map((part, index) => (index % 2 === 1 ? part : plain(part)))
     return parts.length > 1 ? `${shown.join('')}${RESET}` : shown.join('')
   }
 }
 
-function tabsKept(text: string): string {
-  return text.split('\t').map(plainText).join('\t')
+/** A text without what a terminal obeys, but for tabs. */
+function plain(text: string): string {
+  return text.replace(SEQUENCE, '').split('\t').map(plainText).join('\t')
 }
 
 /** Takes bytes, gives lines. */

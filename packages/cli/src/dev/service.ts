@@ -28,6 +28,8 @@ export interface ServiceInit {
 
 /** Milliseconds between two looks at the url that says whether it is ready. */
 const LOOK = 100
+/** Milliseconds between a port and its readiness: a service listens on several addresses, and then says so itself. */
+const SETTLED = 50
 /** What runtimes and libraries say of a port that is taken; the number is not everywhere. */
 const TAKEN = /EADDRINUSE|address already in use|port \d+ in use/i
 const PORT = /(?::|port )(\d{2,5})\b/i
@@ -47,6 +49,7 @@ export class RunningService {
   #begun = 0
   #cause: string | undefined
   #patience: ReturnType<typeof setTimeout> | undefined
+  #listens: ReturnType<typeof setTimeout> | undefined
   #isStopping = false
 
   constructor(init: ServiceInit) {
@@ -95,7 +98,10 @@ export class RunningService {
   told({ port, announcement }: Told): void {
     const addresses = announcement?.transports.map(({ address }) => address?.port) ?? []
     for (const each of [port, ...addresses]) if (each !== undefined && each > 0) this.ports.add(each)
-    if (this.plan.ready === undefined) this.#ready()
+    if (this.plan.ready !== undefined) return
+    if (announcement !== undefined) return this.#ready()
+    clearTimeout(this.#listens)
+    this.#listens = setTimeout(() => this.#ready(), SETTLED)
   }
 
   async stop(): Promise<boolean> {
@@ -112,6 +118,7 @@ export class RunningService {
     this.#isStopping = true
     this.#watch?.stop()
     clearTimeout(this.#patience)
+    clearTimeout(this.#listens)
     this.#settle()
   }
 
@@ -121,6 +128,7 @@ export class RunningService {
     this.ports.clear()
     this.#watch?.refresh()
     this.#begun = performance.now()
+    clearTimeout(this.#listens)
     clearTimeout(this.#patience)
     this.#patience = setTimeout(() => this.#late(), this.#init.patience)
     const { ready } = this.plan
