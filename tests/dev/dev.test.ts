@@ -44,7 +44,7 @@ describe('dev', () => {
     assert.ok(at('stock | stock v1') < at('dev   | stock is ready after'), lines.join('\n'))
     assert.ok(at('dev   | stock is ready after') < at('web   | web is process'), lines.join('\n'))
     assert.ok(lines.includes('web   | green plain'), lines.join('\n'))
-    assert.ok(at(`on port ${stock}`) > 0 && at(`on port ${http}`) > 0, lines.join('\n'))
+    assert.ok(at(`port ${stock})`) > 0 && at(`port ${http})`) > 0, lines.join('\n'))
     const processes = [dev.number(/stock v1 is process (\d+)/), dev.number(/web is process (\d+)/)]
     assert.equal(await dev.end('SIGINT'), 0, lines.join('\n'))
     assert.ok(at("SIGTERM: The service 'stock' stops") > 0, lines.join('\n'))
@@ -116,7 +116,7 @@ describe('dev', () => {
     await dev.says(
       'idle is not ready after 0.05 s: it listens on no port; if it never does, say ready: false in microservices.config.ts'
     )
-    await dev.says('next is started')
+    await dev.says('next is started (process ')
     await dev.says('next | next runs')
   })
 

@@ -66,6 +66,7 @@ export class RunningService {
         say: (text) => lines.say(text),
         line: (text) => this.#line(text),
         starting: () => this.#starting(),
+        started: () => this.#started(),
         isReady: () => this.#isReady,
         cause: () => this.#cause,
         get isFull() {
@@ -131,6 +132,9 @@ export class RunningService {
     clearTimeout(this.#listens)
     clearTimeout(this.#patience)
     this.#patience = setTimeout(() => this.#late(), this.#init.patience)
+  }
+
+  #started(): void {
     const { ready } = this.plan
     if (ready === false) this.#ready()
     else if (ready !== undefined) void this.#ask(ready, this.#begun)
@@ -142,11 +146,11 @@ export class RunningService {
     clearTimeout(this.#patience)
     const { name, ready } = this.plan
     const seconds = ((performance.now() - this.#begun) / 1_000).toFixed(1)
-    const [port] = this.ports
-    const where = port === undefined ? '' : `, on port ${port}`
-    this.#init.lines.say(
-      ready === false ? `${name} is started` : `${name} is ready after ${seconds} s${where}`
+    const where = [`process ${this.#supervisor.pid}`, ...[...this.ports].map((port) => `port ${port}`)].join(
+      ', '
     )
+    const how = ready === false ? 'is started' : `is ready after ${seconds} s`
+    this.#init.lines.say(`${name} ${how} (${where})`)
     this.#settle()
   }
 

@@ -13,6 +13,8 @@ export interface Supervised {
   say(text: string): void
   /** Is told of each start, before it. */
   starting?(): void
+  /** Is told when it has a process. */
+  started?(): void
   /** Whether it is ready; a crash before that is said differently. */
   isReady(): boolean
   /** Why it has crashed, and what to do, if its lines tell. */
@@ -46,6 +48,11 @@ export class Supervisor {
     this.#program = program
     this.#grace = grace
     this.#guard = guard
+  }
+
+  /** Its first process, while it runs. */
+  get pid(): number | undefined {
+    return this.#group?.pid
   }
 
   /** Starts it. */
@@ -110,7 +117,10 @@ export class Supervisor {
     if (this.#isStopping || this.#edited !== undefined) return { code: 0, signal: null }
     const group = new ProcessGroup(start, program)
     this.#group = group
-    if (group.pid !== undefined) this.#guard.add(group.pid)
+    if (group.pid !== undefined) {
+      this.#guard.add(group.pid)
+      program.started?.()
+    }
     // Asked to end while it was started, it would never hear of it.
     const stopping = new Promise<void>((resolve) => {
       this.#wake = resolve

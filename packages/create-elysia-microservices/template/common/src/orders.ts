@@ -1,4 +1,5 @@
 /** The service: what it answers, and which events it takes. */
+import { telemetry } from '@elysia-microservices/telemetry'
 import { microservice, RpcError, type Transport } from 'elysia-microservices'
 import { NewOrder, Order, OrderId } from './schemas.ts'
 
@@ -17,6 +18,7 @@ export function newOrders(transport: Transport) {
   }
 
   return microservice({ name: 'orders', transport, shutdownOn: ['SIGTERM', 'SIGINT'] })
+    .use(telemetry()) // figures for the page of `dev`, spans for an OpenTelemetry SDK
     .message(
       'orders.place',
       ({ data }) => {
