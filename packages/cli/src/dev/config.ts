@@ -83,7 +83,6 @@ const MAX_NAME = 40
  * The configuration of `elysia-microservices dev`, with its names checked by the compiler.
  * @example
  * ```ts
- * // microservices.config.ts
  * import { defineConfig } from '@elysia-microservices/cli'
  *
  * export default defineConfig({
