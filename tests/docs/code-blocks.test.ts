@@ -148,6 +148,7 @@ describe('the documentation', () => {
     ])
     const project = join(folder, 'dev')
     mkdirSync(project)
+    writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
     for (const name of ['microservices.config.ts', 'prices-service.ts', 'shop-gateway.ts']) {
       const code =
         typescript.find((each) => fileOf(each) === name)?.code ?? assert.fail(`${name} is on no page`)
