@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
 
 /** Tells a process of its own which programs run. */
 export class Guard {
@@ -10,7 +11,8 @@ export class Guard {
   constructor() {
     const program = createRequire(import.meta.url).resolve('@elysia-microservices/cli/guard')
     // In a group of its own: what kills this process may kill all of its group.
-    this.#process = spawn(process.execPath, [program], {
+    const code = `import(${JSON.stringify(pathToFileURL(program).href)}).then(({ guard }) => guard())`
+    this.#process = spawn(process.execPath, ['-e', code], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore']
     })
