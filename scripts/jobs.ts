@@ -23,6 +23,7 @@ const LONGEST = [
   'system/site',
   'unit/outbox',
   'system/apps',
+  'system/dev',
   'system/engines',
   'system/observability',
   'system/workers',

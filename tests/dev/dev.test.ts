@@ -160,6 +160,14 @@ describe('dev', () => {
     await dev.says(`port ${port} is taken; end what listens there, or choose another port; next start`)
   })
 
+  it('says that its configuration was edited', async () => {
+    const text = config({ services: { idle: { entry: 'idle.js', ready: false } } })
+    const { project, dev } = start({ 'microservices.config.ts': text, 'idle.js': idle() })
+    await dev.says('All services are ready')
+    project.write('microservices.config.ts', `${text}// edited`)
+    await dev.says('microservices.config.ts was edited: start dev again')
+  })
+
   it('does not start again what has ended by itself', async () => {
     const { project, dev } = start({ 'once.js': "console.log('done')" }, { args: ['--no-page', 'once.js'] })
     await dev.says('once has ended with code 0; it is started again when one of its files is edited')

@@ -27,8 +27,9 @@ ${body}
 `
 }
 
-/** A configuration. */
-export function config(value: object): string {
+/** A configuration. Nothing is killed because a machine is slow. */
+export function config(given: object): string {
+  const value = { grace: 120_000, ...given }
   return `import { defineConfig } from '@elysia-microservices/cli'
 export default defineConfig(${JSON.stringify(value, null, 2)})
 `

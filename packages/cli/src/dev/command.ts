@@ -32,6 +32,8 @@ const SAME = 500
  */
 export async function dev(args: readonly string[], { output, isTerminal }: DevTerminal): Promise<number> {
   const { values, positionals } = parse(args)
+  if (process.platform === 'win32')
+    throw new OptionError('dev', 'dev needs process groups, which Windows has not: run it in WSL')
   const found = await findPlan({ folder: process.cwd(), entries: positionals, config: values.config })
   const plan = chosen(found, values.only, values['no-page'])
   const hasColours = usesColours(isTerminal, process.env)

@@ -65,6 +65,8 @@ export interface ServicePlan extends Omit<DevService, 'after'> {
 /** What is run. Paths are from the root. */
 export interface Plan {
   readonly root: string
+  /** The configuration, if it is a file. */
+  readonly file?: string | undefined
   readonly services: readonly ServicePlan[]
   readonly engines: ReadonlyMap<EngineName, DevEngine>
   readonly pagePort: number | undefined

@@ -50,7 +50,7 @@ export async function findPlan({ folder, entries, config }: Asked): Promise<Plan
   if (file !== undefined) {
     if (!existsSync(file)) throw new OptionError('--config', `There is no file ${config}`)
     const root = dirname(file)
-    return readConfig(root, await defaultOf(file), neededEngines(packagesOf(root)))
+    return { ...readConfig(root, await defaultOf(file), neededEngines(packagesOf(root))), file }
   }
   const services = workspaceServices(folder)
   if (services.length > 0) return planned(folder, services)

@@ -22,6 +22,8 @@ export interface ServiceInit {
   readonly guard: Guard
   /** The folder that paths are shown from. */
   readonly root: string
+  /** Is called when it is ready, after each start. */
+  readonly ready: () => void
   /** Which other service listens on a port. */
   readonly ownerOf: (port: number) => string | undefined
 }
@@ -151,6 +153,7 @@ export class RunningService {
     )
     const how = ready === false ? 'is started' : `is ready after ${seconds} s`
     this.#init.lines.say(`${name} ${how} (${where})`)
+    this.#init.ready()
     this.#settle()
   }
 

@@ -1,5 +1,5 @@
 /** All that `dev` runs: engines, services in their order, the page; and the end of all of it. */
-import { delimiter, resolve } from 'node:path'
+import { basename, delimiter, resolve } from 'node:path'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Plan, ServicePlan } from './config.ts'
 import { Door, NAME, SOCKET, type Told } from './door.ts'
@@ -10,7 +10,7 @@ import type { Page } from './page.ts'
 import { programFolders } from './programs.ts'
 import { commandOf, entryOf } from './runtime.ts'
 import { RunningService } from './service.ts'
-import { filesOf } from './sources.ts'
+import { filesOf, SourceWatch } from './sources.ts'
 import { Supervisor } from './supervisor.ts'
 
 /** Lines of an engine that are shown if it crashes. */
@@ -27,8 +27,10 @@ export class System {
   #door: Door | undefined
   readonly #guard = new Guard()
   #page: Page | undefined
+  #configWatch: SourceWatch | undefined
   #engineUrls = new Map<string, string>()
   #isStopping = false
+  #isReady = false
   /** Engines, door and page: what a stop that comes too early waits for. */
   #settingUp: Promise<void> | undefined
   #stopped: Promise<string[]> | undefined
@@ -42,7 +44,7 @@ export class System {
   }
 
   /**
-   * Starts all of it; resolves when all services are started, though not all may be ready.
+   * Starts all of it; resolves when all services are started, though the last may not be ready.
    * @throws {OptionError} an engine, a runtime or a file is missing
    */
   async start(): Promise<void> {
@@ -55,14 +57,19 @@ export class System {
       all.map(async (service) => {
         await Promise.all(service.plan.after.map((name) => this.#services.get(name)?.settled))
         service.start()
-        await service.settled
       })
     )
-    if (!this.#isStopping && all.every(({ isReady }) => isReady)) this.#lines.say('All services are ready')
+  }
+
+  /** Says once that all are ready. */
+  #sayReady(): void {
+    if (this.#isReady || ![...this.#services.values()].every(({ isReady }) => isReady)) return
+    this.#isReady = true
+    this.#lines.say('All services are ready')
   }
 
   async #setUp(): Promise<void> {
-    const { root, engines, services, pagePort } = this.#plan
+    const { root, engines, services, pagePort, file } = this.#plan
     // Before anything runs, so that nothing has to be ended if something is missing.
     for (const service of services) commandOf(service, root, this.#folders)
     const found = await Promise.all(
@@ -70,6 +77,7 @@ export class System {
     )
     this.#engineUrls = new Map(found.map(({ engine, url }) => [engine.name, url]))
     for (const { engine, url } of found) this.#env[engine.variable] = url
+    if (file !== undefined) this.#watchConfig(file)
     this.#door = await Door.open((told) => this.#told(told))
     await Promise.all(found.map((engine) => this.#startEngine(engine)))
     if (pagePort !== undefined && !this.#isStopping) await this.#openPage(pagePort)
@@ -90,6 +98,7 @@ export class System {
 
   async #stop(): Promise<string[]> {
     await this.#settingUp?.catch(() => {})
+    this.#configWatch?.stop()
     const stops = new Map<string, Promise<boolean>>()
     const stop = (service: RunningService): Promise<boolean> => {
       const { name } = service.plan
@@ -110,6 +119,12 @@ export class System {
     )
     await Promise.all([this.#door?.close(), this.#guard.close()])
     return [...ended, ...engines].flatMap(([name, wasKilled]) => (wasKilled ? [name] : []))
+  }
+
+  #watchConfig(file: string): void {
+    const say = (text: string) => this.#lines.say(text)
+    const edited = () => say(`${basename(file)} was edited: start dev again`)
+    this.#configWatch = new SourceWatch(() => new Set([file]), edited, say)
   }
 
   async #startEngine(found: FoundEngine): Promise<void> {
@@ -171,6 +186,7 @@ export class System {
       grace,
       root,
       guard: this.#guard,
+      ready: () => this.#sayReady(),
       start: () => {
         const told = { [SOCKET]: (this.#door as Door).path, [NAME]: name }
         const { file, args, shell } = command
