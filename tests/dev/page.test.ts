@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { freePort } from '@elysia-microservices/test-support'
+import { isMissing } from '../support/missing.ts'
+import { natsFolder, natsMissing } from '../support/nats-server.ts'
 import { within } from '../support/within.ts'
 import { DevProcess, Project } from './dev-process.ts'
 import { config, idle, service, web } from './programs.ts'
@@ -11,9 +13,13 @@ afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 
-function start(files: Readonly<Record<string, string>>, args: readonly string[]) {
+function start(
+  files: Readonly<Record<string, string>>,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {}
+) {
   const project = new Project(files)
-  const dev = new DevProcess(project, { args })
+  const dev = new DevProcess(project, { args, env })
   ends.push(
     () => project.remove(),
     async () => {
@@ -77,6 +83,35 @@ describe('the page of dev', () => {
     assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
     await dev.leavesNothing([], [port, stock, orders])
   })
+})
+
+describe('the page of dev, over an engine', () => {
+  if (!isMissing('NATS of dev', natsMissing()))
+    it('shows services by their names, although all share the engine', async () => {
+      const over = (name: string) => `import { nats } from '@elysia-microservices/nats'
+import { microservice } from 'elysia-microservices'
+const service = microservice({ name: '${name}', transport: nats({ servers: process.env.NATS_URL }), shutdownOn: ['SIGTERM'] })
+  .message('${name}.version', () => 'v1')
+await service.listen()
+`
+      const files = {
+        'microservices.config.ts': config({
+          page: { port: 0 },
+          engines: { nats: { port: 0 } },
+          services: { one: 'stock.js', two: 'orders.js' }
+        }),
+        'stock.js': over('stock'),
+        'orders.js': over('orders')
+      }
+      const dev = start(files, [], { PATH: `${await natsFolder()}:${process.env['PATH']}` })
+      await dev.says('All services are ready')
+      const port = dev.number(/are shown at http:\/\/localhost:(\d+)\/console$/)
+      const both = (text: string) =>
+        ['stock', 'orders'].every((name) => text.includes(`"pattern":"${name}.version"`))
+      await within(read(`http://127.0.0.1:${port}/console/updates`, both), 'Both services')
+      assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+      await dev.leavesNothing([], [port])
+    })
 })
 
 describe('dev finds', () => {
