@@ -1,5 +1,6 @@
 /** Words of the trade by which a page should be found though it does not use them, or only in passing. */
 export const WORDS: Readonly<Record<string, readonly string[]>> = {
+  tutorial: ['walkthrough', 'step by step', 'example app', 'quick start'],
   connections: [
     'load balancing',
     'load balancer',
