@@ -22,7 +22,16 @@ export const WORDS: Readonly<Record<string, readonly string[]>> = {
       'authorization header',
       'JWT'
     ],
-    ...['EventSource', 'Kubernetes manifest', 'Deployment', 'PM2', 'systemd', 'clean up', 'onStop', 'monorepo']
+    ...[
+      'EventSource',
+      'Kubernetes manifest',
+      'Deployment',
+      'PM2',
+      'systemd',
+      'clean up',
+      'onStop',
+      'monorepo'
+    ]
   ],
   gateway: ['CORS', 'REST', 'API gateway', 'BFF', 'OpenAPI', 'Swagger', 'EventSource'],
   stopping: [
