@@ -61,7 +61,9 @@ export class Link {
     this.release()
   }
 
+  /** Ends it, if it was not. */
   async stop(): Promise<void> {
+    if (!this.#server.listening) return
     const closed = once(this.#server, 'close')
     this.#server.close()
     this.cutAll()
