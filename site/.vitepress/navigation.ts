@@ -9,6 +9,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     items: [
       page('Getting started', 'getting-started'),
       page('One command', 'dev'),
+      page('Tutorial', 'tutorial'),
       page('Recipes', 'recipes'),
       page('From NestJS', 'migration-from-nest'),
       page('From tRPC', 'migration-from-trpc'),

@@ -18,7 +18,7 @@ export async function main(args: readonly string[]): Promise<void> {
   }
   // A configuration imports this file, too, and needs none of it.
   const { run } = await import('./run.ts')
-  // What reads the output may have enough, such as `head`. Services are ended first.
+  // A reader of the output may have enough, such as `head`. Services are ended first.
   if (args[0] !== 'dev') process.stdout.on('error', () => process.exit())
   process.exitCode = await run(args, {
     out: (line) => process.stdout.write(`${line}\n`),
