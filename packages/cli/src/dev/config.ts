@@ -3,10 +3,12 @@ import { checkNames, milliseconds, nearest, OptionError } from '@elysia-microser
 
 /** What runs an entry file. */
 export const RUNTIMES = ['bun', 'node', 'deno'] as const
+/** What runs an entry file. */
 export type Runtime = (typeof RUNTIMES)[number]
 
 /** Engines that are started where none answers. */
 export const ENGINE_NAMES = ['nats', 'redis', 'postgres'] as const
+/** An engine that is started where none answers. */
 export type EngineName = (typeof ENGINE_NAMES)[number]
 
 /** One service. */
