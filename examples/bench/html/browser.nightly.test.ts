@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { encodeHistogram, makeHistogram } from '../load/histogram.ts'
 import { writeReports } from '../report/write.ts'
-import { openBrowser } from '../test-support/browser.ts'
+import { openBrowser } from '../process/browser.ts'
 import { comparison } from '../test-support/comparison.ts'
 import { measurement } from '../test-support/measurement.ts'
 

@@ -17,6 +17,7 @@ import {
   withDefaults
 } from '@elysia-microservices/transport/kit'
 import type { ClientOf, Outcome, UntypedClient } from 'elysia-microservices/client'
+import type { Behind } from '../exposing.ts'
 import { WebSocketClient } from './client.ts'
 import { type NewWebSocket, ownWebSocket } from './web-socket.ts'
 
@@ -65,8 +66,11 @@ const RESUME = { window: 60_000, bufferSize: 1024 * 1024 }
 /** What clients over TCP have besides: RxJS would be most of a page, and there are no events that are stored. */
 type NotInPages = 'send' | 'publish' | 'durable' | 'traits'
 
-/** A client that knows the patterns of its service. */
-export type WebClientOf<Service> = Omit<ClientOf<Service>, NotInPages>
+/** A client that knows the patterns of its service, or those of them that its door exposes. */
+export type WebClientOf<Service, Door = undefined> = Omit<
+  ClientOf<Door extends undefined ? Service : Behind<Service, Door>>,
+  NotInPages
+>
 /** A client for any service. */
 export type UntypedWebClient = Omit<UntypedClient, NotInPages>
 
@@ -83,7 +87,9 @@ export type UntypedWebClient = Omit<UntypedClient, NotInPages>
  * ```
  */
 export function connect(options?: WebSocketClientOptions): UntypedWebClient
-export function connect<Service>(options?: WebSocketClientOptions): WebClientOf<Service>
+export function connect<Service, Door = undefined>(
+  options?: WebSocketClientOptions
+): WebClientOf<Service, Door>
 export function connect(options?: WebSocketClientOptions): object {
   const { logger: given, timeout, waitForConnection, onEvent, ...init } = checked(options)
   const logger = loggerOf(given)
