@@ -20,7 +20,7 @@ type Limits = Readonly<Record<string, number>>
 async function defaults(): Promise<{ readonly server: Limits; readonly client: Limits }> {
   const file = join(rootFolder, 'packages/tcp/dist/options/limits.js')
   const built = (await import(pathToFileURL(file).href)) as Record<string, Limits>
-  return { server: built['SERVER_LIMITS'] as Limits, client: built['CONNECTION_LIMITS'] as Limits }
+  return { server: built['SERVER_LIMITS'] as Limits, client: built['CLIENT_LIMITS'] as Limits }
 }
 
 /** The rows of the section "Limits" whose first cell is an option of `limits`. */

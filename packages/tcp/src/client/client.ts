@@ -39,7 +39,7 @@ export class TcpClient extends PendingCaller implements ClientTransport {
       notices,
       newProtocol(options, context)
     )
-    super(pool.call, context.timeout)
+    super(pool.call, context.timeout, options.limits.streamBuffer)
     this.#notices = notices
     this.#pool = pool
   }
