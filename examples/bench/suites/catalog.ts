@@ -1,7 +1,7 @@
 /** The suites: what each asks, and of whom. A new target is a row here and a server in `servers/`. */
 import type { Runtime } from '../process/runtime.ts'
 import type { SuiteName } from '../task/task.ts'
-import { dbWorkloads, httpWorkloads, scaleWorkloads, webWorkloads, type Workload } from './workloads.ts'
+import { dbWorkloads, httpWorkloads, scaleWorkloads, type Workload, webWorkloads } from './workloads.ts'
 
 /** How a target is asked. */
 export type Ask = 'http' | 'message' | 'nest-message'
@@ -201,7 +201,13 @@ const pages = {
     runtimes: BUN,
     packages: ['@elysiajs/eden', 'elysia']
   },
-  gateway: { server: server('web'), page: 'suites/web/pages/gateway', runtimes: BOTH, packages: OURS, isOurs: true }
+  gateway: {
+    server: server('web'),
+    page: 'suites/web/pages/gateway',
+    runtimes: BOTH,
+    packages: OURS,
+    isOurs: true
+  }
 } as const satisfies Readonly<Record<string, SuiteTarget>>
 
 /** On the usual runtime alone. With a database that is enough, for it decides; of pairs there are more runs instead. */

@@ -2,10 +2,10 @@
 import { cpus } from 'node:os'
 import type { Entrant, Job, Part, Plan, PlannedContest } from '../plan.ts'
 import type { BenchFlags } from '../process/bench-process.ts'
+import { obstacleToBrowser } from '../process/browser.ts'
 import type { Contest } from '../report/schema.ts'
 import { type SuiteTask, taskOf } from '../task/task.ts'
 import { type SuiteTarget, suites } from './catalog.ts'
-import { obstacleToBrowser } from '../process/browser.ts'
 import type { SuiteComparison } from './options.ts'
 import { obstacleToFiber } from './server.ts'
 import { payloadOfWorkload, subjectOf } from './workloads.ts'
@@ -45,7 +45,11 @@ export function suitePlan(options: SuiteComparison): Plan {
   }
 }
 
-function timesOf({ suite, duration, warmup, isShortened }: SuiteComparison, workload: string, callers: number) {
+function timesOf(
+  { suite, duration, warmup, isShortened }: SuiteComparison,
+  workload: string,
+  callers: number
+) {
   if (isShortened) return { duration, warmup }
   if (callers >= CROWD) return OF_CROWD
   return { duration: suites[suite].workloads[workload]!.duration ?? duration, warmup }

@@ -13,16 +13,16 @@ type Covers<Exposed extends string, Name extends string> = Exposed extends '>'
   : Name extends Exposed
     ? true
     : Exposed extends `${infer First}.${infer Rest}`
-    ? Name extends `${infer Own}.${infer Others}`
-      ? Own extends (First extends '*' ? string : First)
-        ? Covers<Rest, Others>
+      ? Name extends `${infer Own}.${infer Others}`
+        ? Own extends (First extends '*' ? string : First)
+          ? Covers<Rest, Others>
+          : false
         : false
-      : false
-    : Exposed extends '*'
-      ? Name extends `${string}.${string}`
-        ? false
-        : true
-      : false
+      : Exposed extends '*'
+        ? Name extends `${string}.${string}`
+          ? false
+          : true
+        : false
 
 /** The text that a pattern stands in the type of a service by. */
 type TextOf<Given> = Given extends string | number ? `${Given}` : ObjectName<Given>
@@ -47,12 +47,13 @@ type Only<Types, Given> = {
 }
 
 /** What of a service, or of a contract, is behind a door. */
-export type Behind<Service, Door> = Door extends Exposing<infer Patterns>
-  ? Typed<
-      {
-        readonly values: Only<AnswersOf<Service>['values'], Patterns[number]>
-        readonly streams: Only<AnswersOf<Service>['streams'], Patterns[number]>
-      },
-      Only<EventsOf<Service>, Patterns[number]>
-    >
-  : never
+export type Behind<Service, Door> =
+  Door extends Exposing<infer Patterns>
+    ? Typed<
+        {
+          readonly values: Only<AnswersOf<Service>['values'], Patterns[number]>
+          readonly streams: Only<AnswersOf<Service>['streams'], Patterns[number]>
+        },
+        Only<EventsOf<Service>, Patterns[number]>
+      >
+    : never

@@ -17,7 +17,9 @@ export function open(): WebPeer {
     async read(name, value) {
       const { data, error } = await client[name].get()
       if (error !== null) throw error
-      await readAll(data as AsyncIterable<{ readonly data: SmallRecord | string }>, (event) => value(event.data))
+      await readAll(data as AsyncIterable<{ readonly data: SmallRecord | string }>, (event) =>
+        value(event.data)
+      )
     }
   }
 }

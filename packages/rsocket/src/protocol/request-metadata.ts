@@ -168,8 +168,10 @@ export class MetadataWriter {
   /** Metadata by route, and by timeout, window and route. */
   readonly #routes = new Map<string, Uint8Array>()
   readonly #timed = new Map<string, Uint8Array>()
-  /** The last route without headers and timeout, and its metadata, which is most often needed again. */
+  /** What was asked for last, without headers, and its metadata, which is most often needed again. */
   #lastRoute: string | undefined
+  #lastTimeout: number | undefined
+  #lastWindow = 0
   #last: Uint8Array = NOTHING
 
   /**
@@ -178,13 +180,21 @@ export class MetadataWriter {
    * @param window bytes that a stream may send between two demands; `Infinity`: not told
    * @throws {OptionError} the route is too long for a routing tag
    */
-  write(route: string, headers: Headers | undefined, timeout: number | undefined, window = Number.POSITIVE_INFINITY): Uint8Array {
+  write(
+    route: string,
+    headers: Headers | undefined,
+    timeout: number | undefined,
+    window = Number.POSITIVE_INFINITY
+  ): Uint8Array {
     if (headers !== undefined) return this.#compose(route, headers, timeout, window)
-    if (timeout !== undefined || window < Number.POSITIVE_INFINITY)
-      return this.#remember(this.#timed, `${timeout}#${window}#${route}`, route, timeout, window)
-    if (route === this.#lastRoute) return this.#last
-    this.#last = this.#remember(this.#routes, route, route, undefined, window)
+    if (route === this.#lastRoute && timeout === this.#lastTimeout && window === this.#lastWindow)
+      return this.#last
+    const isPlain = timeout === undefined && window === Number.POSITIVE_INFINITY
+    const key = isPlain ? route : `${timeout}#${window}#${route}`
+    this.#last = this.#remember(isPlain ? this.#routes : this.#timed, key, route, timeout, window)
     this.#lastRoute = route
+    this.#lastTimeout = timeout
+    this.#lastWindow = window
     return this.#last
   }
 

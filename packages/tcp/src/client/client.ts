@@ -81,7 +81,6 @@ function newProtocol(options: CheckedClientOptions, context: ClientContext): New
       keepaliveInterval: rsocket.keepalive.interval,
       keepaliveLifetime: rsocket.keepalive.lifetime,
       lease: rsocket.lease,
-      credentials: rsocket.credentials,
       resume: rsocket.resume
     })
 }

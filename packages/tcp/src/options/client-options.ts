@@ -21,12 +21,7 @@ import {
   withDefaults
 } from '@elysia-microservices/transport/kit'
 import type { TlsClientOptions } from '../socket/tls.ts'
-import {
-  type CheckedClientLimits,
-  CONNECTION_LIMITS,
-  type ClientLimits,
-  clientLimits
-} from './limits.ts'
+import { type CheckedClientLimits, type ClientLimits, CONNECTION_LIMITS, clientLimits } from './limits.ts'
 import { checkOptionNames, type OptionNames } from './option-names.ts'
 import { CLIENT_TLS_NAMES, checkClientTls, type Source } from './security-options.ts'
 import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions } from './shared-options.ts'

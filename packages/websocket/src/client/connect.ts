@@ -1,5 +1,5 @@
 /** `connect()` for pages: the same calls and types as over TCP. */
-import type { Credentials, ResumeOptions } from '@elysia-microservices/rsocket'
+import type { AskCredentials, Credentials, ResumeOptions } from '@elysia-microservices/rsocket'
 import {
   type CallOptions,
   type ClientListener,
@@ -26,10 +26,7 @@ export interface WebSocketClientOptions {
   /** Where the server is; in a page it may be a path. Default: `'/rsocket'` of the page's own host. */
   readonly url?: string | URL | undefined
   /** Who this client is, or what gives that: it is asked before each connection, also before a lost one goes on. */
-  readonly credentials?:
-    | Credentials
-    | (() => Credentials | undefined | Promise<Credentials | undefined>)
-    | undefined
+  readonly credentials?: Credentials | AskCredentials | undefined
   /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
   /** Milliseconds of its timeout for which a call may wait where there is no connection. Default: the timeout. */
