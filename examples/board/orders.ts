@@ -1,4 +1,4 @@
-/** The service of a kitchen: orders come, are cooked and served, and whoever watches sees it. */
+/** The service of a kitchen: orders come, are cooked and served, and all who watch see it. */
 
 import { websocket } from '@elysia-microservices/websocket'
 import { t } from 'elysia'

@@ -15,7 +15,7 @@ export const VALUES = 100_000
 
 const BLOCK = 'x'.repeat(64 * 1024)
 
-/** 64 KB about every millisecond, to whoever takes it. */
+/** 64 KB about every millisecond, to anyone who takes it. */
 export async function* blocks(): AsyncGenerator<string, void> {
   for (;;) {
     yield BLOCK

@@ -123,7 +123,8 @@ export function parseComposite(metadata: Uint8Array): RequestMetadata {
       result.timeout = numberOf(headers[TIMEOUT])
       result.window = numberOf(headers[WINDOW]) || undefined
       for (const name in headers) if (name.startsWith(RESERVED_PREFIX)) delete headers[name]
-      result.headers = headers
+      // Of a stream there may be nothing but the window.
+      if (result.window === undefined || Object.keys(headers).length > 0) result.headers = headers
     } else if (mimeType === MimeType.DATA_MIME_TYPE)
       result.dataMimeType = readMimeType(content, 0).mimeType ?? 'unknown'
     else if (mimeType === MimeType.ACCEPT_MIME_TYPES) result.acceptMimeTypes = readMimeTypes(content)
