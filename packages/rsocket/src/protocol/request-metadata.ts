@@ -123,7 +123,7 @@ export function parseComposite(metadata: Uint8Array): RequestMetadata {
       result.timeout = numberOf(headers[TIMEOUT])
       result.window = numberOf(headers[WINDOW]) || undefined
       for (const name in headers) if (name.startsWith(RESERVED_PREFIX)) delete headers[name]
-      // Of a stream there may be nothing but the window.
+      // The window alone is no header of the caller.
       if (result.window === undefined || Object.keys(headers).length > 0) result.headers = headers
     } else if (mimeType === MimeType.DATA_MIME_TYPE)
       result.dataMimeType = readMimeType(content, 0).mimeType ?? 'unknown'
