@@ -34,7 +34,8 @@ interface SourceMap {
 const { exports, bin = {} } = JSON.parse(readFileSync('package.json', 'utf8')) as Package
 const targets = Object.values(exports).filter((target) => typeof target !== 'string')
 const bundled = targets.map((target) => target.default)
-const entryPoints = [...bundled, ...Object.values(bin)].map((file) =>
+const programs = Object.values(bin).map((file) => `./${file}`)
+const entryPoints = [...bundled, ...programs].map((file) =>
   file.replace(`./${FOLDER}/`, './src/').replace(/\.js$/, '.ts')
 )
 

@@ -10,8 +10,8 @@ const OURS = ['elysia-microservices', 'create-elysia-microservices', '@elysia-mi
 
 export interface Registry {
   readonly url: string
-  /** What npm needs in its environment to publish. */
-  readonly env: Readonly<Record<string, string>>
+  /** Lines of an `.npmrc` by which npm asks it, and may publish. */
+  readonly npmrc: string
   stop(): Promise<void>
 }
 
@@ -52,7 +52,7 @@ export async function startRegistry(
   await until('registry', async () => (await fetch(`${url}-/ping`)).ok, server)
   return {
     url,
-    env: { npm_config_registry: url, [`npm_config_//127.0.0.1:${port}/:_authToken`]: TOKEN },
+    npmrc: `registry=${url}\n//127.0.0.1:${port}/:_authToken=${TOKEN}\n`,
     async stop() {
       server.kill('SIGTERM')
       await server.ended

@@ -40,5 +40,6 @@ async function writeVersions(root: string, place: Place): Promise<void> {
   await run(['npm', 'run', 'version-packages'], place)
   rmSync(modules)
   const git = ['git', '-c', 'user.name=rehearsal', '-c', 'user.email=rehearsal@localhost']
-  await run([...git, 'commit', '--quiet', '--all', '--message', 'Version packages'], place)
+  await run([...git, 'add', '--all'], place)
+  await run([...git, 'commit', '--quiet', '--message', 'Version packages'], place)
 }
