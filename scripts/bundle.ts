@@ -4,7 +4,15 @@
  * makes the declarations: those that can be reached from an entry point are put beside the bundles. What is imported
  * lazily stays in files of its own; other packages are not bundled, but for those of `INCLUDED`.
  */
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { decode, encode, type SourceMapSegment } from '@jridgewell/sourcemap-codec'
 import { build, type Plugin, transform } from 'esbuild'
@@ -127,7 +135,9 @@ function writeLicences(inputs: readonly string[]): void {
   const texts = INCLUDED.filter((name) => inputs.some((file) => file.includes(`/node_modules/${name}/`))).map(
     (name) => {
       const folder = folderOf(name, process.cwd())
-      const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }
+      const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+        version: string
+      }
       return `${name} ${version}\n\n${readFileSync(join(folder, 'LICENSE'), 'utf8').trim()}\n`
     }
   )

@@ -24,9 +24,7 @@ export async function release(root: string, place: Place): Promise<Released> {
   const here = { ...place, folder: root }
   await run(['git', 'clone', '--quiet', '--no-hardlinks', root, folder], here)
   await writeVersions(root, place)
-  const workflow = YAML.parse(
-    readFileSync(join(folder, '.github/workflows/release.yml'), 'utf8')
-  ) as Workflow
+  const workflow = YAML.parse(readFileSync(join(folder, '.github/workflows/release.yml'), 'utf8')) as Workflow
   const steps = workflow.jobs.publish.steps.flatMap((step) => step.run ?? [])
   for (const step of steps) await run(['bash', '-e', '-c', step], place)
   const packages = publicPackages(folder)
