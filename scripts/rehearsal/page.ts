@@ -44,8 +44,6 @@ ${table(['', 'version', '20 lines', 'project'], clients)}
 
 A project that is made with npm, pnpm, Yarn or Deno runs on Node; one that is made with Bun runs on Bun. With Plug'n'Play only the 20 lines are tried: TypeScript 7 does not read Yarn's archives.
 
-On the first day after a release, Yarn and Deno refuse the new version, because it is younger than a day: see \`npmMinimalAgeGate\` and \`--minimum-dependency-age\`.
-
 ## Runtimes
 
 ${table(['', 'version', '20 lines', 'project'], runtimes)}

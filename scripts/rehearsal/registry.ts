@@ -6,7 +6,7 @@ import { type Place, start, until } from './commands.ts'
 
 /** A token that the registry asks nobody for, and npm does. */
 const TOKEN = 'rehearsal'
-const OURS = ['elysia-microservices', 'create-elysia-microservices', '@elysia-microservices/*']
+const OWN_NAMES = ['elysia-microservices', 'create-elysia-microservices', '@elysia-microservices/*']
 
 export interface Registry {
   readonly url: string
@@ -16,7 +16,7 @@ export interface Registry {
 }
 
 /**
- * Starts it, without packages of ours.
+ * Starts it, without our packages.
  * @param node a Node that it runs on
  * @param verdaccio its program
  * @param uplink the registry of all others
@@ -29,14 +29,15 @@ export async function startRegistry(
 ): Promise<Registry> {
   const { folder } = place
   const storage = join(folder, 'storage')
-  for (const name of OURS) rmSync(join(storage, name.replace('/*', '')), { recursive: true, force: true })
+  for (const name of OWN_NAMES)
+    rmSync(join(storage, name.replace('/*', '')), { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   const own = { access: '$all', publish: '$all' }
   const config = {
     storage,
     uplinks: { npm: { url: uplink, maxage: '1h', timeout: '60s', max_fails: 20, fail_timeout: '1s' } },
     packages: {
-      ...Object.fromEntries(OURS.map((name) => [name, own])),
+      ...Object.fromEntries(OWN_NAMES.map((name) => [name, own])),
       '**': { access: '$all', proxy: 'npm' }
     },
     auth: { htpasswd: { file: join(folder, 'htpasswd'), max_users: -1 } },

@@ -17,13 +17,16 @@ export interface Released {
   readonly packages: readonly PublicPackage[]
 }
 
-/** Versions and publishes. @param place the copy; its environment leads npm to the registry */
-export async function release(root: string, place: Place): Promise<Released> {
+/**
+ * Versions and publishes.
+ * @param from the repository, as its user sees it
+ * @param place the copy; its environment leads npm to the registry
+ */
+export async function release(from: Place, place: Place): Promise<Released> {
   const { folder } = place
   rmSync(folder, { recursive: true, force: true })
-  const here = { ...place, folder: root }
-  await run(['git', 'clone', '--quiet', '--no-hardlinks', root, folder], here)
-  await writeVersions(root, place)
+  await run(['git', 'clone', '--quiet', '--no-hardlinks', from.folder, folder], from)
+  await writeVersions(from.folder, place)
   const workflow = YAML.parse(readFileSync(join(folder, '.github/workflows/release.yml'), 'utf8')) as Workflow
   const steps = workflow.jobs.publish.steps.flatMap((step) => step.run ?? [])
   for (const step of steps) await run(['bash', '-e', '-c', step], place)

@@ -39,12 +39,12 @@ const { values } = parseArgs({
 })
 const words = values.only?.toLowerCase().split(',')
 const folder = resolve(values.folder ?? mkdtempSync(join(tmpdir(), 'rehearsal-')))
-/** What a rehearsal before this one has left, but for runtimes and packages of others. */
+/** What a previous rehearsal has left; runtimes and packages of others are kept. */
 const LEFT = ['home', 'logs', 'release', 'trials']
 for (const name of LEFT) rmSync(join(folder, name), { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
 
-/** Nothing of whoever runs this: npm tells its scripts its own settings by the environment. */
+/** The environment without npm's settings, which npm passes to the scripts it runs. */
 const inherited = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^npm_|^INIT_CWD$|^NODE_OPTIONS$/i.test(name))
 ) as Record<string, string>
@@ -59,7 +59,7 @@ const env = {
   no_proxy: '127.0.0.1,localhost'
 }
 
-/** A folder and its log, with programs in front of those of the machine. */
+/** A folder and its log, with programs in front of the machine's own. */
 function placeOf(name: string, programs: readonly string[] = []): Place {
   const path = [...programs, join(tools, 'node_modules/.bin'), inherited['PATH']].join(':')
   return {
@@ -111,10 +111,13 @@ async function rehearse(): Promise<Findings> {
   const cache = (await run(['npm', 'config', 'get', 'cache'], { ...asUser, folder })).trim()
   const copy = placeOf('release', [node])
   const released = await step('versions are written, everything is built and published', () =>
-    release(root, {
-      ...copy,
-      env: { ...copy.env, npm_config_cache: cache, npm_config_prefer_offline: 'true' }
-    })
+    release(
+      { ...asUser, folder: root },
+      {
+        ...copy,
+        env: { ...copy.env, npm_config_cache: cache, npm_config_prefer_offline: 'true' }
+      }
+    )
   )
 
   const clients: Row[] = []

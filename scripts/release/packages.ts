@@ -27,6 +27,7 @@ export function manifestOf(folder: string): Manifest {
 /** Those of a repository. @param root its folder */
 export function publicPackages(root = '.'): PublicPackage[] {
   return readdirSync(join(root, 'packages'))
+    .sort()
     .map((name) => join('packages', name))
     .filter((folder) => existsSync(join(root, folder, 'package.json')))
     .map((folder) => ({ ...manifestOf(join(root, folder)), folder }))

@@ -27,6 +27,8 @@ const PACKAGES = [
   'nestjs',
   'telemetry',
   'nats',
+  'rabbitmq',
+  'redis',
   'outbox',
   'cli',
   'console'
