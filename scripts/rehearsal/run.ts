@@ -87,7 +87,6 @@ const registry = await startRegistry(
   uplink
 )
 writeSettings(home, registry.url, registry.npmrc)
-Object.assign(env, { NPM_CONFIG_REGISTRY: registry.url })
 
 let failed = true
 try {
