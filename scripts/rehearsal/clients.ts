@@ -112,6 +112,8 @@ export function writeSettings(home: string, registry: string, npmrc: string): vo
     `npmRegistryServer: "${registry}"`,
     'unsafeHttpWhitelist: ["127.0.0.1"]',
     'npmMinimalAgeGate: 0',
+    // In CI it would write no lockfile.
+    'enableImmutableInstalls: false',
     'enableTelemetry: false'
   ]
   writeFileSync(join(home, '.yarnrc.yml'), `${yarnrc.join('\n')}\n`)

@@ -30,6 +30,7 @@ import {
 } from './trials.ts'
 
 const root = resolve(import.meta.dir, '../..')
+const NAMES = { node: 'Node', bun: 'Bun', deno: 'Deno' }
 const { values } = parseArgs({
   options: {
     write: { type: 'boolean', default: false },
@@ -78,6 +79,8 @@ await step('runtimes and tools are installed', async () => {
   if (existsSync(join(tools, 'node_modules'))) return
   cpSync(join(root, 'scripts/rehearsal/tools'), tools, { recursive: true })
   await run(['npm', 'ci', '--ignore-scripts', '--loglevel=error'], { ...asUser, folder: tools })
+  // The one script that is needed: it puts pnpm's program in its place.
+  await run(['node', 'install.js'], { ...asUser, folder: join(tools, 'node_modules/pnpm') })
 })
 const node = programs.get(NODE) as string
 const registry = await startRegistry(
@@ -109,14 +112,14 @@ async function rehearse(): Promise<Findings> {
   // npm knows from the lockfile which packages of others it has.
   const cache = (await run(['npm', 'config', 'get', 'cache'], { ...asUser, folder })).trim()
   const copy = placeOf('release', [node])
+  const settings = {
+    npm_config_cache: cache,
+    npm_config_prefer_offline: 'true',
+    // Changesets asks for this one, and takes npm's own registry where it is missing.
+    npm_config_registry: registry.url
+  }
   const released = await step('versions are written, everything is built and published', () =>
-    release(
-      { ...asUser, folder: root },
-      {
-        ...copy,
-        env: { ...copy.env, npm_config_cache: cache, npm_config_prefer_offline: 'true' }
-      }
-    )
+    release({ ...asUser, folder: root }, { ...copy, env: { ...copy.env, ...settings } })
   )
 
   const clients: Row[] = []
@@ -205,8 +208,6 @@ async function firstAnswer(): Promise<number> {
   await useProject(npm, own)
   return (performance.now() - began) / 1_000
 }
-
-const NAMES = { node: 'Node', bun: 'Bun', deno: 'Deno' }
 
 function placeFor({ name }: Client, runtime: Runtime): Place {
   const words = `${name} ${runtime.kind} ${runtime.version}`.toLowerCase().replaceAll(/[^a-z0-9.]+/g, '-')

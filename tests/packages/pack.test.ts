@@ -255,6 +255,31 @@ describe('the packages as users install them', () => {
     })
   }
 
+  it('read MessagePack by msgpackr-extract, where a user has installed it', async () => {
+    const native = join(project, 'node_modules/msgpackr-extract')
+    mkdirSync(native)
+    writeFileSync(join(native, 'package.json'), '{ "name": "msgpackr-extract", "version": "3.0.7" }')
+    // After an error the rest is left to JavaScript.
+    const code = `exports.extractStrings = () => { globalThis.asked = true; throw new Error('given up') }`
+    writeFileSync(join(native, 'index.js'), code)
+    const program = `
+      import { memory, microservice } from 'elysia-microservices'
+      import { connect } from 'elysia-microservices/client'
+      const transport = memory({ codec: 'msgpack' })
+      const service = microservice({ transport }).message('echo', ({ data }) => data)
+      await service.listen()
+      const client = connect({ transport })
+      const text = 'long enough '.repeat(10)
+      do if ((await client.request('echo', [text, text]))[1] !== text) throw new Error('another text')
+      while (!globalThis.asked)
+      await client.close()
+      await service.stop()
+      console.log('asked')`
+    const flags = ['--input-type=module', '-e', program]
+    const { stdout } = await run('node', flags, { cwd: project, timeout: 20_000 })
+    assert.equal(stdout, 'asked\n')
+  })
+
   it('have source maps by which a stack names the lines of the sources', async () => {
     const program = `
       import { tcp } from '@elysia-microservices/tcp'
