@@ -48,6 +48,8 @@ A project that is made with npm, pnpm, Yarn or Deno runs on Node; one that is ma
 
 ${table(['', 'version', '20 lines', 'project'], runtimes)}
 
+A project for Bun needs 1.2.23: its tests are written with \`node:test\`, which Bun 1.2.0 does not have.
+
 ## TypeScript
 
 The 20 lines, the README's controller and the sources of a project are compiled as strictly as each compiler can.

@@ -171,7 +171,9 @@ async function rowOfRuntime(runtime: Runtime, lines: ReturnType<typeof twentyLin
       if (runtime.kind === 'node') await run(npm.add('tsx'), own)
       await runTwentyLines(runtime.kind === 'node' ? ['npx', 'tsx'] : client.execute(), lines, own)
     }),
-    await tried(`${name}: project`, () => tryProject(client, below(place, 'made')))
+    runtime.runsProjects === false
+      ? undefined
+      : await tried(`${name}: project`, () => tryProject(client, below(place, 'made')))
   ]
   return { name: NAMES[runtime.kind], version: runtime.version, outcomes }
 }

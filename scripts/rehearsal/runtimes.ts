@@ -8,6 +8,8 @@ export type Kind = 'node' | 'bun' | 'deno'
 export interface Runtime {
   readonly kind: Kind
   readonly version: string
+  /** Whether it runs the tests of a project; it does unless this says no. */
+  readonly runsProjects?: false
 }
 
 /** The oldest that is supported, each release line that its makers support, and the newest. */
@@ -16,15 +18,17 @@ export const RUNTIMES: readonly Runtime[] = [
   { kind: 'node', version: '22.23.3' },
   { kind: 'node', version: '24.21.0' },
   { kind: 'node', version: '26.10.0' },
-  { kind: 'bun', version: '1.2.0' },
+  // It has no `node:test`, in which the tests of a project are written.
+  { kind: 'bun', version: '1.2.0', runsProjects: false },
+  { kind: 'bun', version: '1.2.23' },
   { kind: 'bun', version: '1.4.5' },
   { kind: 'deno', version: '2.9.5' }
 ]
 
 /** The Node of clients that need one: a long-term release. */
 export const NODE = RUNTIMES[2] as Runtime
-export const BUN = RUNTIMES[5] as Runtime
-export const DENO = RUNTIMES[6] as Runtime
+export const BUN = RUNTIMES[6] as Runtime
+export const DENO = RUNTIMES[7] as Runtime
 
 /** One of each minor release that is supported. */
 export const COMPILERS = ['5.6.3', '5.7.3', '5.8.3', '5.9.3', '6.0.3', '7.0.2']

@@ -36,7 +36,7 @@ const SCRIPTS = {
   }
 } as const
 
-const ENGINES = { bun: { bun: '>=1.2' }, node: { node: '>=20.19' } } as const
+const ENGINES = { bun: { bun: '>=1.2.23' }, node: { node: '>=20.19' } } as const
 
 /** Makes it. @param own this package's manifest, whose development dependencies are what projects use */
 export function packageJson({ name, runtime, transport }: Options, own: Manifest): ProjectManifest {
