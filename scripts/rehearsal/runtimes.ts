@@ -8,7 +8,7 @@ export type Kind = 'node' | 'bun' | 'deno'
 export interface Runtime {
   readonly kind: Kind
   readonly version: string
-  /** Whether it runs the tests of a project; it does unless this says no. */
+  /** Whether it runs a project and its tests; it does unless this says no. */
   readonly runsProjects?: false
 }
 
@@ -22,7 +22,8 @@ export const RUNTIMES: readonly Runtime[] = [
   { kind: 'bun', version: '1.2.0', runsProjects: false },
   { kind: 'bun', version: '1.2.23' },
   { kind: 'bun', version: '1.4.5' },
-  { kind: 'deno', version: '2.9.5' }
+  // There is no template for it: a project that is made with Deno is run by Node.
+  { kind: 'deno', version: '2.9.5', runsProjects: false }
 ]
 
 /** The Node of clients that need one: a long-term release. */
