@@ -74,6 +74,7 @@ export function compiled(file: string): string {
  */
 const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
   [/^packages\/outbox\/src\/(load|relay\/(schedules|histories))\./, 'what they vary is what PostgreSQL does'],
+  [/^tests\/\w+\/cli(-\w+)?\./, 'the command line is a process of Node, whatever runs its tests'],
   [/^tests\/docs\//, 'its programs run under Bun in any case, and its bytes are those of conformance']
 ]
 

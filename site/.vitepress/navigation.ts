@@ -8,6 +8,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     text: 'Start',
     items: [
       page('Getting started', 'getting-started'),
+      page('Tutorial', 'tutorial'),
       page('Recipes', 'recipes'),
       page('From NestJS', 'migration-from-nest'),
       page('From tRPC', 'migration-from-trpc'),
