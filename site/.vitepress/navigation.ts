@@ -110,6 +110,8 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Protocol', 'protocol'),
       page('Architecture', 'architecture'),
       page('Decisions', 'decisions'),
+      page('Versions', 'versions'),
+      page('Compatibility', 'compatibility'),
       page('Dependencies', 'dependencies'),
       page('Contributing', 'contributing'),
       page('Changelog', 'changelog'),

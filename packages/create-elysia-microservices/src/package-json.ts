@@ -39,7 +39,7 @@ const SCRIPTS = {
 /** The program with the page. */
 const WEB = { bun: 'bun --watch src/web.ts', node: 'npm run build && node dist/web.js' } as const
 
-const ENGINES = { bun: { bun: '>=1.2' }, node: { node: '>=20.19' } } as const
+const ENGINES = { bun: { bun: '>=1.2.23' }, node: { node: '>=20.19' } } as const
 
 /** Makes it. @param own this package's manifest, whose development dependencies are what projects use */
 export function packageJson({ name, runtime, transport, web }: Options, own: Manifest): ProjectManifest {
