@@ -30,6 +30,7 @@ const LONGEST = [
   'system/conformance',
   'system/workers',
   'system/apps',
+  'system/dev',
   'system/durable',
   'system/calls',
   'unit/transport',

@@ -7,6 +7,9 @@ import { Converter, ReflectionKind } from 'typedoc'
 const base = process.env.DOCS_BASE ?? '/'
 const packages = resolve(import.meta.dirname, '../packages')
 
+/** Entries that are described elsewhere, or that only the command line loads. */
+const LEFT_OUT = ['./testing', './preload', './guard']
+
 /** The name by which users import an entry, by the file of its declarations. */
 const entries = new Map(
   readdirSync(packages)
@@ -19,7 +22,7 @@ const entries = new Map(
       } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
       if (isPrivate) return []
       return Object.entries(exports ?? {})
-        .filter(([path, target]) => typeof target !== 'string' && path !== './testing')
+        .filter(([path, target]) => typeof target !== 'string' && !LEFT_OUT.includes(path))
         .map(([path, { types }]) => [join(folder, types), name + path.slice(1)])
     })
 )

@@ -1,14 +1,16 @@
 /** What the programs of the shop are told by their environment. */
 
+const PORTS = { orders: 4001, stock: 4002, payments: 4003 }
+
 /** @throws {Error} it is not there */
-export function given(name: string): string {
-  const value = process.env[name]
-  if (value === undefined || value === '') throw new Error(`${name} is not set; "npm start" sets it`)
+export function given(name: string, otherwise?: string): string {
+  const value = process.env[name] || otherwise
+  if (value === undefined) throw new Error(`${name} is not set; "npm run dev" sets it`)
   return value
 }
 
 /** Where a service listens, and where its callers find it. */
-export const addressOf = (name: 'orders' | 'stock' | 'payments') => ({
+export const addressOf = (name: keyof typeof PORTS) => ({
   host: '127.0.0.1',
-  port: Number(given(`${name.toUpperCase()}_PORT`))
+  port: Number(given(`${name.toUpperCase()}_PORT`, String(PORTS[name])))
 })

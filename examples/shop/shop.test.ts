@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, it } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { freePort } from '@elysia-microservices/test-support'
 import { treaty } from '@elysiajs/eden'
-import { closedFolder } from './database.ts'
 import { follow } from './page/follow.ts'
 import type { App } from './services/gateway.ts'
 import type { Order } from './services/orders.ts'
@@ -16,45 +17,43 @@ const PATIENCE = 60_000
 const ORDERS = 60
 const KILLS = 3
 
-/** A PostgreSQL for a folder that only root may enter: that of the outbox's tests copies its programs. */
-interface OtherDatabase {
+/** The PostgreSQL of the outbox's tests, which runs wherever the repository lies. */
+interface Database {
   database(): Promise<string>
   stop(): Promise<void>
 }
 
-async function otherDatabase(): Promise<OtherDatabase> {
-  const root = import.meta.url.endsWith('.ts') ? '../..' : '../../..'
-  const program = new URL(`${root}/packages/outbox/dist/testing/postgres-server.js`, import.meta.url).href
-  const { PostgresServer } = (await import(program)) as {
-    PostgresServer: { start(): Promise<OtherDatabase> }
-  }
+const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../..' : '../../..', import.meta.url))
+
+async function startDatabase(): Promise<Database> {
+  const program = pathToFileURL(join(root, 'packages/outbox/dist/testing/postgres-server.js')).href
+  const { PostgresServer } = (await import(program)) as { PostgresServer: { start(): Promise<Database> } }
   return PostgresServer.start()
 }
 
-/** Under Node the programs are compiled. */
-const file = fileURLToPath(new URL(`start.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url))
-
 describe('the shop', () => {
   let shop: ChildProcess
-  let other: OtherDatabase | undefined
+  let database: Database
   let url = ''
   /** Process of each service, the newest. */
   const processes = new Map<string, number>()
 
   before(async () => {
-    if (closedFolder() !== undefined) other = await otherDatabase()
-    shop = spawn(process.execPath, [file], {
-      env: { ...process.env, PORT: '0', ...(other && { DATABASE_URL: await other.database() }) },
+    database = await startDatabase()
+    const ports = { PORT: '', ORDERS_PORT: '', STOCK_PORT: '', PAYMENTS_PORT: '' }
+    for (const name of Object.keys(ports)) ports[name as keyof typeof ports] = String(await freePort())
+    url = `http://127.0.0.1:${ports.PORT}`
+    shop = spawn(process.execPath, [join(root, 'packages/cli/lib/main.js'), 'dev', '--no-page'], {
+      // Under Node the programs and the configuration are compiled.
+      cwd: fileURLToPath(new URL('.', import.meta.url)),
+      env: { ...process.env, ...ports, DATABASE_URL: await database.database() },
       stdio: ['ignore', 'pipe', 'inherit']
     })
     await new Promise<void>((resolve, reject) => {
       createInterface(shop.stdout!).on('line', (line) => {
-        const [, name, pid] = /^(\w+): process (\d+)$/.exec(line) ?? []
+        const [, name, pid] = /^dev +\| (\w+) is ready after .* \(process (\d+)/.exec(line) ?? []
         if (name !== undefined) processes.set(name, Number(pid))
-        const [, address] = /^The shop is open: (http:\/\/[^/]+)/.exec(line) ?? []
-        if (address === undefined) return
-        url = address
-        resolve()
+        if (line.endsWith('| All services are ready')) resolve()
       })
       shop.once('exit', (code) => reject(new Error(`The shop has ended with ${code}`)))
     })
@@ -62,7 +61,7 @@ describe('the shop', () => {
   after(async () => {
     shop.kill('SIGTERM')
     await once(shop, 'exit')
-    await other?.stop()
+    await database.stop()
   })
 
   const get = (path: string) => fetch(url + path, { signal: AbortSignal.timeout(PATIENCE) })

@@ -8,6 +8,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     text: 'Start',
     items: [
       page('Getting started', 'getting-started'),
+      page('One command', 'dev'),
       page('Tutorial', 'tutorial'),
       page('Recipes', 'recipes'),
       page('From NestJS', 'migration-from-nest'),

@@ -27,7 +27,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   websocket: ['transport', 'rsocket', 'elysia-microservices'],
   nestjs: ['transport', 'tcp'],
   telemetry: ['transport'],
-  cli: ['transport', 'elysia-microservices'],
+  cli: ['transport', 'elysia-microservices', 'console'],
   console: ['transport', 'elysia-microservices'],
   'create-elysia-microservices': [],
   'test-support': []

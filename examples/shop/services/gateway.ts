@@ -28,7 +28,7 @@ const app = new Elysia(process.versions.bun === undefined ? { adapter: node() } 
     )
   )
   .use(gateway(() => connect<Payments>(addressOf('payments')), { 'GET /payments': 'payments.total' }))
-  .listen({ hostname: '127.0.0.1', port: Number(given('PORT')) })
+  .listen({ hostname: '127.0.0.1', port: Number(given('PORT', '3000')) })
 
 export type App = typeof app
 

@@ -16,11 +16,14 @@ export const EXAMPLES: readonly string[] = [
 ]
 
 /** The whole text. */
-export const HELP = `Asks microservices over TCP or an engine: those of elysia-microservices, and those of NestJS.
+export const HELP = `Runs all services of a project, and asks services over TCP or an engine: of elysia-microservices, and of NestJS.
 
+  elysia-microservices dev [file]…
   elysia-microservices <command> <url> …
 
 Commands
+  dev [file]…                    runs the services of microservices.config.ts, or those of the files, or all workspaces
+                                 with a script 'dev'; restarts what is edited or crashes; Ctrl-C ends all of it
   call <url> <pattern> [data]    asks, and prints the answer
   stream <url> <pattern> [data]  asks for a stream, and prints each value on a line
   emit <url> <pattern> [data]    sends an event
@@ -40,6 +43,9 @@ Commands
   [data]     JSON, @file with JSON in it, or - for standard input. Default: none
 
 Options
+  --only <a,b>           dev: only these services
+  --no-page              dev: without the page about all services
+  --config <file>        dev: in place of microservices.config.ts
   --protocol=<name>      over TCP: rsocket (default), or nest for services of NestJS
   --header <name=value>  a header; may be given several times
   --timeout <ms>         until the (first) answer is there. Default: 30000

@@ -1,20 +1,31 @@
-/** The entry point of the command line, for the program of the package `elysia-microservices`. */
+/** The entry point: for `microservices.config.ts`, and for the program of the package `elysia-microservices`. */
 import { createRequire } from 'node:module'
 import { text } from 'node:stream/consumers'
-import { run } from './run.ts'
+
+export {
+  type DevConfig,
+  type DevEngine,
+  type DevService,
+  defineConfig,
+  type EngineName,
+  type Runtime
+} from './dev/config.ts'
 
 /** Runs a command line in this process, and sets the code that it ends with. */
 export async function main(args: readonly string[]): Promise<void> {
   const { version } = createRequire(import.meta.url)('@elysia-microservices/cli/package.json') as {
     readonly version: string
   }
-  // A reader of the output may have enough, such as `head`.
-  process.stdout.on('error', () => process.exit())
+  // A configuration imports this file, too, and needs none of it.
+  const { run } = await import('./run.ts')
+  // A reader of the output may have enough, such as `head`. Services are ended first.
+  if (args[0] !== 'dev') process.stdout.on('error', () => process.exit())
   process.exitCode = await run(args, {
     out: (line) => process.stdout.write(`${line}\n`),
     error: (line) => process.stderr.write(`${line}\n`),
     isTerminal: process.stdout.isTTY === true,
     stdin: () => text(process.stdin),
+    stdout: process.stdout,
     version
   })
 }

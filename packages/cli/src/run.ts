@@ -4,6 +4,7 @@ import { connect } from 'elysia-microservices/client'
 import { readArguments } from './arguments.ts'
 import { RUN } from './commands.ts'
 import { contractsOf } from './contract.ts'
+import type { DevTerminal } from './dev/command.ts'
 import { EXIT, exitCodeOf } from './exit-codes.ts'
 import { HELP } from './help.ts'
 import { type Output, plainText, valueText } from './output.ts'
@@ -12,6 +13,8 @@ import { type Output, plainText, valueText } from './output.ts'
 export interface Terminal extends Pick<Output, 'out' | 'error' | 'isTerminal'> {
   /** Gives all of the standard input. */
   stdin(): Promise<string>
+  /** Where lines of services go. */
+  readonly stdout: DevTerminal['output']
   readonly version: string
 }
 
@@ -25,6 +28,10 @@ export async function run(line: readonly string[], terminal: Terminal): Promise<
   const json = line.includes('--json')
   const output: Output = { ...terminal, json }
   try {
+    if (line[0] === 'dev' && !line.includes('--help')) {
+      const { dev } = await import('./dev/command.ts')
+      return await dev(line.slice(1), { output: terminal.stdout, isTerminal: terminal.isTerminal })
+    }
     const args = await readArguments(line, () => terminal.stdin())
     if (args === 'help') {
       terminal.out(HELP)

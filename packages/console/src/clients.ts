@@ -19,8 +19,17 @@ export interface ConsoleClient extends GivenClient {
   emit(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<void>
 }
 
-/** The clients by their ids. @throws {OptionError} something else was given */
-export function readClients(services: unknown): Map<string, ConsoleClient> {
+/** Clients by the names that their services are shown under. */
+export type GivenClients = Readonly<Record<string, GivenClient>>
+
+/** Gives the clients by their ids, whenever it is asked. @throws {OptionError} something else was given */
+export function readClients(services: unknown): () => Map<string, ConsoleClient> {
+  if (typeof services === 'function') return () => new Map(Object.entries(services()))
+  const clients = checkedClients(services)
+  return () => clients
+}
+
+function checkedClients(services: unknown): Map<string, ConsoleClient> {
   const entries = typeof services === 'object' && services !== null ? Object.entries(services) : []
   if (entries.length === 0)
     throw OptionError.expected(

@@ -3,15 +3,18 @@ import { milliseconds, OptionError } from '@elysia-microservices/transport/kit'
 import { Elysia } from 'elysia'
 import { type EventStream, follow, openEventStream, stopWith } from 'elysia-microservices/kit'
 import { Access, type AccessOptions } from './access.ts'
-import { type ConsoleClient, type GivenClient, readClients } from './clients.ts'
+import { type ConsoleClient, type GivenClients, readClients } from './clients.ts'
 import { pageFile } from './page-files.ts'
 import { errorOf, readTrial, run } from './trial.ts'
 import { Watch } from './watch.ts'
 
 /** Options of `console()`. */
 export interface ConsoleOptions extends AccessOptions {
-  /** Clients of the services to be seen, by the names they are shown under. They stay the user's to close. */
-  readonly services: Readonly<Record<string, GivenClient>>
+  /**
+   * Clients of the services to be seen, by the names they are shown under, or a function that gives them, where services
+   * come and go: it is asked again and again while a page is open. They stay the user's to close.
+   */
+  readonly services: GivenClients | (() => GivenClients)
   /** Where the page is. Default: `'/console'`. */
   readonly path?: string | undefined
   /** Whether everybody who may open the page may call every pattern. Default: `false`, it only shows. */
@@ -107,7 +110,7 @@ export function console(options: ConsoleOptions): Elysia {
       `${path}/try`,
       guarded(async ({ request, server }) => {
         if (!canTry) return refused(403, 'The console only shows: see options.try of console()')
-        const found = await trialOf(request, clients).catch((error: TypeError) => error.message)
+        const found = await trialOf(request, clients()).catch((error: TypeError) => error.message)
         if (typeof found === 'string') return refused(400, found)
         server?.timeout?.(request, 0)
         return stream({ start: (signal) => run(...found, signal), signal: request.signal })

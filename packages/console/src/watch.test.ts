@@ -8,6 +8,7 @@ import {
   microservice
 } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
+import type { ConsoleClient } from './clients.ts'
 import type { Overview, Sample, Update } from './protocol.ts'
 import { Watch } from './watch.ts'
 
@@ -69,7 +70,7 @@ const hasAnswered = (id: string) => (sample: Sample) => sample.services[id] !== 
 describe('Watch', () => {
   it('asks once for all pages, and not at all while there is none', async () => {
     const { client, state } = await described()
-    const watch = new Watch(new Map([['shop', client]]), settings)
+    const watch = new Watch(() => new Map([['shop', client]]), settings)
     assert.equal(state.asked, 0)
     const pages = [opened(watch), opened(watch), opened(watch)]
     for (let n = 0; n < 3; n++) await Promise.all(pages.map((page) => page.sample(hasAnswered('shop'))))
@@ -79,7 +80,7 @@ describe('Watch', () => {
     // Another one, that somebody looks at, tells how time passes.
     const { client: other, state: control } = await described()
     const before = state.asked
-    const page = opened(new Watch(new Map([['shop', other]]), settings))
+    const page = opened(new Watch(() => new Map([['shop', other]]), settings))
     for (let n = 0; n < 5; n++) await page.sample(hasAnswered('shop'))
     assert.ok(control.asked >= 5)
     assert.equal(state.asked, before)
@@ -87,7 +88,7 @@ describe('Watch', () => {
 
   it('begins again with the next page', async () => {
     const { client } = await described()
-    const watch = new Watch(new Map([['shop', client]]), settings)
+    const watch = new Watch(() => new Map([['shop', client]]), settings)
     for (let n = 0; n < 2; n++) {
       const page = opened(watch)
       await page.sample(hasAnswered('shop'))
@@ -98,7 +99,7 @@ describe('Watch', () => {
 
   it('holds only the newest for a page that does not read', async () => {
     const { client } = await described()
-    const watch = new Watch(new Map([['shop', client]]), settings)
+    const watch = new Watch(() => new Map([['shop', client]]), settings)
     const [slow, quick] = [opened(watch), opened(watch)]
     let last: Sample | undefined
     for (let n = 0; n < 5; n++) last = await quick.sample(hasAnswered('shop'))
@@ -121,7 +122,7 @@ describe('Watch', () => {
       ]
     }
     const { client } = await described({}, figures)
-    const page = opened(new Watch(new Map([['shop', client]]), settings))
+    const page = opened(new Watch(() => new Map([['shop', client]]), settings))
     const { services } = await page.sample(({ services }) => services['shop']?.total !== undefined)
     const { total, rows } = services['shop']!
     assert.deepEqual(rows.map(({ pattern }) => pattern).sort(), ['a', 'b'])
@@ -167,7 +168,7 @@ describe('Watch', () => {
       () => client.close()
     )
     clients.set('silent', client)
-    const page = opened(new Watch(clients, settings))
+    const page = opened(new Watch(() => clients, settings))
     const { services } = await page.overview(({ services }) =>
       services.every(({ problem }) => problem !== 'It has not answered yet')
     )
@@ -195,7 +196,7 @@ describe('Watch', () => {
       () => neighbour.stop(),
       () => client.close()
     )
-    const page = opened(new Watch(new Map([['shop.eu', client]]), settings))
+    const page = opened(new Watch(() => new Map([['shop.eu', client]]), settings))
     const shown = ({ services }: Overview) =>
       services.flatMap(({ problem, instance }) => (problem === undefined ? [instance] : [])).sort()
     const are = (all: { describe(): { instance: string } }[]) => (overview: Overview) =>
@@ -218,7 +219,7 @@ describe('Watch', () => {
     await service.listen()
     const client = connect({ transport, timeout: 200 })
     ends.push(() => client.close())
-    const page = opened(new Watch(new Map([['shop', client]]), settings))
+    const page = opened(new Watch(() => new Map([['shop', client]]), settings))
     const well = ({ services }: Overview) => services[0]?.described !== undefined && !services[0].problem
     await page.overview(well)
     await service.stop()
@@ -227,5 +228,18 @@ describe('Watch', () => {
     await service.listen()
     ends.push(() => service.stop())
     await page.overview(well)
+  })
+})
+
+describe('services that come and go', () => {
+  it('are shown as soon as there is a client of theirs, and not any longer', async () => {
+    const { client } = await described()
+    const clients = new Map<string, ConsoleClient>()
+    const page = opened(new Watch(() => clients, settings))
+    await page.overview(({ services }) => services.length === 0)
+    clients.set('shop', client)
+    await page.overview(({ services }) => services[0]?.described?.name === 'shop')
+    clients.clear()
+    await page.overview(({ services }) => services.length === 0)
   })
 })

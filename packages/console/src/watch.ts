@@ -5,14 +5,20 @@ import { WatchedService } from './watched-service.ts'
 
 /** Asks the services while somebody watches. */
 export class Watch {
-  readonly #services: readonly WatchedService[]
+  readonly #clients: () => ReadonlyMap<string, ConsoleClient>
+  /** By their ids, as they were last. */
+  #services: ReadonlyMap<string, WatchedService> = new Map()
   readonly #settings: Pick<Overview, 'canTry' | 'interval'>
   readonly #pages = new Set<OpenPage>()
   #asking = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
 
-  constructor(clients: ReadonlyMap<string, ConsoleClient>, settings: Pick<Overview, 'canTry' | 'interval'>) {
-    this.#services = [...clients].map(([id, client]) => new WatchedService(id, client))
+  /** @param clients asked each time, because services come and go */
+  constructor(
+    clients: () => ReadonlyMap<string, ConsoleClient>,
+    settings: Pick<Overview, 'canTry' | 'interval'>
+  ) {
+    this.#clients = clients
     this.#settings = settings
   }
 
@@ -23,6 +29,7 @@ export class Watch {
 
   /** What one page is told, until it leaves or the signal aborts. A page that reads slowly is told less often. */
   open(signal: AbortSignal): AsyncIterator<Update> {
+    this.#follow()
     const page = new OpenPage(this.#overview(), () => this.#closed(page))
     signal.addEventListener('abort', () => void page.return(), { once: true })
     this.#pages.add(page)
@@ -31,7 +38,26 @@ export class Watch {
   }
 
   #overview(): Overview {
-    return { ...this.#settings, services: this.#services.flatMap((service) => service.views) }
+    return { ...this.#settings, services: this.#present.flatMap((service) => service.views) }
+  }
+
+  get #present(): readonly WatchedService[] {
+    return [...this.#services.values()]
+  }
+
+  /** Keeps what is known of services that are still there. @returns whether others have come or gone */
+  #follow(): boolean {
+    const before = this.#services
+    this.#services = new Map(
+      [...this.#clients()].map(([id, client]) => {
+        const known = before.get(id)
+        return [id, known?.client === client ? known : new WatchedService(id, client)]
+      })
+    )
+    return (
+      before.size !== this.#services.size ||
+      this.#present.some((service) => before.get(service.id) !== service)
+    )
   }
 
   #begin(): void {
@@ -47,21 +73,25 @@ export class Watch {
     if (!this.#pages.delete(page) || this.#pages.size > 0) return
     clearInterval(this.#timer)
     this.#asking.abort()
-    for (const service of this.#services) service.rest()
+    for (const service of this.#present) service.rest()
   }
 
   #ask(): void {
     const { signal } = this.#asking
-    for (const service of this.#services)
+    if (this.#follow()) this.#tellOverview()
+    for (const service of this.#present)
       void service.ask(signal).then((isNew) => {
-        if (!isNew) return
-        const overview = this.#overview()
-        for (const page of this.#pages) page.tellOverview(overview)
+        if (isNew) this.#tellOverview()
       })
   }
 
+  #tellOverview(): void {
+    const overview = this.#overview()
+    for (const page of this.#pages) page.tellOverview(overview)
+  }
+
   #tell(): void {
-    const taken = this.#services.flatMap((service) => service.takeSamples())
+    const taken = this.#present.flatMap((service) => service.takeSamples())
     const sample: Sample = { at: Date.now(), services: Object.fromEntries(taken) }
     for (const page of this.#pages) page.tellSample(sample)
   }

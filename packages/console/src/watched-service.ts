@@ -17,21 +17,21 @@ const MAX_MISSED = 3
 
 /** Asks one service. */
 export class WatchedService {
-  readonly #id: string
-  readonly #client: ConsoleClient
+  readonly id: string
+  readonly client: ConsoleClient
   #problem: string | undefined = 'It has not answered yet'
   /** By their own ids. A service that does not say who answers is one instance, `''`. */
   readonly #instances = new Map<string, WatchedInstance>()
   #isAsking = false
 
   constructor(id: string, client: ConsoleClient) {
-    this.#id = id
-    this.#client = client
+    this.id = id
+    this.client = client
   }
 
   /** What its instances have told of themselves; the service without a description if none has. */
   get views(): readonly ServiceView[] {
-    const [service, problem] = [this.#id, this.#problem]
+    const [service, problem] = [this.id, this.#problem]
     if (this.#instances.size === 0)
       return [{ id: service, service, ...(problem !== undefined && { problem }) }]
     return [...this.#instances].map(([instance, { id, described, missed }]) => {
@@ -94,8 +94,8 @@ export class WatchedService {
       hasChanged = known.take(read) || hasChanged
       return false
     }
-    const isSure = this.#client.traits?.shares === 'engine'
-    const anybody = isSure ? describeRoute(this.#id) : DESCRIBE_ROUTE
+    const isSure = this.client.traits?.shares === 'engine'
+    const anybody = isSure ? describeRoute(this.id) : DESCRIBE_ROUTE
     for (let n = 0; n < MAX_SEARCHES; n++) {
       const first = await this.#ask(anybody, signal)
       // What was known before the service was away may have gone with it.
@@ -110,7 +110,7 @@ export class WatchedService {
     const missing = [...this.#instances.keys()].filter((instance) => !heard.has(instance))
     await Promise.all(
       missing.map(async (instance) => {
-        const name = isSure ? this.#id : this.#instances.get(instance)?.described.name
+        const name = isSure ? this.id : this.#instances.get(instance)?.described.name
         // Over several connections the question may come to another instance, which does not answer it.
         for (let n = 0; n <= this.#instances.size && !heard.has(instance); n++) {
           const read = await this.#ask(describeRoute(name ?? '', instance), signal).catch(() => undefined)
@@ -128,16 +128,14 @@ export class WatchedService {
   }
 
   async #ask(route: string, signal: AbortSignal): Promise<ReadDescription> {
-    return readDescription(
-      await this.#client.request(route, { figures: true }, { timeout: PATIENCE, signal })
-    )
+    return readDescription(await this.client.request(route, { figures: true }, { timeout: PATIENCE, signal }))
   }
 
   /** @returns whether there was room for it */
   #add(read: ReadDescription): boolean {
     if (this.#instances.size >= MAX_INSTANCES) return false
     const ids = new Set([...this.#instances.values()].map(({ id }) => id))
-    const id = ids.has(this.#id) ? `${this.#id} ${read.instance}` : this.#id
+    const id = ids.has(this.id) ? `${this.id} ${read.instance}` : this.id
     this.#instances.set(read.instance, new WatchedInstance(id, read))
     return true
   }

@@ -21,6 +21,7 @@ export interface ProjectManifest {
 
 const SCRIPTS = {
   bun: {
+    dev: 'elysia-microservices dev',
     service: 'bun --watch src/service.ts',
     gateway: 'bun --watch src/gateway.ts',
     client: 'bun src/client.ts',
@@ -28,6 +29,7 @@ const SCRIPTS = {
     typecheck: 'tsc'
   },
   node: {
+    dev: 'elysia-microservices dev',
     build: 'tsc',
     service: 'npm run build && node dist/service.js',
     gateway: 'npm run build && node dist/gateway.js',
@@ -63,6 +65,11 @@ export function packageJson({ name, runtime, transport, web }: Options, own: Man
       '@opentelemetry/api',
       '@sinclair/typebox'
     ]),
-    devDependencies: versions(['typescript', runtime === 'node' ? '@types/node' : '@types/bun'])
+    devDependencies: versions([
+      '@elysia-microservices/cli',
+      'typescript',
+      // Node's oldest release that is supported runs no TypeScript by itself.
+      ...(runtime === 'node' ? ['@types/node', 'tsx'] : ['@types/bun'])
+    ])
   }
 }

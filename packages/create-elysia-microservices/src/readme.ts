@@ -4,8 +4,8 @@ import type { Options } from './options.ts'
 const RUNTIME = { bun: 'Bun', node: 'Node' } as const
 const TRANSPORT = { tcp: 'TCP', nats: 'NATS', redis: 'Redis' } as const
 
-/** What else does, and listens where. */
-const SERVERS = { nats: 'nats-server on port 4222', redis: 'redis-server on port 6379' } as const
+/** The program that `dev` starts where none runs. */
+const SERVERS = { nats: 'nats-server', redis: 'redis-server or valkey-server' } as const
 /** The variables that say where callers find the service. */
 const WHERE = {
   tcp: '| `ORDERS_HOST`, `ORDERS_PORT` | `localhost`, `4000` | where the service listens, and where its callers find it |',
@@ -28,13 +28,10 @@ export function firstCommands({ runtime, transport, web }: Options): readonly st
     runtime === 'bun' ? 'bun install' : 'npm install',
     ...(transport === 'tcp'
       ? []
-      : [`docker compose up --detach ${transport}   # or any ${SERVERS[transport]}`]),
-    ...(web
-      ? [`${run} web   # then open http://localhost:3000`]
-      : [
-          `${run} service   # in one terminal`,
-          `${run} gateway   # in another; then open http://localhost:3000/openapi`
-        ])
+      : [`docker compose up --detach ${transport}   # not needed where ${SERVERS[transport]} is installed`]),
+    web
+      ? `${run} web   # then open http://localhost:3000`
+      : `${run} dev   # then open http://localhost:3000/openapi`
   ]
 }
 
@@ -58,7 +55,7 @@ Orders: ${summary(options)}, made of [elysia-microservices](https://www.npmjs.co
 ${firstCommands(options).join('\n')}
 \`\`\`
 
-Then \`${run} client\` places an order by a typed client, and with HTTP:
+\`${run} dev\` starts service and gateway, restarts what you edit, and shows all services on a page whose address it prints; Ctrl-C ends everything. Then \`${run} client\` in another terminal places an order by a typed client, and with HTTP:
 
 \`\`\`sh
 curl localhost:3000/orders --json '{ "item": "tea", "quantity": 2 }'
@@ -71,6 +68,7 @@ curl localhost:3000/orders --json '{ "item": "tea", "quantity": 2 }'
 | \`src/orders.ts\` | the service: what it answers, and which events it takes |
 | \`src/schemas.ts\` | the data that travel, checked by the service and shown by the gateway |
 | \`src/routes.ts\` | HTTP routes that call the service |
+| \`microservices.config.ts\` | what \`${run} dev\` runs |
 | \`src/transport.ts\` | what carries messages |
 | \`src/service.ts\`, \`src/gateway.ts\`, \`src/client.ts\` | the programs |
 ${web ? WEB_FILES : ''}| \`src/*.test.ts\` | tests of the service and of the routes |

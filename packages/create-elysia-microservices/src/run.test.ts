@@ -63,6 +63,7 @@ describe('create-elysia-microservices', () => {
     const { out } = await said([join(folder, 'red'), '--runtime', 'node', '--transport', 'redis'])
     assert.match(out, /on Node over Redis/)
     assert.ok(out.includes('docker compose up --detach redis'))
+    assert.match(out, /npm run dev/)
     assert.match(read('red', 'package.json'), /"@elysia-microservices\/redis"/)
     assert.match(read('red', 'src/transport.ts'), /redis\(\{ url: REDIS_URL \}\)/)
     assert.match(read('red', 'README.md'), /`REDIS_URL` \| `redis:/)

@@ -1,6 +1,7 @@
 /** The strategy: our servers in the place of Nest's, under Nest's handlers. */
 import {
   type Address,
+  announce,
   bySpecificity,
   checkDurable,
   type Dispatcher,
@@ -65,6 +66,7 @@ export class MicroserviceServer
   override transportId: Transport | symbol
   protected override readonly logger = new Logger(MicroserviceServer.name)
   readonly #servers: readonly ServerTransport[]
+  readonly #name: string | undefined
   /** Transports on which Nest's patterns have wildcards; on the others `*` is a character. */
   readonly #withWildcards: ReadonlySet<string>
   readonly #drain: number
@@ -90,6 +92,7 @@ export class MicroserviceServer
     const withWildcards = transports.filter(({ traits }) => traits.wildcards)
     this.#withWildcards = new Set(withWildcards.map((transport) => transport.name))
     this.#drain = drain
+    this.#name = name
   }
 
   /** The address of the first transport that has one; `undefined` while none listens. */
@@ -110,6 +113,8 @@ export class MicroserviceServer
       () => {
         this._status$.next('connected')
         this.#listeners.emit('listening')
+        const transports = this.#servers.map((server) => ({ name: server.name, address: server.address }))
+        announce({ service: this.#name, transports })
         callback()
       },
       (error: Error) => {

@@ -65,6 +65,7 @@ function App() {
           </ul>
         </nav>
         <main>
+          {overview !== undefined && service === undefined && <p>No service listens yet</p>}
           {service !== undefined && overview !== undefined && (
             <Service
               key={service.id}

@@ -47,10 +47,10 @@ export function describeService(
 export function answerDescription(
   core: ServiceCore,
   { name, instance }: ServiceIdentity,
-  describeTo: DescribeTo | undefined,
+  describeTo: DescribeTo,
   describe: (options: DescribeOptions) => ServiceDescription
 ): void {
-  if (describeTo === undefined || describeTo === false) return
+  if (describeTo === false) return
   if (describeTo !== true && typeof describeTo !== 'function')
     throw OptionError.expected('options.describe', 'a boolean or a function', describeTo)
   const answer = ({ data }: IncomingMessage) =>

@@ -1,6 +1,7 @@
 /** `microservice()`: a service that an Elysia app uses as a plugin, or that listens by itself. */
 import {
   type Address,
+  isInDevelopment,
   loggerOf,
   type ServerTransport,
   type ServiceStatus
@@ -14,10 +15,10 @@ import type { ScopeIn } from '../types/carried.ts'
 import type { Empty } from '../types/scope.ts'
 import type { Typed } from '../types/service.ts'
 import { addChain } from './chain.ts'
-import { answerDescription, describeService, type ServiceIdentity } from './describe.ts'
+import { answerDescription, type DescribeTo, describeService, type ServiceIdentity } from './describe.ts'
 import { DISPATCHER } from './dispatcher-of.ts'
 import { followApp } from './lifecycle.ts'
-import { type MicroserviceOptions, readOptions, type ServiceOptions } from './options.ts'
+import { type MicroserviceOptions, readOptions } from './options.ts'
 import { type RunnerSettings, ServiceRunner } from './runner.ts'
 import type { Microservice } from './service.ts'
 import { ServiceCore } from './service-core.ts'
@@ -51,14 +52,16 @@ export function microservice(options: MicroserviceOptions): object {
   const instance = crypto.randomUUID()
   const servers = transports.map((transport) => transport.server({ name, version, instance, logger }))
   const settings = { name, servers, drain, logger, workers, shutdownOn }
-  return newService(core, settings, { name, version, instance }, service.describe)
+  // Of itself it tells nobody; the development command's page shows all services.
+  const { describe = isInDevelopment() } = service
+  return newService(core, settings, { name, version, instance }, describe)
 }
 
 function newService(
   core: ServiceCore,
   settings: RunnerSettings,
   identity: ServiceIdentity,
-  describeTo?: ServiceOptions['describe']
+  describeTo: DescribeTo
 ): Microservice {
   const runner = new ServiceRunner(core, settings)
   const service = ((app: AnyElysia) => {
@@ -85,7 +88,7 @@ function newService(
     workers: undefined,
     shutdownOn: undefined
   }
-  addChain(service, core, () => newService(core.newGroup(), groupSettings, identity))
+  addChain(service, core, () => newService(core.newGroup(), groupSettings, identity, false))
   const describe = (asked?: DescribeOptions) => describeService(core, runner, identity, asked)
   answerDescription(core, identity, describeTo, describe)
   Object.assign(service, {

@@ -54,7 +54,8 @@ export interface ServiceOptions {
   readonly chaos?: ChaosOptions | undefined
   /**
    * Who may ask the service over its transports what it is, by the pattern `elysia-microservices.describe`: patterns with
-   * their schemas, addresses, figures. A function is asked with each such message. Default: nobody.
+   * their schemas, addresses, figures. A function is asked with each such message. Default: nobody; under
+   * `elysia-microservices dev` everybody, for its page.
    */
   readonly describe?: DescribeTo | undefined
 }

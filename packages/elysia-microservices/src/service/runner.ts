@@ -1,6 +1,7 @@
 /** A service at run time, by its role: it listens itself, listens as a worker, or lets workers listen. */
 import {
   type Address,
+  announce,
   checkDurable,
   type Dispatcher,
   dispatcherFor,
@@ -231,6 +232,8 @@ export class ServiceRunner {
       // A handler also gets what the chain has added after it.
       core.compileAll()
       await this.#startAll()
+      const transports = this.#servers.map(({ name, address }) => ({ name, address }))
+      announce({ service: this.#settings.name, transports })
     } catch (error) {
       await this.#stopServers(0)
       await core.stop(this.#hooksEnd(HOOKS_AT_LEAST))

@@ -1,5 +1,6 @@
 /** The service: what it answers, and which events it takes. */
 import { EventEmitter, on } from 'node:events'
+import { telemetry } from '@elysia-microservices/telemetry'
 import { microservice, RpcError, type Transport } from 'elysia-microservices'
 import { NewOrder, Order, OrderId } from './schemas.ts'
 
@@ -19,6 +20,7 @@ export function newOrders(transport: Transport) {
   }
 
   return microservice({ name: 'orders', transport, shutdownOn: ['SIGTERM', 'SIGINT'] })
+    .use(telemetry()) // figures for the page of `dev`, spans for an OpenTelemetry SDK
     .message(
       'orders.place',
       ({ data }) => {

@@ -1,0 +1,39 @@
+/** What `dev` knows of an engine. */
+import type { EngineName } from '../config.ts'
+import type { Start } from '../process-group.ts'
+
+/** An engine. */
+export interface Engine {
+  readonly name: EngineName
+  /** What it is called. */
+  readonly title: string
+  /** The variable that tells services where it is. A user who sets it has an engine already. */
+  readonly variable: string
+  readonly port: number
+  /** Packages of which each says that the engine is needed. */
+  readonly neededBy: readonly string[]
+  /** How one gets it. */
+  readonly install: string
+  /** Whether services find it at its usual port by themselves, without the variable. */
+  readonly isFoundByPort: boolean
+  url(port: number): string
+  /** Asks who listens there. */
+  probe(host: string, port: number): Promise<Probed>
+  /** The program, or the folder of its programs; `undefined`: it is not on this machine. */
+  find(root: string, folders: readonly string[]): string | undefined
+  /** How it is started. */
+  start(init: EngineStart): Promise<Start>
+}
+
+/** What an engine is started with. */
+export interface EngineStart {
+  readonly root: string
+  /** What was found. */
+  readonly found: string
+  readonly port: number
+  /** The folder of its data. */
+  readonly folder: string
+}
+
+/** Who listens on a port. */
+export type Probed = 'engine' | 'stranger' | 'nobody'

@@ -1,0 +1,138 @@
+/** The engines that are started where none answers. */
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
+import { tmpdir, userInfo } from 'node:os'
+import { join, relative } from 'node:path'
+import { OptionError } from '@elysia-microservices/transport/kit'
+import type { DevEngine, EngineName } from '../config.ts'
+import type { Start } from '../process-group.ts'
+import type { Engine } from './engine.ts'
+import { nats } from './nats.ts'
+import { postgres } from './postgres.ts'
+import { redis } from './redis.ts'
+
+export type { Engine } from './engine.ts'
+
+const ENGINES: Readonly<Record<EngineName, Engine>> = { nats, redis, postgres }
+
+/** An engine that services get. */
+export interface FoundEngine {
+  readonly engine: Engine
+  readonly url: string
+  readonly port: number
+  /** A line about it. */
+  readonly said: string
+  /** How it is started; missing: it is there already. */
+  readonly start?: () => Promise<Start>
+}
+
+/** The engines that a project needs by the packages it uses. */
+export function neededEngines(packages: readonly string[]): EngineName[] {
+  return Object.values(ENGINES)
+    .filter(({ neededBy }) => neededBy.some((name) => packages.includes(name)))
+    .map(({ name }) => name)
+}
+
+/**
+ * Finds an engine, or how to start it.
+ * @throws {OptionError} there is none, and it cannot be started
+ */
+export async function findEngine(
+  name: EngineName,
+  { port: wanted }: DevEngine,
+  root: string,
+  folders: readonly string[]
+): Promise<FoundEngine> {
+  const engine = ENGINES[name]
+  const { title, variable } = engine
+  const given = process.env[variable]
+  if (given !== undefined && given !== '') return ofUser(engine, given)
+  const port = wanted === 0 ? await freePort() : (wanted ?? engine.port)
+  const usual = await engine.probe('127.0.0.1', port)
+  const own = `set ${variable} to use another one`
+  if (usual === 'engine' && engine.isFoundByPort)
+    return {
+      engine,
+      port,
+      url: engine.url(port),
+      said: `${title} answers on 127.0.0.1:${port} already; ${own}`
+    }
+  if (usual !== 'nobody')
+    throw new OptionError(
+      `engines.${name}`,
+      `${title} cannot be started: port ${port} is taken${usual === 'engine' ? ` by another ${title}` : ''}; set ${variable} to use one that runs, or engines.${name}.port in microservices.config.ts to another port (0: any)`
+    )
+  const folder = dataFolder(engine, root)
+  const found = engine.find(root, folders)
+  if (found === undefined) throw missing(engine)
+  const start = () => engine.start({ root, found, port, folder })
+  const shown = folder.startsWith(root) ? relative(root, folder) : folder
+  return {
+    engine,
+    port,
+    url: engine.url(port),
+    start,
+    said: `${title} is started on 127.0.0.1:${port}, its data lies in ${shown}; ${own}`
+  }
+}
+
+/** Resolves when an engine answers. @param isOver whether it will not any more */
+export async function answers({ engine, port }: FoundEngine, isOver: () => boolean): Promise<void> {
+  while (!isOver() && (await engine.probe('127.0.0.1', port)) !== 'engine')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+}
+
+async function ofUser(engine: Engine, url: string): Promise<FoundEngine> {
+  const { title, variable } = engine
+  const { hostname, port } = urlOf(url)
+  const number = Number(port || engine.port)
+  const probed = await engine.probe(hostname.replace(/^\[|\]$/g, ''), number)
+  if (probed === 'nobody')
+    throw new OptionError(
+      `engines.${engine.name}`,
+      `${title} does not answer at ${hostname}:${number}, where ${variable} says it is: start it, or unset ${variable}, and dev starts one`
+    )
+  return { engine, url, port: number, said: `${title} is the one of ${variable}, at ${hostname}:${number}` }
+}
+
+/** The first of several urls is enough to know whether somebody is there. */
+function urlOf(text: string): URL {
+  const [first = ''] = text.split(',')
+  try {
+    return new URL(first.includes('://') ? first : `any://${first}`)
+  } catch {
+    return new URL('any://localhost')
+  }
+}
+
+function missing({ name, title, variable, install }: Engine): OptionError {
+  return new OptionError(
+    `engines.${name}`,
+    `${title} is needed, and is not on this machine: ${install}; or set ${variable} to one that runs elsewhere`
+  )
+}
+
+/** In the project, out of git's sight. As root, PostgreSQL's user must reach it, which it may not below root's home. */
+function dataFolder({ name }: Engine, root: string): string {
+  if (name === 'postgres' && userInfo().uid === 0) {
+    const project = createHash('sha256').update(root).digest('hex').slice(0, 12)
+    return join(tmpdir(), `elysia-microservices-postgres-${project}`)
+  }
+  const folder = join(root, '.elysia-microservices')
+  mkdirSync(folder, { recursive: true })
+  const ignored = join(folder, '.gitignore')
+  if (!existsSync(ignored)) writeFileSync(ignored, '*\n')
+  return join(folder, name)
+}
+
+/** A port that nobody listens on. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer().once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as net.AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}

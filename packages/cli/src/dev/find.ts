@@ -1,0 +1,152 @@
+/** Finds what is to be run: the configuration, files named on the command line, or workspaces with a script `dev`. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, extname, join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { OptionError } from '@elysia-microservices/transport/kit'
+import { type DevService, type Plan, readConfig } from './config.ts'
+import { neededEngines } from './engines/index.ts'
+import { foldersAbove } from './programs.ts'
+
+const CONFIGS = ['ts', 'mts', 'js', 'mjs'].map((extension) => `microservices.config.${extension}`)
+/** Files that are called after their folder. */
+const MAIN = ['index', 'main', 'server', 'service', 'app', 'start']
+/** The lock file of each package manager, and how it runs a script. */
+const MANAGERS = [
+  ['bun.lock', 'bun run'],
+  ['bun.lockb', 'bun run'],
+  ['pnpm-lock.yaml', 'pnpm run'],
+  ['yarn.lock', 'yarn run']
+] as const
+/** The script that would start all of it again. */
+const OWN_SCRIPT = /\belysia-microservices(?:-cli)? dev\b/
+
+interface PackageJson {
+  readonly name?: string
+  readonly scripts?: Readonly<Record<string, string>>
+  readonly workspaces?: readonly string[] | { readonly packages?: readonly string[] }
+  readonly dependencies?: object
+  readonly devDependencies?: object
+}
+
+/** What the command line says of it. */
+export interface Asked {
+  readonly folder: string
+  /** Entry files. */
+  readonly entries: readonly string[]
+  /** A configuration that is called otherwise. */
+  readonly config: string | undefined
+}
+
+/** @throws {OptionError} nothing is found, or it is not what it must be */
+export async function findPlan({ folder, entries, config }: Asked): Promise<Plan> {
+  if (entries.length > 0) {
+    if (config !== undefined) throw new OptionError('--config', 'Give --config or files, not both')
+    return planned(folder, servicesOf(folder, entries))
+  }
+  const file =
+    config === undefined
+      ? CONFIGS.map((name) => join(folder, name)).find((path) => existsSync(path))
+      : resolve(folder, config)
+  if (file !== undefined) {
+    if (!existsSync(file)) throw new OptionError('--config', `There is no file ${config}`)
+    const root = dirname(file)
+    return { ...readConfig(root, await defaultOf(file), neededEngines(packagesOf(root))), file }
+  }
+  const services = workspaceServices(folder)
+  if (services.length > 0) return planned(folder, services)
+  throw new OptionError(
+    'services',
+    `No services are found in ${folder}: name their files (elysia-microservices dev src/orders.ts src/gateway.ts), or write a microservices.config.ts`
+  )
+}
+
+function planned(root: string, services: readonly (readonly [name: string, service: DevService])[]): Plan {
+  const names = services.map(([name]) => name)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined)
+    throw new OptionError(
+      'services',
+      `Two services are called ${twice}: give them names in a microservices.config.ts`
+    )
+  const folders = services.map(([, { cwd }]) => (cwd === undefined ? root : resolve(root, cwd)))
+  const packages = [root, ...folders].flatMap(packagesOf)
+  return readConfig(root, { services: Object.fromEntries(services) }, neededEngines(packages))
+}
+
+/** What a configuration exports. Node alone reads TypeScript only in its newer releases. */
+async function defaultOf(file: string): Promise<unknown> {
+  try {
+    const loaded = (await (process.versions.bun === undefined && /ts$/.test(file)
+      ? (
+          await import('jiti')
+        )
+          .createJiti(import.meta.url, { moduleCache: false, fsCache: false, interopDefault: false })
+          .import(file)
+      : import(pathToFileURL(file).href))) as { readonly default?: unknown }
+    if (loaded.default !== undefined) return loaded.default
+  } catch (error) {
+    if (error instanceof OptionError) throw error
+    throw new OptionError('config', `${basename(file)} cannot be read: ${(error as Error).message}`)
+  }
+  throw new OptionError(
+    'config',
+    `${basename(file)} has no default export: export default defineConfig({ … })`
+  )
+}
+
+/** Services of files: each called after its file, or after its folder. */
+function servicesOf(folder: string, entries: readonly string[]): [string, DevService][] {
+  return entries.map((entry) => {
+    const file = resolve(folder, entry)
+    if (!existsSync(file)) throw new OptionError('arguments', `There is no file ${entry}`)
+    const own = basename(file, extname(file))
+    const parents = dirname(file)
+      .split(/[\\/]/)
+      .filter((name) => name !== 'src')
+    return [MAIN.includes(own) ? (parents.at(-1) ?? own) : own, { entry: relative(folder, file) }]
+  })
+}
+
+/** Workspaces that have a script `dev`, which reloads by itself. */
+function workspaceServices(root: string): [string, DevService][] {
+  const { workspaces } = packageJson(root)
+  const patterns = Array.isArray(workspaces) ? workspaces : (Object(workspaces).packages ?? [])
+  const [, run] = MANAGERS.find(([lock]) => existsSync(join(root, lock))) ?? ['', 'npm run']
+  return foldersOf(root, patterns).flatMap((folder): [string, DevService][] => {
+    const { name = basename(folder), scripts } = packageJson(folder)
+    const script = scripts?.['dev']
+    if (script === undefined || OWN_SCRIPT.test(script)) return []
+    return [
+      [name.replace(/^@[^/]*\//, ''), { command: `${run} dev`, cwd: relative(root, folder), watch: false }]
+    ]
+  })
+}
+
+/** The folders that patterns name: `apps/*`, or a folder. */
+function foldersOf(root: string, patterns: readonly string[]): string[] {
+  return patterns.flatMap((pattern) => {
+    const [, parent] = /^(.*?)\/?\*{1,2}$/.exec(pattern.replace(/\/$/, '')) ?? []
+    if (parent === undefined) return [join(root, pattern)]
+    const above = join(root, parent)
+    if (!existsSync(above)) return []
+    return readdirSync(above, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => join(above, name))
+  })
+}
+
+/** The packages that a project, and the workspace that it is in, name as their own. */
+function packagesOf(folder: string): string[] {
+  const nearest = foldersAbove(folder).find((above) => existsSync(join(above, 'package.json')))
+  if (nearest === undefined) return []
+  const { dependencies, devDependencies } = packageJson(nearest)
+  return Object.keys({ ...dependencies, ...devDependencies })
+}
+
+function packageJson(folder: string): PackageJson {
+  try {
+    return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as PackageJson
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,137 @@
+/** Lines of several programs on one output: each with the name of its program, in its colour. */
+import { StringDecoder } from 'node:string_decoder'
+import { plainText } from '../output.ts'
+
+/** Where lines go. */
+export interface LineOutput {
+  write(text: string): boolean
+  once(event: 'drain', listener: () => void): unknown
+}
+
+/** The name in front of lines of the command itself. */
+export const OWN = 'dev'
+/** Cyan, yellow, green, magenta, blue, and these but brighter: red is for what went wrong. */
+const COLOURS = [36, 33, 32, 35, 34, 96, 93, 92, 95, 94]
+const GREY = 90
+/** Characters after which a line without an end is broken. */
+const MAX_LINE = 16_384
+/** Colours, which a program may use on a terminal; it may not move the cursor, or clear what others wrote. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal's own
+const COLOUR = /(\u001b\[[\d;:]*m)/
+/** All else that a terminal obeys and that has more than one character. */
+const SEQUENCE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal's own
+  /\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?|[ -/]*[0-~])/g
+const RESET = '\u001b[0m'
+
+/** Whether colours are used: on a terminal, unless NO_COLOR says otherwise; FORCE_COLOR does in any case. */
+export function usesColours(isTerminal: boolean, env: NodeJS.ProcessEnv): boolean {
+  const { NO_COLOR = '', FORCE_COLOR = '', TERM } = env
+  if (NO_COLOR !== '') return false
+  if (FORCE_COLOR !== '') return FORCE_COLOR !== '0'
+  return isTerminal && TERM !== 'dumb'
+}
+
+/** Writes lines. */
+export class Lines {
+  readonly #output: LineOutput
+  readonly #hasColours: boolean
+  readonly #width: number
+  readonly #colours = new Map<string, number>()
+  #isFull = false
+  #isClosed = false
+  #waiting: (() => void)[] = []
+
+  /** @param names the programs, by which colours and the width of names are chosen */
+  constructor(output: LineOutput, hasColours: boolean, names: readonly string[]) {
+    this.#output = output
+    this.#hasColours = hasColours
+    this.#width = Math.max(OWN.length, ...names.map(({ length }) => length))
+    for (const [index, name] of names.entries())
+      this.#colours.set(name, COLOURS[index % COLOURS.length] as number)
+  }
+
+  /** A line of the command itself. */
+  say(text: string): void {
+    this.#write(OWN, plainText(text))
+  }
+
+  /** A line of a program. */
+  add(name: string, line: string): void {
+    this.#write(name, this.#shown(line))
+  }
+
+  /** Whether what reads the lines is behind. */
+  get isFull(): boolean {
+    return this.#isFull
+  }
+
+  /** Calls back when there is room again. */
+  onRoom(listener: () => void): void {
+    this.#waiting.push(listener)
+  }
+
+  /** Nobody reads any more: lines are dropped. */
+  close(): void {
+    this.#isClosed = true
+    this.#room()
+  }
+
+  #write(name: string, text: string): void {
+    if (this.#isClosed) return
+    const head = `${name.padEnd(this.#width)} |`
+    const colour = this.#colours.get(name) ?? GREY
+    const shown = this.#hasColours ? `\u001b[${colour}m${head}${RESET}` : head
+    if (this.#output.write(`${shown} ${text}\n`) || this.#isFull) return
+    this.#isFull = true
+    this.#output.once('drain', () => this.#room())
+  }
+
+  #room(): void {
+    this.#isFull = false
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const listener of waiting) listener()
+  }
+
+  #shown(line: string): string {
+    if (!this.#hasColours) return plain(line)
+    const parts = line.split(COLOUR)
+    // What matches stands at the odd places.
+    const shown = parts.map((part, index) => (index % 2 === 1 ? part : plain(part)))
+    return parts.length > 1 ? `${shown.join('')}${RESET}` : shown.join('')
+  }
+}
+
+/** A text without what a terminal obeys, but for tabs. */
+function plain(text: string): string {
+  return text.replace(SEQUENCE, '').split('\t').map(plainText).join('\t')
+}
+
+/** Takes bytes, gives lines. */
+export class LineSplitter {
+  readonly #decoder = new StringDecoder()
+  readonly #take: (line: string) => void
+  #rest = ''
+
+  constructor(take: (line: string) => void) {
+    this.#take = take
+  }
+
+  add(chunk: Uint8Array): void {
+    const lines = (this.#rest + this.#decoder.write(Buffer.from(chunk))).split(/\r\n|\n|\r(?!$)/)
+    this.#rest = lines.pop() as string
+    for (const line of lines) this.#take(line)
+    while (this.#rest.length > MAX_LINE) {
+      this.#take(this.#rest.slice(0, MAX_LINE))
+      this.#rest = this.#rest.slice(MAX_LINE)
+    }
+  }
+
+  /** What has no end of a line is one, too. */
+  end(): void {
+    const rest = (this.#rest + this.#decoder.end()).replace(/\r$/, '')
+    this.#rest = ''
+    if (rest !== '') this.#take(rest)
+  }
+}

@@ -1,0 +1,64 @@
+/** The page about all services that `dev` runs, on a port of this machine alone. */
+import type { GivenClient } from '@elysia-microservices/console'
+import { type OpenConsole, openConsole } from '@elysia-microservices/console/standalone'
+import type { Announcement } from '@elysia-microservices/transport/kit'
+import { connect } from 'elysia-microservices/client'
+import { addressOf } from '../address.ts'
+
+const QUIET = { error() {}, warn() {} }
+
+/** Shows services as they come and go. */
+export class Page {
+  readonly #clients = new Map<string, { readonly url: string; readonly client: GivenClient }>()
+  #open: OpenConsole | undefined
+
+  /** @returns where it is. @param port where it should be; another one if that is taken */
+  async open(port: number): Promise<string> {
+    const services = () => Object.fromEntries([...this.#clients].map(([name, { client }]) => [name, client]))
+    const at = (each: number) => openConsole({ port: each, try: true, services })
+    this.#open = await at(port).catch(() => at(0))
+    return this.#open.url
+  }
+
+  /**
+   * Shows a service that listens.
+   * @param name where it has none of its own
+   * @param engines the urls of engines by the names of their transports
+   * @throws {OptionError} it cannot be reached
+   */
+  async add(
+    name: string,
+    { service = name, transports }: Announcement,
+    engines: ReadonlyMap<string, string>
+  ): Promise<void> {
+    const urls = transports.flatMap(({ name: transport, address }) => {
+      const engine = engines.get(transport)
+      if (engine !== undefined) return [engine]
+      return transport === 'tcp' && address !== undefined && address.port > 0 ? [urlOf(address)] : []
+    })
+    const [url] = urls
+    const known = this.#clients.get(service)
+    if (url === undefined || known?.url === url) return
+    const where = await addressOf(url, { protocol: 'rsocket' })
+    const client = connect({
+      ...where,
+      // Services come back when they are edited.
+      ...('reconnect' in where && { reconnect: true }),
+      timeout: 5_000,
+      logger: QUIET
+    })
+    this.#clients.set(service, { url, client })
+    await known?.client.close()
+  }
+
+  async close(): Promise<void> {
+    await this.#open?.close()
+    await Promise.all([...this.#clients.values()].map(({ client }) => client.close()))
+  }
+}
+
+function urlOf({ host, port }: { readonly host: string; readonly port: number }): string {
+  // It listens on all addresses: one of them is this machine's own.
+  const name = host === '0.0.0.0' || host === '::' || host === '' ? '127.0.0.1' : host
+  return `tcp://${name.includes(':') ? `[${name}]` : name}:${port}`
+}

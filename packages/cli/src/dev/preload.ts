@@ -1,0 +1,45 @@
+/**
+ * Is loaded into every process that `elysia-microservices dev` starts, before its program: tells `dev` which ports it
+ * listens on, and which services listen. It imports nothing of this package, so that it costs no time.
+ */
+import net from 'node:net'
+
+const { ELYSIA_MICROSERVICES_DEV: path, ELYSIA_MICROSERVICES_DEV_NAME: name } = process.env
+/** As in `development.ts` of `@elysia-microservices/transport`. */
+const ANNOUNCE = Symbol.for('elysia-microservices.announce')
+
+interface Listening {
+  readonly port?: number | undefined
+}
+
+if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
+  let socket: net.Socket | undefined
+  const tell = (told: object) => {
+    if (socket === undefined) {
+      socket = net.connect(path)
+      // It keeps no process alive; and if `dev` is gone, nobody needs to know.
+      socket.unref()
+      socket.on('error', () => {})
+    }
+    socket.write(`${JSON.stringify({ name, ...told })}\n`)
+  }
+  const tellPort = (port: number | undefined) => {
+    if (port !== undefined) tell({ port })
+  }
+
+  const { listen } = net.Server.prototype
+  net.Server.prototype.listen = function (this: net.Server, ...args: unknown[]) {
+    this.once('listening', () => tellPort((Object(this.address()) as Listening).port))
+    return Reflect.apply(listen, this, args)
+  } as typeof listen
+  const bun = (globalThis as { Bun?: { serve(...args: unknown[]): Listening } }).Bun
+  if (bun !== undefined) {
+    const { serve } = bun
+    bun.serve = (...args) => {
+      const server = serve.apply(bun, args)
+      tellPort(server.port)
+      return server
+    }
+  }
+  Object.defineProperty(globalThis, ANNOUNCE, { value: (announcement: object) => tell({ announcement }) })
+}

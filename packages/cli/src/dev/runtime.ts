@@ -1,0 +1,99 @@
+/** How an entry file is run: by which program, with which arguments. */
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { isAbsolute, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { OptionError } from '@elysia-microservices/transport/kit'
+import type { Runtime, ServicePlan } from './config.ts'
+import { findProgram } from './programs.ts'
+
+/** A command as the system runs it. */
+export interface Command {
+  readonly file: string
+  readonly args: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+  readonly shell?: boolean
+}
+
+/** Is loaded into processes: by this package's own name, because a bundle has the code of all files in other folders. */
+const PRELOAD = createRequire(import.meta.url).resolve('@elysia-microservices/cli/preload')
+const HELP: Readonly<Record<Runtime, string>> = {
+  bun: 'npm install --save-dev bun, or see https://bun.sh',
+  node: 'see https://nodejs.org',
+  deno: 'npm install --save-dev deno, or see https://deno.com'
+}
+/** The first release of Node that runs TypeScript without a flag. */
+const STRIPS_TYPES = [22, 18]
+
+/** The runtime of a project that says nothing. */
+export function usualRuntime(root: string): Runtime {
+  const has = (...names: string[]) => names.some((name) => existsSync(join(root, name)))
+  if (process.versions.bun !== undefined || has('bun.lock', 'bun.lockb')) return 'bun'
+  return has('deno.json', 'deno.jsonc') && !has('package.json') ? 'deno' : 'node'
+}
+
+/**
+ * The command of a service.
+ * @param folders where programs are looked for
+ * @throws {OptionError} its file or its runtime is not there
+ */
+export function commandOf(service: ServicePlan, root: string, folders: readonly string[]): Command {
+  const { name, entry, command, flags = [], args = [], runtime = usualRuntime(root) } = service
+  const preload = PRELOAD
+  if (entry === undefined)
+    return { file: command as string, args: [], env: loadedByEnvironment(preload), shell: true }
+  const file = entryOf(service, root)
+  const program = programOf(runtime, folders)
+  if (program === undefined)
+    throw new OptionError(name, `${name} needs ${runtime}, which is not on the PATH: ${HELP[runtime]}`)
+  if (runtime === 'bun')
+    return { file: program, args: ['--preload', preload, ...flags, file, ...args], env: {} }
+  if (runtime === 'deno')
+    return {
+      file: program,
+      args: ['run', '-A', '--unstable-net', '--preload', preload, ...flags, file, ...args],
+      env: {}
+    }
+  const loader = /\.[cm]?tsx?$/.test(file) ? typeScriptLoader(file, name) : []
+  const importing = ['--import', pathToFileURL(preload).href, '--enable-source-maps', ...loader]
+  return { file: program, args: [...importing, ...flags, file, ...args], env: {} }
+}
+
+/** The file of a service. @throws {OptionError} it is not there */
+export function entryOf({ name, entry = '' }: ServicePlan, root: string): string {
+  const file = isAbsolute(entry) ? entry : join(root, entry)
+  if (!existsSync(file)) throw new OptionError(name, `${name}: there is no file ${file}`)
+  return file
+}
+
+/** This process's own program, where it is the one. */
+function programOf(runtime: Runtime, folders: readonly string[]): string | undefined {
+  const own = process.versions.bun === undefined ? 'node' : 'bun'
+  return runtime === own ? process.execPath : findProgram([runtime], folders)
+}
+
+/** For a command line, of which nobody knows which runtimes it starts. */
+function loadedByEnvironment(preload: string): NodeJS.ProcessEnv {
+  const { NODE_OPTIONS = '', BUN_OPTIONS = '' } = process.env
+  return {
+    NODE_OPTIONS: `${NODE_OPTIONS} --import=${pathToFileURL(preload).href}`.trim(),
+    // Bun splits it at spaces.
+    ...(!preload.includes(' ') && { BUN_OPTIONS: `${BUN_OPTIONS} --preload=${preload}`.trim() })
+  }
+}
+
+/** What lets Node run TypeScript: tsx where the project has it, else Node itself. */
+function typeScriptLoader(file: string, name: string): string[] {
+  try {
+    return ['--import', pathToFileURL(createRequire(file).resolve('tsx')).href]
+  } catch {
+    // The project has none.
+  }
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  const [from = 0, since = 0] = STRIPS_TYPES
+  if (process.versions.bun !== undefined || major > from || (major === from && minor >= since)) return []
+  throw new OptionError(
+    name,
+    `${name}: Node ${process.versions.node} cannot run ${file}: npm install --save-dev tsx, or use Node ${from}.${since} or later`
+  )
+}

@@ -1,0 +1,215 @@
+/** One service while `dev` runs: its process, its edits, and whether it is ready. */
+import net from 'node:net'
+import { relative } from 'node:path'
+import type { ServicePlan } from './config.ts'
+import type { Told } from './door.ts'
+import type { Guard } from './guarded.ts'
+import type { Lines } from './lines.ts'
+import type { Start } from './process-group.ts'
+import { SourceWatch } from './sources.ts'
+import { Supervisor } from './supervisor.ts'
+
+/** What a service is run with. */
+export interface ServiceInit {
+  readonly plan: ServicePlan
+  readonly lines: Lines
+  /** How it is started. */
+  readonly start: () => Start
+  /** The files that it is made of. */
+  readonly files: () => Set<string>
+  readonly patience: number
+  readonly grace: number
+  readonly guard: Guard
+  /** The folder that paths are shown from. */
+  readonly root: string
+  /** Is called when it is ready, after each start. */
+  readonly ready: () => void
+  /** Which other service listens on a port. */
+  readonly ownerOf: (port: number) => string | undefined
+}
+
+/** Milliseconds between two looks at the url that says whether it is ready. */
+const LOOK = 100
+/** Milliseconds between a port and its readiness: a service listens on several addresses, and then says so itself. */
+const SETTLED = 50
+/** What runtimes and libraries say of a port that is taken; the number is not everywhere. */
+const TAKEN = /EADDRINUSE|address already in use|port \d+ in use/i
+const PORT = /(?::|port )(\d{2,5})\b/i
+const NOT_FOUND = /Cannot find (?:package|module) '([^'.][^']*)'/
+
+/** Runs one. */
+export class RunningService {
+  readonly plan: ServicePlan
+  /** Resolves when it is ready for the first time, or nobody waits for it any longer. */
+  readonly settled: Promise<void>
+  readonly ports = new Set<number>()
+  readonly #init: ServiceInit
+  readonly #supervisor: Supervisor
+  #watch: SourceWatch | undefined
+  #settle = () => {}
+  #isReady = false
+  #begun = 0
+  #cause: string | undefined
+  #patience: ReturnType<typeof setTimeout> | undefined
+  #listens: ReturnType<typeof setTimeout> | undefined
+  #isStopping = false
+
+  constructor(init: ServiceInit) {
+    this.#init = init
+    const { plan, lines } = init
+    this.plan = plan
+    this.settled = new Promise((resolve) => {
+      this.#settle = resolve
+    })
+    this.#supervisor = new Supervisor(
+      {
+        name: plan.name,
+        start: init.start,
+        say: (text) => lines.say(text),
+        line: (text) => this.#line(text),
+        starting: () => this.#starting(),
+        started: () => this.#started(),
+        isReady: () => this.#isReady,
+        cause: () => this.#cause,
+        get isFull() {
+          return lines.isFull
+        },
+        onRoom: (listener) => lines.onRoom(listener)
+      },
+      init.grace,
+      init.guard
+    )
+  }
+
+  /** Whether it was ready since it was started last. */
+  get isReady(): boolean {
+    return this.#isReady
+  }
+
+  start(): void {
+    if (this.#isStopping) return
+    if (this.plan.watch !== false)
+      this.#watch = new SourceWatch(
+        this.#init.files,
+        (file) => this.#supervisor.edited(relative(this.#init.root, file)),
+        (reason) => this.#init.lines.say(reason)
+      )
+    this.#supervisor.start()
+  }
+
+  /** One of its processes has told that it listens. */
+  told({ port, announcement }: Told): void {
+    const addresses = announcement?.transports.map(({ address }) => address?.port) ?? []
+    for (const each of [port, ...addresses]) if (each !== undefined && each > 0) this.ports.add(each)
+    if (this.plan.ready !== undefined) return
+    if (announcement !== undefined) return this.#ready()
+    clearTimeout(this.#listens)
+    this.#listens = setTimeout(() => this.#ready(), SETTLED)
+  }
+
+  async stop(): Promise<boolean> {
+    this.#end()
+    return this.#supervisor.stop()
+  }
+
+  kill(): void {
+    this.#end()
+    this.#supervisor.kill()
+  }
+
+  #end(): void {
+    this.#isStopping = true
+    this.#watch?.stop()
+    clearTimeout(this.#patience)
+    clearTimeout(this.#listens)
+    this.#settle()
+  }
+
+  #starting(): void {
+    this.#isReady = false
+    this.#cause = undefined
+    this.ports.clear()
+    this.#watch?.refresh()
+    this.#begun = performance.now()
+    clearTimeout(this.#listens)
+    clearTimeout(this.#patience)
+    this.#patience = setTimeout(() => this.#late(), this.#init.patience)
+  }
+
+  #started(): void {
+    const { ready } = this.plan
+    if (ready === false) this.#ready()
+    else if (ready !== undefined) void this.#ask(ready, this.#begun)
+  }
+
+  #ready(): void {
+    if (this.#isReady || this.#isStopping) return
+    this.#isReady = true
+    clearTimeout(this.#patience)
+    const { name, ready } = this.plan
+    const seconds = ((performance.now() - this.#begun) / 1_000).toFixed(1)
+    const where = [`process ${this.#supervisor.pid}`, ...[...this.ports].map((port) => `port ${port}`)].join(
+      ', '
+    )
+    const how = ready === false ? 'is started' : `is ready after ${seconds} s`
+    this.#init.lines.say(`${name} ${how} (${where})`)
+    this.#init.ready()
+    this.#settle()
+  }
+
+  #late(): void {
+    const { name, ready } = this.plan
+    const seconds = this.#init.patience / 1_000
+    const why =
+      ready === undefined
+        ? 'it listens on no port; if it never does, say ready: false in microservices.config.ts'
+        : `${ready} does not answer`
+    this.#init.lines.say(`${name} is not ready after ${seconds} s: ${why}`)
+    this.#settle()
+  }
+
+  /** Asks its url until it answers, or it has been started again. */
+  async #ask(url: string, begun: number): Promise<void> {
+    while (this.#begun === begun && !this.#isStopping && !(await doesAnswer(url)))
+      await new Promise((resolve) => setTimeout(resolve, LOOK))
+    if (this.#begun === begun) this.#ready()
+  }
+
+  #line(text: string): void {
+    const { name } = this.plan
+    this.#init.lines.add(name, text)
+    if (TAKEN.test(text)) this.#taken(PORT.exec(text)?.[1])
+    const [, missing] = NOT_FOUND.exec(text) ?? []
+    if (missing !== undefined) this.#cause ??= `${missing} is not installed: install the project's packages`
+  }
+
+  /** A port is taken. Of an error with several lines only one may have its number. */
+  #taken(port: string | undefined): void {
+    if (port === undefined && this.#cause !== undefined) return
+    const owner = port === undefined ? undefined : this.#init.ownerOf(Number(port))
+    const what = port === undefined ? 'its port' : `port ${port}`
+    this.#cause = `${what} is taken${owner === undefined ? '' : ` by ${owner}`}; end what listens there, or choose another port`
+  }
+}
+
+/** Whether something answers at a url: over HTTP anything but an error of the server, over TCP a connection. */
+async function doesAnswer(url: string): Promise<boolean> {
+  if (!url.startsWith('tcp:')) {
+    return fetch(url, { signal: AbortSignal.timeout(5_000) }).then(
+      async ({ status, body }) => {
+        await body?.cancel()
+        return status < 500
+      },
+      () => false
+    )
+  }
+  const { hostname, port } = new URL(url)
+  return new Promise((resolve) => {
+    const socket = net.connect({ host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) })
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}

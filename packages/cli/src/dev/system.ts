@@ -1,0 +1,221 @@
+/** All that `dev` runs: engines, services in their order, the page; and the end of all of it. */
+import { basename, delimiter, resolve } from 'node:path'
+import { OptionError } from '@elysia-microservices/transport/kit'
+import type { Plan, ServicePlan } from './config.ts'
+import { Door, NAME, SOCKET, type Told } from './door.ts'
+import { answers, type FoundEngine, findEngine } from './engines/index.ts'
+import { Guard } from './guarded.ts'
+import type { Lines } from './lines.ts'
+import type { Page } from './page.ts'
+import { programFolders } from './programs.ts'
+import { commandOf, entryOf } from './runtime.ts'
+import { RunningService } from './service.ts'
+import { filesOf, SourceWatch } from './sources.ts'
+import { Supervisor } from './supervisor.ts'
+
+/** Lines of an engine that are shown if it crashes. */
+const LAST_LINES = 10
+
+/** What runs. */
+export class System {
+  readonly #plan: Plan
+  readonly #lines: Lines
+  readonly #env: NodeJS.ProcessEnv
+  readonly #services = new Map<string, RunningService>()
+  readonly #engines: { readonly name: string; readonly supervisor: Supervisor }[] = []
+  readonly #folders: readonly string[]
+  #door: Door | undefined
+  readonly #guard = new Guard()
+  #page: Page | undefined
+  #configWatch: SourceWatch | undefined
+  #engineUrls = new Map<string, string>()
+  #isStopping = false
+  #isReady = false
+  /** Engines, door and page: what a stop that comes too early waits for. */
+  #settingUp: Promise<void> | undefined
+  #stopped: Promise<string[]> | undefined
+
+  /** @param env what services find in their environment, besides this process's own */
+  constructor(plan: Plan, lines: Lines, env: NodeJS.ProcessEnv) {
+    this.#plan = plan
+    this.#lines = lines
+    this.#folders = programFolders(plan.root)
+    this.#env = { ...process.env, ...env, PATH: this.#folders.join(delimiter) }
+  }
+
+  /**
+   * Starts all of it; resolves when all services are started, though the last may not be ready.
+   * @throws {OptionError} an engine, a runtime or a file is missing
+   */
+  async start(): Promise<void> {
+    this.#settingUp = this.#setUp()
+    await this.#settingUp
+    if (this.#isStopping) return
+    for (const plan of this.#plan.services) this.#services.set(plan.name, this.#newService(plan))
+    const all = [...this.#services.values()]
+    await Promise.all(
+      all.map(async (service) => {
+        await Promise.all(service.plan.after.map((name) => this.#services.get(name)?.settled))
+        service.start()
+      })
+    )
+  }
+
+  /** Says once that all are ready. */
+  #sayReady(): void {
+    if (this.#isReady || ![...this.#services.values()].every(({ isReady }) => isReady)) return
+    this.#isReady = true
+    this.#lines.say('All services are ready')
+  }
+
+  async #setUp(): Promise<void> {
+    const { root, engines, services, pagePort, file } = this.#plan
+    // Before anything runs, so that nothing has to be ended if something is missing.
+    for (const service of services) commandOf(service, root, this.#folders)
+    const found = await Promise.all(
+      [...engines].map(([name, engine]) => findEngine(name, engine, root, this.#folders))
+    )
+    this.#engineUrls = new Map(found.map(({ engine, url }) => [engine.name, url]))
+    for (const { engine, url } of found) this.#env[engine.variable] = url
+    if (file !== undefined) this.#watchConfig(file)
+    this.#door = await Door.open((told) => this.#told(told))
+    await Promise.all(found.map((engine) => this.#startEngine(engine)))
+    if (pagePort !== undefined && !this.#isStopping) await this.#openPage(pagePort)
+  }
+
+  /** Ends all of it, callers first. @returns the names of what had to be killed */
+  stop(): Promise<string[]> {
+    this.#isStopping = true
+    this.#stopped ??= this.#stop()
+    return this.#stopped
+  }
+
+  /** Kills all of it. */
+  kill(): void {
+    for (const service of this.#services.values()) service.kill()
+    for (const { supervisor } of this.#engines) supervisor.kill()
+  }
+
+  async #stop(): Promise<string[]> {
+    await this.#settingUp?.catch(() => {})
+    this.#configWatch?.stop()
+    const stops = new Map<string, Promise<boolean>>()
+    const stop = (service: RunningService): Promise<boolean> => {
+      const { name } = service.plan
+      const known = stops.get(name)
+      if (known !== undefined) return known
+      const callers = [...this.#services.values()].filter(({ plan }) => plan.after.includes(name))
+      const stopped = Promise.all(callers.map(stop)).then(() => service.stop())
+      stops.set(name, stopped)
+      return stopped
+    }
+    const services = [...this.#services.values()].map(
+      async (service) => [service.plan.name, await stop(service)] as const
+    )
+    await this.#page?.close()
+    const ended = await Promise.all(services)
+    const engines = await Promise.all(
+      this.#engines.map(async ({ name, supervisor }) => [name, await supervisor.stop()] as const)
+    )
+    await Promise.all([this.#door?.close(), this.#guard.close()])
+    return [...ended, ...engines].flatMap(([name, wasKilled]) => (wasKilled ? [name] : []))
+  }
+
+  #watchConfig(file: string): void {
+    const say = (text: string) => this.#lines.say(text)
+    const edited = () => say(`${basename(file)} was edited: start dev again`)
+    this.#configWatch = new SourceWatch(() => new Set([file]), edited, say)
+  }
+
+  async #startEngine(found: FoundEngine): Promise<void> {
+    const { engine, said, start } = found
+    this.#lines.say(said)
+    if (start === undefined || this.#isStopping) return
+    const { name } = engine
+    const last: string[] = []
+    const lines = this.#lines
+    let isReady = false
+    let failure: Error | undefined
+    const supervisor = new Supervisor(
+      {
+        name,
+        // Anything but a program that is there would fail in the same way each time.
+        start: () =>
+          start().catch((error: Error) => {
+            failure = error
+            throw error
+          }),
+        line: (text) => {
+          last.push(text)
+          if (last.length > LAST_LINES) last.shift()
+        },
+        say: (text) => {
+          if (failure !== undefined) return
+          for (const line of last.splice(0)) lines.add(name, line)
+          lines.say(text)
+        },
+        isReady: () => isReady,
+        cause: () => undefined,
+        isFull: false,
+        onRoom() {}
+      },
+      this.#plan.grace,
+      this.#guard
+    )
+    this.#engines.push({ name, supervisor })
+    supervisor.start()
+    await answers(found, () => this.#isStopping || failure !== undefined)
+    if (failure !== undefined) throw failure
+    isReady = true
+  }
+
+  async #openPage(port: number): Promise<void> {
+    const { Page } = await import('./page.ts')
+    this.#page = new Page()
+    this.#lines.say(`All services are shown at ${await this.#page.open(port)}`)
+  }
+
+  #newService(plan: ServicePlan): RunningService {
+    const { root, patience, grace } = this.#plan
+    const { name, cwd = '.', entry, watch, env } = plan
+    const command = commandOf(plan, root, this.#folders)
+    return new RunningService({
+      plan: { ...plan, after: plan.after },
+      lines: this.#lines,
+      patience,
+      grace,
+      root,
+      guard: this.#guard,
+      ready: () => this.#sayReady(),
+      start: () => {
+        const told = { [SOCKET]: (this.#door as Door).path, [NAME]: name }
+        const { file, args, shell } = command
+        return {
+          file,
+          args,
+          shell,
+          cwd: resolve(root, cwd),
+          env: { ...this.#env, ...command.env, ...env, ...told }
+        }
+      },
+      files: () =>
+        filesOf(
+          entry === undefined ? undefined : entryOf(plan, root),
+          (watch === undefined || watch === false ? [] : watch).map((path) => resolve(root, path))
+        ),
+      ownerOf: (port) =>
+        [...this.#services.values()].find(({ plan: other, ports }) => other.name !== name && ports.has(port))
+          ?.plan.name
+    })
+  }
+
+  #told(told: Told): void {
+    const { name, announcement } = told
+    this.#services.get(name)?.told(told)
+    if (announcement === undefined) return
+    this.#page?.add(name, announcement, this.#engineUrls).catch((error: unknown) => {
+      if (!(error instanceof OptionError)) throw error
+      this.#lines.say(`${name} is not shown: ${error.message}`)
+    })
+  }
+}

@@ -1,0 +1,265 @@
+/** `elysia-microservices dev`, with real services: how they start, are edited, crash, and end. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import net from 'node:net'
+import { afterEach, describe, it } from 'node:test'
+import { freePort } from '@elysia-microservices/test-support'
+import { connect } from 'elysia-microservices/client'
+import { until } from '../support/within.ts'
+import { type DevOptions, DevProcess, isRunning, Project } from './dev-process.ts'
+import { config, idle, service, web } from './programs.ts'
+
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+function start(files: Readonly<Record<string, string>>, options?: DevOptions) {
+  const project = new Project(files)
+  const dev = new DevProcess(project, options)
+  ends.push(
+    () => project.remove(),
+    async () => {
+      if (dev.child.exitCode !== null || dev.child.signalCode !== null) return
+      dev.child.kill('SIGTERM')
+      await dev.ended()
+    }
+  )
+  return { project, dev }
+}
+
+describe('dev', () => {
+  it('starts services in their order, with their names in front of lines, and ends all of them', async () => {
+    const [stock, http] = [await freePort(), await freePort()]
+    const { dev } = start({
+      'microservices.config.ts': config({
+        services: { web: { entry: 'web.js', after: ['stock'] }, stock: 'stock.js' }
+      }),
+      'stock.js': service('stock', stock),
+      'web.js': web(http, `console.log('\\u001b[32mgreen\\u001b[0m', process.env['FORCE_COLOR'] ?? 'plain')`)
+    })
+    await dev.says('All services are ready')
+    const lines = dev.log.lines
+    const at = (text: string) => lines.findIndex((line) => line.includes(text))
+    assert.ok(at('stock | stock v1') < at('dev   | stock is ready after'), lines.join('\n'))
+    assert.ok(at('dev   | stock is ready after') < at('web   | web is process'), lines.join('\n'))
+    assert.ok(lines.includes('web   | green plain'), lines.join('\n'))
+    assert.ok(at(`port ${stock})`) > 0 && at(`port ${http})`) > 0, lines.join('\n'))
+    const processes = [dev.number(/stock v1 is process (\d+)/), dev.number(/web is process (\d+)/)]
+    assert.equal(await dev.end('SIGINT'), 0, lines.join('\n'))
+    assert.ok(at("SIGTERM: The service 'stock' stops") > 0, lines.join('\n'))
+    assert.equal(lines.at(-1), 'dev   | All have ended')
+    await dev.leavesNothing(processes, [stock, http])
+  })
+
+  it('restarts a service whose files are edited, and no other', async () => {
+    const [stock, http] = [await freePort(), await freePort()]
+    const { project, dev } = start({
+      'microservices.config.ts': config({ services: { stock: 'src/stock.js', web: 'src/web.js' } }),
+      'src/stock.js': `import './text.js'\n${service('stock', stock)}`,
+      'src/text.js': "console.log('text 1')",
+      'src/web.js': web(http)
+    })
+    await dev.says('All services are ready')
+    project.write('src/text.js', "console.log('text 2')")
+    await dev.says('stock is restarted: src/text.js was edited')
+    await dev.says('stock | text 2')
+    await until('it is ready again', () => dev.count('stock is ready') === 2)
+    project.write('src/stock.js', service('stock', stock, 'v2'))
+    await dev.says('stock | stock v2 is process')
+    assert.equal(dev.count('web is process'), 1)
+    assert.equal(dev.count('The service'), 4, 'it drains before it is restarted')
+  })
+
+  it('restarts a service that is killed', async () => {
+    const port = await freePort()
+    const { dev } = start({ 'stock.js': service('stock', port) }, { args: ['--no-page', 'stock.js'] })
+    await dev.says('All services are ready')
+    process.kill(dev.number(/is process (\d+)/), 'SIGKILL')
+    await dev.says('stock has crashed with SIGKILL')
+    await until('it is ready again', () => dev.count('stock is ready') === 2)
+    const client = connect({ host: '127.0.0.1', port })
+    ends.push(() => client.close())
+    assert.equal(await client.request('stock.version'), 'v1')
+    const last = dev.number(/is process (\d+)/)
+    assert.equal(await dev.end('SIGTERM'), 0)
+    await dev.leavesNothing([last], [port])
+  })
+
+  it('says that a service crashes at its start, tries again, and at once when it is edited', async () => {
+    const port = await freePort()
+    const { project, dev } = start(
+      { 'web.js': "throw new Error('no settings')" },
+      { args: ['--no-page', 'web.js'] }
+    )
+    await dev.says('no settings')
+    await dev.says(', before it was ready; next start in 0.5 s, or at an edit')
+    await dev.says('next start in 1 s')
+    project.write('web.js', web(port))
+    await dev.says('All services are ready')
+  })
+
+  it('says that a package is missing', async () => {
+    const { dev } = start({ 'web.js': "import 'no-such-package'" }, { args: ['--no-page', 'web.js'] })
+    await dev.says("no-such-package is not installed: install the project's packages; next start")
+  })
+
+  it('says that a service never listens, and goes on with those after it', async () => {
+    const { dev } = start({
+      'microservices.config.js': config({
+        patience: 50,
+        services: { idle: 'idle.js', next: { entry: 'next.js', after: ['idle'], ready: false } }
+      }),
+      'idle.js': idle(),
+      'next.js': idle("console.log('next runs')")
+    })
+    await dev.says(
+      'idle is not ready after 0.05 s: it listens on no port; if it never does, say ready: false in microservices.config.ts'
+    )
+    await dev.says('next is started (process ')
+    await dev.says('next | next runs')
+  })
+
+  it('asks the url that says whether a service is ready', async () => {
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}/`
+    const { dev } = start({
+      'microservices.config.js': config({
+        services: {
+          web: { entry: 'web.js', ready: url },
+          next: { entry: 'next.js', after: ['web'], ready: false }
+        }
+      }),
+      'web.js': web(port),
+      'next.js': idle(`console.log(await (await fetch('${url}')).text())`)
+    })
+    await dev.says('web is ready after')
+    await dev.says('next | hello')
+  })
+
+  it('says that a port is taken, and by which of its services', async () => {
+    const port = await freePort()
+    const { dev } = start({
+      'microservices.config.js': config({
+        services: { stock: 'stock.js', web: { entry: 'web.js', after: ['stock'] } }
+      }),
+      'stock.js': service('stock', port),
+      'web.js': service('web', port)
+    })
+    await dev.says(
+      `port ${port} is taken by stock; end what listens there, or choose another port; next start`
+    )
+  })
+
+  it('says that a port is taken by something else', async () => {
+    const server = net.createServer().listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    ends.push(() => server.close())
+    const { port } = server.address() as net.AddressInfo
+    const { dev } = start({ 'web.js': web(port) }, { args: ['--no-page', 'web.js'] })
+    await dev.says(`port ${port} is taken; end what listens there, or choose another port; next start`)
+  })
+
+  it('says that its configuration was edited', async () => {
+    const text = config({ services: { idle: { entry: 'idle.js', ready: false } } })
+    const { project, dev } = start({ 'microservices.config.ts': text, 'idle.js': idle() })
+    await dev.says('All services are ready')
+    project.write('microservices.config.ts', `${text}// edited`)
+    await dev.says('microservices.config.ts was edited: start dev again')
+  })
+
+  it('does not start again what has ended by itself', async () => {
+    const { project, dev } = start({ 'once.js': "console.log('done')" }, { args: ['--no-page', 'once.js'] })
+    await dev.says('once has ended with code 0; it is started again when one of its files is edited')
+    project.write('once.js', "console.log('done twice')")
+    await dev.says('done twice')
+  })
+
+  it('kills what does not end, and says so', async () => {
+    const { dev } = start({
+      'microservices.config.js': config({
+        grace: 50,
+        services: { idle: { entry: 'idle.js', ready: false } }
+      }),
+      'idle.js': idle("process.on('SIGTERM', () => console.log('not yet'))\nconsole.log('it runs')")
+    })
+    await dev.says('it runs')
+    const pid = dev.number(/is process (\d+)/)
+    assert.equal(await dev.end(), 1)
+    assert.ok(dev.log.lines.includes('dev  | idle had to be killed: it did not end by itself'))
+    await dev.leavesNothing([pid], [])
+  })
+
+  it('kills everything at a second Ctrl-C', async () => {
+    const { dev } = start({
+      'microservices.config.js': config({
+        grace: 600_000,
+        services: { idle: { entry: 'idle.js', ready: false } }
+      }),
+      'idle.js': idle("process.on('SIGTERM', () => console.log('not yet'))\nconsole.log('it runs')")
+    })
+    await dev.says('it runs')
+    const pid = dev.number(/is process (\d+)/)
+    dev.child.kill('SIGINT')
+    await dev.says('not yet')
+    // One that comes together with the first, as npm sends it, is not a second one.
+    await until('it is killed', () => {
+      dev.child.kill('SIGINT')
+      return dev.count('SIGINT again: everything is killed') > 0
+    })
+    assert.equal(await dev.ended(), 1)
+    await dev.leavesNothing([pid], [])
+  })
+
+  it('ends what a command line has started and left behind', async () => {
+    const port = await freePort()
+    const { dev } = start({
+      'microservices.config.js': config({
+        services: {
+          web: { command: `"${process.execPath}" left.js & "${process.execPath}" web.js; echo over` }
+        }
+      }),
+      'left.js': idle("console.log('left is process', process.pid)"),
+      'web.js': web(port)
+    })
+    await dev.says('left is process')
+    await dev.says('All services are ready')
+    const processes = [dev.number(/left is process (\d+)/), dev.number(/web is process (\d+)/)]
+    assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+    await dev.leavesNothing(processes, [port])
+  })
+
+  it('ends its services when nobody reads its lines any more', async () => {
+    const { dev } = start(
+      { 'idle.js': idle("setInterval(() => console.log('on and on'), 1)") },
+      { args: ['--no-page', 'idle.js'] }
+    )
+    await dev.says('on and on')
+    const pid = dev.number(/is process (\d+)/)
+    dev.child.stdout?.destroy()
+    await dev.ended()
+    await dev.leavesNothing([pid], [])
+  })
+
+  it('leaves no process when it is killed itself', async () => {
+    const port = await freePort()
+    const { dev } = start({ 'stock.js': service('stock', port) }, { args: ['--no-page', 'stock.js'] })
+    await dev.says('All services are ready')
+    const pid = dev.number(/is process (\d+)/)
+    dev.child.kill('SIGKILL')
+    await until('its service has ended', () => !isRunning(pid))
+  })
+
+  it('starts and stops again and again', async () => {
+    const port = await freePort()
+    const project = new Project({ 'stock.js': service('stock', port) })
+    ends.push(() => project.remove())
+    for (let n = 0; n < 3; n++) {
+      const dev = new DevProcess(project, { args: ['--no-page', 'stock.js'] })
+      await dev.says('All services are ready')
+      const pid = dev.number(/is process (\d+)/)
+      assert.equal(await dev.end(), 0)
+      await dev.leavesNothing([pid], [port])
+    }
+  })
+})

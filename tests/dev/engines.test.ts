@@ -1,0 +1,157 @@
+/** Engines that `elysia-microservices dev` starts where none answers. */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, it } from 'node:test'
+import { freePort } from '@elysia-microservices/test-support'
+import postgres from 'postgres'
+import { isMissing } from '../support/missing.ts'
+import { natsFolder, natsMissing } from '../support/nats-server.ts'
+import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
+import { type DevOptions, DevProcess, Project } from './dev-process.ts'
+import { config, idle } from './programs.ts'
+
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+function start(engines: object, body: string, options?: DevOptions) {
+  const project = new Project({
+    'microservices.config.js': config({ engines, services: { idle: { entry: 'idle.js', ready: false } } }),
+    'idle.js': idle(body)
+  })
+  return { project, dev: run(project, options) }
+}
+
+function run(project: Project, options?: DevOptions): DevProcess {
+  const dev = new DevProcess(project, options)
+  ends.push(
+    () => project.remove(),
+    async () => {
+      if (dev.child.exitCode !== null || dev.child.signalCode !== null) return
+      dev.child.kill('SIGTERM')
+      await dev.ended()
+    }
+  )
+  return dev
+}
+
+const printed = (name: string) => `console.log('it is at', process.env['${name}'])`
+
+describe('engines of dev', () => {
+  if (!isMissing('Redis of dev', redisMissing()))
+    it('Redis is started, keeps its data, and ends', async () => {
+      const { project, dev } = start({ redis: { port: 0 } }, printed('REDIS_URL'))
+      await dev.says('it is at redis://127.0.0.1:')
+      const port = dev.number(/it is at redis:\/\/127\.0\.0\.1:(\d+)$/)
+      assert.ok(
+        dev.log.lines.includes(
+          `dev   | Redis is started on 127.0.0.1:${port}, its data lies in .elysia-microservices/redis; set REDIS_URL to use another one`
+        ),
+        dev.log.lines.join('\n')
+      )
+      assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+      assert.ok(existsSync(join(project.folder, '.elysia-microservices/redis')))
+      assert.equal(readFileSync(join(project.folder, '.elysia-microservices/.gitignore'), 'utf8'), '*\n')
+      await dev.leavesNothing([], [port])
+    })
+
+  if (!isMissing('Redis of dev that is there', redisMissing()))
+    it('Redis is left alone where it answers already', async () => {
+      const server = await RedisServerProcess.start()
+      ends.push(() => server.stop())
+      const { dev } = start({ redis: { port: server.port } }, printed('REDIS_URL'))
+      await dev.says(`Redis answers on 127.0.0.1:${server.port} already; set REDIS_URL to use another one`)
+      await dev.says(`it is at ${server.url}`)
+      assert.equal(await dev.end(), 0)
+      const own = start({ redis: true }, printed('REDIS_URL'), { env: { REDIS_URL: server.url } }).dev
+      await own.says(`Redis is the one of REDIS_URL, at 127.0.0.1:${server.port}`)
+      await own.says(`it is at ${server.url}`)
+    })
+
+  if (!isMissing('NATS of dev', natsMissing()))
+    it('NATS is started with JetStream, and ends', async () => {
+      const PATH = `${await natsFolder()}:${process.env['PATH']}`
+      const { dev } = start({ nats: { port: 0 } }, printed('NATS_URL'), { env: { PATH } })
+      await dev.says('it is at nats://127.0.0.1:')
+      const port = dev.number(/it is at nats:\/\/127\.0\.0\.1:(\d+)$/)
+      const socket = net.connect(port, '127.0.0.1')
+      const [info] = await once(socket, 'data')
+      assert.match(String(info), /^INFO \{.*"jetstream":true/)
+      const closed = once(socket, 'close')
+      assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+      await closed
+      await dev.leavesNothing([], [port])
+    })
+
+  it('PostgreSQL is started, finds its data again, and ends', async () => {
+    // As root its data lies where PostgreSQL's user can reach it.
+    const options = { env: { TMPDIR: tmpdir() } }
+    const { project, dev } = start({ postgres: { port: 0 } }, printed('DATABASE_URL'), options)
+    await dev.says('it is at postgres://')
+    const urlOf = (each: DevProcess) =>
+      each.log.lines.flatMap((line) => /it is at (postgres:.*)/.exec(line)?.[1] ?? [])[0] as string
+    const folder = dev.log.lines.flatMap(
+      (line) => /its data lies in ([^;]+);/.exec(line)?.[1] ?? []
+    )[0] as string
+    if (folder.startsWith('/')) ends.push(() => rmSync(folder, { recursive: true, force: true }))
+    const sql = postgres(urlOf(dev), { onnotice() {} })
+    await sql`create table items (name text)`
+    await sql`insert into items values ('tea')`
+    await sql.end()
+    assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+    const port = Number(new URL(urlOf(dev)).port)
+    const again = run(project, options)
+    await again.says('it is at postgres://')
+    const other = postgres(urlOf(again), { onnotice() {} })
+    assert.deepEqual([...(await other`select name from items`)], [{ name: 'tea' }])
+    // A client that stays does not hold up its end.
+    assert.equal(await again.end(), 0, again.log.lines.join('\n'))
+    await other.end()
+    for (const each of [port, Number(new URL(urlOf(again)).port)]) await canBeUsed(each)
+  })
+
+  it('that are missing are named, with how to get them', async () => {
+    const project = new Project({
+      'microservices.config.js': config({ engines: { nats: { port: 0 } }, services: { idle: 'idle.js' } }),
+      'idle.js': idle()
+    })
+    const dev = run(project, { env: { PATH: project.folder } })
+    assert.equal(await dev.ended(), 2)
+    assert.deepEqual(dev.errors.lines, [
+      'OPTION: NATS is needed, and is not on this machine: https://github.com/nats-io/nats-server/releases, brew install nats-server, or apt install nats-server; or set NATS_URL to one that runs elsewhere'
+    ])
+    assert.deepEqual(dev.log.lines, [])
+    await dev.leavesNothing([], [])
+  })
+
+  it('of the user that do not answer are named', async () => {
+    const port = await freePort()
+    const { dev } = start({ redis: true }, '', { env: { REDIS_URL: `redis://127.0.0.1:${port}` } })
+    assert.equal(await dev.ended(), 2)
+    assert.match(
+      dev.errors.lines.join('\n'),
+      /Redis does not answer at 127\.0\.0\.1:\d+, where REDIS_URL says it is: start it, or unset REDIS_URL, and dev starts one$/
+    )
+  })
+
+  it('cannot listen where a stranger does, which is said', async () => {
+    const server = net.createServer((socket) => socket.end('220 mail')).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    ends.push(() => server.close())
+    const { port } = server.address() as net.AddressInfo
+    const { dev } = start({ redis: { port } }, '')
+    assert.equal(await dev.ended(), 2)
+    assert.match(dev.errors.lines.join('\n'), /Redis cannot be started: port \d+ is taken; set REDIS_URL/)
+  })
+})
+
+async function canBeUsed(port: number): Promise<void> {
+  const server = net.createServer().listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  server.close()
+}

@@ -1,0 +1,221 @@
+/** What `elysia-microservices dev` runs, by its arguments, and the page that shows it. */
+import assert from 'node:assert/strict'
+import { afterEach, describe, it } from 'node:test'
+import { freePort } from '@elysia-microservices/test-support'
+import { isMissing } from '../support/missing.ts'
+import { natsFolder, natsMissing } from '../support/nats-server.ts'
+import { within } from '../support/within.ts'
+import { DevProcess, Project } from './dev-process.ts'
+import { config, idle, service, web } from './programs.ts'
+
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+function start(
+  files: Readonly<Record<string, string>>,
+  args: readonly string[],
+  env: NodeJS.ProcessEnv = {}
+) {
+  const project = new Project(files)
+  const dev = new DevProcess(project, { args, env })
+  ends.push(
+    () => project.remove(),
+    async () => {
+      if (dev.child.exitCode !== null || dev.child.signalCode !== null) return
+      dev.child.kill('SIGTERM')
+      await dev.ended()
+    }
+  )
+  return dev
+}
+
+/** Reads a stream of events until it has a text. */
+async function read(url: string, isThere: (text: string) => boolean): Promise<string> {
+  const left = new AbortController()
+  const { body, status, headers } = await fetch(url, { signal: left.signal })
+  assert.equal(status, 200)
+  assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/)
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(chunk, { stream: true })
+    if (isThere(text)) break
+  }
+  left.abort()
+  return text
+}
+
+describe('the page of dev', () => {
+  it('shows all services that listen, without any set-up of theirs, and closes with dev', async () => {
+    const [stock, orders] = [await freePort(), await freePort()]
+    const dev = start(
+      {
+        'microservices.config.ts': config({
+          page: { port: 0 },
+          services: { stock: 'stock.js', orders: 'orders.js' }
+        }),
+        'stock.js': service('stock', stock),
+        'orders.js': service('orders', orders)
+      },
+      []
+    )
+    await dev.says('All services are shown at http://localhost:')
+    const port = dev.number(/are shown at http:\/\/localhost:(\d+)\/console$/)
+    await dev.says('All services are ready')
+    const at = `http://127.0.0.1:${port}`
+    const [page, root] = await Promise.all([fetch(`${at}/console`), fetch(at)])
+    assert.match(await page.text(), /<!doctype html>/)
+    assert.match(await root.text(), /<!doctype html>/)
+    const both = (text: string) =>
+      text.includes('"pattern":"stock.version"') && text.includes('"pattern":"orders.version"')
+    await within(read(`${at}/console/updates`, both), 'Both services')
+    const tried = await fetch(`${at}/console/try`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', origin: at },
+      body: JSON.stringify({ service: 'stock', kind: 'message', pattern: 'stock.version', data: null })
+    })
+    assert.match(await tried.text(), /v1/)
+    const stranger = await fetch(`${at}/console`, { headers: { origin: 'http://evil.test' } })
+    assert.equal(stranger.status, 403)
+    await stranger.body?.cancel()
+    assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+    await dev.leavesNothing([], [port, stock, orders])
+  })
+})
+
+describe('the page of dev, over an engine', () => {
+  if (!isMissing('NATS of dev', natsMissing()))
+    it('shows services by their names, although all share the engine', async () => {
+      const over = (name: string) => `import { nats } from '@elysia-microservices/nats'
+import { microservice } from 'elysia-microservices'
+const service = microservice({ name: '${name}', transport: nats({ servers: process.env.NATS_URL }), shutdownOn: ['SIGTERM'] })
+  .message('${name}.version', () => 'v1')
+await service.listen()
+`
+      const files = {
+        'microservices.config.ts': config({
+          page: { port: 0 },
+          engines: { nats: { port: 0 } },
+          services: { one: 'stock.js', two: 'orders.js' }
+        }),
+        'stock.js': over('stock'),
+        'orders.js': over('orders')
+      }
+      const dev = start(files, [], { PATH: `${await natsFolder()}:${process.env['PATH']}` })
+      await dev.says('All services are ready')
+      const port = dev.number(/are shown at http:\/\/localhost:(\d+)\/console$/)
+      const both = (text: string) =>
+        ['stock', 'orders'].every((name) => text.includes(`"pattern":"${name}.version"`))
+      await within(read(`http://127.0.0.1:${port}/console/updates`, both), 'Both services')
+      assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+      await dev.leavesNothing([], [port])
+    })
+})
+
+describe('dev finds', () => {
+  it('files of the command line, called after themselves or their folders', async () => {
+    const [one, other] = [await freePort(), await freePort()]
+    const dev = start({ 'stock/src/index.js': service('stock', one), 'web.js': web(other) }, [
+      '--no-page',
+      'stock/src/index.js',
+      'web.js'
+    ])
+    await dev.says('All services are ready')
+    assert.deepEqual([dev.count('stock is ready'), dev.count('web is ready')], [1, 1])
+  })
+
+  it('workspaces with a script dev', async () => {
+    const port = await freePort()
+    const dev = start(
+      {
+        'package.json': JSON.stringify({
+          name: 'project',
+          type: 'module',
+          workspaces: ['apps/*'],
+          scripts: { dev: 'elysia-microservices dev' }
+        }),
+        'apps/stock/package.json': JSON.stringify({
+          name: '@shop/stock',
+          scripts: { dev: `"${process.execPath}" stock.mjs` }
+        }),
+        'apps/stock/stock.mjs': service('stock', port),
+        'apps/none/package.json': JSON.stringify({ name: 'none' })
+      },
+      ['--no-page']
+    )
+    await dev.says('stock | stock v1 is process')
+    await dev.says('All services are ready')
+    const pid = dev.number(/is process (\d+)/)
+    assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+    await dev.leavesNothing([pid], [port])
+  })
+
+  it('only those that are asked for', async () => {
+    const dev = start(
+      {
+        'microservices.config.js': config({
+          services: {
+            one: { entry: 'idle.js', ready: false },
+            two: { entry: 'idle.js', ready: false, after: ['one'] }
+          }
+        }),
+        'idle.js': idle()
+      },
+      ['--no-page', '--only', 'two']
+    )
+    await dev.says('two | idle is process')
+    assert.equal(dev.count('one'), 0)
+  })
+
+  const wrong: readonly (readonly [
+    what: string,
+    args: readonly string[],
+    config: string | undefined,
+    says: RegExp
+  ])[] = [
+    [
+      'nothing',
+      [],
+      undefined,
+      /No services are found in .*: name their files \(elysia-microservices dev src\/orders\.ts/
+    ],
+    ['no such file', ['web.ts'], undefined, /There is no file web\.ts$/],
+    [
+      'no such service',
+      ['--only', 'stok'],
+      config({ services: { stock: 'a.js' } }),
+      /no service stok; did you mean stock\?$/
+    ],
+    [
+      'a service that needs none such',
+      [],
+      config({ services: { stock: { entry: 'a.js', after: ['web'] } } }),
+      /config\.services\.stock\.after: there is no service web; there are stock$/
+    ],
+    [
+      'services that wait for each other',
+      [],
+      config({ services: { a: { entry: 'a.js', after: ['b'] }, b: { entry: 'b.js', after: ['a'] } } }),
+      /a, b wait for each other/
+    ],
+    [
+      'an unknown option',
+      [],
+      config({ servces: {} }),
+      /config\.servces is not an option; did you mean config\.services\?$/
+    ],
+    ['a broken configuration', [], 'export default {', /microservices\.config\.ts cannot be read: /],
+    ['no default export', [], 'export const a = 1', /microservices\.config\.ts has no default export/],
+    ['a file that is gone', [], config({ services: { stock: 'a.js' } }), /stock: there is no file .*a\.js$/],
+    ['an unknown flag', ['--onyl', 'a'], undefined, /--onyl.*see --help$/]
+  ]
+  for (const [what, args, text, says] of wrong)
+    it(`${what}, and says what to do`, async () => {
+      const dev = start(text === undefined ? {} : { 'microservices.config.ts': text }, args)
+      assert.equal(await dev.ended(), 2)
+      assert.match(dev.errors.lines.join('\n'), says)
+      await dev.leavesNothing([], [])
+    })
+})

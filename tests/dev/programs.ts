@@ -1,0 +1,36 @@
+/** Services of projects, as texts. Each prints the number of its process. */
+
+/** A service of ours. @param version what it prints */
+export function service(name: string, port: number, version = 'v1'): string {
+  return `import { microservice } from 'elysia-microservices'
+const service = microservice({ name: '${name}', transport: 'tcp', port: ${port}, shutdownOn: ['SIGTERM'] })
+  .message('${name}.version', () => '${version}')
+await service.listen()
+console.log('${name} ${version} is process', process.pid)
+`
+}
+
+/** Something that listens and is none of ours. @param body further lines */
+export function web(port: number, body = ''): string {
+  return `import http from 'node:http'
+${body}
+http.createServer((request, response) => response.end('hello')).listen(${port}, '127.0.0.1')
+console.log('web is process', process.pid)
+`
+}
+
+/** Runs, and listens nowhere. @param body further lines */
+export function idle(body = ''): string {
+  return `setInterval(() => {}, 1_000_000)
+console.log('idle is process', process.pid)
+${body}
+`
+}
+
+/** A configuration. Nothing is killed because a machine is slow. */
+export function config(given: object): string {
+  const value = { grace: 120_000, ...given }
+  return `import { defineConfig } from '@elysia-microservices/cli'
+export default defineConfig(${JSON.stringify(value, null, 2)})
+`
+}

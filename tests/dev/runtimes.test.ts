@@ -1,0 +1,61 @@
+/** Each service of `elysia-microservices dev` has its own runtime. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { afterEach, describe, it } from 'node:test'
+import { freePort } from '@elysia-microservices/test-support'
+import { isMissing } from '../support/missing.ts'
+import { rootFolder } from '../workspace.ts'
+import { DevProcess, Project } from './dev-process.ts'
+import { config, service } from './programs.ts'
+
+const ends: (() => unknown)[] = []
+afterEach(async () => {
+  for (const end of ends.splice(0).reverse()) await end()
+})
+
+const VERSIONS = {
+  bun: 'Bun.version',
+  node: "(globalThis.Bun ? '' : process.versions.node)",
+  deno: 'Deno.version.deno'
+}
+
+/** What is missing to run a runtime, in words. */
+function missing(runtime: string): string | undefined {
+  const { status } = spawnSync(join(rootFolder, 'node_modules/.bin', runtime), ['--version'])
+  return status === 0 ? undefined : `${runtime} in node_modules`
+}
+
+describe('services of dev', () => {
+  for (const [runtime, version] of Object.entries(VERSIONS)) {
+    if (isMissing(`${runtime} of dev`, missing(runtime))) continue
+    it(`run on ${runtime}, in TypeScript, are edited, and end`, async () => {
+      const port = await freePort()
+      const text = (label: string) => `${service('stock', port)}
+const label: string = '${label}'
+console.log(label, ${version})
+`
+      const project = new Project({
+        'microservices.config.ts': config({ services: { stock: { entry: 'stock.ts', runtime } } }),
+        'stock.ts': text('first')
+      })
+      const dev = new DevProcess(project)
+      ends.push(
+        () => project.remove(),
+        async () => {
+          if (dev.child.exitCode !== null || dev.child.signalCode !== null) return
+          dev.child.kill('SIGTERM')
+          await dev.ended()
+        }
+      )
+      await dev.says('All services are ready')
+      await dev.says('stock | first ')
+      assert.match(dev.log.lines.find((line) => line.includes('| first ')) ?? '', /first \d+\.\d+/)
+      project.write('stock.ts', text('second'))
+      await dev.says('stock | second ')
+      const pid = dev.number(/stock v1 is process (\d+)/)
+      assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+      await dev.leavesNothing([pid], [port])
+    })
+  }
+})
