@@ -61,6 +61,13 @@ export const s = ${NEW}${lines(Math.ceil(count / PART), (k) => `.use(s${k})`)}
 const c = connect<typeof s>({})\n${lines(count, (n) => `export const r${n} = c.request('s${Math.floor(n / PART)}.p${n % PART}', { id: 1, name: 'a' })`)}`,
   groups: (count: number) =>
     `${HEAD}export const s = ${NEW}${lines(Math.ceil(count / PART), (k) => `.group('g${k}', (g) => g${chain(PART)})`)}\n${client('g0.p0')}`,
+  'a gateway': (count: number) =>
+    `${service(count)}export const g = gateway(() => connect<typeof s>({}), {
+${lines(count, (n) => `'POST /r${n}/:id': { pattern: 'p${n}', params: t.Object({ id: t.Number() }) }`, ',\n')}\n})`
+} as const
+
+/** Programs whose cost still grows faster than the number of their patterns. */
+const GROWING = {
   'controllers, their contract and a call of each': (count: number) =>
     `${HEAD}interface Contract {
 ${lines(count, (n) => `  p${n}(data: { id: number; name: string; f${n}?: boolean }): { id: number; n${n}: number }`)}
@@ -78,10 +85,7 @@ ${lines(
 export const s = ${NEW.replace(' }', `, controllers: [${lines(Math.ceil(count / PART), (k) => `K${k}`, ', ')}] }`)}
 const c = connect<Contract>({})
 ${lines(count, (n) => `export const r${n} = c.request('p${n}', { id: 1, name: 'a' })`)}
-`,
-  'a gateway': (count: number) =>
-    `${service(count)}export const g = gateway(() => connect<typeof s>({}), {
-${lines(count, (n) => `'POST /r${n}/:id': { pattern: 'p${n}', params: t.Object({ id: t.Number() }) }`, ',\n')}\n})`
+`
 } as const
 
 /** Options of the compiler for every program that is measured. */
@@ -134,7 +138,7 @@ async function table(compiler: string, counts: readonly number[]): Promise<void>
   const peers = join(testsFolder, 'dist', `cost-peers-${process.pid}`)
   try {
     await installPeers(peers)
-    for (const [name, program] of Object.entries({ ...SHAPES, ...PEERS }))
+    for (const [name, program] of Object.entries({ ...SHAPES, ...GROWING, ...PEERS }))
       for (const count of counts) {
         const { instantiations, seconds } = await costOf(join(peers, 'program'), program(count), compiler)
         console.log(`${name} | ${count} | ${instantiations} | ${seconds} s`)
