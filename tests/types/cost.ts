@@ -1,27 +1,26 @@
 /**
  * What the types of services cost the compiler: instantiations by the number of patterns. `bun tests/types/cost.ts` prints
- * them all, `TSC=…` with another compiler.
+ * them all beside those of peers, `TSC=…` with another compiler.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { testsFolder, tsc } from '../workspace.ts'
+import { lines } from './lines.ts'
+import { installPeers, PEERS } from './peers.ts'
 
 const run = promisify(execFile)
 
 const HEAD = `
 import { t } from 'elysia'
-import { microservice } from 'elysia-microservices'
+import { decoratorsOf, microservice, Payload } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'
 `
 const NEW = "microservice({ transport: 'tcp' })"
 /** Patterns of each group, and of each service that is used. */
 const PART = 20
-
-const lines = (count: number, line: (n: number) => string, between = '\n') =>
-  Array.from({ length: count }, (_, n) => line(n)).join(between)
 
 /** Patterns in one chain, each with a schema and an answer of its own. */
 const chain = (count: number, prefix = '') =>
@@ -54,38 +53,100 @@ export const r = c.safeRequest('p0', 1)
   'a chain and a call of each': (count: number) =>
     `${service(count)}const c = connect<typeof s>({})\n${lines(count, (n) => `export const r${n} = c.request('p${n}', { id: 1, name: 'a' })`)}`,
   'services that are used': (count: number) =>
-    `${HEAD}${lines(count / PART, (k) => `const s${k} = ${NEW}${chain(PART, `s${k}.`)}`)}
-export const s = ${NEW}${lines(count / PART, (k) => `.use(s${k})`)}\n${client('s0.p0')}`,
+    `${HEAD}${lines(Math.ceil(count / PART), (k) => `const s${k} = ${NEW}${chain(PART, `s${k}.`)}`)}
+export const s = ${NEW}${lines(Math.ceil(count / PART), (k) => `.use(s${k})`)}\n${client('s0.p0')}`,
   'services that are used, and a call of each pattern': (count: number) =>
-    `${HEAD}${lines(count / PART, (k) => `const s${k} = ${NEW}${chain(PART, `s${k}.`)}`)}
-export const s = ${NEW}${lines(count / PART, (k) => `.use(s${k})`)}
+    `${HEAD}${lines(Math.ceil(count / PART), (k) => `const s${k} = ${NEW}${chain(PART, `s${k}.`)}`)}
+export const s = ${NEW}${lines(Math.ceil(count / PART), (k) => `.use(s${k})`)}
 const c = connect<typeof s>({})\n${lines(count, (n) => `export const r${n} = c.request('s${Math.floor(n / PART)}.p${n % PART}', { id: 1, name: 'a' })`)}`,
   groups: (count: number) =>
-    `${HEAD}export const s = ${NEW}${lines(count / PART, (k) => `.group('g${k}', (g) => g${chain(PART)})`)}\n${client('g0.p0')}`,
+    `${HEAD}export const s = ${NEW}${lines(Math.ceil(count / PART), (k) => `.group('g${k}', (g) => g${chain(PART)})`)}\n${client('g0.p0')}`,
   'a gateway': (count: number) =>
     `${service(count)}export const g = gateway(() => connect<typeof s>({}), {
 ${lines(count, (n) => `'POST /r${n}/:id': { pattern: 'p${n}', params: t.Object({ id: t.Number() }) }`, ',\n')}\n})`
 } as const
 
+/** Programs whose cost still grows faster than the number of their patterns. */
+const GROWING = {
+  'controllers, their contract and a call of each': (count: number) =>
+    `${HEAD}interface Contract {
+${lines(count, (n) => `  p${n}(data: { id: number; name: string; f${n}?: boolean }): { id: number; n${n}: number }`)}
+}
+const { MessagePattern } = decoratorsOf<Contract>()
+${lines(
+  Math.ceil(count / PART),
+  (k) =>
+    `class K${k} {\n${lines(PART, (i) => {
+      const n = k * PART + i
+      const data = `{ id: number; name: string; f${n}?: boolean }`
+      return `  @MessagePattern('p${n}') async p${n}(@Payload() data: ${data}) { return { id: data.id, n${n}: data.name.length } }`
+    })}\n}`
+)}
+export const s = ${NEW.replace(' }', `, controllers: [${lines(Math.ceil(count / PART), (k) => `K${k}`, ', ')}] }`)}
+const c = connect<Contract>({})
+${lines(count, (n) => `export const r${n} = c.request('p${n}', { id: 1, name: 'a' })`)}
+`
+} as const
+
+/** Options of the compiler for every program that is measured. */
+export const COMPILER_OPTIONS = {
+  target: 'es2023',
+  module: 'nodenext',
+  strict: true,
+  noEmit: true,
+  experimentalDecorators: true,
+  skipLibCheck: true,
+  types: ['node']
+}
+
+/** What one program costs. */
+interface Cost {
+  readonly instantiations: number
+  /** Seconds of checking. They mean something on a quiet machine alone. */
+  readonly seconds: number
+}
+
 /** Instantiations of a program. @param compiler path of `tsc` */
 export async function cost(shape: keyof typeof SHAPES, count: number, compiler = tsc): Promise<number> {
-  const folder = join(testsFolder, 'dist', `cost-${process.pid}-${shape.replaceAll(' ', '-')}-${count}`)
+  const folder = join(testsFolder, 'dist', `cost-${process.pid}`)
+  return (
+    await costOf(join(folder, `${shape.replaceAll(/\W+/g, '-')}-${count}`), SHAPES[shape](count), compiler)
+  ).instantiations
+}
+
+/** Compiles a program in a folder of its own. */
+async function costOf(folder: string, program: string, compiler: string): Promise<Cost> {
   mkdirSync(folder, { recursive: true })
   try {
-    const options = { target: 'es2023', module: 'nodenext', strict: true, noEmit: true }
-    const compilerOptions = { ...options, skipLibCheck: true, types: ['node'] }
-    writeFileSync(join(folder, 'program.ts'), SHAPES[shape](count))
-    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['program.ts'] }))
+    writeFileSync(join(folder, 'program.ts'), program)
+    writeFileSync(
+      join(folder, 'tsconfig.json'),
+      JSON.stringify({ compilerOptions: COMPILER_OPTIONS, files: ['program.ts'] })
+    )
     const { stdout } = await run(compiler, ['-p', folder, '--extendedDiagnostics'])
-    return Number(/Instantiations:\s+([\d,]+)/.exec(stdout)?.[1]?.replaceAll(',', ''))
+    return {
+      instantiations: Number(/Instantiations:\s+([\d,]+)/.exec(stdout)?.[1]?.replaceAll(',', '')),
+      seconds: Number(/Check time:\s+([\d.]+)/.exec(stdout)?.[1])
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-if (process.argv[1]?.endsWith('types/cost.ts')) {
-  const { TSC = tsc } = process.env
-  for (const shape of Object.keys(SHAPES) as (keyof typeof SHAPES)[])
-    for (const count of [100, 200, 400, 800])
-      console.log(shape, count, await cost(shape, count, TSC).catch((error: Error) => error.message))
+/** Prints what all shapes cost, and peers with as many patterns. */
+async function table(compiler: string, counts: readonly number[]): Promise<void> {
+  const peers = join(testsFolder, 'dist', `cost-peers-${process.pid}`)
+  try {
+    await installPeers(peers)
+    for (const [name, program] of Object.entries({ ...SHAPES, ...GROWING, ...PEERS }))
+      for (const count of counts) {
+        const { instantiations, seconds } = await costOf(join(peers, 'program'), program(count), compiler)
+        console.log(`${name} | ${count} | ${instantiations} | ${seconds} s`)
+      }
+  } finally {
+    rmSync(peers, { recursive: true, force: true })
+  }
 }
+
+if (process.argv[1]?.endsWith('types/cost.ts'))
+  await table(process.env['TSC'] ?? tsc, [50, 100, 200, 400, 800])

@@ -19,7 +19,8 @@ export class LanguageServer {
   #input = Buffer.alloc(0)
   #ids = 0
   readonly #uri: string
-  readonly #text: string
+  #text: string
+  #version = 1
 
   private constructor(file: string) {
     this.#uri = pathToFileURL(file).href
@@ -37,9 +38,23 @@ export class LanguageServer {
     await server.#ask('initialize', { processId: process.pid, rootUri: null, capabilities: { textDocument } })
     server.#tell('initialized', {})
     server.#tell('textDocument/didOpen', {
-      textDocument: { uri: server.#uri, languageId: 'typescript', version: 1, text: server.#text }
+      textDocument: {
+        uri: server.#uri,
+        languageId: 'typescript',
+        version: server.#version,
+        text: server.#text
+      }
     })
     return server
+  }
+
+  /** Writes into the file as a user does, so that the server has to check it again. */
+  change(text: string): void {
+    this.#text = text
+    this.#tell('textDocument/didChange', {
+      textDocument: { uri: this.#uri, version: ++this.#version },
+      contentChanges: [{ text }]
+    })
   }
 
   /** What an editor shows at a place in a text that the file has, with its documentation. */

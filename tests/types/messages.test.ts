@@ -32,6 +32,7 @@ const auth = microservice({ transport: 'tcp' }).resolve({ as: 'scoped' }, () => 
 const mine = microservice<typeof auth>({ transport: 'tcp' }).message('mine', ({ user }) => user.name)
 const stock = microservice({ transport: 'tcp' })
   .message('take', ({ error }) => error('OUT_OF_STOCK', { left: 3 }), { errors: { OUT_OF_STOCK: t.Object({ left: t.Number() }) } })
+const secured = connect<{ whose(data: unknown, headers: { authorization: string; tenant?: string }): string }>()
 const whoami = ({ user }: Message & { readonly user: string }) => user
 `
 
@@ -42,6 +43,7 @@ const NONE = 'There is no such pattern; there are:'
 const KEY = 'A key is a method in capitals, one space and a path, such as GET /users/:id'
 const CONTRACT = 'The type has no such patterns; those of classes come by a contract: connect<Contract>()'
 const NEEDS = "This service needs 'user', which nothing before it adds: use the service that adds it first"
+const HEADERS = 'The pattern needs headers that the route does not pass on: name them in headers'
 const UNFIT =
   'What comes by default does not fit the data: add schemas (params, query, body), or a function data'
 
@@ -96,19 +98,32 @@ const MISTAKES = [
   ["connect<typeof classes>().stream('get-order')", "'get-order'", CONTRACT],
   ["connect<typeof classes>().emit('placed')", "'placed'", CONTRACT],
   ["gateway(client, { 'GTE /x': 'users.get' })", "'GTE /x'", KEY],
-  ["gateway(client, { 'GET users': { pattern: 'users.get' } })", "'GET users'", KEY],
+  ["gateway(client, { 'GET users': { pattern: 'users.get' } })", 'pattern:', KEY],
   ["gateway(client, { 'GET /a/:id': 'users.age' })", "'GET /a/:id'", UNFIT],
-  ["gateway(client, { 'GET /a/:id': { pattern: 'users.age' } })", "'GET /a/:id'", UNFIT],
+  ["gateway(client, { 'GET /a/:id': { pattern: 'users.age' } })", 'pattern:', UNFIT],
   ["gateway(client, { 'GET /a/:idd': 'users.get' })", "'GET /a/:idd'", UNFIT],
   ["gateway(client, { 'GET /a/:id': { stream: 'users.get' } })", 'stream:', `${IS_VALUE} { pattern }`],
   ["gateway(client, { 'POST /a/:id': { emit: 'users.get' } })", 'emit:', `${IS_VALUE} { pattern }`],
   ["gateway(client, { 'GET /a': 'users.list' })", "'GET /a'", `${IS_STREAM} { stream }`],
-  ["gateway(client, { 'GET /a': { pattern: 'users.list' } })", "'GET /a'", `${IS_STREAM} { stream }`],
+  ["gateway(client, { 'GET /a': { pattern: 'users.list' } })", 'pattern:', `${IS_STREAM} { stream }`],
   ["gateway(client, { 'POST /a': { emit: 'users.list' } })", 'emit:', `${IS_STREAM} { stream }`],
-  ["gateway(client, { 'POST /a': { pattern: 'users.made' } })", "'POST /a'", `${IS_EVENT} { emit }`],
+  ["gateway(client, { 'POST /a': { pattern: 'users.made' } })", 'pattern:', `${IS_EVENT} { emit }`],
   ["gateway(client, { 'POST /a': { stream: 'users.made' } })", 'stream:', `${IS_EVENT} { emit }`],
   ["gateway(client, { 'GET /a': 'users.gte' })", "'GET /a'", NONE],
   ["gateway(client, { 'GET /a': { stream: 'users.gte' } })", 'stream:', NONE],
+  ["gateway(client, { 'GET /a': { status: 201 } })", "'GET /a'", NONE],
+  [
+    "gateway(client, { 'GET /a/:id': { pattern: 'users.get', stauts: 201 } })",
+    'stauts',
+    "There is no option 'stauts' of a route"
+  ],
+  ["gateway(secured, { 'GET /a': 'whose' })", "'GET /a'", HEADERS],
+  ["gateway(secured, { 'GET /a': { pattern: 'whose', headers: ['tenant'] } })", 'pattern:', HEADERS],
+  [
+    "gateway(secured, { 'GET /a': { pattern: 'whose', headers: () => ({ tenant: 'a' }) } })",
+    'pattern:',
+    HEADERS
+  ],
   [
     "empty.message('x', () => 1, { body: t.Object({}) })",
     'body:',

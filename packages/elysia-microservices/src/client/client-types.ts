@@ -65,6 +65,7 @@ type Arguments<Data, Headers, Options> =
 export interface CallType<Data, Headers, Value, Options, Errors = unknown> {
   readonly data: Data
   readonly args: Arguments<Data, Headers, Options>
+  readonly headers: Headers
   readonly value: Value
   readonly errors: Errors
 }

@@ -95,23 +95,24 @@ export interface EdenRoute<Params, Query, Body, Answer, Errors = Empty> {
 }
 
 /** What a gateway was given, by the keys of its routes. */
-interface Given<Values, Streams, Events, Patterns, Params, Query, Body> {
+interface Given<Values, Streams, Events, Routes> {
   readonly values: Values
   readonly streams: Streams
   readonly events: Events
-  readonly patterns: Patterns
-  readonly params: Params
-  readonly query: Query
-  readonly body: Body
+  /** The pattern and the schemas of each. */
+  readonly routes: Routes
 }
-type AnyGiven = Given<unknown, unknown, unknown, unknown, unknown, unknown, unknown>
+type AnyGiven = Given<unknown, unknown, unknown, unknown>
+
+type RoutePart<All extends AnyGiven, Key, Part> = At<At<All['routes'], Key>, Part>
 
 type RouteAt<All extends AnyGiven, Key> = EdenRoute<
-  InputOr<At<All['params'], Key>, ParamsOf<Key>>,
-  InputOr<At<All['query'], Key>, unknown>,
-  InputOr<At<All['body'], Key>, unknown>,
-  AnswerOf<All['values'], All['streams'], All['events'], At<All['patterns'], Key>>,
-  ErrorsOf<All['values'], At<All['patterns'], Key>> & ErrorsOf<All['streams'], At<All['patterns'], Key>>
+  InputOr<RoutePart<All, Key, 'params'>, ParamsOf<Key>>,
+  InputOr<RoutePart<All, Key, 'query'>, unknown>,
+  InputOr<RoutePart<All, Key, 'body'>, unknown>,
+  AnswerOf<All['values'], All['streams'], All['events'], RoutePart<All, Key, 'pattern'>>,
+  ErrorsOf<All['values'], RoutePart<All, Key, 'pattern'>> &
+    ErrorsOf<All['streams'], RoutePart<All, Key, 'pattern'>>
 >
 
 /** What is left of a route's path below a node of the tree, a line break, and the route's key. */
@@ -148,9 +149,9 @@ type Tree<All extends AnyGiven, Rests extends string> = {
 } & { [One in Rests as Segment<One>]: Tree<All, Below<One>> }
 
 /** The routes of a gateway, by the parts of their paths. */
-export type EdenRoutes<Values, Streams, Events, Patterns, Params, Query, Body> = Tree<
-  Given<Values, Streams, Events, Patterns, Params, Query, Body>,
-  LeftOf<keyof Body>
+export type EdenRoutes<Values, Streams, Events, Routes> = Tree<
+  Given<Values, Streams, Events, Routes>,
+  LeftOf<keyof Routes>
 >
 
 /** An Elysia plugin with routes. */

@@ -162,8 +162,8 @@ function defaults(c: Typed) {
   // @ts-expect-error the items are missing
   gateway(c, { 'POST /orders': { pattern: 'orders.create', body: t.Object({ id: t.Number() }) } })
   gateway(c, {
-    // @ts-expect-error the id is a number
     'POST /orders': {
+      // @ts-expect-error the id is a number
       pattern: 'orders.create',
       body: t.Object({ id: t.String(), items: t.Array(t.String()) })
     }
@@ -174,6 +174,55 @@ function defaults(c: Typed) {
   gateway(c, { 'GET /sum': 'sum' })
   // @ts-expect-error the list is of numbers
   gateway(c, { 'POST /sum': { pattern: 'sum', body: t.Array(t.String()) } })
+}
+
+const secured = () => connect<typeof behindTenants>({ transport: 'tcp' })
+const behindTenants = microservice({ transport: 'tcp' })
+  .guard({ headers: t.Object({ authorization: t.String(), locale: t.Optional(t.String()) }) })
+  .message('whose', ({ headers }) => headers.authorization)
+  .event('marked', ({ headers }) => headers.authorization)
+  .message('traced', () => 1, { headers: t.Object({ traceparent: t.String() }) })
+
+function headers(names: readonly string[]) {
+  gateway(secured, {
+    'GET /whose': { pattern: 'whose', headers: ['Authorization', 'locale'] },
+    'GET /made': { pattern: 'whose', headers: () => ({ authorization: 'a' }) },
+    'GET /moved': { pattern: 'whose', headers: ({ headers }) => ({ authorization: headers['token'] ?? '' }) },
+    'GET /many': { pattern: 'whose', headers: names },
+    'GET /traced': 'traced',
+    'POST /marked': { emit: 'marked', data: () => 1, headers: ['authorization'] }
+  })
+  gateway(
+    secured,
+    { 'GET /whose': 'whose', 'POST /marked': { emit: 'marked' } },
+    { headers: ['authorization'] }
+  )
+  gateway(secured, { 'GET /whose': 'whose' }, { headers: ({ request }) => ({ authorization: request.url }) })
+  // @ts-expect-error nobody passes the header on
+  gateway(secured, { 'GET /whose': 'whose' })
+  // @ts-expect-error the gateway passes on another
+  gateway(secured, { 'GET /whose': 'whose' }, { headers: ['locale'] })
+  const headers = ['authorization'] as const
+  // @ts-expect-error the route's own list counts
+  gateway(secured, { 'GET /whose': { pattern: 'whose', headers: ['locale'] } }, { headers })
+  // @ts-expect-error nobody passes the header of the event on
+  gateway(secured, { 'POST /marked': { emit: 'marked' } })
+  gateway(secured, {
+    // @ts-expect-error the header may be missing
+    'GET /moved': { pattern: 'whose', headers: ({ headers }) => ({ authorization: headers['token'] }) }
+  })
+}
+
+function documented(c: Typed) {
+  const detail = { tags: ['users'], security: [{ token: [] as string[] }] }
+  gateway(c, {
+    'GET /users/:id': { pattern: 'users.get', detail: { tags: ['users'], summary: 'One user' } },
+    'GET /time': { pattern: 'time', detail },
+    'GET /objects/:id': {
+      pattern: { cmd: 'object' },
+      detail: { hide: true, parameters: [{ name: 'a', in: 'query' }] }
+    }
+  })
 }
 
 function untyped(c: UntypedClient) {
@@ -214,7 +263,7 @@ function decorators(c: Typed) {
 
 describe('the types of gateways', () => {
   it('are as the assertions of this file say, which compiles', () => {
-    for (const check of [patterns, data, defaults, untyped, owned, decorators]) {
+    for (const check of [patterns, data, defaults, headers, documented, untyped, owned, decorators]) {
       expectTypeOf(check).toBeFunction()
     }
   })

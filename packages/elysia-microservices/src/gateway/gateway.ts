@@ -10,19 +10,8 @@ import { type EventStream, openEventStream } from './event-stream.ts'
 import { answersErrors, describeRequest } from './http-error.ts'
 import type { GatewayOptions } from './options.ts'
 import { requestIdOf } from './request-id.ts'
-import type {
-  At,
-  EmitAt,
-  Found,
-  GivenClient,
-  Known,
-  ParamsAt,
-  PatternAt,
-  QueryAt,
-  RouteContext,
-  RouteOf,
-  StreamAt
-} from './route-types.ts'
+import type { AlwaysPassed, Known, NameAt, PassedByAll, RouteOf } from './route-checks.ts'
+import type { At, GivenClient, RouteContext } from './route-types.ts'
 import { type Route, readRoutes } from './routes.ts'
 import { Clients } from './stop.ts'
 
@@ -58,41 +47,35 @@ const BYTES_HEADERS = { 'content-type': 'application/octet-stream', ...NO_SNIFFI
  *   .listen(3000)
  * ```
  */
-export function gateway<
-  Values,
-  Streams,
-  All,
-  Events,
-  const Patterns,
-  const Streamed,
-  const Emitted,
-  const Params,
-  const Query,
-  const Body
->(
+export function gateway<Values, Streams, All, Events, const Routes, const Names = AlwaysPassed, Made = never>(
   client: GivenClient<Values, Streams, All, Events>,
   routes: {
-    readonly [Key in keyof Body]: RouteOf<
-      Known<Values, Streams, Events>,
+    readonly [Key in keyof Routes]: RouteOf<
+      Known<Values, Streams, Events, readonly Names[] | Made>,
       Key,
-      At<Patterns, Key>,
-      Found<Streamed, Key>,
-      Found<Emitted, Key>,
-      At<Params, Key>,
-      At<Query, Key>,
-      Body[Key]
+      Routes[Key]
     >
-  } & { readonly [Key in keyof Params]: ParamsAt<Params[Key]> } & {
-    readonly [Key in keyof Query]: QueryAt<Query[Key]>
-  } & { readonly [Key in keyof Streamed]: StreamAt<Streamed[Key]> } & {
-    readonly [Key in keyof Emitted]: EmitAt<Emitted[Key]>
-  } & { readonly [Key in keyof Patterns]: PatternAt<Patterns[Key]> },
-  options: GatewayOptions = {}
-): GatewayPlugin<EdenRoutes<Values, Streams, Events, Patterns, Params, Query, Body>> {
+  },
+  options: GatewayOptions & PassedByAll<Names, Made> = {}
+): GatewayPlugin<
+  EdenRoutes<
+    Values,
+    Streams,
+    Events,
+    {
+      readonly [Key in keyof Routes]: {
+        readonly pattern: NameAt<Routes[Key]>
+        readonly params: At<Routes[Key], 'params'>
+        readonly query: At<Routes[Key], 'query'>
+        readonly body: At<Routes[Key], 'body'>
+      }
+    }
+  >
+> {
   const plugin = new Elysia()
   const answers = new ErrorAnswers(options)
   const streams = new Set<EventStream>()
-  const read = readRoutes(routes, options)
+  const read = readRoutes(routes as Readonly<Record<string, unknown>>, options)
   const owned = new Clients(options)
   const caller = owned.take(client as UntypedClient | (() => UntypedClient))
 

@@ -22,19 +22,23 @@ type OptionalSchema = {
 
 type OrMissing<Schema, Type> = Schema extends OptionalSchema ? Type | undefined : Type
 
-/** The type before decoding: of `t.Transform` the type that it decodes, at any depth. */
-type Encoded<Schema> =
-  Schema extends TTransform<infer Input, infer _Output>
+/**
+ * The type before decoding: of `t.Transform` the type that it decodes, at any depth. Most schemas are of objects: they come
+ * first, and by the same `Static` that the handler's side has, so that the compiler has it already.
+ */
+type Encoded<Schema extends TSchema> = Schema extends { readonly properties: infer Properties }
+  ? {
+      [Key in keyof Static<Schema>]: Key extends keyof Properties
+        ? EncodedOption<Properties[Key]>
+        : Static<Schema>[Key]
+    }
+  : Schema extends TTransform<infer Input, infer _Output>
     ? Encoded<Input>
-    : Schema extends { readonly static: infer Type; readonly properties: infer Properties }
-      ? { [Key in keyof Type]: Key extends keyof Properties ? Encoded<Properties[Key]> : Type[Key] }
-      : Schema extends { readonly type: 'array'; readonly items: infer Items extends TSchema }
-        ? Encoded<Items>[]
-        : Schema extends { readonly anyOf: readonly (infer Option)[] }
-          ? EncodedOption<Option>
-          : Schema extends TSchema
-            ? Static<Schema>
-            : never
+    : Schema extends { readonly type: 'array'; readonly items: infer Items extends TSchema }
+      ? Encoded<Items>[]
+      : Schema extends { readonly anyOf: readonly (infer Option)[] }
+        ? EncodedOption<Option>
+        : Static<Schema>
 
 type EncodedOption<Option> = Option extends TSchema ? Encoded<Option> : never
 
