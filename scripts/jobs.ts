@@ -152,7 +152,8 @@ export function lastJobsOf(gate: Gate): Job[] {
     isReport: true,
     limit: 3_600
   }
-  return [speed, mutants]
+  const rehearsal: Job = { name: 'release', command: ['bun', 'scripts/rehearsal/run.ts'], limit: 3_600 }
+  return [rehearsal, speed, mutants]
 }
 
 /** The last commit that is older than a day, if there is one. */
