@@ -61,10 +61,11 @@ function suiteConditions(comparison: Comparison, suite: SuiteName): string {
   const durations = [
     ...new Set(contests.flatMap(({ results }) => results.flatMap(({ seconds }) => seconds ?? [])))
   ].toSorted((a, b) => a - b)
+  const peer = suite === 'web' ? `tRPC ${packages['@trpc/server']}` : `Nest ${packages['@nestjs/core']}`
   const caveat = options.duration < 1 ? '**Preliminary, from a short run.** ' : ''
   return (
     `${caveat}${plural(options.runs, 'interleaved run')} of ${durations.join(' or ')} s (${startedAt.slice(0, 10)}) on a machine with ` +
-    `${plural(cpuCount, 'core')} (${cpu}, ${kernel}), Bun ${bun}, Elysia ${packages['elysia']}, Nest ${packages['@nestjs/core']}; ` +
+    `${plural(cpuCount, 'core')} (${cpu}, ${kernel}), Bun ${bun}, Elysia ${packages['elysia']}, ${peer}; ` +
     `${describeLoad(comparison, suite)}. [The whole report](docs/benchmarks/${suite}.md) has every figure.`
   )
 }
