@@ -96,6 +96,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     collapsed: true,
     items: [
       page('A system of four services', 'examples/shop'),
+      page('A live order board', 'examples/board'),
       page('A Nest application', 'examples/migrate-from-nest'),
       page('Dependency injection', 'examples/dependency-injection'),
       page('Durable events', 'examples/durable-events'),

@@ -28,7 +28,8 @@ export function filesOf(options: Options): ReadonlyMap<string, string> {
     ['package.json', `${JSON.stringify(made, null, 2)}\n`],
     ['README.md', readme(options)]
   ])
-  for (const part of ['common', options.runtime, options.transport]) {
+  const { runtime, transport, web } = options
+  for (const part of ['common', runtime, transport, ...(web ? ['web', `web-${runtime}`] : [])]) {
     const folder = own(`template/${part}`)
     // Yarn's file system, which reads out of archives, has no `parentPath`.
     for (const inside of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
