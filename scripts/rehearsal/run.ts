@@ -44,6 +44,8 @@ const folder = resolve(values.folder ?? mkdtempSync(join(tmpdir(), 'rehearsal-')
 const LEFT = ['home', 'logs', 'release', 'trials']
 for (const name of LEFT) rmSync(join(folder, name), { recursive: true, force: true })
 mkdirSync(folder, { recursive: true })
+// What `bun create` has installed is kept there, with addresses of an earlier registry.
+rmSync(`/tmp/bunx-${process.getuid?.()}-create-elysia-microservices@latest`, { recursive: true, force: true })
 
 /** The environment without npm's settings, which npm passes to the scripts it runs. */
 const inherited = Object.fromEntries(
@@ -143,7 +145,7 @@ async function rehearse(): Promise<Findings> {
 
 /** What a client does, on the runtime it has. */
 async function rowOf(client: Client, lines: ReturnType<typeof twentyLines>): Promise<Row> {
-  const place = placeFor(client, client.runtime)
+  const place = placeFor('clients', client, client.runtime)
   const [version = ''] = (await run(client.version, { ...place, folder })).trim().split('\n')
   const outcomes = [
     await tried(`${client.name}: 20 lines`, async () => {
@@ -161,7 +163,7 @@ async function rowOf(client: Client, lines: ReturnType<typeof twentyLines>): Pro
 /** What the client that most people have for a runtime does there. */
 async function rowOfRuntime(runtime: Runtime, lines: ReturnType<typeof twentyLines>): Promise<Row> {
   const client = clientOf(runtime)
-  const place = placeFor(client, runtime)
+  const place = placeFor('runtimes', client, runtime)
   const name = `${NAMES[runtime.kind]} ${runtime.version}`
   const outcomes = [
     await tried(`${name}: 20 lines`, async () => {
@@ -203,7 +205,7 @@ async function rowsOfCompilers(lines: ReturnType<typeof twentyLines>): Promise<R
 
 /** Seconds until somebody who has nothing has an answer; what is installed is in npm's cache. */
 async function firstAnswer(): Promise<number> {
-  const place = placeFor(npm, NODE)
+  const place = placeFor('first-answer', npm, NODE)
   await makeProject(npm, below(place, 'warm'))
   const began = performance.now()
   const own = { ...place, folder: await makeProject(npm, below(place, 'first')) }
@@ -211,9 +213,10 @@ async function firstAnswer(): Promise<number> {
   return (performance.now() - began) / 1_000
 }
 
-function placeFor({ name }: Client, runtime: Runtime): Place {
+/** A folder for one row of a table. */
+function placeFor(table: string, { name }: Client, runtime: Runtime): Place {
   const words = `${name} ${runtime.kind} ${runtime.version}`.toLowerCase().replaceAll(/[^a-z0-9.]+/g, '-')
-  return placeOf(`trials/${words}`, [programs.get(runtime) as string, node])
+  return placeOf(`trials/${table}/${words}`, [programs.get(runtime) as string, node])
 }
 
 function below(place: Place, name: string): Place {
