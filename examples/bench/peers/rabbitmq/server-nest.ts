@@ -3,8 +3,8 @@ import { NestFactory } from '@nestjs/core'
 import { type MicroserviceOptions, Transport } from '@nestjs/microservices'
 import { echoModule } from '../nest/echo-module.ts'
 import { runServer } from '../run-server.ts'
-import { startRabbitmqServer } from './rabbitmq-server.ts'
 import { queueOf } from './queue.ts'
+import { startRabbitmqServer } from './rabbitmq-server.ts'
 
 await runServer(7062, async ({ host, port, work }) => {
   const server = await startRabbitmqServer(host, port)

@@ -2,6 +2,7 @@
  * RabbitMQ by amqplib: one connection that is looked for again for ever, and channels on it that are opened again. The only
  * place that knows how the driver connects, loses its server and finds it again.
  */
+import type { Socket } from 'node:net'
 import { ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
 import { type Channel, type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import { type CheckedOptions, hostOf } from '../options/options.ts'
@@ -171,6 +172,7 @@ export class Link {
       await model.close().catch(() => {})
       throw ConnectionError.closed()
     }
+    gatherWrites(model)
     this.server = hostOf(url)
     this.#model = model
     model.on('close', () => this.#lost(model))
@@ -294,9 +296,33 @@ function withHeartbeat(url: string, timeout: number): string {
   return read.href
 }
 
+/** What the driver does not tell of its connection. */
+function socketOf(model: ChannelModel | undefined): Socket | undefined {
+  return (model as { connection?: { stream?: Socket } } | undefined)?.connection?.stream
+}
+
+/** The driver writes each message alone; what it writes in one turn leaves in one system call. */
+function gatherWrites(model: ChannelModel): void {
+  const socket = socketOf(model)
+  if (socket === undefined) return
+  const write = socket.write
+  let isGathering = false
+  socket.write = function (this: Socket, ...args: unknown[]) {
+    if (!isGathering) {
+      isGathering = true
+      this.cork()
+      process.nextTick(() => {
+        isGathering = false
+        this.uncork()
+      })
+    }
+    return Reflect.apply(write, this, args)
+  } as Socket['write']
+}
+
 /** Whatever it still waits for. */
 function destroy(model: ChannelModel | undefined): void {
-  ;(model as { connection?: { stream?: { destroy(): void } } } | undefined)?.connection?.stream?.destroy()
+  socketOf(model)?.destroy()
 }
 
 function connectFailure(where: string, cause: Error): Error {

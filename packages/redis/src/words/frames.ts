@@ -88,9 +88,15 @@ export function nestEvent(
   headers: CarriedHeaders | undefined,
   reached: readonly string[]
 ): string {
-  if (headers === undefined && reached.length === 0) return packet
+  return headers === undefined && reached.length === 0
+    ? packet
+    : packet.slice(0, -1) + endOfNestEvent(headers, reached)
+}
+
+/** What stands there in the place of the last brace of the packet. */
+export function endOfNestEvent(headers: CarriedHeaders | undefined, reached: readonly string[]): string {
   const extra = { ...metadataOf(headers), ...(reached.length > 0 && { [REACHED]: reached }) }
-  return `${packet.slice(0, -1)},${JSON.stringify(extra).slice(1)}`
+  return `,${JSON.stringify(extra).slice(1)}`
 }
 
 function metadataOf(headers: CarriedHeaders | undefined): object {
