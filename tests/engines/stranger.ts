@@ -251,8 +251,10 @@ export const strangersOfRabbitmq: StrangersOf = {
         await channel.prefetch(0)
       },
       async close() {
-        await driver.close()
+        // Who hears something might answer.
+        listeners.length = 0
         await tap.close()
+        await driver.close()
       }
     }
   }

@@ -172,10 +172,43 @@ export class Link {
       await model.close().catch(() => {})
       throw ConnectionError.closed()
     }
-    gatherWrites(model)
+    const socket = socketOf(model)
+    if (socket !== undefined) {
+      gatherWrites(socket)
+      this.#watch(model, socket)
+    }
     this.server = hostOf(url)
     this.#model = model
     model.on('close', () => this.#lost(model))
+  }
+
+  /** A server may give signs of life and take nothing any more: a process of it that waits for a queue holds up all others. */
+  #watch(model: ChannelModel, socket: Socket): void {
+    let isBlocked = false
+    let unanswered = 0
+    let left = 0
+    const look = () => {
+      const isMoving = socket.writableLength !== left
+      left = socket.writableLength
+      // One that has no memory or no disk left says so, and is waited for.
+      if (isBlocked || isMoving || this.#model !== model) unanswered = 0
+      // Once may be our own turn that took so long.
+      else if (++unanswered > 2) socket.destroy(new Error('RabbitMQ takes nothing any more'))
+      if (unanswered > 1) return
+      const answered = () => {
+        unanswered = 0
+      }
+      this.aside(async () => {}).then(answered, () => {})
+    }
+    const timer = setInterval(look, this.#options.timeout / 2)
+    timer.unref()
+    model.on('blocked', () => {
+      isBlocked = true
+    })
+    model.on('unblocked', () => {
+      isBlocked = false
+    })
+    model.on('close', () => clearInterval(timer))
   }
 
   async #setUp(part: Held): Promise<void> {
@@ -302,9 +335,7 @@ function socketOf(model: ChannelModel | undefined): Socket | undefined {
 }
 
 /** The driver writes each message alone; what it writes in one turn leaves in one system call. */
-function gatherWrites(model: ChannelModel): void {
-  const socket = socketOf(model)
-  if (socket === undefined) return
+function gatherWrites(socket: Socket): void {
   const write = socket.write
   let isGathering = false
   socket.write = function (this: Socket, ...args: unknown[]) {
