@@ -27,6 +27,8 @@ const PACKAGES = [
   'nestjs',
   'telemetry',
   'nats',
+  'redis',
+  'rabbitmq',
   'outbox',
   'cli',
   'console'

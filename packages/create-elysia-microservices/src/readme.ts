@@ -2,15 +2,21 @@
 import type { Options } from './options.ts'
 
 const RUNTIME = { bun: 'Bun', node: 'Node' } as const
-const TRANSPORT = { tcp: 'TCP', nats: 'NATS', redis: 'Redis' } as const
+const TRANSPORT = { tcp: 'TCP', nats: 'NATS', redis: 'Redis', rabbitmq: 'RabbitMQ' } as const
 
 /** What else does, and listens where. */
-const SERVERS = { nats: 'nats-server on port 4222', redis: 'redis-server on port 6379' } as const
+const SERVERS = {
+  nats: 'nats-server on port 4222',
+  redis: 'redis-server on port 6379',
+  rabbitmq: 'RabbitMQ on port 5672'
+} as const
 /** The variables that say where callers find the service. */
 const WHERE = {
   tcp: '| `ORDERS_HOST`, `ORDERS_PORT` | `localhost`, `4000` | where the service listens, and where its callers find it |',
   nats: '| `NATS_URL` | `nats://localhost:4222` | the NATS server between the service and its callers |',
-  redis: '| `REDIS_URL` | `redis://localhost:6379` | the Redis server between the service and its callers |'
+  redis: '| `REDIS_URL` | `redis://localhost:6379` | the Redis server between the service and its callers |',
+  rabbitmq:
+    '| `RABBITMQ_URL` | `amqp://orders:orders@localhost` | the RabbitMQ server between the service and its callers |'
 } as const
 
 /** What a project is, in a few words. */

@@ -86,6 +86,7 @@ class Setting {
     // A cluster elects who keeps its streams first; then the stream is there for all services.
     await setting.client.publish(PATTERN, -1, { key: 'first' })
     if (broker.hasLog) await start()
+    await pause(broker.settlesIn ?? 0)
     return setting
   }
 
