@@ -192,7 +192,7 @@ async function fits(runtime: Runtime, folder: string): Promise<void> {
   assert.ok('orders' in services && 'gateway' in services)
   for (const { build, environment = {}, depends_on: needed = {} } of Object.values(services)) {
     if (build !== undefined) assert.ok(dockerfile.stages.includes(build.target), build.target)
-    for (const name of Object.keys(environment))
+    for (const name of build === undefined ? [] : Object.keys(environment))
       assert.ok(
         sources.some((text) => text.includes(name)),
         `a program reads ${name}`

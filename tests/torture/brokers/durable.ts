@@ -199,9 +199,7 @@ function rowOf(
   for (const { what, n } of lines) if (what === 'done' && n >= 0) done.set(n, (done.get(n) ?? 0) + 1)
   const again = [...done.values()].reduce((sum, times) => sum + times - 1, 0)
   const broken: string[] = []
-  // Between its deletion and its return a group is not there, and who publishes is told.
-  const isTold = !broker.hasLog && failures.every((words) => words.startsWith('No group stores'))
-  if (failed > 0 && !isTold) broken.push(`${failed} events could not be published: ${failures.join('; ')}`)
+  if (failed > 0) broken.push(`${failed} events could not be published: ${failures.join('; ')}`)
   if (dead !== poisoned) broken.push(`${dead} dead letters of ${poisoned} poisoned events`)
   if (isOnce && again > 0) broken.push(`${again} events ran twice, though nothing was killed`)
   if (isOrdered) broken.push(...disorder(lines))
@@ -374,8 +372,11 @@ const PLANS: readonly { readonly name: string; plan(isLong: boolean): Plan }[] =
   }
 ]
 
-/** Only where a group can be gone while what is stored stays. */
-const OF_LOGS = ['durable-delete-consumer', 'durable-delete-consumer-ordered']
+/**
+ * Only where a group can be gone while what is stored stays; and a quorum queue of RabbitMQ 3.10 that is deleted while
+ * many publish and declare it may be left without a process, which ends every channel that uses it.
+ */
+const OF_LOGS = ['durable-delete-stream', 'durable-delete-consumer', 'durable-delete-consumer-ordered']
 
 export const durableEvents: readonly Scenario[] = tortured('torture of durable events').flatMap((broker) => [
   ...PLANS.filter(

@@ -61,6 +61,9 @@ export class Link {
   /** The address that is tried next. */
   #next = 0
   #isConnected = false
+  /** Attempts since a connection has held. */
+  #attempts = 0
+  #connectedAt = 0
   #isClosed = false
   #timer: ReturnType<typeof setTimeout> | undefined
   server = ''
@@ -178,6 +181,7 @@ export class Link {
       this.#watch(model, socket)
     }
     this.server = hostOf(url)
+    this.#connectedAt = performance.now()
     this.#model = model
     model.on('close', () => this.#lost(model))
   }
@@ -278,11 +282,14 @@ export class Link {
     if (this.#isConnected) {
       this.#isConnected = false
       this.#listener.lost()
-      this.#findLater(0)
+      // One that is lost again and again at once is no reason to hurry.
+      const hasHeld = performance.now() - this.#connectedAt > AGAIN_AFTER.most
+      this.#findLater(hasHeld ? 0 : this.#attempts + 1)
     }
   }
 
   #findLater(attempt: number): void {
+    this.#attempts = attempt
     this.#timer = setTimeout(() => void this.#find(attempt), pauseBefore(attempt))
   }
 
