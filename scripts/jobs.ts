@@ -5,7 +5,7 @@ import type { Job } from './run-jobs.ts'
 import { compiled, dependsOnRuntime, type Gate, runsOnNode, type Suite, suitesOf } from './test-files.ts'
 
 /** Milliseconds for one test under Bun. Node has a limit for each file: `node-tests.mjs`. */
-const LONGEST_TEST = 180_000
+const LONGEST_TEST = 600_000
 /** Suites that run under Bun only, each with the reason. */
 const BUN_ONLY = new Map([
   ['unit/scripts', 'they are scripts for Bun'],

@@ -118,7 +118,8 @@ if (!isMissing('processes over Redis', redisMissing())) {
     it('a caller that gives up cancels what it has asked for', async () => {
       await serve('a')
       const client = newClient()
-      await assert.rejects(client.request('slow', 0, { timeout: 300 }), { code: 'TIMEOUT' })
+      await client.connect()
+      await assert.rejects(client.request('slow', 0, { timeout: 1_000 }), { code: 'TIMEOUT' })
       await until('2 events', () => events.length >= 2)
       assert.deepEqual(events, ['began a', 'canceled a'])
     })

@@ -23,9 +23,11 @@ import { checkHeaders, recordOf, writeHeaders } from '../words/headers.ts'
 import { subjectOfCall } from '../words/subjects.ts'
 import { NatsDeadLetters } from './dead-letters.ts'
 import { EventStore } from './event-store.ts'
+import { consumersOf } from './groups.ts'
+import { readableError } from './jetstream-errors.ts'
 import { HEADER, idToHeader } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
-import { readableError, Streams } from './streams.ts'
+import { Streams } from './streams.ts'
 
 /** So long is a group paused that nobody resumes. */
 const FOR_EVER = 50 * 365 * 24 * 60 * 60 * 1_000
@@ -57,9 +59,9 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
   }
 
   async pauseGroup(group: string, isPaused: boolean): Promise<void> {
-    const streams = await this.streams()
-    const { consumers } = streams.manager
-    const found = await streams.consumersOf(group)
+    const { manager } = await this.streams()
+    const { consumers } = manager
+    const found = await consumersOf(manager, group)
     if (found.length === 0)
       throw new OptionError(
         'group',

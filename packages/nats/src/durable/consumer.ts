@@ -15,21 +15,19 @@ import type { Msg } from '@nats-io/transport-node'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import { ACK, nak, WORKING } from './acknowledgements.ts'
 import { deadLetterOf, messageOf, NatsEvent } from './event.ts'
+import {
+  type Group,
+  type Groups,
+  MAX_PENDING_IN_ORDER,
+  type Standpoint,
+  type Subscription
+} from './groups.ts'
 import { HeldEvents } from './held.ts'
+import { isMissing, isOff } from './jetstream-errors.ts'
 import { AGAIN_STREAM } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 import { Pull } from './pull.ts'
 import { readPlace } from './stored.ts'
-import {
-  type Group,
-  isMissing,
-  isOff,
-  MAX_PENDING_IN_ORDER,
-  PINNED,
-  type Standpoint,
-  type Streams,
-  type Subscription
-} from './streams.ts'
 
 /** Milliseconds between looks at what the server says of the group, and until it is looked again whether all is here. */
 const LOOK = 5_000
@@ -55,7 +53,7 @@ export interface ConsumerOptions {
   readonly group: string
   readonly ackWait: number
   /** What asks JetStream, over the connection there is now. */
-  readonly streams: () => Streams
+  readonly groups: () => Groups
   readonly logger: Logger
   /** Stores dead letters. */
   readonly publisher: Publisher<StoredMessage>
@@ -72,7 +70,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   readonly #beat: ReturnType<typeof setInterval>
   readonly #look: ReturnType<typeof setInterval>
   #connection: NatsConnection | undefined
-  #streams: Streams | undefined
+  #groups: Groups | undefined
   #main: Subscription | undefined
   #standpoint: Standpoint | undefined
   #pulls: readonly Pull[] = []
@@ -146,12 +144,12 @@ export class NatsConsumer implements Consumer<NatsConnection> {
    */
   async start(connection: NatsConnection): Promise<void> {
     const { subject, group, route } = this.#options
-    const streams = this.#options.streams()
-    const made = await streams.ensureConsumers(subject, group, route.durable, this.#standpoint)
+    const groups = this.#options.groups()
+    const made = await groups.ensure(subject, group, route.durable, this.#standpoint)
     // The first attempt may have come as far as this.
     if (this.#isStopped || (this.#connection === connection && this.#pulls.length > 0)) return
     this.#connection = connection
-    this.#streams = streams
+    this.#groups = groups
     this.#recovery.end()
     this.#join(connection, made)
     await this.#lookAtGroup()
@@ -251,12 +249,9 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   async #unpin(): Promise<void> {
     const pin = this.#pin
     if (pin === undefined || this.#main === undefined || this.#connection?.isConnected !== true) return
-    const { stream, consumer } = this.#main
     try {
-      const consumers = this.#streams?.manager.consumers
-      const info: GroupInfo | undefined = await consumers?.info(stream, consumer)
-      if (info?.priority_groups?.[0]?.pinned_client_id === pin)
-        await consumers?.unpin(stream, consumer, PINNED)
+      const info: GroupInfo | undefined = await this.#groups?.info(this.#main)
+      if (info?.priority_groups?.[0]?.pinned_client_id === pin) await this.#groups?.unpin(this.#main)
     } catch (error) {
       this.#options.logger.warn(
         `NATS could not be told that this process handles no more of '${this.#options.subject}': others of the group '${this.#options.group}' wait for it`,
@@ -387,14 +382,14 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   async #lookForAll(): Promise<void> {
     const early = this.#early
-    const { stream, consumer } = this.#main as Subscription
+    const main = this.#main as Subscription
     // Who is not served has nothing to look for.
     if (early === undefined || early.length === 0 || this.#isStopped) return
     // If it fails, it is asked again.
-    const info = await this.#streams?.manager.consumers.info(stream, consumer).catch(() => undefined)
+    const info = await this.#groups?.info(main).catch(() => undefined)
     if (this.#early !== early || this.#isStopped) return
     const last = info?.delivered.consumer_seq ?? 0
-    const held = this.#held.countKnown(stream, last, this.#epoch)
+    const held = this.#held.countKnown(main.stream, last, this.#epoch)
     if (info?.num_ack_pending !== held) {
       if (info === undefined || !this.#isInVain(info, held)) this.#vainLooks = 0
       else if (++this.#vainLooks > VAIN_LOOKS * (1 + Math.random())) {
@@ -436,11 +431,11 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   }
 
   /** What the server says of a consumer; `undefined` if it says nothing. Without it, it is created again. */
-  async #infoOf({ stream, consumer }: Subscription): Promise<ConsumerInfo | undefined> {
+  async #infoOf(subscription: Subscription): Promise<ConsumerInfo | undefined> {
     const standpoint = this.#standpoint
     if (this.#connection?.isConnected !== true) return undefined
     try {
-      return await this.#streams?.manager.consumers.info(stream, consumer)
+      return await this.#groups?.info(subscription)
     } catch (error) {
       // The figures stay as they were.
       const isGone = isMissing(error) || isOff(error)
@@ -468,7 +463,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     const { subject, group, route } = this.#options
     const connection = this.#connection as NatsConnection
     const before = this.#standpoint as Standpoint
-    const made = await this.#options.streams().ensureConsumers(subject, group, route.durable, before)
+    const made = await this.#options.groups().ensure(subject, group, route.durable, before)
     if (this.#isStopped || connection !== this.#connection) return ''
     await this.#stopPulls()
     if (this.#isStopped || connection !== this.#connection) return ''

@@ -8,10 +8,10 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { JetStreamManager, StoredMsg } from '@nats-io/jetstream'
 import { headers as newHeaders } from '@nats-io/transport-node'
+import { isMissing, isNoSequence, readableError } from './jetstream-errors.ts'
 import { AGAIN, DEAD, DEAD_STREAM, decoded, HEADER, idFromHeader } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 import { ownHeaders } from './stored.ts'
-import { isMissing, isNoSequence, readableError } from './streams.ts'
 
 export interface DeadLettersOptions {
   manager(): Promise<JetStreamManager>

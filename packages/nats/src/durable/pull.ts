@@ -3,7 +3,7 @@ import { numberIn } from '@elysia-microservices/transport/engine'
 import type { Logger } from '@elysia-microservices/transport/kit'
 import type { Msg, Subscription as Subscribed } from '@nats-io/transport-node'
 import type { NatsConnection } from '../connection/nats-connection.ts'
-import { PIN_TIME, PINNED, type Subscription } from './streams.ts'
+import { PIN_TIME, PINNED, type Subscription } from './groups.ts'
 
 /** Milliseconds that a request stands, and between signs of life of the server meanwhile. */
 const EXPIRES = 30_000

@@ -5,6 +5,7 @@ import type { NatsConnection } from '../connection/nats-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { NatsConsumer } from './consumer.ts'
 import { EventStore } from './event-store.ts'
+import { Groups } from './groups.ts'
 import { checkDurableSubject } from './names.ts'
 import type { StoredMessage } from './outgoing-event.ts'
 import { Streams } from './streams.ts'
@@ -18,6 +19,7 @@ export class NatsServerStore implements ServerStore<NatsConnection> {
   readonly #publisher: Publisher<StoredMessage>
   #connection: NatsConnection | undefined
   #streams: Streams | undefined
+  #groups: Groups | undefined
 
   constructor(dispatcher: Dispatcher, options: CheckedOptions, context: ServerContext) {
     this.service = options.queue ?? context.name
@@ -39,18 +41,16 @@ export class NatsServerStore implements ServerStore<NatsConnection> {
       subject,
       group,
       ackWait: this.#options.durable.ackWait,
-      streams: () => this.#streams as Streams,
+      groups: () => this.#groups as Groups,
       logger: this.#context.logger,
       publisher: this.#publisher
     })
   }
 
   async attach(connection: NatsConnection): Promise<void> {
-    this.#streams = await Streams.open({
-      connection: connection.driver,
-      storage: this.#options.durable,
-      logger: this.#context.logger
-    })
+    const settings = { storage: this.#options.durable, logger: this.#context.logger }
+    this.#streams = await Streams.open({ connection: connection.driver, ...settings })
+    this.#groups = new Groups(this.#streams, settings)
     if (this.#connection !== connection) this.#publisher.attach(new EventStore(connection, this.#publisher))
     this.#connection = connection
   }

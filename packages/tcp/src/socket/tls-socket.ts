@@ -1,7 +1,9 @@
 /** Turns a stream of `node:tls` into a socket of this library, for both ends. Loads no module. */
+
 import type { PeerCertificate as NodeCertificate, SecureContextOptions, TLSSocket } from 'node:tls'
+import type { PeerCertificate } from '@elysia-microservices/transport/kit'
 import { NodeSocket } from './node-socket.ts'
-import type { PeerCertificate, TlsOptions } from './tls.ts'
+import type { TlsOptions } from './tls.ts'
 
 /** A socket with TLS. */
 export class TlsSocket extends NodeSocket {

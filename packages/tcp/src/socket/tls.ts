@@ -1,4 +1,5 @@
-/** Types for TLS options and peers' certificates, with the names that Node uses. */
+/** Types for TLS options, with the names that Node uses. */
+import type { PeerCertificate } from '@elysia-microservices/transport/kit'
 
 /** PEM text, or its bytes. */
 export type Pem = string | Uint8Array
@@ -44,26 +45,4 @@ export interface TlsClientOptions extends TlsOptions {
   readonly checkServerIdentity?:
     | ((name: string, certificate: PeerCertificate) => Error | undefined)
     | undefined
-}
-
-/** A distinguished name: `CN`, `O` and so on; an attribute that occurs more than once is a list. */
-export type DistinguishedName = Readonly<Record<string, string | readonly string[] | undefined>>
-
-/** The certificate of a peer. */
-export interface PeerCertificate {
-  /** Whether a trusted authority has signed it. Can be `false` only with `rejectUnauthorized: false`. */
-  readonly authorized: boolean
-  readonly subject: DistinguishedName
-  readonly issuer: DistinguishedName
-  /** Alternative names, such as `'DNS:service.test, URI:spiffe://test/orders'`; `undefined` if it has none. */
-  readonly subjectaltname: string | undefined
-  /** SHA-256 of the certificate, as `'AB:CD:…'`. */
-  readonly fingerprint256: string
-  /** In hexadecimal. */
-  readonly serialNumber: string
-  /** Start and end of validity, as text that `new Date(…)` reads. */
-  readonly validFrom: string
-  readonly validTo: string
-  /** The certificate itself, in DER. */
-  readonly raw: Uint8Array
 }

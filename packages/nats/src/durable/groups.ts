@@ -1,0 +1,264 @@
+/** Groups: the consumers that JetStream keeps for them, made where they are missing, and where each group stands. */
+import { type DurableSettings, type Logger, OptionError } from '@elysia-microservices/transport/kit'
+import {
+  AckPolicy,
+  type ConsumerConfig,
+  type ConsumerInfo,
+  DeliverPolicy,
+  type JetStreamManager,
+  RetentionPolicy,
+  type StreamInfo
+} from '@nats-io/jetstream'
+import type { DurableStorage } from '../options/durable-options.ts'
+import { isMissing, readableError } from './jetstream-errors.ts'
+import { AGAIN, AGAIN_STREAM, consumerName } from './names.ts'
+import { covers, NANOSECONDS, type Streams } from './streams.ts'
+
+/** Deliveries of a group that are neither acknowledged nor given up, over all its processes. */
+const MAX_PENDING = 20_000
+/** The same in order: as many as a new process must be able to hold until it knows that they are all. */
+export const MAX_PENDING_IN_ORDER = 2_000
+/** The priority group of ordered consumers; one process at a time is served. */
+export const PINNED = 'one'
+/** Milliseconds after which a silent process is not served any more. */
+export const PIN_TIME = 10_000
+
+/** A consumer that is there. */
+export interface Subscription {
+  readonly stream: string
+  readonly consumer: string
+}
+
+/** Where a group stands: what one must know to go on there if its consumer has to be created again. */
+export interface Standpoint {
+  readonly stream: string
+  /** When the streams and the consumer were made: another time is another one of the same name. */
+  readonly streamMadeAt: string
+  readonly againMadeAt: string
+  readonly consumerMadeAt: string
+  /** All events up to this number are done. */
+  readonly done: number
+  /** A new consumer is as paused as the previous one. */
+  readonly pausedUntil?: string | undefined
+}
+
+/** What a group has at the server. */
+export interface Group {
+  readonly main: Subscription
+  readonly again: Subscription
+  readonly standpoint: Standpoint
+}
+
+/** The groups of a server, over one connection. */
+export class Groups {
+  readonly #streams: Streams
+  readonly #settings: { readonly storage: DurableStorage; readonly logger: Logger }
+
+  constructor(streams: Streams, settings: { readonly storage: DurableStorage; readonly logger: Logger }) {
+    this.#streams = streams
+    this.#settings = settings
+  }
+
+  /** What the server says of a consumer. @throws what the driver throws */
+  info({ stream, consumer }: Subscription): Promise<ConsumerInfo> {
+    return this.#streams.manager.consumers.info(stream, consumer)
+  }
+
+  /** Has the server serve another process of an ordered group at once. @throws what the driver throws */
+  async unpin({ stream, consumer }: Subscription): Promise<void> {
+    await this.#streams.manager.consumers.unpin(stream, consumer, PINNED)
+  }
+
+  /**
+   * The consumers of a group for a pattern, made where they are missing.
+   * @param last where the group stood when it was last seen: it goes on there, and at the beginning of another stream
+   * @throws {OptionError} they are there with other settings
+   */
+  async ensure(subject: string, group: string, settings: DurableSettings, last?: Standpoint): Promise<Group> {
+    const stream = await this.#streams.ensure(subject)
+    await this.#streams.ensureDeadLetters()
+    const consumer = consumerName(group, subject)
+    const known = await this.#streams.infoOf(stream)
+    const start = last === undefined ? startOf(settings.start) : resumeAt(last, known)
+    const info = await this.#ensureConsumer(stream, subject, consumer, group, settings, start)
+    // Nothing has been delivered yet: it is new, and another one may have done its work.
+    if (last === undefined && info.delivered.consumer_seq === 0)
+      await this.#sayWhatIsLeftBehind(stream, subject, group, consumer)
+    await this.#ensureAgain(consumer, group)
+    return {
+      main: { stream, consumer },
+      again: { stream: AGAIN_STREAM, consumer },
+      standpoint: {
+        stream,
+        streamMadeAt: known.created,
+        againMadeAt: (await this.#streams.infoOf(AGAIN_STREAM)).created,
+        consumerMadeAt: info.created,
+        done: info.ack_floor.stream_seq
+      }
+    }
+  }
+
+  /**
+   * Says which consumers of a stream nobody asks for events, and that may have done the work of a new one: of the same
+   * pattern for a service that was renamed, or of the same group for a pattern that has become narrower.
+   */
+  async #sayWhatIsLeftBehind(
+    stream: string,
+    subject: string,
+    group: string,
+    consumer: string
+  ): Promise<void> {
+    try {
+      for await (const {
+        name,
+        config,
+        num_waiting,
+        num_pending,
+        num_ack_pending
+      } of this.#streams.manager.consumers.list(stream)) {
+        const other = config.metadata?.['elysia-group']
+        if (name === consumer || other === undefined || num_waiting > 0) continue
+        const events = num_pending + num_ack_pending
+        const remedy = `If nobody needs it any more, delete it: nats consumer rm ${stream} ${name}`
+        const filter = config.filter_subject ?? ''
+        if (other !== group && filter === subject && events > 0)
+          this.#settings.logger.warn(
+            `${events} events '${subject}' wait for the group '${other}', which no process handles at the moment; the group '${group}' is new and does not get them. If a service was renamed, give its handler durable.group '${other}'. ${remedy}`
+          )
+        else if (other === group && filter !== subject && covers(filter, subject))
+          this.#settings.logger.warn(
+            `The group '${group}' handled '${filter}' until now, and '${subject}' from now on: the consumer '${name}' stays behind with ${events} events that nobody handles. ${remedy}`
+          )
+      }
+    } catch (error) {
+      this.#settings.logger.warn(`It could not be seen what else is in the stream '${stream}'`, error)
+    }
+  }
+
+  async #ensureConsumer(
+    stream: string,
+    subject: string,
+    name: string,
+    group: string,
+    settings: DurableSettings,
+    start: Partial<ConsumerConfig>
+  ): Promise<ConsumerInfo> {
+    const { ordered, retry } = settings
+    const said = JSON.stringify({ retry, ackWait: this.#settings.storage.ackWait })
+    const config: ConsumerConfig = {
+      durable_name: name,
+      filter_subject: subject,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: this.#settings.storage.ackWait * NANOSECONDS,
+      max_deliver: -1,
+      max_ack_pending: ordered ? MAX_PENDING_IN_ORDER : MAX_PENDING,
+      metadata: { 'elysia-group': group, 'elysia-settings': said },
+      ...start,
+      ...(ordered && {
+        priority_groups: [PINNED],
+        priority_policy: 'pinned_client',
+        priority_timeout: PIN_TIME * NANOSECONDS
+      })
+    } as ConsumerConfig
+    const known = await this.#consumer(stream, name)
+    if (known === undefined) {
+      try {
+        return await this.#streams.manager.consumers.add(stream, config)
+      } catch (error) {
+        const made = await this.#consumer(stream, name)
+        if (made === undefined) throw readableError(error, `The group '${group}' for '${subject}'`)
+        return this.#agree(stream, made, config, group, said)
+      }
+    }
+    return this.#agree(stream, known, config, group, said)
+  }
+
+  async #agree(
+    stream: string,
+    known: ConsumerInfo,
+    wanted: ConsumerConfig,
+    group: string,
+    said: string
+  ): Promise<ConsumerInfo> {
+    const isOrdered = known.config.priority_policy === 'pinned_client'
+    const wantsOrdered = wanted.priority_policy === 'pinned_client'
+    if (isOrdered !== wantsOrdered)
+      throw new OptionError(
+        'options.durable.ordered',
+        `The group '${group}' handles '${wanted.filter_subject}' already with ordered: ${isOrdered}, and this service wants ordered: ${wantsOrdered}; let them agree, or give one another group`
+      )
+    const before = known.config.metadata?.['elysia-settings']
+    if (before === said) return known
+    this.#settings.logger.warn(
+      `The group '${group}' handles '${wanted.filter_subject}' with ${before ?? 'other settings'} elsewhere, and here with ${said}; processes of one group should agree`
+    )
+    const { ack_wait, max_ack_pending, metadata } = wanted
+    await this.#streams.manager.consumers
+      .update(stream, known.name, { ...known.config, ack_wait, max_ack_pending, metadata } as ConsumerConfig)
+      .catch((error: unknown) => {
+        throw readableError(error, `The group '${group}' for '${wanted.filter_subject}'`)
+      })
+    return known
+  }
+
+  async #ensureAgain(name: string, group: string): Promise<void> {
+    if ((await this.#consumer(AGAIN_STREAM, name)) !== undefined) return
+    const config = {
+      durable_name: name,
+      filter_subject: `${AGAIN}.${name}`,
+      ack_policy: AckPolicy.Explicit,
+      ack_wait: this.#settings.storage.ackWait * NANOSECONDS,
+      max_deliver: -1,
+      deliver_policy: DeliverPolicy.All,
+      metadata: { 'elysia-group': group }
+    }
+    try {
+      await this.#streams.manager.consumers.add(AGAIN_STREAM, config)
+    } catch (error) {
+      if ((await this.#consumer(AGAIN_STREAM, name)) === undefined)
+        throw readableError(error, `The redriven dead letters of the group '${group}'`)
+    }
+  }
+
+  async #consumer(stream: string, name: string): Promise<ConsumerInfo | undefined> {
+    try {
+      return await this.#streams.manager.consumers.info(stream, name)
+    } catch (error) {
+      if (isMissing(error)) return undefined
+      throw readableError(error, `The stream '${stream}'`)
+    }
+  }
+}
+
+/** The consumers of a group, in all streams. @throws {NotStoredError} JetStream does not say */
+export async function consumersOf(manager: JetStreamManager, group: string): Promise<ConsumerInfo[]> {
+  const found: ConsumerInfo[] = []
+  try {
+    for await (const { config } of manager.streams.list())
+      for await (const info of manager.consumers.list(config.name))
+        if (info.config.metadata?.['elysia-group'] === group) found.push(info)
+  } catch (error) {
+    throw readableError(error, `The group '${group}'`)
+  }
+  return found
+}
+
+function startOf(start: DurableSettings['start']): Partial<ConsumerConfig> {
+  if (start === 'new') return { deliver_policy: DeliverPolicy.New }
+  if (start === 'all') return { deliver_policy: DeliverPolicy.All }
+  if ('since' in start)
+    return { deliver_policy: DeliverPolicy.StartTime, opt_start_time: start.since.toISOString() }
+  const position = Number(start.after)
+  if (!Number.isSafeInteger(position) || position < 0)
+    throw OptionError.expected('options.durable.start.after', 'a position that publish() gave', start.after)
+  return { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: position + 1 }
+}
+
+function resumeAt(last: Standpoint, { config, created }: StreamInfo): Partial<ConsumerConfig> {
+  const isSame = config.name === last.stream && created === last.streamMadeAt
+  // A queue knows no other start: what is done is not in it any more.
+  const pause = last.pausedUntil === undefined ? {} : { pause_until: last.pausedUntil }
+  if (!isSame || config.retention === RetentionPolicy.Workqueue)
+    return { deliver_policy: DeliverPolicy.All, ...pause }
+  return { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: last.done + 1, ...pause }
+}
