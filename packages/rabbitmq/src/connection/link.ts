@@ -178,6 +178,8 @@ export class Link {
     const socket = socketOf(model)
     if (socket !== undefined) {
       gatherWrites(socket)
+      // The driver listens to ends and errors only.
+      socket.once('close', () => this.#lost(model))
       this.#watch(model, socket)
     }
     this.server = hostOf(url)

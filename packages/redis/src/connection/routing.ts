@@ -109,25 +109,21 @@ export class Routing {
     )
   }
 
-  async #askNest({ route, words, reply, headers }: Request): Promise<void> {
+  async #askNest(request: Request): Promise<void> {
+    const { route, words, reply, headers } = request
     if (reply !== undefined) await this.#answers.hear(answersOf(route), reply)
-    // Ours that hear what Nest's clients send: they answer no request that we would not have sent to them.
-    const ours = this.#directory.hearing(route)
+    // Ours hear what Nest's clients send, and do not take what our clients send to Nest's services.
+    const ours = this.#directory.hearing(route).size
     const packet = reply === undefined ? words : nestRequest(words, reply, headers)
     const receivers = await this.#sending.send(route, packet)
-    if (receivers === 0 || (await this.#areAllOurs(route, receivers, ours)))
-      return this.#sending.nobody(reply)
+    if (receivers === 0) return this.#sending.nobody(reply)
+    if (ours < receivers && performance.now() < (this.#nestUntil.get(route) ?? 0)) return
+    // Ours may have come meanwhile: then perhaps nobody has taken it.
+    await this.#refresh()
+    if (this.#directory.hearing(route).size >= receivers)
+      return this.#directory.next(route) === undefined ? this.#sending.nobody(reply) : this.ask(request)
     if (this.#nestUntil.size >= MAX_REMEMBERED) this.#nestUntil.clear()
     this.#nestUntil.set(route, performance.now() + NEST_FOR)
-  }
-
-  /** Whether only our handlers have heard a request. @param before those that were there before */
-  async #areAllOurs(route: string, receivers: number, before: ReadonlySet<string>): Promise<boolean> {
-    if (before.size < receivers) return false
-    await this.#refresh()
-    // Who has come meanwhile has not heard it, and who has gone may not have.
-    const still = this.#directory.hearing(route)
-    return [...before].filter((one) => still.has(one)).length >= receivers
   }
 
   /** A call is over; missing while none waits for a service of Nest's. */

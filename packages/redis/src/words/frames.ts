@@ -108,6 +108,8 @@ export interface NestMessage {
   readonly words: string
   /** Of a request, as JSON; `undefined`: it is an event. */
   readonly isRequest: boolean
+  /** Of one of our clients, which has found no service of ours. */
+  readonly isForNest: boolean
   readonly headers: Headers | undefined
   readonly reached: readonly unknown[]
 }
@@ -118,12 +120,19 @@ export function readNest(words: string): NestMessage {
   try {
     packet = JSON.parse(words)
   } catch {
-    return { words: JSON.stringify({ data: words }), isRequest: false, headers: undefined, reached: [] }
+    return {
+      words: JSON.stringify({ data: words }),
+      isRequest: false,
+      isForNest: false,
+      headers: undefined,
+      reached: []
+    }
   }
   const { id, metadata, [REACHED]: reached } = Object(packet) as Record<string, unknown>
   return {
     words,
     isRequest: id !== undefined,
+    isForNest: typeof id === 'string' && isInbox(id),
     headers: headersIn(metadata),
     reached: Array.isArray(reached) ? reached : []
   }
