@@ -2,14 +2,24 @@
  * Bundles a package's entry points: a program that imports a package reads a few files in place of hundreds, which
  * halves the time until it listens (docs/performance.md, "Start"). Run in the package's folder, behind `tsc -b`, which
  * makes the declarations: those that can be reached from an entry point are put beside the bundles. What is imported
- * lazily stays in files of its own; other packages are not bundled.
+ * lazily stays in files of its own; other packages are not bundled, but for those of `INCLUDED`.
  */
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { decode, encode, type SourceMapSegment } from '@jridgewell/sourcemap-codec'
 import { build, type Plugin, transform } from 'esbuild'
 
 const FOLDER = 'lib'
+/** Packages that become part of ours, since an installation of them brings what few need. Their licences come along. */
+const INCLUDED = ['msgpackr']
 const TARGET = 'node20'
 /** Where `tsc -b` puts declarations. */
 const COMPILED = 'dist'
@@ -34,7 +44,8 @@ interface SourceMap {
 const { exports, bin = {} } = JSON.parse(readFileSync('package.json', 'utf8')) as Package
 const targets = Object.values(exports).filter((target) => typeof target !== 'string')
 const bundled = targets.map((target) => target.default)
-const entryPoints = [...bundled, ...Object.values(bin)].map((file) =>
+const programs = Object.values(bin).map((file) => `./${file}`)
+const entryPoints = [...bundled, ...programs].map((file) =>
   file.replace(`./${FOLDER}/`, './src/').replace(/\.js$/, '.ts')
 )
 
@@ -45,9 +56,11 @@ const entryPoints = [...bundled, ...Object.values(bin)].map((file) =>
 const withoutComments: Plugin = {
   name: 'without-comments',
   setup({ onLoad }) {
-    onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+    onLoad({ filter: /\.ts$|\/node_modules\/.*\.js$/ }, async ({ path }) => {
+      const isOwn = path.endsWith('.ts')
       const { code } = await transform(readFileSync(path, 'utf8'), {
-        loader: 'ts',
+        loader: isOwn ? 'ts' : 'js',
+        minify: !isOwn,
         sourcefile: path,
         sourcemap: 'inline',
         sourcesContent: false,
@@ -59,8 +72,27 @@ const withoutComments: Plugin = {
   }
 }
 
+const isIncluded = new RegExp(`^(?:${INCLUDED.join('|')})(?:/|$)`)
+
+/** Takes packages that are included from their files, all of whose exports can be used. */
+const includedPackages: Plugin = {
+  name: 'included-packages',
+  setup({ onResolve }) {
+    onResolve({ filter: isIncluded }, ({ path, resolveDir }) => {
+      const [name = '', entry = 'index'] = path.split('/')
+      return { path: join(folderOf(name, resolveDir), `${entry}.js`), sideEffects: false }
+    })
+  }
+}
+
+/** The folder in which a package is installed. */
+function folderOf(name: string, from: string): string {
+  const place = join(from, 'node_modules', name)
+  return existsSync(place) ? place : folderOf(name, dirname(from))
+}
+
 rmSync(FOLDER, { recursive: true, force: true })
-await build({
+const { metafile } = await build({
   entryPoints,
   outbase: 'src',
   outdir: FOLDER,
@@ -75,8 +107,10 @@ await build({
   // The sources are in the repository; in every installation they would be two thirds of what is downloaded.
   sourcesContent: false,
   logLevel: 'warning',
-  plugins: [withoutComments]
+  metafile: true,
+  plugins: [includedPackages, withoutComments]
 })
+writeLicences(Object.keys(metafile.inputs))
 
 for (const name of readdirSync(FOLDER, { recursive: true, encoding: 'utf8' })) {
   const file = join(FOLDER, name)
@@ -94,6 +128,20 @@ for (const file of declarations) {
     // A set that is iterated also gives what is added meanwhile.
     declarations.add(join(dirname(file), `${path}.d.ts`))
   }
+}
+
+/** Writes the licences of the packages that have become part of this one. @param inputs the files of the bundles */
+function writeLicences(inputs: readonly string[]): void {
+  const texts = INCLUDED.filter((name) => inputs.some((file) => file.includes(`/node_modules/${name}/`))).map(
+    (name) => {
+      const folder = folderOf(name, process.cwd())
+      const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
+        version: string
+      }
+      return `${name} ${version}\n\n${readFileSync(join(folder, 'LICENSE'), 'utf8').trim()}\n`
+    }
+  )
+  if (texts.length > 0) writeFileSync(join(FOLDER, 'LICENSES.txt'), texts.join('\n\n'))
 }
 
 /**

@@ -15,23 +15,27 @@ const BUN_ONLY = new Map([
   ['system/site', 'it reads HTML'],
   ['system/types', 'it asks the compiler']
 ])
-/** Suites that take longest, from the longest on: were one of them last, the other processors would wait for it. */
+/**
+ * Suites that take longest, from the longest on: were one of them last, the other processors would wait for it. That of
+ * engines mostly waits, beside those that mostly compute.
+ */
 const LONGEST = [
+  'system/engines',
+  'system/packages',
   'examples/bench',
   'system/hostile-code',
-  'system/packages',
-  'system/site',
   'unit/outbox',
-  'system/apps',
-  'system/engines',
-  'system/observability',
+  'system/site',
+  'system/types',
+  'system/conformance',
   'system/workers',
-  'system/nats',
+  'system/apps',
   'system/durable',
   'system/calls',
-  'system/faults',
-  'system/types',
-  'system/conformance'
+  'unit/transport',
+  'system/nats',
+  'system/observability',
+  'system/faults'
 ]
 /** What tests vary by chance, or repeat, they do more often at night. */
 const AT_NIGHT = {
@@ -148,7 +152,8 @@ export function lastJobsOf(gate: Gate): Job[] {
     isReport: true,
     limit: 3_600
   }
-  return [speed, mutants]
+  const rehearsal: Job = { name: 'release', command: ['bun', 'scripts/rehearsal/run.ts'], limit: 3_600 }
+  return [rehearsal, speed, mutants]
 }
 
 /** The last commit that is older than a day, if there is one. */

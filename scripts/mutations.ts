@@ -11,7 +11,7 @@ export interface Mutation {
   readonly changed: string
 }
 
-/** What may stand in the place of what. Comparisons have blanks around them; type arguments have none. */
+/** What may replace what. Comparisons have blanks around them; type arguments have none. */
 const REPLACEMENTS: readonly (readonly [RegExp, (found: string) => string])[] = [
   [/ === /g, () => ' !== '],
   [/ !== /g, () => ' === '],

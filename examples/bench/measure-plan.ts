@@ -47,7 +47,9 @@ function installFor(plan: Plan): void {
   })
   const { suite } = plan
   const loadsByOther =
-    suite !== undefined && suite.name !== 'db' && (suite.tool ?? preferredTool()) === 'autocannon'
+    suite !== undefined &&
+    !['db', 'web'].includes(suite.name) &&
+    (suite.tool ?? preferredTool()) === 'autocannon'
   if (jobs.length > 0 || loadsByOther) {
     prepareOthers(['bun', ...jobs.map(({ entrant, contest }) => entrant.runtime ?? contest.runtime)])
   }

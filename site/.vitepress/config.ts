@@ -93,7 +93,11 @@ export default defineConfig({
         detailedView: true,
         // The words people look for, beside those that a page has.
         _render(text, env, markdown) {
+          // Nobody sees colours in an index.
+          const { highlight } = markdown.options
+          markdown.options.highlight = null
           const html = markdown.render(text, env)
+          markdown.options.highlight = highlight ?? null
           const words = WORDS[(env.relativePath as string).replace(/\.md$/, '')]
           return words === undefined ? html : html.replace('</h1>', `</h1><p>${words.join(', ')}</p>`)
         }

@@ -8,6 +8,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     text: 'Start',
     items: [
       page('Getting started', 'getting-started'),
+      page('Tutorial', 'tutorial'),
       page('Recipes', 'recipes'),
       page('From NestJS', 'migration-from-nest'),
       page('From tRPC', 'migration-from-trpc'),
@@ -95,6 +96,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     collapsed: true,
     items: [
       page('A system of four services', 'examples/shop'),
+      page('A live order board', 'examples/board'),
       page('A Nest application', 'examples/migrate-from-nest'),
       page('Dependency injection', 'examples/dependency-injection'),
       page('Durable events', 'examples/durable-events'),
@@ -108,6 +110,8 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Protocol', 'protocol'),
       page('Architecture', 'architecture'),
       page('Decisions', 'decisions'),
+      page('Versions', 'versions'),
+      page('Compatibility', 'compatibility'),
       page('Dependencies', 'dependencies'),
       page('Contributing', 'contributing'),
       page('Changelog', 'changelog'),

@@ -1,5 +1,6 @@
 /** Words of the trade by which a page should be found though it does not use them, or only in passing. */
 export const WORDS: Readonly<Record<string, readonly string[]>> = {
+  tutorial: ['walkthrough', 'step by step', 'example app', 'quick start'],
   connections: [
     'load balancing',
     'load balancer',
@@ -21,7 +22,16 @@ export const WORDS: Readonly<Record<string, readonly string[]>> = {
       'authorization header',
       'JWT'
     ],
-    ...['EventSource', 'Kubernetes manifest', 'Deployment', 'PM2', 'systemd', 'clean up', 'onStop']
+    ...[
+      'EventSource',
+      'Kubernetes manifest',
+      'Deployment',
+      'PM2',
+      'systemd',
+      'clean up',
+      'onStop',
+      'monorepo'
+    ]
   ],
   gateway: ['CORS', 'REST', 'API gateway', 'BFF', 'OpenAPI', 'Swagger', 'EventSource'],
   stopping: [

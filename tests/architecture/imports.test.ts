@@ -73,7 +73,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['index.ts']
   ],
   websocket: [
-    ['wire'],
+    ['wire', 'exposing.ts'],
     ['options.ts', 'server', 'client'],
     ['websocket.ts'],
     ['index.ts', 'client.ts', 'testing.ts']

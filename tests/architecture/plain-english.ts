@@ -102,5 +102,25 @@ export const PHRASES: readonly Phrase[] = [
     pattern: /\ban option or a controller is not what it must be\b|\ban option is not what it must be\b/i,
     instead: 'an option is invalid',
     example: 'an option is not what it must be'
+  },
+  {
+    pattern: /\bbreaks? (?:the|a|its|their) schema/i,
+    instead: 'fails the schema',
+    example: 'Data that breaks the schema'
+  },
+  {
+    pattern: /\bbelongs? into\b/i,
+    instead: 'belongs in',
+    example: 'What must not be lost belongs into JetStream'
+  },
+  {
+    pattern: /\bnone any more\b/i,
+    instead: 'no more; no longer has one',
+    example: 'so many values may be sent; none any more'
+  },
+  {
+    pattern: /\bstands? in the place of\b/i,
+    instead: 'replaces',
+    example: 'a Dispatcher stands in the place of a service'
   }
 ]

@@ -123,7 +123,6 @@ function connect(): { caller: PendingCaller; socket: MemorySocket } {
     timeout: 10_000,
     tellTimeout: false,
     lease: false,
-    credentials: { type: 'bearer', token: 'é' },
     resume: undefined,
     goingAway: () => {}
   })
@@ -137,7 +136,7 @@ function connect(): { caller: PendingCaller; socket: MemorySocket } {
   far.listener = new Session(far, options)
   const session = new Session(near, options, client)
   near.listener = session
-  client.open(session)
+  client.open(session, { type: 'bearer', token: 'é' })
   return { caller: new PendingCaller((call) => client.calls.start(call), 10_000), socket: near }
 }
 

@@ -21,6 +21,9 @@ import { isMissing } from '../support/missing.ts'
 import { until, within } from '../support/within.ts'
 import { type Carried, clientOf, TRANSPORTS, type TransportUnderTest } from './transports.ts'
 
+/** Milliseconds after which a service that is reached by an engine says where, and some more. */
+const UNTIL_REACHED = 50
+
 /** What an error says. */
 type Said = readonly [code: string, mayHaveRun: boolean, retryable: boolean]
 
@@ -83,6 +86,8 @@ class Setting {
         throw new RpcError({ code: 'NO', message: 'no' })
       case 'partly':
         return partly()
+      case 'settled':
+        return new Promise((resolve) => setTimeout(resolve, 2 * UNTIL_REACHED))
       case 'later':
         // The first attempt is not answered.
         return this.messages.length === 1 ? new Promise(() => {}) : data
@@ -239,6 +244,8 @@ function casesOf(transport: TransportUnderTest) {
     const error = await failuresOf(setting.client, 'wait', {
       async meanwhile() {
         await setting.got(2)
+        // Over an engine it has heard by then where the service can be told.
+        await setting.client.request('settled', 1)
         await setting.client.close()
       }
     })

@@ -8,6 +8,7 @@ import { type TcpTransport, tcp } from 'elysia-microservices/tcp'
 import { WebSocket } from 'ws'
 import { ENGINES, type EngineUnderTest } from '../engines/engines.ts'
 import { listen, newApp } from '../support/http-app.ts'
+import { Link } from '../support/link.ts'
 
 /** A transport whose connections can be lost. */
 export interface Carried {
@@ -115,19 +116,24 @@ function overEngine(engine: EngineUnderTest): TransportUnderTest {
     connects: true,
     async open() {
       const running = await engine.start()
+      // Connections are lost here, and their server goes on: what comes of a killed one is in tests/engines.
+      let link = await Link.start(running.port)
+      const { port } = link
       return {
-        server: () => running.transport(),
-        client: () => running.transport(),
-        endpoint: () => `127.0.0.1:${running.port}`,
-        async lose() {
-          await running.stop()
-          await running.start()
-        },
+        server: () => running.transport({ port }),
+        client: () => running.transport({ port }),
+        endpoint: () => `127.0.0.1:${port}`,
+        lose: async () => link.cutAll(),
         async cut() {
-          await running.stop()
-          return () => running.start()
+          await link.stop()
+          return async () => {
+            link = await Link.start(running.port, port)
+          }
         },
-        close: () => running.close()
+        async close() {
+          await link.stop()
+          await running.close()
+        }
       }
     },
     async unreachable() {

@@ -14,6 +14,7 @@ import { listening } from '../support/listening.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { type Postgres, startPostgres } from '../support/postgres.ts'
+import { PATIENCE } from '../support/within.ts'
 import { bun, rootFolder, testsFolder, tsc } from '../workspace.ts'
 import { type CodeBlock, codeBlocks, DOCUMENTS, docstringBlocks } from './markdown.ts'
 
@@ -111,7 +112,7 @@ describe('the documentation', () => {
         ...(needsPostgres ? { DATABASE_URL: await (await postgres()).database() } : {})
       }
       try {
-        await run(bun, [join(folder, fileOf(block))], { timeout: 20_000, env })
+        await run(bun, [join(folder, fileOf(block))], { timeout: PATIENCE, env })
       } finally {
         await server?.stop()
       }
@@ -132,7 +133,7 @@ describe('the documentation', () => {
     try {
       const said = once(service.stdout, 'data')
       await listening(Number(port))
-      await run(bun, [client!], { timeout: 20_000 })
+      await run(bun, [client!], { timeout: PATIENCE })
       assert.equal(String((await said)[0]).trim(), 'order 7')
       service.kill('SIGTERM')
       assert.deepEqual(await once(service, 'exit'), [0, null])

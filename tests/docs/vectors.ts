@@ -27,7 +27,9 @@ const TOKEN = /`(?<text>[^`]*)`|(?<hex>(?:[0-9a-f]{2})+)|(?<comment>#.*)|(?<spac
 
 /** Reads all of them. */
 export function readVectors(): Vector[] {
-  return codeBlocks(join(rootFolder, 'docs/protocol.md')).flatMap(({ info, code }) => {
+  const blocks = codeBlocks(join(rootFolder, 'docs/protocol.md'))
+  const frames = readFrames(blocks.find(({ info }) => info === 'vector frames')?.code ?? '')
+  return blocks.flatMap(({ info, code }) => {
     const header = /^vector (client|server)([^:]*): (.+)$/.exec(info)
     if (header === null) return []
     const [, side, options = '', title = ''] = header
@@ -35,18 +37,34 @@ export function readVectors(): Vector[] {
       side: side as Vector['side'],
       options: options.split(' ').filter((word) => word !== ''),
       title,
-      steps: code.trim().split('\n').map(readStep)
+      steps: code
+        .trim()
+        .split('\n')
+        .map((line) => readStep(line, frames))
     }
   })
 }
 
-function readStep(line: string): Step {
+/** Frames that have a name, so that vectors need not repeat them. */
+function readFrames(code: string): ReadonlyMap<string, Buffer> {
+  return new Map(
+    code
+      .trim()
+      .split('\n')
+      .map((line) => {
+        const [name = ''] = line.split(' ', 1)
+        return [name, readBytes(line.slice(name.length))]
+      })
+  )
+}
+
+function readStep(line: string, frames: ReadonlyMap<string, Buffer>): Step {
   if (line === 'reconnect') return { from: 'client', bytes: undefined, line }
   if (line === 'stop') return { from: undefined, bytes: undefined, line }
   if (line === '< end') return { from: 'server', bytes: undefined, line }
   const from = { '>': 'client', '<': 'server' }[line[0] ?? ''] as 'client' | 'server' | undefined
   if (from === undefined) throw new Error(`A line of a vector begins with > or <: ${line}`)
-  return { from, bytes: readBytes(line.slice(1)), line }
+  return { from, bytes: frames.get(line.slice(2)) ?? readBytes(line.slice(1)), line }
 }
 
 function readBytes(text: string): Buffer {

@@ -14,10 +14,11 @@ import {
 } from '@elysia-microservices/transport'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { Link } from '../support/link.ts'
 import { Log } from '../support/log.ts'
 import { Values } from '../support/values.ts'
-import { until } from '../support/within.ts'
-import type { RunningEngine } from './engines.ts'
+import { PATIENCE, until } from '../support/within.ts'
+import type { EngineOptions, RunningEngine } from './engines.ts'
 import { overEngines } from './needs.ts'
 
 overEngines('durable events', ['stores'], ({ name: engineName, title, start }, caseOf) => {
@@ -30,8 +31,8 @@ overEngines('durable events', ['stores'], ({ name: engineName, title, start }, c
     /** A pattern of this test alone. */
     const fresh = () => `event${++count}.happened`
 
-    function newClient(timeout = 10_000): UntypedClient {
-      const client = connect({ transport: engine.transport(), logger: log.logger, timeout })
+    function newClient(timeout = 10_000, options?: EngineOptions): UntypedClient {
+      const client = connect({ transport: engine.transport(options), logger: log.logger, timeout })
       cleanUps.push(() => client.close())
       return client
     }
@@ -41,11 +42,11 @@ overEngines('durable events', ['stores'], ({ name: engineName, title, start }, c
       pattern: string,
       handler: (message: Message) => unknown,
       durable: DurableOptions = {},
-      { name = 'test' } = {}
+      { name = 'test', port }: { readonly name?: string; readonly port?: number } = {}
     ) {
       const service = microservice({
         name,
-        transport: engine.transport(),
+        transport: engine.transport(port === undefined ? {} : { port }),
         logger: log.logger,
         drain: 5_000
       }).event(pattern, handler, { durable })
@@ -388,17 +389,23 @@ overEngines('durable events', ['stores'], ({ name: engineName, title, start }, c
       )
     })
 
-    caseOf('lets its service stop, and its client close, while there is no server', ['server'], async () => {
-      const pattern = fresh()
-      const service = await serve(pattern, () => {}, { ordered: true })
-      const client = newClient()
-      await client.publish(pattern, 1)
-      await engine.stop()
-      await until('It is noticed', () => client.status !== 'connected')
-      await service.stop()
-      await client.close()
-      await engine.start()
-    })
+    caseOf(
+      'lets its service stop, and its client close, while there is no connection',
+      ['server'],
+      async () => {
+        const pattern = fresh()
+        const link = await Link.start(engine.port)
+        cleanUps.push(() => link.stop())
+        const { port } = link
+        const service = await serve(pattern, () => {}, { ordered: true }, { port })
+        const client = newClient(undefined, { port })
+        await client.publish(pattern, 1)
+        await link.stop()
+        await until('It is noticed', () => client.status !== 'connected')
+        await service.stop()
+        await client.close()
+      }
+    )
 
     caseOf(
       'is stored in order, many at a time, also while the server is killed',
@@ -407,7 +414,7 @@ overEngines('durable events', ['stores'], ({ name: engineName, title, start }, c
         const pattern = fresh()
         const seen: number[] = []
         await serve(pattern, ({ data }) => void seen.push(data as number), { concurrency: 64, ordered: true })
-        const client = newClient(30_000)
+        const client = newClient(PATIENCE)
         await client.connect()
         const all: Promise<unknown>[] = []
         for (let n = 0; n < 3_000; n++) {
@@ -445,7 +452,7 @@ overEngines('durable events', ['stores'], ({ name: engineName, title, start }, c
         assert.equal(error.mayHaveRun, false)
         return true
       })
-      const late = client.publish(pattern, 3, { timeout: 30_000 })
+      const late = client.publish(pattern, 3, { timeout: PATIENCE })
       await engine.start()
       assert.equal((await late).duplicate, false)
       const pending = assert.rejects(client.publish(pattern, 4), ConnectionError)

@@ -86,7 +86,7 @@ class HubCarrier implements Carrier {
     this.#held.release()
   }
 
-  /** The hub is lost: whoever waits for it is told, and it is looked for until it is there again. */
+  /** The hub is lost: everything that waits for it fails, and reconnecting begins. */
   #lost(): void {
     const lost = new Error(`The hub at ${this.server} is lost`)
     for (const { reject } of this.#pongs.splice(0)) reject(lost)

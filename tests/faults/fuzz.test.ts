@@ -8,7 +8,7 @@ import { connect } from 'elysia-microservices/client'
 import fc from 'fast-check'
 
 /** At night there are ten times as many. */
-const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? 20_000)
+const INPUTS = Number(process.env['FUZZ_INPUTS'] ?? 10_000)
 const ATTACKERS = 20
 const INPUTS_PER_CONNECTION = 5
 const SEED = 20_261_121

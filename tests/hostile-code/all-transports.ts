@@ -7,7 +7,7 @@ import { after, describe, it } from 'node:test'
 import { ENGINES } from '../engines/engines.ts'
 import { isMissing } from '../support/missing.ts'
 import { within } from '../support/within.ts'
-import { programFile, testsFolder } from '../workspace.ts'
+import { programFile, testsFolder, underBun } from '../workspace.ts'
 import { type Share, TRANSPORT_NAMES, type TransportName } from './case.ts'
 import { CASES } from './cases.ts'
 
@@ -36,9 +36,16 @@ function run(transport: TransportName, { of, turn }: Share) {
   return { results, ended, stop: () => child.kill('SIGKILL') }
 }
 
+/** Bun and Node share the recipes, too: both get every place, over every transport. */
+const shareOf = (transports: number, turn: number): Share => ({
+  of: 2 * transports,
+  turn: 2 * turn + (underBun ? 0 : 1)
+})
+
 /**
  * The tests.
- * @param areShared whether each recipe is tried at each place over one of the transports, and not over all of them
+ * @param areShared whether each recipe is tried at each place over one of the transports on one of the runtimes, and not
+ * over all of them on both
  */
 export function testHostileCode(areShared: boolean): void {
   const transports = TRANSPORT_NAMES.filter((transport) => {
@@ -46,7 +53,7 @@ export function testHostileCode(areShared: boolean): void {
     return !isMissing(`hostile code on ${transport}`, missing)
   })
   for (const [turn, transport] of transports.entries()) {
-    const share = areShared ? { of: transports.length, turn } : { of: 1, turn: 0 }
+    const share = areShared ? shareOf(transports.length, turn) : { of: 1, turn: 0 }
     describe(`hostile code on ${transport}`, () => {
       let running: ReturnType<typeof run> | undefined
       const problemsOf = async (name: string) => {

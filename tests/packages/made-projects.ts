@@ -10,12 +10,13 @@ import { join } from 'node:path'
 import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { freePort } from '@elysia-microservices/test-support'
+import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { RabbitmqServerProcess, rabbitmqMissing } from '../support/rabbitmq-server.ts'
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
-import { until, within } from '../support/within.ts'
+import { PATIENCE, until, within } from '../support/within.ts'
 import { bun, rootFolder } from '../workspace.ts'
 import { Dockerfile, type Image } from './dockerfile.ts'
 
@@ -79,7 +80,7 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
     before(async () => {
       const { folder, project, tarballs } = packed()
       mkdirSync(join(folder, 'made', runtime), { recursive: true })
-      const options = (transport: string) => ['--runtime', runtime, '--transport', transport]
+      const options = (transport: string) => ['--runtime', runtime, '--transport', transport, '--web']
       const create = forBun
         ? [bun, 'create', 'elysia-microservices', folderOf('nats'), ...options('nats')]
         : ['npm', 'create', 'elysia-microservices', folderOf('nats'), '--', ...options('nats')]
@@ -103,7 +104,7 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
         for (const transport of Object.keys(ENGINES))
           await succeeds(folderOf(transport), [bun, 'run', 'typecheck'])
       const { stdout, stderr } = await succeeds(folderOf('nats'), forBun ? [bun, 'test'] : ['npm', 'test'])
-      assert.match(stdout + stderr, forBun ? /^ 7 pass$/m : /^(#|ℹ) pass 7$/m)
+      assert.match(stdout + stderr, forBun ? /^ 8 pass$/m : /^(#|ℹ) pass 8$/m)
     })
 
     for (const transport of TRANSPORTS) {
@@ -111,6 +112,10 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
         await fits(runtime, folderOf(transport))
       })
     }
+
+    if (!isMissing('the page of a made project', chromiumMissing()))
+      it('show a live stream on their page, in Chromium, and end with SIGTERM', () =>
+        showsOrders(runtime, folderOf('tcp')))
 
     // Over an engine nothing else differs between the runtimes: one of them is enough.
     for (const transport of forBun ? TRANSPORTS : (['tcp'] as const)) {
@@ -123,6 +128,33 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
       })
     }
   })
+}
+
+/** Opens the page of a project, and sees an order on it that is placed there and paid. */
+async function showsOrders(runtime: Runtime, folder: string): Promise<void> {
+  const [http, tcp] = [await freePort(), await freePort()]
+  const programs = new Programs()
+  const url = `http://localhost:${http}`
+  const program = runtime === 'bun' ? [bun, 'src/web.ts'] : ['node', 'dist/web.js']
+  const healthcheck = [bun, '-e', `process.exit((await fetch('${url}')).ok ? 0 : 1)`]
+  const browser = await openBrowser()
+  try {
+    const env = { ...process.env, PATH, PORT: String(http), ORDERS_PORT: String(tcp) }
+    await programs.start(folder, { command: program, healthcheck }, env)
+    const page = await browser.newPage()
+    page.setDefaultTimeout(PATIENCE)
+    const errors: string[] = []
+    page.on('pageerror', ({ message }) => errors.push(message))
+    await page.goto(url)
+    await page.getByRole('button', { name: 'Order' }).click()
+    await page.getByText('1 tea: paid').waitFor()
+    assert.deepEqual(errors, [])
+    await page.close()
+    assert.deepEqual(await programs.stop('SIGTERM'), [[0, null]], programs.log.lines.join('\n'))
+  } finally {
+    await browser.close()
+    await programs.stop('SIGKILL')
+  }
 }
 
 /** Runs a command. @throws {AssertionError} with what it said, if it fails */

@@ -6,6 +6,9 @@ import { EngineProcess } from './engine-process.ts'
 /** The programs that are one: Debian's, and that of Valkey. */
 const PROGRAMS = ['redis-server', 'valkey-server']
 
+/** Not even what a replica gets of its master, which would lie in the folder of the tests. */
+const KEEPS_NOTHING = ['--save', '', '--appendonly', 'no', '--rdb-del-sync-files', 'yes']
+
 function program(): string | undefined {
   return PROGRAMS.find((name) => spawnSync(name, ['--version']).status === 0)
 }
@@ -45,7 +48,7 @@ export class RedisServerProcess extends EngineProcess {
 
   protected async command(): Promise<readonly [string, ...string[]]> {
     const port = this.#isSecured ? ['--port', '0', '--tls-port'] : ['--port']
-    const given = ['--bind', '127.0.0.1', ...port, String(this.port), '--save', '', '--appendonly', 'no']
+    const given = ['--bind', '127.0.0.1', ...port, String(this.port), ...KEEPS_NOTHING]
     return [program() ?? 'redis-server', ...given]
   }
 }

@@ -5,10 +5,11 @@ import { cost, SHAPES } from './cost.ts'
 
 describe('the types of', () => {
   for (const shape of Object.keys(SHAPES) as (keyof typeof SHAPES)[])
-    it(`${shape} cost the compiler four times as much for four times the patterns`, {
+    it(`${shape} cost the compiler less than four times as much for four times the patterns`, {
       timeout: 120_000
     }, async () => {
-      const [few, many] = [await cost(shape, 60), await cost(shape, 240)]
-      assert.ok(few > 0 && many <= 4.5 * few, `${few}, ${many}`)
+      // Part of it is the same whatever the number: only what grows with a square costs four times as much.
+      const [few, many] = [await cost(shape, 40), await cost(shape, 160)]
+      assert.ok(few > 0 && many <= 4 * few, `${few}, ${many}`)
     })
 })

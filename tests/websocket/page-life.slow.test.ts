@@ -1,16 +1,14 @@
 /** A page whose connection is swallowed, in Chromium: it is noticed when the page is back, and nothing is lost. */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
-import path from 'node:path'
 import { it } from 'node:test'
 import { websocket } from '@elysia-microservices/websocket'
 import { type Message, memory, microservice } from 'elysia-microservices'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import { bundled } from '../support/bundled.ts'
 import { listen, newApp } from '../support/http-app.ts'
 import { isMissing } from '../support/missing.ts'
-import { rootFolder } from '../workspace.ts'
 
 const PAGE = `
 import { connect } from '@elysia-microservices/websocket/client'
@@ -57,11 +55,7 @@ function newProxy(port: number) {
 
 if (!isMissing('a page that is back', chromiumMissing()))
   it('a page that is back notices within seconds that its connection is dead, and its stream has every value once', async () => {
-    const script = execFileSync(
-      path.join(rootFolder, 'node_modules/.bin/esbuild'),
-      ['--bundle', '--format=esm', '--platform=browser', '--log-level=warning'],
-      { input: PAGE, cwd: path.join(rootFolder, 'tests', 'websocket'), encoding: 'utf8' }
-    )
+    const script = bundled(PAGE)
     const logger = { error() {}, warn() {} }
     const service = microservice({ transport: memory(), logger }).message(
       'count',

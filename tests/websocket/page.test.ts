@@ -1,7 +1,5 @@
 /** The client in a real page, under the policy `default-src 'self'`; and what it weighs. */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import path from 'node:path'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { webSocketTransport } from '@elysia-microservices/websocket/testing'
@@ -10,19 +8,11 @@ import { expectedOn } from '../conformance/semantics/case.ts'
 import { handlersService } from '../conformance/semantics/handlers.ts'
 import { said } from '../conformance/semantics/live-controller.ts'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import { bundled } from '../support/bundled.ts'
 import { listen, newApp } from '../support/http-app.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { Values } from '../support/values.ts'
-import { rootFolder } from '../workspace.ts'
-
-const inputs = path.join(rootFolder, 'tests', 'websocket')
-const bundled = (input: string, ...flags: string[]) =>
-  execFileSync(
-    path.join(rootFolder, 'node_modules/.bin/esbuild'),
-    ['--bundle', '--format=esm', '--platform=browser', '--log-level=warning', ...flags],
-    { input, cwd: inputs, encoding: 'utf8' }
-  )
 
 /** Most bytes of `connect` with requests, streams, channels, events, reconnecting and resuming, minified and compressed. */
 const MOST_BYTES = 24 * 1024

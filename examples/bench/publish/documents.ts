@@ -15,7 +15,8 @@ export const DOCUMENTS = [
   'docs/performance.md',
   'docs/databases.md',
   'docs/nats.md',
-  'docs/observability.md'
+  'docs/observability.md',
+  'docs/websocket.md'
 ] as const
 
 /** What belongs between the markers of that name; `undefined`: there is no such thing. */

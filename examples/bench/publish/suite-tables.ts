@@ -29,7 +29,12 @@ const TITLES: Readonly<Record<string, string>> = {
   'service-leases': 'the same, clients with leases',
   'service-retries': 'the same, clients that retry',
   'service-no-limit': 'our service without a limit',
-  'nest-service': 'Nest service, by messages'
+  'nest-service': 'Nest service, by messages',
+  websocket: 'this',
+  'trpc-ws': 'tRPC, `wsLink`',
+  'trpc-batch': 'tRPC, `httpBatchLink`; streams by SSE',
+  eden: 'Eden; streams by SSE',
+  gateway: 'our gateway by `fetch`; streams by SSE'
 }
 
 /** `hono @ node` → `Hono, on Node` */
@@ -158,6 +163,31 @@ function dbSentence({ contests }: Comparison): string {
   )
 }
 
+/** What a page gets, and what the server holds beside one that stands still. */
+function webTable(comparison: Comparison): string {
+  const { contests } = comparison
+  const columns = [
+    ['request', 1, 'rps', 'requests/s, 1 in flight'],
+    ['request', 1, 'p50', 'p50 ms'],
+    ['request', 32, 'rps', 'requests/s, 32 in flight'],
+    ['request', 32, 'p99', 'p99 ms'],
+    ['stream', 1, 'rps', 'values/s'],
+    ['still', 1, 'rssIdle', 'server at rest, MiB'],
+    ['still', 1, 'rssPeak', 'beside a page that stands still, MiB']
+  ] as const
+  const rows = comparison.options.targets
+    .flatMap((name) => [name, `${name}${LABEL}node`])
+    .map((name) => [
+      titleOf(name),
+      ...columns.map(([workload, callers, figure]) => {
+        const contest = contests.find((one) => workloadOf(one) === workload && one.concurrency === callers)
+        return shown(figure, contest?.results.find(({ target }) => target === name)?.figures[figure]?.median)
+      })
+    ])
+    .filter(([, ...cells]) => cells.some((cell) => cell !== '–'))
+  return `${suiteConditions(comparison, 'web')}\n\n${table(['', ...columns.map(([, , , title]) => title)], rows)}`
+}
+
 const conditions =
   (suite: SuiteName): Block =>
   (comparison) =>
@@ -173,5 +203,6 @@ export const SUITE_BLOCKS: Readonly<Record<SuiteName, Readonly<Record<string, Bl
     'db callers': (comparison) => callersTable(comparison, 'slow'),
     'db crowd': (comparison) => crowdTable(comparison, 'slow')
   },
-  scale: {}
+  scale: {},
+  web: { web: webTable }
 }

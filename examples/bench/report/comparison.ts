@@ -43,6 +43,9 @@ export function decisiveFigures(contest: Pick<Contest, 'rate' | 'sloMs' | 'task'
   const { rate, sloMs } = contest
   const task = taskOf(contest)
   if (task.mode === 'start') return ['p50', 'listenMs', 'rssIdle']
+  // A page that stands still reads nothing: what that costs the server is what matters.
+  if (task.mode === 'suite' && task.suite === 'web')
+    return task.workload === 'still' ? ['rssPeak'] : ['rps', 'p99', 'serverCpuUsPerRequest']
   if (task.mode === 'suite') return ['rps', 'p99', 'serverCpuUsPerRequest', 'serverRssMb']
   // A reader that waits reads as fast as it wants: what it costs meanwhile is what matters.
   if (task.mode === 'stream' && task.pause > 0) return ['rssPeak', 'clientRssPeak']

@@ -34,6 +34,8 @@ const PACKAGES = [
   '@bufbuild/protobuf',
   '@trpc/server',
   '@trpc/client',
+  '@elysiajs/eden',
+  '@elysia-microservices/websocket',
   'ws',
   'rsocket-core',
   'rsocket-tcp-client',

@@ -1,5 +1,5 @@
 /** The figures that are compared, in the order of the table's columns, and what each mode calls them. */
-import { type Mode, type SuiteName, type Task, taskOf } from '../task/task.ts'
+import { isOfValues, type Mode, type SuiteName, type Task, taskOf } from '../task/task.ts'
 
 export const figures = {
   rps: { title: 'req/s', digits: 0, better: 'higher' },
@@ -58,6 +58,7 @@ const OF_SUITE: Readonly<Record<SuiteName, readonly Figure[]>> = {
     ...['rps', 'successRate', 'p50', 'p99', 'refused', 'refusedP50', 'refusedP99', 'failedP50'],
     ...['serverCpuUsPerRequest', 'serverRssMb']
   ] as Figure[],
+  web: ['rps', 'p50', 'p99', 'serverCpuUsPerRequest', 'rssIdle', 'rssPeak', 'rssAfter'],
   scale: ['rps', 'perWorker', 'p50', 'p99', 'serverCpuUsPerRequest', 'serverRssMb']
 }
 
@@ -116,8 +117,11 @@ const TITLES: Readonly<Record<Mode, Readonly<Partial<Record<Figure, string>>>>> 
 }
 
 /** What a figure is called where that was asked. */
-export const titleOfFigure = (figure: Figure, asked: Asked): string =>
-  TITLES[taskOf(asked).mode][figure] ?? figures[figure].title
+export function titleOfFigure(figure: Figure, asked: Asked): string {
+  const task = taskOf(asked)
+  const mode = task.mode === 'suite' && isOfValues(task) ? 'stream' : task.mode
+  return TITLES[mode][figure] ?? figures[figure].title
+}
 
 /** A figure as it is read: `12,346`, `0.158`; `–` where it is not known. */
 export const format = (figure: Figure, value: number | null | undefined): string => {

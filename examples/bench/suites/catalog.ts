@@ -1,7 +1,7 @@
 /** The suites: what each asks, and of whom. A new target is a row here and a server in `servers/`. */
 import type { Runtime } from '../process/runtime.ts'
 import type { SuiteName } from '../task/task.ts'
-import { dbWorkloads, httpWorkloads, scaleWorkloads, type Workload } from './workloads.ts'
+import { dbWorkloads, httpWorkloads, scaleWorkloads, type Workload, webWorkloads } from './workloads.ts'
 
 /** How a target is asked. */
 export type Ask = 'http' | 'message' | 'nest-message'
@@ -27,6 +27,8 @@ export interface SuiteTarget {
   readonly lacks?: Readonly<Record<string, string>>
   /** Messages its service may have in flight; absent: no limit. */
   readonly inFlight?: number
+  /** Its client in a page; path without extension, below the bench's folder. */
+  readonly page?: string
   /** What our client does with refusals; absent: it tells. */
   readonly refused?: 'lease' | 'retry'
 }
@@ -171,6 +173,43 @@ const messages = {
   }
 } as const satisfies Readonly<Record<string, SuiteTarget>>
 
+/** Clients of pages. */
+const pages = {
+  websocket: {
+    server: server('web'),
+    page: 'suites/web/pages/websocket',
+    runtimes: BOTH,
+    packages: ['@elysia-microservices/websocket', ...OURS],
+    isOurs: true,
+    against: 'trpc-ws'
+  },
+  'trpc-ws': {
+    server: 'others/web/trpc-server',
+    page: 'others/web/trpc-ws',
+    runtimes: BOTH,
+    packages: ['@trpc/server', '@trpc/client', 'ws']
+  },
+  'trpc-batch': {
+    server: 'others/web/trpc-server',
+    page: 'others/web/trpc-batch',
+    runtimes: BOTH,
+    packages: ['@trpc/server', '@trpc/client']
+  },
+  eden: {
+    server: 'others/web/eden-server',
+    page: 'others/web/eden',
+    runtimes: BUN,
+    packages: ['@elysiajs/eden', 'elysia']
+  },
+  gateway: {
+    server: server('web'),
+    page: 'suites/web/pages/gateway',
+    runtimes: BOTH,
+    packages: OURS,
+    isOurs: true
+  }
+} as const satisfies Readonly<Record<string, SuiteTarget>>
+
 /** On the usual runtime alone. With a database that is enough, for it decides; of pairs there are more runs instead. */
 const usual = (targets: Readonly<Record<string, SuiteTarget>>): Record<string, SuiteTarget> =>
   Object.fromEntries(
@@ -227,6 +266,15 @@ export const suites: Readonly<Record<SuiteName, Suite>> = {
     callers: [200],
     runs: 2,
     duration: 3,
+    warmup: 1
+  },
+  web: {
+    title: 'Pages',
+    workloads: webWorkloads,
+    targets: pages,
+    callers: [1, 32],
+    runs: 3,
+    duration: 1.5,
     warmup: 1
   }
 }

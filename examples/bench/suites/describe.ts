@@ -16,6 +16,9 @@ const WORDS: Readonly<Record<SuiteName, (tool: string) => string>> = {
     'messages share a connection, callers over HTTP have one each; ' +
     `our services have limits.inFlight ${IN_FLIGHT}, but service-no-limit; ` +
     'a caller without an answer comes again after a second, give or take a half',
+  web: () =>
+    'in Chromium, HTTP/1.1 without TLS; the page asks again as soon as it is answered, or reads one stream after the other; ' +
+    'every answer and every value is checked; memory is of the server, beside a page that stands still until the end',
   scale: (tool) =>
     `HTTP by ${tool}, messages by a load process for each CPU that the workers leave; where they leave none, all share, and a second worker shows nothing`
 }

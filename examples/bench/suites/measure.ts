@@ -17,6 +17,7 @@ import { checkDatabase, type Database, startDatabase } from './db/database.ts'
 import { type HttpTotals, loadWith } from './load/tool.ts'
 import type { SuiteOptions } from './options.ts'
 import { build, HOST, startServer } from './server.ts'
+import { openPage } from './web/load.ts'
 import { type Asked, payloadOfWorkload, subjectOf, wrongIn } from './workloads.ts'
 
 const DIED = 'the server ended in the middle of the measurement'
@@ -122,6 +123,9 @@ function placesFor(workers: number, plan: Pinning) {
 
 function loadOf(options: SuiteOptions, server: ServerProcess, { loads }: Pinning): Load {
   const { suite, target, tool } = options
+  if (target.page !== undefined) {
+    return { client: 'own', first: async () => {}, open: () => openInPage(options, server) }
+  }
   if (suite === 'db') {
     return {
       client: target.ask ?? 'http',
@@ -237,6 +241,26 @@ async function openHttp(
       }
     },
     close: async () => {}
+  }
+}
+
+/** The target's own client, in a page. */
+async function openInPage(
+  { target, workload, concurrency }: SuiteOptions,
+  server: ServerProcess
+): Promise<Phases> {
+  const page = await openPage(`http://${HOST}:${server.port}/`, target.page!)
+  return {
+    async warm(seconds, over) {
+      await Promise.race([page.start(workload, concurrency), over])
+      await pass(seconds, over)
+    },
+    async measure(seconds, over) {
+      await page.measure()
+      return workload === 'still' ? page.standStill(seconds, over) : pass(seconds, over)
+    },
+    finish: async () => totalsOf(await page.stop()),
+    close: () => page.close()
   }
 }
 

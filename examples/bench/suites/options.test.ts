@@ -19,8 +19,8 @@ const refused = (read: (argv: readonly string[]) => unknown, argv: string[], wor
 
 describe('a measurement of a suite', () => {
   for (const [argv, words] of [
-    [[], /^--suite: missing, expected http or pairs or db or scale$/],
-    [['--suite=web'], /^--suite: got 'web', expected http or pairs or db or scale$/],
+    [[], /^--suite: missing, expected http or pairs or db or scale or web$/],
+    [['--suite=tcp'], /^--suite: got 'web', expected http or pairs or db or scale or web$/],
     [['--suite=http'], /^--target: missing, expected bun or node or elysia /],
     [['--suite=http', '--target=rails'], /^--target: got 'rails', expected bun or /],
     [['--suite=http', '--target=bun', '--workload=upload'], /^--workload: got 'upload', expected hello or /],
@@ -54,7 +54,7 @@ describe('a measurement of a suite', () => {
 
 describe('a suite', () => {
   for (const [argv, words] of [
-    [['--suite=web'], /^--suite: got 'web', expected http or pairs or db or scale$/],
+    [['--suite=tcp'], /^--suite: got 'web', expected http or pairs or db or scale or web$/],
     [
       ['--suite=http', '--workloads=hello,upload'],
       /^--workloads: got 'upload', expected one or more of hello, /

@@ -99,7 +99,8 @@ export function readSuiteOptions(argv: readonly string[]): SuiteOptions | 'help'
     name,
     target: { ...target, server },
     runtime,
-    concurrency: given.concurrency ?? (given.suite === 'db' ? 100 : callers[0]!),
+    concurrency:
+      given.concurrency ?? workloads[workload]!.callers?.[0] ?? (given.suite === 'db' ? 100 : callers[0]!),
     workers: given.workers ?? 1,
     duration: given.duration ?? 10,
     warmup: given.warmup ?? 1,

@@ -2,6 +2,7 @@
 import { cpus } from 'node:os'
 import type { Entrant, Job, Part, Plan, PlannedContest } from '../plan.ts'
 import type { BenchFlags } from '../process/bench-process.ts'
+import { obstacleToBrowser } from '../process/browser.ts'
 import type { Contest } from '../report/schema.ts'
 import { type SuiteTask, taskOf } from '../task/task.ts'
 import { type SuiteTarget, suites } from './catalog.ts'
@@ -14,26 +15,19 @@ const CROWD = 1_000
 const OF_CROWD = { duration: 4, warmup: 2.5 }
 
 export function suitePlan(options: SuiteComparison): Plan {
-  const { suite, runs, duration, warmup, isShortened } = options
-  const few = { duration, warmup }
-  const many = isShortened ? few : OF_CROWD
-  const part = (times: typeof few, callers: readonly number[]): Part => ({
-    runs,
-    ...times,
-    contests: options.workloads.flatMap((workload) =>
-      callers.map((count) => contestOf(options, workload, count))
-    )
-  })
-  const isCrowd = (count: number) => count >= CROWD
-  const parts = [
-    part(
-      few,
-      options.callers.filter((count) => !isCrowd(count))
-    ),
-    part(many, options.callers.filter(isCrowd))
-  ].filter(({ contests }) => contests.length > 0)
+  const { suite, runs, duration, warmup } = options
+  // What takes equally long is a part: there all take turns.
+  const parts = new Map<string, Part & { readonly contests: PlannedContest[] }>()
+  for (const workload of options.workloads)
+    for (const callers of suites[suite].workloads[workload]!.callers ?? options.callers) {
+      const times = timesOf(options, workload, callers)
+      const key = JSON.stringify(times)
+      const part = parts.get(key) ?? { runs, ...times, contests: [] }
+      part.contests.push(contestOf(options, workload, callers))
+      parts.set(key, part)
+    }
   return {
-    parts,
+    parts: [...parts.values()].toSorted((a, b) => a.duration - b.duration),
     options: {
       targets: options.targets,
       runs,
@@ -49,6 +43,16 @@ export function suitePlan(options: SuiteComparison): Plan {
     within: options.within,
     suite: { name: suite, tool: options.tool, database: undefined }
   }
+}
+
+function timesOf(
+  { suite, duration, warmup, isShortened }: SuiteComparison,
+  workload: string,
+  callers: number
+) {
+  if (isShortened) return { duration, warmup }
+  if (callers >= CROWD) return OF_CROWD
+  return { duration: suites[suite].workloads[workload]!.duration ?? duration, warmup }
 }
 
 function contestOf(options: SuiteComparison, workload: string, callers: number): PlannedContest {
@@ -113,8 +117,11 @@ const targetOf = (task: SuiteTask, { target }: Entrant): SuiteTarget => suites[t
 
 /** Why a job of a suite is not meant to be done. */
 export function obstacleInSuite(task: SuiteTask, entrant: Entrant): string | undefined {
-  const { absent, lacks, runtimes: able } = targetOf(task, entrant)
-  return absent ?? lacks?.[task.workload] ?? (able.includes('go') ? obstacleToFiber() : undefined)
+  const { absent, lacks, runtimes: able, page } = targetOf(task, entrant)
+  const obstacle = absent ?? lacks?.[task.workload]
+  if (obstacle !== undefined) return obstacle
+  if (page !== undefined) return obstacleToBrowser()
+  return able.includes('go') ? obstacleToFiber() : undefined
 }
 
 export function flagsOfSuite(job: Job, task: SuiteTask, { suite }: Plan): BenchFlags {

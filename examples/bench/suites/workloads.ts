@@ -16,6 +16,10 @@ export interface Workload {
   readonly title: string
   /** Sent one after the other, again and again. */
   readonly asked: readonly Asked[]
+  /** How many ask at a time, if not as many as the suite says. */
+  readonly callers?: readonly number[]
+  /** For how many seconds it is measured, if not as long as the suite says. */
+  readonly duration?: number
 }
 
 const get = (path: string, answer: unknown, headers?: Asked['headers']): Asked => ({
@@ -81,6 +85,17 @@ export const dbWorkloads = {
 export const scaleWorkloads = {
   service: { title: 'users.get as a message', asked: [] },
   http: { title: 'GET /health of an app with that service', asked: [get('/health', health())] }
+} as const satisfies Readonly<Record<string, Workload>>
+
+export const webWorkloads = {
+  request: { title: 'a small request', asked: [] },
+  stream: { title: 'a stream of small values', asked: [], callers: [1] },
+  still: {
+    title: 'a stream of 64 KB every millisecond, to a page that stands still',
+    asked: [],
+    callers: [1],
+    duration: 10
+  }
 } as const satisfies Readonly<Record<string, Workload>>
 
 /** What is wrong with an answer; `undefined`: nothing. A gateway answers with a text as JSON. */

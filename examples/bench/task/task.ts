@@ -4,7 +4,7 @@ export const modes = ['request', 'stream', 'emit', 'start', 'durable'] as const
 /** The modes, and the suites, which have workloads of their own. */
 export type Mode = (typeof modes)[number] | 'suite'
 
-export const suiteNames = ['http', 'pairs', 'db', 'scale'] as const
+export const suiteNames = ['http', 'pairs', 'db', 'scale', 'web'] as const
 export type SuiteName = (typeof suiteNames)[number]
 
 export const handlers = ['sync', 'async', 'waits'] as const
@@ -56,6 +56,10 @@ export interface SuiteTask {
   readonly suite: SuiteName
   readonly workload: string
 }
+
+/** Whether values of a stream are counted, and no requests. */
+export const isOfValues = ({ suite, workload }: SuiteTask): boolean =>
+  suite === 'web' && workload !== 'request'
 
 /** Events that are stored. As many are in flight at a time as a measurement has concurrency. */
 export interface DurableTask {

@@ -57,7 +57,7 @@ function ofUrl(name: 'redis' | 'rabbitmq'): EngineUrl {
   }
 }
 
-/** Answers of more bytes end the connection: whoever is asked need not be trusted. */
+/** Answers of more bytes end the connection: the other end need not be trusted. */
 const RECEIVE_BUFFER = 64 * 1024 * 1024
 /** Urls that this understands, for errors. */
 const KNOWN = ['tcp:', 'tls:', ...Object.keys(ENGINES)].map((scheme) => `${scheme}//`)

@@ -34,7 +34,7 @@ export interface Arguments {
   /** Milliseconds. */
   readonly interval: number
   readonly json: boolean
-  /** Which service is asked what it is, and which instance of it; `undefined`: whoever the url leads to, and any. */
+  /** Which service is asked what it is, and which instance of it; `undefined`: the one behind the url, and any. */
   readonly service: string | undefined
   readonly instance: string | undefined
   readonly letters: Letters

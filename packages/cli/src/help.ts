@@ -48,13 +48,13 @@ Options
   --instance <id>        the process of that service to ask. Default: any; top stays with the first
   --all                  dead-letters redrive and delete: every one of the group
   --interval <ms>        top: between refreshes. Default: 1000
-  --ca <file>            who vouches for the service's certificate: PEM. Default: whom Node trusts
-  --cert, --key <file>   this caller's own certificate, for services that want one: PEM
+  --ca <file>            authorities for the service's certificate, PEM. Default: those of Node
+  --cert, --key <file>   this caller's own certificate, PEM, for services that want one
   --json                 JSON on one line, errors too
   --help, --version
 
-Ends with
-  0 well            1 the service answered with an error   2 wrong command line   3 no connection
+Exit codes
+  0 success         1 the service answered with an error   2 wrong command line   3 no connection
   4 no answer in time   5 nobody handles the pattern   6 busy, or credentials refused   7 health: not ready
 
 Examples

@@ -8,7 +8,7 @@ export async function main(args: readonly string[]): Promise<void> {
   const { version } = createRequire(import.meta.url)('@elysia-microservices/cli/package.json') as {
     readonly version: string
   }
-  // Whoever reads the output may have enough, such as `head`.
+  // A reader of the output may have enough, such as `head`.
   process.stdout.on('error', () => process.exit())
   process.exitCode = await run(args, {
     out: (line) => process.stdout.write(`${line}\n`),

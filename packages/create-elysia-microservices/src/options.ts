@@ -18,6 +18,8 @@ export interface Options {
   readonly name: string
   readonly runtime: Runtime
   readonly transport: Transport
+  /** Whether it has a page. */
+  readonly web: boolean
 }
 
 /** What a command line says; what it does not say is asked, or with `yes` the default. */
@@ -25,6 +27,7 @@ export interface Given {
   readonly folder: string | undefined
   readonly runtime: Runtime | undefined
   readonly transport: Transport | undefined
+  readonly web: boolean
   readonly yes: boolean
 }
 
@@ -36,6 +39,7 @@ export class UsageError extends Error {
 const OPTIONS = {
   runtime: { type: 'string' },
   transport: { type: 'string' },
+  web: { type: 'boolean', default: false },
   yes: { type: 'boolean', short: 'y', default: false },
   help: { type: 'boolean', short: 'h', default: false },
   version: { type: 'boolean', default: false }
@@ -60,6 +64,7 @@ export function readArguments(args: readonly string[]): Given | 'help' | 'versio
     folder,
     runtime: oneOf('--runtime', RUNTIMES, values.runtime),
     transport: oneOf('--transport', TRANSPORTS, values.transport),
+    web: values.web,
     yes: values.yes
   }
 }

@@ -36,10 +36,13 @@ const SCRIPTS = {
   }
 } as const
 
-const ENGINES = { bun: { bun: '>=1.2' }, node: { node: '>=20.19' } } as const
+/** The program with the page. */
+const WEB = { bun: 'bun --watch src/web.ts', node: 'npm run build && node dist/web.js' } as const
+
+const ENGINES = { bun: { bun: '>=1.2.23' }, node: { node: '>=20.19' } } as const
 
 /** Makes it. @param own this package's manifest, whose development dependencies are what projects use */
-export function packageJson({ name, runtime, transport }: Options, own: Manifest): ProjectManifest {
+export function packageJson({ name, runtime, transport, web }: Options, own: Manifest): ProjectManifest {
   const versions = (names: readonly string[]) =>
     Object.fromEntries(names.toSorted().map((each) => [each, own.devDependencies[each] as string]))
   return {
@@ -48,7 +51,7 @@ export function packageJson({ name, runtime, transport }: Options, own: Manifest
     private: true,
     type: 'module',
     engines: ENGINES[runtime],
-    scripts: SCRIPTS[runtime],
+    scripts: { ...SCRIPTS[runtime], ...(web && { web: WEB[runtime] }) },
     dependencies: versions([
       'elysia-microservices',
       '@elysia-microservices/telemetry',
@@ -56,6 +59,7 @@ export function packageJson({ name, runtime, transport }: Options, own: Manifest
       'elysia',
       '@elysiajs/openapi',
       ...(runtime === 'node' ? ['@elysiajs/node'] : []),
+      ...(web ? ['@elysia-microservices/websocket', 'esbuild'] : []),
       '@opentelemetry/api',
       '@sinclair/typebox'
     ]),

@@ -1,5 +1,5 @@
 /** The files of a project: those of `template/`, and the two that are written for it. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Options, UsageError } from './options.ts'
@@ -28,14 +28,15 @@ export function filesOf(options: Options): ReadonlyMap<string, string> {
     ['package.json', `${JSON.stringify(made, null, 2)}\n`],
     ['README.md', readme(options)]
   ])
-  for (const part of ['common', options.runtime, options.transport]) {
+  const { runtime, transport, web } = options
+  for (const part of ['common', runtime, transport, ...(web ? ['web', `web-${runtime}`] : [])]) {
     const folder = own(`template/${part}`)
-    for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-      if (!entry.isFile()) continue
-      const file = join(entry.parentPath, entry.name)
+    // Yarn's file system, which reads out of archives, has no `parentPath`.
+    for (const inside of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {
+      const file = join(folder, inside)
+      if (!statSync(file).isFile()) continue
       // npm would not pack `.gitignore`: names with a dot have an underscore there.
-      const path = file
-        .slice(folder.length + 1)
+      const path = inside
         .split(sep)
         .map((name) => name.replace(/^_/, '.'))
         .join('/')

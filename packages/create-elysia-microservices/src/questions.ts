@@ -61,7 +61,7 @@ export async function ask(given: Given, defaults: Defaults, terminal: Terminal):
         ]
       })
     )
-  return { folder, name: nameOf(folder), runtime, transport }
+  return { folder, name: nameOf(folder), runtime, transport, web: given.web }
 }
 
 function answered<Answer>(answer: Answer): Exclude<Answer, symbol> {

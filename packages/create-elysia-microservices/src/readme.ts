@@ -20,29 +20,39 @@ const WHERE = {
 } as const
 
 /** What a project is, in a few words. */
-export function summary({ runtime, transport }: Options): string {
-  return `a service, a gateway and a client, on ${RUNTIME[runtime]} over ${TRANSPORT[transport]}`
+export function summary({ runtime, transport, web }: Options): string {
+  return `a service, a gateway${web ? ', a page' : ''} and a client, on ${RUNTIME[runtime]} over ${TRANSPORT[transport]}`
 }
 
 /** How commands of `package.json` are run. */
 const RUN = { bun: 'bun run', node: 'npm run' } as const
 
 /** The commands that lead to a first answer. */
-export function firstCommands({ runtime, transport }: Options): readonly string[] {
+export function firstCommands({ runtime, transport, web }: Options): readonly string[] {
   const run = RUN[runtime]
   return [
     runtime === 'bun' ? 'bun install' : 'npm install',
     ...(transport === 'tcp'
       ? []
       : [`docker compose up --detach ${transport}   # or any ${SERVERS[transport]}`]),
-    `${run} service   # in one terminal`,
-    `${run} gateway   # in another; then open http://localhost:3000/openapi`
+    ...(web
+      ? [`${run} web   # then open http://localhost:3000`]
+      : [
+          `${run} service   # in one terminal`,
+          `${run} gateway   # in another; then open http://localhost:3000/openapi`
+        ])
   ]
 }
 
+/** What a page adds. */
+const WEB_FILES = `| \`src/page.ts\` | the page, in the browser: a client with the types of the service |
+| \`src/door.ts\` | what of the service pages may call |
+| \`src/assets.ts\`, \`src/web.ts\` | the page bundled and served, beside the service |
+`
+
 /** Writes it. */
 export function readme(options: Options): string {
-  const { name, runtime, transport } = options
+  const { name, runtime, transport, web } = options
   const run = RUN[runtime]
   const lock = runtime === 'bun' ? 'bun.lock' : 'package-lock.json'
   const where = WHERE[transport]
@@ -69,7 +79,7 @@ curl localhost:3000/orders --json '{ "item": "tea", "quantity": 2 }'
 | \`src/routes.ts\` | HTTP routes that call the service |
 | \`src/transport.ts\` | what carries messages |
 | \`src/service.ts\`, \`src/gateway.ts\`, \`src/client.ts\` | the programs |
-| \`src/*.test.ts\` | tests of the service and of the routes |
+${web ? WEB_FILES : ''}| \`src/*.test.ts\` | tests of the service and of the routes |
 
 | variable | default | |
 | --- | --- | --- |

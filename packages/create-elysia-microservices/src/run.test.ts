@@ -48,6 +48,17 @@ describe('create-elysia-microservices', () => {
     assert.match(read('My Shop!', '.github/workflows/ci.yml'), /bun test/)
   })
 
+  it('makes one with a page', async () => {
+    for (const runtime of ['bun', 'node']) {
+      const { out } = await said([join(folder, 'web', runtime), '--runtime', runtime, '--web', '--yes'])
+      assert.match(out, /a page and a client/)
+      assert.match(out, /run web +# then open http:\/\/localhost:3000/)
+      assert.match(read('web', runtime, 'package.json'), /"@elysia-microservices\/websocket"/)
+      assert.match(read('web', runtime, 'README.md'), /`src\/page\.ts`/)
+      assert.match(read('web', runtime, 'src/page.ts'), /client\.stream\('orders\.watch'\)/)
+    }
+  })
+
   it('makes one over Redis', async () => {
     const { out } = await said([join(folder, 'red'), '--runtime', 'node', '--transport', 'redis'])
     assert.match(out, /on Node over Redis/)

@@ -50,7 +50,7 @@ async function make(given: Given, { terminal, userAgent, out }: Surroundings): P
 
 function completed(given: Given, defaults: Defaults): Options {
   const { folder = defaults.folder, runtime = defaults.runtime, transport = defaults.transport } = given
-  return { folder, name: nameOf(folder), runtime, transport }
+  return { folder, name: nameOf(folder), runtime, transport, web: given.web }
 }
 
 async function asked(given: Given, defaults: Defaults, terminal: Terminal | undefined): Promise<Options> {

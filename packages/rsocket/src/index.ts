@@ -19,6 +19,7 @@ export { Admission } from './limits/admission.ts'
 export { counting } from './limits/counting.ts'
 export { NO_LIMITS, ServerLimits, type SharedLimits } from './limits/server-limits.ts'
 export {
+  type AskCredentials,
   CLIENT_RSOCKET_NAMES,
   type KeepaliveOptions,
   type RSocketClientOptions,

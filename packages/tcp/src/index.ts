@@ -1,6 +1,7 @@
 /** The exports for users of TCP. */
 export type {
   AdaptiveConcurrencyOptions,
+  AskCredentials,
   Authenticate,
   AuthenticationRequest,
   Credentials,
@@ -17,7 +18,7 @@ export type {
   RetryOptions
 } from '@elysia-microservices/rsocket/pool'
 export type { TcpClientOptions } from './options/client-options.ts'
-export type { ConnectionLimits, ServerLimitOptions } from './options/limits.ts'
+export type { ClientLimits, ConnectionLimits, ServerLimitOptions } from './options/limits.ts'
 export type { Source } from './options/security-options.ts'
 export type { TcpServerOptions } from './options/server-options.ts'
 export type { TcpServerStats } from './server/server-stats.ts'

@@ -436,6 +436,34 @@ for (const [socketsName, sockets] of SOCKETS) {
       ])
     })
 
+    it('asks a function for credentials before each connection, and fails with what it fails with', async () => {
+      const seen: unknown[] = []
+      const authenticate = async ({ credentials }: { credentials: unknown }) => {
+        seen.push((credentials as { token?: string } | undefined)?.token)
+        return true
+      }
+      let asked = 0
+      const credentials = async () => {
+        if (++asked === 2) throw new Error('nobody gives a token')
+        return { type: 'bearer', token: `token ${asked}` } as const
+      }
+      const caller = await startBoth({ rsocket: { authenticate } }, { rsocket: { credentials } })
+      let leave = () => {}
+      dispatcher.began = ({ peer }) => {
+        leave = () => peer?.disconnect()
+      }
+      // The first calls are made while the credentials are asked for.
+      assert.deepEqual(await Promise.all([caller.request('echo', 1), caller.request('echo', 2)]), [1, 2])
+      assert.deepEqual(seen, ['token 1'])
+      const isTold = new Promise((resolve) => {
+        caller.onEvent(({ type }) => type === 'connect-failed' && resolve(undefined))
+      })
+      leave()
+      await isTold
+      assert.equal(await caller.request('echo', 3), 3)
+      assert.deepEqual(seen, ['token 1', 'token 3'])
+    })
+
     it('loses no request while its server stops: each is answered, refused, or never left', async () => {
       // Without the client's own means, which would hide what is lost.
       const client = await startBoth({}, { reconnect: false, retry: false })

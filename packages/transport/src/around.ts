@@ -11,7 +11,7 @@ import { OptionError } from './errors/index.ts'
 import type { Headers } from './headers.ts'
 import type { IncomingMessage } from './message.ts'
 import type { Pattern } from './pattern.ts'
-import { consume, FEED, type Feed, type StreamSink, type StreamSource } from './stream.ts'
+import { consume, FEED, type Feed, type StreamSource } from './stream.ts'
 import type { TransportStats } from './transport.ts'
 
 /** The part of a message that an `Around` sees on both ends. */
@@ -233,27 +233,18 @@ class OutgoingMessage implements SentMessage {
     const { kind, data, options } = this
     if (kind === 'request') return caller.request(this.#pattern, data, options)
     if (kind === 'event') return caller.emit(this.#pattern, data, options)
-    return new CalledStream(caller, this.#pattern, data, options)
+    return calledStream(caller, this.#pattern, data, options)
   }
 }
 
 /** The values of a call as a stream. The call is made when a reader begins to take them. */
-class CalledStream implements Feed {
-  readonly #caller: Caller
-  readonly #pattern: Pattern
-  readonly #data: unknown
-  readonly #options: CallOptions | undefined
-
-  constructor(caller: Caller, pattern: Pattern, data: unknown, options: CallOptions | undefined) {
-    this.#caller = caller
-    this.#pattern = pattern
-    this.#data = data
-    this.#options = options
-  }
-
-  [FEED](sink: StreamSink): StreamSource {
-    return this.#caller.stream(this.#pattern, this.#data, sink, this.#options)
-  }
+function calledStream(
+  caller: Caller,
+  pattern: Pattern,
+  data: unknown,
+  options: CallOptions | undefined
+): Feed {
+  return { [FEED]: (sink) => caller.stream(pattern, data, sink, options) }
 }
 
 /** A stream on its way to the receiver of a call. It may be promised: what is asked of it meanwhile is kept. */
@@ -277,7 +268,7 @@ class TakenStream implements Answer, StreamCall {
     if (this.#isCanceled) return
     const receiver = this.#receiver
     this.#source = consume(stream, {
-      next: (value) => receiver.next(value) !== false,
+      next: (value, size) => receiver.next(value, size) !== false,
       complete: () => receiver.complete(),
       error: (error) => receiver.error(error as Error),
       // What a call does to be given up does not fail.

@@ -85,8 +85,9 @@ export interface CallReceiver {
   /**
    * Takes a value. Return exactly `false` to pause until `StreamCall.resume`; values that are already on their way still
    * come. Nest's wire cannot tell the other side to pause.
+   * @param size its approximate bytes, where they are known
    */
-  next(value: unknown): unknown
+  next(value: unknown, size?: number): unknown
   /** The answer has ended. */
   complete(): void
   /** The call has failed; nothing comes after it. */

@@ -67,7 +67,7 @@ export interface IncomingMessageInit<Data = unknown> {
   readonly via?: string | undefined
 }
 
-const NO_HEADERS: Headers = Object.freeze({})
+const NO_HEADERS: Headers = /* @__PURE__ */ Object.freeze({})
 
 /**
  * One request or event on its way to a handler, which destructures its fields. Fields that cost something are made

@@ -23,11 +23,18 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   #isComplete = false
   #isDone = false
   #source: StreamSource | undefined
+  /** Bytes that a generator may be ahead of its reader, and those sent since the reader has last asked for values. */
+  readonly #window: number
+  #ahead = 0
 
-  /** @param demand values that may be sent before the first `requestN` */
-  constructor(demand: number, isSingle: boolean) {
+  /**
+   * @param demand values that may be sent before the first `requestN`
+   * @param window most bytes between two `requestN`: the caller asks again when it has read half of them
+   */
+  constructor(demand: number, isSingle: boolean, window = Number.POSITIVE_INFINITY) {
     this.#demand = isSingle ? UNLIMITED : demand
     this.isSingle = isSingle
+    this.#window = window
   }
 
   // ── how the transport sends ──────────────────────────────────────────────────────────────────────────
@@ -58,6 +65,10 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   protected get mostHeldAtOnce(): number {
     return 1
   }
+  /** So many bytes were sent. */
+  protected hasSent(size: number): void {
+    this.#ahead += size
+  }
   /** Most bytes that may be held. */
   protected abstract readonly maxHeldSize: number
 
@@ -82,7 +93,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     // An Observable may have ended, or have failed to be encoded, before `consume` returned.
     if (this.#isDone) return source.cancel()
     this.#source = source
-    if (this.#demand > 0 && this.hasRoom()) source.resume()
+    if (this.#takesMore) source.resume()
   }
 
   next(value: unknown): boolean {
@@ -92,7 +103,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
       this.#useDemand(1)
       this.#send(value)
     } else this.#hold(value)
-    return !this.#isDone && this.#demand > 0 && this.hasRoom()
+    return !this.#isDone && this.#takesMore
   }
 
   /** There are no more values: what is held is sent first, then the end. */
@@ -115,6 +126,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   requestN(n: number): void {
     // Demand adds up; beyond the largest number of the wire it is unlimited.
     this.#demand = Math.min(this.#demand + n, UNLIMITED)
+    this.#ahead = 0
     this.#sendHeldValues()
     if (this.#isDone) return
     if (this.#isComplete && this.#hasNoneHeld) this.#sendEnd()
@@ -131,7 +143,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
 
   /** The connection takes values again. */
   resume(): void {
-    if (!this.#isDone && this.#demand > 0 && this.hasRoom()) this.#source?.resume()
+    if (!this.#isDone && this.#takesMore) this.#source?.resume()
   }
 
   /** Stops the work because the answer is not wanted any more. @param say tells the caller why; default: tells nothing */
@@ -140,6 +152,10 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     const source = this.#done()
     say?.()
     this.#stop(source, true)
+  }
+
+  get #takesMore(): boolean {
+    return this.#demand > 0 && this.#ahead < this.#window && this.hasRoom()
   }
 
   get #hasNoneHeld(): boolean {

@@ -9,7 +9,7 @@ export interface StreamSink {
    * Takes a value. Returns false if the sink has enough for now; it asks for more by `StreamSource.resume`. An
    * Observable cannot be slowed: its values keep coming.
    */
-  next(value: unknown): boolean
+  next(value: unknown, size?: number): boolean
   /** There are no more values. */
   complete(): void
   /** The stream has failed. */

@@ -50,14 +50,13 @@ const CANCELED: ResultEnd = { outcome: 'canceled' }
  */
 export function tap(result: unknown, watcher: ResultWatcher): unknown {
   if (typeof result !== 'object' || result === null) return passed(result, watcher)
-  if (!isThenable(result))
-    return isStream(result) ? new TappedStream(result, watcher) : passed(result, watcher)
+  if (!isThenable(result)) return isStream(result) ? tappedStream(result, watcher) : passed(result, watcher)
   watcher.pending?.()
   return whenSettled(
     result,
     (value) => {
       watcher.settled?.()
-      return isStreamOfValues(value) ? new TappedStream(value, watcher) : passed(value, watcher)
+      return isStreamOfValues(value) ? tappedStream(value, watcher) : passed(value, watcher)
     },
     (error) => {
       watcher.settled?.()
@@ -74,97 +73,91 @@ function passed(value: unknown, watcher: ResultWatcher): unknown {
 }
 
 /** A watched stream. A watcher that throws fails it: its reader gets the error, and the stream is cleaned up. */
-class TappedStream implements Feed {
-  readonly #stream: object
-  readonly #watcher: ResultWatcher
+// A function, which bundlers leave out where nobody calls it.
+function tappedStream(stream: object, watcher: ResultWatcher): Feed {
+  return { [FEED]: (sink) => feed(stream, watcher, sink) }
+}
 
-  constructor(stream: object, watcher: ResultWatcher) {
-    this.#stream = stream
-    this.#watcher = watcher
+function feed(stream: object, watcher: ResultWatcher, sink: StreamSink): StreamSource {
+  const run = watcher.run?.bind(watcher) ?? (<Result>(work: () => Result) => work())
+  let isOver = false
+  let source: StreamSource | undefined
+  const watcherThrew = (error: unknown) => {
+    if (isOver) return sink.teardownFailed(error)
+    isOver = true
+    // Not by `run`, which may be what threw.
+    source?.cancel()
+    try {
+      watcher.ended({ outcome: 'failed', error })
+    } catch (another) {
+      sink.teardownFailed(another)
+    }
+    sink.error(error)
   }
-
-  [FEED](sink: StreamSink): StreamSource {
-    const watcher = this.#watcher
-    const run = watcher.run?.bind(watcher) ?? (<Result>(work: () => Result) => work())
-    let isOver = false
-    let source: StreamSource | undefined
-    const watcherThrew = (error: unknown) => {
-      if (isOver) return sink.teardownFailed(error)
-      isOver = true
-      // Not by `run`, which may be what threw.
-      source?.cancel()
-      try {
-        watcher.ended({ outcome: 'failed', error })
-      } catch (another) {
-        sink.teardownFailed(another)
-      }
-      sink.error(error)
+  const watched = (work: () => void) => {
+    if (isOver) return
+    try {
+      run(work)
+    } catch (error) {
+      watcherThrew(error)
     }
-    const watched = (work: () => void) => {
-      if (isOver) return
-      try {
-        run(work)
-      } catch (error) {
-        watcherThrew(error)
-      }
-    }
-    watched(() => {
-      watcher.streaming?.()
-      source = consume(this.#stream, {
-        next(value) {
-          if (isOver) return false
-          try {
-            watcher.value?.(value)
-          } catch (error) {
-            watcherThrew(error)
-            return false
-          }
-          return sink.next(value)
-        },
-        complete() {
-          if (isOver) return
-          isOver = true
-          try {
-            watcher.ended(COMPLETED)
-          } catch (error) {
-            return sink.error(error)
-          }
-          sink.complete()
-        },
-        error(error) {
-          if (isOver) return
-          isOver = true
-          let told = error
-          try {
-            watcher.ended({ outcome: 'failed', error })
-            if (watcher.error !== undefined) told = watcher.error(error)
-          } catch (thrown) {
-            told = thrown
-          }
-          sink.error(told)
-        },
-        teardownFailed: (error) => sink.teardownFailed(error)
-      })
-      // It was an Observable whose first value the watcher did not bear.
-      if (isOver) source.cancel()
-    })
-    return {
-      resume: () => watched(() => source?.resume()),
-      request: (n) => source?.request?.(n),
-      cancel() {
+  }
+  watched(() => {
+    watcher.streaming?.()
+    source = consume(stream, {
+      next(value, size) {
+        if (isOver) return false
+        try {
+          watcher.value?.(value)
+        } catch (error) {
+          watcherThrew(error)
+          return false
+        }
+        return sink.next(value, size)
+      },
+      complete() {
         if (isOver) return
         isOver = true
         try {
-          run(() => source?.cancel())
+          watcher.ended(COMPLETED)
         } catch (error) {
-          source?.cancel()
-          sink.teardownFailed(error)
+          return sink.error(error)
         }
+        sink.complete()
+      },
+      error(error) {
+        if (isOver) return
+        isOver = true
+        let told = error
         try {
-          watcher.ended(CANCELED)
-        } catch (error) {
-          sink.teardownFailed(error)
+          watcher.ended({ outcome: 'failed', error })
+          if (watcher.error !== undefined) told = watcher.error(error)
+        } catch (thrown) {
+          told = thrown
         }
+        sink.error(told)
+      },
+      teardownFailed: (error) => sink.teardownFailed(error)
+    })
+    // It was an Observable whose first value the watcher did not bear.
+    if (isOver) source.cancel()
+  })
+  return {
+    resume: () => watched(() => source?.resume()),
+    request: (n) => source?.request?.(n),
+    cancel() {
+      if (isOver) return
+      isOver = true
+      try {
+        run(() => source?.cancel())
+      } catch (error) {
+        source?.cancel()
+        sink.teardownFailed(error)
+      }
+      try {
+        watcher.ended(CANCELED)
+      } catch (error) {
+        sink.teardownFailed(error)
       }
     }
   }

@@ -3,6 +3,9 @@
 /** Number of waiting values at which the sender is asked to pause (HIGH), and at which it may go on (LOW). */
 const HIGH = 256
 const LOW = 64
+/** The same in bytes, where their sizes are known. */
+const HIGH_BYTES = 256 * 1024
+const LOW_BYTES = 64 * 1024
 /** Number of read values after which the list is compacted. */
 const COMPACT_AT = 1024
 
@@ -27,6 +30,8 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
   #hasEnded = false
   #failure: { readonly error: unknown } | undefined
   #isPaused = false
+  /** Approximate bytes of the values that wait. */
+  #bytes = 0
   /** Calls of `next` that wait for a value, oldest first. A loop has one at a time; other readers may have more. */
   #waiting: Waiting<Value>[] = []
   readonly #source: QueueSource | undefined
@@ -41,8 +46,11 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
     return this.#values.length - this.#read
   }
 
-  /** Adds a value. Returns false if the sender should pause until `QueueSource.resume`. */
-  push(value: Value): boolean {
+  /**
+   * Adds a value. Returns false if the sender should pause until `QueueSource.resume`.
+   * @param bytes its size, if that is known
+   */
+  push(value: Value, bytes = 0): boolean {
     if (this.#hasEnded) return true
     const waiting = this.#waiting.shift()
     if (waiting !== undefined) {
@@ -50,7 +58,8 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
       return true
     }
     this.#values.push(value)
-    if (this.size < HIGH) return true
+    this.#bytes += bytes
+    if (this.size < HIGH && this.#bytes < HIGH_BYTES) return true
     this.#isPaused = true
     return false
   }
@@ -69,6 +78,7 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
   clear(): void {
     this.#values = []
     this.#read = 0
+    this.#bytes = 0
   }
 
   /** The next value, when there is one; the end; or, once, the failure. */
@@ -98,6 +108,8 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
 
   #take(): Value {
     const value = this.#values[this.#read] as Value
+    // As if all were of one size: which are the large ones matters little.
+    this.#bytes -= this.#bytes / this.size
     this.#values[this.#read++] = undefined
     if (this.#read === this.#values.length) {
       this.#values = []
@@ -106,7 +118,7 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
       this.#values.splice(0, this.#read)
       this.#read = 0
     }
-    if (this.#isPaused && this.size <= LOW) {
+    if (this.#isPaused && this.size <= LOW && this.#bytes <= LOW_BYTES) {
       this.#isPaused = false
       this.#source?.resume()
     }

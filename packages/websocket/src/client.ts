@@ -1,5 +1,5 @@
 /** The public interface for pages and other clients. What is not listed here does not exist for users. */
-export type { Credentials, ResumeOptions } from '@elysia-microservices/rsocket'
+export type { AskCredentials, Credentials, ResumeOptions } from '@elysia-microservices/rsocket'
 export {
   type CallOptions,
   CanceledError,

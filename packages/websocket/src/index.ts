@@ -1,5 +1,6 @@
 /** The public interface for servers. What is not listed here does not exist for users. */
 export type { Credentials, ServerResumeOptions } from '@elysia-microservices/rsocket'
+export type { Exposing } from './exposing.ts'
 export type {
   Upgrade,
   User,

@@ -78,12 +78,12 @@ export interface WebSocketLimits {
 }
 
 /** Options of `websocket()`. */
-export interface WebSocketOptions {
+export interface WebSocketOptions<Expose extends readonly Pattern[] = readonly Pattern[]> {
   /**
    * The patterns that may be called from outside: as they are written at their handlers, or by `*` for one segment and
    * `>` for the rest, such as `['shop.*']`. Nothing else of a service can be reached.
    */
-  readonly expose: readonly Pattern[]
+  readonly expose: Expose
   /** Where clients connect. Default: `'/rsocket'`. */
   readonly path?: string | undefined
   /**

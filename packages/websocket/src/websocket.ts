@@ -1,7 +1,9 @@
 /** `websocket()`: an Elysia plugin that lets pages call the services of its app, by the app's own port. */
 import type { Server } from 'node:http'
+import type { Pattern } from '@elysia-microservices/transport'
 import { type AnyElysia, Elysia } from 'elysia'
 import { follow, nodeServerOf, openDoor } from 'elysia-microservices/kit'
+import type { Exposing } from './exposing.ts'
 import { type CheckedOptions, type WebSocketOptions, webSocketOptions } from './options.ts'
 import { type BunServer, upgradeOnBun } from './server/bun.ts'
 import { type Entering, WebSocketDoor } from './server/door.ts'
@@ -27,7 +29,9 @@ interface Context {
  * new Elysia().use(shop).use(websocket({ expose: ['shop.*'] })).listen(3000)
  * ```
  */
-export function websocket(options: WebSocketOptions): Elysia {
+export function websocket<const Expose extends readonly Pattern[]>(
+  options: WebSocketOptions<Expose>
+): Elysia & Exposing<Expose> {
   const checked = webSocketOptions(options)
   return pluginOf(checked, new WebSocketDoor(checked))
 }

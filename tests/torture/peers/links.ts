@@ -1,8 +1,8 @@
 /** Links with delay, loss, stalls and partitions: by the kernel where the machine allows it, and by a proxy everywhere. */
 import { spawnSync } from 'node:child_process'
 import { randomFrom } from '@elysia-microservices/test-support'
+import { Link } from '../../support/link.ts'
 import type { Circumstances, Row, Scenario } from '../scenario.ts'
-import { Link } from './link.ts'
 import { partitions } from './partition.ts'
 import { fileOf, run, withServer } from './process.ts'
 import { HonestClient } from './tally.ts'

@@ -52,7 +52,7 @@ export function page(run: TortureRun): string {
       : ['Broken promises:', '', ...broken.map((sentence) => `- ${sentence}`)].join('\n')
   return `# What we tested it against
 
-Faults injected into servers under load, and what became of the requests. This page is written by its command:
+Faults injected into servers under load, and what became of the requests. This command writes the page:
 
 \`\`\`sh
 ${command}
@@ -68,7 +68,7 @@ ${result}
 
 ${COLUMNS.map(({ title, meaning }) => `- **${title}**: ${meaning}`).join('\n')}
 
-A dash is what was not measured. The server runs in a process of its own; its handlers write each run to a file, which survives a kill, and each request carries an id that its answer must repeat. \`docs/faults.md\` says more.
+A dash means that it was not measured. [How requests are counted, and what is promised](faults.md#tests-of-failure).
 `
 }
 

@@ -123,7 +123,7 @@ describe('the data a route sends', () => {
     const init = { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } }
     assert.deepEqual(await fetchJson(http.url, '/echo', init), {
       status: 400,
-      body: { code: 'PARSE', message: 'The body is not what its content type says' }
+      body: { code: 'PARSE', message: 'The body cannot be read as its content type' }
     })
   })
 })

@@ -23,7 +23,7 @@ const MOST_LOOKED_AT = 8 * MOST_VIOLATIONS
 /** An error of Elysia's as an error with a code; any other error as it is. */
 function fromElysia(error: unknown, schemas: SchemasByPart): unknown {
   if (error instanceof ParseError) {
-    return new RpcError({ code: 'PARSE', message: 'The body is not what its content type says' })
+    return new RpcError({ code: 'PARSE', message: 'The body cannot be read as its content type' })
   }
   return error instanceof SchemaError ? fromSchemaError(error, schemas) : error
 }

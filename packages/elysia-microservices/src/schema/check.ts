@@ -33,7 +33,7 @@ export class SchemaViolation extends Error {
 /**
  * Gives the value as the schema wants it: with defaults, decoded, without unknown properties. A promise of
  * it only if the schema is asynchronous.
- * @throws {SchemaViolation} the value breaks the schema; a promise rejects with it
+ * @throws {SchemaViolation} the value fails the schema; a promise rejects with it
  */
 export type Check = (value: unknown) => unknown
 

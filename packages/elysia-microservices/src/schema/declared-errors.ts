@@ -132,7 +132,7 @@ export function passed(error: unknown, passes: ReadonlySet<string>): unknown {
 /**
  * What leaves the handler in place of an error: an error of the contract with its details as the schema wants them and
  * with its status; any other as it is. May be a promise.
- * @throws {ResponseValidationError} the details break the schema: a failure of the handler, which is no answer
+ * @throws {ResponseValidationError} the details fail the schema: a failure of the handler, which is no answer
  */
 export function asDeclared(error: unknown, errors: CheckedErrors): unknown {
   const answer = answerOf(error)

@@ -1,4 +1,4 @@
-/** The error of a handler whose answer breaks its schema. */
+/** The error of a handler whose answer fails its schema. */
 import type { Violation } from './check.ts'
 
 /**

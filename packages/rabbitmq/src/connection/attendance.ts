@@ -42,7 +42,7 @@ export class Attendance {
       answer = consumerCount > 0
     } catch (error) {
       // No such queue is nobody, too.
-      answer = /404|NOT_FOUND/.test((error as Error).message) ? false : (error as Error)
+      answer = /NOT.FOUND/.test((error as Error).message) ? false : (error as Error)
     }
     this.#isAsking = false
     if (answer === true) this.#knownUntil = performance.now() + KNOWN_FOR
@@ -52,5 +52,5 @@ export class Attendance {
 
 /** The server refuses to say it. */
 export function isRefusal(error: Error): boolean {
-  return !(error instanceof ConnectionError) && /403|ACCESS.REFUSED/.test(error.message)
+  return !(error instanceof ConnectionError) && /ACCESS.REFUSED/.test(error.message)
 }

@@ -366,12 +366,12 @@ function destroy(model: ChannelModel | undefined): void {
 }
 
 function connectFailure(where: string, cause: Error): Error {
-  if (/ACCESS.REFUSED|403/.test(cause.message))
+  if (/ACCESS.REFUSED/.test(cause.message))
     return new UnauthenticatedError(
       `RabbitMQ at ${where} does not accept the credentials (${cause.message}); check user and password in options.urls. The user guest may only connect from the server's own machine`
     )
   // That is how the driver says it.
-  if (/NOT_ALLOWED|530|Expected ConnectionOpenOk/.test(cause.message))
+  if (/NOT.ALLOWED|Expected ConnectionOpenOk/.test(cause.message))
     return new ConnectionError(
       `RabbitMQ at ${where} does not let this user into the virtual host (${cause.message}); make it by 'rabbitmqctl add_vhost', and give the user its permissions`,
       false,

@@ -37,7 +37,7 @@ export function readFrame(bytes: Buffer, prefix = ''): Carried {
   const second = bytes.indexOf(LINE, first + 1)
   const third = bytes.indexOf(LINE, second + 1)
   if (first === -1 || second === -1 || third === -1)
-    throw new ProtocolError('A message on a channel of ours has no head')
+    throw new ProtocolError('A message between our ends has no head')
   const address = prefix + bytes.toString('utf8', 0, first)
   const reply = bytes.toString('latin1', first + 1, second)
   const headers = third === second + 1 ? undefined : readHeaders(bytes.toString('utf8', second + 1, third))

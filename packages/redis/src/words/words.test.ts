@@ -91,7 +91,7 @@ describe("Nest's packets", () => {
       headers: undefined,
       reached: []
     })
-    const ids = [`${inboxOf('abcdefghijklmnop')}1r1`, 'a1b2', 5, undefined]
+    const ids = [`${inboxOf('abcdefghijklmnop', undefined)}1r1`, 'a1b2', 5, undefined]
     assert.deepEqual(
       ids.map((id) => readNest(JSON.stringify({ id })).isForNest),
       [true, false, false, false]

@@ -47,5 +47,5 @@ export class FlushQueue {
 }
 
 /** Shared by all connections of the process: flushes behind the waiting microtasks (`flushQueue`), or when the turn ends. */
-export const flushQueue = new FlushQueue(queueMicrotask)
-export const turnQueue = new FlushQueue(nextTurn)
+export const flushQueue = /* @__PURE__ */ new FlushQueue(queueMicrotask)
+export const turnQueue = /* @__PURE__ */ new FlushQueue(nextTurn)

@@ -43,8 +43,8 @@ export interface ProtocolConnection {
 export interface ClientProtocol extends ProtocolConnection {
   /** Its calls. They may be started while the connection is still being made. */
   readonly calls: OpenCalls
-  /** The socket is connected: sends what has waited for it. */
-  open(output: Output): void
+  /** The socket is connected: sends what has waited for it. @param credentials who this is, where the protocol can say it */
+  open(output: Output, credentials?: object): void
   /** The client closes at once, even with calls in flight: tells the server if it needs to know. */
   leave?(): void
   /**

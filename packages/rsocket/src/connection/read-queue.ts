@@ -180,7 +180,7 @@ export class ReadQueue {
 }
 
 /** The queue of all connections of this process. Immediates run when the runtime has read everything for a turn. */
-export const readQueue = new ReadQueue({
+export const readQueue = /* @__PURE__ */ new ReadQueue({
   later: nextTurn,
   afterwards: afterMicrotasks,
   now: () => performance.now(),

@@ -14,6 +14,17 @@ describe('credentials', () => {
     })
   }
 
+  it('may come from a function, whose answers are checked when it is asked', async () => {
+    let given: unknown = { type: 'bearer', token: 'x' }
+    const { credentials } = rsocketClientOptions({ credentials: () => given as never })
+    assert.ok(typeof credentials === 'function')
+    assert.deepEqual(await credentials(), given)
+    given = undefined
+    assert.equal(await credentials(), undefined)
+    given = { type: 'bearer' }
+    await assert.rejects(async () => credentials(), { path: 'options.rsocket.credentials.token' })
+  })
+
   for (const [credentials, path] of [
     [null, ''],
     ['secret', ''],

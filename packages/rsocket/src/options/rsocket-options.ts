@@ -20,6 +20,9 @@ export interface RSocketServerOptions {
   readonly resume?: boolean | ServerResumeOptions | undefined
 }
 
+/** Gives credentials when they are needed, such as a token that is still valid. */
+export type AskCredentials = () => Credentials | undefined | Promise<Credentials | undefined>
+
 /** Options for RSocket on a client. */
 export interface RSocketClientOptions {
   /**
@@ -27,8 +30,8 @@ export interface RSocketClientOptions {
    * type. Default: `'json'`.
    */
   readonly codec?: string | undefined
-  /** The client's credentials, sent when it connects. */
-  readonly credentials?: Credentials | undefined
+  /** Who the client is, or a function that says so: it is asked before each connection. */
+  readonly credentials?: Credentials | AskCredentials | undefined
   /** Wait for the server's leases before each request. Default: false. */
   readonly lease?: boolean | undefined
   /**
@@ -59,9 +62,9 @@ const CLIENT_DEFAULTS = {
 const KEEPALIVE_DEFAULTS = { interval: 20_000, lifetime: 90_000 }
 
 /** The names of the options of a server's `rsocket`. */
-export const SERVER_RSOCKET_NAMES = Object.keys(SERVER_DEFAULTS)
+export const SERVER_RSOCKET_NAMES = /* @__PURE__ */ Object.keys(SERVER_DEFAULTS)
 /** The names of the options of a client's `rsocket`. */
-export const CLIENT_RSOCKET_NAMES = Object.keys(CLIENT_DEFAULTS)
+export const CLIENT_RSOCKET_NAMES = /* @__PURE__ */ Object.keys(CLIENT_DEFAULTS)
 
 /** @throws {OptionError} an option has a wrong value or an unknown name */
 export function rsocketServerOptions(given: RSocketServerOptions | undefined) {
@@ -77,8 +80,24 @@ export function rsocketClientOptions(given: RSocketClientOptions | undefined) {
   const keepalive = withDefaults('options.rsocket.keepalive', all.keepalive, KEEPALIVE_DEFAULTS)
   milliseconds(1, 'options.rsocket.keepalive.interval', keepalive.interval)
   milliseconds(1, 'options.rsocket.keepalive.lifetime', keepalive.lifetime)
-  if (all.credentials !== undefined) checkCredentials(all.credentials)
-  return { ...all, keepalive, resume: resumeOptions(all.resume, RESUME_DEFAULTS) }
+  return {
+    ...all,
+    credentials: credentialsOption(all.credentials),
+    keepalive,
+    resume: resumeOptions(all.resume, RESUME_DEFAULTS)
+  }
+}
+
+function credentialsOption(
+  given: RSocketClientOptions['credentials']
+): Credentials | AskCredentials | undefined {
+  if (typeof given === 'function') return async () => checkedCredentials(await given())
+  return checkedCredentials(given)
+}
+
+function checkedCredentials(given: Credentials | undefined): Credentials | undefined {
+  if (given !== undefined) checkCredentials(given)
+  return given
 }
 
 const TEXTS_OF_CREDENTIALS: ReadonlyMap<unknown, readonly string[]> = new Map([

@@ -269,7 +269,7 @@ describe('an RSocket client', () => {
   })
 
   it('counts what waits for the first connection, and says how much that is', async () => {
-    const client = newRsocketClient({ maxUnsent: 400 })
+    const client = newRsocketClient({ maxUnsent: 350 })
     void client.caller.request('a', 'b'.repeat(100))
     const error: Error = await client.caller.request('a', 'b'.repeat(250)).then(
       () => assert.fail('it was sent'),

@@ -102,7 +102,6 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     const { resume } = options
     if (resume !== undefined)
       wire.resumption = new ResumeState(crypto.getRandomValues(new Uint8Array(16)), resume.bufferSize)
-    this.#setUp()
   }
 
   get incomplete(): boolean {
@@ -125,19 +124,19 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
 
   /**
    * The socket is connected, for the first time or again.
-   * @param pushed credentials for a server of this library, which asks for them again before a lost connection goes on
+   * @param credentials who this is; a server of this library asks for it again before a lost connection goes on
    */
-  open(output: Output, pushed?: Credentials): void {
+  open(output: Output, credentials?: Credentials): void {
     const wire = this.#wire
     const { resumption } = wire
     if (resumption !== undefined && wire.isDetached) {
-      if (pushed !== undefined) writeMetadataPush(wire.bytes, setupMetadata(pushed))
+      if (credentials !== undefined) writeMetadataPush(wire.bytes, setupMetadata(credentials))
       writeResume(wire.bytes, {
         token: resumption.token,
         lastReceivedServerPosition: resumption.received,
         firstAvailableClientPosition: resumption.firstAvailable
       })
-    }
+    } else this.#setUp(credentials)
     wire.open(output)
     this.#requester.opened()
     this.#lastHeard = this.#timer.now()
@@ -304,9 +303,12 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     this.#wire.output?.settled()
   }
 
-  #setUp(): void {
-    const { dataMimeType, keepaliveInterval, keepaliveLifetime, lease, credentials } = this.#options
+  #setUp(credentials: Credentials | undefined): void {
+    const { dataMimeType, keepaliveInterval, keepaliveLifetime, lease } = this.#options
     const { bytes, resumption } = this.#wire
+    // What was written while there was no socket comes behind SETUP.
+    const early = bytes.copyFrom(0)
+    bytes.reset()
     writeSetup(bytes, {
       keepaliveInterval,
       maxLifetime: keepaliveLifetime,
@@ -319,6 +321,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     })
     // "The client-side Responder MUST send a LEASE frame after a SETUP frame with the L flag set."
     if (lease && this.#streams.responder !== undefined) writeLease(bytes, MAX_UINT31, MAX_UINT31)
+    bytes.bytes(early)
   }
 }
 

@@ -106,8 +106,8 @@ describe('a client before its first socket', () => {
       [undefined, `{${goingAway}}`],
       [{ type: 'bearer', token: 'token' }, `{auth: 81${token}, ${goingAway}}`]
     ] as const) {
-      const client = newRsocketClient({ credentials })
-      client.connection.open(client.output)
+      const client = newRsocketClient()
+      client.connection.open(client.output, credentials)
       const [text] = client.on()
       assert.equal(text?.slice(text.indexOf('{')), expected)
     }

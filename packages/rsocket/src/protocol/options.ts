@@ -2,7 +2,6 @@
 import type { Dispatcher, Logger, Recover, Timer, TimerOwner } from '@elysia-microservices/transport/kit'
 import type { SharedLimits } from '../limits/server-limits.ts'
 import type { Judge } from './authenticate.ts'
-import type { Credentials } from './composite-metadata.ts'
 import type { ToWireError } from './failure-codes.ts'
 import type { MetadataReader } from './request-metadata.ts'
 import type { ResponderInit, RSocketResponder } from './responder.ts'
@@ -46,7 +45,6 @@ export interface ClientConnectionOptions extends ConnectionOptions {
   readonly tellTimeout: boolean
   /** Whether to wait for the server's leases. */
   readonly lease: boolean
-  readonly credentials: Credentials | undefined
   /** How to resume a lost connection; `undefined`: it is not resumed. */
   readonly resume: Required<ResumeOptions> | undefined
   /** Is asked before a call fails. */

@@ -31,6 +31,8 @@ export interface RequestMetadata {
   readonly headers: Headers | undefined
   /** Milliseconds that the caller waits. */
   readonly timeout: number | undefined
+  /** Bytes of a stream that may be sent between two demands. */
+  readonly window: number | undefined
   /** MIME type of the data; `undefined`: the connection's. */
   readonly dataMimeType: string | undefined
   /** MIME types that the caller accepts for the answer; empty: the request's. */
@@ -43,6 +45,7 @@ export const NO_METADATA: RequestMetadata = {
   route: undefined,
   headers: undefined,
   timeout: undefined,
+  window: undefined,
   dataMimeType: undefined,
   acceptMimeTypes: [],
   credentials: undefined
@@ -50,6 +53,8 @@ export const NO_METADATA: RequestMetadata = {
 
 /** The header with the caller's timeout: remaining milliseconds, as text. */
 const TIMEOUT = `${RESERVED_PREFIX}timeout`
+/** The header of a stream whose reader asks again when it has read half of so many bytes. */
+const WINDOW = `${RESERVED_PREFIX}window`
 const MAX_REMEMBERED = 1024
 const MAX_REMEMBERED_LENGTH = 512
 const MAX_TAG_LENGTH = 255
@@ -115,10 +120,11 @@ export function parseComposite(metadata: Uint8Array): RequestMetadata {
     if (mimeType === MimeType.ROUTING) result.route ??= readTags(content)[0]
     else if (mimeType === MimeType.JSON) {
       const headers = readHeaders(content)
-      const timeout = headers[TIMEOUT]
+      result.timeout = numberOf(headers[TIMEOUT])
+      result.window = numberOf(headers[WINDOW]) || undefined
       for (const name in headers) if (name.startsWith(RESERVED_PREFIX)) delete headers[name]
-      result.headers = headers
-      if (timeout !== undefined && /^\d{1,15}$/.test(timeout)) result.timeout = Number(timeout)
+      // The window alone is no header of the caller.
+      if (result.window === undefined || Object.keys(headers).length > 0) result.headers = headers
     } else if (mimeType === MimeType.DATA_MIME_TYPE)
       result.dataMimeType = readMimeType(content, 0).mimeType ?? 'unknown'
     else if (mimeType === MimeType.ACCEPT_MIME_TYPES) result.acceptMimeTypes = readMimeTypes(content)
@@ -126,6 +132,10 @@ export function parseComposite(metadata: Uint8Array): RequestMetadata {
     // Entries of other types are ignored.
   }
   return result
+}
+
+function numberOf(header: string | undefined): number | undefined {
+  return header !== undefined && /^\d{1,15}$/.test(header) ? Number(header) : undefined
 }
 
 function readMimeTypes(content: Uint8Array): string[] {
@@ -156,24 +166,36 @@ function readHeaders(content: Uint8Array): Record<string, string> {
 
 /** Writes the metadata of requests. */
 export class MetadataWriter {
-  /** Metadata by route, and by timeout and route. */
+  /** Metadata by route, and by timeout, window and route. */
   readonly #routes = new Map<string, Uint8Array>()
   readonly #timed = new Map<string, Uint8Array>()
-  /** The last route without headers and timeout, and its metadata, which is most often needed again. */
+  /** What was asked for last, without headers, and its metadata, which is most often needed again. */
   #lastRoute: string | undefined
+  #lastTimeout: number | undefined
+  #lastWindow = 0
   #last: Uint8Array = NOTHING
 
   /**
    * Returns the metadata of a request.
    * @param timeout milliseconds that the caller waits; `undefined`: not told
+   * @param window bytes that a stream may send between two demands; `Infinity`: not told
    * @throws {OptionError} the route is too long for a routing tag
    */
-  write(route: string, headers: Headers | undefined, timeout: number | undefined): Uint8Array {
-    if (headers !== undefined) return this.#compose(route, headers, timeout)
-    if (timeout !== undefined) return this.#remember(this.#timed, `${timeout}#${route}`, route, timeout)
-    if (route === this.#lastRoute) return this.#last
-    this.#last = this.#remember(this.#routes, route, route, undefined)
+  write(
+    route: string,
+    headers: Headers | undefined,
+    timeout: number | undefined,
+    window = Number.POSITIVE_INFINITY
+  ): Uint8Array {
+    if (headers !== undefined) return this.#compose(route, headers, timeout, window)
+    if (route === this.#lastRoute && timeout === this.#lastTimeout && window === this.#lastWindow)
+      return this.#last
+    const isPlain = timeout === undefined && window === Number.POSITIVE_INFINITY
+    const key = isPlain ? route : `${timeout}#${window}#${route}`
+    this.#last = this.#remember(isPlain ? this.#routes : this.#timed, key, route, timeout, window)
     this.#lastRoute = route
+    this.#lastTimeout = timeout
+    this.#lastWindow = window
     return this.#last
   }
 
@@ -181,17 +203,23 @@ export class MetadataWriter {
     known: Map<string, Uint8Array>,
     key: string,
     route: string,
-    timeout: number | undefined
+    timeout: number | undefined,
+    window: number
   ): Uint8Array {
     const bytes = known.get(key)
     if (bytes !== undefined) return bytes
-    const fresh = this.#compose(route, undefined, timeout)
+    const fresh = this.#compose(route, undefined, timeout, window)
     if (known.size >= MAX_REMEMBERED) known.clear()
     known.set(key, fresh)
     return fresh
   }
 
-  #compose(route: string, headers: Headers | undefined, timeout: number | undefined): Uint8Array {
+  #compose(
+    route: string,
+    headers: Headers | undefined,
+    timeout: number | undefined,
+    window: number
+  ): Uint8Array {
     const out = new ByteWriter()
     const length = text.length(route)
     if (length > MAX_TAG_LENGTH) {
@@ -204,12 +232,15 @@ export class MetadataWriter {
     out.uint8(length)
     out.utf8(route)
     endEntry(out, routing)
-    if (headers !== undefined || timeout !== undefined) {
+    const isBounded = window < Number.POSITIVE_INFINITY
+    if (headers !== undefined || timeout !== undefined || isBounded) {
       const json = beginEntry(out, MimeType.JSON)
       out.utf8(
-        JSON.stringify(
-          timeout === undefined ? headers : { ...headers, [TIMEOUT]: String(Math.ceil(timeout)) }
-        )
+        JSON.stringify({
+          ...headers,
+          [TIMEOUT]: timeout === undefined ? timeout : String(Math.ceil(timeout)),
+          [WINDOW]: isBounded ? String(window) : undefined
+        })
       )
       endEntry(out, json)
     }

@@ -516,7 +516,7 @@ describe('an answer', () => {
     const large = payload(1, 'N', `"${'x'.repeat(8_500_000)}"`)
     const small = payload(1, 'N', '1')
     for (const [count, expected] of [
-      [127, []],
+      [127, ['REQUEST_N 1 1']],
       [126, ['REQUEST_N 1 1']]
     ] as const) {
       for (let n = 0; n < count; n++) assert.deepEqual(client.on(small), [])

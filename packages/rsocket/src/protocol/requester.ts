@@ -126,7 +126,7 @@ export class RSocketRequester implements CallSender {
   }
 
   demand(call: PendingCall, n: number): void {
-    if (call.sequence !== 0) this.#wire.requestN(this.#streamIdOf(call), n)
+    if (n > 0 && call.sequence !== 0) this.#wire.requestN(this.#streamIdOf(call), n)
   }
 
   over(call: PendingCall): void {
@@ -210,7 +210,7 @@ export class RSocketRequester implements CallSender {
     const { pattern, options } = call
     const isTold = call.kind !== 'event' && (options?.timeout !== undefined || this.#tellTimeout)
     const route = typeof pattern === 'string' ? pattern : routeOf(pattern)
-    return metadataWriter.write(route, options?.headers, isTold ? this.#left(call) : undefined)
+    return metadataWriter.write(route, options?.headers, isTold ? this.#left(call) : undefined, call.window)
   }
 
   /** Milliseconds that the other side has for the call; `undefined` for no limit. */

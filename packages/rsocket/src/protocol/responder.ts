@@ -285,6 +285,7 @@ export class RSocketResponder implements RunningRequestOwner {
           inputCodec: requestCodec,
           message,
           metadata: announced,
+          window: metadata.window,
           input
         })
     } catch (error) {

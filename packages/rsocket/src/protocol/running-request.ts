@@ -41,6 +41,8 @@ export interface RunningRequestInit {
   readonly message: IncomingMessage
   /** Metadata of each value: its MIME type, if it is not the request's. */
   readonly metadata: Uint8Array | undefined
+  /** Bytes that may be sent between two demands; `undefined`: any number. */
+  readonly window: number | undefined
   /** The values that the caller sends in a channel. */
   readonly input: InputStream | undefined
 }
@@ -54,7 +56,7 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
   readonly #init: RunningRequestInit
 
   constructor(owner: RunningRequestOwner, init: RunningRequestInit) {
-    super(init.frame.initialN, init.frame.type === FrameType.REQUEST_RESPONSE)
+    super(init.frame.initialN, init.frame.type === FrameType.REQUEST_RESPONSE, init.window)
     this.#owner = owner
     this.#init = init
     this.sequence = sequenceOf(init.frame.streamId)
@@ -100,6 +102,7 @@ export class RunningRequest extends OutgoingValues implements TableEntry {
     // A `toJSON` may have ended the stream whose value it is.
     if (this.isDone && !isLast) return
     this.#owner.wire.payload(this.streamId, flags, metadata, data)
+    this.hasSent(data.length)
     // The timeout is for the first value only: a stream may pause between values as long as it likes.
     this.deadline = undefined
   }

@@ -41,7 +41,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   #lastHeard: number
   /** Something was received since the timer last fired. */
   #isHeard = false
-  /** The client's address, as long as the connection can be resumed: a lost socket has none any more. */
+  /** The client's address, as long as the connection can be resumed: a lost socket no longer has one. */
   #address = ''
 
   constructor(

@@ -182,7 +182,6 @@ export function newRsocketClient(
     timeout: 0,
     tellTimeout: false,
     lease: false,
-    credentials: undefined,
     resume: undefined,
     goingAway: () => {},
     ...options

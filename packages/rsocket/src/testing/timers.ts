@@ -1,6 +1,6 @@
 /** The timers of the runtime, replaced for one test. */
 
-/** Functions to stand in the place of the runtime's. */
+/** Functions that replace the runtime's. */
 export interface Timers {
   readonly setTimeout?: (task: () => void, delay: number) => unknown
   readonly setInterval?: (task: () => void, pause: number) => unknown

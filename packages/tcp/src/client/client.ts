@@ -39,7 +39,7 @@ export class TcpClient extends PendingCaller implements ClientTransport {
       notices,
       newProtocol(options, context)
     )
-    super(pool.call, context.timeout)
+    super(pool.call, context.timeout, options.limits.streamBuffer)
     this.#notices = notices
     this.#pool = pool
   }
@@ -81,7 +81,6 @@ function newProtocol(options: CheckedClientOptions, context: ClientContext): New
       keepaliveInterval: rsocket.keepalive.interval,
       keepaliveLifetime: rsocket.keepalive.lifetime,
       lease: rsocket.lease,
-      credentials: rsocket.credentials,
       resume: rsocket.resume
     })
 }

@@ -3,7 +3,7 @@
  * are tried with growing pauses until the window for resumption closes.
  */
 
-import type { ClientProtocol } from '@elysia-microservices/rsocket'
+import type { ClientProtocol, Credentials } from '@elysia-microservices/rsocket'
 import { cannotConnect } from '@elysia-microservices/rsocket'
 import type { Link, LinkParts } from '@elysia-microservices/rsocket/pool'
 import { NOBODY, Session, type SessionOptions, type Socket } from '@elysia-microservices/rsocket/session'
@@ -34,6 +34,8 @@ export class TcpLink implements Link {
   #attempt: AbortController | undefined
   #retry: ReturnType<typeof setTimeout> | undefined
   #isEnding = false
+  /** A socket was there: the next one resumes. */
+  #isSetUp = false
   /** Why this client cannot talk to the server, for example because it speaks HTTP. */
   #refusal: Error | undefined
 
@@ -90,11 +92,18 @@ export class TcpLink implements Link {
       attempt.abort(new Error(`no connection within options.connectTimeout (${connectTimeout} ms)`))
     }, connectTimeout)
     try {
-      const tls = this.#options.tls === undefined ? undefined : await this.#tls(attempt.signal)
+      const tls =
+        this.#options.tls === undefined
+          ? undefined
+          : await unlessAborted(clientTls(this.#options.tls), attempt.signal)
+      // A lost connection goes on as who made it: then nobody is asked.
+      const credentials = this.#isSetUp ? undefined : this.#options.rsocket.credentials
+      const asked =
+        typeof credentials === 'function' ? await unlessAborted(credentials(), attempt.signal) : credentials
       let isInTheClear = false
       const accept = (socket: Socket) => {
         isInTheClear = tls !== undefined && socket.encrypted !== true
-        if (!isInTheClear) return this.#accept(socket)
+        if (!isInTheClear) return this.#accept(socket, asked)
         queueMicrotask(() => socket.destroy())
         return NOBODY
       }
@@ -105,15 +114,7 @@ export class TcpLink implements Link {
     }
   }
 
-  /** The TLS options for this attempt. A function is called, but is given up together with the attempt. */
-  #tls(signal: AbortSignal): ReturnType<typeof clientTls> {
-    const aborted = new Promise<never>((_resolve, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    })
-    return Promise.race([clientTls(this.#options.tls), aborted])
-  }
-
-  #accept(socket: Socket): Session {
+  #accept(socket: Socket, credentials: Credentials | undefined): Session {
     const { protocol } = this
     const { incompleteMessage, sendBuffer } = this.#options.limits
     const first =
@@ -132,7 +133,8 @@ export class TcpLink implements Link {
     const session: Session = new Session(socket, options, first)
     if (first instanceof FirstChunk) first.output = session
     this.#session = session
-    protocol.open(session)
+    protocol.open(session, credentials)
+    this.#isSetUp = true
     return session
   }
 
@@ -171,4 +173,12 @@ export class TcpLink implements Link {
     this.#over(reason)
     this.protocol.close(reason)
   }
+}
+
+/** What a function of the user gives, which is given up together with the attempt. */
+function unlessAborted<Value>(given: Value | Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const aborted = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+  return Promise.race([given, aborted])
 }

@@ -21,12 +21,7 @@ import {
   withDefaults
 } from '@elysia-microservices/transport/kit'
 import type { TlsClientOptions } from '../socket/tls.ts'
-import {
-  type CheckedConnectionLimits,
-  CONNECTION_LIMITS,
-  type ConnectionLimits,
-  connectionLimits
-} from './limits.ts'
+import { type CheckedClientLimits, type ClientLimits, CONNECTION_LIMITS, clientLimits } from './limits.ts'
 import { checkOptionNames, type OptionNames } from './option-names.ts'
 import { CLIENT_TLS_NAMES, checkClientTls, type Source } from './security-options.ts'
 import { checkPlace, PLACE, type PlaceOptions, TEST_DEFAULTS, type TestOptions } from './shared-options.ts'
@@ -42,7 +37,7 @@ export interface TcpClientOptions extends PlaceOptions, ResilienceOptions {
   /** Milliseconds in which a connection must be made, TLS handshake included. Default: 10,000. */
   readonly connectTimeout?: number | undefined
   /** Limits of each connection. */
-  readonly limits?: ConnectionLimits | undefined
+  readonly limits?: ClientLimits | undefined
   /** Options for RSocket only. */
   readonly rsocket?: RSocketClientOptions | undefined
 }
@@ -73,7 +68,7 @@ export type CheckedClientOptions = Omit<
   Filled<Given, typeof ALL_DEFAULTS>,
   'limits' | 'rsocket' | keyof ResilienceOptions
 > & {
-  readonly limits: CheckedConnectionLimits
+  readonly limits: CheckedClientLimits
   readonly rsocket: ReturnType<typeof rsocketClientOptions>
   /** The MIME type of the codec. */
   readonly dataMimeType: string
@@ -102,5 +97,5 @@ export function clientOptions(given: TcpClientOptions | undefined): CheckedClien
   if (!hasCodec(dataMimeType))
     throw OptionError.expected('options.rsocket.codec', codecsInWords(rsocket.codec), rsocket.codec)
   const resilience = resilienceOptions({ endpoints, connections, resolveInterval, reconnect, retry, eject })
-  return { ...all, limits: connectionLimits(all.limits), rsocket, dataMimeType, resilience }
+  return { ...all, limits: clientLimits(all.limits), rsocket, dataMimeType, resilience }
 }

@@ -1,7 +1,7 @@
 /** The limits of a server, from JavaScript too. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { connectionLimits, serverLimits } from './limits.ts'
+import { clientLimits, serverLimits } from './limits.ts'
 import { serverOptions } from './server-options.ts'
 
 const MEBIBYTE = 1_048_576
@@ -15,7 +15,8 @@ const NONE = Number.POSITIVE_INFINITY
 
 describe('limits', () => {
   it('are by default what the documentation says', () => {
-    assert.deepEqual(connectionLimits(undefined), ofConnections)
+    assert.deepEqual(clientLimits(undefined), { ...ofConnections, streamBuffer: MEBIBYTE })
+    assert.equal(clientLimits({ streamBuffer: 0 }).streamBuffer, NONE)
     assert.deepEqual(serverLimits(undefined), {
       ...ofConnections,
       connections: 65_536,

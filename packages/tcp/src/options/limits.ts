@@ -28,6 +28,15 @@ export interface ConnectionLimits {
   readonly incompleteMessage?: number | undefined
 }
 
+/** Limits of a client. 0 means no limit. */
+export interface ClientLimits extends ConnectionLimits {
+  /**
+   * RSocket: most bytes of one stream that a server of this library sends ahead of its reader, who holds up to 256 KiB
+   * besides. At least 1 value is always on its way. Default: 1,048,576.
+   */
+  readonly streamBuffer?: number | undefined
+}
+
 /** Limits of a server. 0 means no limit. */
 export interface ServerLimitOptions extends ConnectionLimits {
   /**
@@ -87,6 +96,9 @@ export const CONNECTION_LIMITS = {
   incompleteMessage: 30_000
 }
 
+/** The default limits of a client. */
+export const CLIENT_LIMITS = { ...CONNECTION_LIMITS, streamBuffer: MEBIBYTE }
+
 /** The default limits of a server. */
 export const SERVER_LIMITS = {
   ...CONNECTION_LIMITS,
@@ -109,6 +121,11 @@ export interface CheckedConnectionLimits {
   readonly incompleteMessage: number
 }
 
+/** Checked limits of a client. */
+export interface CheckedClientLimits extends CheckedConnectionLimits {
+  readonly streamBuffer: number
+}
+
 /** Checked limits of a server. */
 export interface CheckedServerLimits extends CheckedConnectionLimits {
   readonly connections: number
@@ -123,9 +140,9 @@ export interface CheckedServerLimits extends CheckedConnectionLimits {
 }
 
 /** @throws {OptionError} a limit has a wrong value or an unknown name */
-export function connectionLimits(given: ConnectionLimits | undefined): CheckedConnectionLimits {
-  const all = withDefaults('options.limits', given, CONNECTION_LIMITS)
-  return checkedConnection(all)
+export function clientLimits(given: ClientLimits | undefined): CheckedClientLimits {
+  const all = withDefaults('options.limits', given, CLIENT_LIMITS)
+  return { ...checkedConnection(all), streamBuffer: orNone('streamBuffer', all.streamBuffer) }
 }
 
 /** @throws {OptionError} a limit has a wrong value or an unknown name */

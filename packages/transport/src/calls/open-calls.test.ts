@@ -103,7 +103,7 @@ function newCalls(init: Partial<OpenCallsInit> = {}) {
   const start = (kind: CallKind = 'request', options?: CallOptions, pattern = `${kind} ${++count}`) => {
     const outcome = new Outcome()
     let call: PendingCall
-    if (kind === 'stream') call = new PendingStream(pattern, undefined, outcome, options, undefined)
+    if (kind === 'stream') call = new PendingStream(pattern, undefined, outcome, options, undefined, 1024)
     else {
       const request = new WatchedRequest(pattern, kind, undefined, options, outcome.resolve)
       request.outcome = outcome

@@ -17,7 +17,7 @@ export type CallKind = 'request' | 'stream' | 'event'
 export interface CallHolder {
   /** Gives up the call without settling it. */
   cancel(call: PendingCall): void
-  /** Lets the other side send `n` more values. */
+  /** Lets the other side send `n` more values; with 0, those already asked for. */
   demand(call: PendingCall, n: number): void
   /** Gives up the call and fails it with the error. */
   giveUp(call: PendingCall, error: Error): void
@@ -46,6 +46,10 @@ export abstract class PendingCall implements TableEntry {
   readonly options: PassingOptions | undefined
   /** Values asked for with the request; -1 for a call without demand. */
   readonly initialDemand: number
+  /** Bytes that the other side may send between two demands; `Infinity`: as many as are asked for. */
+  readonly window: number
+  /** The receiver has enough for now. */
+  isPaused = false
   holder: CallHolder | undefined
   /** Number of retries so far. */
   retries = 0
@@ -81,13 +85,15 @@ export abstract class PendingCall implements TableEntry {
     kind: CallKind,
     data: unknown,
     options: PassingOptions | undefined,
-    initialDemand: number
+    initialDemand: number,
+    window = Number.POSITIVE_INFINITY
   ) {
     this.pattern = pattern
     this.kind = kind
     this.data = data
     this.options = options
     this.initialDemand = initialDemand
+    this.window = window
   }
 
   /** The pattern as text, for error messages. */
@@ -223,11 +229,11 @@ export class PendingRequest extends PendingCall {
 
 /** The most that RSocket can ask for at once; it means no limit. */
 const MAX_DEMAND = 2 ** 31 - 1
-/** First and largest window, in values. A window grows while the reader keeps up and `WINDOW_BYTES` allows it. */
+/** First and largest window, in values. A window grows while the reader keeps up and its bytes allow it. */
 const FIRST_WINDOW = 256
 const LARGEST_WINDOW = 16 * 1024
-/** Most bytes in a window, estimated from the sizes of earlier values. */
-const WINDOW_BYTES = 1024 * 1024
+/** Most bytes in a window, if nobody says how many. */
+export const WINDOW_BYTES = 1024 * 1024
 
 /** A call that wants all values; also a channel, which sends values too. */
 export class PendingStream extends PendingCall implements StreamCall {
@@ -237,15 +243,16 @@ export class PendingStream extends PendingCall implements StreamCall {
   #window = FIRST_WINDOW
   /** Values asked for that have not come yet. */
   #expected = FIRST_WINDOW
-  /** The receiver has enough for now. */
-  #isPaused = false
+  /** Bytes that have come since the last demand. */
+  #taken = 0
   /** It was paused since the last demand: then the window does not grow. */
   #wasPaused = false
-  /** Moving average of the sizes of values, in bytes. */
+  /** Moving average of the sizes of values, in bytes: what a window of values will be. */
   #meanSize = 0
 
   /**
    * @param demand values asked for at first; `undefined`: demand is granted while the receiver takes values
+   * @param window bytes asked for ahead of the receiver, if demand is granted by itself
    * @throws {OptionError} `demand` is no number of values
    */
   constructor(
@@ -253,11 +260,12 @@ export class PendingStream extends PendingCall implements StreamCall {
     data: unknown,
     receiver: CallReceiver,
     options: CallOptions | undefined,
-    demand: number | undefined
+    demand: number | undefined,
+    window: number
   ) {
     if (demand !== undefined && !(Number.isInteger(demand) && demand >= 1 && demand <= MAX_DEMAND))
       throw OptionError.expected('options.demand', `a whole number from 1 to ${MAX_DEMAND}`, demand)
-    super(pattern, 'stream', data, options, demand ?? FIRST_WINDOW)
+    super(pattern, 'stream', data, options, demand ?? FIRST_WINDOW, demand === undefined ? window : undefined)
     this.#receiver = receiver
     this.#asksItself = demand !== undefined
   }
@@ -267,9 +275,10 @@ export class PendingStream extends PendingCall implements StreamCall {
     this.deadline = Number.POSITIVE_INFINITY
     this.isAnswered = true
     this.#expected--
+    this.#taken += size
     this.#meanSize += (size - this.#meanSize) / 8
-    if (this.#receiver.next(value) === false) {
-      this.#isPaused = true
+    if (this.#receiver.next(value, size) === false) {
+      this.isPaused = true
       this.#wasPaused = true
     }
     return false
@@ -284,13 +293,16 @@ export class PendingStream extends PendingCall implements StreamCall {
   }
 
   override replenish(): number {
-    if (this.#asksItself || this.#isPaused || this.#expected > this.#window / 2) return 0
+    const isDue = this.#expected <= this.#window / 2 || this.#taken >= this.window / 2
+    if (this.#asksItself || this.isPaused || !isDue) return 0
     if (!this.#wasPaused) {
-      const affordable = Math.floor(WINDOW_BYTES / Math.max(1, this.#meanSize))
+      const affordable = Math.floor(this.window / Math.max(1, this.#meanSize))
       this.#window = Math.min(this.#window * 2, LARGEST_WINDOW, Math.max(affordable, 2))
     }
     this.#wasPaused = false
-    const more = Math.max(0, this.#window - this.#expected)
+    this.#taken = 0
+    // At least one: the other side may wait to hear that its bytes were taken.
+    const more = Math.max(1, this.#window - this.#expected)
     this.#expected += more
     return more
   }
@@ -302,9 +314,8 @@ export class PendingStream extends PendingCall implements StreamCall {
   }
 
   resume(): void {
-    this.#isPaused = false
-    const more = this.replenish()
-    if (more > 0) this.holder?.demand(this, more)
+    this.isPaused = false
+    this.holder?.demand(this, this.replenish())
   }
 
   request(n: number): void {

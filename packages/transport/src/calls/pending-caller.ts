@@ -2,7 +2,7 @@
 import type { Caller, CallOptions, CallReceiver, EmitOptions, StreamCall, StreamOptions } from '../call.ts'
 import { noteCall, unsendable } from '../errors/index.ts'
 import { nameOf, type Pattern } from '../pattern.ts'
-import { type PendingCall, PendingRequest, PendingStream } from './pending-call.ts'
+import { type PendingCall, PendingRequest, PendingStream, WINDOW_BYTES } from './pending-call.ts'
 import { inheritedOptions } from './within.ts'
 
 const NO_CALL: StreamCall = { cancel() {}, resume() {}, request() {} }
@@ -11,14 +11,17 @@ const NO_CALL: StreamCall = { cancel() {}, resume() {}, request() {} }
 export class PendingCaller implements Caller {
   readonly #start: (call: PendingCall) => void
   readonly #timeout: number
+  readonly #window: number
 
   /**
    * @param start sends a call. It never throws: it fails the call instead
    * @param timeout milliseconds for a call without its own timeout; 0 for no limit
+   * @param window bytes of a stream that are asked for ahead of its reader
    */
-  constructor(start: (call: PendingCall) => void, timeout: number) {
+  constructor(start: (call: PendingCall) => void, timeout: number, window = WINDOW_BYTES) {
     this.#start = start
     this.#timeout = timeout
+    this.#window = window
   }
 
   request(pattern: Pattern, data: unknown, options?: CallOptions): Promise<unknown> {
@@ -32,7 +35,7 @@ export class PendingCaller implements Caller {
     let call: PendingStream
     try {
       const own: StreamOptions | undefined = this.#own(pattern, options)
-      call = new PendingStream(pattern, data, receiver, own, own?.demand)
+      call = new PendingStream(pattern, data, receiver, own, own?.demand, this.#window)
     } catch (error) {
       receiver.error(unsendable(error))
       return NO_CALL

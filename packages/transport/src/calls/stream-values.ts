@@ -26,7 +26,7 @@ export class StreamValues<Value> extends ValueQueue<Value> {
     if (!this.#hasStarted) {
       this.#hasStarted = true
       this.#call = this.#start({
-        next: (value) => this.#take(value as Value),
+        next: (value, bytes) => this.#take(value as Value, bytes),
         complete: () => this.end(),
         error: (error) => this.end({ error })
       })
@@ -39,8 +39,8 @@ export class StreamValues<Value> extends ValueQueue<Value> {
     return super.return()
   }
 
-  #take(value: Value): boolean {
-    if (this.size < MAX_UNREAD) return this.push(value)
+  #take(value: Value, bytes?: number): boolean {
+    if (this.size < MAX_UNREAD) return this.push(value, bytes)
     this.#call?.cancel()
     const error = new PayloadTooLargeError(
       'the reader of a stream',

@@ -46,7 +46,7 @@ function kindOf(thrown: unknown): Kind {
     const error = unwrapped(thrown)
     if (error instanceof Discard) return 'discard'
     if (error instanceof RetryLater) return 'later'
-    // Data that breaks its schema does so the next time, too. One from a further service is an ordinary failure.
+    // Data that fails its schema fails the next time, too. One from a further service is an ordinary failure.
     if (error instanceof ValidationError && error.received === undefined) return 'hopeless'
     return isNoHandler(error) ? 'hopeless' : 'failure'
   } catch {

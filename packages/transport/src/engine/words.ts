@@ -116,7 +116,7 @@ export const Said = {
   end: 'e',
   /** Several values of a stream, as a JSON array. */
   values: 'v',
-  /** So many values of the channel may be sent, together; none any more. */
+  /** So many values of the channel may be sent in all; `s`: no more. */
   inputGranted: 'i',
   inputStopped: 's',
   /** The handler is busy, and has not started. */

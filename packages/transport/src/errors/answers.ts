@@ -106,7 +106,7 @@ export class PatternNotFoundError extends RpcError {
   }
 }
 
-/** One value that breaks a schema. */
+/** One value that fails a schema. */
 export interface ValidationIssue {
   /** Where it stands, such as `data.items[2]`. */
   readonly path: string
@@ -116,7 +116,7 @@ export interface ValidationIssue {
   readonly received: string
 }
 
-/** Data or headers that break the schema of their handler. Code `VALIDATION`. */
+/** Data or headers that fail the schema of their handler. Code `VALIDATION`. */
 export class ValidationError extends RpcError {
   override name = 'ValidationError'
   /** Path of the first wrong value, such as `data.items[2]`. */

@@ -84,7 +84,7 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   }
 
   demand(call: PendingCall, n: number): void {
-    this.#requests.get(call)?.requestN(n)
+    if (n > 0) this.#requests.get(call)?.requestN(n)
   }
 
   over(call: PendingCall): void {
@@ -117,7 +117,8 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     const demand = call.initialDemand + call.extraDemand
     for (const server of this.#hub.inTurn()) {
       try {
-        return server.request(message, call.kind === 'request', demand, this.#callerOf(call), (request) => {
+        const wanted = { isSingle: call.kind === 'request', demand, window: call.window }
+        return server.request(message, wanted, this.#callerOf(call), (request) => {
           call.mayHaveRun = true
           this.#requests.set(call, fromAfar(request))
         })

@@ -28,6 +28,15 @@ export interface MemoryRequest {
 }
 
 /** A server, as the clients see it. */
+/** What a caller wants of an answer. */
+export interface Wanted {
+  /** The first value only. */
+  readonly isSingle: boolean
+  /** Values that may be sent at first, and bytes of them between two demands. */
+  readonly demand: number
+  readonly window: number
+}
+
 export interface MemoryEnd {
   /** The same for all servers of one service: each event goes to one of them. */
   readonly service: unknown
@@ -38,8 +47,7 @@ export interface MemoryEnd {
    */
   request(
     message: MemoryMessage,
-    isSingle: boolean,
-    demand: number,
+    wanted: Wanted,
     caller: MemoryCaller,
     opened: (request: MemoryRequest) => void
   ): void

@@ -17,7 +17,8 @@ import {
   type MemoryCaller,
   type MemoryEnd,
   type MemoryHub,
-  type MemoryRequest
+  type MemoryRequest,
+  type Wanted
 } from './hub.ts'
 import type { MemoryMessage } from './memory-message.ts'
 import { TurnRoom } from './turn-room.ts'
@@ -77,14 +78,14 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
    */
   request(
     message: MemoryMessage,
-    isSingle: boolean,
-    demand: number,
+    wanted: Wanted,
     caller: MemoryCaller,
     opened: (request: MemoryRequest) => void
   ): void {
     const { logger } = this.#context
     const running = this.#running
-    const request = new RunningRequest(this.#hub.openCodec(), caller, demand, isSingle, logger, running)
+    const { isSingle } = wanted
+    const request = new RunningRequest(this.#hub.openCodec(), caller, wanted, logger, running)
     const data =
       message.data === undefined ? request.openInput() : decode(this.#hub.openCodec(), message.data)
     const incoming = this.#incoming(message, 'request', data)
@@ -141,12 +142,11 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   constructor(
     codec: Codec,
     caller: MemoryCaller,
-    demand: number,
-    isSingle: boolean,
+    { demand, isSingle, window }: Wanted,
     logger: ServerContext['logger'],
     running: RunningMessages
   ) {
-    super(demand, isSingle)
+    super(demand, isSingle, window)
     this.#codec = codec
     this.#caller = caller
     this.#logger = logger
@@ -186,7 +186,9 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   }
 
   protected send(value: unknown, isLast: boolean): void {
-    this.sendHeld(encode(this.#codec, value))
+    const bytes = encode(this.#codec, value)
+    this.hasSent(bytes.length)
+    this.sendHeld(bytes)
     if (isLast) this.#caller.end()
   }
 

@@ -1,6 +1,6 @@
 /** The client for one address: it connects with the first call, and again when the connection is lost. */
 import {
-  type Credentials,
+  type AskCredentials,
   cannotConnect,
   ErrorCode,
   type NewResponder,
@@ -32,7 +32,7 @@ import type { NewWebSocket } from './web-socket.ts'
 export interface ClientInit {
   readonly url: URL
   readonly dataMimeType: string
-  readonly credentials: () => Credentials | undefined | Promise<Credentials | undefined>
+  readonly credentials: AskCredentials
   readonly resume: Required<ResumeOptions> | undefined
   readonly socket: () => NewWebSocket
   readonly connectTimeout: number

@@ -1,5 +1,5 @@
 /** `connect()` for pages: the same calls and types as over TCP. */
-import type { Credentials, ResumeOptions } from '@elysia-microservices/rsocket'
+import type { AskCredentials, Credentials, ResumeOptions } from '@elysia-microservices/rsocket'
 import {
   type CallOptions,
   type ClientListener,
@@ -17,6 +17,7 @@ import {
   withDefaults
 } from '@elysia-microservices/transport/kit'
 import type { ClientOf, Outcome, UntypedClient } from 'elysia-microservices/client'
+import type { Behind } from '../exposing.ts'
 import { WebSocketClient } from './client.ts'
 import { type NewWebSocket, ownWebSocket } from './web-socket.ts'
 
@@ -25,10 +26,7 @@ export interface WebSocketClientOptions {
   /** Where the server is; in a page it may be a path. Default: `'/rsocket'` of the page's own host. */
   readonly url?: string | URL | undefined
   /** Who this client is, or what gives that: it is asked before each connection, also before a lost one goes on. */
-  readonly credentials?:
-    | Credentials
-    | (() => Credentials | undefined | Promise<Credentials | undefined>)
-    | undefined
+  readonly credentials?: Credentials | AskCredentials | undefined
   /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
   /** Milliseconds of its timeout for which a call may wait where there is no connection. Default: the timeout. */
@@ -65,8 +63,11 @@ const RESUME = { window: 60_000, bufferSize: 1024 * 1024 }
 /** What clients over TCP have besides: RxJS would be most of a page, and there are no events that are stored. */
 type NotInPages = 'send' | 'publish' | 'durable' | 'traits'
 
-/** A client that knows the patterns of its service. */
-export type WebClientOf<Service> = Omit<ClientOf<Service>, NotInPages>
+/** A client that knows the patterns of its service, or those of them that its door exposes. */
+export type WebClientOf<Service, Door = undefined> = Omit<
+  ClientOf<Door extends undefined ? Service : Behind<Service, Door>>,
+  NotInPages
+>
 /** A client for any service. */
 export type UntypedWebClient = Omit<UntypedClient, NotInPages>
 
@@ -83,7 +84,9 @@ export type UntypedWebClient = Omit<UntypedClient, NotInPages>
  * ```
  */
 export function connect(options?: WebSocketClientOptions): UntypedWebClient
-export function connect<Service>(options?: WebSocketClientOptions): WebClientOf<Service>
+export function connect<Service, Door = undefined>(
+  options?: WebSocketClientOptions
+): WebClientOf<Service, Door>
 export function connect(options?: WebSocketClientOptions): object {
   const { logger: given, timeout, waitForConnection, onEvent, ...init } = checked(options)
   const logger = loggerOf(given)

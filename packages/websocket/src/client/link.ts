@@ -1,5 +1,6 @@
 /** One connection of a client, from its first attempt to its end; resumed over further sockets if the server allows it. */
 import {
+  type AskCredentials,
   ClientConnection,
   type ClientConnectionOptions,
   type Credentials,
@@ -12,14 +13,11 @@ import { dial, type NewWebSocket, type WebSocketLike } from './web-socket.ts'
 
 /** Where a client connects, and as whom. */
 export interface LinkOptions
-  extends Omit<
-    ClientConnectionOptions,
-    'credentials' | 'goingAway' | 'lease' | 'resumed' | 'maxFrameLength'
-  > {
+  extends Omit<ClientConnectionOptions, 'goingAway' | 'lease' | 'resumed' | 'maxFrameLength'> {
   readonly socket: () => NewWebSocket
   readonly connectTimeout: number
   /** Is asked before each attempt. */
-  readonly credentials: () => Credentials | undefined | Promise<Credentials | undefined>
+  readonly credentials: AskCredentials
 }
 
 /** The client, as its link sees it. */
@@ -118,7 +116,6 @@ export class Link {
       const [socket, credentials] = await this.#dial()
       const protocol = new ClientConnection({
         ...this.#options,
-        credentials,
         // Ours have few places for each client, and say when one is free.
         lease: socket.protocol === TURNS,
         maxFrameLength: LONGEST_FRAME,
@@ -132,7 +129,7 @@ export class Link {
         }
       })
       this.#protocol = protocol
-      this.#use(socket)
+      this.#use(socket, credentials)
       // A server that refuses says so now, and calls are sent to none that is about to end.
       await new Promise<void>((resolve, reject) => {
         this.#rejectReady = reject
@@ -173,8 +170,7 @@ export class Link {
       if (this.#output === output) this.#lost(reason)
     })
     this.#output = output
-    // Only a server of this library takes credentials before it resumes.
-    this.protocol.open(output, output.byTurns ? credentials : undefined)
+    this.protocol.open(output, credentials)
   }
 
   #lost(cause: Error): void {
@@ -196,7 +192,8 @@ export class Link {
       try {
         const [socket, credentials] = await this.#dial()
         if (this.#isEnding) return socket.close()
-        return this.#use(socket, credentials)
+        // Only a server of this library takes credentials before it resumes.
+        return this.#use(socket, socket.protocol === TURNS ? credentials : undefined)
       } catch (error) {
         if (this.#isEnding) return
         const pause = backoffDelay(PAUSES, attempt, Math.random())

@@ -27,6 +27,15 @@ describe('orders', () => {
     assert.equal(paid, true)
   })
 
+  it('are watched: those that there are, and then each that changes', async () => {
+    const { id } = await client.request('orders.place', { item: 'spoons', quantity: 1 })
+    for await (const order of client.stream('orders.watch')) {
+      if (order.id !== id) continue
+      if (order.paid) break
+      await client.emit('orders.paid', { id })
+    }
+  })
+
   it('need a quantity', async () => {
     await assert.rejects(client.request('orders.place', { item: 'tea', quantity: 0 }), ValidationError)
   })

@@ -1,4 +1,5 @@
 /** The service: what it answers, and which events it takes. */
+import { EventEmitter, on } from 'node:events'
 import { microservice, RpcError, type Transport } from 'elysia-microservices'
 import { NewOrder, Order, OrderId } from './schemas.ts'
 
@@ -8,6 +9,7 @@ import { NewOrder, Order, OrderId } from './schemas.ts'
  */
 export function newOrders(transport: Transport) {
   const orders = new Map<number, Order>()
+  const changes = new EventEmitter().setMaxListeners(0)
 
   function find(id: number): Order {
     const order = orders.get(id)
@@ -22,15 +24,27 @@ export function newOrders(transport: Transport) {
       ({ data }) => {
         const order = { id: orders.size + 1, ...data, paid: false }
         orders.set(order.id, order)
+        changes.emit('order', order)
         return order
       },
       { data: NewOrder, response: Order }
     )
     .message('orders.get', ({ data }) => find(data.id), { data: OrderId, response: Order })
+    .message(
+      'orders.watch',
+      // All orders, then each that is placed or paid, until the caller leaves.
+      async function* ({ signal }) {
+        yield* orders.values()
+        for await (const [order] of on(changes, 'order', { signal })) yield order as Order
+      },
+      { response: Order }
+    )
     .event(
       'orders.paid',
       ({ data }) => {
-        find(data.id).paid = true
+        const order = find(data.id)
+        order.paid = true
+        changes.emit('order', order)
       },
       { data: OrderId }
     )

@@ -101,11 +101,11 @@ export class Conversation {
     this.#tell()
   }
 
-  /** Characters of values have come. */
-  read(size: number): void {
+  /** Characters of values have come. @param isPaused their reader has enough: they are not told until it goes on */
+  read(size: number, isPaused: boolean): void {
     this.#read += size
     // Told in time, the service does not have to wait.
-    if (this.#read - this.#told >= (this.window || STREAM_WINDOW) / 4) this.#tell()
+    if (!isPaused && this.#read - this.#told >= (this.window || STREAM_WINDOW) / 4) this.#tell()
   }
 
   #tell(): void {

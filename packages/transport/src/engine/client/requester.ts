@@ -161,7 +161,7 @@ export class Requester {
         const conversation = this.#sender.conversations.get(call)
         if (conversation?.heard(reply, true) === false) return
         const text = textOf(words)
-        conversation?.read(text.length)
+        conversation?.read(text.length, call.isPaused)
         this.#packet(call, message, text)
       }
     } catch (error) {
@@ -207,7 +207,7 @@ export class Requester {
       const isNumbered = NUMBERED.has(word)
       if (!conversation.heard(reply, isNumbered)) return
       // As many as the service counts, which may be fewer than bytes.
-      if (isNumbered) conversation.read(text.length + 2)
+      if (isNumbered) conversation.read(text.length + 2, call.isPaused)
     }
     this.#obey(call, word, text, conversation)
   }

@@ -30,9 +30,10 @@ export class Link {
     this.#server = net.createServer({ noDelay: true }, (socket) => this.#join(socket))
   }
 
-  static async start(target: number): Promise<Link> {
+  /** @param port its own. Default: any that is free */
+  static async start(target: number, port = 0): Promise<Link> {
     const link = new Link(target)
-    link.#server.listen(0, '127.0.0.1')
+    link.#server.listen(port, '127.0.0.1')
     await once(link.#server, 'listening')
     return link
   }
@@ -60,7 +61,9 @@ export class Link {
     this.release()
   }
 
+  /** Ends it, if it was not. */
   async stop(): Promise<void> {
+    if (!this.#server.listening) return
     const closed = once(this.#server, 'close')
     this.#server.close()
     this.cutAll()

@@ -1,0 +1,78 @@
+/** Loads a server from inside a page of a real browser: the client of the target is bundled and put into it. */
+import { build } from 'esbuild'
+import { BenchError } from '../../errors.ts'
+import { makeHistogram } from '../../load/histogram.ts'
+import { pass } from '../../load/phases.ts'
+import { startBrowser } from '../../process/browser.ts'
+import { BENCH_FOLDER } from '../../process/folder.ts'
+import type { HttpTotals } from '../load/tool.ts'
+import type { PageTotals } from './page-load.ts'
+
+/** A page that asks a server. */
+export interface LoadingPage {
+  /** Begins; resolves with the first answer, or the first value. */
+  start(workload: string, callers: number): Promise<void>
+  measure(): Promise<void>
+  /** Keeps the page from doing anything. `false`: it was `over` before. */
+  standStill(seconds: number, over: Promise<unknown>): Promise<boolean>
+  stop(): Promise<HttpTotals>
+  close(): Promise<void>
+}
+
+/** @param program the client of the target, path without extension below the bench's folder */
+export async function openPage(url: string, program: string): Promise<LoadingPage> {
+  const script = await bundled(program)
+  const browser = await startBrowser()
+  try {
+    const page = await browser.newPage()
+    await page.goto(url)
+    await page.addScriptTag({ content: script })
+    return {
+      start: (workload, callers) => page.evaluate(`load.start('${workload}', ${callers})`),
+      measure: () => page.evaluate('load.measure()'),
+      async standStill(seconds, over) {
+        const stood = page.evaluate(`load.standStill(${seconds})`)
+        const isAlive = await pass(seconds, over)
+        if (isAlive) await stood
+        else stood.catch(() => {})
+        return isAlive
+      },
+      async stop() {
+        return totalsOf((await page.evaluate('load.stop()')) as PageTotals)
+      },
+      close: () => browser.close()
+    }
+  } catch (error) {
+    await browser.close()
+    throw new BenchError(`The page could not be opened: ${(error as Error).message}`)
+  }
+}
+
+async function bundled(program: string): Promise<string> {
+  const { outputFiles } = await build({
+    stdin: {
+      contents: `import { PageLoad } from './suites/web/page-load.ts'
+        import { open } from './${program}.ts'
+        globalThis.load = new PageLoad(open())`,
+      resolveDir: BENCH_FOLDER
+    },
+    bundle: true,
+    write: false,
+    minify: true,
+    format: 'iife',
+    platform: 'browser',
+    define: { 'process.env.NODE_ENV': '"production"' },
+    logLevel: 'error'
+  })
+  return outputFiles[0]!.text
+}
+
+function totalsOf({ latencies, ...counted }: PageTotals): HttpTotals {
+  const histogram = makeHistogram()
+  for (const [microseconds, count] of latencies) histogram.recordValueWithCount(microseconds, count)
+  return {
+    ...counted,
+    average: histogram.totalCount === 0 ? null : histogram.mean / 1_000,
+    latencies: histogram
+  }
+}

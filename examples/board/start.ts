@@ -1,0 +1,30 @@
+/** The program: makes the page, and serves it beside the service. `PORT` says where. */
+import { fileURLToPath } from 'node:url'
+import { node } from '@elysiajs/node'
+import { Elysia } from 'elysia'
+import { build, type Rollup } from 'vite'
+import { door, orders } from './orders.ts'
+
+// Compiled, this is one folder deeper.
+const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? 'page' : '../page', import.meta.url))
+const { output } = (await build({
+  root,
+  configFile: false,
+  logLevel: 'warn',
+  build: { write: false }
+})) as Rollup.RollupOutput
+
+const app = new Elysia(process.versions.bun === undefined ? { adapter: node() } : {}).use(orders).use(door)
+for (const file of output) {
+  const body = file.type === 'chunk' ? file.code : String(file.source)
+  const type = file.type === 'chunk' ? 'text/javascript' : 'text/html'
+  const answer = () =>
+    new Response(body, {
+      headers: { 'content-type': `${type}; charset=utf-8`, 'content-security-policy': "default-src 'self'" }
+    })
+  app.get(`/${file.fileName.replace('index.html', '')}`, answer)
+}
+
+const { PORT = '3000' } = process.env
+app.listen(Number(PORT), () => console.log(`The board: http://localhost:${PORT}/`))
+process.once('SIGTERM', () => app.stop().then(() => process.exit(0)))

@@ -1,0 +1,20 @@
+/** The program with the page: the service and the door to it are parts of one app. */
+import { node } from '@elysiajs/node'
+import { Elysia } from 'elysia'
+import { page } from './assets.ts'
+import { door } from './door.ts'
+import { newOrders } from './orders.ts'
+import { newTransport } from './transport.ts'
+
+const { PORT = '3000' } = process.env
+
+// Signals are for the last line: the adapter's own way takes a second longer.
+const server = { port: Number(PORT), gracefulShutdown: false }
+
+const app = new Elysia({ adapter: node() })
+  .use(newOrders(newTransport()))
+  .use(door)
+  .use(page)
+  .listen(server, () => console.log(`The page: http://localhost:${PORT}`))
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => app.stop())

@@ -1,0 +1,4 @@
+/** What of the service pages may call: nothing else can be reached from outside. */
+import { websocket } from '@elysia-microservices/websocket'
+
+export const door = websocket({ expose: ['orders.*'] })

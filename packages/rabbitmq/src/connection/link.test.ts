@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { rabbitmq } from '../rabbitmq.ts'
+
+it('a port whose digits are those of a refusal is one that nobody listens at', async () => {
+  // Of "access refused" and "not allowed".
+  for (const port of [1403, 1530]) {
+    const client = rabbitmq({ urls: `amqp://127.0.0.1:${port}` }).client({
+      logger: { error() {}, warn() {} },
+      timeout: 0,
+      tellTimeout: false,
+      dispatcher: undefined
+    })
+    await assert.rejects(client.connect(), {
+      name: 'ConnectionError',
+      message: new RegExp(`^Cannot reach RabbitMQ at 127.0.0.1:${port}`)
+    })
+    await client.close()
+  }
+})

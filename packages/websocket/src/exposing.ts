@@ -1,0 +1,59 @@
+/** Which patterns of a service a door exposes, as types: a client's own are those, and no others. */
+import type { Pattern } from '@elysia-microservices/transport'
+import type { AnswersOf, EventsOf, ObjectName, Typed } from 'elysia-microservices/types'
+
+/** Carries what a door exposes, for `connect`; has no value. */
+export interface Exposing<Patterns extends readonly Pattern[] = readonly Pattern[]> {
+  readonly '~exposes'?: Patterns
+}
+
+/** A name with segments stands for another: `*` for one segment, `>` for the rest. */
+type Covers<Exposed extends string, Name extends string> = Exposed extends '>'
+  ? true
+  : Name extends Exposed
+    ? true
+    : Exposed extends `${infer First}.${infer Rest}`
+      ? Name extends `${infer Own}.${infer Others}`
+        ? Own extends (First extends '*' ? string : First)
+          ? Covers<Rest, Others>
+          : false
+        : false
+      : Exposed extends '*'
+        ? Name extends `${string}.${string}`
+          ? false
+          : true
+        : false
+
+/** The text that a pattern stands in the type of a service by. */
+type TextOf<Given> = Given extends string | number ? `${Given}` : ObjectName<Given>
+
+/** Whether one of the patterns stands for the name. What is known at run time only may be anything. */
+type IsExposed<Given, Name> = true extends (
+  Given extends unknown
+    ? string extends Given
+      ? true
+      : `${Name & (string | number)}` extends `{${string}`
+        ? `${Name & (string | number)}` extends TextOf<Given>
+          ? true
+          : false
+        : Covers<TextOf<Given>, `${Name & (string | number)}`>
+    : never
+)
+  ? true
+  : false
+
+type Only<Types, Given> = {
+  readonly [Name in keyof Types as IsExposed<Given, Name> extends true ? Name : never]: Types[Name]
+}
+
+/** What of a service, or of a contract, is behind a door. */
+export type Behind<Service, Door> =
+  Door extends Exposing<infer Patterns>
+    ? Typed<
+        {
+          readonly values: Only<AnswersOf<Service>['values'], Patterns[number]>
+          readonly streams: Only<AnswersOf<Service>['streams'], Patterns[number]>
+        },
+        Only<EventsOf<Service>, Patterns[number]>
+      >
+    : never

@@ -1,0 +1,120 @@
+/** How each package manager adds packages, makes a project and runs its programs. */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from './commands.ts'
+import { BUN, DENO, type Kind, NODE, type Runtime } from './runtimes.ts'
+
+export interface Client {
+  readonly name: string
+  /** Prints its version. */
+  readonly version: Command
+  /** What runs the programs. */
+  readonly runtime: Runtime
+  /** The template that it makes a project of. */
+  readonly template: Kind
+  readonly add: (...packages: readonly string[]) => Command
+  readonly execute: (...program: readonly string[]) => Command
+  readonly create: (...args: readonly string[]) => Command
+  readonly install: Command
+  readonly script: (name: string) => Command
+  /** Whether its projects are tried. */
+  readonly makesProjects: boolean
+  /** Files of a project, by their names: what a user of this client has configured. */
+  readonly files?: Readonly<Record<string, string>>
+}
+
+/** What is published is a minute old. Yarn and Deno take nothing that is younger than a day, unless asked to. */
+const ANY_AGE = '--minimum-dependency-age=0'
+const CREATE = 'create-elysia-microservices'
+
+export const npm: Client = {
+  name: 'npm',
+  makesProjects: true,
+  version: ['npm', '--version'],
+  runtime: NODE,
+  template: 'node',
+  add: (...packages) => ['npm', 'install', ...packages],
+  execute: (...program) => ['node', ...program],
+  create: (...args) => ['npm', 'create', 'elysia-microservices@latest', '--', ...args],
+  install: ['npm', 'install'],
+  script: (name) => ['npm', 'run', name]
+}
+
+const pnpm: Client = {
+  ...npm,
+  name: 'pnpm',
+  version: ['pnpm', '--version'],
+  add: (...packages) => ['pnpm', 'add', ...packages],
+  create: (...args) => ['pnpm', 'create', 'elysia-microservices@latest', ...args],
+  install: ['pnpm', 'install'],
+  script: (name) => ['pnpm', 'run', name]
+}
+
+const yarn: Client = {
+  ...npm,
+  name: "Yarn, Plug'n'Play",
+  // TypeScript 7 does not read archives.
+  makesProjects: false,
+  version: ['yarn', '--version'],
+  add: (...packages) => ['yarn', 'add', ...packages],
+  execute: (...program) => ['yarn', 'node', ...program],
+  create: (...args) => ['yarn', 'create', 'elysia-microservices@latest', ...args],
+  install: ['yarn', 'install'],
+  script: (name) => ['yarn', 'run', name]
+}
+
+const yarnInModules: Client = {
+  ...yarn,
+  name: 'Yarn, `nodeLinker: node-modules`',
+  makesProjects: true,
+  files: { 'yarn.lock': '', '.yarnrc.yml': 'nodeLinker: node-modules\n' }
+}
+
+export const bun: Client = {
+  name: 'Bun',
+  makesProjects: true,
+  version: ['bun', '--version'],
+  runtime: BUN,
+  template: 'bun',
+  add: (...packages) => ['bun', 'add', ...packages],
+  execute: (...program) => ['bun', ...program],
+  create: (...args) => ['bun', 'create', 'elysia-microservices@latest', ...args],
+  install: ['bun', 'install'],
+  script: (name) => ['bun', 'run', name]
+}
+
+const deno: Client = {
+  name: 'Deno',
+  makesProjects: true,
+  version: ['deno', '--version'],
+  runtime: DENO,
+  // It has the programs of a project for Node run by Node, as its package.json says.
+  template: 'node',
+  add: (...packages) => ['deno', 'add', ANY_AGE, ...packages.map((name) => `npm:${name}`)],
+  execute: (...program) => ['deno', 'run', '--allow-all', ...program],
+  create: (...args) => ['deno', 'run', '--allow-all', ANY_AGE, `npm:${CREATE}@latest`, ...args],
+  install: ['deno', 'install', ANY_AGE],
+  script: (name) => ['deno', 'task', name]
+}
+
+export const CLIENTS: readonly Client[] = [npm, pnpm, yarn, yarnInModules, bun, deno]
+
+/** The client that comes with a runtime. */
+export function clientOf(runtime: Runtime): Client {
+  return { ...{ node: npm, bun, deno }[runtime.kind], runtime }
+}
+
+/** Settings of a user who has this registry. @param home the user's folder */
+export function writeSettings(home: string, registry: string, npmrc: string): void {
+  mkdirSync(home, { recursive: true })
+  writeFileSync(join(home, '.npmrc'), `${npmrc}audit=false\nfund=false\nupdate-notifier=false\nyes=true\n`)
+  const yarnrc = [
+    `npmRegistryServer: "${registry}"`,
+    'unsafeHttpWhitelist: ["127.0.0.1"]',
+    'npmMinimalAgeGate: 0',
+    // In CI it would write no lockfile.
+    'enableImmutableInstalls: false',
+    'enableTelemetry: false'
+  ]
+  writeFileSync(join(home, '.yarnrc.yml'), `${yarnrc.join('\n')}\n`)
+}

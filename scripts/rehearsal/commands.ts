@@ -1,0 +1,96 @@
+/** Commands of a rehearsal: each with a log of its own, and ended with all it has started. */
+import { appendFileSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { sleep, spawn } from 'bun'
+
+/** Where commands run, and with what. */
+export interface Place {
+  readonly folder: string
+  readonly env: Readonly<Record<string, string>>
+  /** Everything they print is added to this file. */
+  readonly log: string
+}
+
+export type Command = readonly string[]
+
+/** Seconds after which a command hangs. */
+const LIMIT = 600
+/** Characters of its output that a failure shows, the last. */
+const SHOWN = 1_500
+
+/** Runs a command to its end. @returns stdout @throws {Error} it failed, with the end of what it printed */
+export async function run(command: Command, place: Place): Promise<string> {
+  const started = start(command, place)
+  const timer = setTimeout(() => started.kill('SIGKILL'), LIMIT * 1_000)
+  const code = await started.ended
+  clearTimeout(timer)
+  started.kill('SIGKILL')
+  if (code === 0) return started.stdout()
+  throw new Error(`\`${command.join(' ')}\` ended with ${code}: ${started.output().trim().slice(-SHOWN)}`)
+}
+
+/** A program that runs beside others. */
+export interface Started {
+  /** Its exit code, when it has ended and nothing more comes of it. */
+  readonly ended: Promise<number>
+  stdout(): string
+  /** Both of its outputs. */
+  output(): string
+  /** Signals it and all it has started. */
+  kill(signal: NodeJS.Signals): void
+}
+
+/** Starts a command in a group of its own. */
+export function start(command: Command, { folder, env, log }: Place): Started {
+  mkdirSync(dirname(log), { recursive: true })
+  appendFileSync(log, `$ ${command.join(' ')}\n`)
+  const child = spawn([...command], {
+    cwd: folder,
+    env,
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    detached: true
+  })
+  let stdout = ''
+  let output = ''
+  const read = async (stream: ReadableStream<Uint8Array>, isStdout: boolean) => {
+    const decoder = new TextDecoder()
+    for await (const chunk of stream) {
+      const text = decoder.decode(chunk, { stream: true })
+      appendFileSync(log, text)
+      output += text
+      if (isStdout) stdout += text
+    }
+  }
+  const outputs = Promise.all([read(child.stdout, true), read(child.stderr, false)])
+  return {
+    // What a killed program has started may hold its outputs open.
+    ended: child.exited.then(async (code) => {
+      await Promise.race([outputs, sleep(2_000)])
+      return code
+    }),
+    stdout: () => stdout,
+    output: () => output,
+    kill(signal) {
+      try {
+        process.kill(-child.pid, signal)
+      } catch {
+        // It has ended by itself.
+      }
+    }
+  }
+}
+
+/** Waits until something holds. @throws {Error} it does not within the time, or the program has ended */
+export async function until(what: string, holds: () => Promise<boolean>, program?: Started): Promise<void> {
+  let isOver = false
+  void program?.ended.then(() => {
+    isOver = true
+  })
+  for (const end = Date.now() + LIMIT * 1_000; Date.now() < end; await sleep(100)) {
+    if (await holds().catch(() => false)) return
+    if (isOver) throw new Error(`No ${what}, since the program has ended: ${program?.output().slice(-SHOWN)}`)
+  }
+  throw new Error(`No ${what} within ${LIMIT} s: ${program?.output().slice(-SHOWN)}`)
+}

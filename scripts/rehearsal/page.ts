@@ -1,0 +1,89 @@
+/** docs/compatibility.md, which a rehearsal writes. */
+import type { Footprint } from './footprint.ts'
+
+/** How a trial ended; `undefined`: it was not asked for. */
+export type Outcome = { readonly ok: boolean; readonly reason?: string } | undefined
+
+export interface Row {
+  readonly name: string
+  readonly version: string
+  readonly outcomes: readonly Outcome[]
+}
+
+/** What a rehearsal has found. */
+export interface Findings {
+  readonly version: string
+  readonly packages: number
+  readonly clients: readonly Row[]
+  readonly runtimes: readonly Row[]
+  readonly compilers: readonly Row[]
+  readonly footprint: Footprint | undefined
+  /** Seconds from an empty folder to the first answer. */
+  readonly firstAnswer: number | undefined
+}
+
+/** The trials that failed, in words. */
+export function failuresOf({ clients, runtimes, compilers }: Findings): string[] {
+  return [...clients, ...runtimes, ...compilers].flatMap(({ name, version, outcomes }) =>
+    outcomes.flatMap((outcome) =>
+      outcome === undefined || outcome.ok ? [] : [`${name} ${version}: ${outcome.reason}`]
+    )
+  )
+}
+
+/** Writes the page. */
+export function pageOf(findings: Findings): string {
+  const { version, packages, clients, runtimes, compilers, footprint, firstAnswer } = findings
+  return `# Compatibility
+
+This page is written by \`npm run rehearse -- --write\`, which runs each night too. It gives all ${packages} packages the version ${version}, publishes them to a registry on one machine by the steps of the release workflow, and installs them from there, each time into an empty folder. "20 lines" are the two programs of the [README](../README.md#twenty-lines). "Project" is what \`create-elysia-microservices\` makes: it is installed, its tests pass, and its gateway answers a request by its service.
+
+## Package managers
+
+${table(['', 'version', '20 lines', 'project'], clients)}
+
+A project that is made with npm, pnpm, Yarn or Deno runs on Node; one that is made with Bun runs on Bun. With Plug'n'Play only the 20 lines are tried: TypeScript 7 does not read Yarn's archives.
+
+## Runtimes
+
+${table(['', 'version', '20 lines', 'project'], runtimes)}
+
+A project for Bun needs 1.2.23: its tests are written with \`node:test\`, which Bun 1.2.0 does not have.
+
+## TypeScript
+
+The 20 lines, the README's controller and the sources of a project are compiled as strictly as each compiler can.
+
+${table(['', 'version', '`nodenext`', '`bundler`'], compilers)}
+${footprint === undefined ? '' : weight(footprint)}${firstAnswer === undefined ? '' : first(firstAnswer)}`
+}
+
+function weight({ packages, bytes }: Footprint): string {
+  return `
+## What is installed
+
+\`npm install elysia elysia-microservices\` installs ${packages} packages, Elysia's own among them: ${(bytes / 1_000_000).toFixed(1)} MB.
+`
+}
+
+function first(seconds: number): string {
+  return `
+## From nothing to an answer
+
+\`npm create\`, \`npm install\`, service, gateway and the first order by HTTP: ${Math.ceil(seconds)} s, with npm's cache filled.
+`
+}
+
+function table(head: readonly string[], rows: readonly Row[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+  return [
+    line(head),
+    line(head.map(() => '---')),
+    ...rows.map(({ name, version, outcomes }) => line([name, version, ...outcomes.map(cell)]))
+  ].join('\n')
+}
+
+function cell(outcome: Outcome): string {
+  if (outcome === undefined) return ''
+  return outcome.ok ? 'yes' : 'no'
+}

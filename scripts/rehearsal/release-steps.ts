@@ -1,0 +1,46 @@
+/**
+ * A release as it will be, in a copy of the commit that is checked out: versions by changesets, then the steps of the
+ * workflow of releases, as they stand there. What only its place has is missing: trust, and the provenance that follows.
+ */
+import { readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { YAML } from 'bun'
+import { type PublicPackage, publicPackages, versionOf } from '../release/packages.ts'
+import { type Place, run } from './commands.ts'
+
+interface Workflow {
+  readonly jobs: { readonly publish: { readonly steps: readonly { readonly run?: string }[] } }
+}
+
+export interface Released {
+  readonly version: string
+  readonly packages: readonly PublicPackage[]
+}
+
+/**
+ * Versions and publishes.
+ * @param from the repository, as its user sees it
+ * @param place the copy; its environment leads npm to the registry
+ */
+export async function release(from: Place, place: Place): Promise<Released> {
+  const { folder } = place
+  rmSync(folder, { recursive: true, force: true })
+  await run(['git', 'clone', '--quiet', '--no-hardlinks', from.folder, folder], from)
+  await writeVersions(from.folder, place)
+  const workflow = YAML.parse(readFileSync(join(folder, '.github/workflows/release.yml'), 'utf8')) as Workflow
+  const steps = workflow.jobs.publish.steps.flatMap((step) => step.run ?? [])
+  for (const step of steps) await run(['bash', '-e', '-c', step], place)
+  const packages = publicPackages(folder)
+  return { version: versionOf(packages), packages }
+}
+
+/** What somebody does in a pull request, who has everything installed. */
+async function writeVersions(root: string, place: Place): Promise<void> {
+  const modules = join(place.folder, 'node_modules')
+  symlinkSync(join(root, 'node_modules'), modules)
+  await run(['npm', 'run', 'version-packages'], place)
+  rmSync(modules)
+  const git = ['git', '-c', 'user.name=rehearsal', '-c', 'user.email=rehearsal@localhost']
+  await run([...git, 'add', '--all'], place)
+  await run([...git, 'commit', '--quiet', '--message', 'Version packages'], place)
+}

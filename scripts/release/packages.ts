@@ -1,0 +1,42 @@
+/** The packages that are published: all of `packages/` that are not private. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** What of a `package.json` a release reads. */
+export interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly private?: boolean
+  readonly license?: string
+  readonly description?: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly repository?: { readonly url: string }
+}
+
+/** A package of this repository. */
+export interface PublicPackage extends Manifest {
+  /** From the root of the repository. */
+  readonly folder: string
+}
+
+/** Reads the `package.json` of a folder. */
+export function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+}
+
+/** Those of a repository. @param root its folder */
+export function publicPackages(root = '.'): PublicPackage[] {
+  return readdirSync(join(root, 'packages'))
+    .sort()
+    .map((name) => join('packages', name))
+    .filter((folder) => existsSync(join(root, folder, 'package.json')))
+    .map((folder) => ({ ...manifestOf(join(root, folder)), folder }))
+    .filter((each) => each.private !== true)
+}
+
+/** The one version that they have. @throws {Error} they differ */
+export function versionOf(packages: readonly Manifest[]): string {
+  const [version = '', ...others] = new Set(packages.map((each) => each.version))
+  if (others.length > 0) throw new Error(`The packages have several versions: ${[version, ...others]}`)
+  return version
+}

@@ -1,0 +1,99 @@
+/** A reader that stands still: what of a stream is made for it is bounded in bytes, over every transport. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { ClientTransport, ServerTransport } from '@elysia-microservices/transport'
+import { StreamValues } from '@elysia-microservices/transport/kit'
+import { isMissing } from '../support/missing.ts'
+import { until, within } from '../support/within.ts'
+import { clientOf, TRANSPORTS, type TransportUnderTest } from './transports.ts'
+
+const KIBIBYTE = 1024
+const VALUE = 64 * KIBIBYTE
+const ALL = 200
+/** What is on its way, what the reader has, and what the two of them notice late. */
+const MOST = (1024 + 256 + 512) * KIBIBYTE
+
+/** A service that counts the values it makes. */
+class Blocks {
+  made = 0
+
+  async start(server: ServerTransport): Promise<void> {
+    await server.start({
+      routes: () => [{ kind: 'message', route: '>' }],
+      request: ({ route, data }) => (route === 'blocks' ? this.#blocks() : data),
+      event() {}
+    })
+  }
+
+  async *#blocks(): AsyncGenerator<string> {
+    for (let n = 0; n < ALL; n++) {
+      this.made++
+      yield String(n).padEnd(VALUE, 'x')
+    }
+  }
+}
+
+async function withBlocks(
+  { open }: TransportUnderTest,
+  test: (client: ClientTransport, blocks: Blocks) => Promise<void>
+): Promise<void> {
+  const carried = await open()
+  const logger = { error() {}, warn() {} }
+  const server = carried.server().server({ name: 'unread', version: undefined, logger })
+  const blocks = new Blocks()
+  await blocks.start(server)
+  const client = clientOf(carried.client())
+  try {
+    await test(client, blocks)
+  } finally {
+    await client.close()
+    await server.stop({ drain: 0 })
+    await carried.close()
+  }
+}
+
+/** So many questions and answers behind what was sent before. */
+async function settled(client: ClientTransport): Promise<void> {
+  for (let n = 0; n < 300; n++) assert.equal(await client.request('echo', n), n)
+}
+
+for (const transport of TRANSPORTS) {
+  const { name, missing } = transport
+  // Nest's wire cannot tell the other side to pause.
+  if (name === "Nest's wire" || isMissing(`unread values over ${name}`, missing)) continue
+
+  describe(`a stream over ${name}`, () => {
+    it('is made no further ahead of a reader that stands still than its bytes allow', () =>
+      withBlocks(transport, async (client, blocks) => {
+        const values = new StreamValues<string>((receiver) => client.stream('blocks', undefined, receiver))
+        assert.equal((await within(values.next(), 'the first value')).value?.length, VALUE)
+        await settled(client)
+        assert.ok(blocks.made * VALUE <= MOST, `${blocks.made} values`)
+        let next = 1
+        for (;;) {
+          const { done, value } = await within(values.next(), `value ${next}`)
+          if (done) break
+          assert.equal(Number.parseInt(value, 10), next++)
+        }
+        assert.equal(next, ALL)
+      }))
+
+    it('has all the values that its reader asks for itself, however large', () =>
+      withBlocks(transport, async (client, blocks) => {
+        const demand = 100
+        let count = 0
+        let end: unknown
+        const receiver = {
+          next: () => void count++,
+          complete: () => (end = 'complete'),
+          error: (error: Error) => (end = error)
+        }
+        const call = client.stream('blocks', undefined, receiver, { demand })
+        await until('all values have come', () => count >= demand)
+        await settled(client)
+        assert.deepEqual([count, end], [demand, undefined])
+        assert.ok(blocks.made <= demand + 1, `${blocks.made} values`)
+        call.cancel()
+      }))
+  })
+}

@@ -1,0 +1,13 @@
+/** Programs for browsers and other edges, made by esbuild. */
+import { execFileSync } from 'node:child_process'
+import path from 'node:path'
+import { rootFolder } from '../workspace.ts'
+
+/** Bundles a program whose imports are those of a file in `tests/websocket`. */
+export function bundled(input: string, ...flags: string[]): string {
+  return execFileSync(
+    path.join(rootFolder, 'node_modules/.bin/esbuild'),
+    ['--bundle', '--format=esm', '--platform=browser', '--log-level=warning', ...flags],
+    { input, cwd: path.join(rootFolder, 'tests', 'websocket'), encoding: 'utf8' }
+  )
+}

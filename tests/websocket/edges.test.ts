@@ -1,0 +1,112 @@
+/** The client at other edges: a dedicated worker, a service worker, and programs on Bun, Deno and the newest Node LTS. */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { promisify } from 'node:util'
+import { websocket } from '@elysia-microservices/websocket'
+import { type Message, memory, microservice } from 'elysia-microservices'
+import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import { bundled } from '../support/bundled.ts'
+import { listen, newApp } from '../support/http-app.ts'
+import { isMissing } from '../support/missing.ts'
+import { bun, rootFolder } from '../workspace.ts'
+
+const EXPECTED = {
+  echo: { text: 'é€😀' },
+  read: 2_001_000,
+  sum: 5_050,
+  deadline: 'TimeoutError',
+  unknown: 'PatternNotFoundError',
+  status: 'closed'
+}
+
+const service = microservice({ transport: memory() })
+  .message('echo', ({ data }) => data)
+  .message('wait', () => new Promise(() => {}))
+  .message('count', function* ({ data }: Message<number>) {
+    for (let n = 1; n <= data; n++) yield n
+  })
+  .message('sum', async ({ data }: Message<AsyncIterable<number>>) => {
+    let sum = 0
+    for await (const n of data) sum += n
+    return sum
+  })
+  .event('told', () => {})
+
+/** What runs them, and how. */
+const PROGRAMS = [
+  ['Bun', [bun]],
+  ['Deno', [path.join(rootFolder, 'node_modules/.bin/deno'), 'run', '--allow-net']],
+  ['the newest Node LTS', [path.join(rootFolder, 'runtimes/node_modules/.bin/node')]]
+] as const
+
+const SAYS = `import { outcome } from './edge.ts'`
+const WORKERS = [
+  ['a dedicated worker', `${SAYS}\noutcome().then(postMessage)`],
+  [
+    'a service worker',
+    `${SAYS}\nonmessage = ({ source }) => outcome().then((said) => source.postMessage(said))`
+  ]
+] as const
+
+/** In the page: starts the worker, and gives what it says. */
+const ASK = {
+  'a dedicated worker': `new Promise((resolve, reject) => {
+    const worker = new Worker('/worker.js')
+    worker.onmessage = ({ data }) => resolve(data)
+    worker.onerror = ({ message }) => reject(new Error(message))
+  })`,
+  'a service worker': `new Promise((resolve, reject) => {
+    navigator.serviceWorker.onmessage = ({ data }) => resolve(data)
+    navigator.serviceWorker.startMessages()
+    navigator.serviceWorker.register('/worker.js')
+    navigator.serviceWorker.ready.then(({ active }) => active.postMessage('begin'), reject)
+  })`
+}
+
+describe('a client at another edge', () => {
+  let script = ''
+  const app = newApp()
+    .get('/', () => new Response('<!doctype html>', { headers: { 'content-type': 'text/html' } }))
+    .get('/worker.js', () => new Response(script, { headers: { 'content-type': 'text/javascript' } }))
+    .use(service)
+    .use(websocket({ expose: ['>'] }))
+  let server: Awaited<ReturnType<typeof listen>>
+  let folder = ''
+  before(async () => {
+    folder = mkdtempSync(path.join(tmpdir(), 'edges-'))
+    server = await listen(app)
+  })
+  after(async () => {
+    rmSync(folder, { recursive: true })
+    await server.stop()
+    await service.stop()
+  })
+
+  for (const [name, [command, ...args]] of PROGRAMS)
+    it(`runs on ${name}`, async () => {
+      const file = path.join(folder, 'edge.mjs')
+      const url = `${server.url.replace('http', 'ws')}/rsocket`
+      writeFileSync(file, bundled(`${SAYS}\nconsole.log(JSON.stringify(await outcome('${url}')))`))
+      const { stdout } = await promisify(execFile)(command, [...args, file])
+      assert.deepEqual(JSON.parse(stdout), EXPECTED)
+    })
+
+  if (!isMissing('workers of pages', chromiumMissing()))
+    for (const [name, program] of WORKERS)
+      it(`runs in ${name}`, async () => {
+        script = bundled(program, '--format=iife')
+        const browser = await openBrowser()
+        try {
+          const page = await browser.newPage()
+          await page.goto(server.url)
+          const { event, ...said } = (await page.evaluate(ASK[name])) as Record<string, unknown>
+          assert.deepEqual([said, event], [EXPECTED, undefined])
+        } finally {
+          await browser.close()
+        }
+      })
+})
