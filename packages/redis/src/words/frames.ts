@@ -108,7 +108,7 @@ export interface NestMessage {
   readonly words: string
   /** Of a request, as JSON; `undefined`: it is an event. */
   readonly isRequest: boolean
-  /** Of one of our clients, which has found no service of ours. */
+  /** Of one of our clients, which has found none of our services. */
   readonly isForNest: boolean
   readonly headers: Headers | undefined
   readonly reached: readonly unknown[]
