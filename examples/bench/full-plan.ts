@@ -1,5 +1,5 @@
 /**
- * The plan of the published report: everything that is compared, in at most 30 minutes. This project and Nest get most
+ * The plan of the published report: everything that is compared, in at most 35 minutes. This project and Nest get most
  * of them, everybody else enough to be placed; every row of the report says how often and how long it was measured.
  */
 import type { FullOptions } from './options/full-options.ts'
@@ -22,7 +22,7 @@ import type { Contest } from './report/schema.ts'
 import { ECHO, type Source, type StreamTask, sources, steps } from './task/task.ts'
 
 /** Minutes after which nothing more is begun: what is under way, and drawing the report, fit into the rest. */
-const MINUTES = 28.8
+const MINUTES = 34
 
 /** The rows that are published first. */
 const LONG = { runs: 5, duration: 5, warmup: 1 }
@@ -41,6 +41,7 @@ const STORED = 256
 /** What is compared beside the peers. */
 export const OVER_NATS = 'over NATS'
 export const OVER_REDIS = 'over Redis'
+export const OVER_RABBITMQ = 'over RabbitMQ'
 export const WATCHED = 'watched'
 
 const ON_NESTS_WIRE: Entrant = { target: 'elysia', label: "Nest's wire", protocol: 'nest' }
@@ -84,6 +85,7 @@ export function fullPlan(options: FullOptions): Plan {
     part('Start', short, chosen.flatMap(starts)),
     part('Over NATS', short, chosen.flatMap(overNats)),
     part('Over Redis', short, chosen.flatMap(overRedis)),
+    part('Over RabbitMQ', short, chosen.flatMap(overRabbitmq)),
     part('Watched', medium, chosen.flatMap(watched)),
     part('Other numbers of requests at a time', short, chosen.flatMap(byConcurrency)),
     part('Other payloads, other codecs', short, chosen.flatMap(byPayload)),
@@ -226,7 +228,7 @@ function events(runtime: Runtime): PlannedContest[] {
 
 /** Events into JetStream and out of it, as many in flight as its driver has; and out of a database, which is ours alone. */
 function durable(runtime: Runtime): PlannedContest[] {
-  const asked = { runtimes: [runtime], layouts: ['shared'], concurrency: [STORED] } as const
+  const asked = storedEvents(runtime)
   return steps
     .filter((step) => step !== 'relay' || isMain(runtime))
     .flatMap((step) =>
@@ -258,26 +260,59 @@ function starts(runtime: Runtime): PlannedContest[] {
 const scoped = (scope: string, contests: readonly Contest[], among: readonly Entrant[]): PlannedContest[] =>
   contests.map((contest) => ({ contest: { ...contest, scope }, entrants: among }))
 
-/** What is asked over an engine. */
-const overEngine = (runtime: Runtime) => ({ runtimes: [runtime], layouts: ['shared'] }) as const
-
-/** Each with a Redis server of its own. */
-function overRedis(runtime: Runtime): PlannedContest[] {
-  const asked = combinations(overEngine(runtime))
-  return scoped(OVER_REDIS, asked, entrants('nest-redis', 'elysia-redis', 'redis'))
-}
-
-/** Each with a NATS server of its own. */
-function overNats(runtime: Runtime): PlannedContest[] {
-  const one = overEngine(runtime)
-  const services = entrants('nest-nats', 'elysia-nats')
-  const byRequest: Entrant = { target: 'nats', label: 'request()', method: 'send' }
+/** Requests and streams, each with a server of its own. @param bare the driver alone, which has no streams */
+function overEngine(
+  runtime: Runtime,
+  scope: string,
+  services: readonly Entrant[],
+  bare: readonly Entrant[]
+): PlannedContest[] {
+  const one = { runtimes: [runtime], layouts: ['shared'] } as const
   const task: StreamTask = { ...LONG_STREAM, generator: 'sync' }
   return [
-    ...scoped(OVER_NATS, combinations(one), [...services, ...entrants('nats'), byRequest]),
-    ...scoped(OVER_NATS, combinations({ ...one, ...RECORD, concurrency: [1], task }), services)
+    ...scoped(scope, combinations(one), [...services, ...bare]),
+    ...scoped(scope, combinations({ ...one, ...RECORD, concurrency: [1], task }), services)
   ]
 }
+
+const overNats = (runtime: Runtime): PlannedContest[] =>
+  overEngine(runtime, OVER_NATS, entrants('nest-nats', 'elysia-nats'), [
+    ...entrants('nats'),
+    { target: 'nats', label: 'request()', method: 'send' }
+  ])
+
+/** Under the other runtime, and where each start takes seconds: one run is enough. */
+const once = (all: readonly Entrant[]): Entrant[] => all.map((entrant) => ({ ...entrant, runs: 1 }))
+
+function overRedis(runtime: Runtime): PlannedContest[] {
+  const stored = entrants('redis-streams', 'elysia-redis-durable')
+  return [
+    ...overEngine(runtime, OVER_REDIS, entrants('nest-redis', 'elysia-redis'), entrants('redis')),
+    ...storedOver(runtime, OVER_REDIS, isMain(runtime) ? stored : once(stored))
+  ]
+}
+
+function overRabbitmq(runtime: Runtime): PlannedContest[] {
+  const services = entrants('nest-rabbitmq', 'elysia-rabbitmq')
+  const asked = overEngine(runtime, OVER_RABBITMQ, services, entrants('rabbitmq'))
+  return [
+    ...asked.map(({ contest, entrants }) => ({
+      contest,
+      entrants: isMain(runtime) && contest.task === undefined ? entrants : once(entrants)
+    })),
+    ...storedOver(runtime, OVER_RABBITMQ, once(entrants('rabbitmq-quorum', 'elysia-rabbitmq-durable')))
+  ]
+}
+
+/** Stored events by an engine's driver alone, and by ours. */
+function storedOver(runtime: Runtime, scope: string, among: readonly Entrant[]): PlannedContest[] {
+  return (['publish', 'consume'] as const).flatMap((step) =>
+    scoped(scope, combinations({ ...storedEvents(runtime), task: { mode: 'durable', step } }), among)
+  )
+}
+
+const storedEvents = (runtime: Runtime) =>
+  ({ runtimes: [runtime], layouts: ['shared'], concurrency: [STORED] }) as const
 
 /** What it costs our server to be counted and traced. */
 function watched(runtime: Runtime): PlannedContest[] {

@@ -18,7 +18,13 @@ import { pause } from '../support/within.ts'
 import { Hub } from './hub.ts'
 import { hub } from './hub-engine.ts'
 import { type NestEnds, nestOnNats, nestOnRabbitmq, nestOnRedis } from './nest-ends.ts'
-import { type StrangersOf, strangersOfHub, strangersOfNats, strangersOfRedis } from './stranger.ts'
+import {
+  type StrangersOf,
+  strangersOfHub,
+  strangersOfNats,
+  strangersOfRabbitmq,
+  strangersOfRedis
+} from './stranger.ts'
 
 /** What may be asked of an engine's transport in a test. */
 export interface EngineOptions {
@@ -187,6 +193,7 @@ const onRabbitmq: EngineUnderTest = {
   hasQueuePerHandler: true,
   isShipped: true,
   nest: nestOnRabbitmq,
+  strangers: strangersOfRabbitmq,
   refuses: (pattern) =>
     pattern.split('.').includes('')
       ? 'a segment of it is empty; give each segment between dots a text'

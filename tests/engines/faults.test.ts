@@ -12,6 +12,9 @@ import { pause } from '../support/within.ts'
 import type { EngineOptions, RunningEngine } from './engines.ts'
 import { overEngines } from './needs.ts'
 
+/** Milliseconds of a call that waits for a server to start, which may take a while. */
+const LONG = 170_000
+
 overEngines('what fails', [], ({ title, start }, caseOf) => {
   describe(`what fails over ${title}`, () => {
     let engine: RunningEngine
@@ -85,14 +88,14 @@ overEngines('what fails', [], ({ title, start }, caseOf) => {
         const client = newClient()
         assert.equal(await client.request('echo', 1), 1)
         const lost = assert.rejects(client.request('wait'), { name: 'ConnectionError', mayHaveRun: true })
-        const again = client.request('wait', 0, { idempotent: true })
+        const again = client.request('wait', 0, { idempotent: true, timeout: LONG })
         again.catch(() => {})
         assert.deepEqual([await said.take(), await said.take()], ['begun', 'begun'])
         await engine.stop()
         await lost
         assert.equal(client.status, 'reconnecting')
-        const waiting = client.request('echo', 2)
-        const event = client.emit('noted', 'kept')
+        const waiting = client.request('echo', 2, { timeout: LONG })
+        const event = client.emit('noted', 'kept', { timeout: LONG })
         await engine.start()
         await event
         assert.equal(await waiting, 2)

@@ -1,7 +1,10 @@
 /** Programs on an engine that are neither services nor clients of ours: they publish and hear what they like. */
 import net from 'node:net'
 import { connect, headers as newHeaders } from '@nats-io/transport-node'
+import { connect as connectToRabbitmq, type Options } from 'amqplib'
 import { Redis } from 'ioredis'
+import { sharedRabbitmq } from '../support/rabbitmq-server.ts'
+import { Tap, type Tapped } from '../support/rabbitmq-tap.ts'
 import { readLines } from './hub-engine.ts'
 
 /** What a stranger hears. */
@@ -121,6 +124,12 @@ export const strangersOfHub: StrangersOf = {
 /** What stands on a channel of ours over Redis: address, where the answer is wanted, headers, words. */
 const FRAME = /^([^\n]*)\n([^\n]*)\n([^\n]*)\n([\s\S]*)$/
 
+/** A name of the letters that secrets have. */
+function inLetters(name: string): string {
+  const letters = [...name].map((letter) => String.fromCharCode(97 + (letter.charCodeAt(0) % 26)))
+  return letters.join('') + 'a'.repeat(12)
+}
+
 export const strangersOfRedis: StrangersOf = {
   everyone: '_elysia:everyone',
   together: (address) => address,
@@ -141,9 +150,7 @@ export const strangersOfRedis: StrangersOf = {
     '_elysia:i:ABCDEFGHIJKL.x',
     `_elysia:i:abcdefghijkl.${'x'.repeat(3_500)}`
   ],
-  // Of the letters that secrets have.
-  inbox: (name) =>
-    `_elysia:i:${[...name].map((letter) => String.fromCharCode(97 + (letter.charCodeAt(0) % 26))).join('')}${'a'.repeat(12)}.`,
+  inbox: (name) => `_elysia:i:${inLetters(name)}.`,
   inboxIn: (address) => /^_elysia:i:[^.]+\./.exec(address)?.[0],
   async enter(port) {
     const options = { port, host: '127.0.0.1', enableAutoPipelining: true }
@@ -182,4 +189,87 @@ export const strangersOfRedis: StrangersOf = {
       }
     }
   }
+}
+
+/** An inbox over RabbitMQ as two properties of a message have it: queue and correlation. */
+const RABBITMQ_INBOX = /^(_elysia\.i\.[^.]+)\.(.*)$/
+
+export const strangersOfRabbitmq: StrangersOf = {
+  everyone: '_elysia.everyone',
+  together: (address) => address,
+  forbidden: [
+    'echo',
+    'victim',
+    'amq.topic',
+    '_elysia',
+    '_elysia.everyone',
+    '_elysia.inboxes',
+    '_elysia.stored',
+    '_elysia.s.shop:echo',
+    '_elysia.d.shop:seen',
+    '_elysia.dead.shop',
+    '_elysia.i.',
+    '_elysia.i.short.x',
+    '_elysia.i.abcdefghijkl.',
+    '_elysia.i.ABCDEFGHIJKL.x',
+    '_elysia.i.abcdefghijkl.a b',
+    '_elysia.n.victim\nx',
+    '*',
+    '#'
+  ],
+  inbox: (name) => `_elysia.i.${inLetters(name)}.`,
+  inboxIn: (address) => /^_elysia\.i\.[^.]+\./.exec(address)?.[0],
+  async enter() {
+    const server = await sharedRabbitmq()
+    const listeners: ((message: Overheard) => void)[] = []
+    const tap = await Tap.open(server, (message) => {
+      for (const one of overheardOnRabbitmq(message)) for (const hear of listeners) hear(one)
+    })
+    const driver = await connectToRabbitmq(server.url)
+    const channel = await driver.createChannel()
+    // What nobody takes comes back to its sender; what comes is heard already.
+    const { queue: own } = await channel.assertQueue('', { exclusive: true, maxLength: 1 })
+    for (const name of ['me', 'stranger'])
+      await channel.bindQueue(own, '_elysia.inboxes', `_elysia.i.${inLetters(name)}`)
+    return {
+      publish(address, words, reply, headers) {
+        const [, queue, correlationId] = RABBITMQ_INBOX.exec(address) ?? []
+        const [, replyTo, ofReply] = RABBITMQ_INBOX.exec(reply ?? '') ?? []
+        const asked =
+          queue === undefined && address !== '_elysia.everyone'
+            ? { replyTo: replyTo ?? reply, correlationId: replyTo === undefined ? 'x' : ofReply }
+            : { messageId: reply, correlationId }
+        const exchange =
+          queue === undefined ? (address === '_elysia.everyone' ? address : '_elysia') : '_elysia.inboxes'
+        const given = Object.entries({ ...asked, headers }).filter(([, value]) => value !== undefined)
+        const options: Options.Publish = Object.fromEntries(given)
+        channel.publish(exchange, queue ?? address, Buffer.from(words), options)
+      },
+      listen: (_, hear) => void listeners.push(hear),
+      async flush() {
+        // A channel does in order what it is asked.
+        await channel.prefetch(0)
+      },
+      async close() {
+        // Who hears something might answer.
+        listeners.length = 0
+        await tap.close()
+        await driver.close()
+      }
+    }
+  }
+}
+
+/** A message as our ends name its addresses: all names that it may have. */
+function overheardOnRabbitmq({ exchange, key, properties, body }: Tapped): Overheard[] {
+  const text = (name: string) => String(properties[name] ?? '')
+  const correlation = text('correlation_id')
+  const message = { words: body, reply: text('message_id') }
+  if (exchange === '_elysia.inboxes') return [{ ...message, address: `${key}.${correlation}` }]
+  if (exchange === '')
+    return [key, `_elysia.n.${key}\n${correlation}`].map((address) => ({ ...message, address }))
+  if (exchange !== '_elysia') return [{ ...message, address: exchange }]
+  const replyTo = text('reply_to')
+  const reply = /^_elysia\.i\.[^.]+$/.test(replyTo) ? `${replyTo}.${correlation}` : replyTo
+  return [{ ...message, address: key, reply }]
 }

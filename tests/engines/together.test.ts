@@ -1,11 +1,18 @@
 /** Every engine beside another transport, behind a gateway, and within a message of a service. */
 import assert from 'node:assert/strict'
 import { after, before, describe } from 'node:test'
+import { telemetry } from '@elysia-microservices/telemetry'
+import { context, propagation, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import * as incubating from '@opentelemetry/semantic-conventions/incubating'
 import { Elysia, t } from 'elysia'
 import { microservice, type Transport } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'
 import { tcp } from 'elysia-microservices/tcp'
+import { until } from '../support/within.ts'
 import type { RunningEngine } from './engines.ts'
 import { overEngines } from './needs.ts'
 
@@ -90,6 +97,48 @@ overEngines('services beside others', [], ({ name: engineName, title, hasServer,
       for (const end of [client, next]) await end.close()
       for (const service of [shop, stock]) await service.stop()
     })
+
+    caseOf(
+      'is traced by the conventions of messages: who sends an event, and who takes it',
+      ['headers'],
+      async () => {
+        const exporter = new InMemorySpanExporter()
+        const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+        trace.setGlobalTracerProvider(provider)
+        context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+        propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+        const service = microservice({ name: 'traced', transport: engine.transport() })
+          .use(telemetry())
+          .event('traced.seen', () => {})
+        await service.listen()
+        const client = connect<typeof service>({ transport: engine.transport(), use: [telemetry()] })
+        try {
+          await client.emit('traced.seen', undefined)
+          const all = () => exporter.getFinishedSpans().map(({ name }) => name)
+          await until('both spans have ended', () => all().length === 2)
+          const spans = exporter.getFinishedSpans()
+          const [sent, taken] = ['send traced.seen', 'process traced.seen'].map((name) =>
+            spans.find((span) => span.name === name)
+          )
+          assert.equal(taken?.parentSpanContext?.spanId, sent?.spanContext().spanId)
+          for (const span of [sent, taken]) {
+            const system = hasServer ? engineName : 'elysia_microservices'
+            assert.equal(span?.attributes[incubating.ATTR_MESSAGING_SYSTEM_NAME], system)
+            assert.equal(span?.attributes[incubating.ATTR_MESSAGING_DESTINATION_NAME], 'traced.seen')
+            assert.equal(
+              span?.attributes[incubating.ATTR_MESSAGING_RABBITMQ_DESTINATION_ROUTING_KEY],
+              engineName === 'rabbitmq' ? 'traced.seen' : undefined
+            )
+          }
+        } finally {
+          await client.close()
+          await service.stop()
+          trace.disable()
+          context.disable()
+          propagation.disable()
+        }
+      }
+    )
 
     caseOf('stands behind a gateway', ['hearsNobody'], async () => {
       const service = orders(engine.transport())

@@ -20,7 +20,7 @@ if (!isMissing('a service over NATS on the other runtime', natsMissing())) {
     before(async () => {
       server = await NatsServerProcess.start()
       service = new ServerProcess({
-        program: 'torture/brokers/nats-service',
+        program: 'torture/brokers/request-service',
         arguments: () => [server.url, join(folder, 'runs')],
         runtime: 'other'
       })

@@ -423,7 +423,7 @@ if (!isMissing('what fails over NATS', natsMissing())) {
     it('many streams of large values do not get a caller cut off that is busy for a while', async () => {
       const record = new RunRecord()
       const service = new ServerProcess({
-        program: 'torture/brokers/nats-service',
+        program: 'torture/brokers/request-service',
         arguments: () => [server.url, record.path]
       })
       cleanUps.push(async () => {

@@ -14,6 +14,8 @@ import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
+import { RabbitmqServerProcess, rabbitmqMissing } from '../support/rabbitmq-server.ts'
+import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { PATIENCE, until, within } from '../support/within.ts'
 import { bun, rootFolder } from '../workspace.ts'
 import { Dockerfile, type Image } from './dockerfile.ts'
@@ -24,6 +26,30 @@ const LOCKS = { bun: 'bun.lock', node: 'package-lock.json' }
 export type Runtime = keyof typeof LOCKS
 /** The commands of a made project's Dockerfile and scripts, with the runtimes of this workspace. */
 const PATH = `${join(bun, '..')}:${process.env['PATH']}`
+
+/** What stands between a service and its callers: where a project is told of it, and how it is started here. */
+const ENGINES = {
+  nats: {
+    title: 'NATS',
+    variable: 'NATS_URL',
+    missing: natsMissing(),
+    start: () => NatsServerProcess.start()
+  },
+  redis: {
+    title: 'Redis',
+    variable: 'REDIS_URL',
+    missing: redisMissing(),
+    start: () => RedisServerProcess.start()
+  },
+  rabbitmq: {
+    title: 'RabbitMQ',
+    variable: 'RABBITMQ_URL',
+    missing: rabbitmqMissing(),
+    start: () => RabbitmqServerProcess.start()
+  }
+} as const
+type Transport = 'tcp' | keyof typeof ENGINES
+const TRANSPORTS: readonly Transport[] = ['tcp', 'nats', 'redis', 'rabbitmq']
 
 /** A program under Node says at its end who still listens to SIGTERM: a listener that waits holds its end up. */
 const COUNTING =
@@ -61,21 +87,27 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
       // No registry is there: what makes it is what was packed.
       await succeeds(project, create, { npm_config_registry: 'http://127.0.0.1:9' })
       const program = join(project, 'node_modules/create-elysia-microservices/lib/main.js')
-      await succeeds(project, [forBun ? bun : 'node', program, folderOf('tcp'), ...options('tcp')])
       await install(runtime, folderOf('nats'), tarballs)
-      for (const name of ['node_modules', LOCKS[runtime]])
-        symlinkSync(join(folderOf('nats'), name), join(folderOf('tcp'), name))
+      for (const transport of TRANSPORTS) {
+        if (transport === 'nats') continue
+        const folder = folderOf(transport)
+        await succeeds(project, [forBun ? bun : 'node', program, folder, ...options(transport)])
+        for (const name of ['node_modules', LOCKS[runtime]])
+          symlinkSync(join(folderOf('nats'), name), join(folder, name))
+      }
     })
 
     it('type-check, and pass their own tests', async () => {
       // The tests are the same for every transport.
       await succeeds(folderOf('tcp'), forBun ? [bun, 'run', 'typecheck'] : ['npm', 'run', 'build'])
-      if (forBun) await succeeds(folderOf('nats'), [bun, 'run', 'typecheck'])
+      if (forBun)
+        for (const transport of Object.keys(ENGINES))
+          await succeeds(folderOf(transport), [bun, 'run', 'typecheck'])
       const { stdout, stderr } = await succeeds(folderOf('nats'), forBun ? [bun, 'test'] : ['npm', 'test'])
       assert.match(stdout + stderr, forBun ? /^ 8 pass$/m : /^(#|ℹ) pass 8$/m)
     })
 
-    for (const transport of ['tcp', 'nats'] as const) {
+    for (const transport of TRANSPORTS) {
       it(`have a compose file and a workflow that fit the rest, over ${transport}`, async () => {
         await fits(runtime, folderOf(transport))
       })
@@ -89,9 +121,12 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
       it('show a live stream on their page, in Chromium, and end with SIGTERM', () =>
         showsOrders(runtime, folderOf('tcp')))
 
-    // Over NATS nothing else differs between the runtimes: one of them is enough.
-    for (const transport of forBun ? (['tcp', 'nats'] as const) : (['tcp'] as const)) {
-      if (transport === 'nats' && isMissing('a made project over NATS', natsMissing())) continue
+    // Over an engine nothing else differs between the runtimes: one of them is enough.
+    for (const transport of forBun ? TRANSPORTS : (['tcp'] as const)) {
+      if (transport !== 'tcp') {
+        const { title, missing } = ENGINES[transport]
+        if (isMissing(`a made project over ${title}`, missing)) continue
+      }
       it(`answer HTTP by the service, as their images would, and end with SIGTERM, over ${transport}`, async () => {
         await answers(runtime, folderOf(transport), transport)
       })
@@ -197,7 +232,7 @@ async function fits(runtime: Runtime, folder: string): Promise<void> {
   assert.ok('orders' in services && 'gateway' in services)
   for (const { build, environment = {}, depends_on: needed = {} } of Object.values(services)) {
     if (build !== undefined) assert.ok(dockerfile.stages.includes(build.target), build.target)
-    for (const name of Object.keys(environment))
+    for (const name of build === undefined ? [] : Object.keys(environment))
       assert.ok(
         sources.some((text) => text.includes(name)),
         `a program reads ${name}`
@@ -269,14 +304,15 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 /** Starts what the images of a project would have and run, on free ports, and asks it. */
-async function answers(runtime: Runtime, folder: string, transport: 'tcp' | 'nats'): Promise<void> {
+async function answers(runtime: Runtime, folder: string, transport: Transport): Promise<void> {
   const [health, http, tcp] = [await freePort(), await freePort(), await freePort()]
-  const server = transport === 'nats' ? await NatsServerProcess.start() : undefined
+  const engine = transport === 'tcp' ? undefined : ENGINES[transport]
+  const server = await engine?.start()
   const own = {
     PATH,
     HEALTH_PORT: String(health),
     PORT: String(http),
-    ...(server === undefined ? { ORDERS_PORT: String(tcp) } : { NATS_URL: server.url })
+    ...(engine === undefined ? { ORDERS_PORT: String(tcp) } : { [engine.variable]: server?.url })
   }
   const programs = new Programs()
   // Where these are set, HTTP under Node leaves signals alone.

@@ -27,9 +27,9 @@ import { firstValueFrom, from, lastValueFrom, toArray } from 'rxjs'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { type RabbitmqServerProcess, rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
+import { Tap } from '../support/rabbitmq-tap.ts'
 import { Values } from '../support/values.ts'
 import { until } from '../support/within.ts'
-import { Tap } from './tap.ts'
 
 let seen = new Values<unknown>()
 

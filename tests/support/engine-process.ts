@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import net from 'node:net'
-import { until } from './within.ts'
+import { PATIENCE, until } from './within.ts'
 
 const running = new Set<ChildProcess>()
 process.once('exit', () => {
@@ -21,6 +21,9 @@ export abstract class EngineProcess {
     this.#args = args
   }
 
+  /** Milliseconds it gets to listen. */
+  protected readonly patience: number = PATIENCE
+
   /** The program, and its arguments for this port. */
   protected abstract command(): Promise<readonly [string, ...string[]]>
 
@@ -35,7 +38,7 @@ export abstract class EngineProcess {
     this.#process = child
     running.add(child)
     child.once('exit', () => running.delete(child))
-    await until(`${program} on port ${this.port}`, () => accepts(this.port))
+    await until(`${program} on port ${this.port}`, () => accepts(this.port), this.patience)
   }
 
   /** Ends it. @param signal default: at once */

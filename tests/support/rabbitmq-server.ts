@@ -35,6 +35,8 @@ class Epmd extends EngineProcess {
 
 /** A server that keeps what it has stored until the process ends. */
 export class RabbitmqServerProcess extends EngineProcess {
+  // It takes seconds on a machine that does nothing else.
+  protected override readonly patience = 180_000
   readonly #folder = mkdtempSync(join(tmpdir(), 'rabbitmq-'))
   readonly #epmd: Epmd
   readonly #distributionPort: number

@@ -24,11 +24,15 @@ export function pause(milliseconds: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, milliseconds))
 }
 
-/** Asks until the answer is true, more and more seldom. @throws {Error} it has not become so within `PATIENCE` */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE
+/** Asks until the answer is true, more and more seldom. @throws {Error} it has not become so in that time */
+export async function until(
+  what: string,
+  isSo: () => boolean | Promise<boolean>,
+  milliseconds = PATIENCE
+): Promise<void> {
+  const end = performance.now() + milliseconds
   for (let wait = 1; !(await isSo()); wait = Math.min(2 * wait, 50)) {
-    if (performance.now() > end) throw new Error(`${what}: not within ${PATIENCE} ms`)
+    if (performance.now() > end) throw new Error(`${what}: not within ${milliseconds} ms`)
     await pause(wait)
   }
 }

@@ -1,6 +1,6 @@
 /** Every scenario of the suite, in the order of the table. The only list there is. */
 import { durableEvents } from './brokers/durable.ts'
-import { overNats } from './brokers/nats.ts'
+import { requestsOverEngines } from './brokers/requests.ts'
 import { floods } from './load/flood.ts'
 import { killedServers } from './load/killed.ts'
 import { largeRequests } from './load/large-requests.ts'
@@ -17,6 +17,6 @@ export const overTcp: readonly Scenario[] = [
   ...hostilePeers
 ]
 
-export const overBrokers: readonly Scenario[] = [...overNats, ...durableEvents]
+export const overBrokers: readonly Scenario[] = [...requestsOverEngines, ...durableEvents]
 
 export const scenarios: readonly Scenario[] = [...overTcp, ...overBrokers, soak]

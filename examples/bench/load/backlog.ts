@@ -34,7 +34,7 @@ export class Backlog implements Load {
     meter: Meter
   ): Promise<Backlog> {
     const step = task.mode === 'durable' && task.step === 'relay' ? 'relay' : 'consume'
-    const count = Math.ceil((warmup + duration + SPARE) * A_SECOND[step])
+    const count = Math.ceil((warmup + duration + SPARE) * (client.takesAtMost ?? A_SECOND[step]))
     await client.fill!(count).catch((error: unknown) => {
       throw new BenchError(`${count} events cannot be stored: ${describe(error)}`)
     })

@@ -60,6 +60,8 @@ export interface EchoClient {
   emit?(payload: unknown): Promise<unknown>
   /** Stores so many events, and is ready to take them. Absent: it stores none. */
   fill?(count: number): Promise<void>
+  /** More events than it takes in a second. Default: more than anybody here takes. */
+  readonly takesAtMost?: number
   /** Begins to take what is stored; `take` hears the data of each, in whatever order. */
   takeStored?(take: (data: unknown) => void): Promise<void>
   close(): Promise<void>

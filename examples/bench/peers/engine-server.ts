@@ -4,8 +4,8 @@ import net from 'node:net'
 import { BenchError } from '../errors.ts'
 import { freePort } from '../process/free-port.ts'
 
-/** Milliseconds it gets to listen. */
-const PATIENCE = 10_000
+/** Milliseconds it gets to listen: some need many, on a CPU that others use. */
+const PATIENCE = 60_000
 
 /** Where it listens, and how it is ended. */
 export interface EngineServer {
@@ -34,7 +34,7 @@ export async function startEngine(
 ): Promise<EngineServer> {
   const wanted = port === 0 ? await freePort(host) : port
   // The shell ends the server when its own input ends, which it does even if this process is killed.
-  const script = '"$0" "$@" >/dev/null 2>&1 & child=$!; read -r _; kill $child; wait $child'
+  const script = '"$0" "$@" >/dev/null 2>&1 & child=$!; read -r _; { kill $child; wait $child; } 2>/dev/null'
   const shell = spawn('sh', ['-c', script, command, ...flags(wanted)], {
     stdio: ['pipe', 'ignore', 'inherit']
   })

@@ -25,10 +25,17 @@ export const targetNames = [
   'elysia-redis',
   'nest-redis',
   'redis',
+  'elysia-rabbitmq',
+  'nest-rabbitmq',
+  'rabbitmq',
   'http',
   'http-hybrid',
   'jetstream',
   'elysia-durable',
+  'redis-streams',
+  'elysia-redis-durable',
+  'rabbitmq-quorum',
+  'elysia-rabbitmq-durable',
   'outbox',
   'custom'
 ] as const
@@ -52,9 +59,16 @@ export const clientNames = [
   'elysia-redis',
   'nest-redis',
   'redis',
+  'elysia-rabbitmq',
+  'nest-rabbitmq',
+  'rabbitmq',
   'http',
   'jetstream',
   'elysia-durable',
+  'redis-streams',
+  'elysia-redis-durable',
+  'rabbitmq-quorum',
+  'elysia-rabbitmq-durable',
   'outbox'
 ] as const
 export type ClientName = (typeof clientNames)[number]
@@ -209,7 +223,29 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     does: SYNC,
     package: 'ioredis'
   },
-  // Events that a NATS server of their own stores: by its driver alone, by ours, and out of PostgreSQL by our relay.
+  // Over RabbitMQ, each with a server of its own.
+  'elysia-rabbitmq': {
+    port: 7061,
+    server: 'peers/rabbitmq/server-elysia',
+    client: 'elysia-rabbitmq',
+    does: EVERYTHING,
+    package: '@elysia-microservices/rabbitmq'
+  },
+  'nest-rabbitmq': {
+    port: 7062,
+    server: 'peers/rabbitmq/server-nest',
+    client: 'nest-rabbitmq',
+    does: EVERYTHING,
+    package: '@nestjs/microservices'
+  },
+  rabbitmq: {
+    port: 7063,
+    server: 'peers/rabbitmq/server-bare',
+    client: 'rabbitmq',
+    does: SYNC,
+    package: 'amqplib'
+  },
+  // Events that a server of their own stores: by its driver alone, and by ours; and out of PostgreSQL into NATS by our relay.
   jetstream: {
     port: 7040,
     server: 'peers/durable/server',
@@ -230,6 +266,34 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     client: 'outbox',
     does: { ...STORED, durable: ['relay'] },
     package: '@elysia-microservices/outbox'
+  },
+  'redis-streams': {
+    port: 7054,
+    server: 'peers/redis/server-store',
+    client: 'redis-streams',
+    does: STORED,
+    package: 'ioredis'
+  },
+  'elysia-redis-durable': {
+    port: 7055,
+    server: 'peers/redis/server-store',
+    client: 'elysia-redis-durable',
+    does: STORED,
+    package: '@elysia-microservices/redis'
+  },
+  'rabbitmq-quorum': {
+    port: 7064,
+    server: 'peers/rabbitmq/server-store',
+    client: 'rabbitmq-quorum',
+    does: STORED,
+    package: 'amqplib'
+  },
+  'elysia-rabbitmq-durable': {
+    port: 7065,
+    server: 'peers/rabbitmq/server-store',
+    client: 'elysia-rabbitmq-durable',
+    does: STORED,
+    package: '@elysia-microservices/rabbitmq'
   },
   // A service of the user's own, which is running already: what its handlers do is not the bench's to say.
   custom: {
@@ -375,6 +439,21 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     choices: [],
     load: async () => (await import('./redis/client-bare.ts')).openEchoClient
   },
+  'elysia-rabbitmq': {
+    asks: ['elysia-rabbitmq'],
+    choices: ['method', 'take'],
+    load: async () => (await import('./rabbitmq/client-elysia.ts')).openEchoClient
+  },
+  'nest-rabbitmq': {
+    asks: ['nest-rabbitmq'],
+    choices: ['method'],
+    load: async () => (await import('./rabbitmq/client-nest.ts')).openEchoClient
+  },
+  rabbitmq: {
+    asks: ['rabbitmq'],
+    choices: [],
+    load: async () => (await import('./rabbitmq/client-bare.ts')).openEchoClient
+  },
   http: {
     asks: ['http', 'http-hybrid'],
     choices: [],
@@ -394,5 +473,25 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     asks: ['outbox'],
     choices: [],
     load: async () => (await import('./durable/client-outbox.ts')).openEchoClient
+  },
+  'redis-streams': {
+    asks: ['redis-streams'],
+    choices: [],
+    load: async () => (await import('./redis/client-streams.ts')).openEchoClient
+  },
+  'elysia-redis-durable': {
+    asks: ['elysia-redis-durable'],
+    choices: [],
+    load: async () => (await import('./redis/client-durable.ts')).openEchoClient
+  },
+  'rabbitmq-quorum': {
+    asks: ['rabbitmq-quorum'],
+    choices: [],
+    load: async () => (await import('./rabbitmq/client-quorum.ts')).openEchoClient
+  },
+  'elysia-rabbitmq-durable': {
+    asks: ['elysia-rabbitmq-durable'],
+    choices: [],
+    load: async () => (await import('./rabbitmq/client-durable.ts')).openEchoClient
   }
 }

@@ -12,7 +12,7 @@ import { pinned } from './pinning.ts'
 import { commandFor, type Runtime } from './runtime.ts'
 
 /** Milliseconds a server gets to listen, to collect its garbage, to count its events, and to end after SIGTERM. */
-const PATIENCE = { start: 20_000, collect: 5_000, count: 20_000, stop: 3_000 }
+const PATIENCE = { start: 70_000, collect: 5_000, count: 20_000, stop: 3_000 }
 
 export interface ServerOptions {
   /** Path of the program without extension, below the bench's folder. */

@@ -1,5 +1,5 @@
 /** The tables of the documentation, made of the published report: what a page says of figures, it says by these. */
-import { OVER_NATS, WATCHED } from '../full-plan.ts'
+import { OVER_NATS, OVER_RABBITMQ, OVER_REDIS, WATCHED } from '../full-plan.ts'
 import { describeTask, layoutOf, loadOf } from '../report/contest.ts'
 import { type Figure, figuresOf, plural, times, titleOfFigure } from '../report/figures.ts'
 import { runsOf } from '../report/rows.ts'
@@ -127,6 +127,13 @@ const modeIs =
     taskOf(contest).mode === mode
 const asked: NameOf = (contest) => describeTask(taskOf(contest))
 
+/** The tables of one engine's page. */
+const overEngine = (name: string, scope: string): Record<string, Block> => ({
+  [`${name} requests`]: own(modeIs('request'), loadOf, { scope, runtimes: true }),
+  [`${name} streams`]: own(modeIs('stream'), asked, { scope, runtimes: true }),
+  [`${name} stored`]: own(modeIs('durable'), asked, { scope, runtimes: true })
+})
+
 /** What belongs between the markers of each name, of the report of peers. */
 export const BLOCKS: Readonly<Record<string, Block>> = {
   summary,
@@ -141,9 +148,10 @@ export const BLOCKS: Readonly<Record<string, Block>> = {
   ),
   'slow reader': own(isSlowReader, asked),
   'nest ahead': nestAhead,
-  // Each with a NATS server of its own.
-  'nats requests': own(modeIs('request'), loadOf, { scope: OVER_NATS, runtimes: true }),
-  'nats streams': own(modeIs('stream'), asked, { scope: OVER_NATS, runtimes: true }),
+  // Each with a server of its own.
+  ...overEngine('nats', OVER_NATS),
+  ...overEngine('redis', OVER_REDIS),
+  ...overEngine('rabbitmq', OVER_RABBITMQ),
   // What it costs a service to be counted and traced.
   watched: own(() => true, layoutOf, { scope: WATCHED, runtimes: true })
 }

@@ -16,6 +16,9 @@ const TITLES: Partial<Readonly<Record<TargetName, string>>> = {
   'elysia-redis': 'ours over Redis',
   'nest-redis': 'Nest over Redis',
   redis: "Redis's driver",
+  'elysia-rabbitmq': 'ours over RabbitMQ',
+  'nest-rabbitmq': 'Nest over RabbitMQ',
+  rabbitmq: "RabbitMQ's driver",
   'elysia-metrics': 'counted',
   'elysia-sampled': '1 % traced',
   'elysia-traced': 'all traced'

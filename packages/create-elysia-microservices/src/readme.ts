@@ -2,15 +2,21 @@
 import type { Options } from './options.ts'
 
 const RUNTIME = { bun: 'Bun', node: 'Node' } as const
-const TRANSPORT = { tcp: 'TCP', nats: 'NATS', redis: 'Redis' } as const
+const TRANSPORT = { tcp: 'TCP', nats: 'NATS', redis: 'Redis', rabbitmq: 'RabbitMQ' } as const
 
-/** The program that `dev` starts where none runs. */
-const SERVERS = { nats: 'nats-server', redis: 'redis-server or valkey-server' } as const
+/** Where no container is needed: `dev` starts what is installed, but for RabbitMQ, which must run. */
+const INSTEAD = {
+  nats: 'nats-server is installed',
+  redis: 'redis-server or valkey-server is installed',
+  rabbitmq: 'RabbitMQ runs on port 5672'
+} as const
 /** The variables that say where callers find the service. */
 const WHERE = {
   tcp: '| `ORDERS_HOST`, `ORDERS_PORT` | `localhost`, `4000` | where the service listens, and where its callers find it |',
   nats: '| `NATS_URL` | `nats://localhost:4222` | the NATS server between the service and its callers |',
-  redis: '| `REDIS_URL` | `redis://localhost:6379` | the Redis server between the service and its callers |'
+  redis: '| `REDIS_URL` | `redis://localhost:6379` | the Redis server between the service and its callers |',
+  rabbitmq:
+    '| `RABBITMQ_URL` | `amqp://orders:orders@localhost` | the RabbitMQ server between the service and its callers |'
 } as const
 
 /** What a project is, in a few words. */
@@ -28,7 +34,7 @@ export function firstCommands({ runtime, transport, web }: Options): readonly st
     runtime === 'bun' ? 'bun install' : 'npm install',
     ...(transport === 'tcp'
       ? []
-      : [`docker compose up --detach ${transport}   # not needed where ${SERVERS[transport]} is installed`]),
+      : [`docker compose up --detach ${transport}   # not needed where ${INSTEAD[transport]}`]),
     web
       ? `${run} web   # then open http://localhost:3000`
       : `${run} dev   # then open http://localhost:3000/openapi`

@@ -69,6 +69,15 @@ describe('create-elysia-microservices', () => {
     assert.match(read('red', 'README.md'), /`REDIS_URL` \| `redis:/)
   })
 
+  it('makes one over RabbitMQ', async () => {
+    const { out } = await said([join(folder, 'rabbit'), '--runtime', 'node', '--transport', 'rabbitmq'])
+    assert.match(out, /on Node over RabbitMQ/)
+    assert.ok(out.includes('docker compose up --detach rabbitmq'))
+    assert.match(read('rabbit', 'package.json'), /"@elysia-microservices\/rabbitmq"/)
+    assert.match(read('rabbit', 'src/transport.ts'), /rabbitmq\(\{ urls: RABBITMQ_URL \}\)/)
+    assert.match(read('rabbit', 'README.md'), /`RABBITMQ_URL` \| `amqp:/)
+  })
+
   it('takes defaults with --yes, and the runtime from the package manager', async () => {
     for (const [userAgent, text] of [
       ['npm/11.19.1 node/v20.20.2 linux x64', process.versions.bun ? 'on Bun over TCP' : 'on Node over TCP'],
@@ -124,7 +133,10 @@ describe('create-elysia-microservices', () => {
   it('says what is wrong with a command line', async () => {
     for (const [args, wanted] of [
       [['shop', '--runtime', 'deno'], /--runtime must be bun or node, but is "deno"/],
-      [['shop', '--transport', 'kafka', '--yes'], /--transport must be tcp, nats or redis, but is "kafka"/],
+      [
+        ['shop', '--transport', 'kafka', '--yes'],
+        /--transport must be tcp, nats, redis or rabbitmq, but is "kafka"/
+      ],
       [['shop', 'two'], /There is one folder to make, and no use for two/],
       [['shop', '--force'], /Unknown option '--force'.*see --help/s],
       [['...', '--yes'], /"..." gives no name for a package/],

@@ -20,9 +20,10 @@ const [servers, path, kind, replicas, takes] = process.argv.slice(2) as [
 const file = openSync(path, 'a')
 const note = (what: string, key: string, n: number) => writeSync(file, `${what} ${key} ${n} ${process.pid}\n`)
 
+const broker = brokerOf(servers)
 const service = microservice({
   name: 'torture',
-  transport: brokerOf(servers).transport(servers.split(','), { ackWait: 2_000, replicas: Number(replicas) }),
+  transport: broker.transport(servers.split(','), { ackWait: 2_000, replicas: Number(replicas) }),
   logger: { error() {}, warn() {} },
   drain: 10_000
 }).event(
@@ -36,7 +37,7 @@ const service = microservice({
   },
   {
     durable: {
-      start: 'all',
+      start: broker.hasLog ? 'all' : 'new',
       ordered: kind === 'ordered',
       concurrency: 64,
       retry: { attempts: 4, delay: 200, factor: 1 }

@@ -1,21 +1,29 @@
-/** The engines that durable events are tortured over, each as the plans need it. */
+/** The engines that are tortured, each as the plans need it. */
 import { join } from 'node:path'
 import { nats } from '@elysia-microservices/nats'
+import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
 import { connect as connectBare } from '@nats-io/transport-node'
+import { type Channel, connect as connectToRabbitmq } from 'amqplib'
 import type { Transport } from 'elysia-microservices'
+import { deadLetters, type UntypedClient } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
 import type { EngineProcess } from '../../support/engine-process.ts'
 import { NatsServerProcess, natsMissing } from '../../support/nats-server.ts'
+import { RabbitmqServerProcess, rabbitmqMissing } from '../../support/rabbitmq-server.ts'
 import { keepsIn, RedisServerProcess, redisMissing } from '../../support/redis-server.ts'
 
 /** A server, and where it is. */
 export type BrokerServer = EngineProcess & { readonly url: string }
 
-/** How a transport is made in a process: by urls, copies, and milliseconds without a sign of life. */
+/** How a transport is made in a process, where its engine has such a thing. */
 interface TransportOptions {
-  readonly replicas: number
+  /** Copies of what is stored. */
+  readonly replicas?: number
+  /** Milliseconds without a sign of life until a durable event is delivered again. */
   readonly ackWait?: number
+  /** Milliseconds between signs of life of a server. */
+  readonly pingInterval?: number
 }
 
 /** An engine. */
@@ -23,13 +31,28 @@ export interface Broker {
   readonly name: string
   readonly title: string
   readonly missing: string | undefined
-  /** Starts one server, or several that are a cluster. */
-  start(nodes: number, store: string): Promise<readonly BrokerServer[]>
-  transport(urls: readonly string[], options: TransportOptions): Transport
+  /** The beginning of its addresses. Default: its name. */
+  readonly scheme?: string
+  /** Starts one server, or several that are a cluster. @param store missing: it stores no events */
+  start(nodes: number, store?: string): Promise<readonly BrokerServer[]>
+  transport(urls: readonly string[], options?: TransportOptions): Transport
   /** Deletes, as an operator does it, the stream of a pattern or the group `torture` in it. */
   delete(url: string, what: 'stream' | 'group', pattern: string): Promise<void>
   /** It has clusters in which each server has a copy. */
   readonly hasCluster: boolean
+  /** Milliseconds until what has been declared outlives its server. Default: none. */
+  readonly settlesIn?: number
+  /** What is stored is there without a group, too. */
+  readonly hasLog: boolean
+  /** How many dead letters the group `torture` has. */
+  countDeadLetters(client: UntypedClient, url: string): Promise<number>
+}
+
+/** How many there are where they can be looked at one by one. */
+async function countListed(client: UntypedClient): Promise<number> {
+  let count = 0
+  for await (const _ of deadLetters(client, 'torture').list()) count++
+  return count
 }
 
 const onNats: Broker = {
@@ -37,12 +60,16 @@ const onNats: Broker = {
   title: 'NATS',
   missing: natsMissing(),
   hasCluster: true,
+  hasLog: true,
+  countDeadLetters: countListed,
   async start(nodes, store) {
+    const stores = (folder: string) => (store === undefined ? [] : ['-js', '-sd', join(store, folder)])
     return nodes === 1
-      ? [await NatsServerProcess.start('-js', '-sd', store)]
-      : NatsServerProcess.cluster(nodes, (n) => ['-n', `n${n}`, '-js', '-sd', join(store, `n${n}`)])
+      ? [await NatsServerProcess.start(...stores('.'))]
+      : NatsServerProcess.cluster(nodes, (n) => ['-n', `n${n}`, ...stores(`n${n}`)])
   },
-  transport: (urls, durable) => nats({ servers: [...urls], durable }),
+  transport: (urls, { pingInterval, ...durable } = {}) =>
+    nats({ servers: [...urls], durable, ...(pingInterval !== undefined && { pingInterval }) }),
   async delete(url, what, pattern) {
     const bare = await connectBare({ servers: [url] })
     const name = pattern.replace('.', '_')
@@ -58,8 +85,12 @@ const onRedis: Broker = {
   title: 'Redis',
   missing: redisMissing(),
   hasCluster: false,
-  start: async (_nodes, store) => [await RedisServerProcess.start(...keepsIn(store))],
-  transport: ([url], { ackWait }) => redis({ url, durable: { ackWait } }),
+  hasLog: true,
+  countDeadLetters: countListed,
+  start: async (_nodes, store) => [
+    await RedisServerProcess.start(...(store === undefined ? [] : keepsIn(store)))
+  ],
+  transport: ([url], { ackWait } = {}) => redis({ url, durable: { ackWait } }),
   async delete(url, what, pattern) {
     const bare = new Redis(url)
     const stream = `_elysia:{events}:s:${pattern}`
@@ -69,10 +100,44 @@ const onRedis: Broker = {
   }
 }
 
+const onRabbitmq: Broker = {
+  name: 'rabbitmq',
+  title: 'RabbitMQ',
+  scheme: 'amqp',
+  // Of 3.10 a quorum queue that was made in the same second has no leader any more: its term is not on the disk.
+  settlesIn: 3_000,
+  missing: rabbitmqMissing(),
+  hasCluster: false,
+  hasLog: false,
+  start: async () => [await RabbitmqServerProcess.start()],
+  transport: (urls) => rabbitmq({ urls }),
+  countDeadLetters: (_, url) =>
+    atRabbitmq(url, async (channel) => (await channel.checkQueue('_elysia.dead.torture')).messageCount),
+  delete: (url, _what, pattern) =>
+    atRabbitmq(url, async (channel) => void (await channel.deleteQueue(`_elysia.d.torture:${pattern}`)))
+}
+
+async function atRabbitmq<Value>(url: string, task: (channel: Channel) => Promise<Value>): Promise<Value> {
+  const connection = await connectToRabbitmq(url)
+  try {
+    return await task(await connection.createChannel())
+  } finally {
+    await connection.close()
+  }
+}
+
 /** All of them. */
-export const BROKERS: readonly Broker[] = [onNats, onRedis]
+const BROKERS: readonly Broker[] = [onNats, onRedis, onRabbitmq]
 
 /** The engine of an address. */
 export function brokerOf(url: string): Broker {
-  return BROKERS.find(({ name }) => url.startsWith(`${name}:`)) as Broker
+  return BROKERS.find(({ name, scheme = name }) => url.startsWith(`${scheme}:`)) as Broker
+}
+
+/** Those that are to be had here; where all must run (`CI`), what is not fails. @param what is said of the others */
+export function tortured(what: string): readonly Broker[] {
+  return BROKERS.filter(({ title, missing }) => {
+    if (missing !== undefined) console.log(`Left out: ${what} over ${title}: there is no ${missing}`)
+    return missing === undefined || process.env['CI'] !== undefined
+  })
 }

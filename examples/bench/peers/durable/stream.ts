@@ -4,7 +4,7 @@
 export const PATTERN = 'stored'
 
 /** Events that are published before one is waited for: more at a time the server would refuse. */
-const AT_A_TIME = 2_000
+export const AT_A_TIME = 2_000
 
 /**
  * Publishes so many, mostly without waiting for each.

@@ -1,14 +1,16 @@
-/** A Redis server for one target, which stores nothing. */
+/** A Redis server for one target. */
 import { type EngineServer, startEngine } from '../engine-server.ts'
 
 /**
  * Starts it: `REDIS_SERVER`, or what is on the PATH.
  * @param port 0: any free one
+ * @param folder where it stores everything, on the disk every second; missing: nowhere
  * @throws {BenchError} it does not listen
  */
-export function startRedisServer(host: string, port: number): Promise<EngineServer> {
+export function startRedisServer(host: string, port: number, folder?: string): Promise<EngineServer> {
+  const storage = folder === undefined ? ['--appendonly', 'no'] : ['--appendonly', 'yes', '--dir', folder]
   return startEngine(process.env['REDIS_SERVER'] ?? 'redis-server', host, port, {
-    flags: (wanted) => ['--bind', host, '--port', String(wanted), '--save', '', '--appendonly', 'no'],
+    flags: (wanted) => ['--bind', host, '--port', String(wanted), '--save', '', ...storage],
     advice: 'Install it ("apt-get install redis-server"), or set REDIS_SERVER to its path.'
   })
 }

@@ -115,6 +115,7 @@ export class NatsClientStore extends PublishingStore<NatsConnection, StoredMessa
     const headers = writeHeaders(own)
     headers.set(HEADER.id, idToHeader(head.id))
     if (key !== undefined) headers.set(HEADER.key, encodeURIComponent(key))
-    return { ...head, address: subject, payload: bytesOf(eventOf(requestHead(pattern), json)), headers }
+    const payload = bytesOf(eventOf(requestHead(pattern), json))
+    return { ...head, address: subject, payload, size: payload.length, headers }
   }
 }

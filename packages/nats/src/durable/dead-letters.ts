@@ -65,6 +65,7 @@ export class NatsDeadLetters implements DeadLetters {
       pattern: subject,
       address: subject,
       payload: stored.data,
+      size: stored.data.length,
       headers,
       id,
       isOwnId: false

@@ -222,10 +222,12 @@ export function deadLetterOf(
   if (!isWhole) leftOut.push('data')
   if (leftOut.length > 0)
     headers.set(HEADER.leftOut, encodeURIComponent(JSON.stringify(leftOut.slice(-MOST_LEFT_OUT))))
+  const payload = isWhole ? data : EMPTY
   return {
     pattern: subject,
     address: `${DEAD}.${group}.${consumer}`,
-    payload: isWhole ? data : EMPTY,
+    payload,
+    size: payload.length,
     headers,
     id: letterId,
     isOwnId: false,

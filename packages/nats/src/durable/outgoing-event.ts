@@ -4,6 +4,7 @@ import type { MsgHdrs } from '@nats-io/transport-node'
 
 /** What is to be published to a stream. */
 export interface StoredMessage extends OutgoingEvent {
+  readonly payload: Uint8Array
   /** With the id in it. */
   readonly headers: MsgHdrs
 }

@@ -2,6 +2,7 @@
  * RabbitMQ by amqplib: one connection that is looked for again for ever, and channels on it that are opened again. The only
  * place that knows how the driver connects, loses its server and finds it again.
  */
+import type { Socket } from 'node:net'
 import { ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
 import { type Channel, type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import { type CheckedOptions, hostOf } from '../options/options.ts'
@@ -60,6 +61,9 @@ export class Link {
   /** The address that is tried next. */
   #next = 0
   #isConnected = false
+  /** Attempts since a connection has held. */
+  #attempts = 0
+  #connectedAt = 0
   #isClosed = false
   #timer: ReturnType<typeof setTimeout> | undefined
   server = ''
@@ -171,9 +175,46 @@ export class Link {
       await model.close().catch(() => {})
       throw ConnectionError.closed()
     }
+    const socket = socketOf(model)
+    if (socket !== undefined) {
+      gatherWrites(socket)
+      // The driver listens to ends and errors only.
+      socket.once('close', () => this.#lost(model))
+      this.#watch(model, socket)
+    }
     this.server = hostOf(url)
+    this.#connectedAt = performance.now()
     this.#model = model
     model.on('close', () => this.#lost(model))
+  }
+
+  /** A server may give signs of life and take nothing any more: a process of it that waits for a queue holds up all others. */
+  #watch(model: ChannelModel, socket: Socket): void {
+    let isBlocked = false
+    let unanswered = 0
+    let left = 0
+    const look = () => {
+      const isMoving = socket.writableLength !== left
+      left = socket.writableLength
+      // One that has no memory or no disk left says so, and is waited for.
+      if (isBlocked || isMoving || this.#model !== model) unanswered = 0
+      // Once may be our own turn that took so long.
+      else if (++unanswered > 2) socket.destroy(new Error('RabbitMQ takes nothing any more'))
+      if (unanswered > 1) return
+      const answered = () => {
+        unanswered = 0
+      }
+      this.aside(async () => {}).then(answered, () => {})
+    }
+    const timer = setInterval(look, this.#options.timeout / 2)
+    timer.unref()
+    model.on('blocked', () => {
+      isBlocked = true
+    })
+    model.on('unblocked', () => {
+      isBlocked = false
+    })
+    model.on('close', () => clearInterval(timer))
   }
 
   async #setUp(part: Held): Promise<void> {
@@ -243,11 +284,14 @@ export class Link {
     if (this.#isConnected) {
       this.#isConnected = false
       this.#listener.lost()
-      this.#findLater(0)
+      // One that is lost again and again at once is no reason to hurry.
+      const hasHeld = performance.now() - this.#connectedAt > AGAIN_AFTER.most
+      this.#findLater(hasHeld ? 0 : this.#attempts + 1)
     }
   }
 
   #findLater(attempt: number): void {
+    this.#attempts = attempt
     this.#timer = setTimeout(() => void this.#find(attempt), pauseBefore(attempt))
   }
 
@@ -294,9 +338,31 @@ function withHeartbeat(url: string, timeout: number): string {
   return read.href
 }
 
+/** What the driver does not tell of its connection. */
+function socketOf(model: ChannelModel | undefined): Socket | undefined {
+  return (model as { connection?: { stream?: Socket } } | undefined)?.connection?.stream
+}
+
+/** The driver writes each message alone; what it writes in one turn leaves in one system call. */
+function gatherWrites(socket: Socket): void {
+  const write = socket.write
+  let isGathering = false
+  socket.write = function (this: Socket, ...args: unknown[]) {
+    if (!isGathering) {
+      isGathering = true
+      this.cork()
+      process.nextTick(() => {
+        isGathering = false
+        this.uncork()
+      })
+    }
+    return Reflect.apply(write, this, args)
+  } as Socket['write']
+}
+
 /** Whatever it still waits for. */
 function destroy(model: ChannelModel | undefined): void {
-  ;(model as { connection?: { stream?: { destroy(): void } } } | undefined)?.connection?.stream?.destroy()
+  socketOf(model)?.destroy()
 }
 
 function connectFailure(where: string, cause: Error): Error {

@@ -92,6 +92,7 @@ export class RabbitConnection implements Carrier {
   #asked = 0
   #settled: (() => void)[] = []
   #losses = 0
+  #hasLeft = false
   #isClosing = false
 
   private constructor(link: Link, options: CheckedOptions, listener: CarrierListener) {
@@ -370,7 +371,8 @@ export class RabbitConnection implements Carrier {
   async #consume(
     channel: Channel,
     queue: string,
-    receive: (message: ConsumeMessage) => void
+    receive: (message: ConsumeMessage) => void,
+    noAck = true
   ): Promise<string> {
     const { consumerTag } = await channel.consume(
       queue,
@@ -379,7 +381,7 @@ export class RabbitConnection implements Carrier {
         // The queue was deleted. The channel is opened again, with all that is consumed on it.
         channel.close().catch(() => {})
       },
-      { noAck: true }
+      { noAck }
     )
     return consumerTag
   }
@@ -405,10 +407,16 @@ export class RabbitConnection implements Carrier {
     })
     if (this.#nest !== undefined) {
       const nest = this.#nest
-      openings.push(this.link.open((channel) => this.#takeNest(channel, nest, subjects, receive)))
+      openings.push(
+        this.link.open(async (channel) => {
+          if (!this.#hasLeft) await this.#takeNest(channel, nest, subjects, receive)
+        })
+      )
     }
     const opened = await Promise.allSettled(openings)
-    for (const one of opened) if (one.status === 'fulfilled') this.#taken.push(one.value)
+    // What is handled still when we leave is acknowledged over its channel, which stays.
+    const kept = this.#nest?.noAck === false ? openings.length - 1 : openings.length
+    for (const one of opened.slice(0, kept)) if (one.status === 'fulfilled') this.#taken.push(one.value)
     // What is lost with the server is declared again when there is one.
     for (const one of opened)
       if (one.status === 'rejected' && this.isConnected)
@@ -445,7 +453,7 @@ export class RabbitConnection implements Carrier {
 
   async #takeNest(
     channel: Channel,
-    { name, options, exchange }: NestQueue,
+    { name, options, exchange, noAck, prefetchCount }: NestQueue,
     subjects: readonly Subject[],
     receive: (subject: Subject, message: Carried) => void
   ): Promise<void> {
@@ -455,13 +463,21 @@ export class RabbitConnection implements Carrier {
       for (const { address } of subjects) await channel.bindQueue(queue, exchange, bindingOf(address))
     }
     const handling = new Handling(subjects)
-    const tag = await this.#consume(channel, queue, (message) => {
+    const handle = (message: ConsumeMessage, ended?: () => void): boolean => {
       const route = routeOfMessage(message)
       const carried = this.#carriedOf(message, route)
       const matching = handling.of(route)
-      for (const subject of matching) receive(subject, carried)
       if (matching.length === 0) this.#notHandled(message, carried)
-    })
+      const tell = ended && afterAll(matching.length, ended)
+      for (const subject of matching)
+        receive(subject, tell === undefined ? carried : { ...carried, ended: tell() })
+      return matching.length > 0
+    }
+    if (!noAck) await channel.prefetch(prefetchCount)
+    const receiveOne = noAck
+      ? (message: ConsumeMessage) => void handle(message)
+      : (message: ConsumeMessage) => acknowledging(channel, message, (ended) => handle(message, ended))
+    const tag = await this.#consume(channel, queue, receiveOne, noAck)
     this.#leaving.push(async () => void (await channel.cancel(tag)))
   }
 
@@ -491,6 +507,7 @@ export class RabbitConnection implements Carrier {
   }
 
   async leave(): Promise<void> {
+    this.#hasLeft = true
     const leaving = this.#leaving
     this.#leaving = []
     const taken = this.#taken
@@ -567,4 +584,45 @@ export async function ownQueue(channel: Channel, prefix: string): Promise<string
 /** Where the calls of a client go that uses a queue as Nest's clients do. */
 function nestPlace({ name, exchange }: NestQueue, address: string): { exchange: string; key: string } {
   return exchange === undefined ? { exchange: '', key: name } : { exchange, key: keyOf(address) }
+}
+
+/** Functions of which each is to be called, and then something is done once. */
+function afterAll(count: number, done: () => void): () => () => void {
+  let left = count
+  return () => {
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      if (--left === 0) done()
+    }
+  }
+}
+
+/** Takes a message out of its queue when it is handled. What nobody can handle goes where its queue says, as with Nest. */
+function acknowledging(
+  channel: Channel,
+  message: ConsumeMessage,
+  handle: (ended: () => void) => boolean
+): void {
+  const settle = (isDone: boolean) => {
+    try {
+      if (isDone) channel.ack(message)
+      else channel.nack(message, false, false)
+    } catch {
+      // The channel is gone, and the message comes again.
+    }
+  }
+  // Words of our own dialogue are no requests alone.
+  const isPacket = message.content[0] === 0x7b
+  if (!isPacket) settle(true)
+  try {
+    const isHandled = handle(() => {
+      if (isPacket) settle(true)
+    })
+    if (isPacket && !isHandled) settle(false)
+  } catch (error) {
+    if (isPacket) settle(false)
+    throw error
+  }
 }

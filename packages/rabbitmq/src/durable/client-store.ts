@@ -1,6 +1,5 @@
 /** What a client over RabbitMQ can do with stored events: publish them, and pause groups. */
 import {
-  bytesOf,
   dataToJson,
   type EventHead,
   eventOf,
@@ -101,7 +100,8 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
     const own = mergedHeaders(record?.headers, given) ?? {}
     checkHeaders(own)
     const { headers, priority } = writeHeaders(own)
-    const payload = bytesOf(eventOf(requestHead(pattern), json))
-    return { ...head, address, payload, options: optionsOf({ id: head.id, key }, headers, priority) }
+    const payload = Buffer.from(eventOf(requestHead(pattern), json))
+    const size = payload.length
+    return { ...head, address, payload, size, options: optionsOf(head, key, headers, priority) }
   }
 }

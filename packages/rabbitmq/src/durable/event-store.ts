@@ -48,9 +48,7 @@ export class EventStore implements Store<StoredMessage> {
     // It is sent again when there is one.
     if (channel === undefined) return
     const correlationId = String(number)
-    const { buffer, byteOffset, length } = payload
-    const bytes = Buffer.from(buffer, byteOffset, length)
-    channel.publish(STORED, keyOf(address), bytes, { ...options, correlationId }, (error: unknown) => {
+    channel.publish(STORED, keyOf(address), payload, { ...options, correlationId }, (error: unknown) => {
       if (channel !== this.#part?.channel) return
       const isUntaken = this.#untaken.delete(correlationId)
       if (error !== null && error !== undefined) this.#publisher.refused(number, full(address), true)
@@ -59,7 +57,7 @@ export class EventStore implements Store<StoredMessage> {
     })
     if (number <= this.#told) return
     this.#told = number
-    this.#connection.tell(address, bytes, options.headers)
+    this.#connection.tell(address, payload, options.headers)
   }
 }
 

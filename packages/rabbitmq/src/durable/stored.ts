@@ -1,5 +1,6 @@
 /** An event as a message of RabbitMQ: what is published, what has come, and what is told to its handler. */
 import {
+  type EventHead,
   envelopeOf,
   jsonOf,
   newSecret,
@@ -34,12 +35,14 @@ export const HEADER = {
 
 /** What is to be published to the exchange of stored events. */
 export interface StoredMessage extends OutgoingEvent {
+  readonly payload: Buffer
   readonly options: Options.Publish
 }
 
-/** The properties of an event. */
+/** The properties of an event. An id of our own tells it from others; one of the user's may not. */
 export function optionsOf(
-  { id, key }: { readonly id: string; readonly key: string | undefined },
+  { id, isOwnId }: EventHead,
+  key: string | undefined,
   headers: Readonly<Record<string, string>> | undefined,
   priority: number | undefined
 ): Options.Publish {
@@ -47,13 +50,13 @@ export function optionsOf(
     persistent: true,
     mandatory: true,
     contentType: 'application/json',
+    ...(isOwnId && { messageId: id }),
     ...(priority !== undefined && { priority }),
     headers: {
       ...headers,
-      [HEADER.id]: id,
+      ...(!isOwnId && { [HEADER.id]: id, [HEADER.unique]: newSecret() }),
       ...(key !== undefined && { [HEADER.key]: key }),
-      [HEADER.publishedAt]: Date.now(),
-      [HEADER.unique]: newSecret()
+      [HEADER.publishedAt]: Date.now()
     }
   }
 }

@@ -14,7 +14,9 @@ describe('options of rabbitmq()', () => {
     assert.deepEqual(rabbitmqOptions({ queue: 'q' }).nest, {
       name: 'q',
       options: { durable: true },
-      exchange: undefined
+      exchange: undefined,
+      noAck: true,
+      prefetchCount: 0
     })
     assert.equal(rabbitmqOptions({ queue: 'q', wildcards: true }).nest?.exchange, 'q')
     const given = rabbitmqOptions({ queue: 'q', exchange: 'e', queueOptions: { durable: false } }).nest
@@ -34,6 +36,10 @@ describe('options of rabbitmq()', () => {
     [{ exchange: 'e' }, /give options.queue, too/],
     [{ queue: 'q', exchange: 5 }, /options.exchange must be/],
     [{ queue: 'q', wildcards: 'yes' }, /options.wildcards must be/],
+    [{ noAck: false }, /give options.queue, too/],
+    [{ queue: 'q', noAck: 'no' }, /options.noAck must be/],
+    [{ queue: 'q', prefetchCount: 5 }, /give noAck: false, too/],
+    [{ queue: 'q', noAck: false, prefetchCount: -1 }, /options.prefetchCount must be/],
     [{ events: 'some' }, /options.events must be/],
     [{ replyQueues: 'a' }, /options.replyQueues must be/],
     [{ connectionName: 5 }, /options.connectionName must be/],

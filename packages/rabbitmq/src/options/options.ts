@@ -45,6 +45,13 @@ export interface RabbitmqOptions {
   readonly wildcards?: boolean | undefined
   /** That exchange; `wildcards` need not be said with it. Default: the name of the queue. */
   readonly exchange?: string | undefined
+  /**
+   * Whether RabbitMQ forgets a message of that queue when it has sent it. `false`: when its handler is done, so that another
+   * process gets what one has not done. Nest's handlers say so themselves, ours by their end. Default: true, as in Nest.
+   */
+  readonly noAck?: boolean | undefined
+  /** Messages of that queue that a process has at a time, with `noAck: false`. Default: 0, any number, as in Nest. */
+  readonly prefetchCount?: number | undefined
   /** Queues in which callers of Nest's may want their answers, beside direct reply-to (their `replyQueue`). Default: none. */
   readonly replyQueues?: readonly string[] | undefined
   /** Who gets an event: `one` process of the service, or `all` processes. Default: `one`. */
@@ -65,6 +72,9 @@ export interface NestQueue {
   readonly options: QueueOptions
   /** The topic exchange; `undefined`: none. */
   readonly exchange: string | undefined
+  readonly noAck: boolean
+  /** 0: any number. */
+  readonly prefetchCount: number
 }
 
 /** What is checked of them. */
@@ -88,6 +98,8 @@ export function rabbitmqOptions(given: RabbitmqOptions): CheckedOptions {
     'queueOptions',
     'wildcards',
     'exchange',
+    'noAck',
+    'prefetchCount',
     'replyQueues',
     'events',
     'tls',
@@ -121,14 +133,31 @@ function nestQueue({
   queue,
   queueOptions,
   wildcards = false,
-  exchange
+  exchange,
+  noAck = true,
+  prefetchCount
 }: RabbitmqOptions): NestQueue | undefined {
+  if (typeof noAck !== 'boolean') throw OptionError.expected('options.noAck', 'a boolean', noAck)
+  if (prefetchCount !== undefined) {
+    if (!Number.isInteger(prefetchCount) || prefetchCount < 0 || prefetchCount > 65_535)
+      throw OptionError.expected('options.prefetchCount', 'a whole number up to 65535', prefetchCount)
+    if (noAck)
+      throw new OptionError(
+        'options.prefetchCount',
+        'options.prefetchCount counts messages that are not acknowledged; give noAck: false, too'
+      )
+  }
   if (typeof wildcards !== 'boolean') throw OptionError.expected('options.wildcards', 'a boolean', wildcards)
   if (exchange !== undefined && !isName(exchange))
     throw OptionError.expected('options.exchange', 'the name of an exchange', exchange)
   if (queueOptions !== undefined) checkNames('options.queueOptions', queueOptions, QUEUE_OPTIONS)
   if (queue === undefined) {
-    for (const [name, value] of Object.entries({ queueOptions, exchange, wildcards: wildcards || undefined }))
+    for (const [name, value] of Object.entries({
+      queueOptions,
+      exchange,
+      wildcards: wildcards || undefined,
+      noAck: noAck ? undefined : noAck
+    }))
       if (value !== undefined)
         throw new OptionError(
           `options.${name}`,
@@ -140,7 +169,9 @@ function nestQueue({
   return {
     name: queue,
     options: { durable: true, ...queueOptions },
-    exchange: exchange ?? (wildcards ? queue : undefined)
+    exchange: exchange ?? (wildcards ? queue : undefined),
+    noAck,
+    prefetchCount: prefetchCount ?? 0
   }
 }
 

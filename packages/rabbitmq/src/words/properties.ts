@@ -32,12 +32,13 @@ export function asking(reply: string | undefined, mandatory = true): Options.Pub
   return reply === undefined || reply === '' ? {} : { messageId: reply, mandatory }
 }
 
+/** In the place of an address that is no inbox: nothing is published there. */
+const NOWHERE = '?'
+
 export function readReplyOf(messageId: unknown): string {
   if (messageId === undefined) return ''
-  // Otherwise a stranger could have us publish to queues of others.
-  if (typeof messageId !== 'string' || !isInbox(messageId))
-    throw new ProtocolError('A message at an inbox wants its answer where no inbox is')
-  return messageId
+  // Otherwise a stranger could have us publish to queues of others: such a message is dropped, and counted.
+  return typeof messageId === 'string' && isInbox(messageId) ? messageId : NOWHERE
 }
 
 export function written(given: CarriedHeaders | undefined): Options.Publish {

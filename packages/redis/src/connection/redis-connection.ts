@@ -353,7 +353,9 @@ export class RedisConnection implements Carrier {
         receive(channel, textOf(bytes))
     const subjects = glob === undefined ? this.#exact.get(channel) : this.#wild.get(glob)
     if (subjects === undefined) return
-    const { words, isRequest, headers, reached } = readNest(textOf(bytes))
+    const { words, isRequest, isForNest, headers, reached } = readNest(textOf(bytes))
+    // Each process would take it.
+    if (isForNest) return
     const message = {
       address: channel,
       words,

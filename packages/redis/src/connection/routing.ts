@@ -109,25 +109,21 @@ export class Routing {
     )
   }
 
-  async #askNest({ route, words, reply, headers }: Request): Promise<void> {
+  async #askNest(request: Request): Promise<void> {
+    const { route, words, reply, headers } = request
     if (reply !== undefined) await this.#answers.hear(answersOf(route), reply)
-    // Ours that hear what Nest's clients send: they answer no request that we would not have sent to them.
-    const ours = this.#directory.hearing(route)
+    // Ours hear what Nest's clients send, and do not take what our clients send to Nest's services.
+    const ours = this.#directory.hearing(route).size
     const packet = reply === undefined ? words : nestRequest(words, reply, headers)
     const receivers = await this.#sending.send(route, packet)
-    if (receivers === 0 || (await this.#areAllOurs(route, receivers, ours)))
-      return this.#sending.nobody(reply)
+    if (receivers === 0) return this.#sending.nobody(reply)
+    if (ours < receivers && performance.now() < (this.#nestUntil.get(route) ?? 0)) return
+    // Ours may have come meanwhile: then perhaps nobody has taken it.
+    await this.#refresh()
+    if (this.#directory.hearing(route).size >= receivers)
+      return this.#directory.next(route) === undefined ? this.#sending.nobody(reply) : this.ask(request)
     if (this.#nestUntil.size >= MAX_REMEMBERED) this.#nestUntil.clear()
     this.#nestUntil.set(route, performance.now() + NEST_FOR)
-  }
-
-  /** Whether only our handlers have heard a request. @param before those that were there before */
-  async #areAllOurs(route: string, receivers: number, before: ReadonlySet<string>): Promise<boolean> {
-    if (before.size < receivers) return false
-    await this.#refresh()
-    // Who has come meanwhile has not heard it, and who has gone may not have.
-    const still = this.#directory.hearing(route)
-    return [...before].filter((one) => still.has(one)).length >= receivers
   }
 
   /** A call is over; missing while none waits for a service of Nest's. */
@@ -168,7 +164,7 @@ export class Routing {
     headers: CarriedHeaders | undefined
   ): Promise<{ readonly isStored: boolean; readonly heard: Promise<boolean> }> {
     const isStored = (await this.stored?.store(route, packet, headers)) === true
-    return { isStored, ...(await this.spread(route, packet, reply, headers, isStored)) }
+    return { isStored, ...(await this.#spread(route, packet, reply, headers, isStored)) }
   }
 
   /**
@@ -176,21 +172,40 @@ export class Routing {
    * @param isStored durable handlers get it otherwise
    * @returns when it is sent: whether anybody gets it
    */
-  async spread(
+  async #spread(
     route: string,
     packet: string,
     reply: string | undefined,
     headers: CarriedHeaders | undefined,
     isStored: boolean
   ): Promise<{ readonly heard: Promise<boolean> }> {
-    if (!this.#isFollowing) await this.#refresh()
+    await this.follow()
     const queues = this.#directory.queuesOf(route)
-    const reached = queues.map(([first]) => memberName(first as Place))
-    if (isStored) reached.push(STORED)
-    const frame = frameOf(route, packet, reply, headers)
-    const sent = queues.map((members) => this.#emitTo(members, route, frame))
-    sent.push(this.#sending.send(route, nestEvent(packet, headers, reached)))
+    const sent = this.#emitToAll(queues, route, frameOf(route, packet, reply, headers))
+    sent.push(this.#sending.send(route, nestEvent(packet, headers, namesOf(queues, isStored))))
     return { heard: Promise.all(sent).then((receivers) => receivers.some((count) => count > 0)) }
+  }
+
+  /**
+   * Who gets a stored event beside the store, as far as it is known by `follow`.
+   * @returns names for Nest's channel, and a function that sends it to all others, which may be missing
+   */
+  listeners(
+    route: string,
+    packet: string,
+    headers: CarriedHeaders | undefined
+  ): { readonly reached: readonly string[]; readonly send: (() => void) | undefined } {
+    const queues = this.#directory.queuesOf(route)
+    const reached = namesOf(queues, true)
+    const send = () => {
+      for (const sent of this.#emitToAll(queues, route, frameOf(route, packet, undefined, headers)))
+        sent.catch(() => {})
+    }
+    return { reached, send: queues.length === 0 ? undefined : send }
+  }
+
+  #emitToAll(queues: Queues, route: string, frame: Words): Promise<number>[] {
+    return queues.map((members) => this.#emitTo(members, route, frame))
   }
 
   async #emitTo(members: readonly Place[], route: string, frame: Words): Promise<number> {
@@ -207,6 +222,11 @@ export class Routing {
   }
 
   // ── who is there ─────────────────────────────────────────────────────────────────────────────────────
+
+  /** Who takes what is known from now on. */
+  async follow(): Promise<void> {
+    if (!this.#isFollowing) await this.#refresh()
+  }
 
   /** Looks up all processes, not before now. */
   #refresh(): Promise<void> {
@@ -256,6 +276,15 @@ export class Routing {
   close(): void {
     this.#answers.close()
   }
+}
+
+/** Lists of processes of which one gets an event. */
+type Queues = readonly (readonly Place[])[]
+
+/** Of each queue that gets an event, and of the store. */
+function namesOf(queues: Queues, isStored: boolean): string[] {
+  const names = queues.map(([first]) => memberName(first as Place))
+  return isStored ? [...names, STORED] : names
 }
 
 /** The queue of a place, or its process if it has none. */

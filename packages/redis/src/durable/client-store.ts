@@ -1,11 +1,5 @@
 /** What a client over Redis can do with stored events: publish them, and look after dead letters and groups. */
-import {
-  bytesOf,
-  dataToJson,
-  type EventHead,
-  eventOf,
-  PublishingStore
-} from '@elysia-microservices/transport/engine'
+import { dataToJson, type EventHead, eventOf, PublishingStore } from '@elysia-microservices/transport/engine'
 import {
   type ClientContext,
   type DeadLetters,
@@ -19,6 +13,7 @@ import type { CheckedOptions } from '../options/options.ts'
 import { channelOfCall } from '../words/channels.ts'
 import { headersToJson } from '../words/frames.ts'
 import { RedisDeadLetters } from './dead-letters.ts'
+import { readableError } from './errors.ts'
 import { fieldsOf, type OutgoingEntry } from './event.ts'
 import { EventStore } from './event-store.ts'
 import { Groups } from './groups.ts'
@@ -33,6 +28,10 @@ export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingE
       title: 'Redis',
       ensure: async (pattern) => {
         const connection = await connect()
+        // Who may not look up who listens tells those who hear Nest's channel.
+        await connection.routing.follow().catch((error: Error) => {
+          if (error.name !== 'ReplyError') throw readableError(error, `the event '${pattern}'`)
+        })
         await new EventStore(connection, options.durable).ensure(pattern)
       },
       duplicateWindow: options.durable.duplicateWindow
@@ -60,9 +59,8 @@ export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingE
     { key, headers }: PublishOptions
   ): OutgoingEntry {
     const address = channelOfCall(routeOf(pattern))
-    const payload = bytesOf(eventOf(requestHead(pattern), dataToJson(data)))
-    const packet = Buffer.from(payload.buffer, payload.byteOffset, payload.length)
+    const packet = eventOf(requestHead(pattern), dataToJson(data))
     const fields = fieldsOf(packet, head.id, key, headers && headersToJson(headers))
-    return { ...head, address, payload, fields, headers }
+    return { ...head, address, size: Buffer.byteLength(packet), packet, fields, headers }
   }
 }

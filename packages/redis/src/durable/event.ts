@@ -37,18 +37,19 @@ type Fields = Partial<Record<keyof typeof FIELD, string>>
 
 /** An event that is to be stored. */
 export interface OutgoingEntry extends OutgoingEvent {
-  readonly fields: readonly (string | Buffer)[]
+  readonly packet: string
+  readonly fields: readonly string[]
   readonly headers: CarriedHeaders | undefined
 }
 
 /** The fields of an event. @param headers as JSON */
 export function fieldsOf(
-  packet: string | Buffer,
+  packet: string,
   id: string,
   key: string | undefined,
   headers: string | undefined
-): (string | Buffer)[] {
-  const fields: (string | Buffer)[] = [FIELD.packet, packet, FIELD.id, id]
+): string[] {
+  const fields: string[] = [FIELD.packet, packet, FIELD.id, id]
   if (key !== undefined) fields.push(FIELD.key, key)
   if (headers !== undefined) fields.push(FIELD.headers, headers)
   return fields

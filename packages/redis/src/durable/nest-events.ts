@@ -43,7 +43,8 @@ export class NestEvents {
     this.#events
       .store({
         ...{ pattern, address: pattern, id, isOwnId: false, timeout: 0, signal: undefined, headers },
-        payload: new Uint8Array(0),
+        size: 0,
+        packet: words,
         fields: fieldsOf(words, id, undefined, headers && headersToJson(headers))
       })
       .catch((error: Error) => this.#failed(pattern, error))

@@ -31,21 +31,32 @@ const TRIMMING = `local function trim(stream, age)
 end`
 
 /**
- * Stores an event once for its id. Keys: stream, id, wake, ids that need not be known any more. Arguments: milliseconds
- * that an id is known, milliseconds that events are kept (0: for ever), fields. Answers position and 1 if it was there;
- * nothing if there is no stream.
+ * Stores events, each once for its id, and tells those who hear the channel of Nest's. Keys: stream, wake, an id for each
+ * event, ids that need not be known any more. Arguments: milliseconds that an id is known, milliseconds that events are kept
+ * (0: for ever), channel, how many events; for each the end of its packet on that channel (empty: it is not told there), how
+ * many fields, fields. Answers for each position and 1 if it was there; nothing if there is no stream.
  */
 export const APPEND = script(`${WAKE}
 ${TRIMMING}
-local known = redis.call('GET', KEYS[2])
-if known then return {known, 1} end
-local position = redis.call('XADD', KEYS[1], 'NOMKSTREAM', '*', unpack(ARGV, 3))
-if not position then return false end
-redis.call('SET', KEYS[2], position, 'PX', ARGV[1])
-for n = 4, #KEYS do redis.call('DEL', KEYS[n]) end
+local out, told, at, count = {}, {}, 5, tonumber(ARGV[4])
+for n = 1, count do
+  local ending, size = ARGV[at], tonumber(ARGV[at + 1])
+  local known = redis.call('GET', KEYS[2 + n])
+  if known then out[n] = {known, 1}
+  else
+    local position = redis.call('XADD', KEYS[1], 'NOMKSTREAM', '*', unpack(ARGV, at + 2, at + 1 + size))
+    if not position then return false end
+    redis.call('SET', KEYS[2 + n], position, 'PX', ARGV[1])
+    if ending ~= '' then told[#told + 1] = string.sub(ARGV[at + 3], 1, -2) .. ending end
+    out[n] = {position, 0}
+  end
+  at = at + 2 + size
+end
+for n = 3 + count, #KEYS do redis.call('DEL', KEYS[n]) end
 trim(KEYS[1], ARGV[2])
-wake(KEYS[3])
-return {position, 0}`)
+wake(KEYS[2])
+for _, packet in ipairs(told) do redis.pcall('PUBLISH', ARGV[3], packet) end
+return out`)
 
 /** Removes what is too old. Keys: stream. Arguments: milliseconds that events are kept (0: for ever). */
 export const TRIM = script(`${TRIMMING}

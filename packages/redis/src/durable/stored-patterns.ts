@@ -37,7 +37,8 @@ export class StoredPatterns implements EmittedEvents {
     const json = headers && headersToJson(headers)
     await this.#events.store({
       ...{ pattern: route, address: route, id, isOwnId: true, timeout: 0, signal: undefined },
-      payload: new Uint8Array(0),
+      size: 0,
+      packet,
       fields: fieldsOf(packet, id, undefined, json),
       headers
     })

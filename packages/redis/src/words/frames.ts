@@ -88,9 +88,15 @@ export function nestEvent(
   headers: CarriedHeaders | undefined,
   reached: readonly string[]
 ): string {
-  if (headers === undefined && reached.length === 0) return packet
+  return headers === undefined && reached.length === 0
+    ? packet
+    : packet.slice(0, -1) + endOfNestEvent(headers, reached)
+}
+
+/** What stands there in the place of the last brace of the packet. */
+export function endOfNestEvent(headers: CarriedHeaders | undefined, reached: readonly string[]): string {
   const extra = { ...metadataOf(headers), ...(reached.length > 0 && { [REACHED]: reached }) }
-  return `${packet.slice(0, -1)},${JSON.stringify(extra).slice(1)}`
+  return `,${JSON.stringify(extra).slice(1)}`
 }
 
 function metadataOf(headers: CarriedHeaders | undefined): object {
@@ -102,6 +108,8 @@ export interface NestMessage {
   readonly words: string
   /** Of a request, as JSON; `undefined`: it is an event. */
   readonly isRequest: boolean
+  /** Of one of our clients, which has found none of our services. */
+  readonly isForNest: boolean
   readonly headers: Headers | undefined
   readonly reached: readonly unknown[]
 }
@@ -112,12 +120,19 @@ export function readNest(words: string): NestMessage {
   try {
     packet = JSON.parse(words)
   } catch {
-    return { words: JSON.stringify({ data: words }), isRequest: false, headers: undefined, reached: [] }
+    return {
+      words: JSON.stringify({ data: words }),
+      isRequest: false,
+      isForNest: false,
+      headers: undefined,
+      reached: []
+    }
   }
   const { id, metadata, [REACHED]: reached } = Object(packet) as Record<string, unknown>
   return {
     words,
     isRequest: id !== undefined,
+    isForNest: typeof id === 'string' && isInbox(id),
     headers: headersIn(metadata),
     reached: Array.isArray(reached) ? reached : []
   }

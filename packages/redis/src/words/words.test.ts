@@ -7,6 +7,7 @@ import {
   channelOf,
   globHears,
   globOf,
+  inboxOf,
   isInbox,
   NEST_ANSWER,
   placeOf,
@@ -86,9 +87,15 @@ describe("Nest's packets", () => {
     assert.deepEqual(readNest('no JSON'), {
       words: '{"data":"no JSON"}',
       isRequest: false,
+      isForNest: false,
       headers: undefined,
       reached: []
     })
+    const ids = [`${inboxOf('abcdefghijklmnop', undefined)}1r1`, 'a1b2', 5, undefined]
+    assert.deepEqual(
+      ids.map((id) => readNest(JSON.stringify({ id })).isForNest),
+      [true, false, false, false]
+    )
   })
 })
 

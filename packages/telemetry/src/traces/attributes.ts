@@ -26,7 +26,9 @@ export const MESSAGING = {
   group: 'messaging.consumer.group.name',
   operation: 'messaging.operation.name',
   type: 'messaging.operation.type',
-  id: 'messaging.message.id'
+  id: 'messaging.message.id',
+  /** Of RabbitMQ, where the pattern is one. */
+  routingKey: 'messaging.rabbitmq.destination.routing_key'
 } as const
 
 /** Attributes of both. */
@@ -76,6 +78,7 @@ export function namingOf(side: Side, transport: string, pattern: string): Naming
       [MESSAGING.destination]: pattern,
       [MESSAGING.operation]: operation,
       [MESSAGING.type]: operation,
+      ...(transport === 'rabbitmq' && { [MESSAGING.routingKey]: pattern }),
       ...network
     }
   }

@@ -21,6 +21,8 @@ export interface Carried {
   readonly isNobody?: boolean
   /** It came in parts, and not whole: why. Only `inParts` sets it. */
   readonly refusal?: Error
+  /** Is told when its handling is over, or nobody handles it; perhaps more than once. */
+  readonly ended?: () => void
 }
 
 /** Something that sends much, and waits while there is no room. */

@@ -26,7 +26,7 @@ export interface ClientStore<Connection> extends DurableCaller {
 }
 
 /** What is the same of every event, whatever its engine. */
-export type EventHead = Omit<OutgoingEvent, 'address' | 'payload'>
+export type EventHead = Omit<OutgoingEvent, 'address' | 'size'>
 
 /** Publishes over whatever connection the client has. Engines say how an event looks, and look after dead letters. */
 export abstract class PublishingStore<Connection, Event extends OutgoingEvent>

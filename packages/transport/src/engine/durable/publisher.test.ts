@@ -44,9 +44,8 @@ class Server implements Store<OutgoingEvent> {
 }
 
 function event(id: string, options: Partial<OutgoingEvent> = {}): OutgoingEvent {
-  const payload = new Uint8Array(10)
   const common = { pattern: 'p', address: 'p', isOwnId: false, timeout: 0, signal: undefined }
-  return { ...common, payload, id, ...options }
+  return { ...common, size: 10, id, ...options }
 }
 
 function setting(ensure: () => Promise<void> = async () => {}) {

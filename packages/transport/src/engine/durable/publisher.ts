@@ -17,7 +17,8 @@ export interface OutgoingEvent {
   readonly pattern: string
   /** Where it is published. */
   readonly address: string
-  readonly payload: Uint8Array
+  /** In bytes. */
+  readonly size: number
   readonly id: string
   /** Nobody else has this id: what is a duplicate is our own. */
   readonly isOwnId: boolean
@@ -128,10 +129,9 @@ export class Publisher<Event extends OutgoingEvent> {
   /** Resolves when a stream has the event. */
   publish(event: Event): Promise<Published> {
     return new Promise((resolve, reject) => {
-      const { signal, timeout, payload, pattern } = event
+      const { signal, timeout, size, pattern } = event
       if (this.#closed !== undefined) return reject(this.#closed)
       if (signal?.aborted === true) return reject(new CanceledError(pattern, signal.reason, false))
-      const size = payload.length
       if (this.#waitingCount >= MAX_WAITING || this.#waitingSize + size > MAX_WAITING_SIZE)
         return reject(
           new OverloadedError(
@@ -201,13 +201,13 @@ export class Publisher<Event extends OutgoingEvent> {
   #transmit(store: Store<Event>, entry: Entry<Event>): void {
     const { event, sequence } = entry
     const room = store.maxPayload
-    if (event.payload.length > room)
+    if (event.size > room)
       return this.#end(
         entry,
         new PayloadTooLargeError(
           `the largest event of ${this.#options.title}`,
           room,
-          event.payload.length,
+          event.size,
           'bytes of an event'
         )
       )
@@ -215,7 +215,7 @@ export class Publisher<Event extends OutgoingEvent> {
     entry.sentAt = performance.now()
     if (entry.firstSentAt === 0) entry.firstSentAt = entry.sentAt
     this.#flight.set(sequence, entry)
-    this.#flightSize += event.payload.length
+    this.#flightSize += event.size
     this.#stopChecking ??= repeat(() => this.#checkSilence(), AGAIN_AFTER / 4)
     try {
       store.append(event, sequence)
@@ -364,7 +364,7 @@ export class Publisher<Event extends OutgoingEvent> {
 
   /** It is not in flight any more. */
   #land(entry: Entry<Event>): void {
-    if (this.#flight.delete(entry.sequence)) this.#flightSize -= entry.event.payload.length
+    if (this.#flight.delete(entry.sequence)) this.#flightSize -= entry.event.size
   }
 
   #settle(entry: Entry<Event>): void {
@@ -388,7 +388,7 @@ export class Publisher<Event extends OutgoingEvent> {
   /** It does not wait for its first sending any more. */
   #leave({ event }: Entry<Event>): void {
     this.#waitingCount--
-    this.#waitingSize -= event.payload.length
+    this.#waitingSize -= event.size
   }
 }
 

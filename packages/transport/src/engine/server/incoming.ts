@@ -9,7 +9,7 @@ import type { Subject } from './subjects.ts'
 
 /** Where a request came from, and when. */
 export interface Origin {
-  readonly subject: Subject
+  readonly subject: Pick<Subject, 'count'>
   readonly address: string
   readonly headers: Carried['headers']
   readonly replyTo: string

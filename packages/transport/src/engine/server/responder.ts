@@ -56,8 +56,10 @@ export class Responder {
     const own = replyTo === '' ? undefined : readReply(replyTo)
     // The sender of an event may want to know whether anybody listens, and no more.
     const isEvent = replyTo === '' || own?.kind === 'event'
-    const subject = connection.subjects.of(received, address, isEvent ? 'event' : 'message')
-    if (subject === undefined) {
+    const chosen = connection.subjects.of(received, address, isEvent ? 'event' : 'message')
+    const { ended } = message
+    if (chosen === undefined) {
+      ended?.()
       if (
         own !== undefined &&
         !isEvent &&
@@ -67,9 +69,13 @@ export class Responder {
         connection.carrier.publish(replyTo, `+${Said.absent}`)
       return
     }
+    const subject = ended === undefined ? chosen : tellingOf(chosen, ended)
     try {
       if (isEvent) return this.#receiveEvent(subject, address, message)
-      if (!this.#mayAnswer(connection, replyTo)) return this.#drop(address, replyTo)
+      if (!this.#mayAnswer(connection, replyTo)) {
+        ended?.()
+        return this.#drop(address, replyTo)
+      }
       const { headers } = message
       const origin = { subject, address, replyTo, own, headers, startedAt: performance.now() }
       if (message.refusal !== undefined) this.#refuseParts(connection, origin, message.refusal)
@@ -77,6 +83,7 @@ export class Responder {
     } catch (error) {
       // Headers that are none, or a pattern nested too deeply to be written. The driver would stop reading.
       quietLog(this.#logger).error('message', `A message on '${shown(address)}' cannot be read`, error)
+      ended?.()
       if (!isEvent) this.#refuse(connection, replyTo, 'The message cannot be read')
     }
   }
@@ -129,7 +136,11 @@ export class Responder {
     })
   }
 
-  #receiveEvent(subject: Subject, address: string, { words, headers, refusal }: Carried): void {
+  #receiveEvent(
+    subject: Origin['subject'],
+    address: string,
+    { words, headers, refusal, ended }: Carried
+  ): void {
     const logger = this.#logger
     if (refusal !== undefined)
       return quietLog(logger).error(
@@ -141,6 +152,7 @@ export class Responder {
     try {
       body = words.length === 0 ? undefined : jsonOf(textOf(words))
     } catch (cause) {
+      ended?.()
       return quietLog(logger).error(
         'event body',
         `The body of an event on '${shown(address)}' is not JSON`,
@@ -252,5 +264,15 @@ export class Responder {
       return this.#refuse(connection, replyTo, message, 'PAYLOAD_TOO_LARGE')
     // It has not begun, and may be sent again.
     connection.carrier.publish(replyTo, `+${Said.rejected}${JSON.stringify({ code: 'REJECTED', message })}`)
+  }
+}
+
+/** A subject that says when one message of it is over. */
+function tellingOf(subject: Subject, ended: () => void): Origin['subject'] {
+  return {
+    count(startedAt, hasFailed) {
+      subject.count(startedAt, hasFailed)
+      ended()
+    }
   }
 }

@@ -1,12 +1,12 @@
 /**
- * A service over NATS in a process of its own. Arguments: the servers with commas between, the file in which handlers
+ * A service over an engine in a process of its own. Arguments: the servers with commas between, the file in which handlers
  * write that they ran, milliseconds between signs of life. It ends when its stdin does; after SIGTERM when there is nothing left to do.
  */
-import { nats } from '@elysia-microservices/nats'
 import { type Message, microservice } from 'elysia-microservices'
 import { aborted } from '../../support/values.ts'
 import { pause } from '../../support/within.ts'
 import { RunRecorder } from '../support/record.ts'
+import { brokerOf } from './engine.ts'
 
 const [servers, record, pingInterval = '10000'] = process.argv.slice(2) as [string, string, string?]
 const recorder = new RunRecorder(record)
@@ -14,7 +14,7 @@ let open = 0
 
 const service = microservice({
   name: 'torture',
-  transport: nats({ servers: servers.split(','), pingInterval: Number(pingInterval) }),
+  transport: brokerOf(servers).transport(servers.split(','), { pingInterval: Number(pingInterval) }),
   logger: { error() {}, warn() {} },
   drain: 5_000
 })

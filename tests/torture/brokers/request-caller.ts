@@ -1,8 +1,9 @@
-/** A caller over NATS in a process of its own, which is killed in the middle of what it reads. Argument: the servers. */
-import { nats } from '@elysia-microservices/nats'
+/** A caller over an engine in a process of its own, which is killed in the middle of what it reads. Argument: the servers. */
 import { connect } from 'elysia-microservices/client'
+import { brokerOf } from './engine.ts'
 
-const client = connect({ transport: nats({ servers: (process.argv[2] as string).split(',') }) })
+const urls = process.argv[2] as string
+const client = connect({ transport: brokerOf(urls).transport(urls.split(',')) })
 const streams = Array.from({ length: 5 }, () => client.stream('endless', 100))
 // All have begun, and go on.
 await Promise.all(streams.map((stream) => stream.next()))

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { type ChannelModel, connect } from 'amqplib'
-import type { RabbitmqServerProcess } from '../support/rabbitmq-server.ts'
+import type { RabbitmqServerProcess } from './rabbitmq-server.ts'
 
 /** A message as it was published. */
 export interface Tapped {
@@ -20,10 +20,9 @@ export class Tap {
     this.#driver = driver
   }
 
-  /** Opens one; it is on for all that comes after. */
-  static async open(server: RabbitmqServerProcess): Promise<Tap> {
-    const [program, ...args] = server.ctl('trace_on')
-    await promisify(execFile)(program, args)
+  /** Opens one; it is on for all that comes after. @param hear is told of each message */
+  static async open(server: RabbitmqServerProcess, hear: (message: Tapped) => void = () => {}): Promise<Tap> {
+    await traceOn(server)
     const tap = new Tap(await connect(server.url))
     const channel = await tap.#driver.createChannel()
     const { queue } = await channel.assertQueue('', { exclusive: true })
@@ -33,12 +32,14 @@ export class Tap {
       (message) => {
         const headers = message?.properties.headers
         if (message === null || headers === undefined) return
-        tap.messages.push({
+        const tapped = {
           exchange: headers['exchange_name'],
           key: headers['routing_keys'][0],
           properties: headers['properties'],
           body: message.content.toString()
-        })
+        }
+        tap.messages.push(tapped)
+        hear(tapped)
       },
       { noAck: true }
     )
@@ -48,4 +49,14 @@ export class Tap {
   async close(): Promise<void> {
     await this.#driver.close()
   }
+}
+
+/** The command takes seconds: once for each server. */
+const tracing = new WeakMap<RabbitmqServerProcess, Promise<unknown>>()
+
+function traceOn(server: RabbitmqServerProcess): Promise<unknown> {
+  const [program, ...args] = server.ctl('trace_on')
+  const on = tracing.get(server) ?? promisify(execFile)(program, args)
+  tracing.set(server, on)
+  return on
 }

@@ -1,7 +1,5 @@
-/** Services over NATS: they are killed, their server is, their callers are. */
-import { type NatsOptions, nats } from '@elysia-microservices/nats'
+/** Services over each engine: they are killed, their server is, their callers are. */
 import type { ClientTransport } from '@elysia-microservices/transport'
-import { NatsServerProcess, natsMissing } from '../../support/nats-server.ts'
 import { ServerProcess } from '../../support/server-process.ts'
 import { pause, until, within } from '../../support/within.ts'
 import { startCallers } from '../load/callers.ts'
@@ -9,6 +7,7 @@ import type { Circumstances, Row, Scenario } from '../scenario.ts'
 import { errorsInWords, Ledger } from '../support/ledger.ts'
 import { highest, Peaks, peakMb, residentMb } from '../support/memory.ts'
 import { RunRecord } from '../support/record.ts'
+import { type Broker, type BrokerServer, tortured } from './engine.ts'
 
 const CALLERS = 16
 /** Megabytes that an end may hold more after the first tenth of the time: when garbage is collected is chance. */
@@ -16,26 +15,38 @@ const GROWTH = 128
 /** Milliseconds a call waits: what a killed service has taken with it is not noticed by anything else. */
 const TIMEOUT = 3_000
 
-/** NATS servers, services on them, and a client. */
+/** Servers of an engine, services on them, and a client. */
 class Setting {
   readonly ledger = new Ledger()
   readonly record = new RunRecord()
   readonly #clients: ClientTransport[] = []
-  readonly servers: readonly NatsServerProcess[]
+  readonly broker: Broker
+  readonly servers: readonly BrokerServer[]
   readonly services: readonly ServerProcess[]
 
   /** Milliseconds between signs of life: few where a server stands still, which a busy machine may do, too. */
   readonly #pingInterval: number
 
-  private constructor(servers: readonly NatsServerProcess[], services: number, pingInterval: number) {
+  private constructor(
+    broker: Broker,
+    servers: readonly BrokerServer[],
+    services: number,
+    pingInterval: number
+  ) {
+    this.broker = broker
     this.servers = servers
     this.#pingInterval = pingInterval
     this.services = Array.from({ length: services }, () => this.newService())
   }
 
-  static async start(nodes: number, services: number, pingInterval = 10_000): Promise<Setting> {
-    const servers = nodes === 1 ? [await NatsServerProcess.start()] : await NatsServerProcess.cluster(nodes)
-    const setting = new Setting(servers, services, pingInterval)
+  static async start(
+    broker: Broker,
+    nodes: number,
+    services: number,
+    pingInterval = 10_000
+  ): Promise<Setting> {
+    const servers = await broker.start(nodes)
+    const setting = new Setting(broker, servers, services, pingInterval)
     await Promise.all(setting.services.map((service) => service.start()))
     return setting
   }
@@ -46,13 +57,14 @@ class Setting {
 
   newService(): ServerProcess {
     return new ServerProcess({
-      program: 'torture/brokers/nats-service',
+      program: 'torture/brokers/request-service',
       arguments: () => [this.urls.join(','), this.record.path, String(this.#pingInterval)]
     })
   }
 
-  client(options: NatsOptions = {}, timeout = TIMEOUT): ClientTransport {
-    const client = nats({ servers: this.urls, pingInterval: this.#pingInterval, ...options }).client({
+  client(timeout = TIMEOUT): ClientTransport {
+    const transport = this.broker.transport(this.urls, { pingInterval: this.#pingInterval })
+    const client = transport.client({
       logger: { error() {}, warn() {} },
       timeout,
       tellTimeout: true,
@@ -67,11 +79,11 @@ class Setting {
   }
 
   /** The row, once all requests have settled. */
-  async row(scenario: string, faults: number, isIdempotent = false): Promise<Row> {
+  async row(what: string, faults: number, isIdempotent = false): Promise<Row> {
     await this.ledger.settled()
     const runs = this.record.read()
     return {
-      scenario,
+      scenario: `over ${this.broker.title}: ${what}`,
       server: 'ours',
       faults,
       ...this.ledger.account(runs, isIdempotent),
@@ -89,20 +101,24 @@ class Setting {
   }
 }
 
-/** Runs with a setting, and ends it. */
-async function inSetting(
+type InSetting = (
   nodes: number,
   services: number,
   run: (setting: Setting) => Promise<readonly Row[]>,
   pingInterval?: number
-): Promise<readonly Row[]> {
-  const setting = await Setting.start(nodes, services, pingInterval)
-  try {
-    return await run(setting)
-  } finally {
-    await setting.end()
+) => Promise<readonly Row[]>
+
+/** Runs with a setting over an engine, and ends it. */
+const settingOver =
+  (broker: Broker): InSetting =>
+  async (nodes, services, run, pingInterval) => {
+    const setting = await Setting.start(broker, nodes, services, pingInterval)
+    try {
+      return await run(setting)
+    } finally {
+      await setting.end()
+    }
   }
-}
 
 /** Does something again and again under load; the next request succeeds each time. */
 async function underLoad(
@@ -123,9 +139,9 @@ async function underLoad(
   stop()
 }
 
-const SCENARIOS: readonly Scenario[] = [
+const scenariosOver = (broker: Broker, inSetting: InSetting): readonly Scenario[] => [
   {
-    name: 'nats-kill-services',
+    name: `${broker.name}-kill-services`,
     run: (circumstances) =>
       inSetting(1, 2, async (setting) => {
         const kills = circumstances.length === 'long' ? 50 : 4
@@ -134,11 +150,11 @@ const SCENARIOS: readonly Scenario[] = [
           await service.stop('SIGKILL')
           await service.start()
         })
-        return [await setting.row('over NATS: one of two services killed (SIGKILL) under load', kills)]
+        return [await setting.row('one of two services killed (SIGKILL) under load', kills)]
       })
   },
   {
-    name: 'nats-kill-server',
+    name: `${broker.name}-kill-server`,
     run: (circumstances) =>
       inSetting(1, 2, async (setting) => {
         const kills = circumstances.length === 'long' ? 20 : 3
@@ -147,25 +163,25 @@ const SCENARIOS: readonly Scenario[] = [
           await pause(Math.random() * 500)
           await setting.servers[0]?.start()
         })
-        return [await setting.row('over NATS: the NATS server killed and started again under load', kills)]
+        return [await setting.row(`the ${broker.title} server killed and started again under load`, kills)]
       })
   },
   {
-    name: 'nats-kill-node',
+    name: `${broker.name}-kill-node`,
     run: (circumstances) =>
       inSetting(3, 3, async (setting) => {
         const kills = circumstances.length === 'long' ? 20 : 3
         await underLoad(setting, kills, circumstances, async (n) => {
-          const node = setting.servers[n % 3] as NatsServerProcess
+          const node = setting.servers[n % 3] as BrokerServer
           await node.stop()
           await pause(500)
           await node.start()
         })
-        return [await setting.row('over NATS: one node of a cluster of three killed and returned', kills)]
+        return [await setting.row('one node of a cluster of three killed and returned', kills)]
       })
   },
   {
-    name: 'nats-partition',
+    name: `${broker.name}-partition`,
     run: (circumstances) =>
       inSetting(
         3,
@@ -173,19 +189,19 @@ const SCENARIOS: readonly Scenario[] = [
         async (setting) => {
           const times = circumstances.length === 'long' ? 10 : 1
           await underLoad(setting, times, circumstances, async (n) => {
-            const node = setting.servers[n % 3] as NatsServerProcess
+            const node = setting.servers[n % 3] as BrokerServer
             node.signal('SIGSTOP')
             // Longer than both ends wait for a sign of life.
             await pause(5_000)
             node.signal('SIGCONT')
           })
-          return [await setting.row('over NATS: one node of three stands still for 5 s', times)]
+          return [await setting.row('one node of three stands still for 5 s', times)]
         },
         1_000
       )
   },
   {
-    name: 'nats-rolling-restart',
+    name: `${broker.name}-rolling-restart`,
     run: (circumstances) =>
       inSetting(1, 3, async (setting) => {
         const rounds = circumstances.length === 'long' ? 20 : 2
@@ -194,7 +210,7 @@ const SCENARIOS: readonly Scenario[] = [
           await within(service.stop('SIGTERM'), 'The service ends after SIGTERM')
           await service.start()
         })
-        const row = await setting.row('over NATS: rolling restart of three services', rounds * 3)
+        const row = await setting.row('rolling restart of three services', rounds * 3)
         if (row.failed === 0) return [row]
         return [
           {
@@ -205,7 +221,7 @@ const SCENARIOS: readonly Scenario[] = [
       })
   },
   {
-    name: 'nats-dead-callers',
+    name: `${broker.name}-dead-callers`,
     run: ({ length, progress }) =>
       inSetting(1, 1, async (setting) => {
         const kills = length === 'long' ? 20 : 1
@@ -213,7 +229,7 @@ const SCENARIOS: readonly Scenario[] = [
         const client = setting.client()
         for (let n = 1; n <= kills; n++) {
           const caller = new ServerProcess({
-            program: 'torture/brokers/nats-caller',
+            program: 'torture/brokers/request-caller',
             arguments: () => [setting.urls.join(',')]
           })
           await within(caller.start(), 'The caller starts')
@@ -225,16 +241,16 @@ const SCENARIOS: readonly Scenario[] = [
           })
           progress(`${n} of ${kills} callers killed`)
         }
-        return [await setting.row('over NATS: callers killed in the middle of ten calls each', kills)]
+        return [await setting.row('callers killed in the middle of ten calls each', kills)]
       })
   },
   {
-    name: 'nats-slow-readers',
+    name: `${broker.name}-slow-readers`,
     run: ({ length, progress }) =>
       inSetting(1, 1, async (setting) => {
         const seconds = length === 'long' ? 600 : 5
         const { ledger } = setting
-        const client = setting.client({}, 0)
+        const client = setting.client(0)
         const read = { values: 0 }
         const calls = Array.from({ length: 20 }, (_, index) => {
           let expected = 0
@@ -251,15 +267,16 @@ const SCENARIOS: readonly Scenario[] = [
           })
           return call
         })
-        const memory = { service: new Peaks(), caller: new Peaks() }
+        const memory = { service: new Peaks(), caller: new Peaks(), engine: new Peaks() }
         const begun = performance.now()
         for (let part = 0; part < 1; part = (performance.now() - begun) / 1_000 / seconds) {
           await ledger.request(client, 'work')
           await pause(50)
           memory.service.add(part, residentMb(setting.services[0]?.pid))
           memory.caller.add(part, residentMb(process.pid))
+          memory.engine.add(part, residentMb(setting.servers[0]?.pid))
           progress(
-            `${read.values} values read, ${Math.round((1 - part) * seconds)} s left; ${memory.service}, ${memory.caller}`
+            `${read.values} values read, ${Math.round((1 - part) * seconds)} s left; ${memory.service}, ${memory.caller}, ${memory.engine}`
           )
         }
         for (const call of calls) call.cancel()
@@ -267,16 +284,13 @@ const SCENARIOS: readonly Scenario[] = [
           const { open } = (await client.request('open', undefined)) as { open: number }
           return open === 0
         })
-        const row = await setting.row(
-          `over NATS: slow readers of 20 fast streams for ${seconds} s`,
-          calls.length
-        )
+        const row = await setting.row(`slow readers of 20 fast streams for ${seconds} s`, calls.length)
         // A few seconds are all beginning.
         const grown = Object.entries(memory).filter(([, { growth }]) => length === 'long' && growth > GROWTH)
         return [
           {
             ...row,
-            remark: `${read.values} values read; memory of the service: ${memory.service}, of the caller: ${memory.caller}`,
+            remark: `${read.values} values read; memory of the service: ${memory.service}, of the caller: ${memory.caller}, of its server: ${memory.engine}`,
             broken: [...row.broken, ...grown.map(([end, peaks]) => `The ${end} held more and more: ${peaks}`)]
           }
         ]
@@ -284,8 +298,11 @@ const SCENARIOS: readonly Scenario[] = [
   }
 ]
 
-const missing = natsMissing()
-if (missing !== undefined) console.log(`Left out: torture over NATS: there is no ${missing}`)
+/** Only where each server of several has all connections. */
+const OF_CLUSTERS = ['kill-node', 'partition']
 
-/** None where there is no NATS server to be had; where all must run (`CI`), they fail then. */
-export const overNats = missing === undefined || process.env['CI'] ? SCENARIOS : []
+export const requestsOverEngines: readonly Scenario[] = tortured('torture of requests').flatMap((broker) =>
+  scenariosOver(broker, settingOver(broker)).filter(
+    ({ name }) => broker.hasCluster || !OF_CLUSTERS.some((one) => name.endsWith(one))
+  )
+)

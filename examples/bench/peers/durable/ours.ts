@@ -1,0 +1,60 @@
+/** This project's durable events, over any engine: `publish()`, and a durable handler. */
+import { type AnyMicroservice, microservice, type Transport } from 'elysia-microservices'
+import { connect, type UntypedClient } from 'elysia-microservices/client'
+import type { ClientPlan, EchoClient } from '../echo-client.ts'
+import { silent } from '../elysia/ask-through.ts'
+import { AT_A_TIME, PATTERN } from './stream.ts'
+
+/** What one engine has of its own. */
+interface Stored {
+  readonly plan: ClientPlan
+  transport(): Transport
+  /** Where a group begins. Default: with all that is stored. */
+  readonly start?: 'new'
+  /** More events than it takes in a second. */
+  readonly takesAtMost?: number
+  /** Stores so many events as `publish` does, without its waiting. Default: by `publish`. */
+  fill?(client: UntypedClient, count: number): Promise<void>
+}
+
+export async function storedEvents({
+  plan: { payload, window },
+  transport,
+  start,
+  takesAtMost,
+  fill
+}: Stored): Promise<EchoClient> {
+  const client = connect({ transport: transport(), logger: silent })
+  await client.connect()
+  let service: AnyMicroservice | undefined
+  async function takeStored(take: (data: unknown) => void): Promise<void> {
+    service = microservice({ name: 'bench', transport: transport(), logger: silent }).event(
+      PATTERN,
+      ({ data }) => take(data),
+      // As many again are here in advance.
+      { durable: { start: start ?? 'all', concurrency: Math.ceil(window / 2) } }
+    )
+    await service.listen()
+  }
+  if (start === 'new') {
+    // So that there is a group, for which events are stored.
+    await takeStored(() => {})
+    await (service as AnyMicroservice | undefined)?.stop()
+  }
+  return {
+    echo: (_payload, _answered, failed) => failed(new Error('Nothing is answered here')),
+    emit: (data) => client.publish(PATTERN, data),
+    fill: (count) => (fill === undefined ? byPublish(client, count, payload.value) : fill(client, count)),
+    ...(takesAtMost !== undefined && { takesAtMost }),
+    takeStored,
+    async close() {
+      await service?.stop()
+      await client.close()
+    }
+  }
+}
+
+async function byPublish(client: UntypedClient, count: number, data: unknown): Promise<void> {
+  for (let left = count; left > 0; left -= AT_A_TIME)
+    await Promise.all(Array.from({ length: Math.min(left, AT_A_TIME) }, () => client.publish(PATTERN, data)))
+}

@@ -1,0 +1,42 @@
+/** amqplib alone, as RabbitMQ's documentation has it: a quorum queue, confirmations, acknowledgements, a prefetch. */
+import { connect, type Options } from 'amqplib'
+import { fillBy, PATTERN } from '../durable/stream.ts'
+import type { OpenEchoClient } from '../echo-client.ts'
+import { TAKEN } from './queue.ts'
+
+const STORED: Options.Publish = { persistent: true }
+
+export const openEchoClient: OpenEchoClient = async (host, port, { payload, window }) => {
+  const connection = await connect(`amqp://${host}:${port}`, { noDelay: true })
+  const channel = await connection.createConfirmChannel()
+  await channel.assertQueue(PATTERN, { arguments: { 'x-queue-type': 'quorum' } })
+  const publish = (data: unknown) =>
+    new Promise<void>((resolve, reject) => {
+      channel.publish('', PATTERN, Buffer.from(JSON.stringify(data)), STORED, (error: unknown) =>
+        error ? reject(error) : resolve()
+      )
+    })
+  return {
+    echo: (_payload, _answered, failed) => failed(new Error('Nothing is answered here')),
+    emit: publish,
+    takesAtMost: TAKEN,
+    fill: (count) =>
+      fillBy(
+        count,
+        () => void publish(payload.value),
+        async () => {
+          await publish(payload.value)
+          await channel.waitForConfirms()
+        }
+      ),
+    async takeStored(take) {
+      await channel.prefetch(window)
+      await channel.consume(PATTERN, (message) => {
+        if (message === null) return
+        take(JSON.parse(message.content.toString()))
+        channel.ack(message)
+      })
+    },
+    close: () => connection.close()
+  }
+}

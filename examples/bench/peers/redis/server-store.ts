@@ -1,0 +1,20 @@
+/** The store of events: a Redis server with a log on the disk, written every second. Who publishes and takes is measured elsewhere. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runServer } from '../run-server.ts'
+import { startRedisServer } from './redis-server.ts'
+
+await runServer(7054, async ({ host, port }) => {
+  const folder = mkdtempSync(join(tmpdir(), 'bench-redis-'))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  process.once('exit', remove)
+  const server = await startRedisServer(host, port, folder)
+  return {
+    port: server.port,
+    async stop() {
+      await server.stop()
+      remove()
+    }
+  }
+})
