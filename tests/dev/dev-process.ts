@@ -94,6 +94,12 @@ export class DevProcess {
     return Number(found)
   }
 
+  /** Ends it, where it still runs. */
+  async endAnyway(): Promise<void> {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return
+    await this.end('SIGTERM')
+  }
+
   /** Ends it by a signal. @returns its code */
   async end(signal: NodeJS.Signals = 'SIGINT'): Promise<number | null> {
     this.child.kill(signal)

@@ -19,11 +19,7 @@ function start(files: Readonly<Record<string, string>>, options?: DevOptions) {
   const dev = new DevProcess(project, options)
   ends.push(
     () => project.remove(),
-    async () => {
-      if (dev.child.exitCode !== null || dev.child.signalCode !== null) return
-      dev.child.kill('SIGTERM')
-      await dev.ended()
-    }
+    () => dev.endAnyway()
   )
   return { project, dev }
 }

@@ -31,11 +31,7 @@ function run(project: Project, options?: DevOptions): DevProcess {
   const dev = new DevProcess(project, options)
   ends.push(
     () => project.remove(),
-    async () => {
-      if (dev.child.exitCode !== null || dev.child.signalCode !== null) return
-      dev.child.kill('SIGTERM')
-      await dev.ended()
-    }
+    () => dev.endAnyway()
   )
   return dev
 }

@@ -22,11 +22,7 @@ function start(
   const dev = new DevProcess(project, { args, env })
   ends.push(
     () => project.remove(),
-    async () => {
-      if (dev.child.exitCode !== null || dev.child.signalCode !== null) return
-      dev.child.kill('SIGTERM')
-      await dev.ended()
-    }
+    () => dev.endAnyway()
   )
   return dev
 }

@@ -42,11 +42,7 @@ console.log(label, ${version})
       const dev = new DevProcess(project)
       ends.push(
         () => project.remove(),
-        async () => {
-          if (dev.child.exitCode !== null || dev.child.signalCode !== null) return
-          dev.child.kill('SIGTERM')
-          await dev.ended()
-        }
+        () => dev.endAnyway()
       )
       await dev.says('All services are ready')
       await dev.says('stock | first ')

@@ -43,6 +43,7 @@ import {
   withoutId,
   written
 } from '../words/properties.ts'
+import { acknowledging, afterAll } from './acknowledging.ts'
 import { Attendance, isRefusal } from './attendance.ts'
 import { Handling, Overlapping } from './handlers.ts'
 import { Link, type Part } from './link.ts'
@@ -53,7 +54,6 @@ const MAX_PAYLOAD = 16 * 1024 * 1024
 const MAX_RECENT = 1_024
 /** Milliseconds for which a queue that nobody uses stays, as after a restart of the server. */
 const UNUSED_FOR = 60_000
-
 /** Channels on which a service sets up its queues at a time. */
 const MOST_CHANNELS = 4
 
@@ -584,45 +584,4 @@ export async function ownQueue(channel: Channel, prefix: string): Promise<string
 /** Where the calls of a client go that uses a queue as Nest's clients do. */
 function nestPlace({ name, exchange }: NestQueue, address: string): { exchange: string; key: string } {
   return exchange === undefined ? { exchange: '', key: name } : { exchange, key: keyOf(address) }
-}
-
-/** Functions of which each is to be called, and then something is done once. */
-function afterAll(count: number, done: () => void): () => () => void {
-  let left = count
-  return () => {
-    let isOver = false
-    return () => {
-      if (isOver) return
-      isOver = true
-      if (--left === 0) done()
-    }
-  }
-}
-
-/** Takes a message out of its queue when it is handled. What nobody can handle goes where its queue says, as with Nest. */
-function acknowledging(
-  channel: Channel,
-  message: ConsumeMessage,
-  handle: (ended: () => void) => boolean
-): void {
-  const settle = (isDone: boolean) => {
-    try {
-      if (isDone) channel.ack(message)
-      else channel.nack(message, false, false)
-    } catch {
-      // The channel is gone, and the message comes again.
-    }
-  }
-  // Words of our own dialogue are no requests alone.
-  const isPacket = message.content[0] === 0x7b
-  if (!isPacket) settle(true)
-  try {
-    const isHandled = handle(() => {
-      if (isPacket) settle(true)
-    })
-    if (isPacket && !isHandled) settle(false)
-  } catch (error) {
-    if (isPacket) settle(false)
-    throw error
-  }
 }
