@@ -5,6 +5,9 @@ import { type EventStream, follow, openEventStream, stopWith } from 'elysia-micr
 import { Access, type AccessOptions } from './access.ts'
 import { type ConsoleClient, type GivenClients, readClients } from './clients.ts'
 import { pageFile } from './page-files.ts'
+import { postedJson } from './posted.ts'
+import { makeSources } from './sources/index.ts'
+import type { Source } from './sources/source.ts'
 import { errorOf, readTrial, run } from './trial.ts'
 import { Watch } from './watch.ts'
 
@@ -75,7 +78,8 @@ export function console(options: ConsoleOptions): Elysia {
   if (typeof canTry !== 'boolean') throw OptionError.expected('options.try', 'a boolean', canTry)
   milliseconds(100, 'options.interval', interval)
   const access = new Access(Object(options))
-  const watch = new Watch(clients, { canTry, interval })
+  const sources = makeSources({ clients, canTry })
+  const watch = new Watch(clients, { canTry, interval }, sources)
   const streams = new Set<EventStream>()
   const guarded =
     (answer: (context: Context) => Response | Promise<Response>) =>
@@ -117,11 +121,28 @@ export function console(options: ConsoleOptions): Elysia {
       }) as never,
       { ...hidden, parse: 'none' }
     )
+  for (const source of sources)
+    plugin.post(`${path}/ask/${source.topic}`, guarded(({ request }) => answered(source, request)) as never, {
+      ...hidden,
+      parse: 'none'
+    })
   const before = () => {
     for (const opened of streams) opened.close()
   }
   follow(plugin, { started: (host) => stopWith(host, { before }), stopped: before }, 'The console')
   return plugin as never
+}
+
+/** What a source answers a page's question. */
+async function answered(source: Source, request: Request): Promise<Response> {
+  try {
+    const question = await postedJson(request)
+    const answer = (await source.ask?.(question, request.signal)) ?? null
+    return Response.json(answer, { headers: HEADERS })
+  } catch (error) {
+    if (error instanceof TypeError) return refused(400, error.message)
+    return refused(500, errorOf(error).message)
+  }
 }
 
 async function trialOf(

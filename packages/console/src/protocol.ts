@@ -103,8 +103,24 @@ export interface GaugeView {
   readonly limit?: number
 }
 
-/** What the stream of samples consists of. */
-export type Update = { readonly overview: Overview } | { readonly sample: Sample }
+/**
+ * What sources tell all pages beside services and samples, by the names of their topics: one line for each screen that
+ * has a source (`sources/index.ts`). A page keeps the last value of each.
+ */
+export interface Topics {
+  readonly traces: TracesView
+}
+
+/** The traces that are kept. */
+export interface TracesView {
+  readonly kept: number
+}
+
+/** What the stream of updates consists of. */
+export type Update =
+  | { readonly overview: Overview }
+  | { readonly sample: Sample }
+  | { readonly topics: Partial<Topics> }
 
 /** What the page asks to be sent. */
 export interface Trial {
