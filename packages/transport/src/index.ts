@@ -3,6 +3,7 @@ export type {
   Around,
   AroundAny,
   AroundMessage,
+  DurationBuckets,
   Handle,
   HandlerFigures,
   ReceivedMessage,

@@ -60,6 +60,11 @@ export { ANNOUNCE, type Announcement, announce, isInDevelopment } from './develo
 export type { Dispatcher, Route } from './dispatcher.ts'
 export { ageOf } from './durable/clock.ts'
 export {
+  type ChangedDeadLetter,
+  changeDeadLetters,
+  type DeadLetterChange
+} from './durable/dead-letter-changes.ts'
+export {
   checkGroup,
   type DurableSettings,
   durableSettings,
@@ -96,6 +101,8 @@ export { Notices } from './notices.ts'
 export {
   type FigureSource,
   figureSources,
+  type ReadFigures,
+  readFigures,
   tellFigures,
   withCurrentTrace,
   writeTracesBy
