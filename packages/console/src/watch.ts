@@ -14,19 +14,27 @@ export class Watch {
   readonly #pages = new Set<OpenPage>()
   #asking = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
+  /** Whether services are asked while no page is open, too. */
+  #isAlways = false
 
   /**
    * @param clients asked each time, because services come and go
    * @param sources what else pages are told
+   * @param until services are asked until then, whether a page is open or not
    */
   constructor(
     clients: () => ReadonlyMap<string, ConsoleClient>,
     settings: Pick<Overview, 'canTry' | 'interval'>,
-    sources: readonly Source[] = []
+    sources: readonly Source[] = [],
+    until?: AbortSignal
   ) {
     this.#clients = clients
     this.#settings = settings
     this.#sources = sources
+    if (until === undefined || until.aborted) return
+    this.#isAlways = true
+    this.#begin()
+    until.addEventListener('abort', () => this.#askWithPagesOnly(), { once: true })
   }
 
   /** Pages that are open. */
@@ -40,7 +48,7 @@ export class Watch {
     const page = new OpenPage(this.#overview(), this.#sources, () => this.#closed(page))
     signal.addEventListener('abort', () => void page.return(), { once: true })
     this.#pages.add(page)
-    if (this.#pages.size === 1) this.#begin()
+    if (this.#timer === undefined) this.#begin()
     return page
   }
 
@@ -78,8 +86,18 @@ export class Watch {
   }
 
   #closed(page: OpenPage): void {
-    if (!this.#pages.delete(page) || this.#pages.size > 0) return
+    if (this.#pages.delete(page)) this.#restUnlessWatched()
+  }
+
+  #askWithPagesOnly(): void {
+    this.#isAlways = false
+    this.#restUnlessWatched()
+  }
+
+  #restUnlessWatched(): void {
+    if (this.#pages.size > 0 || this.#isAlways || this.#timer === undefined) return
     clearInterval(this.#timer)
+    this.#timer = undefined
     this.#asking.abort()
     for (const service of this.#present) service.rest()
     for (const source of this.#sources) source.rest?.()

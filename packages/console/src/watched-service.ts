@@ -23,6 +23,8 @@ export class WatchedService {
   /** By their own ids. A service that does not say who answers is one instance, `''`. */
   readonly #instances = new Map<string, WatchedInstance>()
   #isAsking = false
+  /** It was asked and has not answered, or cannot be reached. */
+  #isSilent = false
 
   constructor(id: string, client: ConsoleClient) {
     this.id = id
@@ -33,7 +35,14 @@ export class WatchedService {
   get views(): readonly ServiceView[] {
     const [service, problem] = [this.id, this.#problem]
     if (this.#instances.size === 0)
-      return [{ id: service, service, ...(problem !== undefined && { problem }) }]
+      return [
+        {
+          id: service,
+          service,
+          ...(problem !== undefined && { problem }),
+          ...(this.#isSilent && { isSilent: true as const })
+        }
+      ]
     return [...this.#instances].map(([instance, { id, described, missed }]) => {
       const own = problem ?? (missed > 0 ? 'This instance has not answered' : undefined)
       return {
@@ -41,7 +50,8 @@ export class WatchedService {
         service,
         described,
         ...(instance !== '' && { instance }),
-        ...(own !== undefined && { problem: own })
+        ...(own !== undefined && { problem: own }),
+        ...((this.#isSilent || missed > 0) && { isSilent: true as const })
       }
     })
   }
@@ -71,8 +81,9 @@ export class WatchedService {
     } catch (error) {
       if (signal.aborted) return false
       this.rest()
-      const problem = problemOf(error)
-      const isNew = problem !== this.#problem
+      const { problem, isSilent } = problemOf(error, this.#instances.size > 0)
+      const isNew = problem !== this.#problem || isSilent !== this.#isSilent
+      this.#isSilent = isSilent
       this.#problem = problem
       return isNew
     } finally {
@@ -101,6 +112,7 @@ export class WatchedService {
       // What was known before the service was away may have gone with it.
       if (this.#problem !== undefined) this.#forgetOthers(first.instance)
       this.#problem = undefined
+      this.#isSilent = false
       const isNew = take(first)
       // Where they take turns, the same number of questions in each round may meet the same ones each time.
       if (!isNew && (this.#instances.size < 2 || Math.random() < 0.5)) break
@@ -145,10 +157,24 @@ export class WatchedService {
   }
 }
 
-function problemOf(error: unknown): string {
+/** @param wasThere it has described itself before */
+function problemOf(
+  error: unknown,
+  wasThere: boolean
+): { readonly problem: string; readonly isSilent: boolean } {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown }
+  if (code === 'PATTERN_NOT_FOUND' && wasThere)
+    return { problem: 'Nobody answers for it any more', isSilent: true }
   if (code === 'PATTERN_NOT_FOUND')
-    return 'It does not describe itself: the service needs the option describe, and over an engine this name'
-  if (error instanceof TypeError) return `It does not describe itself: ${shortText(message)}`
-  return `It cannot be asked: ${shortText(message) || 'it failed without a word'}`
+    return {
+      problem:
+        'It does not describe itself: the service needs the option describe, and over an engine this name',
+      isSilent: false
+    }
+  if (error instanceof TypeError)
+    return { problem: `It does not describe itself: ${shortText(message)}`, isSilent: false }
+  return {
+    problem: `It cannot be asked: ${shortText(message) || 'it failed without a word'}`,
+    isSilent: true
+  }
 }
