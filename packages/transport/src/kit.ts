@@ -15,6 +15,7 @@ export {
 } from './bytes/read.ts'
 export { text } from './bytes/text.ts'
 export type { PassingOptions } from './call.ts'
+export { callerName, nameProcess, readCallerName, type Source } from './caller-name.ts'
 export { ChannelFeed, type ChannelOutput } from './calls/channel-feed.ts'
 export { DeadlineTimer } from './calls/deadline-timer.ts'
 export { INPUT_WINDOW, InputStream } from './calls/input-stream.ts'

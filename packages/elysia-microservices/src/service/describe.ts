@@ -15,6 +15,7 @@ import type {
   ServiceDescription
 } from '../description/description.ts'
 import { DESCRIBE_ROUTE, describeRoute } from '../description/routes.ts'
+import type { Ledger } from './ledger.ts'
 import type { ServiceRunner } from './runner.ts'
 import type { ServiceCore } from './service-core.ts'
 
@@ -33,7 +34,8 @@ export function describeService(
   core: ServiceCore,
   runner: ServiceRunner,
   { name, version, instance }: ServiceIdentity,
-  { figures: withFigures }: DescribeOptions = {}
+  { figures: withFigures, callers: withCallers }: DescribeOptions = {},
+  ledger?: Ledger
 ): ServiceDescription {
   const figures = withFigures === true ? core.figures() : undefined
   return {
@@ -43,7 +45,8 @@ export function describeService(
     status: runner.status,
     transports: runner.stats(),
     handlers: core.describe(),
-    ...(figures && { figures })
+    ...(figures && { figures }),
+    ...(withCallers === true && ledger !== undefined && { callers: ledger.read() })
   }
 }
 
@@ -61,9 +64,9 @@ export function answerDescription(
   if (describeTo !== true && typeof describeTo !== 'function')
     throw OptionError.expected('options.describe', 'a boolean or a function', describeTo)
   const answer = ({ data }: IncomingMessage) => {
-    const figures = Object(data).figures === true
-    const description = describe({ figures })
-    if (!figures || figureSources().length === 0) return plain(description)
+    const asked = askedOf(data)
+    const description = describe(asked)
+    if (asked.figures !== true || figureSources().length === 0) return plain(description)
     return recentFigures().then((parts) => plain({ ...description, parts }))
   }
   core.reserve({
@@ -96,6 +99,11 @@ function recentFigures(): Promise<readonly PartFigures[]> {
   const now = performance.now()
   if (recent === undefined || now - recent.at > RECENT) recent = { at: now, read: readFigures() }
   return recent.read
+}
+
+function askedOf(data: unknown): DescribeOptions {
+  const { figures, callers } = Object(data) as DescribeOptions
+  return { figures: figures === true, callers: callers === true }
 }
 
 /** Routes with what the description says of their handlers. It is made once, when somebody asks for the first time. */
