@@ -7,6 +7,8 @@ export interface Overview {
   /** Milliseconds between two samples. */
   readonly interval: number
   readonly services: readonly ServiceView[]
+  /** Services that are too many to be watched; missing if there are none. */
+  readonly leftOut?: number
 }
 
 /** One service. What it has told of itself last stays while it cannot be asked. */

@@ -4,6 +4,9 @@ import type { Overview, Sample, Update } from './protocol.ts'
 import type { Source } from './sources/source.ts'
 import { WatchedService } from './watched-service.ts'
 
+/** Services that are asked: the others are only counted. */
+const MAX_SERVICES = 1_000
+
 /** Asks the services while somebody watches. */
 export class Watch {
   readonly #clients: () => ReadonlyMap<string, ConsoleClient>
@@ -14,6 +17,8 @@ export class Watch {
   readonly #pages = new Set<OpenPage>()
   #asking = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
+  /** Services that are not asked, because they are too many. */
+  #leftOut = 0
   /** Whether services are asked while no page is open, too. */
   #isAlways = false
 
@@ -53,7 +58,11 @@ export class Watch {
   }
 
   #overview(): Overview {
-    return { ...this.#settings, services: this.#present.flatMap((service) => service.views) }
+    return {
+      ...this.#settings,
+      services: this.#present.flatMap((service) => service.views),
+      ...(this.#leftOut > 0 && { leftOut: this.#leftOut })
+    }
   }
 
   get #present(): readonly WatchedService[] {
@@ -63,8 +72,10 @@ export class Watch {
   /** Keeps what is known of services that are still there. @returns whether others have come or gone */
   #follow(): boolean {
     const before = this.#services
+    const clients = [...this.#clients()]
+    this.#leftOut = Math.max(0, clients.length - MAX_SERVICES)
     this.#services = new Map(
-      [...this.#clients()].map(([id, client]) => {
+      clients.slice(0, MAX_SERVICES).map(([id, client]) => {
         const known = before.get(id)
         return [id, known?.client === client ? known : new WatchedService(id, client)]
       })
