@@ -21,6 +21,8 @@ const MAX_GAUGES = 60
 /** Durable handlers of a transport. */
 const MAX_DURABLE = 500
 const MAX_OUTBOXES = 20
+/** Characters of why something is not there. */
+const MAX_REASON = 300
 const MAX_HOOKS = 50
 const MAX_BUCKETS = 100
 const MAX_CODES = 100
@@ -163,7 +165,7 @@ function readOutboxes(parts: unknown): OutboxView[] {
 }
 
 function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? shortText(value) : undefined
+  return typeof value === 'string' ? shortText(value, MAX_REASON) : undefined
 }
 
 function addressText(host: string, port: number): string {

@@ -50,7 +50,11 @@ export class Watch {
   /** What one page is told, until it leaves or the signal aborts. A page that reads slowly is told less often. */
   open(signal: AbortSignal): AsyncIterator<Update> {
     this.#follow()
-    const page = new OpenPage(this.#overview(), this.#sources, () => this.#closed(page))
+    const page = new OpenPage(
+      () => this.#overview(),
+      this.#sources,
+      () => this.#closed(page)
+    )
     signal.addEventListener('abort', () => void page.return(), { once: true })
     this.#pages.add(page)
     if (this.#timer === undefined) this.#begin()
@@ -124,8 +128,7 @@ export class Watch {
   }
 
   #tellOverview(): void {
-    const overview = this.#overview()
-    for (const page of this.#pages) page.tellOverview(overview)
+    for (const page of this.#pages) page.tellOverview()
   }
 
   #tell(): void {
@@ -144,7 +147,9 @@ export class Watch {
 
 /** One page. Holds the newest of each kind that it has not taken yet, and nothing behind that. */
 class OpenPage implements AsyncIterator<Update> {
-  #overview: Overview | undefined
+  /** Makes the newest: many services may change before a page takes it. */
+  readonly #overviewNow: () => Overview
+  #isOverviewNew = true
   #sample: Sample | undefined
   /** Those whose latest the page has not taken. */
   readonly #sources: Set<Source>
@@ -152,14 +157,14 @@ class OpenPage implements AsyncIterator<Update> {
   readonly #left: () => void
   #wake: (() => void) | undefined
 
-  constructor(overview: Overview, sources: readonly Source[], left: () => void) {
-    this.#overview = overview
+  constructor(overviewNow: () => Overview, sources: readonly Source[], left: () => void) {
+    this.#overviewNow = overviewNow
     this.#sources = new Set(sources)
     this.#left = left
   }
 
-  tellOverview(overview: Overview): void {
-    this.#overview = overview
+  tellOverview(): void {
+    this.#isOverviewNew = true
     this.#wake?.()
   }
 
@@ -175,10 +180,10 @@ class OpenPage implements AsyncIterator<Update> {
 
   async next(): Promise<IteratorResult<Update>> {
     while (!this.#isOver) {
-      const [overview, sample] = [this.#overview, this.#sample]
-      if (overview !== undefined) {
-        this.#overview = undefined
-        return { done: false, value: { overview } }
+      const sample = this.#sample
+      if (this.#isOverviewNew) {
+        this.#isOverviewNew = false
+        return { done: false, value: { overview: this.#overviewNow() } }
       }
       if (sample !== undefined) {
         this.#sample = undefined

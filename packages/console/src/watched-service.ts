@@ -19,6 +19,8 @@ const MAX_MISSED = 3
 export class WatchedService {
   readonly id: string
   readonly client: ConsoleClient
+  /** The question that any of its instances answers. */
+  readonly #anybody: string
   #problem: string | undefined = 'It has not answered yet'
   /** By their own ids. A service that does not say who answers is one instance, `''`. */
   readonly #instances = new Map<string, WatchedInstance>()
@@ -29,6 +31,7 @@ export class WatchedService {
   constructor(id: string, client: ConsoleClient) {
     this.id = id
     this.client = client
+    this.#anybody = client.traits?.shares === 'engine' ? describeRoute(id) : DESCRIBE_ROUTE
   }
 
   /** What its instances have told of themselves; the service without a description if none has. */
@@ -98,17 +101,17 @@ export class WatchedService {
   async #round(signal: AbortSignal): Promise<boolean> {
     const heard = new Set<string>()
     let hasChanged = this.#problem !== undefined
+    const added: ReadDescription[] = []
     const take = (read: ReadDescription) => {
+      const isNew = !heard.has(read.instance) && !this.#instances.has(read.instance)
       heard.add(read.instance)
-      const known = this.#instances.get(read.instance)
-      if (known === undefined) return this.#add(read)
-      hasChanged = known.take(read) || hasChanged
-      return false
+      hasChanged = this.#instances.get(read.instance)?.take(read) === true || hasChanged
+      if (isNew) added.push(read)
+      return isNew
     }
     const isSure = this.client.traits?.shares === 'engine'
-    const anybody = isSure ? describeRoute(this.id) : DESCRIBE_ROUTE
     for (let n = 0; n < MAX_SEARCHES; n++) {
-      const first = await this.#ask(anybody, signal)
+      const first = await this.#ask(this.#anybody, signal)
       // What was known before the service was away may have gone with it.
       if (this.#problem !== undefined) this.#forgetOthers(first.instance)
       this.#problem = undefined
@@ -136,6 +139,7 @@ export class WatchedService {
       instance.rest()
       if (++instance.missed >= MAX_MISSED) this.#instances.delete(id)
     }
+    for (const read of added) this.#add(read)
     return hasChanged && !signal.aborted
   }
 
@@ -143,13 +147,15 @@ export class WatchedService {
     return readDescription(await this.client.request(route, { figures: true }, { timeout: PATIENCE, signal }))
   }
 
-  /** @returns whether there was room for it */
-  #add(read: ReadDescription): boolean {
-    if (this.#instances.size >= MAX_INSTANCES) return false
+  /** It takes the place of one that is missing, as after a restart; else one of its own, if there is room. */
+  #add(read: ReadDescription): void {
+    const [missing] = [...this.#instances].find(([, { missed }]) => missed > 0) ?? []
+    const place = missing === undefined ? undefined : this.#instances.get(missing)?.id
+    if (missing !== undefined) this.#instances.delete(missing)
+    if (this.#instances.size >= MAX_INSTANCES) return
     const ids = new Set([...this.#instances.values()].map(({ id }) => id))
-    const id = ids.has(this.id) ? `${this.id} ${read.instance}` : this.id
+    const id = place ?? (ids.has(this.id) ? `${this.id} ${read.instance}` : this.id)
     this.#instances.set(read.instance, new WatchedInstance(id, read))
-    return true
   }
 
   #forgetOthers(instance: string): void {

@@ -23,7 +23,10 @@ function Services({ shown: { history, topics }, overview, path: [chosen], base }
   const [wanted, setWanted] = useState('')
   const all = byService(services)
   const found = all.filter(([{ service }]) => service.toLowerCase().includes(wanted.toLowerCase()))
-  const service = services.find(({ id }) => id === chosen) ?? services[0]
+  const service =
+    services.find(({ id }) => id === chosen) ??
+    services.find(({ service }) => service === chosen) ??
+    services[0]
   const processes = all.find(([first]) => first.service === service?.service) ?? []
   return (
     <div class="columns">
