@@ -3,6 +3,10 @@ import type { Source, SourceContext } from './source.ts'
 import { Traces } from './traces.ts'
 
 /** Makes those of one console. */
-export function makeSources(_context: SourceContext): readonly Source[] {
-  return [new Traces()]
+export function makeSources(_context: SourceContext): {
+  readonly sources: readonly Source[]
+  readonly traces: Traces
+} {
+  const traces = new Traces()
+  return { sources: [traces], traces }
 }
