@@ -51,6 +51,8 @@ interface Context {
 /** Pages that may be open, and calls that may be under way, at a time. */
 const MAX_STREAMS = 100
 const DEFAULT_INTERVAL = 1_000
+/** Bytes that an exporter may send at once. */
+const MAX_OTLP = 8 * 1024 * 1024
 /** Milliseconds of silence after which a stream says that it is there. */
 const HEARTBEAT = 5_000
 
@@ -95,7 +97,7 @@ export function console(options: ConsoleOptions): Elysia {
   if (watchUntil !== undefined && !(watchUntil instanceof AbortSignal))
     throw OptionError.expected('options.watchUntil', 'an AbortSignal', watchUntil)
   const access = new Access(Object(options))
-  const sources = makeSources({ clients, canTry, logger: loggerOf(logger) })
+  const { sources, traces } = makeSources({ clients, canTry, logger: loggerOf(logger) })
   const watch = new Watch(clients, { canTry, interval }, sources, watchUntil)
   const streams = new Set<EventStream>()
   const guarded =
@@ -143,6 +145,17 @@ export function console(options: ConsoleOptions): Elysia {
       ...hidden,
       parse: 'none'
     })
+  for (const signal of ['traces', 'logs', 'metrics'] as const)
+    plugin.post(
+      `${path}/v1/${signal}`,
+      guarded(async ({ request }) => {
+        const body = await postedJson(request, MAX_OTLP).catch((error: TypeError) => error)
+        if (body instanceof TypeError) return refused(415, `${body.message}; send OTLP as JSON (http/json)`)
+        traces.receive(signal, body)
+        return Response.json({}, { headers: HEADERS })
+      }) as never,
+      { ...hidden, parse: 'none' }
+    )
   const before = () => {
     for (const opened of streams) opened.close()
   }

@@ -1,5 +1,5 @@
 /** The description of a service that need not be trusted, as a page can show it: checked, plain and bounded. */
-import type { DurationBuckets, HandlerFigures } from '@elysia-microservices/transport/kit'
+import type { CallerFigures, DurationBuckets, HandlerFigures } from '@elysia-microservices/transport/kit'
 import { Budget, entriesOf, fieldsOf, finite, firstOf, shortText } from './bounds.ts'
 import type {
   DescribedService,
@@ -29,6 +29,8 @@ const MAX_CODES = 100
 /** Values in all schemas of a service together. */
 const MAX_SCHEMA_NODES = 50_000
 const MAX_NAME = 100
+/** Pairs of a caller and a pattern. */
+const MAX_CALLERS = 1_000
 
 const FORMS = ['exact', 'wildcard', 'regexp', 'all'] as const
 
@@ -40,6 +42,7 @@ export interface ReadDescription {
   readonly transports: readonly TransportView[]
   readonly figures: readonly HandlerFigures[]
   readonly outboxes: readonly OutboxView[]
+  readonly callers: readonly CallerFigures[]
 }
 
 /**
@@ -47,7 +50,7 @@ export interface ReadDescription {
  * @throws {TypeError} it is no description
  */
 export function readDescription(answer: unknown): ReadDescription {
-  const { name, version, instance, status, transports, handlers, figures, parts } = fieldsOf(answer)
+  const { name, version, instance, status, transports, handlers, figures, callers, parts } = fieldsOf(answer)
   if (!Array.isArray(handlers) || !Array.isArray(transports))
     throw new TypeError('its answer has no lists of handlers and transports')
   const { patterns, leftOut } = readHandlers(handlers)
@@ -63,7 +66,8 @@ export function readDescription(answer: unknown): ReadDescription {
     },
     transports: firstOf(transports, MAX_TRANSPORTS).map(readTransport),
     figures: readFigures(figures, patterns),
-    outboxes: readOutboxes(parts)
+    outboxes: readOutboxes(parts),
+    callers: readCallers(callers)
   }
 }
 
@@ -202,6 +206,28 @@ function readFigures(figures: unknown, patterns: readonly PatternView[]): Handle
         ),
         durations,
         ...(isBuckets(lifetimes) && { lifetimes })
+      }
+    ]
+  })
+}
+
+const SOURCES = ['client', 'nest', 'unnamed', 'engine', 'others'] as const
+
+function readCallers(callers: unknown): CallerFigures[] {
+  return firstOf(callers, MAX_CALLERS).flatMap((each) => {
+    const { from, caller, kind, transport, pattern, count, errors, milliseconds } = fieldsOf(each)
+    const source = SOURCES.find((known) => known === from)
+    if (source === undefined || (kind !== 'message' && kind !== 'event')) return []
+    return [
+      {
+        from: source,
+        ...(source === 'client' && { caller: shortText(caller, MAX_NAME) }),
+        kind,
+        transport: shortText(transport, MAX_NAME),
+        pattern: shortText(pattern, MAX_PATTERN),
+        count: finite(count),
+        errors: finite(errors),
+        milliseconds: finite(milliseconds)
       }
     ]
   })

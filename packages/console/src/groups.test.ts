@@ -15,6 +15,7 @@ const view = (id: string): ServiceView => ({ id, service: 'billing' })
 const sample = (handlers: DurableView[], runs?: number): ServiceSample => ({
   transports: [{ name: 'nats', gauges: [], durable: handlers }],
   outboxes: [],
+  calls: [],
   rows:
     runs === undefined
       ? []

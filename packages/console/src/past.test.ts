@@ -19,7 +19,8 @@ const sample = (total: Figures, rows: readonly PatternFigures[] = []): ServiceSa
   transports: [],
   outboxes: [],
   total,
-  rows
+  rows,
+  calls: []
 })
 
 describe('the last hour', () => {

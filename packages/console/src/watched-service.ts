@@ -144,7 +144,9 @@ export class WatchedService {
   }
 
   async #ask(route: string, signal: AbortSignal): Promise<ReadDescription> {
-    return readDescription(await this.client.request(route, { figures: true }, { timeout: PATIENCE, signal }))
+    return readDescription(
+      await this.client.request(route, { figures: true, callers: true }, { timeout: PATIENCE, signal })
+    )
   }
 
   /** It takes the place of one that is missing, as after a restart; else one of its own, if there is room. */

@@ -7,8 +7,10 @@
 const MAX_NAME = 100
 /** The name of this process, under a symbol that all copies of this module share: the first service's that has one. */
 const NAME: unique symbol = Symbol.for('elysia-microservices.name')
+/** What the development command calls a process that has no service with a name. */
+const FALLBACK: unique symbol = Symbol.for('elysia-microservices.fallback-name')
 
-type Named = { [NAME]?: string }
+type Named = { [NAME]?: string; readonly [FALLBACK]?: string }
 
 /** The other end of a message, as far as it says who it is. One object for all messages of a connection. */
 export interface Source {
@@ -24,7 +26,8 @@ export function nameProcess(name: string | undefined): void {
 
 /** The name under which this process makes a connection. @param own what the client is called, if it is */
 export function callerName(own: string | undefined): string | undefined {
-  return readCallerName(own ?? (globalThis as Named)[NAME])
+  const process = globalThis as Named
+  return readCallerName(own ?? process[NAME] ?? process[FALLBACK])
 }
 
 /** A name as it came, if it is one: cut, and without control characters. */

@@ -58,6 +58,15 @@ export { jsonCodec } from './codec/json.ts'
 export { reasonOf } from './codec/uncarriable.ts'
 export { UnreadJson } from './codec/unread-json.ts'
 export { ANNOUNCE, type Announcement, announce, isInDevelopment } from './development.ts'
+export {
+  type DevelopmentSpan,
+  type DevelopmentTracer,
+  TRACER,
+  type TracedMessage,
+  type TracedSide,
+  tracedReceived,
+  tracedSent
+} from './development-trace.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
 export { ageOf } from './durable/clock.ts'
 export {

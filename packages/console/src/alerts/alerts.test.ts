@@ -48,7 +48,8 @@ describe('conditions', () => {
     const sample = {
       transports: [{ name: 'nats', gauges: [], durable: [], unavailable: 'connection lost' }],
       outboxes: [],
-      rows: []
+      rows: [],
+      calls: []
     }
     const told = ['a', 'b', 'c'].map((service) => ({ view: { id: service, service }, sample }))
     const [only, ...others] = engines(watched({ told, groups: [group({ unavailable: 'no stream' })] }))
@@ -82,6 +83,7 @@ describe('trends', () => {
         transports: [],
         outboxes: [],
         rows: [],
+        calls: [],
         total: { rate, failures, errors: failures, inFlight: 0 }
       }
     }

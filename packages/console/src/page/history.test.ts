@@ -28,6 +28,7 @@ const sample = (at: number, rows: PatternFigures[], connections = 1): Sample => 
       transports: [{ name: 'tcp', gauges: [{ name: 'connections', value: connections }], durable: [] }],
       outboxes: [],
       rows,
+      calls: [],
       ...(rows[0] && { total: rows[0] })
     }
   }

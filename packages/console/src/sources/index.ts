@@ -6,7 +6,11 @@ import type { Source, SourceContext } from './source.ts'
 import { Traces } from './traces.ts'
 
 /** Makes those of one console. */
-export function makeSources(context: SourceContext): readonly Source[] {
+export function makeSources(context: SourceContext): {
+  readonly sources: readonly Source[]
+  readonly traces: Traces
+} {
+  const traces = new Traces()
   const events = new Events(context)
-  return [new Traces(), events, new History(), new Alerts(() => events.latest())]
+  return { sources: [traces, events, new History(), new Alerts(() => events.latest())], traces }
 }

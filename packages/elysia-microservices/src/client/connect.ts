@@ -25,7 +25,8 @@ import {
   type SentMessage,
   StreamValues,
   type Traits,
-  type Transport
+  type Transport,
+  tracedSent
 } from '@elysia-microservices/transport/kit'
 import { Observable } from 'rxjs'
 import { dispatcherOf } from '../service/dispatcher-of.ts'
@@ -136,7 +137,7 @@ export function connect(options: ConnectOptions = {}): object {
   })
   if (onEvent !== undefined) client.onEvent(onEvent)
   for (const around of use) around.attach?.(client)
-  return new TransportClient(client, transport.traits, use, [...forward])
+  return new TransportClient(client, transport.traits, tracedSent(use), [...forward])
 }
 
 function readOptions(options: ConnectOptions): { own: ClientOptions; transport: Transport } {
