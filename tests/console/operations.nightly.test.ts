@@ -9,7 +9,7 @@ import { connect } from 'elysia-microservices/client'
 import type { Browser, Page } from 'playwright-core'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { isMissing } from '../support/missing.ts'
-import { until } from '../support/within.ts'
+import { PATIENCE, until } from '../support/within.ts'
 import { type Billing, startBilling } from './billing.ts'
 import { HOSTILE } from './shop.ts'
 
@@ -187,8 +187,8 @@ function register(): void {
       Array.from({ length: 10_000 }, (_, n) => [`${'\u202e'}${HOSTILE} ${'long'.repeat(40)} ${n}`, client])
     )
     await open('services', { services, interval: 1_000 }, 390)
-    await page.getByText('9,000 services are too many to be watched').waitFor()
-    await page.getByText('800 more: find them by name').waitFor()
+    await page.getByText('9,000 services are too many to be watched').waitFor({ timeout: PATIENCE })
+    await page.getByText('900 more: find them by name').waitFor()
     await page.getByRole('searchbox', { name: 'Find' }).first().fill(' 777')
     await until('it is found', async () => (await page.locator('.columns nav li').count()) === 1)
     await page.locator('.columns nav a').click()

@@ -59,11 +59,13 @@ function newGroup(engine: string, group: string, service: string): Draft {
 function together(
   before: GroupView['handlers'][number] | undefined,
   { pattern, lag, redeliveries, deadLetters, isPaused, unavailable }: DurableView,
-  { rows }: ServiceSample
+  { rows, total }: ServiceSample
 ): GroupView['handlers'][number] {
   const row = rows.find((each) => each.kind === 'event' && each.pattern === pattern)
   const waits = most(before?.waits, lag)
-  const runs = row === undefined ? before?.runs : (before?.runs ?? 0) + row.inFlight
+  // What has never run is not counted yet where others are.
+  const running = row?.inFlight ?? (total === undefined ? undefined : 0)
+  const runs = running === undefined ? before?.runs : (before?.runs ?? 0) + running
   const reason = before?.unavailable ?? unavailable
   return {
     pattern,

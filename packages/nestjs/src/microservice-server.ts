@@ -8,6 +8,7 @@ import {
   dispatcherFor,
   hasWildcards,
   type IncomingMessage,
+  isInDevelopment,
   loggerOf,
   OptionError,
   PatternNotFoundError,
@@ -25,6 +26,7 @@ import {
   Server,
   Transport
 } from '@nestjs/microservices'
+import { Description } from './description.ts'
 import { checkNotDurable, durableOf, viaOfHandler } from './durable.ts'
 import { EventHandlers } from './event-handlers.ts'
 import {
@@ -67,6 +69,8 @@ export class MicroserviceServer
   protected override readonly logger = new Logger(MicroserviceServer.name)
   readonly #servers: readonly ServerTransport[]
   readonly #name: string | undefined
+  /** Only `elysia-microservices dev` asks for it. */
+  readonly #description: Description | undefined
   /** Transports on which Nest's patterns have wildcards; on the others `*` is a character. */
   readonly #withWildcards: ReadonlySet<string>
   readonly #drain: number
@@ -93,6 +97,7 @@ export class MicroserviceServer
     this.#withWildcards = new Set(withWildcards.map((transport) => transport.name))
     this.#drain = drain
     this.#name = name
+    this.#description = isInDevelopment() ? new Description(name) : undefined
   }
 
   /** The address of the first transport that has one; `undefined` while none listens. */
@@ -104,8 +109,11 @@ export class MicroserviceServer
   listen(callback: (error?: unknown) => void): void {
     this.#closing = undefined
     const dispatcher: Dispatcher = {
-      routes: () => this.#routes(),
-      request: (message) => this.#request(message),
+      routes: () => [...this.#routes(), ...(this.#description?.routes ?? [])],
+      request: (message) =>
+        this.#description?.isAsked(message.route) === true
+          ? this.#description.answer(this.#isListening, this.#servers, this.#routes())
+          : this.#request(message),
       event: (message) => this.#event(message)
     }
     this.#starting = this.#start(dispatcher)

@@ -57,6 +57,7 @@ export { checkDepth, isTooDeep, MAX_DEPTH } from './codec/depth.ts'
 export { jsonCodec } from './codec/json.ts'
 export { reasonOf } from './codec/uncarriable.ts'
 export { UnreadJson } from './codec/unread-json.ts'
+export { DESCRIBE_ROUTE, describeRoute } from './describe-routes.ts'
 export { ANNOUNCE, type Announcement, announce, isInDevelopment } from './development.ts'
 export {
   type DevelopmentSpan,

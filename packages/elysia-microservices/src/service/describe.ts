@@ -1,5 +1,7 @@
 /** `service.describe()`, in its own process and, if it allows that, for callers. */
 import {
+  DESCRIBE_ROUTE,
+  describeRoute,
   figureSources,
   type IncomingMessage,
   OptionError,
@@ -14,7 +16,6 @@ import type {
   PartFigures,
   ServiceDescription
 } from '../description/description.ts'
-import { DESCRIBE_ROUTE, describeRoute } from '../description/routes.ts'
 import type { Ledger } from './ledger.ts'
 import type { ServiceRunner } from './runner.ts'
 import type { ServiceCore } from './service-core.ts'

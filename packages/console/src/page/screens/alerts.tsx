@@ -1,6 +1,6 @@
 /** What is wrong, what to do about it, and what was wrong. */
 import type { AlertsView, AlertView } from '../../protocol.ts'
-import { ago, duration, timeOf } from '../format.ts'
+import { duration, timeOf } from '../format.ts'
 import { hrefOf } from '../route.ts'
 import type { Screen, ScreenProps } from './screen.ts'
 
@@ -16,7 +16,7 @@ const NONE: AlertsView = { alerts: [], past: [] }
 function Alerts({ shown: { topics } }: ScreenProps) {
   const { alerts, past } = topics.alerts ?? NONE
   return (
-    <main>
+    <main class="reading">
       <div class="title">
         <h2>Alerts</h2>
       </div>
@@ -57,7 +57,7 @@ function Alert({ alert: { title, detail, advice, since, place } }: { readonly al
           <bdi>{title}</bdi>
         </a>
       </h3>
-      <p class="hint">since {ago(since)}</p>
+      <p class="hint">for {duration(Math.max(1_000, Date.now() - since))}</p>
       <p>
         <bdi>{detail}</bdi>
       </p>

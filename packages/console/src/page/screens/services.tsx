@@ -10,7 +10,7 @@ import { Service } from './service.tsx'
 export const services: Screen = { id: 'services', title: 'Services', View: Services }
 
 /** Services that the list has at a time; more are found by their names. */
-const MAX_LISTED = 200
+const MAX_LISTED = 100
 /** Services from which on there is a field to find one. */
 const MANY = 12
 
@@ -49,7 +49,9 @@ function Services({ shown: { history, topics }, overview, path: [chosen], base }
                 aria-current={each.includes(service as ServiceView) ? 'page' : undefined}
               >
                 <span class={`dot ${stateOf(each)}`} aria-hidden="true" />
-                <span class="name">{each[0].service}</span>
+                <span class="name" title={each[0].service}>
+                  {short(each[0].service)}
+                </span>
                 <span class="note">{noteOf(each, history)}</span>
               </a>
             </li>
@@ -150,6 +152,14 @@ function noteOf(processes: Processes, histories: Histories): string {
   const rates = processes.flatMap(({ id }) => histories.get(id)?.moments.at(-1)?.sample.total?.rate ?? [])
   const what = rates.length === 0 ? (described?.status ?? '') : `${count(sum(rates))} msg/s`
   return processes.length === 1 ? what : `${what}, ${processes.length} processes`
+}
+
+/** Characters of a name in the list. */
+const MAX_NAME = 60
+
+/** A name that is short enough for a line or two, with its end, which tells it from others. */
+function short(name: string): string {
+  return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME - 21)}…${name.slice(-20)}`
 }
 
 function sum(values: readonly number[]): number {
