@@ -84,6 +84,28 @@ describe('engines of dev', () => {
       await dev.leavesNothing([], [port])
     })
 
+  it('RabbitMQ is found and not started, and a line says how one gets it', async () => {
+    const port = await freePort()
+    const { dev } = start({ rabbitmq: { port } }, printed('RABBITMQ_URL'))
+    assert.equal(await dev.ended(), 2)
+    assert.match(
+      dev.errors.lines.join('\n'),
+      /RabbitMQ is needed, .*: start one \(apt install rabbitmq-server, .*\); or set RABBITMQ_URL/
+    )
+    const server = net.createServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => socket.end(Buffer.from([1, 0, 0, 0, 0])))
+    })
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    ends.push(() => server.close())
+    const { dev: found } = start({ rabbitmq: { port } }, printed('RABBITMQ_URL'))
+    await found.says(`RabbitMQ answers on 127.0.0.1:${port} already`)
+    // Services know who they are there.
+    await found.says('it is at undefined')
+    assert.equal(await found.end(), 0, found.log.lines.join('\n'))
+  })
+
   it('PostgreSQL is started, finds its data again, and ends', async () => {
     // As root its data lies where PostgreSQL's user can reach it.
     const options = { env: { TMPDIR: tmpdir() } }
