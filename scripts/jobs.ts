@@ -41,6 +41,7 @@ const LONGEST = [
 /** What tests vary by chance, or repeat, they do more often at night. */
 const AT_NIGHT = {
   FUZZ_INPUTS: '200000',
+  MADE_PROJECTS: 'all',
   OUTBOX_EVENTS: '10000',
   OUTBOX_SCHEDULES: '200',
   OUTBOX_TORTURE: 'long'
