@@ -101,9 +101,9 @@ export function console(options: ConsoleOptions): Elysia {
   const watch = new Watch(clients, { canTry, interval }, sources, watchUntil)
   const streams = new Set<EventStream>()
   const guarded =
-    (answer: (context: Context) => Response | Promise<Response>) =>
+    (answer: (context: Context) => Response | Promise<Response>, isForPrograms = false) =>
     async ({ request, server }: Context): Promise<Response> => {
-      const refusal = await access.refusal(request, addressOf(request, server))
+      const refusal = await access.refusal(request, addressOf(request, server), isForPrograms)
       return refusal === undefined ? answer({ request, server: server ?? null }) : refused(403, refusal)
     }
   const stream = async (init: Omit<Parameters<typeof openEventStream>[0], 'bodyOf' | 'heartbeat'>) => {
@@ -153,7 +153,7 @@ export function console(options: ConsoleOptions): Elysia {
         if (body instanceof TypeError) return refused(415, `${body.message}; send OTLP as JSON (http/json)`)
         traces.receive(signal, body)
         return Response.json({}, { headers: HEADERS })
-      }) as never,
+      }, true) as never,
       { ...hidden, parse: 'none' }
     )
   const before = () => {

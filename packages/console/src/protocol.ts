@@ -307,8 +307,8 @@ export interface TracesView {
   readonly dropped: number
   /** The latest, the newest first. */
   readonly latest: readonly TraceLine[]
-  /** Events that services have sent to engines lately, as their spans tell. */
-  readonly sent: readonly SentEvents[]
+  /** What services have sent each other lately, and to engines, as their spans tell. */
+  readonly links: readonly Link[]
 }
 
 /** One trace of a list. */
@@ -327,11 +327,15 @@ export interface TraceLine {
   readonly services: readonly string[]
 }
 
-/** Events of one service and pattern. */
-export interface SentEvents {
-  readonly service: string
-  /** The engine. */
-  readonly system: string
+/** Messages of one pattern from one service to another, or between a service and an engine. */
+export interface Link {
+  /** Missing: from the engine. */
+  readonly from?: string
+  /** Missing: to the engine. */
+  readonly to?: string
+  readonly kind: Kind
+  /** What carries them. */
+  readonly transport: string
   readonly pattern: string
   readonly rate: number
   readonly errors: number

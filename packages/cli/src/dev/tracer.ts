@@ -219,31 +219,37 @@ function watchHttp(begin: (method: string, path: string, parent: string | undefi
     if (event !== 'request') return Reflect.apply(emit, this, [event, ...args])
     const [request, response] = args as [http.IncomingMessage, http.ServerResponse]
     const span = begin(request.method ?? '', pathOf(request.url), textOf(request.headers['traceparent']))
-    response.once('close', () => {
-      const { statusCode } = response
-      span.end(statusCode >= 500 ? new Error(`status ${statusCode}`) : undefined, [
-        attribute('http.response.status_code', String(statusCode))
-      ])
-    })
+    response.once('close', () => span.end(...outcomeOf(response.statusCode)))
     return span.run(() => Reflect.apply(emit, this, [event, ...args]))
   } as typeof emit
-  const bun = (globalThis as { Bun?: { serve(options: BunOptions): unknown } }).Bun
+  watchBun(begin)
+}
+
+type Answer = (this: unknown, ...args: unknown[]) => unknown
+
+/** What `Bun.serve` takes, as far as it answers requests. */
+interface BunOptions {
+  readonly fetch?: Answer
+  /** Functions, or functions by methods; other values are responses. */
+  readonly routes?: Readonly<Record<string, unknown>>
+}
+
+interface BunServer {
+  reload(options: BunOptions): unknown
+}
+
+function watchBun(begin: Parameters<typeof watchHttp>[0]): void {
+  const bun = (globalThis as { Bun?: { serve(options: BunOptions): BunServer } }).Bun
   if (bun === undefined) return
-  const { serve } = bun
-  bun.serve = (options) => {
-    const { fetch } = options
-    if (typeof fetch !== 'function') return serve.call(bun, options)
-    const traced = function (this: unknown, ...all: unknown[]) {
-      const [request, ...rest] = all as [Request, ...unknown[]]
-      const parent = request.headers.get('traceparent') ?? undefined
-      const span = begin(request.method, pathOf(new URL(request.url).pathname), parent)
+  const traced = (answer: unknown): unknown => {
+    if (typeof answer !== 'function') return answer
+    return function (this: unknown, ...args: unknown[]) {
+      const [{ method, url, headers }] = args as [Request]
+      const span = begin(method, pathOf(new URL(url).pathname), headers.get('traceparent') ?? undefined)
       return span.run(async () => {
         try {
-          const response = (await Reflect.apply(fetch, this, [request, ...rest])) as Response | undefined
-          const status = response?.status ?? 101
-          span.end(status >= 500 ? new Error(`status ${status}`) : undefined, [
-            attribute('http.response.status_code', String(status))
-          ])
+          const response = (await Reflect.apply(answer, this, args)) as Response | undefined
+          span.end(...outcomeOf(response?.status ?? 101))
           return response
         } catch (error) {
           span.end(error)
@@ -251,12 +257,39 @@ function watchHttp(begin: (method: string, path: string, parent: string | undefi
         }
       })
     }
-    return serve.call(bun, { ...options, fetch: traced })
+  }
+  const tracedRoute = (route: unknown): unknown =>
+    Object.getPrototypeOf(Object(route)) === Object.prototype
+      ? Object.fromEntries(
+          Object.entries(route as object).map(([method, answer]) => [method, traced(answer)])
+        )
+      : traced(route)
+  const tracedOptions = (options: BunOptions): BunOptions => {
+    const { fetch, routes } = options
+    return {
+      ...options,
+      ...(fetch !== undefined && { fetch: traced(fetch) as Answer }),
+      ...(routes !== undefined && {
+        routes: Object.fromEntries(Object.entries(routes).map(([path, route]) => [path, tracedRoute(route)]))
+      })
+    }
+  }
+  const { serve } = bun
+  bun.serve = (options) => {
+    const server = serve.call(bun, tracedOptions(options))
+    const { reload } = server
+    // Elysia gives its routes again when its plugins are there.
+    server.reload = (next) => reload.call(server, tracedOptions(next))
+    return server
   }
 }
 
-interface BunOptions {
-  readonly fetch?: (this: unknown, ...args: unknown[]) => unknown
+/** How a span of an HTTP request ends. */
+function outcomeOf(status: number): [error: unknown, attributes: object[]] {
+  return [
+    status >= 500 ? new Error(`status ${status}`) : undefined,
+    [attribute('http.response.status_code', String(status))]
+  ]
 }
 
 /** Lets lines of the console that are written within a span be shown beside it. */

@@ -7,7 +7,7 @@ import type { Overview, Sample, Topics } from '../protocol.ts'
 export interface SourceContext {
   /** The clients of services by their ids, as they are now. */
   readonly clients: () => ReadonlyMap<string, ConsoleClient>
-  /** Whether whoever may open the page may change something, too: see `options.try` of `console()`. */
+  /** Whether everybody who may open the page may change something, too: see `options.try` of `console()`. */
   readonly canTry: boolean
   /** Is told what was done here. */
   readonly logger: Logger

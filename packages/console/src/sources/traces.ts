@@ -1,7 +1,8 @@
 /** The last traces, for their screen and for the map: what OpenTelemetry's exporters send is taken here. */
 import { fieldsOf } from '../bounds.ts'
-import type { SentEvents, TraceLine, TracesView, TraceView } from '../protocol.ts'
-import { type ReceivedSpan, readLines, readSpans } from '../traces/otlp.ts'
+import type { TraceLine, TracesView, TraceView } from '../protocol.ts'
+import { Links } from '../traces/links.ts'
+import { readLines, readSpans } from '../traces/otlp.ts'
 import { readSearch, TraceStore } from '../traces/store.ts'
 import type { Source } from './source.ts'
 
@@ -9,27 +10,10 @@ import type { Source } from './source.ts'
 const MAX_LATEST = 30
 /** Milliseconds between two times that pages are told. */
 const PAUSE = 500
-/** Milliseconds over which events are counted, and how many events. */
-const LATELY = 10_000
-const MAX_SENT = 5_000
-/** Kinds of events that are told. */
-const MAX_KINDS = 200
-/** Events that go straight to their handlers. */
-const DIRECT = 'elysia_microservices'
-
-interface Sent {
-  readonly at: number
-  readonly service: string
-  readonly system: string
-  readonly pattern: string
-  readonly hasFailed: boolean
-  readonly ms: number
-}
-
 export class Traces implements Source<'traces'> {
   readonly topic = 'traces'
   readonly #store = new TraceStore()
-  #sent: Sent[] = []
+  readonly #links = new Links()
   #tell: (() => void) | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
 
@@ -45,12 +29,12 @@ export class Traces implements Source<'traces'> {
 
   /** Time passes for what was sent lately. */
   sampled(): void {
-    if (this.#sent.length > 0) this.#changed()
+    if (!this.#links.isEmpty) this.#changed()
   }
 
   latest(): TracesView {
     const latest = this.#store.find({ text: '', onlyErrors: false, longerThan: 0 }).slice(0, MAX_LATEST)
-    return { kept: this.#store.size, dropped: this.#store.dropped, latest, sent: this.#sentLately() }
+    return { kept: this.#store.size, dropped: this.#store.dropped, latest, links: this.#links.lately() }
   }
 
   ask(question: unknown): TraceView | null | readonly TraceLine[] {
@@ -70,47 +54,9 @@ export class Traces implements Source<'traces'> {
     else
       for (const span of readSpans(body)) {
         this.#store.add(span)
-        if (span.kind === 'producer') this.#count(span)
+        this.#links.add(span, this.#store)
       }
     this.#changed()
-  }
-
-  #count({ service, attributes, error, duration }: ReceivedSpan): void {
-    const of = (name: string) => attributes.find(([key]) => key === name)?.[1]
-    const system = of('messaging.system.name') ?? of('messaging.system')
-    const pattern = of('messaging.destination.name')
-    if (system === undefined || system === DIRECT || pattern === undefined) return
-    if (this.#sent.length >= MAX_SENT) this.#sent.shift()
-    this.#sent.push({
-      at: Date.now(),
-      service,
-      system,
-      pattern,
-      hasFailed: error !== undefined,
-      ms: duration
-    })
-  }
-
-  #sentLately(): SentEvents[] {
-    const since = Date.now() - LATELY
-    this.#sent = this.#sent.filter(({ at }) => at > since)
-    const kinds = new Map<string, { count: number; errors: number; ms: number; first: Sent }>()
-    for (const each of this.#sent) {
-      const key = JSON.stringify([each.service, each.system, each.pattern])
-      const kind = kinds.get(key) ?? { count: 0, errors: 0, ms: 0, first: each }
-      kind.count++
-      if (each.hasFailed) kind.errors++
-      kind.ms += each.ms
-      if (kinds.size < MAX_KINDS) kinds.set(key, kind)
-    }
-    return [...kinds.values()].map(({ count, errors, ms, first: { service, system, pattern } }) => ({
-      service,
-      system,
-      pattern,
-      rate: (count * 1_000) / LATELY,
-      errors: (errors * 1_000) / LATELY,
-      ms: ms / count
-    }))
   }
 
   #changed(): void {

@@ -96,6 +96,11 @@ export class TraceStore {
     return found.sort((a, b) => b.at - a.at)
   }
 
+  /** The spans of a trace by their ids, as they are. */
+  spansOf(id: string): ReadonlyMap<string, SpanView> | undefined {
+    return this.#traces.get(id)?.spans
+  }
+
   /** One trace, its spans by their beginnings; `undefined`: it is not here (any more). */
   get(id: string): TraceView | undefined {
     const trace = this.#traces.get(id)
@@ -142,7 +147,7 @@ export class TraceStore {
 
 function lineOf(trace: Trace): TraceLine {
   if (trace.line !== undefined) return trace.line
-  const spans = [...trace.spans.values()]
+  const spans = [...trace.spans.values()].sort((a, b) => a.start - b.start)
   const first = spans.reduce((a, b) => (isBefore(b, a, trace) ? b : a))
   const start = Math.min(...spans.map((span) => span.start))
   const end = Math.max(...spans.map((span) => span.start + span.duration))

@@ -94,17 +94,21 @@ export function graphOf(
       for (const { name: transport } of histories.get(view.id)?.moments.at(-1)?.sample.transports ?? [])
         if (transport !== '' && !NO_ENGINE.has(transport)) add(engineOf(transport))
       for (const call of averaged(histories.get(view.id))) {
-        const from = call.from === 'engine' ? engineOf(call.transport) : callerNode(call, byName)
+        const from =
+          call.from === 'engine'
+            ? engineOf(call.transport)
+            : callerNode(call.caller ?? NOBODY[call.from as keyof typeof NOBODY] ?? NOBODY.unnamed, byName)
         if (!add(from) || !nodes.has(serviceId(name))) leftOut++
         else addTo(drafts, from.id, serviceId(name), call)
       }
     }
-  for (const { service, system, pattern, rate, errors, ms } of traces?.sent ?? []) {
-    const from = callerNode({ from: 'client', caller: service }, byName)
-    const to = engineOf(system)
-    if (!nodes.has(to.id) || !add(from)) continue
-    const call = { from: 'client', kind: 'event', transport: system, pattern, rate, errors, ms } as const
-    addTo(drafts, from.id, to.id, call)
+  // What services have counted themselves is exact; spans know the rest.
+  const counted = new Set(drafts.keys())
+  for (const link of traces?.links ?? []) {
+    const from = link.from === undefined ? engineOf(link.transport) : callerNode(link.from, byName)
+    const to = link.to === undefined ? engineOf(link.transport) : callerNode(link.to, byName)
+    if (counted.has(keyOf(link.kind, from.id, to.id))) continue
+    if (add(from) && add(to)) addTo(drafts, from.id, to.id, link)
   }
   const edges = [...drafts.values()].map(edgeOf).sort((a, b) => b.rate - a.rate || (a.id < b.id ? -1 : 1))
   return {
@@ -127,7 +131,7 @@ interface Draft {
 type Averaged = Pick<CallRate, 'kind' | 'transport' | 'pattern' | 'rate' | 'errors' | 'ms'>
 
 function addTo(drafts: Map<string, Draft>, from: string, to: string, call: Averaged): void {
-  const id = `${call.kind} ${JSON.stringify([from, to])}`
+  const id = keyOf(call.kind, from, to)
   const draft = drafts.get(id) ?? { from, to, kind: call.kind, parts: new Map() }
   drafts.set(id, draft)
   const key = JSON.stringify([call.transport, call.pattern])
@@ -180,7 +184,10 @@ function averaged(history: History | undefined): CallRate[] {
 }
 
 function serviceNode(name: string, views: readonly ServiceView[]): Node {
-  const bad = views.filter(({ problem }) => problem !== undefined).length
+  const bad = views.filter(
+    ({ problem, described }) => problem !== undefined && described !== undefined
+  ).length
+  const isSilent = views.every(({ described }) => described === undefined)
   const isListening = views.every(({ described }) => described?.status === 'listening')
   const versions = new Set(views.flatMap(({ described }) => described?.version || []))
   return {
@@ -191,19 +198,23 @@ function serviceNode(name: string, views: readonly ServiceView[]): Node {
     note:
       bad > 0
         ? `${bad} of ${views.length} not reached`
-        : [views.length === 1 ? '' : `${views.length} instances`, ...versions].filter(Boolean).join(', ') ||
-          'service',
+        : isSilent
+          ? 'not described'
+          : [views.length === 1 ? '' : `${views.length} instances`, ...versions].filter(Boolean).join(', ') ||
+            'service',
     service: (views[0] as ServiceView).id
   }
 }
 
-function callerNode(
-  { from, caller }: Pick<CallRate, 'from' | 'caller'>,
-  services: ReadonlyMap<string, readonly ServiceView[]>
-): Node {
-  if (caller !== undefined && services.has(caller)) return serviceNode(caller, services.get(caller) ?? [])
-  const name = caller ?? NOBODY[from as keyof typeof NOBODY] ?? NOBODY.unnamed
+/** The node of a name: of the service that has it, or of the caller that has it. */
+function callerNode(name: string, services: ReadonlyMap<string, readonly ServiceView[]>): Node {
+  const views = services.get(name)
+  if (views !== undefined) return serviceNode(name, views)
   return { id: `caller ${name}`, kind: 'caller', name, state: 'good', note: 'client' }
+}
+
+function keyOf(kind: Kind, from: string, to: string): string {
+  return `${kind} ${JSON.stringify([from, to])}`
 }
 
 function nameOf({ described, service }: ServiceView): string {

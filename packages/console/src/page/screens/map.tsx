@@ -8,11 +8,14 @@ import type { Screen, ScreenProps } from './screen.ts'
 
 export const map: Screen = { id: 'map', title: 'Map', View: MapScreen }
 
-const BOX = { width: 168, height: 58 }
+const WIDE = { width: 168, height: 58 }
+/** Two of them fit beside each other on a phone. */
+const NARROW = { width: 148, height: 58 }
+type Size = typeof WIDE
 /** From layer to layer, and from box to box within one. */
 const GAP = { across: 150, along: 30 }
 const DOWN_GAP = { across: 96, along: 16 }
-const MARGIN = 14
+const MARGIN = 20
 
 function MapScreen({ shown, overview, path: [chosen] }: ScreenProps) {
   const now = graphOf(overview, shown.history, shown.topics.traces)
@@ -24,6 +27,8 @@ function MapScreen({ shown, overview, path: [chosen] }: ScreenProps) {
     node === undefined
       ? graph.edges
       : graph.edges.filter(({ from, to }) => from === node.id || to === node.id)
+  const lookOf = (edge: Edge) =>
+    node !== undefined && !edges.includes(edge) ? `${classOf(edge)} dim` : classOf(edge)
   const nameOf = (id: string) => graph.nodes.find((each) => each.id === id)?.name ?? id
   return (
     <main class="map">
@@ -44,28 +49,33 @@ function MapScreen({ shown, overview, path: [chosen] }: ScreenProps) {
         ) : (
           <div class="sheet" style={{ width: `${picture.width}px`, height: `${picture.height}px` }}>
             <svg width={picture.width} height={picture.height} aria-hidden="true">
-              {picture.lines.map(({ edge, d, label }) => {
-                const isDim = node !== undefined && !edges.includes(edge)
-                return (
-                  <g key={edge.id} class={`${classOf(edge)}${isDim ? ' dim' : ''}`}>
-                    <path d={d} style={{ strokeWidth: `${1.2 + Math.log10(1 + edge.rate)}px` }} />
-                    {edge.rate > 0 && (
-                      <text x={label.x} y={label.y} text-anchor="middle">
-                        {figuresOf(edge)}
-                      </text>
-                    )}
-                  </g>
-                )
-              })}
+              {picture.lines.map(({ edge, d }) => (
+                <path
+                  key={edge.id}
+                  class={lookOf(edge)}
+                  d={d}
+                  style={{ strokeWidth: `${1.2 + Math.log10(1 + edge.rate)}px` }}
+                />
+              ))}
+              {picture.lines.map(
+                ({ edge, label }) =>
+                  edge.rate > 0 && (
+                    <Label key={edge.id} look={lookOf(edge)} text={figuresOf(edge)} {...label} />
+                  )
+              )}
             </svg>
             {picture.boxes.map(({ node: each, x, y }) => (
               <a
                 key={each.id}
                 class={`box ${each.kind}${each === node ? ' chosen' : ''}`}
-                style={{ left: `${x}px`, top: `${y}px`, width: `${BOX.width}px`, height: `${BOX.height}px` }}
+                style={{
+                  left: `${x}px`,
+                  top: `${y}px`,
+                  width: `${picture.size.width}px`,
+                  height: `${picture.size.height}px`
+                }}
                 href={each === node ? hrefOf('map') : hrefOf('map', each.id)}
                 aria-current={each === node ? 'true' : undefined}
-                aria-label={`${each.name}, ${each.note}`}
               >
                 <span class="name">
                   {each.kind === 'service' && <span class={`dot ${each.state}`} />}
@@ -94,6 +104,25 @@ function MapScreen({ shown, overview, path: [chosen] }: ScreenProps) {
         <Calls edges={edges} nameOf={nameOf} />
       </section>
     </main>
+  )
+}
+
+/** Figures on a line, with room around them. */
+function Label(props: {
+  readonly look: string
+  readonly text: string
+  readonly x: number
+  readonly y: number
+}) {
+  const { look, text, x, y } = props
+  const width = text.length * 6 + 10
+  return (
+    <g class={look}>
+      <rect x={x - width / 2} y={y - 12} width={width} height={16} rx={4} />
+      <text x={x} y={y} text-anchor="middle">
+        {text}
+      </text>
+    </g>
   )
 }
 
@@ -210,55 +239,56 @@ function pictureOf({ nodes, edges }: Graph, room: number) {
     edges
   )
   const most = Math.max(1, ...sizes)
-  const wide = 2 * MARGIN + sizes.length * BOX.width + (sizes.length - 1) * GAP.across
+  const wide = 2 * MARGIN + sizes.length * WIDE.width + (sizes.length - 1) * GAP.across
   const isDown = wide > room
   const gap = isDown ? DOWN_GAP : GAP
+  const size = isDown ? NARROW : WIDE
   // Boxes of a layer that has no room beside each other go on below.
   const columns = isDown
-    ? Math.max(1, Math.min(most, Math.floor((room - 2 * MARGIN + gap.along) / (BOX.width + gap.along))))
+    ? Math.max(1, Math.min(most, Math.floor((room - 2 * MARGIN + gap.along) / (size.width + gap.along))))
     : 0
   const width = isDown
-    ? Math.max(room, 2 * MARGIN + columns * (BOX.width + gap.along) - gap.along)
+    ? Math.max(room, 2 * MARGIN + columns * (size.width + gap.along) - gap.along)
     : Math.max(wide, room)
   const spread = isDown || sizes.length < 2 ? 0 : Math.min(120, (width - wide) / (sizes.length - 1))
-  const tall = most * (BOX.height + gap.along) - gap.along
+  const tall = most * (size.height + gap.along) - gap.along
   const tops: number[] = []
   let top = MARGIN
-  for (const size of sizes) {
+  for (const count of sizes) {
     tops.push(top)
-    const rows = isDown ? Math.ceil(size / columns) : 1
-    top += rows * (BOX.height + gap.along) - gap.along + gap.across
+    const rows = isDown ? Math.ceil(count / columns) : 1
+    top += rows * (size.height + gap.along) - gap.along + gap.across
   }
   const height = isDown ? top - gap.across + MARGIN : tall + 2 * MARGIN
   const used = wide + spread * Math.max(0, sizes.length - 1)
   const at = (id: string) => {
     const { layer, index } = places.get(id) ?? { layer: 0, index: 0 }
-    const size = sizes[layer] ?? 1
+    const count = sizes[layer] ?? 1
     if (!isDown) {
-      const own = size * (BOX.height + gap.along) - gap.along
+      const own = count * (size.height + gap.along) - gap.along
       return {
-        x: (width - used) / 2 + MARGIN + layer * (BOX.width + gap.across + spread),
-        y: MARGIN + (tall - own) / 2 + index * (BOX.height + gap.along)
+        x: (width - used) / 2 + MARGIN + layer * (size.width + gap.across + spread),
+        y: MARGIN + (tall - own) / 2 + index * (size.height + gap.along)
       }
     }
     const row = Math.floor(index / columns)
-    const inRow = Math.min(columns, size - row * columns)
-    const own = inRow * (BOX.width + gap.along) - gap.along
+    const inRow = Math.min(columns, count - row * columns)
+    const own = inRow * (size.width + gap.along) - gap.along
     return {
-      x: (width - own) / 2 + (index % columns) * (BOX.width + gap.along),
-      y: (tops[layer] ?? MARGIN) + row * (BOX.height + gap.along)
+      x: (width - own) / 2 + (index % columns) * (size.width + gap.along),
+      y: (tops[layer] ?? MARGIN) + row * (size.height + gap.along)
     }
   }
   const boxes = nodes.map((node) => ({ node, ...at(node.id) }))
   const taken: { x: number; y: number }[] = []
   const lines = edges.map((edge) => {
-    const { d, middle } = curveOf(at(edge.from), at(edge.to), isDown, edge.kind === 'event' ? 9 : 0)
+    const { d, middle } = curveOf(at(edge.from), at(edge.to), size, isDown, edge.kind === 'event' ? 9 : 0)
     const label = { ...middle }
     while (taken.some(({ x, y }) => Math.abs(x - label.x) < 110 && Math.abs(y - label.y) < 15)) label.y += 15
     taken.push(label)
     return { edge, d, label }
   })
-  return { width, height: Math.max(height, ...taken.map(({ y }) => y + MARGIN)), boxes, lines }
+  return { width, height: Math.max(height, ...taken.map(({ y }) => y + MARGIN)), size, boxes, lines }
 }
 
 interface Point {
@@ -267,18 +297,36 @@ interface Point {
 }
 
 /** A curve from box to box. @param aside keeps lines of both kinds between the same boxes apart */
-function curveOf(from: Point, to: Point, isDown: boolean, aside: number): { d: string; middle: Point } {
-  const centre = ({ x, y }: Point) => ({ x: x + BOX.width / 2 + aside, y: y + BOX.height / 2 + aside })
+function curveOf(
+  from: Point,
+  to: Point,
+  size: Size,
+  isDown: boolean,
+  aside: number
+): { d: string; middle: Point } {
+  if (from.x === to.x && from.y === to.y) {
+    // It calls itself.
+    const [left, right] = [from.x + size.width * 0.6, from.x + size.width * 0.9]
+    const [top, above] = [from.y, from.y - 22]
+    const loop = curve(
+      { x: left, y: top },
+      { x: left, y: above },
+      { x: right, y: above },
+      { x: right, y: top }
+    )
+    return { ...loop, middle: { x: from.x + size.width / 2, y: top - 6 } }
+  }
+  const centre = ({ x, y }: Point) => ({ x: x + size.width / 2 + aside, y: y + size.height / 2 + aside })
   const [a, b] = [centre(from), centre(to)]
   const isBack = isDown ? b.y <= a.y : b.x <= a.x
   if (isDown) {
-    const start = { x: a.x, y: isBack ? from.y : from.y + BOX.height }
-    const end = { x: b.x, y: isBack ? to.y + BOX.height : to.y }
+    const start = { x: a.x, y: isBack ? from.y : from.y + size.height }
+    const end = { x: b.x, y: isBack ? to.y + size.height : to.y }
     const bend = Math.max(24, Math.abs(end.y - start.y) / 2) * (isBack ? -1 : 1)
     return curve(start, { x: start.x, y: start.y + bend }, { x: end.x, y: end.y - bend }, end)
   }
-  const start = { x: isBack ? from.x : from.x + BOX.width, y: a.y }
-  const end = { x: isBack ? to.x + BOX.width : to.x, y: b.y }
+  const start = { x: isBack ? from.x : from.x + size.width, y: a.y }
+  const end = { x: isBack ? to.x + size.width : to.x, y: b.y }
   const bend = Math.max(40, Math.abs(end.x - start.x) / 2) * (isBack ? -1 : 1)
   return curve(start, { x: start.x + bend, y: start.y }, { x: end.x - bend, y: end.y }, end)
 }
@@ -287,6 +335,6 @@ function curve(a: Point, b: Point, c: Point, d: Point): { d: string; middle: Poi
   const mean = (axis: 'x' | 'y') => (a[axis] + 3 * b[axis] + 3 * c[axis] + d[axis]) / 8
   return {
     d: `M${a.x} ${a.y}C${b.x} ${b.y} ${c.x} ${c.y} ${d.x} ${d.y}`,
-    middle: { x: mean('x'), y: mean('y') - 6 }
+    middle: { x: mean('x'), y: mean('y') + 4 }
   }
 }

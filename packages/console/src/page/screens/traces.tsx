@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { TraceLine, TraceView } from '../../protocol.ts'
 import { ask } from '../ask.ts'
-import { ms } from '../format.ts'
+import { clock, ms } from '../format.ts'
 import { hrefOf } from '../route.ts'
 import { Waterfall } from '../traces/waterfall.tsx'
 import type { Screen, ScreenProps } from './screen.ts'
@@ -119,7 +119,7 @@ function Line({ line }: { readonly line: TraceLine }) {
   return (
     <li>
       <a href={hrefOf('traces', id)} class={errors > 0 ? 'failed' : ''}>
-        <span class="when">{new Date(at).toLocaleTimeString()}</span>
+        <span class="when">{clock(at)}</span>
         <span class="what">
           <bdi class="name">{name}</bdi>
           <bdi class="note">{services.length > 1 ? services.join(' → ') : service}</bdi>

@@ -1,7 +1,7 @@
 /** One trace: a bar for each span, and what is known of the span that is opened. */
 import { useState } from 'preact/hooks'
 import type { SpanView, TraceView } from '../../protocol.ts'
-import { ms } from '../format.ts'
+import { clock, ms } from '../format.ts'
 import { type Row, waterfallOf } from './waterfall-model.ts'
 
 export function Waterfall({ trace }: { readonly trace: TraceView }) {
@@ -11,7 +11,7 @@ export function Waterfall({ trace }: { readonly trace: TraceView }) {
   return (
     <>
       <p class="facts">
-        {new Date(start).toLocaleTimeString()} · {ms(duration)} ms · {rows.length} spans
+        {clock(start)} · {ms(duration)} ms · {rows.length} spans
         {failed > 0 && <span class="some"> · {failed} failed</span>}
         {trace.leftOut > 0 && ` · ${trace.leftOut} more are not kept`}
       </p>
