@@ -95,7 +95,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
 
   constructor({ url, ...init }: ClientInit, context: ClientContext) {
     super((call) => (this.#link?.protocol.calls ?? this.#calls).start(call), context.timeout)
-    const { logger, timeout, tellTimeout, waitForConnection } = context
+    const { logger, name, timeout, tellTimeout, waitForConnection } = context
     this.#context = context
     this.#endpoint = url.host
     this.#options = {
@@ -103,6 +103,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
       where: url.href,
       endpoint: url.host,
       logger,
+      name,
       toWireError,
       timeout,
       tellTimeout,
