@@ -28,7 +28,7 @@ const histories = (calls: Readonly<Record<string, CallRate[]>>, transport = 'tcp
     services: Object.fromEntries(
       Object.entries(calls).map(([id, calls]) => [
         id,
-        { transports: [{ name: transport, gauges: [] }], rows: [], calls }
+        { transports: [{ name: transport, gauges: [], durable: [] }], outboxes: [], rows: [], calls }
       ])
     )
   })
