@@ -192,6 +192,11 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     })
   }
 
+  /** Whether its socket is lost, and no other has taken its place yet: also while the server is asked to go on. */
+  get isResuming(): boolean {
+    return this.#wire.isDetached
+  }
+
   lost(): boolean {
     const wire = this.#wire
     if (wire.resumption === undefined || wire.isEnded) return false
