@@ -28,7 +28,11 @@ interface Group {
   readonly group: string
   readonly dead?: number
   readonly deadUnknown?: string
-  readonly handlers: readonly { readonly pattern: string; readonly died: number; readonly triedAgain: number }[]
+  readonly handlers: readonly {
+    readonly pattern: string
+    readonly died: number
+    readonly triedAgain: number
+  }[]
 }
 
 /** A service whose events fail until `mend`, and the console over the same engine. */
