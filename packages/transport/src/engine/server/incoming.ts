@@ -12,6 +12,8 @@ export interface Origin {
   readonly subject: Pick<Subject, 'count'>
   readonly address: string
   readonly headers: Carried['headers']
+  /** The pattern of the handlers it is for, where the engine says it. */
+  readonly matched: string | undefined
   readonly replyTo: string
   /** `undefined`: the caller is not ours. */
   readonly own: ReplyToken | undefined
@@ -37,7 +39,7 @@ export function patternOf(pattern: unknown, address: string): string {
 /** The message for the dispatcher. What counts is the address; the packet says how the caller has written it. */
 export function incoming(
   transport: string,
-  { address, headers, own }: Pick<Origin, 'address' | 'headers' | 'own'>,
+  { address, headers, own, matched }: Pick<Origin, 'address' | 'headers' | 'own' | 'matched'>,
   { pattern }: NestPacket,
   data: unknown,
   kind: 'request' | 'event' = 'request'
@@ -47,6 +49,7 @@ export function incoming(
     kind,
     pattern: patternOf(pattern, address),
     route: address,
+    matched,
     data,
     metadata: headers,
     // Durable handlers get what is stored, and nothing twice.
