@@ -42,7 +42,8 @@ export class MosquittoProcess extends EngineProcess {
 
   protected async command(): Promise<readonly [string, ...string[]]> {
     const file = join(this.#folder, 'mosquitto.conf')
-    writeFileSync(file, [`listener ${this.port} 127.0.0.1`, ...this.#config, ''].join('\n'))
+    // It would become another user where the tests run as root, who cannot read their files.
+    writeFileSync(file, ['user root', `listener ${this.port} 127.0.0.1`, ...this.#config, ''].join('\n'))
     return [program() ?? 'mosquitto', '-c', file]
   }
 }

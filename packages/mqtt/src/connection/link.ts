@@ -157,7 +157,6 @@ export class Link {
       const isNobody = packet?.messageId !== undefined && this.#nobody.delete(packet.messageId)
       told?.(!isNobody, error ?? undefined)
       this.#sendMore()
-      this.#hurry()
     })
   }
 
@@ -282,6 +281,7 @@ export class Link {
         if (packet.cmd === 'puback' && packet.reasonCode === NOBODY)
           this.#nobody.add(packet.messageId as number)
         else if (packet.cmd === 'pingresp') this.#pings.shift()?.resolve()
+        if (packet.cmd !== 'publish' && packet.cmd !== 'connack') this.#hurry()
       })
       driver.on('packetsend', (packet) => {
         if (packet.cmd !== 'pingreq') return

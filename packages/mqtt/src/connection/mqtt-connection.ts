@@ -59,6 +59,8 @@ export class MqttConnection implements Carrier {
   readonly #held = new HeldMessages()
   readonly #room: Room
   readonly #ears = new Map<string, Receive>()
+  /** Told when something has come on an inbox for the first time. */
+  readonly #proofs = new Map<string, () => void>()
   /** Topics on which Nest's services answer our calls: subscribed once, and not for each call. */
   readonly #answers = new Set<string>()
   /** What services take, by the identifier of the subscription, or by topic if all are exact. */
@@ -230,10 +232,33 @@ export class MqttConnection implements Carrier {
     const isInboxOfOurs = address.endsWith('.')
     const topic = isInboxOfOurs ? address.slice(0, -1) : address
     this.#ears.set(topic, receive)
-    const listening = this.#link.subscribe(topic).catch((error: Error) => {
+    const subscribed = this.#link.subscribe(topic)
+    const listening = isInboxOfOurs ? subscribed.then(() => this.#prove(topic)) : subscribed
+    const settled = listening.catch((error: Error) => {
       if (this.isConnected) refused?.(error)
     })
-    this.#setUp = Promise.all([this.#setUp, listening])
+    this.#setUp = Promise.all([this.#setUp, settled])
+  }
+
+  /** Some servers let everybody subscribe, and deliver nothing to those who have not the right: so we write to ourselves. */
+  async #prove(topic: string): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const refuse = (why: string) => reject(new Error(`The server ${why}`))
+        timer = setTimeout(() => refuse('delivers nothing from there'), this.#options.timeout)
+        this.#proofs.set(topic, resolve)
+        const told: Outgoing['told'] = (isHeard, refusal) => {
+          if (refusal !== undefined) reject(refusal)
+          else if (!isHeard) refuse('has no subscriber there')
+          else this.#link.flush().then(() => setImmediate(refuse, 'delivers nothing from there'), resolve)
+        }
+        this.#link.publish({ topic, payload: '', qos: 1, told })
+      })
+    } finally {
+      clearTimeout(timer)
+      this.#proofs.delete(topic)
+    }
   }
 
   async take(
@@ -276,6 +301,7 @@ export class MqttConnection implements Carrier {
       const id = packet.properties?.subscriptionIdentifier
       const taken = this.#taken.get(Array.isArray(id) ? (id[0] as number) : (id ?? topic))
       if (taken !== undefined) return this.#take(taken, topic, bytes, packet)
+      this.#proofs.get(topic)?.()
       const ear = this.#ears.get(topic)
       if (ear !== undefined) return ear(heardAt(topic, bytes, packet))
       if (this.#answers.has(topic)) this.#answered(bytes.toString())
@@ -336,6 +362,7 @@ export class MqttConnection implements Carrier {
 
   /** The server is lost. */
   lost(): void {
+    for (const resolve of this.#proofs.values()) resolve()
     if (!this.#isClosing) this.#listener.lost()
   }
 
