@@ -58,8 +58,8 @@ class PlantsController {
   }
 
   @EventPattern('seen/#')
-  seen(@Payload() data: unknown, @Ctx() context: MqttContext): void {
-    seen.push([context.getTopic(), data])
+  seen(@Payload() data: unknown, @Ctx() context: unknown): void {
+    seen.push([(context as MqttContext).getTopic(), data])
   }
 }
 

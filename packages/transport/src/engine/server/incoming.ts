@@ -1,6 +1,6 @@
 /** From a message of an engine to one of our messages. */
 import { VIA_PLAIN } from '../../durable/published.ts'
-import { IncomingMessage } from '../../message.ts'
+import { IncomingMessage, type Sources } from '../../message.ts'
 import type { NestPacket } from '../../nest/packet.ts'
 import { routeOfValue } from '../../pattern.ts'
 import type { Carried } from '../carrier.ts'
@@ -17,6 +17,7 @@ export interface Origin {
   readonly replyTo: string
   /** `undefined`: the caller is not ours. */
   readonly own: ReplyToken | undefined
+  readonly callers: Sources
   readonly startedAt: number
 }
 
@@ -39,11 +40,13 @@ export function patternOf(pattern: unknown, address: string): string {
 /** The message for the dispatcher. What counts is the address; the packet says how the caller has written it. */
 export function incoming(
   transport: string,
-  { address, headers, own, matched }: Pick<Origin, 'address' | 'headers' | 'own' | 'matched'>,
+  origin: Pick<Origin, 'address' | 'headers' | 'own' | 'matched'> &
+    Partial<Pick<Origin, 'replyTo' | 'callers'>>,
   { pattern }: NestPacket,
   data: unknown,
   kind: 'request' | 'event' = 'request'
 ): IncomingMessage {
+  const { address, headers, own, matched } = origin
   return new IncomingMessage({
     transport,
     kind,
@@ -54,6 +57,7 @@ export function incoming(
     metadata: headers,
     // Durable handlers get what is stored, and nothing twice.
     via: VIA_PLAIN,
-    timeout: own?.timeout
+    timeout: own?.timeout,
+    from: own === undefined ? undefined : (origin as Origin)
   })
 }
