@@ -13,7 +13,7 @@ const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
 const MOST_UNCONFIRMED = 1_024
 /** A message to which nobody has subscribed. */
 const NOBODY = 16
-/** A topic of ours to which nobody subscribes. */
+/** Nobody subscribes to this topic. */
 const NOTHING = '_elysia/nothing'
 
 /** Is told what becomes of a link. */
