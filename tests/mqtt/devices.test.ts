@@ -1,6 +1,7 @@
 /** Devices, what servers keep, wills: what MQTT has beside calls. */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -56,7 +57,10 @@ if (!isMissing('devices over MQTT', mosquittoMissing())) {
         assert.match(said, /plants\/7\/measured \{\s*celsius: 21.5,?\s*\}/)
         assert.match(said, /devices\/7\/answers \{\s*most: 70,?\s*\}/)
       } finally {
+        // Until it is gone it shares what is for its service.
+        const ended = once(child, 'exit')
         child.stdin.end()
+        await ended
         rmSync(file)
       }
     })

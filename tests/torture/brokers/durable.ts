@@ -379,7 +379,7 @@ const PLANS: readonly { readonly name: string; plan(isLong: boolean): Plan }[] =
 const OF_LOGS = ['durable-delete-stream', 'durable-delete-consumer', 'durable-delete-consumer-ordered']
 
 export const durableEvents: readonly Scenario[] = tortured('torture of durable events')
-  .filter((broker) => broker.transport([]).traits.stores !== undefined)
+  .filter((broker) => broker.storesNothing !== true)
   .flatMap((broker) => [
     ...PLANS.filter(
       ({ name, plan }) =>

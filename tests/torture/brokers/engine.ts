@@ -44,6 +44,8 @@ export interface Broker {
   readonly hasCluster: boolean
   /** Milliseconds until what has been declared outlives its server. Default: none. */
   readonly settlesIn?: number
+  /** It stores no events. Default: it does. */
+  readonly storesNothing?: true
   /** What is stored is there without a group, too. */
   readonly hasLog: boolean
   /** How many dead letters the group `torture` has. */
@@ -134,6 +136,7 @@ const none = () => Promise.reject(new Error('MQTT stores no events'))
 const onMqtt: Broker = {
   name: 'mqtt',
   title: 'MQTT',
+  storesNothing: true,
   missing: mosquittoMissing(),
   hasCluster: false,
   hasLog: false,
