@@ -9,6 +9,7 @@ import { afterEach, describe, it } from 'node:test'
 import { freePort } from '@elysia-microservices/test-support'
 import postgres from 'postgres'
 import { isMissing } from '../support/missing.ts'
+import { mosquittoMissing } from '../support/mosquitto-server.ts'
 import { natsFolder, natsMissing } from '../support/nats-server.ts'
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { type DevOptions, DevProcess, Project } from './dev-process.ts'
@@ -67,6 +68,15 @@ describe('engines of dev', () => {
       const own = start({ redis: true }, printed('REDIS_URL'), { env: { REDIS_URL: server.url } }).dev
       await own.says(`Redis is the one of REDIS_URL, at 127.0.0.1:${server.port}`)
       await own.says(`it is at ${server.url}`)
+    })
+
+  if (!isMissing('MQTT of dev', mosquittoMissing()))
+    it('MQTT is started, and ends', async () => {
+      const { dev } = start({ mqtt: { port: 0 } }, printed('MQTT_URL'))
+      await dev.says('it is at mqtt://127.0.0.1:')
+      const port = dev.number(/it is at mqtt:\/\/127\.0\.0\.1:(\d+)$/)
+      assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+      await dev.leavesNothing([], [port])
     })
 
   if (!isMissing('NATS of dev', natsMissing()))

@@ -13,6 +13,7 @@ import { freePort } from '@elysia-microservices/test-support'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
+import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { RabbitmqServerProcess, rabbitmqMissing } from '../support/rabbitmq-server.ts'
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
@@ -46,12 +47,18 @@ const ENGINES = {
     variable: 'RABBITMQ_URL',
     missing: rabbitmqMissing(),
     start: () => RabbitmqServerProcess.start()
+  },
+  mqtt: {
+    title: 'MQTT',
+    variable: 'MQTT_URL',
+    missing: mosquittoMissing(),
+    start: () => MosquittoProcess.start()
   }
 } as const
 /** Every transport, and the page for every runtime. */
 const AT_NIGHT = process.env['MADE_PROJECTS'] === 'all'
 type Transport = 'tcp' | keyof typeof ENGINES
-const TRANSPORTS: readonly Transport[] = ['tcp', 'nats', 'redis', 'rabbitmq']
+const TRANSPORTS: readonly Transport[] = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt']
 
 /** A program under Node says at its end who still listens to SIGTERM: a listener that waits holds its end up. */
 const COUNTING =

@@ -2,13 +2,14 @@
 import type { Options } from './options.ts'
 
 const RUNTIME = { bun: 'Bun', node: 'Node' } as const
-const TRANSPORT = { tcp: 'TCP', nats: 'NATS', redis: 'Redis', rabbitmq: 'RabbitMQ' } as const
+const TRANSPORT = { tcp: 'TCP', nats: 'NATS', redis: 'Redis', rabbitmq: 'RabbitMQ', mqtt: 'MQTT' } as const
 
 /** Where no container is needed: `dev` starts what is installed, but for RabbitMQ, which must run. */
 const INSTEAD = {
   nats: 'nats-server is installed',
   redis: 'redis-server or valkey-server is installed',
-  rabbitmq: 'RabbitMQ runs on port 5672'
+  rabbitmq: 'RabbitMQ runs on port 5672',
+  mqtt: 'mosquitto is installed'
 } as const
 /** The variables that say where callers find the service. */
 const WHERE = {
@@ -16,7 +17,8 @@ const WHERE = {
   nats: '| `NATS_URL` | `nats://localhost:4222` | the NATS server between the service and its callers |',
   redis: '| `REDIS_URL` | `redis://localhost:6379` | the Redis server between the service and its callers |',
   rabbitmq:
-    '| `RABBITMQ_URL` | `amqp://orders:orders@localhost` | the RabbitMQ server between the service and its callers |'
+    '| `RABBITMQ_URL` | `amqp://orders:orders@localhost` | the RabbitMQ server between the service and its callers |',
+  mqtt: '| `MQTT_URL` | `mqtt://localhost:1883` | the MQTT server between the service and its callers |'
 } as const
 
 /** What a project is, in a few words. */

@@ -78,6 +78,15 @@ describe('create-elysia-microservices', () => {
     assert.match(read('rabbit', 'README.md'), /`RABBITMQ_URL` \| `amqp:/)
   })
 
+  it('makes one over MQTT', async () => {
+    const { out } = await said([join(folder, 'mq'), '--runtime', 'node', '--transport', 'mqtt'])
+    assert.match(out, /on Node over MQTT/)
+    assert.ok(out.includes('docker compose up --detach mqtt'))
+    assert.match(read('mq', 'package.json'), /"@elysia-microservices\/mqtt"/)
+    assert.match(read('mq', 'src/transport.ts'), /mqtt\(\{ url: MQTT_URL \}\)/)
+    assert.match(read('mq', 'README.md'), /`MQTT_URL` \| `mqtt:/)
+  })
+
   it('takes defaults with --yes, and the runtime from the package manager', async () => {
     for (const [userAgent, text] of [
       ['npm/11.19.1 node/v20.20.2 linux x64', process.versions.bun ? 'on Bun over TCP' : 'on Node over TCP'],
@@ -135,7 +144,7 @@ describe('create-elysia-microservices', () => {
       [['shop', '--runtime', 'deno'], /--runtime must be bun or node, but is "deno"/],
       [
         ['shop', '--transport', 'kafka', '--yes'],
-        /--transport must be tcp, nats, redis or rabbitmq, but is "kafka"/
+        /--transport must be tcp, nats, redis, rabbitmq or mqtt, but is "kafka"/
       ],
       [['shop', 'two'], /There is one folder to make, and no use for two/],
       [['shop', '--force'], /Unknown option '--force'.*see --help/s],

@@ -260,8 +260,9 @@ export class MicroserviceServer
    * The handler by the transport's route, which is Nest's too; else by the patterns with wildcards of the transport; else
    * by Nest's own method, which may be overridden.
    */
-  #handlerOf({ route, pattern, transport }: IncomingMessage): MessageHandler | undefined {
-    const handler = this.messageHandlers.get(route as string) ?? this.#byWildcards(transport, route)[0]
+  #handlerOf({ route, pattern, transport, matched }: IncomingMessage): MessageHandler | undefined {
+    const handler =
+      this.messageHandlers.get((matched ?? route) as string) ?? this.#byWildcards(transport, route)[0]
     // A message without pattern has no text either; 'undefined' stands for it.
     if (handler !== undefined || (route === undefined && pattern === 'undefined')) return handler
     return this.getHandlerByPattern(pattern) ?? undefined
@@ -275,7 +276,7 @@ export class MicroserviceServer
   }
 
   #eventHandlersOf(message: IncomingMessage): readonly MessageHandler[] | undefined {
-    const handlers = this.#events.ofRoute(message.route)
+    const handlers = this.#events.ofRoute(message.matched ?? message.route)
     const others = this.#byWildcards(message.transport, message.route)
       .filter(({ isEventHandler }) => isEventHandler)
       .flatMap((first) => this.#events.ofFirst(first))

@@ -151,5 +151,5 @@ export {
 } from './stream.ts'
 export type { ClientContext, ServerContext, Sharing } from './transport.ts'
 export { ValueQueue } from './value-queue.ts'
-export { bySpecificity, hasWildcards, routeMatches } from './wildcards.ts'
+export { bySpecificity, hasWildcards, routeMatches, type Wildcards } from './wildcards.ts'
 export { errorToText, fieldsOfError, INTERNAL_ERROR_TEXT, readErrorText } from './wire-error.ts'
