@@ -33,7 +33,7 @@ export class TcpClient extends PoolClient {
 
 function newProtocol(options: CheckedClientOptions, context: ClientContext): NewProtocol {
   const { limits, rsocket, fragmentSize, dataMimeType } = options
-  const { timeout, tellTimeout, dispatcher, logger } = context
+  const { name, timeout, tellTimeout, dispatcher, logger } = context
   const common = { timeout, newTimer, maxBufferSize: limits.receiveBuffer, maxUnsent: limits.sendBuffer }
   if (options.protocol === 'nest')
     return ({ where, endpoint, recover }) => new NestRequester({ ...common, where, endpoint, recover })
@@ -42,6 +42,7 @@ function newProtocol(options: CheckedClientOptions, context: ClientContext): New
       ...common,
       ...parts,
       logger,
+      name,
       responder: dispatcher && clientResponder('tcp', dispatcher),
       dataMimeType,
       toWireError,

@@ -74,11 +74,12 @@ const toWireError: ToWireError = (error, logger, of) => {
 /** What connections to all servers of a client share. */
 export function linkOptions<Init extends Omit<ClientInit, 'url'>>(
   init: Init,
-  { logger, timeout, tellTimeout }: ClientContext
+  { logger, name, timeout, tellTimeout }: ClientContext
 ) {
   return {
     ...init,
     logger,
+    name,
     timeout,
     tellTimeout,
     keepaliveInterval: 20_000,

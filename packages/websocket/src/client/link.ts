@@ -120,7 +120,7 @@ export class Link {
   async #open(): Promise<void> {
     try {
       const [socket, credentials] = await this.#dial()
-      const protocol = (this.#protocol ??= new ClientConnection({
+      this.#protocol ??= new ClientConnection({
         ...this.#options,
         // Ours have few places for each client, and say when one is free.
         lease: socket.protocol === TURNS,
@@ -130,7 +130,8 @@ export class Link {
           this.drain()
         },
         resumed: () => this.#owner.resumed(this)
-      }))
+      })
+      const protocol = this.#protocol
       this.#use(socket, credentials)
       // A server that refuses says so now, and calls are sent to none that is about to end.
       await new Promise<void>((resolve, reject) => {
