@@ -36,7 +36,8 @@ const config :Workerd.Config = (
 );`
 
 /** One platform is enough, and spares the lockfile the programs of all. */
-const missing = process.platform === 'linux' && process.arch === 'x64' ? undefined : 'workerd of this platform'
+const missing =
+  process.platform === 'linux' && process.arch === 'x64' ? undefined : 'workerd of this platform'
 
 describe('a client in workerd', { skip: isMissing('a client in workerd', missing) }, () => {
   const service = newService()

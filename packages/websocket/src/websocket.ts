@@ -64,8 +64,7 @@ async function answer(
   server: unknown
 ): Promise<Response | undefined> {
   const bun = isBunServer(server) ? server : undefined
-  const peer =
-    bun === undefined ? (peerOnNode(request) ?? peerOnDeno(request)) : bun.requestIP(request)
+  const peer = bun === undefined ? (peerOnNode(request) ?? peerOnDeno(request)) : bun.requestIP(request)
   const entering: Entering = {
     url: request.url,
     // Bun's own are gone when the request has been answered.

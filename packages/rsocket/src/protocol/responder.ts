@@ -245,13 +245,7 @@ export class RSocketResponder implements RunningRequestOwner {
     })
   }
 
-  #channel(
-    frame: RequestFrame,
-    codec: Codec,
-    first: unknown,
-    metadata: RequestMetadata,
-    size: number
-  ): void {
+  #channel(frame: RequestFrame, codec: Codec, first: unknown, metadata: RequestMetadata, size: number): void {
     const { streamId, complete } = frame
     const input = new InputStream(
       (n) => this.wire.requestN(streamId, n),

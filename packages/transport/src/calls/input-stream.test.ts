@@ -57,7 +57,11 @@ describe('the input of a channel', () => {
   })
 
   it('never lets a sender wait that has sent all it was asked for, once that is read', () => {
-    const sizes = fc.array(fc.integer({ min: 0, max: 2 * MEBIBYTE }), { minLength: 1, maxLength: 200, size: 'max' })
+    const sizes = fc.array(fc.integer({ min: 0, max: 2 * MEBIBYTE }), {
+      minLength: 1,
+      maxLength: 200,
+      size: 'max'
+    })
     return fc.assert(
       fc.asyncProperty(sizes, async (all) => {
         const { input, granted } = open()
