@@ -74,7 +74,8 @@ function overWebSocket(): Ends {
       return { url: url.replace('localhost', '127.0.0.1'), stop }
     },
     { limits: { messageSize: 4 * MEBIBYTE, receiveBuffer: 4 * MEBIBYTE } },
-    { WebSocket }
+    // Node 20 has none.
+    { WebSocket: globalThis.WebSocket ?? WebSocket }
   )
   return { server: transport, client: () => transport }
 }

@@ -431,7 +431,10 @@ describe('a channel over memory()', () => {
     client.stream('p', numbers(), receiver)
     await turn()
     assert.equal(end.last.message.data, undefined)
-    // The first value goes with the request.
+    // The first value goes with the request; what the other side makes of its size says how many more may.
+    assert.deepEqual(end.last.told, ['0'])
+    end.last.caller.inputWanted(64)
+    await turn()
     const first = Array.from({ length: 65 }, (_, n) => String(n))
     assert.deepEqual(end.last.told, first)
     end.last.caller.inputWanted(2)
@@ -458,6 +461,8 @@ describe('a channel over memory()', () => {
       [of(1, 2), ['1', '2']]
     ] as const) {
       client.stream('p', source, new Receiver())
+      await turn()
+      end.last.caller.inputWanted(64)
       await turn()
       assert.deepEqual(end.last.told, [...said, 'no more'])
     }

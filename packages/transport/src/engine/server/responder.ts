@@ -20,7 +20,8 @@ import { lastWords, OwnAnswer } from './own-answer.ts'
 import type { Subject } from './subjects.ts'
 
 const NOT_JSON = 'The body of the request is not JSON'
-const INPUT_AT_FIRST = 64
+/** Values of a channel's input that may come before the size of the first is known. */
+const INPUT_AT_FIRST = 4
 /** A reply address with which one of our callers asks about a call: up to its secret. */
 const HEAD = /\.1[rs]\d{1,15}-[a-z2-7]{12}-$/
 
