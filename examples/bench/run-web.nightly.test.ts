@@ -33,7 +33,8 @@ describe('the suite of pages', () => {
         [
           ['request', 2],
           ['stream', 1],
-          ['still', 1]
+          ['still', 1],
+          ['http2', 32]
         ]
       )
       for (const { rounds } of contests) {
