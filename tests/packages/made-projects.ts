@@ -152,7 +152,7 @@ async function showsOrders(runtime: Runtime, folder: string): Promise<void> {
   const healthcheck = [bun, '-e', `process.exit((await fetch('${url}')).ok ? 0 : 1)`]
   const browser = await openBrowser()
   try {
-    const env = { ...process.env, PATH, PORT: String(http), ORDERS_PORT: String(tcp) }
+    const env = { ...process.env, PATH, WEB_PORT: String(http), ORDERS_PORT: String(tcp) }
     await programs.start(folder, { command: program, healthcheck }, env)
     const page = await browser.newPage()
     page.setDefaultTimeout(PATIENCE)
@@ -380,7 +380,13 @@ async function answers(runtime: Runtime, folder: string, transport: Transport): 
 /** Runs the script `dev` in a group of its own, asks the gateway, and ends the group as Ctrl-C of a terminal does. */
 async function develops(runtime: Runtime, folder: string): Promise<void> {
   const [health, http, tcp] = [await freePort(), await freePort(), await freePort()]
-  const ports = { HEALTH_PORT: String(health), PORT: String(http), ORDERS_PORT: String(tcp) }
+  const web = await freePort()
+  const ports = {
+    HEALTH_PORT: String(health),
+    PORT: String(http),
+    WEB_PORT: String(web),
+    ORDERS_PORT: String(tcp)
+  }
   const { CI: _ci, TEST: _test, NODE_TEST_CONTEXT: _context, ...inherited } = process.env
   const child = spawn(runtime === 'bun' ? bun : 'npm', ['run', 'dev'], {
     cwd: folder,
@@ -403,10 +409,11 @@ async function develops(runtime: Runtime, folder: string): Promise<void> {
       body: JSON.stringify({ item: 'tea', quantity: 2 })
     })
     assert.equal(placed.status, 201)
+    assert.match(await (await fetch(`http://localhost:${web}`)).text(), /<title>Orders/)
     process.kill(-child.pid!, 'SIGINT')
     await within(closed, 'The end').catch((error: Error) => assert.fail(`${error.message}\n${said()}`))
     assert.match(said(), /dev {5}\| All have ended/)
-    for (const port of [health, http, tcp])
+    for (const port of [health, http, web, tcp])
       await assert.rejects(fetch(`http://127.0.0.1:${port}`), `nobody listens on ${port}`)
   } finally {
     if (!hasEnded(child)) process.kill(-child.pid!, 'SIGKILL')

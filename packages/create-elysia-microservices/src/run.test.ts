@@ -52,7 +52,7 @@ describe('create-elysia-microservices', () => {
     for (const runtime of ['bun', 'node']) {
       const { out } = await said([join(folder, 'web', runtime), '--runtime', runtime, '--web', '--yes'])
       assert.match(out, /a page and a client/)
-      assert.match(out, /run web +# then open http:\/\/localhost:3000/)
+      assert.match(out, /run dev +# then open http:\/\/localhost:3001/)
       assert.match(read('web', runtime, 'package.json'), /"@elysia-microservices\/websocket"/)
       assert.match(read('web', runtime, 'README.md'), /`src\/page\.ts`/)
       assert.match(read('web', runtime, 'src/page.ts'), /client\.stream\('orders\.watch'\)/)
