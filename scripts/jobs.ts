@@ -41,10 +41,13 @@ const LONGEST = [
 /** What tests vary by chance, or repeat, they do more often at night. */
 const AT_NIGHT = {
   FUZZ_INPUTS: '200000',
+  MADE_PROJECTS: 'all',
   OUTBOX_EVENTS: '10000',
   OUTBOX_SCHEDULES: '200',
   OUTBOX_TORTURE: 'long'
 }
+/** On a push, what a runtime need not try because the other one does. */
+const ON_A_PUSH = { ENGINES: 'shared' }
 /** Suites that Deno does not run, each with the reason. */
 const NOT_ON_DENO = new Map([['unit/websocket', 'its servers listen under Bun and Node']])
 const MINUTES_OF_MUTANTS = 20
@@ -73,7 +76,7 @@ export function jobsOf(gate: Gate): Job[] {
   const jobs = suites.map((suite) => ({ suite, job: underBun(suite) }))
   if (gate !== 'check')
     jobs.push(...onNode.map((suite) => ({ suite, job: underNode(suite) })), ...otherRuntimes(gate, onNode))
-  const env = gate === 'nightly' ? AT_NIGHT : {}
+  const env = { check: {}, test: ON_A_PUSH, nightly: AT_NIGHT }[gate]
   return jobs
     .toSorted((one, other) => placeOf(one.suite) - placeOf(other.suite))
     .map(({ job }) => ({ ...job, env }))

@@ -76,10 +76,6 @@ const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
   [/^packages\/outbox\/src\/(load|relay\/(schedules|histories))\./, 'what they vary is what PostgreSQL does'],
   [/^tests\/\w+\/cli(-\w+)?\./, 'the command line is a process of Node, whatever runs its tests'],
   [
-    /^tests\/hostile-code\/strangers\./,
-    'what strangers say is read by the dialogue, whose own tests of that run on Node, too'
-  ],
-  [
     /^packages\/rsocket\/src\/(balance|limits|protocol)\//,
     'bytes and sums without a socket; the same frames go over those of Node in packages/tcp and conformance'
   ],

@@ -4,7 +4,14 @@ import { natsServerCommand } from './peers/nats/nats-server.ts'
 import { isOurs, ownTargets } from './peers/targets.ts'
 import { prepareOthers } from './process/others.ts'
 import { distinctTargets } from './test-support/distinct-targets.ts'
-import { type Case, dies, diesWhileListening, measures, outlives } from './test-support/measured.ts'
+import {
+  type Case,
+  dies,
+  diesWhileListening,
+  hasFigures,
+  measures,
+  outlives
+} from './test-support/measured.ts'
 
 /** Fetched once, and not by several measurements at a time. */
 const prepare = () => {
@@ -42,11 +49,13 @@ describe('a measurement', () => {
     ['nest', '--processes=3', '--rate=300']
   ]
   measures(cases, prepare)
+  hasFigures([['emit', '--batch=10'], ['start']])
 })
 
 describe('a server that dies while it is measured', () => {
   dies([
     ['nest'],
+    ['nest', '--client=raw'],
     ['elysia', '--connections=1'],
     ['elysia', '--client=nest', '--connections=1'],
     ['raw'],
@@ -64,10 +73,11 @@ describe('the server of a measurement', () => {
     ['bun', 'SIGINT', 130],
     ['bun', 'SIGKILL', 137],
     ['node', 'SIGTERM', 143],
-    ['node', 'SIGINT', 130]
+    ['node', 'SIGINT', 130],
+    ['node', 'SIGKILL', 137]
   ])
 })
 
 describe('a server that is listening already', () => {
-  diesWhileListening(['elysia', 'nest'])
+  diesWhileListening(['elysia', 'nest', 'raw'])
 })

@@ -6,7 +6,7 @@ import { newClient, webSocketTransport } from '@elysia-microservices/websocket/t
 import { memory } from 'elysia-microservices'
 import { type TcpTransport, tcp } from 'elysia-microservices/tcp'
 import { WebSocket } from 'ws'
-import { ENGINES, type EngineUnderTest } from '../engines/engines.ts'
+import { type EngineUnderTest, TRIED_ENGINES } from '../engines/engines.ts'
 import { listen, newApp } from '../support/http-app.ts'
 import { Link } from '../support/link.ts'
 
@@ -168,7 +168,7 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
   { name: 'RSocket', refuses: true, cancels: true, ...overTcp('rsocket') },
   { name: "Nest's wire", refuses: false, cancels: false, ...overTcp('nest') },
   { name: 'WebSocket', ...overWebSocket() },
-  ...ENGINES.filter(({ hasServer }) => hasServer).map(overEngine)
+  ...TRIED_ENGINES.filter(({ hasServer }) => hasServer).map(overEngine)
 ]
 
 /** A client of a transport. */

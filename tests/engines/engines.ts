@@ -15,6 +15,7 @@ import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
 import { keepsIn, RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { pause } from '../support/within.ts'
+import { underBun } from '../workspace.ts'
 import { Hub } from './hub.ts'
 import { hub } from './hub-engine.ts'
 import { type NestEnds, nestOnNats, nestOnRabbitmq, nestOnRedis } from './nest-ends.ts'
@@ -242,3 +243,12 @@ const onHub: EngineUnderTest = {
 }
 
 export const ENGINES: readonly EngineUnderTest[] = [inMemory, onNats, onHub, onRedis, onRabbitmq]
+
+/**
+ * Those that this process tries. On a push (`ENGINES=shared`) Bun and Node share the engines that have a server: what both
+ * would try twice is the dialogue, and each driver has tests of its own under both. Otherwise: all.
+ */
+export const TRIED_ENGINES: readonly EngineUnderTest[] =
+  process.env['ENGINES'] === 'shared'
+    ? ENGINES.filter(({ hasServer }, place) => !hasServer || (place % 2 === 0) === underBun)
+    : ENGINES

@@ -2,7 +2,7 @@
 import { it } from 'node:test'
 import { isMissing } from '../support/missing.ts'
 import { PATIENCE } from '../support/within.ts'
-import { ENGINES, type EngineUnderTest } from './engines.ts'
+import { type EngineUnderTest, TRIED_ENGINES } from './engines.ts'
 
 /** What engines may have and lack, each with its words in what is left out and in the documentation. */
 export const NEEDS = {
@@ -72,7 +72,7 @@ export function isLeftOut(engine: EngineUnderTest, what: string, needs: readonly
 export type CaseOf = (name: string, needs: readonly Need[], run: () => Promise<void>) => void
 
 /**
- * Declares cases over every engine that this machine can run.
+ * Declares cases over every engine that this process tries and this machine can run.
  * @param needs what all of the cases need
  */
 export function overEngines(
@@ -80,7 +80,7 @@ export function overEngines(
   needs: readonly Need[],
   declare: (engine: EngineUnderTest, caseOf: CaseOf) => void
 ): void {
-  for (const engine of ENGINES) {
+  for (const engine of TRIED_ENGINES) {
     if (isLeftOut(engine, what, needs) || isMissing(`${what} over ${engine.title}`, engine.missing)) continue
     declare(engine, (name, more, run) => {
       if (!isLeftOut(engine, name, more)) it(name, { timeout: PATIENCE }, run)

@@ -15,6 +15,9 @@ import { rootFolder } from '../workspace.ts'
 
 const SITE = join(rootFolder, 'site', 'dist')
 
+/** Of windows: those of phones, tablets and desks, and where VitePress changes its layout. */
+const WIDTHS = [360, 390, 640, 768, 959, 960, 1_024, 1_280, 1_439, 1_440, 1_512, 1_600, 1_920, 2_000]
+
 interface Manifest {
   readonly name: string
   readonly private?: boolean
@@ -169,11 +172,12 @@ describe('the site', () => {
         server.close()
       })
 
-      for (const width of [390, 768, 1_440, 1_512, 1_920]) {
-        it(`cuts nothing off in a window of ${width} pixels`, async () => {
-          const page = await browser.newPage({ viewport: { width, height: 900 } })
-          for (const path of ['index', 'patterns', 'performance', 'recipes']) {
-            await page.goto(`${address}/${path}.html`)
+      for (const path of ['index', 'patterns', 'performance', 'recipes']) {
+        it(`cuts nothing off in windows of 360 to 2,000 pixels: ${path}`, async () => {
+          const page = await browser.newPage()
+          await page.goto(`${address}/${path}.html`)
+          for (const width of WIDTHS) {
+            await page.setViewportSize({ width, height: 900 })
             const { over, lost } = await page.evaluate<{ over: number; lost: string[] }>(`(() => {
               const { scrollWidth, clientWidth } = document.documentElement
               const links = [...document.querySelectorAll('.VPSidebar .text, .VPNavBarTitle .title')]
@@ -183,31 +187,31 @@ describe('the site', () => {
               const cut = links.filter((each) => each.scrollWidth > each.clientWidth + 1).map((each) => each.textContent)
               return { over: scrollWidth - clientWidth, lost: isSqueezed ? ['the side bar', ...cut] : cut }
             })()`)
-            assert.ok(over <= 0, `${path} is wider than the window: ${over} pixels`)
-            assert.deepEqual(lost, [], path)
+            assert.ok(over <= 0, `it is wider than a window of ${width}: ${over} pixels`)
+            assert.deepEqual(lost, [], String(width))
           }
           await page.close()
         })
       }
 
-      for (const [words, page] of [
-        ['saga', 'recipes'],
-        ['load balancing', 'connections'],
-        ['CORS', 'gateway'],
-        ['circuit breaker', 'deadlines'],
-        ['versioning', 'patterns'],
-        ['lifecycle', 'stopping'],
-        ['retry', 'connections']
-      ] as const) {
-        it(`finds ${page} by '${words}'`, async () => {
-          const tab = await browser.newPage()
-          await tab.goto(`${address}/limits.html`)
-          await tab.locator('.DocSearch-Button').click()
+      it("finds pages by the trade's words", async () => {
+        const tab = await browser.newPage()
+        await tab.goto(`${address}/limits.html`)
+        await tab.locator('.DocSearch-Button').click()
+        for (const [words, page] of [
+          ['saga', 'recipes'],
+          ['load balancing', 'connections'],
+          ['CORS', 'gateway'],
+          ['circuit breaker', 'deadlines'],
+          ['versioning', 'patterns'],
+          ['lifecycle', 'stopping'],
+          ['retry', 'connections']
+        ] as const) {
           await tab.locator('#localsearch-input').fill(words)
           await tab.locator(`.result[href*="/${page}.html"]`).first().waitFor()
-          await tab.close()
-        })
-      }
+        }
+        await tab.close()
+      })
 
       for (const [what, width, colorScheme] of [
         ['on a desk, light', 1_280, 'light'],

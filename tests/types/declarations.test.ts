@@ -135,7 +135,7 @@ for (const [resolution, module] of RESOLUTIONS) {
     // All are read by one compiler, which names the file where something is wrong.
     it('of projects made for each transport and runtime can be written', async () => {
       const template = join(rootFolder, 'packages/create-elysia-microservices/template')
-      for (const transport of ['tcp', 'nats'])
+      for (const transport of ['tcp', 'nats', 'redis', 'rabbitmq'])
         for (const runtime of ['bun', 'node'])
           for (const part of ['common', transport, runtime])
             cpSync(join(template, part, 'src'), join(here, 'made', `${transport}-${runtime}`), {

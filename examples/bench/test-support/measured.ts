@@ -83,6 +83,19 @@ export function measures(cases: readonly Case[], prepare: () => void = () => {})
   }
 }
 
+/** @param modes each with its flags */
+export function hasFigures(modes: readonly Case[]): void {
+  for (const [mode, ...flags] of modes) {
+    it(`of the mode ${mode} has figures`, async () => {
+      const asked = ['--target=elysia', `--mode=${mode}`, ...flags, '--port=0', '--warmup=0']
+      const { code, stdout, stderr } = await measured(...asked)
+      const { task, errors, completed, lost = 0 } = JSON.parse(stdout) as Measurement
+      assert.deepEqual([code, stderr, task?.mode, errors, lost], [0, '', mode, 0, 0])
+      assert.ok(completed > 0)
+    })
+  }
+}
+
 export function dies(cases: readonly Case[]): void {
   for (const [target, ...flags] of cases) {
     it(`ends the measurement of ${[target, ...flags].join(' ')} early, with errors, JSON and code 1`, async () => {

@@ -5,7 +5,7 @@ import { RpcException } from '@nestjs/microservices'
 import { microservice, type Transport } from 'elysia-microservices'
 import { tcp } from 'elysia-microservices/tcp'
 import { WebSocket } from 'ws'
-import { ENGINES, type EngineUnderTest } from '../../engines/engines.ts'
+import { type EngineUnderTest, TRIED_ENGINES } from '../../engines/engines.ts'
 import { listen, newApp } from '../../support/http-app.ts'
 import type { Log } from '../../support/log.ts'
 import { CarriedController, ConformanceController } from '../controller.ts'
@@ -122,7 +122,7 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
     open: () => overTcp('nest')
   },
   { name: 'WebSocket', carriage: 'codecs', traits: RSOCKET, open: overWebSocket },
-  ...ENGINES.map(overEngine)
+  ...TRIED_ENGINES.map(overEngine)
 ]
 
 /** Where patterns may have wildcards, each segment of them needs a text. */
