@@ -1,7 +1,10 @@
-/** `npx elysia-microservices dev` runs both services, and PostgreSQL and NATS where they do not run yet. */
+/** `npm run orders` runs both services, and PostgreSQL and NATS where they do not run yet. */
 import { defineConfig } from '@elysia-microservices/cli'
 
 export default defineConfig({
   engines: { postgres: true, nats: true },
-  services: { payments: 'payments.ts', orders: { entry: 'orders.ts', after: ['payments'] } }
+  services: {
+    payments: { entry: 'payments.ts', runtime: 'bun' },
+    orders: { entry: 'orders.ts', runtime: 'bun', after: ['payments'] }
+  }
 })
