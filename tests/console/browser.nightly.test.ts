@@ -77,7 +77,7 @@ function register(): void {
 
   it('shows services, their patterns and schemas', async () => {
     await open({})
-    assert.deepEqual(await page.getByRole('navigation').getByRole('button').count(), 3)
+    assert.deepEqual(await page.getByRole('navigation', { name: 'Services' }).getByRole('link').count(), 3)
     const names = await page.locator('tbody th code').allTextContents()
     assert.deepEqual(names, [
       ...['parcels.create', 'parcels.*', 'echo', 'fails', 'ticks', 'fast', 'parcel.placed', HOSTILE, LONG]
@@ -91,9 +91,9 @@ function register(): void {
 
   it('says which services do not describe themselves, and runs nothing of what they say', async () => {
     await open({})
-    await page.getByRole('button', { name: 'silent' }).click()
+    await page.getByRole('link', { name: 'silent' }).click()
     await page.getByText('It does not describe itself: the service needs the option describe').waitFor()
-    await page.getByRole('button', { name: 'lying' }).click()
+    await page.getByRole('link', { name: 'lying' }).click()
     await page.getByRole('heading', { level: 2, name: HOSTILE }).waitFor()
     await openPattern(HOSTILE)
     await page.getByRole('region', { name: 'Schema of data' }).waitFor()

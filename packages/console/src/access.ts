@@ -40,8 +40,15 @@ export class Access {
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()))
   }
 
-  /** Why a request is refused, in words for its sender; `undefined` if it is not. */
-  async refusal(request: Request, address: string | undefined): Promise<string | undefined> {
+  /**
+   * Why a request is refused, in words for its sender; `undefined` if it is not.
+   * @param isForPrograms it is no page's: whatever does not name an origin is no browser's
+   */
+  async refusal(
+    request: Request,
+    address: string | undefined,
+    isForPrograms = false
+  ): Promise<string | undefined> {
     const host = request.headers.get('host') ?? ''
     if (!this.#isOurs(hostnameOf(host)))
       return `The console is not called ${JSON.stringify(host.slice(0, 200))}: see options.hosts of console()`
@@ -53,6 +60,7 @@ export class Access {
       return this.#allow === undefined
         ? 'The console is for programs of its own machine: see options.allow of console()'
         : 'You may not open the console'
+    if (isForPrograms && request.headers.get('origin') === null && isOfNoBrowser(request)) return undefined
     return isFromOtherPage(request, host) ? 'The console answers no other page' : undefined
   }
 
@@ -96,6 +104,11 @@ function isFromOtherPage({ method, headers }: Request, host: string): boolean {
   return (
     site !== null && site !== 'same-origin' && site !== 'none' && headers.get('sec-fetch-mode') !== 'navigate'
   )
+}
+
+/** Browsers say of each request how it came to be, and programs do not. */
+function isOfNoBrowser({ headers }: Request): boolean {
+  return headers.get('sec-fetch-site') === null && headers.get('sec-fetch-mode') === null
 }
 
 function isOriginOf(origin: string, host: string): boolean {

@@ -5,6 +5,9 @@ import { type EventStream, follow, openEventStream, stopWith } from 'elysia-micr
 import { Access, type AccessOptions } from './access.ts'
 import { type ConsoleClient, type GivenClients, readClients } from './clients.ts'
 import { pageFile } from './page-files.ts'
+import { postedJson } from './posted.ts'
+import { makeSources } from './sources/index.ts'
+import type { Source } from './sources/source.ts'
 import { errorOf, readTrial, run } from './trial.ts'
 import { Watch } from './watch.ts'
 
@@ -35,6 +38,8 @@ interface Context {
 /** Pages that may be open, and calls that may be under way, at a time. */
 const MAX_STREAMS = 100
 const DEFAULT_INTERVAL = 1_000
+/** Bytes that an exporter may send at once. */
+const MAX_OTLP = 8 * 1024 * 1024
 /** Milliseconds of silence after which a stream says that it is there. */
 const HEARTBEAT = 5_000
 
@@ -75,12 +80,13 @@ export function console(options: ConsoleOptions): Elysia {
   if (typeof canTry !== 'boolean') throw OptionError.expected('options.try', 'a boolean', canTry)
   milliseconds(100, 'options.interval', interval)
   const access = new Access(Object(options))
-  const watch = new Watch(clients, { canTry, interval })
+  const { sources, traces } = makeSources({ clients, canTry })
+  const watch = new Watch(clients, { canTry, interval }, sources)
   const streams = new Set<EventStream>()
   const guarded =
-    (answer: (context: Context) => Response | Promise<Response>) =>
+    (answer: (context: Context) => Response | Promise<Response>, isForPrograms = false) =>
     async ({ request, server }: Context): Promise<Response> => {
-      const refusal = await access.refusal(request, addressOf(request, server))
+      const refusal = await access.refusal(request, addressOf(request, server), isForPrograms)
       return refusal === undefined ? answer({ request, server: server ?? null }) : refused(403, refusal)
     }
   const stream = async (init: Omit<Parameters<typeof openEventStream>[0], 'bodyOf' | 'heartbeat'>) => {
@@ -117,11 +123,39 @@ export function console(options: ConsoleOptions): Elysia {
       }) as never,
       { ...hidden, parse: 'none' }
     )
+  for (const source of sources)
+    plugin.post(`${path}/ask/${source.topic}`, guarded(({ request }) => answered(source, request)) as never, {
+      ...hidden,
+      parse: 'none'
+    })
+  for (const signal of ['traces', 'logs', 'metrics'] as const)
+    plugin.post(
+      `${path}/v1/${signal}`,
+      guarded(async ({ request }) => {
+        const body = await postedJson(request, MAX_OTLP).catch((error: TypeError) => error)
+        if (body instanceof TypeError) return refused(415, `${body.message}; send OTLP as JSON (http/json)`)
+        traces.receive(signal, body)
+        return Response.json({}, { headers: HEADERS })
+      }, true) as never,
+      { ...hidden, parse: 'none' }
+    )
   const before = () => {
     for (const opened of streams) opened.close()
   }
   follow(plugin, { started: (host) => stopWith(host, { before }), stopped: before }, 'The console')
   return plugin as never
+}
+
+/** What a source answers a page's question. */
+async function answered(source: Source, request: Request): Promise<Response> {
+  try {
+    const question = await postedJson(request)
+    const answer = (await source.ask?.(question, request.signal)) ?? null
+    return Response.json(answer, { headers: HEADERS })
+  } catch (error) {
+    if (error instanceof TypeError) return refused(400, error.message)
+    return refused(500, errorOf(error).message)
+  }
 }
 
 async function trialOf(

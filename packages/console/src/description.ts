@@ -1,5 +1,5 @@
 /** The description of a service that need not be trusted, as a page can show it: checked, plain and bounded. */
-import type { HandlerFigures } from '@elysia-microservices/transport/kit'
+import type { CallerFigures, HandlerFigures } from '@elysia-microservices/transport/kit'
 import { Budget, entriesOf, fieldsOf, finite, firstOf, shortText } from './bounds.ts'
 import type { DescribedService, GaugeView, Kind, PatternView, Schema, TransportView } from './protocol.ts'
 
@@ -15,6 +15,8 @@ const MAX_CODES = 100
 /** Values in all schemas of a service together. */
 const MAX_SCHEMA_NODES = 50_000
 const MAX_NAME = 100
+/** Pairs of a caller and a pattern. */
+const MAX_CALLERS = 1_000
 
 const FORMS = ['exact', 'wildcard', 'regexp', 'all'] as const
 
@@ -25,6 +27,7 @@ export interface ReadDescription {
   readonly described: DescribedService
   readonly transports: readonly TransportView[]
   readonly figures: readonly HandlerFigures[]
+  readonly callers: readonly CallerFigures[]
 }
 
 /**
@@ -32,7 +35,7 @@ export interface ReadDescription {
  * @throws {TypeError} it is no description
  */
 export function readDescription(answer: unknown): ReadDescription {
-  const { name, version, instance, status, transports, handlers, figures } = fieldsOf(answer)
+  const { name, version, instance, status, transports, handlers, figures, callers } = fieldsOf(answer)
   if (!Array.isArray(handlers) || !Array.isArray(transports))
     throw new TypeError('its answer has no lists of handlers and transports')
   const { patterns, leftOut } = readHandlers(handlers)
@@ -47,7 +50,8 @@ export function readDescription(answer: unknown): ReadDescription {
       leftOut
     },
     transports: firstOf(transports, MAX_TRANSPORTS).map(readTransport),
-    figures: readFigures(figures, patterns)
+    figures: readFigures(figures, patterns),
+    callers: readCallers(callers)
   }
 }
 
@@ -149,6 +153,28 @@ function readFigures(figures: unknown, patterns: readonly PatternView[]): Handle
           entriesOf(outcomes, MAX_CODES).map(([code, count]) => [shortText(code, MAX_NAME), finite(count)])
         ),
         durations: { bounds: bounds as number[], counts: counts as number[] }
+      }
+    ]
+  })
+}
+
+const SOURCES = ['client', 'nest', 'unnamed', 'engine', 'others'] as const
+
+function readCallers(callers: unknown): CallerFigures[] {
+  return firstOf(callers, MAX_CALLERS).flatMap((each) => {
+    const { from, caller, kind, transport, pattern, count, errors, milliseconds } = fieldsOf(each)
+    const source = SOURCES.find((known) => known === from)
+    if (source === undefined || (kind !== 'message' && kind !== 'event')) return []
+    return [
+      {
+        from: source,
+        ...(source === 'client' && { caller: shortText(caller, MAX_NAME) }),
+        kind,
+        transport: shortText(transport, MAX_NAME),
+        pattern: shortText(pattern, MAX_PATTERN),
+        count: finite(count),
+        errors: finite(errors),
+        milliseconds: finite(milliseconds)
       }
     ]
   })

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type ConsoleClient, readClients } from './clients.ts'
+import { MAX_BODY } from './posted.ts'
 import type { TrialUpdate } from './protocol.ts'
-import { MAX_BODY, readTrial, run } from './trial.ts'
+import { readTrial, run } from './trial.ts'
 
 const sent = (body: string | ReadableStream, type = 'application/json') =>
   new Request('http://localhost', {

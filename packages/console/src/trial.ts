@@ -2,10 +2,9 @@
 import type { Pattern } from '@elysia-microservices/transport/kit'
 import { fieldsOf, shortText } from './bounds.ts'
 import type { ConsoleClient } from './clients.ts'
+import { postedJson } from './posted.ts'
 import type { Trial, TrialError, TrialUpdate } from './protocol.ts'
 
-/** Bytes of what the page may send. */
-export const MAX_BODY = 1024 * 1024
 /** Characters of a value that are sent to the page. */
 const MAX_VALUE = 64 * 1024
 
@@ -14,9 +13,7 @@ const MAX_VALUE = 64 * 1024
  * @throws {TypeError} it is no trial, or too large
  */
 export async function readTrial(request: Request): Promise<Trial> {
-  if (!/^application\/json\b/.test(request.headers.get('content-type') ?? ''))
-    throw new TypeError('The body must be application/json')
-  const { service, kind, pattern, data, headers = {} } = fieldsOf(parsed(await textOf(request)))
+  const { service, kind, pattern, data, headers = {} } = fieldsOf(await postedJson(request))
   if (typeof service !== 'string' || typeof pattern !== 'string' || pattern === '')
     throw new TypeError('The body needs the texts service and pattern')
   if (kind !== 'message' && kind !== 'event') throw new TypeError('kind must be message or event')
@@ -25,26 +22,6 @@ export async function readTrial(request: Request): Promise<Trial> {
   if (Object.values(headers).some((header) => typeof header !== 'string'))
     throw new TypeError('headers must be an object of texts')
   return { service, kind, pattern, data, headers: headers as Record<string, string> }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new TypeError('The body is not JSON')
-  }
-}
-
-/** The body as text; reading stops where it becomes too long, whatever its length was said to be. */
-async function textOf({ body }: Request): Promise<string> {
-  const decoder = new TextDecoder()
-  let [text, size] = ['', 0]
-  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.byteLength
-    if (size > MAX_BODY) throw new TypeError(`The body is longer than ${MAX_BODY} bytes`)
-    text += decoder.decode(chunk, { stream: true })
-  }
-  return text + decoder.decode()
 }
 
 /** Sends it; gives what comes back, at the speed of its reader. Aborting the signal gives the call up. */

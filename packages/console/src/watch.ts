@@ -1,6 +1,7 @@
 /** What pages see. Services are asked only while a page is open, and once for all pages. */
 import type { ConsoleClient } from './clients.ts'
 import type { Overview, Sample, Update } from './protocol.ts'
+import type { Source } from './sources/source.ts'
 import { WatchedService } from './watched-service.ts'
 
 /** Asks the services while somebody watches. */
@@ -9,17 +10,23 @@ export class Watch {
   /** By their ids, as they were last. */
   #services: ReadonlyMap<string, WatchedService> = new Map()
   readonly #settings: Pick<Overview, 'canTry' | 'interval'>
+  readonly #sources: readonly Source[]
   readonly #pages = new Set<OpenPage>()
   #asking = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
 
-  /** @param clients asked each time, because services come and go */
+  /**
+   * @param clients asked each time, because services come and go
+   * @param sources what else pages are told
+   */
   constructor(
     clients: () => ReadonlyMap<string, ConsoleClient>,
-    settings: Pick<Overview, 'canTry' | 'interval'>
+    settings: Pick<Overview, 'canTry' | 'interval'>,
+    sources: readonly Source[] = []
   ) {
     this.#clients = clients
     this.#settings = settings
+    this.#sources = sources
   }
 
   /** Pages that are open. */
@@ -30,7 +37,7 @@ export class Watch {
   /** What one page is told, until it leaves or the signal aborts. A page that reads slowly is told less often. */
   open(signal: AbortSignal): AsyncIterator<Update> {
     this.#follow()
-    const page = new OpenPage(this.#overview(), () => this.#closed(page))
+    const page = new OpenPage(this.#overview(), this.#sources, () => this.#closed(page))
     signal.addEventListener('abort', () => void page.return(), { once: true })
     this.#pages.add(page)
     if (this.#pages.size === 1) this.#begin()
@@ -67,6 +74,7 @@ export class Watch {
       this.#ask()
     }, this.#settings.interval)
     this.#ask()
+    for (const source of this.#sources) source.begin?.(() => this.#tellOf(source))
   }
 
   #closed(page: OpenPage): void {
@@ -74,6 +82,7 @@ export class Watch {
     clearInterval(this.#timer)
     this.#asking.abort()
     for (const service of this.#present) service.rest()
+    for (const source of this.#sources) source.rest?.()
   }
 
   #ask(): void {
@@ -94,6 +103,13 @@ export class Watch {
     const taken = this.#present.flatMap((service) => service.takeSamples())
     const sample: Sample = { at: Date.now(), services: Object.fromEntries(taken) }
     for (const page of this.#pages) page.tellSample(sample)
+    if (this.#sources.length === 0) return
+    const overview = this.#overview()
+    for (const source of this.#sources) source.sampled?.(sample, overview)
+  }
+
+  #tellOf(source: Source): void {
+    for (const page of this.#pages) page.tellOf(source)
   }
 }
 
@@ -101,12 +117,15 @@ export class Watch {
 class OpenPage implements AsyncIterator<Update> {
   #overview: Overview | undefined
   #sample: Sample | undefined
+  /** Those whose latest the page has not taken. */
+  readonly #sources: Set<Source>
   #isOver = false
   readonly #left: () => void
   #wake: (() => void) | undefined
 
-  constructor(overview: Overview, left: () => void) {
+  constructor(overview: Overview, sources: readonly Source[], left: () => void) {
     this.#overview = overview
+    this.#sources = new Set(sources)
     this.#left = left
   }
 
@@ -117,6 +136,11 @@ class OpenPage implements AsyncIterator<Update> {
 
   tellSample(sample: Sample): void {
     this.#sample = sample
+    this.#wake?.()
+  }
+
+  tellOf(source: Source): void {
+    this.#sources.add(source)
     this.#wake?.()
   }
 
@@ -131,6 +155,12 @@ class OpenPage implements AsyncIterator<Update> {
         this.#sample = undefined
         return { done: false, value: { sample } }
       }
+      const told = [...this.#sources].flatMap((source) => {
+        const latest = source.latest?.()
+        return latest === undefined ? [] : [[source.topic, latest] as const]
+      })
+      this.#sources.clear()
+      if (told.length > 0) return { done: false, value: { topics: Object.fromEntries(told) } }
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })

@@ -1,13 +1,14 @@
 /** One process of a service, seen again and again: what it has told of itself, and what it did since. */
-import type { HandlerFigures } from '@elysia-microservices/transport/kit'
+import type { CallerFigures, HandlerFigures } from '@elysia-microservices/transport/kit'
 import { type Row, rowsBetween } from 'elysia-microservices/kit'
 import type { ReadDescription } from './description.ts'
-import type { DescribedService, Figures, PatternFigures, ServiceSample } from './protocol.ts'
+import type { CallRate, DescribedService, Figures, PatternFigures, ServiceSample } from './protocol.ts'
 
 /** Figures, and when they were read. */
 interface Look {
   readonly at: number
   readonly figures: readonly HandlerFigures[]
+  readonly callers: readonly CallerFigures[]
 }
 
 /** Looks at one instance. */
@@ -44,18 +45,19 @@ export class WatchedInstance {
   }
 
   /** Takes an answer. @returns whether something else than figures has changed */
-  take({ described, transports, figures }: ReadDescription): boolean {
-    const look: Look = { at: performance.now(), figures }
+  take({ described, transports, figures, callers }: ReadDescription): boolean {
+    const look: Look = { at: performance.now(), figures, callers }
     const before = this.#before
     this.#before = look
-    if (before === undefined) this.#sample = { transports, rows: [] }
+    if (before === undefined) this.#sample = { transports, rows: [], calls: [] }
     else {
       const seconds = (look.at - before.at) / 1_000
       const [total] = rowsBetween([allOf(before.figures)], [allOf(figures)], seconds)
       this.#sample = {
         transports,
         ...(described.isCounted && total !== undefined && { total: figuresOf(total) }),
-        rows: rowsBetween(before.figures, figures, seconds).map(patternFiguresOf)
+        rows: rowsBetween(before.figures, figures, seconds).map(patternFiguresOf),
+        calls: callsBetween(before.callers, callers, seconds)
       }
     }
     const text = JSON.stringify(described)
@@ -65,6 +67,43 @@ export class WatchedInstance {
     this.missed = 0
     return isNew
   }
+}
+
+/** Calls that are told of each instance. */
+const MAX_CALLS = 300
+
+/** What callers asked between two looks. One that was not there before has begun since. */
+function callsBetween(
+  before: readonly CallerFigures[],
+  now: readonly CallerFigures[],
+  seconds: number
+): CallRate[] {
+  const known = new Map(before.map((each) => [keyOf(each), each]))
+  return now
+    .map((each): CallRate => {
+      const old = known.get(keyOf(each))
+      // It has begun to count anew.
+      const base =
+        old !== undefined && old.count <= each.count ? old : { count: 0, errors: 0, milliseconds: 0 }
+      const count = each.count - base.count
+      const { from, caller, kind, transport, pattern } = each
+      return {
+        from,
+        ...(caller !== undefined && { caller }),
+        kind,
+        transport,
+        pattern,
+        rate: rounded(count / seconds),
+        errors: rounded(Math.max(0, each.errors - base.errors) / seconds),
+        ...(count > 0 && { ms: rounded(Math.max(0, each.milliseconds - base.milliseconds) / count) })
+      }
+    })
+    .sort((a, b) => b.rate - a.rate)
+    .slice(0, MAX_CALLS)
+}
+
+function keyOf({ from, caller, kind, transport, pattern }: CallerFigures): string {
+  return JSON.stringify([from, caller, kind, transport, pattern])
 }
 
 /** All requests together, as one pattern. Those with other buckets than the first cannot be added, and are left out. */

@@ -128,7 +128,9 @@ export class WatchedService {
   }
 
   async #ask(route: string, signal: AbortSignal): Promise<ReadDescription> {
-    return readDescription(await this.client.request(route, { figures: true }, { timeout: PATIENCE, signal }))
+    return readDescription(
+      await this.client.request(route, { figures: true, callers: true }, { timeout: PATIENCE, signal })
+    )
   }
 
   /** @returns whether there was room for it */

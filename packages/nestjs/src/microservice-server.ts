@@ -2,6 +2,7 @@
 import {
   type Address,
   announce,
+  aroundDispatcher,
   bySpecificity,
   checkDurable,
   type Dispatcher,
@@ -14,6 +15,7 @@ import {
   type Route,
   routeMatches,
   type ServerTransport,
+  tracedReceived,
   VIA_PLAIN
 } from '@elysia-microservices/transport/kit'
 import { answerByEventHandlers, nestTransportOf } from '@elysia-microservices/transport/nest'
@@ -201,7 +203,7 @@ export class MicroserviceServer
     try {
       checkDurable(dispatcher, this.#servers)
       for (const server of this.#servers) {
-        await server.start(dispatcherFor(server, dispatcher))
+        await server.start(aroundDispatcher(dispatcherFor(server, dispatcher), tracedReceived([])))
         started.push(server)
       }
       this.#isListening = true

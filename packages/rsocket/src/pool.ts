@@ -1,5 +1,5 @@
 /** The exports for clients with connections to one server or more: endpoints, balance, retries. */
-export type { Address } from './balance/address.ts'
+export { type Address, addressName } from './balance/address.ts'
 export { Balancer, type Candidate } from './balance/balancer.ts'
 export type { SrvRecord } from './balance/srv.ts'
 export {
@@ -21,3 +21,4 @@ export {
   type PoolOptions,
   type ProtocolParts
 } from './pool/pool.ts'
+export { PoolClient, type PoolClientInit } from './pool/pool-client.ts'

@@ -91,6 +91,29 @@ export interface HandlerFigures {
   readonly durations: { readonly bounds: readonly number[]; readonly counts: readonly number[] }
 }
 
+/** What was counted of one pattern and one caller, since somebody has begun to ask for it. */
+export interface CallerFigures {
+  /**
+   * Who calls: `client`, whose name is `caller`; `nest`, an end of Nest's or another library's over an engine; `unnamed`, a
+   * client that does not say who it is; `engine`: an event that came over an engine, whose sender is not known; `others`,
+   * beyond the bound.
+   */
+  readonly from: 'client' | 'nest' | 'unnamed' | 'engine' | 'others'
+  /** What the client calls itself, at most 100 characters of a stranger's text. */
+  readonly caller?: string
+  readonly kind: 'message' | 'event'
+  /** The name of the transport. */
+  readonly transport: string
+  /** The pattern of the handler; empty for all that nobody handles. */
+  readonly pattern: string
+  /** Messages that have ended. */
+  readonly count: number
+  /** Those that failed. */
+  readonly errors: number
+  /** How long all together took. */
+  readonly milliseconds: number
+}
+
 /** A service, as an around sees it. */
 export interface WatchedService {
   /** What each of its transports does at the moment. */

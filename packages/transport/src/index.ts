@@ -3,6 +3,7 @@ export type {
   Around,
   AroundAny,
   AroundMessage,
+  CallerFigures,
   Handle,
   HandlerFigures,
   ReceivedMessage,

@@ -15,6 +15,7 @@ export {
 } from './bytes/read.ts'
 export { text } from './bytes/text.ts'
 export type { PassingOptions } from './call.ts'
+export { callerName, nameProcess, readCallerName, type Source } from './caller-name.ts'
 export { ChannelFeed, type ChannelOutput } from './calls/channel-feed.ts'
 export { DeadlineTimer } from './calls/deadline-timer.ts'
 export { INPUT_WINDOW, InputStream } from './calls/input-stream.ts'
@@ -57,6 +58,15 @@ export { jsonCodec } from './codec/json.ts'
 export { reasonOf } from './codec/uncarriable.ts'
 export { UnreadJson } from './codec/unread-json.ts'
 export { ANNOUNCE, type Announcement, announce, isInDevelopment } from './development.ts'
+export {
+  type DevelopmentSpan,
+  type DevelopmentTracer,
+  TRACER,
+  type TracedMessage,
+  type TracedSide,
+  tracedReceived,
+  tracedSent
+} from './development-trace.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
 export { ageOf } from './durable/clock.ts'
 export {

@@ -2,6 +2,7 @@
  * Messages as a transport hands them to a dispatcher: one request or event each. They know neither bytes nor handlers.
  */
 import type { Caller } from './call.ts'
+import type { Source } from './caller-name.ts'
 import { guardListeners } from './guarded-signal.ts'
 import type { Headers } from './headers.ts'
 import type { Logger } from './logger.ts'
@@ -17,6 +18,11 @@ export interface Peer {
   readonly certificate: PeerCertificate | undefined
   /** Who it is, as `authenticate` of a transport with users has said; `undefined` if none has. */
   readonly user?: string | undefined
+  /**
+   * What it calls itself: the name of its service, or its client's. Nobody has checked it. `undefined`: it does not say so,
+   * as Nest's ends.
+   */
+  readonly name?: string | undefined
   /** Makes calls to the peer; `undefined` on Nest's wire, which cannot. */
   readonly caller: Caller | undefined
   /** Cuts the connection at once, as if the network had failed; unsent bytes are lost. */
@@ -59,12 +65,19 @@ export interface IncomingMessageInit<Data = unknown> {
   readonly timeout?: number | undefined
   /** Default: there is no connection. */
   readonly peer?: Peer | undefined
+  /** Where to learn who has sent it, if there is no peer. Default: nobody knows. */
+  readonly from?: { readonly replyTo: string; readonly callers: Sources } | undefined
   /** Default: the message was not stored. */
   readonly delivery?: Delivery | undefined
   /** In the place of `metadata` and `delivery`, where these are dear: each is asked for when it is first read. */
   readonly stored?: { readonly metadata: unknown; readonly delivery: Delivery } | undefined
   /** Which handlers of an event it is for (`viaOf`). Default: for all. */
   readonly via?: string | undefined
+}
+
+/** The callers of an engine by the addresses at which they are answered. */
+export interface Sources {
+  sourceOf(replyTo: string): Source | undefined
 }
 
 const NO_HEADERS: Headers = /* @__PURE__ */ Object.freeze({})
@@ -98,6 +111,7 @@ export class IncomingMessage<Data = unknown> {
   readonly #metadata: unknown
   readonly #delivery: Delivery | undefined
   readonly #stored: IncomingMessageInit['stored']
+  readonly #from: IncomingMessageInit['from']
   readonly #expires: number
   #aborter: AbortController | undefined
   /** Gets what listeners of the signal throw; `undefined`: the message is not aborted. */
@@ -115,6 +129,7 @@ export class IncomingMessage<Data = unknown> {
     this.peer = init.peer
     this.#delivery = init.delivery
     this.#stored = init.stored
+    this.#from = init.from
     this.via = init.via
     this.#expires = timeout === undefined ? 0 : performance.now() + timeout
   }
@@ -122,6 +137,14 @@ export class IncomingMessage<Data = unknown> {
   /** The metadata sent beside the data, as it came; `undefined` if none. See `headers`. */
   get metadata(): unknown {
     return this.#stored === undefined ? this.#metadata : this.#stored.metadata
+  }
+
+  /**
+   * Who has sent it, as far as that is known: the same object for all messages over one connection. Over an engine, asking
+   * makes the service ask its caller, once; so its name may come a little later. `undefined`: nobody of ours.
+   */
+  get source(): Source | undefined {
+    return this.peer ?? this.#from?.callers.sourceOf(this.#from.replyTo)
   }
 
   /** Whether it comes from a store. What there is to know of that is dear to read: see `delivery`. */

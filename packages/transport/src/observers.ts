@@ -2,6 +2,7 @@
  * Where packages that do not send messages themselves meet those that observe: neither knows the other. Nothing happens
  * until both are there.
  */
+import { developmentTracer } from './development-trace.ts'
 import type { Headers } from './headers.ts'
 
 let writeTrace: ((headers: Headers | undefined) => Headers | undefined) | undefined
@@ -13,7 +14,8 @@ export function writeTracesBy(write: typeof writeTrace): void {
 
 /** Headers for a message that is sent later, by somebody else: with the current trace, if there is one. */
 export function withCurrentTrace(headers: Headers | undefined): Headers | undefined {
-  return writeTrace === undefined ? headers : writeTrace(headers)
+  const written = writeTrace === undefined ? headers : writeTrace(headers)
+  return developmentTracer()?.headers(written) ?? written
 }
 
 /** Figures of something in this process. */

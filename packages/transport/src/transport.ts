@@ -74,6 +74,8 @@ export interface ServerContext {
 /** What `connect()` gives to its client. */
 export interface ClientContext {
   readonly logger: Logger
+  /** What the client is called. Default: as this process (`callerName`). */
+  readonly name?: string | undefined
   /** Milliseconds for a call without its own timeout; 0 for no limit. */
   readonly timeout: number
   /** Milliseconds for which a call may wait for a connection, without an option of its own. Default: its timeout. */

@@ -1,64 +1,12 @@
 /** Connections that are lost: what goes on, what is made again, what is said. A proxy cuts them. */
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import net from 'node:net'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import { type Message, memory, microservice } from 'elysia-microservices'
 import { type WebSocketOptions, websocket } from './index.ts'
 import { clientOf, type Listening, listen, newApp } from './testing/app.ts'
+import { CuttingProxy } from './testing/cutting-proxy.ts'
 
 const silent = { error() {}, warn() {} }
-
-/** Stands between a client and its server. */
-class CuttingProxy {
-  readonly #server: net.Server
-  readonly #pairs = new Set<[net.Socket, net.Socket]>()
-  /** Connections so far. */
-  made = 0
-  /** Whether new connections are cut at once. */
-  isClosed = false
-  /** Whether what is sent gets lost, without a word. */
-  swallows = false
-
-  constructor(port: number) {
-    this.#server = net.createServer((near) => {
-      this.made++
-      if (this.isClosed) return near.destroy()
-      const far = net.connect(port, 'localhost')
-      const pair: [net.Socket, net.Socket] = [near, far]
-      this.#pairs.add(pair)
-      for (const [from, to] of [pair, [far, near] as const]) {
-        from.on('data', (chunk) => {
-          if (!this.swallows) to.write(chunk)
-        })
-        from.on('error', () => {})
-        from.on('close', () => {
-          this.#pairs.delete(pair)
-          to.destroy()
-        })
-      }
-    })
-  }
-
-  async open(): Promise<string> {
-    this.#server.listen(0, '127.0.0.1')
-    await once(this.#server, 'listening')
-    return `ws://127.0.0.1:${(this.#server.address() as net.AddressInfo).port}/rsocket`
-  }
-
-  cut(): void {
-    for (const [near, far] of [...this.#pairs]) {
-      near.destroy()
-      far.destroy()
-    }
-  }
-
-  close(): void {
-    this.isClosed = true
-    this.cut()
-    this.#server.close()
-  }
-}
 
 function newService() {
   return microservice({ transport: memory(), logger: silent })

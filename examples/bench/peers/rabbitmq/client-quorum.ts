@@ -1,19 +1,29 @@
-/** amqplib alone, as RabbitMQ's documentation has it: a quorum queue, confirmations, acknowledgements, a prefetch. */
+/**
+ * amqplib alone, as RabbitMQ's documentation has it: a topic exchange, from which several groups may have an event, a quorum
+ * queue, confirmations, events that no queue takes noticed, ids for who gets one twice, acknowledgements, a prefetch.
+ */
 import { connect, type Options } from 'amqplib'
 import { fillBy, PATTERN } from '../durable/stream.ts'
 import type { OpenEchoClient } from '../echo-client.ts'
 import { TAKEN } from './queue.ts'
 
-const STORED: Options.Publish = { persistent: true }
+const STORED: Options.Publish = { persistent: true, mandatory: true, contentType: 'application/json' }
 
 export const openEchoClient: OpenEchoClient = async (host, port, { payload, window }) => {
   const connection = await connect(`amqp://${host}:${port}`, { noDelay: true })
   const channel = await connection.createConfirmChannel()
   await channel.assertQueue(PATTERN, { arguments: { 'x-queue-type': 'quorum' } })
+  await channel.assertExchange(PATTERN, 'topic')
+  await channel.bindQueue(PATTERN, PATTERN, PATTERN)
+  const untaken = new Set<unknown>()
+  channel.on('return', ({ properties }) => untaken.add(properties.messageId))
+  let count = 0
   const publish = (data: unknown) =>
     new Promise<void>((resolve, reject) => {
-      channel.publish('', PATTERN, Buffer.from(JSON.stringify(data)), STORED, (error: unknown) =>
-        error ? reject(error) : resolve()
+      const messageId = `${process.pid}-${count++}`
+      const options = { ...STORED, messageId }
+      channel.publish(PATTERN, PATTERN, Buffer.from(JSON.stringify(data)), options, (error: unknown) =>
+        error || untaken.delete(messageId) ? reject(error) : resolve()
       )
     })
   return {

@@ -19,6 +19,8 @@ export interface Told {
 /** Variables that say where, and who tells. */
 export const SOCKET = 'ELYSIA_MICROSERVICES_DEV'
 export const NAME = 'ELYSIA_MICROSERVICES_DEV_NAME'
+/** Where the page is, which takes spans. */
+export const PAGE = 'ELYSIA_MICROSERVICES_DEV_PAGE'
 
 /** Listens for what processes tell. */
 export class Door {

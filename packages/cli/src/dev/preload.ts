@@ -1,12 +1,21 @@
 /**
  * Is loaded into every process that `elysia-microservices dev` starts, before its program: tells `dev` which ports it
- * listens on, and which services listen. It imports nothing of this package, so that it costs no time.
+ * listens on, which services listen, and, if there is a page, what they do: spans of messages. It imports nothing of other
+ * packages, so that it costs no time.
  */
 import net from 'node:net'
+import { newTracer } from './tracer.ts'
 
-const { ELYSIA_MICROSERVICES_DEV: path, ELYSIA_MICROSERVICES_DEV_NAME: name } = process.env
+const {
+  ELYSIA_MICROSERVICES_DEV: path,
+  ELYSIA_MICROSERVICES_DEV_NAME: name,
+  ELYSIA_MICROSERVICES_DEV_PAGE: page
+} = process.env
 /** As in `development.ts` of `@elysia-microservices/transport`. */
 const ANNOUNCE = Symbol.for('elysia-microservices.announce')
+/** As in `development-trace.ts`, and `caller-name.ts`. */
+const TRACER = Symbol.for('elysia-microservices.tracer')
+const PROCESS_NAME = Symbol.for('elysia-microservices.fallback-name')
 
 interface Listening {
   readonly port?: number | undefined
@@ -41,5 +50,7 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
       return server
     }
   }
+  Object.defineProperty(globalThis, PROCESS_NAME, { value: name })
+  if (page !== undefined) Object.defineProperty(globalThis, TRACER, { value: newTracer(page, name) })
   Object.defineProperty(globalThis, ANNOUNCE, { value: (announcement: object) => tell({ announcement }) })
 }

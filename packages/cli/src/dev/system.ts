@@ -2,7 +2,7 @@
 import { basename, delimiter, resolve } from 'node:path'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { Plan, ServicePlan } from './config.ts'
-import { Door, NAME, SOCKET, type Told } from './door.ts'
+import { Door, NAME, PAGE, SOCKET, type Told } from './door.ts'
 import { answers, type FoundEngine, findEngine } from './engines/index.ts'
 import { Guard } from './guarded.ts'
 import type { Lines } from './lines.ts'
@@ -27,6 +27,7 @@ export class System {
   #door: Door | undefined
   readonly #guard = new Guard()
   #page: Page | undefined
+  #pageUrl: string | undefined
   #configWatch: SourceWatch | undefined
   #engineUrls = new Map<string, string>()
   #isStopping = false
@@ -172,7 +173,8 @@ export class System {
   async #openPage(port: number): Promise<void> {
     const { Page } = await import('./page.ts')
     this.#page = new Page()
-    this.#lines.say(`All services are shown at ${await this.#page.open(port)}`)
+    this.#pageUrl = await this.#page.open(port)
+    this.#lines.say(`All services are shown at ${this.#pageUrl}`)
   }
 
   #newService(plan: ServicePlan): RunningService {
@@ -188,14 +190,15 @@ export class System {
       guard: this.#guard,
       ready: () => this.#sayReady(),
       start: () => {
-        const told = { [SOCKET]: (this.#door as Door).path, [NAME]: name }
+        const page = this.#pageUrl === undefined ? {} : { [PAGE]: addressed(this.#pageUrl) }
+        const told = { [SOCKET]: (this.#door as Door).path, [NAME]: name, ...page }
         const { file, args, shell } = command
         return {
           file,
           args,
           shell,
           cwd: resolve(root, cwd),
-          env: { ...this.#env, ...command.env, ...env, ...told }
+          env: { ...this.#exporterEnv(name), ...this.#env, ...command.env, ...env, ...told }
         }
       },
       files: () =>
@@ -209,6 +212,16 @@ export class System {
     })
   }
 
+  /** What OpenTelemetry's exporters read: a set-up of the program's own sends its spans to the page, unless it says where. */
+  #exporterEnv(name: string): NodeJS.ProcessEnv {
+    if (this.#pageUrl === undefined) return {}
+    return {
+      OTEL_EXPORTER_OTLP_ENDPOINT: addressed(this.#pageUrl),
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_SERVICE_NAME: name
+    }
+  }
+
   #told(told: Told): void {
     const { name, announcement } = told
     this.#services.get(name)?.told(told)
@@ -218,4 +231,9 @@ export class System {
       this.#lines.say(`${name} is not shown: ${error.message}`)
     })
   }
+}
+
+/** The page's url with an address in place of a name, which may be looked up as another one. */
+function addressed(url: string): string {
+  return url.replace('//localhost:', '//127.0.0.1:')
 }

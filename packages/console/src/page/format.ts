@@ -18,6 +18,11 @@ export function whole(value: number): string {
   return Math.round(value).toLocaleString('en')
 }
 
+/** The time of a day, always as wide: `22:02:14`. @param at milliseconds since 1970 */
+export function clock(at: number): string {
+  return new Date(at).toLocaleTimeString('en', { hourCycle: 'h23' })
+}
+
 /** `inFlight` as words. */
 export function words(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)

@@ -26,6 +26,7 @@ const sample = (at: number, rows: PatternFigures[], connections = 1): Sample => 
     a: {
       transports: [{ name: 'tcp', gauges: [{ name: 'connections', value: connections }] }],
       rows,
+      calls: [],
       ...(rows[0] && { total: rows[0] })
     }
   }

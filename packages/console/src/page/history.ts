@@ -5,6 +5,8 @@ import type { Figures, Kind, Sample, ServiceSample } from '../protocol.ts'
 export const MAX_SAMPLES = 300
 /** Figures of patterns that are kept of all samples of a service together: with many patterns there are fewer samples. */
 const MAX_FIGURES = 90_000
+/** Samples whose calls are kept. */
+const RECENT_CALLS = 10
 /** Lines of a chart that are told apart. */
 export const MAX_LINES = 6
 
@@ -87,7 +89,12 @@ function withMoment({ moments, busy }: History, moment: Moment): History {
   addUp(next, moment, 1)
   const surplus = Math.max(0, moments.length + 1 - most)
   for (const old of moments.slice(0, surplus)) addUp(next, old, -1)
-  return { moments: [...moments.slice(surplus), moment], busy: next }
+  const kept = moments.slice(surplus)
+  // Only the map looks at calls, and only at the last ones.
+  const aged = kept.at(-RECENT_CALLS)
+  if (aged !== undefined && aged.sample.calls.length > 0)
+    kept[kept.length - RECENT_CALLS] = { ...aged, sample: { ...aged.sample, calls: [] } }
+  return { moments: [...kept, moment], busy: next }
 }
 
 /** What remains of sums when all of it was taken away again is no more than this. */

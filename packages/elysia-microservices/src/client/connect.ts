@@ -21,10 +21,12 @@ import {
   type Pattern,
   type Published,
   type PublishOptions,
+  readCallerName,
   type SentMessage,
   StreamValues,
   type Traits,
-  type Transport
+  type Transport,
+  tracedSent
 } from '@elysia-microservices/transport/kit'
 import { Observable } from 'rxjs'
 import { dispatcherOf } from '../service/dispatcher-of.ts'
@@ -34,6 +36,11 @@ import { checkForward, forwardingCaller, forwardingPublish } from './forward.ts'
 
 /** Options of every client, whatever carries its calls. */
 export interface ClientOptions {
+  /**
+   * What services are told this client is called, once a connection: a name to be shown, such as on the page of
+   * `elysia-microservices dev`. 100 characters at most. Default: the name of the first service of this process, if any.
+   */
+  readonly name?: string | undefined
   /** Milliseconds until the (first) answer of a call must be here; 0 for no limit. Default: 30,000. */
   readonly timeout?: number | undefined
   /**
@@ -69,6 +76,7 @@ export interface TcpConnectOptions extends ClientOptions, ShortClientOptions {}
 export type ConnectOptions = TcpConnectOptions | TransportClientOptions
 
 const NAMES = [
+  'name',
   'transport',
   'timeout',
   'waitForConnection',
@@ -99,6 +107,7 @@ export function connect<Service>(options?: ConnectOptions): ClientOf<Service>
 export function connect(options: ConnectOptions = {}): object {
   const { own, transport } = readOptions(options)
   const {
+    name,
     timeout,
     waitForConnection,
     use = [],
@@ -109,6 +118,8 @@ export function connect(options: ConnectOptions = {}): object {
   } = own
   checkLogger('options.logger', given)
   const logger = loggerOf(given)
+  if (name !== undefined && (name === '' || readCallerName(name) !== name))
+    throw OptionError.expected('options.name', 'a text of 1 to 100 characters', name)
   if (timeout !== undefined) atLeast(0, 'options.timeout', timeout)
   if (waitForConnection !== undefined) atLeast(0, 'options.waitForConnection', waitForConnection)
   if (!Array.isArray(use) || use.some((around) => typeof around !== 'function'))
@@ -118,6 +129,7 @@ export function connect(options: ConnectOptions = {}): object {
     throw OptionError.expected('options.onEvent', 'a function', onEvent)
   const client = transport.client({
     logger,
+    name,
     timeout: timeout ?? DEFAULT_TIMEOUT,
     waitForConnection,
     tellTimeout: timeout !== undefined,
@@ -125,7 +137,7 @@ export function connect(options: ConnectOptions = {}): object {
   })
   if (onEvent !== undefined) client.onEvent(onEvent)
   for (const around of use) around.attach?.(client)
-  return new TransportClient(client, transport.traits, use, [...forward])
+  return new TransportClient(client, transport.traits, tracedSent(use), [...forward])
 }
 
 function readOptions(options: ConnectOptions): { own: ClientOptions; transport: Transport } {

@@ -1,6 +1,11 @@
 /** What a service tells of itself: plain data, which callers can be sent. */
 
-import type { HandlerFigures, ServiceStatus, TransportStats } from '@elysia-microservices/transport'
+import type {
+  CallerFigures,
+  HandlerFigures,
+  ServiceStatus,
+  TransportStats
+} from '@elysia-microservices/transport'
 import type { DurableSettings } from '@elysia-microservices/transport/kit'
 import type { Hook, HookType } from '../hooks/hook.ts'
 import type { KnownErrors } from '../hooks/known-errors.ts'
@@ -21,6 +26,8 @@ export interface ServiceDescription {
   readonly handlers: readonly HandlerDescription[]
   /** What was counted of its messages: only if that was asked for, and `telemetry()` counts. */
   readonly figures?: readonly HandlerFigures[]
+  /** Who calls what: only if that was asked for, of a service that may be asked what it is. */
+  readonly callers?: readonly CallerFigures[]
 }
 
 /** What a handler is, without its function. */
@@ -60,6 +67,8 @@ export interface PatternDescription {
 export interface DescribeOptions {
   /** With what was counted. Default: without. */
   readonly figures?: boolean | undefined
+  /** With who calls what, which is counted from then on until nobody has asked for 10 seconds. Default: without. */
+  readonly callers?: boolean | undefined
 }
 
 /** What a handler is. */

@@ -8,6 +8,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import type { DescribeOptions, HandlerDescription, ServiceDescription } from '../description/description.ts'
 import { DESCRIBE_ROUTE, describeRoute } from '../description/routes.ts'
+import type { Ledger } from './ledger.ts'
 import type { ServiceRunner } from './runner.ts'
 import type { ServiceCore } from './service-core.ts'
 
@@ -26,7 +27,8 @@ export function describeService(
   core: ServiceCore,
   runner: ServiceRunner,
   { name, version, instance }: ServiceIdentity,
-  { figures: withFigures }: DescribeOptions = {}
+  { figures: withFigures, callers: withCallers }: DescribeOptions = {},
+  ledger?: Ledger
 ): ServiceDescription {
   const figures = withFigures === true ? core.figures() : undefined
   return {
@@ -36,7 +38,8 @@ export function describeService(
     status: runner.status,
     transports: runner.stats(),
     handlers: core.describe(),
-    ...(figures && { figures })
+    ...(figures && { figures }),
+    ...(withCallers === true && ledger !== undefined && { callers: ledger.read() })
   }
 }
 
@@ -55,7 +58,7 @@ export function answerDescription(
     throw OptionError.expected('options.describe', 'a boolean or a function', describeTo)
   const answer = ({ data }: IncomingMessage) =>
     // Undefined fields would be refused by no codec, but are not what JSON carries.
-    JSON.parse(JSON.stringify(describe({ figures: Object(data).figures === true }))) as ServiceDescription
+    JSON.parse(JSON.stringify(describe(askedOf(data)))) as ServiceDescription
   core.reserve({
     routes:
       name === undefined
@@ -70,6 +73,11 @@ export function answerDescription(
             throw PatternNotFoundError.of(message.pattern)
           }
   })
+}
+
+function askedOf(data: unknown): DescribeOptions {
+  const { figures, callers } = Object(data) as DescribeOptions
+  return { figures: figures === true, callers: callers === true }
 }
 
 /** Routes with what the description says of their handlers. It is made once, when somebody asks for the first time. */

@@ -3,6 +3,7 @@ import {
   type Address,
   isInDevelopment,
   loggerOf,
+  nameProcess,
   type ServerTransport,
   type ServiceStatus
 } from '@elysia-microservices/transport/kit'
@@ -17,6 +18,7 @@ import type { Typed } from '../types/service.ts'
 import { addChain } from './chain.ts'
 import { answerDescription, type DescribeTo, describeService, type ServiceIdentity } from './describe.ts'
 import { DISPATCHER } from './dispatcher-of.ts'
+import { Ledger } from './ledger.ts'
 import { followApp } from './lifecycle.ts'
 import { type MicroserviceOptions, readOptions } from './options.ts'
 import { type RunnerSettings, ServiceRunner } from './runner.ts'
@@ -44,6 +46,7 @@ export function microservice(options: MicroserviceOptions): object {
   const { service, transports } = readOptions(options)
   const { name, version, controllers, nest, chaos, drain, workers, shutdownOn } = service
   const logger = loggerOf(service.logger)
+  nameProcess(name)
   const core = new ServiceCore()
   core.environment.logger = logger
   const nestApp = settingsOf(nest)
@@ -89,7 +92,10 @@ function newService(
     shutdownOn: undefined
   }
   addChain(service, core, () => newService(core.newGroup(), groupSettings, identity, false))
-  const describe = (asked?: DescribeOptions) => describeService(core, runner, identity, asked)
+  // A service that tells nobody of itself is not asked who calls it.
+  const ledger = describeTo === false ? undefined : new Ledger()
+  if (ledger !== undefined) core.addOutermost(ledger.around)
+  const describe = (asked?: DescribeOptions) => describeService(core, runner, identity, asked, ledger)
   answerDescription(core, identity, describeTo, describe)
   Object.assign(service, {
     describe,

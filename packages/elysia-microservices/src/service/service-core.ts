@@ -15,7 +15,8 @@ import {
   type Logger,
   OptionError,
   type ReceivedMessage,
-  type Route
+  type Route,
+  tracedReceived
 } from '@elysia-microservices/transport/kit'
 import { type Binding, checkBindings, isServedBy } from '../controller/binding.ts'
 import type { Controllers } from '../controller/controllers.ts'
@@ -115,7 +116,7 @@ export class ServiceCore {
     const lines = messageLines(logger)
     return aroundDispatcher(this.#withReserved(registry), [
       ...this.#outermost,
-      ...this.#arounds,
+      ...tracedReceived(this.#arounds),
       ...(lines === undefined ? [] : [lines])
     ])
   }

@@ -52,6 +52,8 @@ import { Link, type Part } from './link.ts'
 const MAX_PAYLOAD = 16 * 1024 * 1024
 /** Addresses that are remembered since the server has confirmed something. */
 const MAX_RECENT = 1_024
+/** Milliseconds for which plain handlers of a stored event may be missing where there were none. */
+const UNHEARD_FOR = 100
 /** Milliseconds for which a queue that nobody uses stays, as after a restart of the server. */
 const UNUSED_FOR = 60_000
 /** Channels on which a service sets up its queues at a time. */
@@ -88,6 +90,8 @@ export class RabbitConnection implements Carrier {
   #deafening: (() => Promise<unknown>)[] = []
   /** Where was published since the server has confirmed something. */
   readonly #recent = new Set<string>()
+  /** Until when stored events are not sent to an address, too, because nobody has heard the last one there. */
+  readonly #unheardUntil = new Map<string, number>()
   /** What waits to be told whether somebody is there. */
   #asked = 0
   #settled: (() => void)[] = []
@@ -270,9 +274,12 @@ export class RabbitConnection implements Carrier {
   }
 
   /** Nobody listens where a message was published that wants to know. */
-  #returned({ properties: { messageId, replyTo, correlationId } }: Message): void {
+  #returned({ fields, properties: { messageId, replyTo, correlationId } }: Message): void {
     const asked = typeof messageId === 'string' && isInbox(messageId)
-    this.#nobody(asked ? messageId : replyOf(replyTo, correlationId, []))
+    const reply = asked ? messageId : replyOf(replyTo, correlationId, [])
+    if (reply !== '') return this.#nobody(reply)
+    if (this.#unheardUntil.size >= MAX_RECENT) this.#unheardUntil.clear()
+    this.#unheardUntil.set(routeOfKey(fields.routingKey), performance.now() + UNHEARD_FOR)
   }
 
   /** Tells one of our own addresses that nobody has got what it has asked. */
@@ -340,14 +347,15 @@ export class RabbitConnection implements Carrier {
     }
   }
 
-  /** Publishes a stored event for plain handlers, too. */
+  /** Publishes a stored event for plain handlers, too, unless it was just said that there are none. */
   tell(address: string, words: Words, headers: Options.Publish['headers']): void {
+    if (performance.now() < (this.#unheardUntil.get(address) ?? 0)) return
     const read = readHeaders(headers, undefined)
     this.#send({
       exchange: CALLS,
       key: keyOf(address),
       words,
-      options: read === undefined ? {} : { headers: read },
+      options: { mandatory: true, ...(read !== undefined && { headers: read }) },
       address
     })
   }

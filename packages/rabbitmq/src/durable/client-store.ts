@@ -97,8 +97,8 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
     const address = addressOfCall(routeOf(pattern))
     const record = recordOf(data)
     const json = dataToJson(record === undefined ? data : record.data)
-    const own = mergedHeaders(record?.headers, given) ?? {}
-    checkHeaders(own)
+    const own = mergedHeaders(record?.headers, given)
+    if (own !== undefined) checkHeaders(own)
     const { headers, priority } = writeHeaders(own)
     const payload = Buffer.from(eventOf(requestHead(pattern), json))
     const size = payload.length

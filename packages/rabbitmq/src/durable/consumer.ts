@@ -24,6 +24,7 @@ import {
   STORED
 } from '../words/names.ts'
 import { type Copies, passingTo, safeQueue } from './copies.ts'
+import { Deliveries } from './deliveries.ts'
 import { HEADER, messageOf, RabbitEvent } from './stored.ts'
 
 /** Milliseconds between looks at what the server says of the group. */
@@ -65,8 +66,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   readonly #pauses = new Map<string, number>()
   #connection: RabbitConnection | undefined
   #part: Part | undefined
-  /** On which events come; missing while it is lost. */
-  #channel: Channel | undefined
+  /** What comes over the channel that there is; missing while it is lost. */
+  #deliveries: Deliveries | undefined
   #tag: string | undefined
   #lag: number | undefined
   #isPaused = false
@@ -93,7 +94,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
           const via = viaOf(route.route, route.durable.group)
           return options.dispatcher.event(messageOf(event, group, via))
         },
-        isOurs: ({ channel }) => channel === this.#channel,
+        isOurs: ({ deliveries }) => deliveries === this.#deliveries,
         letGo: (event) => this.#forget(event),
         acknowledge: (event) => this.#acknowledge(event),
         retry: (event, delay) => void this.#retry(event, delay),
@@ -118,7 +119,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   get figures(): DurableFigures {
     const { retries, deadLetters } = this.#worker.figures
     const { address, group, route } = this.#options
-    const isThere = this.#channel !== undefined || this.#connection?.isConnected !== true
+    const isThere = this.#deliveries !== undefined || this.#connection?.isConnected !== true
     return {
       pattern: address,
       group,
@@ -145,7 +146,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
         isApart: true,
         alone: {
           closed: (error) => {
-            this.#channel = undefined
+            this.#deliveries = undefined
             logger.error(`${what} is not received: ${error.message}; declaring its queue again`, error)
           },
           reopened: () => logger.warn(`${what} is received again`)
@@ -167,7 +168,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     // What came over an earlier channel comes again, here or elsewhere.
     for (const event of this.#worker.release()) this.#forget(event)
     this.#tag = undefined
-    this.#channel = channel
+    const deliveries = new Deliveries(channel)
+    this.#deliveries = deliveries
     await channel.assertQueue(this.#dead, safeQueue({}))
     for (const name of [queueOfMembers(group), queueOfPaused(group)])
       await channel.assertQueue(name, { durable: true })
@@ -183,32 +185,36 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     await channel.prefetch(ordered ? concurrency * IN_ADVANCE : concurrency)
     await channel.consume(queueOfMembers(group), () => {}, { noAck: true })
     await this.#readPaused(channel)
-    if (!this.#isPaused && !this.#isStopped) await this.#consume(channel)
+    if (!this.#isPaused && !this.#isStopped) await this.#consume(deliveries)
   }
 
-  async #consume(channel: Channel): Promise<void> {
+  async #consume(deliveries: Deliveries): Promise<void> {
+    const { channel } = deliveries
     const { consumerTag } = await channel.consume(this.#queue, (message) => {
-      if (message !== null) return this.#receive(message, channel)
+      if (message !== null) return this.#receive(message, deliveries)
       // The queue was deleted: the channel is opened again, and the queue declared.
       channel.close().catch(() => {})
     })
     this.#tag = consumerTag
   }
 
-  #receive(message: ConsumeMessage, channel: Channel): void {
-    const event = new RabbitEvent(message, channel, this.#exact)
+  #receive(message: ConsumeMessage, deliveries: Deliveries): void {
+    const event = new RabbitEvent(message, deliveries, this.#exact)
+    deliveries.came(event.tag)
     if (event.attempt > 1) this.#redeliveries++
     const known = this.#held.get(event.unique)
-    if (known !== undefined) {
+    if (known !== undefined && known.deliveries !== deliveries) {
       // It runs here already: its end ends this delivery.
-      known.channel = channel
+      known.deliveries = deliveries
       known.tag = event.tag
       return
     }
-    if (this.#done.has(event.unique) || this.#doneBefore.has(event.unique)) return channel.ack(message)
+    // Its publisher has sent it twice, or the word that it is done was lost.
+    if (known !== undefined || this.#done.has(event.unique) || this.#doneBefore.has(event.unique))
+      return deliveries.acknowledge(event.tag)
     // In order, others may have it only when all that is here goes back at once.
     if (this.#isStopped && this.#isOrdered) return
-    if (this.#isStopped || (this.#isPaused && !this.#isOrdered)) return channel.nack(message)
+    if (this.#isStopped || (this.#isPaused && !this.#isOrdered)) return deliveries.giveBack(event.tag)
     this.#held.set(event.unique, event)
     this.#worker.add(event)
   }
@@ -220,15 +226,10 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   /** Says something of its last delivery, if it can still be said. */
   #settle(event: RabbitEvent, isDone: boolean): void {
     this.#forget(event)
-    if (event.channel !== this.#channel) return
-    const { tag: deliveryTag } = event
-    const message = { ...event.message, fields: { ...event.message.fields, deliveryTag } }
-    try {
-      if (isDone) event.channel.ack(message)
-      else event.channel.nack(message)
-    } catch {
-      // The channel is closed: the event comes again.
-    }
+    const { deliveries, tag } = event
+    if (deliveries !== this.#deliveries) return
+    if (isDone) deliveries.acknowledge(tag)
+    else deliveries.giveBack(tag)
   }
 
   #acknowledge(event: RabbitEvent): void {
@@ -290,13 +291,14 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   }
 
   async #lookNow(): Promise<void> {
-    const channel = this.#channel
-    if (channel === undefined || this.#part === undefined || this.#isStopped) return
+    const deliveries = this.#deliveries
+    if (deliveries === undefined || this.#part === undefined || this.#isStopped) return
+    const { channel } = deliveries
     await this.#readPaused(channel)
     if (this.#isPaused) await this.#pause()
     else if (this.#tag === undefined) {
       this.#worker.open()
-      await this.#consume(channel)
+      await this.#consume(deliveries)
     }
     const { messageCount } = await channel.checkQueue(this.#queue)
     this.#lag = messageCount + this.#held.size
@@ -313,7 +315,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
       this.#worker.close()
       return this.#rest()
     }
-    const channel = this.#channel
+    const { channel } = this.#deliveries ?? {}
     const tag = this.#tag
     this.#tag = undefined
     if (channel !== undefined && tag !== undefined) await channel.cancel(tag)
@@ -338,7 +340,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   // ── its end ──────────────────────────────────────────────────────────────────────────────────────────
 
   lost(): void {
-    this.#channel = undefined
+    this.#deliveries = undefined
     if (this.#isOrdered) this.#worker.close()
   }
 
@@ -361,13 +363,14 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     }
     await ended
     // The server passes acknowledgements on to a quorum queue a few at a time, and forgets the rest with their channel.
-    if (this.#channel !== undefined && this.#done.size > 0)
+    if (this.#deliveries !== undefined && this.#done.size > 0)
       await new Promise((resolve) => setTimeout(resolve, PASSED_ON))
     await this.leave()
   }
 
   cut(): void {
     clearInterval(this.#look)
+    this.#deliveries?.flush()
     if (!this.#isOrdered) for (const event of this.#worker.held) this.#settle(event, false)
   }
 }

@@ -5,7 +5,7 @@ import type { ConfirmChannel, Message } from 'amqplib'
 import type { Part } from '../connection/link.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import { keyOf, STORED } from '../words/names.ts'
-import type { StoredMessage } from './stored.ts'
+import { type StoredMessage, uniqueOf } from './stored.ts'
 
 /** The exchange of stored events, over one connection. */
 export class EventStore implements Store<StoredMessage> {
@@ -29,9 +29,7 @@ export class EventStore implements Store<StoredMessage> {
     const store = new EventStore(connection, publisher)
     store.#part = await connection.link.open(
       async (channel) => {
-        channel.on('return', ({ properties }: Message) =>
-          store.#untaken.add(String(properties.correlationId))
-        )
+        channel.on('return', ({ properties }: Message) => store.#untaken.add(uniqueOf(properties)))
         store.#untaken.clear()
       },
       { isConfirmed: true }
@@ -44,13 +42,13 @@ export class EventStore implements Store<StoredMessage> {
   }
 
   append({ address, payload, options }: StoredMessage, number: number): void {
+    const unique = uniqueOf(options)
     const channel = this.#part?.channel
     // It is sent again when there is one.
     if (channel === undefined) return
-    const correlationId = String(number)
-    channel.publish(STORED, keyOf(address), payload, { ...options, correlationId }, (error: unknown) => {
+    channel.publish(STORED, keyOf(address), payload, options, (error: unknown) => {
       if (channel !== this.#part?.channel) return
-      const isUntaken = this.#untaken.delete(correlationId)
+      const isUntaken = this.#untaken.delete(unique)
       if (error !== null && error !== undefined) this.#publisher.refused(number, full(address), true)
       else if (isUntaken) this.#publisher.refused(number, nobody(address), false)
       else this.#publisher.stored(number, undefined, false)

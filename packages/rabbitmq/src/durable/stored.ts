@@ -15,9 +15,10 @@ import {
   type HeldEvent,
   IncomingMessage
 } from '@elysia-microservices/transport/kit'
-import type { Channel, ConsumeMessage, Options } from 'amqplib'
+import type { ConsumeMessage, MessageProperties, Options } from 'amqplib'
 import { readHeaders } from '../words/headers.ts'
 import { routeOfKey } from '../words/names.ts'
+import type { Deliveries } from './deliveries.ts'
 
 /** Our headers; callers may not give what begins so. */
 export const HEADER = {
@@ -43,22 +44,27 @@ export interface StoredMessage extends OutgoingEvent {
 export function optionsOf(
   { id, isOwnId }: EventHead,
   key: string | undefined,
-  headers: Readonly<Record<string, string>> | undefined,
+  given: Readonly<Record<string, string>> | undefined,
   priority: number | undefined
 ): Options.Publish {
-  return {
+  const headers: Record<string, string | number> = { ...given, [HEADER.publishedAt]: Date.now() }
+  if (key !== undefined) headers[HEADER.key] = key
+  const options: Options.Publish = {
     persistent: true,
     mandatory: true,
     contentType: 'application/json',
-    ...(isOwnId && { messageId: id }),
-    ...(priority !== undefined && { priority }),
-    headers: {
-      ...headers,
-      ...(!isOwnId && { [HEADER.id]: id, [HEADER.unique]: newSecret() }),
-      ...(key !== undefined && { [HEADER.key]: key }),
-      [HEADER.publishedAt]: Date.now()
-    }
+    headers
   }
+  if (priority !== undefined) options.priority = priority
+  if (isOwnId) return { ...options, messageId: id }
+  headers[HEADER.id] = id
+  headers[HEADER.unique] = newSecret()
+  return options
+}
+
+/** What tells an event from all others, by its properties; empty: nothing. */
+export function uniqueOf({ headers, messageId }: Options.Publish | MessageProperties): string {
+  return textIn(given(headers)[HEADER.unique]) ?? textIn(messageId) ?? ''
 }
 
 /** An event here. */
@@ -70,18 +76,18 @@ export class RabbitEvent implements HeldEvent {
   readonly unique: string
   attempt: number
   /** Where it came last, and its number there; what has come over another channel cannot be acknowledged any more. */
-  channel: Channel
+  deliveries: Deliveries
   tag: number
   readonly #receivedAt = Date.now()
 
-  constructor(message: ConsumeMessage, channel: Channel, address: string | undefined) {
+  constructor(message: ConsumeMessage, deliveries: Deliveries, address: string | undefined) {
     const { fields, properties } = message
     const headers = given(properties.headers)
     this.message = message
-    this.channel = channel
+    this.deliveries = deliveries
     this.tag = fields.deliveryTag
     this.address = address ?? textIn(headers[HEADER.pattern]) ?? routeOfKey(fields.routingKey)
-    this.unique = textIn(headers[HEADER.unique]) ?? textIn(properties.messageId) ?? newSecret()
+    this.unique = uniqueOf(properties) || newSecret()
     this.id = textIn(headers[HEADER.id]) ?? this.unique
     this.key = textIn(headers[HEADER.key])
     this.attempt = 1 + countIn(headers[HEADER.failed]) + countIn(headers['x-delivery-count'])

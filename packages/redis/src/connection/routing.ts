@@ -187,17 +187,16 @@ export class Routing {
   }
 
   /**
-   * Who gets a stored event beside the store, as far as it is known by `follow`.
-   * @returns names for Nest's channel, and a function that sends it to all others, which may be missing
+   * Who gets stored events beside the store, as far as it is known by `follow`.
+   * @returns names for Nest's channel, and a function that sends one to all others, which may be missing
    */
-  listeners(
-    route: string,
-    packet: string,
-    headers: CarriedHeaders | undefined
-  ): { readonly reached: readonly string[]; readonly send: (() => void) | undefined } {
+  listeners(route: string): {
+    readonly reached: readonly string[]
+    readonly send: ((packet: string, headers: CarriedHeaders | undefined) => void) | undefined
+  } {
     const queues = this.#directory.queuesOf(route)
     const reached = namesOf(queues, true)
-    const send = () => {
+    const send = (packet: string, headers: CarriedHeaders | undefined) => {
       for (const sent of this.#emitToAll(queues, route, frameOf(route, packet, undefined, headers)))
         sent.catch(() => {})
     }

@@ -11,10 +11,9 @@ import { requestHead } from '@elysia-microservices/transport/nest'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { channelOfCall } from '../words/channels.ts'
-import { headersToJson } from '../words/frames.ts'
 import { RedisDeadLetters } from './dead-letters.ts'
 import { readableError } from './errors.ts'
-import { fieldsOf, type OutgoingEntry } from './event.ts'
+import type { OutgoingEntry } from './event.ts'
 import { EventStore } from './event-store.ts'
 import { Groups } from './groups.ts'
 
@@ -60,7 +59,6 @@ export class RedisClientStore extends PublishingStore<RedisConnection, OutgoingE
   ): OutgoingEntry {
     const address = channelOfCall(routeOf(pattern))
     const packet = eventOf(requestHead(pattern), dataToJson(data))
-    const fields = fieldsOf(packet, head.id, key, headers && headersToJson(headers))
-    return { ...head, address, size: Buffer.byteLength(packet), packet, fields, headers }
+    return { ...head, address, size: Buffer.byteLength(packet), packet, key, headers }
   }
 }

@@ -123,7 +123,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     const worker = () => this.#worker
     const again = () => this.#again
     const asked = () => this.#all.reduce((sum, feed) => sum + feed.asked, 0)
-    const held = () => [...this.#worker.held].reduce((sum, { size }) => sum + size, 0)
+    const held = () => this.#all.reduce((sum, feed) => sum + feed.heldSize, 0)
     const isIdle = () => this.#isStopped || this.#recovery.unavailable !== undefined
     return new Feed({
       source: { stream, pattern, isAgain },
@@ -263,14 +263,14 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     for (const event of events) {
       if (this.#worker.held.has(event)) continue
       if (event.attempt > 1) this.#redeliveries++
-      this.#feedOf(event).held.set(event.place, event)
+      this.#feedOf(event).hold(event)
       this.#worker.add(event)
     }
     if (isAll) this.#worker.open()
   }
 
   #forget(events: readonly RedisEvent[]): void {
-    for (const event of events) this.#feedOf(event).held.delete(event.place)
+    for (const event of events) this.#feedOf(event).drop(event)
   }
 
   #run(event: RedisEvent): void | Promise<void> {

@@ -4,7 +4,7 @@ import { NotStoredError, OptionError } from '@elysia-microservices/transport'
 import fc from 'fast-check'
 import { durableStorage, type RedisDurableOptions } from '../options/durable-options.ts'
 import { isFull, isGone, notStored, passes } from './errors.ts'
-import { deadLetterOf, fieldsOf, messageOf, RedisEvent, readDeadLetter } from './event.ts'
+import { deadLetterOf, messageOf, RedisEvent, readDeadLetter } from './event.ts'
 import { before, comparePositions, handlerOf, readHandler, timeOf } from './keys.ts'
 
 const position = fc
@@ -44,7 +44,8 @@ describe('an event', () => {
         ...[fc.json(), text, fc.option(text, { nil: undefined }), fc.dictionary(text, text), position],
         (json, id, key, headers, place) => {
           const packet = `{"pattern":"orders.placed","data":${json}}`
-          const fields = fieldsOf(packet, id, key, JSON.stringify(headers)).map(String)
+          const fields = ['packet', packet, 'id', id, 'headers', JSON.stringify(headers)]
+          if (key !== undefined) fields.push('key', key)
           const event = new RedisEvent(main, place, fields, 2, 0)
           const { data, delivery, route, metadata } = messageOf(event, 'g', '')
           const { data: expected } = JSON.parse(packet)

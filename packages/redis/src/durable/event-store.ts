@@ -3,7 +3,7 @@ import { newSecret, type Publisher, type Store } from '@elysia-microservices/tra
 import { NotStoredError } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
-import { endOfNestEvent } from '../words/frames.ts'
+import { endOfNestEvent, headersToJson } from '../words/frames.ts'
 import { isFull, notStored, passes, readableError } from './errors.ts'
 import type { OutgoingEntry } from './event.ts'
 import { idOf, STREAMS, streamOf, wakeOf } from './keys.ts'
@@ -12,17 +12,28 @@ import { APPEND, ENSURE, isUnknownScript, run, TRIM } from './scripts.ts'
 /** Bytes of an event: a process holds many at a time. */
 const MAX_EVENT = 1024 * 1024
 /** Events that the server stores at once: it does nothing else meanwhile. */
-const MOST_TOGETHER = 64
-/** Ids that one of them tells the server to forget. */
+const MOST_TOGETHER = 128
+/** What one of them tells the server to forget. */
 const MOST_SETTLED = 256
 
-/** What is stored. */
-export type Stored = { readonly position: string; readonly isDuplicate: boolean }
+/** What is stored of an event. */
+export type EntryContent = Pick<OutgoingEntry, 'id' | 'isOwnId' | 'packet' | 'headers'> & {
+  readonly key?: string | undefined
+}
 
 interface Numbered {
   readonly event: OutgoingEntry
   readonly number: number
 }
+
+/**
+ * Events that are stored together or not at all. Those with ids of our own are remembered together, too: so they are sent
+ * again as they were, and nothing else with them.
+ */
+type Batch = readonly Numbered[]
+
+/** Where events are, in their order: the first of those that are remembered together. */
+type Answer = readonly (readonly [position: string, isDuplicate: number])[]
 
 /** The streams behind one connection. */
 export class EventStore implements Store<OutgoingEntry> {
@@ -30,7 +41,7 @@ export class EventStore implements Store<OutgoingEntry> {
   readonly #connection: RedisConnection
   readonly #storage: DurableStorage
   readonly #publisher: Publisher<OutgoingEntry> | undefined
-  /** Of events that nobody publishes again: the server need not remember their ids any more. */
+  /** Keys of events that nobody publishes again: the server need not remember them any more. */
   #settled: string[] = []
   #collected: Numbered[] = []
 
@@ -59,44 +70,52 @@ export class EventStore implements Store<OutgoingEntry> {
     const collected = this.#collected
     this.#collected = []
     let batch: Numbered[] = []
+    let again: unknown
     let size = 0
-    for (const one of collected) {
-      const [first] = batch
-      size += one.event.size
-      const isOther = first !== undefined && first.event.address !== one.event.address
-      if (isOther || batch.length === MOST_TOGETHER || (batch.length > 0 && size > MAX_EVENT)) {
-        this.#append(batch)
-        batch = []
-        size = one.event.size
-      }
-      batch.push(one)
+    const end = () => {
+      if (batch.length > 0) this.#append(batch)
+      batch = []
+      size = 0
     }
-    this.#append(batch)
+    for (const one of collected) {
+      const { event } = one
+      if (event.batch !== undefined) {
+        if (event.batch === again) continue
+        again = event.batch
+        end()
+        this.#append(again as Batch)
+        continue
+      }
+      const first = batch[0]?.event
+      const isOther =
+        first !== undefined && (first.address !== event.address || first.isOwnId !== event.isOwnId)
+      if (isOther || batch.length === MOST_TOGETHER || size + event.size > MAX_EVENT) end()
+      batch.push(one)
+      event.batch = batch
+      size += event.size
+    }
+    end()
   }
 
   /** @param batch events of one pattern */
-  #append(batch: readonly Numbered[]): void {
+  #append(batch: Batch): void {
     const publisher = this.#publisher as Publisher<OutgoingEntry>
-    const { address } = (batch[0] as Numbered).event
-    const { routing } = this.#connection
-    const listeners = batch.map(({ event }) => routing.listeners(address, event.packet, event.headers))
-    const endings = listeners.map(({ reached }, at) =>
-      endOfNestEvent((batch[at] as Numbered).event.headers, reached)
-    )
-    this.#send(
-      batch.map(({ event }) => event),
-      endings
-    ).then(
-      (stored) => {
+    const { address, isOwnId } = (batch[0] as Numbered).event
+    const listeners = this.#connection.routing.listeners(address)
+    const events = batch.map(({ event }) => event)
+    this.#send(address, events, listeners.reached).then(
+      (answer) => {
+        if (answer !== undefined && isOwnId) this.#settled.push(...keysOf(address, events))
+        const [first] = answer ?? []
         for (const [at, { event, number }] of batch.entries()) {
-          const one = stored?.[at]
+          const one = isOwnId ? first : answer?.[at]
           if (one === undefined) {
             publisher.missing(number)
             continue
           }
-          if (event.isOwnId) this.#settle(event)
-          if (!one.isDuplicate) listeners[at]?.send?.()
-          publisher.stored(number, one.position, one.isDuplicate)
+          const isDuplicate = one[1] === 1
+          if (!isDuplicate) listeners.send?.(event.packet, event.headers)
+          publisher.stored(number, isOwnId ? behind(one[0], at) : one[0], isDuplicate)
         }
       },
       (error: Error) => {
@@ -127,15 +146,18 @@ export class EventStore implements Store<OutgoingEntry> {
     }
   }
 
-  /** Stores an event that no publisher answers for. */
-  async store(event: OutgoingEntry): Promise<void> {
+  /** Stores an event that no publisher answers for. Nest's channel has it already, or gets it otherwise. */
+  async store({ route, ...event }: EntryContent & { readonly route: string }): Promise<void> {
     for (let attempt = 0; attempt < 2; attempt++) {
       try {
-        if ((await this.#send([event])) !== undefined) return event.isOwnId ? this.#settle(event) : undefined
+        if ((await this.#send(route, [event])) !== undefined) {
+          if (event.isOwnId) this.#settled.push(...keysOf(route, [event]))
+          return
+        }
       } catch (error) {
         if (!isUnknownScript(error)) throw error
       }
-      await this.ensure(event.address)
+      await this.ensure(route)
     }
   }
 
@@ -144,27 +166,47 @@ export class EventStore implements Store<OutgoingEntry> {
     run(this.#connection.commands, TRIM, [streamOf(pattern)], [this.#storage.maxAge]).catch(() => {})
   }
 
-  #settle({ address, id }: OutgoingEntry): void {
-    this.#settled.push(idOf(address, id))
-  }
-
-  /** @param endings of the packets for those who hear the channel of Nest's; missing: they are told otherwise */
+  /**
+   * @param reached who gets it beside those who hear Nest's channel; missing: nobody is told there
+   * @returns nothing if there is no stream
+   */
   async #send(
-    events: readonly OutgoingEntry[],
-    endings?: readonly string[]
-  ): Promise<readonly Stored[] | undefined> {
-    const { address } = events[0] as OutgoingEntry
+    address: string,
+    events: readonly EntryContent[],
+    reached?: readonly string[]
+  ): Promise<Answer | undefined> {
     const stream = streamOf(address)
-    const settled = this.#settled.splice(0, MOST_SETTLED)
-    const keys = [stream, wakeOf(stream), ...events.map(({ id }) => idOf(address, id)), ...settled]
+    const known = keysOf(address, events)
+    const keys = [stream, wakeOf(stream), ...known, ...this.#settled.splice(0, MOST_SETTLED)]
     const { duplicateWindow, maxAge } = this.#storage
-    const args: (string | number)[] = [duplicateWindow, maxAge, address, events.length]
-    for (const [at, { fields }] of events.entries()) args.push(endings?.[at] ?? '', fields.length, ...fields)
+    const ending = reached === undefined ? '' : endOfNestEvent(undefined, reached)
+    const width = events.some(({ key, headers }) => key !== undefined || headers !== undefined) ? 4 : 2
+    const args: (string | number)[] = [
+      duplicateWindow,
+      maxAge,
+      address,
+      ending,
+      known.length,
+      events.length,
+      width
+    ]
+    for (const { id, packet, key = '', headers } of events) {
+      args.push(id, packet)
+      if (width === 4) args.push(key, headers === undefined ? '' : headersToJson(headers))
+    }
     const answer = await this.#connection.commands.evalsha(APPEND.sha, keys.length, ...keys, ...args)
-    if (!Array.isArray(answer)) return undefined
-    return answer.map(([position, isDuplicate]) => ({
-      position: String(position),
-      isDuplicate: isDuplicate === 1
-    }))
+    return Array.isArray(answer) ? (answer as Answer) : undefined
   }
+}
+
+/** By what the server remembers that events are stored. */
+function keysOf(address: string, events: readonly EntryContent[]): string[] {
+  const [first] = events
+  return (first?.isOwnId === true ? [first] : events).map(({ id }) => idOf(address, id))
+}
+
+/** The position so many events behind another. */
+function behind(position: string, count: number): string {
+  const dash = position.indexOf('-') + 1
+  return count === 0 ? position : position.slice(0, dash) + (Number(position.slice(dash)) + count)
 }

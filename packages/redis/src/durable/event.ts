@@ -38,21 +38,10 @@ type Fields = Partial<Record<keyof typeof FIELD, string>>
 /** An event that is to be stored. */
 export interface OutgoingEntry extends OutgoingEvent {
   readonly packet: string
-  readonly fields: readonly string[]
+  readonly key: string | undefined
   readonly headers: CarriedHeaders | undefined
-}
-
-/** The fields of an event. @param headers as JSON */
-export function fieldsOf(
-  packet: string,
-  id: string,
-  key: string | undefined,
-  headers: string | undefined
-): string[] {
-  const fields: string[] = [FIELD.packet, packet, FIELD.id, id]
-  if (key !== undefined) fields.push(FIELD.key, key)
-  if (headers !== undefined) fields.push(FIELD.headers, headers)
-  return fields
+  /** What it was sent with: if it is not known what became of that, it is sent again as it was. */
+  batch?: unknown
 }
 
 function read(entry: readonly string[]): Fields {

@@ -7,11 +7,13 @@ import { before, comparePositions, laterOf, pausedOf, wakeOf } from './keys.ts'
 import { GIVE_BACK, KEEP, LEAVE, run, TAKE, TRIM } from './scripts.ts'
 
 /** Events asked for at a time. */
-const MOST = 256
+const MOST = 1_024
 /** The least share of the room that is asked for while something is under way. */
 const LEAST_SHARE = 1 / 8
 /** Milliseconds until the server is asked again though nothing has said that there is more: a word of it may be lost. */
 const AGAIN_AFTER = 1_000
+/** Milliseconds in which nothing but new events is looked for, while there are many. */
+const FLOWS_FOR = 100
 /** What of `ackWait` an event is ours without another sign of life. */
 const LEASE = 0.8
 /** Events that were acknowledged, of which it is remembered: the acknowledgement may be lost with its server. */
@@ -58,7 +60,8 @@ export class Feed {
   name = ''
   /** All events up to this position are done. */
   floor = '0-0'
-  readonly held = new Map<string, RedisEvent>()
+  readonly #held = new Map<string, RedisEvent>()
+  #heldSize = 0
   readonly #options: FeedOptions
   readonly #keys: string[]
   /** Two generations: taking the oldest out of one set is slow. */
@@ -71,6 +74,8 @@ export class Feed {
   #asked = 0
   #isAsleep = false
   #isWoken = false
+  /** Until when there is nothing but new events, as far as it is known. */
+  #flowsUntil = 0
   #wantsAll = true
   #timer: ReturnType<typeof setTimeout> | undefined
   #undelivered: number | undefined
@@ -98,6 +103,26 @@ export class Feed {
     return this.#asked
   }
 
+  /** Events that are here, by their places. */
+  get held(): ReadonlyMap<string, RedisEvent> {
+    return this.#held
+  }
+
+  /** Characters of them. */
+  get heldSize(): number {
+    return this.#heldSize
+  }
+
+  hold(event: RedisEvent): void {
+    this.#held.set(event.place, event)
+    this.#heldSize += event.size
+  }
+
+  /** It is not here any more. */
+  drop(event: RedisEvent): void {
+    if (this.#held.delete(event.place)) this.#heldSize -= event.size
+  }
+
   get #isOrdered(): boolean {
     return this.#options.turn !== undefined
   }
@@ -114,6 +139,7 @@ export class Feed {
   wake(wantsAll = false): void {
     this.#isAsleep = false
     this.#isWoken = true
+    this.#flowsUntil = 0
     this.#wantsAll ||= wantsAll
     this.fill()
   }
@@ -130,9 +156,11 @@ export class Feed {
     if (this.#isStopped || this.#taking !== undefined || this.#isAsleep || owner.isIdle) return
     if (this.#connection?.isConnected !== true) return
     const room = Math.min(owner.room, MOST)
-    const isWorth = room >= LEAST_SHARE * (room + this.held.size)
+    const isWorth = room >= LEAST_SHARE * (room + this.#held.size)
     if (!isWorth && !(this.#isOrdered && this.#wantsAll)) return
-    this.#taking = this.#take(Math.max(room, 0)).finally(() => {
+    this.#asked = Math.max(room, 0)
+    const taking = performance.now() < this.#flowsUntil ? this.#takeNew(room) : this.#take(this.#asked)
+    this.#taking = taking.finally(() => {
       this.#taking = undefined
       this.#asked = 0
       this.fill()
@@ -141,7 +169,6 @@ export class Feed {
 
   async #take(room: number): Promise<void> {
     const { group, process, ackWait, owner } = this.#options
-    this.#asked = room
     this.#isWoken = false
     const isAll = this.#wantsAll
     this.#wantsAll = false
@@ -168,15 +195,41 @@ export class Feed {
       ([place, fields, attempt]) => new RedisEvent(this.source, place, fields, Number(attempt), leasedUntil)
     )
     if (events.length < room) this.#sleep(more)
+    else if (more < 0 && !this.#isOrdered && !this.source.isAgain)
+      this.#flowsUntil = performance.now() + FLOWS_FOR
     this.#receive(events, this.#isOrdered && (isAll || isNew === 1))
     this.#learn(first)
+  }
+
+  /** Without a script, through which the server hands events on at half the speed. */
+  async #takeNew(room: number): Promise<void> {
+    const { group, process, ackWait } = this.#options
+    const { commands } = this.#connection as RedisConnection
+    const { stream } = this.source
+    const leasedUntil = performance.now() + ackWait * LEASE
+    try {
+      const [read, paused] = await Promise.all([
+        commands.xreadgroup('GROUP', group, process, 'COUNT', room, 'STREAMS', stream, '>') as Promise<Read>,
+        commands.exists(pausedOf(group))
+      ])
+      const events = (read?.[0]?.[1] ?? []).map(
+        ([place, fields]) => new RedisEvent(this.source, place, fields, 1, leasedUntil)
+      )
+      this.#undone += events.length
+      if (events.length < room || paused === 1) this.#flowsUntil = 0
+      if (paused === 1) this.giveBack(events, 0)
+      else this.#receive(events, false)
+    } catch (error) {
+      this.#flowsUntil = 0
+      this.#failed(error as Error)
+    }
   }
 
   #receive(events: readonly RedisEvent[], isAll: boolean): void {
     const fresh: RedisEvent[] = []
     const done: RedisEvent[] = []
     for (const event of events) {
-      const known = this.held.get(event.place)
+      const known = this.#held.get(event.place)
       if (comparePositions(event.place, this.#highest) > 0) this.#highest = event.place
       if (known !== undefined) {
         known.leasedUntil = event.leasedUntil
@@ -221,7 +274,7 @@ export class Feed {
 
   /** It is done. */
   acknowledge(event: RedisEvent): void {
-    this.held.delete(event.place)
+    this.drop(event)
     this.#done.add(event.place)
     if (this.#done.size >= MAX_DONE) {
       this.#doneBefore = this.#done
@@ -267,7 +320,7 @@ export class Feed {
   giveBack(events: readonly RedisEvent[], delay: number, attempts = 0): void {
     const ours: (string | number)[] = []
     for (const event of events) {
-      this.held.delete(event.place)
+      this.drop(event)
       if (!event.isOnlyHere) ours.push(event.place, Math.ceil(delay), event.attempt + attempts)
     }
     if (ours.length === 0 || this.#connection?.isConnected !== true) return
@@ -286,7 +339,7 @@ export class Feed {
     const { group, process, ackWait, turn, owner } = this.#options
     const now = performance.now()
     // What may be with another by now must not be kept from it.
-    const kept = [...this.held.values()].filter(
+    const kept = [...this.#held.values()].filter(
       (event) => !event.isOnlyHere && (now < event.leasedUntil || isRunning(event))
     )
     for (let start = 0; start === 0 || start < kept.length; start += MOST_KEPT) {
@@ -305,7 +358,7 @@ export class Feed {
       if (
         gone.size > 0 &&
         this.#isOrdered &&
-        part.some(({ place }) => this.held.has(place) && gone.has(place))
+        part.some(({ place }) => this.#held.has(place) && gone.has(place))
       ) {
         owner.uncertain()
         this.fill()
@@ -335,7 +388,7 @@ export class Feed {
       logger.error(
         `The stream '${stream}' has gone back to the position ${last}: Redis has lost what was stored there up to ${this.#highest}, as after a failover to a replica that lagged`
       )
-      for (const event of this.held.values())
+      for (const event of this.#held.values())
         if (comparePositions(event.place, last) > 0) event.isOnlyHere = true
       this.#highest = last
       this.floor = last
@@ -366,6 +419,9 @@ export class Feed {
 
 /** An entry as the server gives it. */
 type Taken = [place: string, fields: string[], attempt: number | string]
+
+/** New entries as the server gives them. */
+type Read = [stream: string, entries: [place: string, fields: string[]][]][] | null
 
 /** What Redis says as a list of names and values. */
 function fieldsIn(list: readonly unknown[]): Told {

@@ -68,6 +68,9 @@ export function timeOf(position: string): number {
 
 /** Which of two positions comes first: below 0, the first one. */
 export function comparePositions(one: string, other: string): number {
+  // Digit by digit, where both have as many.
+  if (one.length === other.length && one.indexOf('-') === other.indexOf('-'))
+    return one < other ? -1 : one > other ? 1 : 0
   const [time, number] = partsOf(one)
   const [otherTime, otherNumber] = partsOf(other)
   return time - otherTime || (number < otherNumber ? -1 : number > otherNumber ? 1 : 0)

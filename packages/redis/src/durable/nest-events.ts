@@ -5,8 +5,7 @@
 import { createHash } from 'node:crypto'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
-import { headersToJson, readNest, STORED } from '../words/frames.ts'
-import { fieldsOf } from './event.ts'
+import { isOnlyStored, readNest, STORED } from '../words/frames.ts'
 import { EventStore } from './event-store.ts'
 
 /**
@@ -36,17 +35,13 @@ export class NestEvents {
 
   /** Takes what has come on a channel. */
   readonly receive = (pattern: string, text: string): void => {
+    if (isOnlyStored(text)) return
     const { words, isRequest, headers, reached } = readNest(text)
     if (isRequest || reached.includes(STORED)) return
     const name = createHash('sha1').update(`${pattern}\n${text}`).digest('base64url')
     const id = `nest-${name}-${this.#count(name)}`
     this.#events
-      .store({
-        ...{ pattern, address: pattern, id, isOwnId: false, timeout: 0, signal: undefined, headers },
-        size: 0,
-        packet: words,
-        fields: fieldsOf(words, id, undefined, headers && headersToJson(headers))
-      })
+      .store({ route: pattern, packet: words, headers, id, isOwnId: false })
       .catch((error: Error) => this.#failed(pattern, error))
   }
 

@@ -31,31 +31,55 @@ const TRIMMING = `local function trim(stream, age)
 end`
 
 /**
- * Stores events, each once for its id, and tells those who hear the channel of Nest's. Keys: stream, wake, an id for each
- * event, ids that need not be known any more. Arguments: milliseconds that an id is known, milliseconds that events are kept
- * (0: for ever), channel, how many events; for each the end of its packet on that channel (empty: it is not told there), how
- * many fields, fields. Answers for each position and 1 if it was there; nothing if there is no stream.
+ * Stores events, each once, and tells those who hear the channel of Nest's. Keys: stream, wake, what remembers that they are
+ * stored (one key if nobody else has their ids, otherwise one for each event), keys that need not be remembered any more.
+ * Arguments: milliseconds to remember, milliseconds that events are kept (0: for ever), channel, what stands on that channel
+ * in the place of the last brace of a packet (empty: nothing is told there), how many such keys, how many events, how many texts for each; for each its id
+ * and packet, and its key and headers where there are four (empty: none). Answers, for each such key, the position of its
+ * (first) event and 1 if it was there; nothing if there is no stream. Those of one key stand one behind the other.
  */
 export const APPEND = script(`${WAKE}
 ${TRIMMING}
-local out, told, at, count = {}, {}, 5, tonumber(ARGV[4])
-for n = 1, count do
-  local ending, size = ARGV[at], tonumber(ARGV[at + 1])
+local stream, channel, ending = KEYS[1], ARGV[3], ARGV[4]
+local keys, count, width = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7])
+local told = {}
+local function add(position, n)
+  local at = 8 + (n - 1) * width
+  told[#told + 1] = at + 1
+  if width == 2 then
+    return redis.call('XADD', stream, 'NOMKSTREAM', position, 'packet', ARGV[at + 1], 'id', ARGV[at])
+  end
+  local fields = {'packet', ARGV[at + 1], 'id', ARGV[at]}
+  for more, name in ipairs({'key', 'headers'}) do
+    local value = ARGV[at + 1 + more]
+    if value ~= '' then fields[#fields + 1], fields[#fields + 2] = name, value end
+  end
+  return redis.call('XADD', stream, 'NOMKSTREAM', position, unpack(fields))
+end
+local out = {}
+for n = 1, keys do
   local known = redis.call('GET', KEYS[2 + n])
   if known then out[n] = {known, 1}
   else
-    local position = redis.call('XADD', KEYS[1], 'NOMKSTREAM', '*', unpack(ARGV, at + 2, at + 1 + size))
+    local position = add('*', n)
     if not position then return false end
+    if keys < count then
+      local time, number = string.match(position, '^(%d+)-(%d+)$')
+      for more = 1, count - 1 do add(time .. '-' .. (number + more), 1 + more) end
+    end
     redis.call('SET', KEYS[2 + n], position, 'PX', ARGV[1])
-    if ending ~= '' then told[#told + 1] = string.sub(ARGV[at + 3], 1, -2) .. ending end
     out[n] = {position, 0}
   end
-  at = at + 2 + size
 end
-for n = 3 + count, #KEYS do redis.call('DEL', KEYS[n]) end
-trim(KEYS[1], ARGV[2])
+for n = 3 + keys, #KEYS do redis.call('DEL', KEYS[n]) end
+trim(stream, ARGV[2])
 wake(KEYS[2])
-for _, packet in ipairs(told) do redis.pcall('PUBLISH', ARGV[3], packet) end
+if ending == '' then return out end
+for _, at in ipairs(told) do
+  local ends = ending
+  if width == 4 and ARGV[at + 2] ~= '' then ends = ',"metadata":' .. ARGV[at + 2] .. ending end
+  if redis.pcall('PUBLISH', channel, string.sub(ARGV[at], 1, -2) .. ends) == 0 then break end
+end
 return out`)
 
 /** Removes what is too old. Keys: stream. Arguments: milliseconds that events are kept (0: for ever). */

@@ -4,8 +4,6 @@ import { routeMatches } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import type { EmittedEvents } from '../connection/routing.ts'
 import type { DurableStorage } from '../options/durable-options.ts'
-import { headersToJson } from '../words/frames.ts'
-import { fieldsOf } from './event.ts'
 import { EventStore } from './event-store.ts'
 import { GROUPS, readHandler } from './keys.ts'
 
@@ -34,14 +32,7 @@ export class StoredPatterns implements EmittedEvents {
   async store(route: string, packet: string, headers: CarriedHeaders | undefined): Promise<boolean> {
     if (!(await this.#has(route))) return false
     const id = newSecret() + newSecret()
-    const json = headers && headersToJson(headers)
-    await this.#events.store({
-      ...{ pattern: route, address: route, id, isOwnId: true, timeout: 0, signal: undefined },
-      size: 0,
-      packet,
-      fields: fieldsOf(packet, id, undefined, json),
-      headers
-    })
+    await this.#events.store({ route, packet, headers, id, isOwnId: true })
     return true
   }
 

@@ -99,6 +99,13 @@ export function endOfNestEvent(headers: CarriedHeaders | undefined, reached: rea
   return `,${JSON.stringify(extra).slice(1)}`
 }
 
+const ONLY_STORED = endOfNestEvent(undefined, [STORED])
+
+/** Whether an event is in the store, and went to nobody else: no other packet ends so. */
+export function isOnlyStored(packet: string): boolean {
+  return packet.endsWith(ONLY_STORED)
+}
+
 function metadataOf(headers: CarriedHeaders | undefined): object {
   return headers === undefined ? {} : { metadata: JSON.parse(headersToJson(headers)) }
 }

@@ -10,6 +10,8 @@ export interface PeerSide {
   readonly caller?: Caller | undefined
   /** Who it is; `undefined` if the server does not know users, or before the connection is set up. */
   readonly user?: string | undefined
+  /** What it calls itself; `undefined` if it does not say so, or before the connection is set up. */
+  readonly name?: string | undefined
 }
 
 /** The peer of one connection. */
@@ -34,6 +36,10 @@ export class ConnectionPeer implements Peer {
 
   get user(): string | undefined {
     return this.#side.user
+  }
+
+  get name(): string | undefined {
+    return this.#side.name
   }
 
   get caller(): Caller | undefined {

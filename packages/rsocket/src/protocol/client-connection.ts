@@ -2,6 +2,7 @@
 import {
   ByteWriter,
   type Codec,
+  callerName,
   forOneMore,
   type OpenCalls,
   OptionError,
@@ -16,6 +17,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { cannotConnect, connectionClosed } from '../connection/connection-errors.ts'
 import type { ClientProtocol, Output } from '../connection/protocol.ts'
+import { writeCaller } from './caller-entry.ts'
 import { beginEntry, type Credentials, endEntry, writeCredentials } from './composite-metadata.ts'
 import type { ConnectionRole } from './connection-frames.ts'
 import { type FrameHandler, FrameInput } from './frame-input.ts'
@@ -190,6 +192,11 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
     })
   }
 
+  /** Whether its socket is lost, and no other has taken its place yet: also while the server is asked to go on. */
+  get isResuming(): boolean {
+    return this.#wire.isDetached
+  }
+
   lost(): boolean {
     const wire = this.#wire
     if (wire.resumption === undefined || wire.isEnded) return false
@@ -316,7 +323,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       dataMimeType,
       lease,
       resumeToken: resumption?.token,
-      metadata: setupMetadata(credentials),
+      metadata: setupMetadata(credentials, callerName(this.#options.name)),
       data: undefined
     })
     // "The client-side Responder MUST send a LEASE frame after a SETUP frame with the L flag set."
@@ -325,7 +332,8 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   }
 }
 
-function setupMetadata(credentials: Credentials | undefined): Uint8Array {
+/** @param name nothing is said of it where it is not known, nor again before RESUME */
+function setupMetadata(credentials: Credentials | undefined, name?: string): Uint8Array {
   const out = new ByteWriter()
   if (credentials !== undefined) {
     const entry = beginEntry(out, MimeType.AUTHENTICATION)
@@ -333,6 +341,7 @@ function setupMetadata(credentials: Credentials | undefined): Uint8Array {
     endEntry(out, entry)
   }
   writeUnderstandsGoingAway(out)
+  if (name !== undefined) writeCaller(out, name)
   const metadata = out.copyFrom(0)
   out.reset()
   return metadata

@@ -11,7 +11,9 @@ export const MimeType = {
   ACCEPT_MIME_TYPES: 'message/x.rsocket.accept-mime-types.v0',
   AUTHENTICATION: 'message/x.rsocket.authentication.v0',
   /** This library's own: see `going-away.ts`. */
-  GOING_AWAY: 'application/vnd.elysia-microservices.going-away'
+  GOING_AWAY: 'application/vnd.elysia-microservices.going-away',
+  /** This library's own: see `caller-entry.ts`. */
+  CALLER: 'application/vnd.elysia-microservices.caller'
 } as const
 
 /** Well-known types in the order of their numbers, from 0. */

@@ -30,6 +30,8 @@ export type NewResponder = (
 
 /** Options of a client's connection. */
 export interface ClientConnectionOptions extends ConnectionOptions {
+  /** What the client calls itself. Default: as its process. */
+  readonly name?: string | undefined
   /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
   /** Makes the side that answers the server's requests, by `clientResponder`; without it they are refused. */

@@ -3,6 +3,7 @@ import { type Caller, type Codec, PendingCaller, type Timer } from '@elysia-micr
 import { connectionClosed } from '../connection/connection-errors.ts'
 import { ConnectionPeer, type PeerSide } from '../connection/peer.ts'
 import type { Output, ProtocolConnection } from '../connection/protocol.ts'
+import { callerOf } from './caller-entry.ts'
 import type { ConnectionRole } from './connection-frames.ts'
 import { toWireError } from './failure-codes.ts'
 import type { FrameHandler, FrameInput } from './frame-input.ts'
@@ -27,6 +28,8 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
   readonly #options: ServerConnectionOptions
   /** See `PeerSide.user`. */
   readonly user: string | undefined
+  /** See `PeerSide.name`. */
+  readonly name: string | undefined
   readonly #timer: Timer
   readonly #wire: Wire
   readonly #input: FrameInput
@@ -57,6 +60,7 @@ export class ServerConnection implements ProtocolConnection, FrameHandler, Conne
     timer.owner = this
     this.#options = options
     this.user = user
+    this.name = callerOf(setup)
     this.#timer = timer
     this.#wire = wire
     this.#input = input

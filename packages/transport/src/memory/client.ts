@@ -1,4 +1,6 @@
 /** The calling side of the memory transport. */
+
+import { callerName, type Source } from '../caller-name.ts'
 import { ChannelFeed } from '../calls/channel-feed.ts'
 import { type CallSender, OpenCalls } from '../calls/open-calls.ts'
 import type { PendingCall } from '../calls/pending-call.ts'
@@ -37,11 +39,17 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
   /** The requests that run at a server, by their calls. */
   readonly #requests = new Map<PendingCall, MemoryRequest>()
   readonly #notices: Notices
+  readonly #source: Source
 
   constructor(hub: MemoryHub, context: ClientContext) {
     super((call) => this.#calls.start(call), context.timeout)
     this.#hub = hub
     this.#context = context
+    this.#source = {
+      get name() {
+        return callerName(context.name)
+      }
+    }
     const notices = new Notices(context.logger, 'connected')
     this.#notices = notices
     this.#calls = new OpenCalls({
@@ -218,7 +226,8 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
       route: routeOf(pattern),
       data,
       headers: options?.headers === undefined ? undefined : { ...options.headers },
-      timeout: call.kind === 'event' || !tells || call.timeout === 0 ? undefined : call.timeout
+      timeout: call.kind === 'event' || !tells || call.timeout === 0 ? undefined : call.timeout,
+      source: this.#source
     }
   }
 }

@@ -1,4 +1,5 @@
 /** A message of `memory()` on its way, or stored. */
+import type { Source } from '../caller-name.ts'
 import type { Headers } from '../headers.ts'
 
 /** A message between client and server. */
@@ -11,4 +12,6 @@ export interface MemoryMessage {
   /** A copy of the caller's headers, as a wire would make. */
   readonly headers: Headers | undefined
   readonly timeout: number | undefined
+  /** Who sends it. Missing: of a stored one nobody knows. */
+  readonly source?: Source | undefined
 }

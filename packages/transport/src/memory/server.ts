@@ -123,8 +123,9 @@ export class MemoryServer implements ServerTransport, MemoryEnd {
   }
 
   #incoming(message: MemoryMessage, kind: 'request' | 'event', data: unknown): IncomingMessage {
-    const { pattern, route, headers: metadata, timeout } = message
-    return new IncomingMessage({ transport: 'memory', kind, pattern, route, data, metadata, timeout })
+    const { pattern, route, headers: metadata, timeout, source } = message
+    const from = source && { replyTo: '', callers: { sourceOf: () => source } }
+    return new IncomingMessage({ transport: 'memory', kind, pattern, route, data, metadata, timeout, from })
   }
 }
 

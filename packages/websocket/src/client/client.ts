@@ -23,6 +23,8 @@ import {
   PendingCaller,
   RetryPolicy,
   RpcError,
+  type Timer,
+  type TimerOwner,
   UnauthenticatedError
 } from '@elysia-microservices/transport/kit'
 import { Link, type LinkOptions, type LinkOwner } from './link.ts'
@@ -69,6 +71,26 @@ const toWireError: ToWireError = (error, logger, of) => {
   return { code: ErrorCode.APPLICATION_ERROR, data }
 }
 
+/** What connections to all servers of a client share. */
+export function linkOptions<Init extends Omit<ClientInit, 'url'>>(
+  init: Init,
+  { logger, name, timeout, tellTimeout }: ClientContext
+) {
+  return {
+    ...init,
+    logger,
+    name,
+    timeout,
+    tellTimeout,
+    keepaliveInterval: 20_000,
+    keepaliveLifetime: 90_000,
+    maxMessageSize: LARGEST,
+    maxBufferSize: LARGEST,
+    maxUnsent: LARGEST,
+    newTimer: (owner: TimerOwner): Timer => new DeadlineTimer(owner)
+  }
+}
+
 /** Calls one server. */
 export class WebSocketClient extends PendingCaller implements ClientTransport, LinkOwner {
   readonly name = 'websocket'
@@ -95,23 +117,14 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
 
   constructor({ url, ...init }: ClientInit, context: ClientContext) {
     super((call) => (this.#link?.protocol.calls ?? this.#calls).start(call), context.timeout)
-    const { logger, timeout, tellTimeout, waitForConnection } = context
+    const { timeout, waitForConnection } = context
     this.#context = context
     this.#endpoint = url.host
     this.#options = {
-      ...init,
+      ...linkOptions(init, context),
       where: url.href,
       endpoint: url.host,
-      logger,
       toWireError,
-      timeout,
-      tellTimeout,
-      keepaliveInterval: 20_000,
-      keepaliveLifetime: 90_000,
-      maxMessageSize: LARGEST,
-      maxBufferSize: LARGEST,
-      maxUnsent: LARGEST,
-      newTimer: (owner) => new DeadlineTimer(owner),
       recover: (call, error) =>
         this.#calls.retry(call, error, { started: this.#startedBefore + (this.#link?.started ?? 0) })
     }
@@ -172,7 +185,10 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
     this.#turn('closed')
     this.#calls.close(ConnectionError.closed)
     const links = [...this.#links]
-    for (const link of links) link.end()
+    for (const link of links) {
+      link.protocol?.calls.close(ConnectionError.closed)
+      link.end()
+    }
     await Promise.all(links.map(({ closed }) => closed))
   }
 
@@ -181,7 +197,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
     const link = new Link(this.#options, this)
     this.#links.add(link)
     try {
-      await link.ready
+      await link.connected
     } catch (error) {
       const { message } = error as Error
       if (

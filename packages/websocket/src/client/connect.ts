@@ -2,7 +2,9 @@
 import type { AskCredentials, Credentials, ResumeOptions } from '@elysia-microservices/rsocket'
 import {
   type CallOptions,
+  type ClientContext,
   type ClientListener,
+  type ClientTransport,
   codecsInWords,
   consoleLogger,
   hasCodec,
@@ -13,6 +15,7 @@ import {
   mimeTypeOfCodec,
   OptionError,
   type Pattern,
+  type PendingCaller,
   StreamValues,
   withDefaults
 } from '@elysia-microservices/transport/kit'
@@ -88,20 +91,26 @@ export function connect<Service, Door = undefined>(
   options?: WebSocketClientOptions
 ): WebClientOf<Service, Door>
 export function connect(options?: WebSocketClientOptions): object {
-  const { logger: given, timeout, waitForConnection, onEvent, ...init } = checked(options)
-  const logger = loggerOf(given)
-  const client = new WebSocketClient(
-    { ...init, responder: undefined },
-    {
-      logger,
-      timeout: timeout ?? DEFAULT_TIMEOUT,
-      waitForConnection,
-      tellTimeout: timeout !== undefined,
-      dispatcher: undefined
-    }
+  const { logger, timeout, waitForConnection, onEvent, ...init } = checked(options)
+  return forUsers(
+    new WebSocketClient({ ...init, responder: undefined }, contextOf({ logger, timeout, waitForConnection })),
+    onEvent
   )
-  if (onEvent !== undefined) client.onEvent(onEvent)
-  return forUsers(client)
+}
+
+/** What a client is told of where it lives. */
+export function contextOf({
+  logger,
+  timeout,
+  waitForConnection
+}: Pick<ReturnType<typeof checked>, 'logger' | 'timeout' | 'waitForConnection'>): ClientContext {
+  return {
+    logger: loggerOf(logger),
+    timeout: timeout ?? DEFAULT_TIMEOUT,
+    waitForConnection,
+    tellTimeout: timeout !== undefined,
+    dispatcher: undefined
+  }
 }
 
 /** The options with their defaults. @throws {OptionError} one is invalid */
@@ -144,7 +153,11 @@ function urlOf(given: string | URL): URL {
 }
 
 /** The client for users: what it has is said by its type, and nothing else can be reached. */
-function forUsers(client: WebSocketClient): UntypedWebClient {
+export function forUsers(
+  client: PendingCaller & ClientTransport,
+  onEvent: ClientListener | undefined
+): UntypedWebClient {
+  if (onEvent !== undefined) client.onEvent(onEvent)
   const request = <Value>(pattern: Pattern, data?: unknown, options?: CallOptions) =>
     client.request(pattern, data, options) as Promise<Value>
   return {

@@ -6,7 +6,7 @@ import {
   type Credentials,
   cannotConnect
 } from '@elysia-microservices/rsocket'
-import { backoffDelay, ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { backoffDelay, UnauthenticatedError } from '@elysia-microservices/transport/kit'
 import { LONGEST_FRAME, TURNS } from '../wire/messages.ts'
 import { WebSocketOutput } from './output.ts'
 import { dial, type NewWebSocket, type WebSocketLike } from './web-socket.ts'
@@ -42,10 +42,10 @@ export class Link {
   #output: WebSocketOutput | undefined
   #attempt: AbortController | undefined
   /** Resolves when it can be used; rejects when it could not be. */
-  readonly ready: Promise<void>
-  /** Resolves when it is over. */
-  readonly closed: Promise<void>
-  #resolveClosed!: () => void
+  readonly connected: Promise<void>
+  /** Resolves with the reason when it is over. */
+  readonly closed: Promise<Error>
+  #resolveClosed!: (reason: Error) => void
   #rejectReady: (reason: Error) => void = () => {}
   #isReady = false
   #isChecked = false
@@ -54,19 +54,26 @@ export class Link {
   #wake = () => {}
   #isEnding = false
   #isOver = false
-  /** When resuming is given up, while the socket is lost; 0: it is not. */
+  /** When resuming is given up, while the socket is lost. */
   #resumesUntil = 0
 
-  constructor(options: LinkOptions, owner: LinkOwner) {
+  /** @param protocol what takes calls before there is a connection, for servers of this library. Default: made with it */
+  constructor(options: LinkOptions, owner: LinkOwner, protocol?: ClientConnection) {
+    this.#protocol = protocol
     this.#options = options
     this.#owner = owner
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve
     })
-    this.ready = this.#open()
+    this.connected = this.#open()
   }
 
-  /** Its calls; only when it is `ready`. */
+  /** The address of the server. */
+  get where(): string {
+    return this.#options.where
+  }
+
+  /** Its calls; only when it is `connected`, unless it was given. */
   get protocol(): ClientConnection {
     return this.#protocol as ClientConnection
   }
@@ -86,7 +93,6 @@ export class Link {
   /** Ends at once, and fails its calls. */
   end(): void {
     this.#isEnding = true
-    this.#protocol?.calls.close(ConnectionError.closed)
     const reason = new Error('the client was closed')
     this.#attempt?.abort(reason)
     this.#protocol?.leave()
@@ -114,7 +120,7 @@ export class Link {
   async #open(): Promise<void> {
     try {
       const [socket, credentials] = await this.#dial()
-      const protocol = new ClientConnection({
+      this.#protocol ??= new ClientConnection({
         ...this.#options,
         // Ours have few places for each client, and say when one is free.
         lease: socket.protocol === TURNS,
@@ -123,12 +129,9 @@ export class Link {
           this.#owner.paused(this, false)
           this.drain()
         },
-        resumed: () => {
-          this.#resumesUntil = 0
-          this.#owner.resumed(this)
-        }
+        resumed: () => this.#owner.resumed(this)
       })
-      this.#protocol = protocol
+      const protocol = this.#protocol
       this.#use(socket, credentials)
       // A server that refuses says so now, and calls are sent to none that is about to end.
       await new Promise<void>((resolve, reject) => {
@@ -181,8 +184,9 @@ export class Link {
     const { resume } = this.#options
     const isFinal = !this.#isReady || (reason as { readonly retryable?: boolean }).retryable === false
     this.#rejectReady(reason)
+    const isAnew = !protocol.isResuming
     if (this.#isEnding || isFinal || resume === undefined || !protocol.lost()) return this.#finish(reason)
-    this.#resumesUntil ||= performance.now() + resume.window
+    if (isAnew) this.#resumesUntil = performance.now() + resume.window
     this.#owner.paused(this, true)
     void this.#resume()
   }
@@ -212,6 +216,6 @@ export class Link {
     this.#isOver = true
     this.#owner.over(this, reason)
     this.#protocol?.close(reason)
-    this.#resolveClosed()
+    this.#resolveClosed(reason)
   }
 }

@@ -29,12 +29,7 @@ export interface Listening {
 /** Lets an app listen on a free port. */
 export async function listen(app: AnyElysia): Promise<Listening> {
   const server = await new Promise<unknown>((resolve) => app.listen(0, resolve))
-  let port = app.server?.port
-  if (!underBun) {
-    const http = (server as { raw: { node: { server: Server } } }).raw.node.server
-    if (!http.listening) await once(http, 'listening')
-    port = (http.address() as AddressInfo).port
-  }
+  const port = underBun ? app.server?.port : await portOf(server as AdaptersServer)
   let stopping: Promise<unknown> | undefined
   const stop = (isCut = true) => {
     stopping ??= app.stop(isCut)
@@ -48,6 +43,21 @@ export async function listen(app: AnyElysia): Promise<Listening> {
       await stop()
     }
   }
+}
+
+/** What Elysia's adapter listens by. */
+interface AdaptersServer {
+  readonly raw: {
+    readonly node?: { readonly server: Server }
+    readonly deno?: { readonly server: { readonly addr: { readonly port: number } } }
+  }
+}
+
+async function portOf({ raw: { node: onNode, deno } }: AdaptersServer): Promise<number | undefined> {
+  if (onNode === undefined) return deno?.server.addr.port
+  const { server } = onNode
+  if (!server.listening) await once(server, 'listening')
+  return (server.address() as AddressInfo).port
 }
 
 /** A client that closes with its scope. */

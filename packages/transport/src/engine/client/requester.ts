@@ -1,4 +1,6 @@
 /** The asking side over one connection: calls out, answers in. */
+
+import { callerName } from '../../caller-name.ts'
 import type { OpenCalls } from '../../calls/open-calls.ts'
 import type { PendingCall } from '../../calls/pending-call.ts'
 import type { StreamTable } from '../../calls/stream-table.ts'
@@ -25,6 +27,7 @@ export class Requester {
   readonly #table: StreamTable<PendingCall>
   readonly #sender: CallSender
   readonly #inbox: string
+  readonly #name: string | undefined
   readonly #stopBeating: () => void
 
   /** @param table where `calls` has its calls by number */
@@ -40,6 +43,7 @@ export class Requester {
     this.#calls = calls
     this.#table = table
     this.#inbox = carrier.newInbox()
+    this.#name = context.name
     this.#sender = new CallSender(engine, this.#carrier, this.#inbox, context, calls)
     this.#stopBeating = repeat(() => this.#beat(), HEARTBEAT)
   }
@@ -133,9 +137,10 @@ export class Requester {
     else if (message.isNobody === true) this.#sender.nobodyTook(address.slice(length), this.#table.all())
   }
 
-  /** A service wants to know whether all that it has sent has come: messages keep their order. */
+  /** A service wants to know whether all that it has sent has come (messages keep their order), and who this is. */
   #heard(reply: string): void {
-    if (this.#carrier.isInbox(reply)) this.#carrier.publish(reply, Told.heard)
+    if (this.#carrier.isInbox(reply))
+      this.#carrier.publish(reply, Told.heard + (callerName(this.#name) ?? ''))
   }
 
   /** One of several answers that left together. */

@@ -36,6 +36,9 @@ export abstract class PublishingStore<Connection, Event extends OutgoingEvent>
   protected readonly publisher: Publisher<Event>
   /** Gives the connection; makes it if there is none. */
   protected readonly connect: () => Promise<Connection>
+  /** What the ids of our own begin with. */
+  readonly #ids = `${newSecret()}${newSecret()}-`
+  #nextId = 0
 
   protected constructor(
     context: ClientContext,
@@ -59,16 +62,22 @@ export abstract class PublishingStore<Connection, Event extends OutgoingEvent>
     options: PublishOptions
   ): Event
 
-  async publish(pattern: Pattern, data: unknown, given: PublishOptions = {}): Promise<Published> {
-    checkPublishOptions(given)
-    const options = given.within ? inheritedOptions(pattern, given, this.context.timeout) : given
-    const published = this.publisher.publish(this.#outgoing(pattern, data, options))
-    this.connect().catch((error: Error) => this.publisher.failWaiting(error))
+  publish(pattern: Pattern, data: unknown, given: PublishOptions = {}): Promise<Published> {
+    let event: Event
+    try {
+      checkPublishOptions(given)
+      const options = given.within ? inheritedOptions(pattern, given, this.context.timeout) : given
+      event = this.#outgoing(pattern, data, options)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+    const published = this.publisher.publish(event)
+    if (!this.publisher.isAttached) this.connect().catch((error: Error) => this.publisher.failWaiting(error))
     return published
   }
 
   #outgoing(pattern: Pattern, data: unknown, options: PublishOptions): Event {
-    const { id = newSecret() + newSecret(), timeout = this.context.timeout, signal } = options
+    const { id = this.#newId(), timeout = this.context.timeout, signal } = options
     try {
       const isOwnId = options.id === undefined
       const head = { pattern: nameOf(pattern), id, isOwnId, timeout, signal: signal ?? undefined }
@@ -76,6 +85,11 @@ export abstract class PublishingStore<Connection, Event extends OutgoingEvent>
     } catch (error) {
       throw unsendable(error)
     }
+  }
+
+  /** Nobody else makes such a one. */
+  #newId(): string {
+    return `${this.#ids}${this.#nextId++}`
   }
 
   restored(): void {

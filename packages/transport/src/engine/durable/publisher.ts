@@ -63,7 +63,8 @@ interface Entry<Event> {
   isOver: boolean
   readonly resolve: (published: Published) => void
   readonly reject: (error: Error) => void
-  readonly forget: () => void
+  /** Listens to its signal no more. */
+  forget: (() => void) | undefined
 }
 
 /** What a publisher knows of its engine. */
@@ -93,6 +94,7 @@ export class Publisher<Event extends OutgoingEvent> {
   #store: Store<Event> | undefined
   #sequence = 0
   #isEnsuring = false
+  #isGoingOn = false
   #pause: ReturnType<typeof setTimeout> | undefined
   #stopChecking: (() => void) | undefined
   #closed: Error | undefined
@@ -104,6 +106,11 @@ export class Publisher<Event extends OutgoingEvent> {
   /** Whether nothing is to be published at the moment. */
   get isIdle(): boolean {
     return this.#flight.size + this.#waitingCount + this.#refused.length === 0
+  }
+
+  /** Whether there is a connection, with or without its server. */
+  get isAttached(): boolean {
+    return this.#store !== undefined
   }
 
   /** Takes a new connection. */
@@ -138,8 +145,6 @@ export class Publisher<Event extends OutgoingEvent> {
             `${this.#waitingCount} events (${this.#waitingSize} bytes) wait to be published already; await publish()`
           )
         )
-      const abort = () =>
-        this.#end(entry, new CanceledError(pattern, signal?.reason, entry.firstSentAt !== 0))
       const entry: Entry<Event> = {
         event,
         sequence: this.#sequence++,
@@ -149,15 +154,22 @@ export class Publisher<Event extends OutgoingEvent> {
         isOver: false,
         resolve,
         reject,
-        forget: () => signal?.removeEventListener('abort', abort)
+        forget: undefined
       }
-      signal?.addEventListener('abort', abort, { once: true })
+      if (signal !== undefined) this.#endWith(signal, entry)
       this.#waiting.push(entry)
       this.#waitingCount++
       this.#waitingSize += size
       if (entry.deadline < Number.POSITIVE_INFINITY) this.#timer.wakeAt(entry.deadline)
       this.#send()
     })
+  }
+
+  #endWith(signal: AbortSignal, entry: Entry<Event>): void {
+    const abort = () =>
+      this.#end(entry, new CanceledError(entry.event.pattern, signal.reason, entry.firstSentAt !== 0))
+    signal.addEventListener('abort', abort, { once: true })
+    entry.forget = () => signal.removeEventListener('abort', abort)
   }
 
   /** Fails all that is not confirmed. */
@@ -269,7 +281,17 @@ export class Publisher<Event extends OutgoingEvent> {
     const { id, isOwnId } = entry.event
     this.#settle(entry)
     entry.resolve({ id, position, duplicate: isDuplicate && !isOwnId })
-    this.#resend()
+    this.#goOn()
+  }
+
+  /** Sends more once all answers that have come together are read. */
+  #goOn(): void {
+    if (this.#isGoingOn) return
+    this.#isGoingOn = true
+    queueMicrotask(() => {
+      this.#isGoingOn = false
+      this.#resend()
+    })
   }
 
   /** An event is not stored. @param passes it is to be sent again, because the reason passes by itself */
@@ -368,7 +390,7 @@ export class Publisher<Event extends OutgoingEvent> {
   }
 
   #settle(entry: Entry<Event>): void {
-    entry.forget()
+    entry.forget?.()
     this.#lastRefusal = undefined
   }
 
@@ -377,7 +399,7 @@ export class Publisher<Event extends OutgoingEvent> {
     if (entry.isOver) return
     entry.isOver = true
     if (entry.firstSentAt === 0) this.#leave(entry)
-    entry.forget()
+    entry.forget?.()
     entry.reject(error)
     // Not one by one: many end together while there is no server.
     if (this.#waiting.length > 2 * this.#waitingCount + 16) this.#waiting = this.#waiting.filter(isOpen)

@@ -3,17 +3,19 @@
  * with all of its calls; so the streams and the large answers for one caller have one window together. Messages keep
  * their order: a caller that answers a question has all that was sent before it.
  */
+
+import { readCallerName, type Source } from '../../caller-name.ts'
 import type { Logger } from '../../logger.ts'
 import { errorPacket } from '../../nest/packet.ts'
 import { INTERNAL_ERROR } from '../../nest/words.ts'
 import { quietLog } from '../../quiet-log.ts'
 import type { Gauge } from '../../transport.ts'
 import { QUESTION } from '../batches.ts'
-import type { Sender } from '../carrier.ts'
+import type { Sender, Words } from '../carrier.ts'
 import type { PartedCarrier } from '../parts.ts'
 import { repeat } from '../repeat.ts'
 import { Room } from '../room.ts'
-import { HEARTBEAT, LOST_AFTER } from '../words.ts'
+import { HEARTBEAT, LOST_AFTER, textOf } from '../words.ts'
 import type { Control, Controlled } from './control.ts'
 
 /** Bytes on their way to one caller. */
@@ -21,6 +23,10 @@ export const CALLER_WINDOW = 8 * 1024 * 1024
 /** Characters of answers that wait for room, in all and for one caller. */
 export const MAX_WAITING = 256 * 1024 * 1024
 const MAX_WAITING_OF_ONE = 128 * 1024 * 1024
+
+/** Callers that are asked for their names. */
+const MAX_NAMED = 1_000
+const UNNAMED: Source = {}
 
 /** Words of an answer that waits. */
 interface Waiting {
@@ -38,7 +44,7 @@ export interface WaitingAnswer {
 }
 
 /** One inbox. */
-export class Caller implements Controlled, Sender {
+export class Caller implements Controlled, Sender, Source {
   number = 0
   secret = ''
   heardAt = Number.POSITIVE_INFINITY
@@ -49,6 +55,9 @@ export class Caller implements Controlled, Sender {
   readonly #inbox: string
   readonly room: Room
   #asked = 0
+  #isNameAsked = false
+  /** What it calls itself, once it was asked and has answered. */
+  name: string | undefined
   #heard: (() => void) | undefined
   readonly waiting: Waiting[] = []
   waitingSize = 0
@@ -128,7 +137,16 @@ export class Caller implements Controlled, Sender {
     })
   }
 
-  told(_word: string, { address }: { readonly address: string }): void {
+  /** Asks for its name, once. */
+  askName(): void {
+    if (this.#isNameAsked || this.#inbox === '') return
+    this.#isNameAsked = true
+    this.#carrier.publish(this.replyTo, '', this.reply)
+  }
+
+  told(_word: string, { address, words }: { readonly address: string; readonly words: Words }): void {
+    // Behind the word that all has come.
+    this.name ??= readCallerName(textOf(words, 1))
     // To an earlier question: what was sent since then may not have come.
     if (address.endsWith(`.${this.#asked}`)) this.callerGone()
   }
@@ -167,6 +185,15 @@ export class Callers {
     let size = 0
     for (const { room } of this.#byInbox.values()) size += room.onItsWay
     return size
+  }
+
+  /** See `IncomingMessage.source`. Whom there is no room for stays without a name. */
+  sourceOf(replyTo: string): Source | undefined {
+    const inbox = replyTo.slice(0, replyTo.lastIndexOf('.') + 1)
+    if (this.#byInbox.size >= MAX_NAMED && !this.#byInbox.has(inbox)) return UNNAMED
+    const caller = this.#at(inbox)
+    caller.askName()
+    return caller
   }
 
   /** Our caller that is answered at an address. */

@@ -1,6 +1,6 @@
 /** From a message of an engine to one of our messages. */
 import { VIA_PLAIN } from '../../durable/published.ts'
-import { IncomingMessage } from '../../message.ts'
+import { IncomingMessage, type Sources } from '../../message.ts'
 import type { NestPacket } from '../../nest/packet.ts'
 import { routeOfValue } from '../../pattern.ts'
 import type { Carried } from '../carrier.ts'
@@ -15,6 +15,7 @@ export interface Origin {
   readonly replyTo: string
   /** `undefined`: the caller is not ours. */
   readonly own: ReplyToken | undefined
+  readonly callers: Sources
   readonly startedAt: number
 }
 
@@ -37,11 +38,12 @@ export function patternOf(pattern: unknown, address: string): string {
 /** The message for the dispatcher. What counts is the address; the packet says how the caller has written it. */
 export function incoming(
   transport: string,
-  { address, headers, own }: Pick<Origin, 'address' | 'headers' | 'own'>,
+  origin: Pick<Origin, 'address' | 'headers' | 'own'> & Partial<Pick<Origin, 'replyTo' | 'callers'>>,
   { pattern }: NestPacket,
   data: unknown,
   kind: 'request' | 'event' = 'request'
 ): IncomingMessage {
+  const { address, headers, own } = origin
   return new IncomingMessage({
     transport,
     kind,
@@ -51,6 +53,7 @@ export function incoming(
     metadata: headers,
     // Durable handlers get what is stored, and nothing twice.
     via: VIA_PLAIN,
-    timeout: own?.timeout
+    timeout: own?.timeout,
+    from: own === undefined ? undefined : (origin as Origin)
   })
 }

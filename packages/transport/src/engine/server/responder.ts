@@ -77,7 +77,8 @@ export class Responder {
         return this.#drop(address, replyTo)
       }
       const { headers } = message
-      const origin = { subject, address, replyTo, own, headers, startedAt: performance.now() }
+      const { callers } = connection
+      const origin = { subject, address, replyTo, own, headers, callers, startedAt: performance.now() }
       if (message.refusal !== undefined) this.#refuseParts(connection, origin, message.refusal)
       else this.#receiveRequest(connection, origin, message)
     } catch (error) {

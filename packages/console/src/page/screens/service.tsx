@@ -1,12 +1,12 @@
 /** One service: what carries it, what it does, and its patterns. */
 import { useState } from 'preact/hooks'
-import type { PatternView, ServiceView } from '../protocol.ts'
-import { Chart } from './chart.tsx'
-import { count, ms, whole } from './format.ts'
-import { gaugeLines, type History, keyOf, linesByPattern, linesOf, type Moment } from './history.ts'
-import { Pattern } from './pattern.tsx'
-import { Transports } from './transports.tsx'
-import type { Trying } from './trial.tsx'
+import type { PatternView, ServiceView } from '../../protocol.ts'
+import { Chart } from '../chart.tsx'
+import { count, ms, whole } from '../format.ts'
+import { gaugeLines, type History, keyOf, linesByPattern, linesOf, type Moment } from '../history.ts'
+import { Pattern } from '../pattern.tsx'
+import { Transports } from '../transports.tsx'
+import type { Trying } from '../trial.tsx'
 
 const PERCENTILES = [
   ['p99', 'p99'],

@@ -1,0 +1,376 @@
+/**
+ * The tracer of processes that `dev` runs: W3C's headers in and out, spans of messages and HTTP requests, sent to the
+ * page as OTLP. It knows OpenTelemetry's API only by the symbol under which it lies in the process, so it neither loads
+ * nor replaces anything: where the program has an SDK of its own, that one's spans are continued, and it keeps the
+ * messages around which `telemetry()` stands.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import http from 'node:http'
+
+/** As in `development-trace.ts` of `@elysia-microservices/transport`, which this file must not load. */
+type Headers = Readonly<Record<string, string>> & { readonly traceparent?: string }
+interface Message {
+  readonly side: 'server' | 'client' | 'consumer' | 'producer'
+  readonly transport: string
+  readonly pattern: string
+  readonly headers: Headers
+  readonly isObserved: boolean
+}
+
+interface Place {
+  readonly trace: string
+  readonly span: string
+}
+
+/** The part of OpenTelemetry's API that is looked at. */
+interface Api {
+  readonly trace?: unknown
+  readonly context?: {
+    active(): Context
+    with<Result>(context: Context, work: () => Result): Result
+  }
+}
+interface Context {
+  getValue(key: symbol): unknown
+  setValue(key: symbol, value: unknown): Context
+}
+
+const API = Symbol.for('opentelemetry.js.api.1')
+const SPAN = Symbol.for('OpenTelemetry Context Key SPAN')
+/** As in `caller-name.ts`. */
+const NAME = Symbol.for('elysia-microservices.name')
+const KINDS = { server: 2, client: 3, producer: 4, consumer: 5 } as const
+const DIRECT = ['tcp', 'memory', 'websocket']
+const PARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}$/
+/** Milliseconds that spans wait for others. */
+const PAUSE = 300
+/** Spans and lines that wait; more are not made. */
+const MAX_WAITING = 2_000
+const MAX_LINE = 1_000
+
+/** Sends spans and lines to a collector. */
+class Exporter {
+  readonly #url: string
+  readonly #service: string
+  #spans: object[] = []
+  #lines: object[] = []
+  #timer: ReturnType<typeof setTimeout> | undefined
+  /** Is set while it sends: its own requests are none of the program's. */
+  readonly #off: AsyncLocalStorage<Place | undefined>
+
+  constructor(url: string, service: string, place: AsyncLocalStorage<Place | undefined>) {
+    this.#url = url
+    this.#off = place
+    this.#service = service
+  }
+
+  span(span: object): void {
+    if (this.#spans.length < MAX_WAITING) this.#spans.push(span)
+    this.#later()
+  }
+
+  line(line: object): void {
+    if (this.#lines.length < MAX_WAITING) this.#lines.push(line)
+    this.#later()
+  }
+
+  #later(): void {
+    if (this.#timer !== undefined) return
+    this.#timer = setTimeout(() => this.#send(), PAUSE)
+    // It keeps no process alive.
+    ;(this.#timer as { unref?(): void }).unref?.()
+  }
+
+  #send(): void {
+    this.#timer = undefined
+    const [spans, logRecords] = [this.#spans, this.#lines]
+    this.#spans = []
+    this.#lines = []
+    // What its service is called, if it has one with a name: then it is the same on all screens.
+    const own = (globalThis as { [NAME]?: string })[NAME]
+    const resource = { attributes: [attribute('service.name', own ?? this.#service)] }
+    if (spans.length > 0) this.#post('traces', { resourceSpans: [{ resource, scopeSpans: [{ spans }] }] })
+    if (logRecords.length > 0)
+      this.#post('logs', { resourceLogs: [{ resource, scopeLogs: [{ logRecords }] }] })
+  }
+
+  #post(signal: string, body: object): void {
+    this.#off.run(undefined, () => {
+      const request = http.request(`${this.#url}/v1/${signal}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        agent: false
+      })
+      request.on('response', (response) => response.resume())
+      // Without a page nobody wants to know.
+      request.on('error', () => {})
+      request.on('socket', (socket) => socket.unref())
+      request.end(JSON.stringify(body))
+    })
+  }
+}
+
+/** Makes the tracer, and lets it see HTTP requests and the lines of the console. */
+export function newTracer(url: string, service: string) {
+  const places = new AsyncLocalStorage<Place | undefined>()
+  const exporter = new Exporter(url, service, places)
+  const api = () => (globalThis as { [API]?: Api })[API]
+
+  /** Where the program is now: in a span of its own SDK, or in one of ours. */
+  const current = (): Place | undefined => {
+    const own = places.getStore()
+    const span = api()?.context?.active().getValue(SPAN) as { spanContext?(): unknown } | undefined
+    const { traceId, spanId } = Object(span?.spanContext?.()) as { traceId?: string; spanId?: string }
+    if (traceId === undefined || spanId === undefined || /^0*$/.test(traceId)) return own
+    return own?.span === spanId ? own : { trace: traceId, span: spanId }
+  }
+
+  const begin = (name: string, kind: number, parent: Place | undefined, attributes: object[]) => {
+    const place: Place = { trace: parent?.trace ?? hex(16), span: hex(8) }
+    const start = now()
+    let isOver = false
+    return {
+      place,
+      run<Result>(work: () => Result): Result {
+        const context = api()?.context
+        if (context === undefined) return places.run(place, work)
+        // What the program's own SDK makes within belongs to this span.
+        const spanContext = { traceId: place.trace, spanId: place.span, traceFlags: 1 }
+        const ours = context.active().setValue(SPAN, notRecorded(spanContext))
+        return context.with(ours, () => places.run(place, work))
+      },
+      end(error?: unknown, more: object[] = []) {
+        if (isOver) return
+        isOver = true
+        const failure = error === undefined ? undefined : messageOf(error)
+        exporter.span({
+          traceId: place.trace,
+          spanId: place.span,
+          ...(parent !== undefined && { parentSpanId: parent.span }),
+          name,
+          kind,
+          startTimeUnixNano: start,
+          endTimeUnixNano: now(),
+          attributes: [...attributes, ...more],
+          ...(failure !== undefined && { status: { code: 2, message: failure } })
+        })
+      }
+    }
+  }
+
+  watchHttp((method, path, headers) => {
+    const name = `${method} ${path}`
+    const attributes = [attribute('http.request.method', method), attribute('url.path', path)]
+    return begin(name, KINDS.server, placeIn(headers), attributes)
+  })
+  watchConsole((level, text) => {
+    const place = current()
+    if (place === undefined) return
+    const body = { stringValue: text.slice(0, MAX_LINE) }
+    exporter.line({
+      traceId: place.trace,
+      spanId: place.span,
+      timeUnixNano: now(),
+      severityText: level,
+      body
+    })
+  })
+
+  return {
+    begin({ side, transport, pattern, headers, isObserved }: Message) {
+      // These ask who is there, and are none of the program's.
+      if (pattern.startsWith('elysia-microservices.')) return undefined
+      if (isObserved && api()?.trace !== undefined) return undefined
+      const isSent = side === 'client' || side === 'producer'
+      const parent = isSent ? (placeIn(headers.traceparent) ?? current()) : placeIn(headers.traceparent)
+      const isEvent = side === 'producer' || side === 'consumer'
+      const system = DIRECT.includes(transport) ? 'elysia_microservices' : transport
+      const span = begin(
+        isEvent ? `${side === 'producer' ? 'send' : 'process'} ${pattern}` : pattern,
+        KINDS[side],
+        parent,
+        isEvent
+          ? [attribute('messaging.system.name', system), attribute('messaging.destination.name', pattern)]
+          : [attribute('rpc.method', pattern), attribute('network.transport', transport)]
+      )
+      return {
+        headers: { ...headers, traceparent: parentOf(span.place) },
+        run: span.run,
+        end: (error?: unknown) => span.end(error, errorType(error))
+      }
+    },
+    headers(headers: Headers | undefined): Headers | undefined {
+      const place = current()
+      if (place === undefined || headers?.traceparent !== undefined) return headers
+      return { ...headers, traceparent: parentOf(place) }
+    }
+  }
+}
+
+interface HttpSpan {
+  run<Result>(work: () => Result): Result
+  end(error?: unknown, more?: object[]): void
+}
+
+/** Lets each request to an HTTP server of the process be a span, whatever answers it. */
+function watchHttp(begin: (method: string, path: string, parent: string | undefined) => HttpSpan): void {
+  const { emit } = http.Server.prototype
+  http.Server.prototype.emit = function (this: http.Server, event: string | symbol, ...args: unknown[]) {
+    if (event !== 'request') return Reflect.apply(emit, this, [event, ...args])
+    const [request, response] = args as [http.IncomingMessage, http.ServerResponse]
+    const span = begin(request.method ?? '', pathOf(request.url), textOf(request.headers['traceparent']))
+    response.once('close', () => span.end(...outcomeOf(response.statusCode)))
+    return span.run(() => Reflect.apply(emit, this, [event, ...args]))
+  } as typeof emit
+  watchBun(begin)
+}
+
+type Answer = (this: unknown, ...args: unknown[]) => unknown
+
+/** What `Bun.serve` takes, as far as it answers requests. */
+interface BunOptions {
+  readonly fetch?: Answer
+  /** Functions, or functions by methods; other values are responses. */
+  readonly routes?: Readonly<Record<string, unknown>>
+}
+
+interface BunServer {
+  reload(options: BunOptions): unknown
+}
+
+function watchBun(begin: Parameters<typeof watchHttp>[0]): void {
+  const bun = (globalThis as { Bun?: { serve(options: BunOptions): BunServer } }).Bun
+  if (bun === undefined) return
+  const traced = (answer: unknown): unknown => {
+    if (typeof answer !== 'function') return answer
+    return function (this: unknown, ...args: unknown[]) {
+      const [{ method, url, headers }] = args as [Request]
+      const span = begin(method, pathOf(new URL(url).pathname), headers.get('traceparent') ?? undefined)
+      return span.run(async () => {
+        try {
+          const response = (await Reflect.apply(answer, this, args)) as Response | undefined
+          span.end(...outcomeOf(response?.status ?? 101))
+          return response
+        } catch (error) {
+          span.end(error)
+          throw error
+        }
+      })
+    }
+  }
+  const tracedRoute = (route: unknown): unknown =>
+    Object.getPrototypeOf(Object(route)) === Object.prototype
+      ? Object.fromEntries(
+          Object.entries(route as object).map(([method, answer]) => [method, traced(answer)])
+        )
+      : traced(route)
+  const tracedOptions = (options: BunOptions): BunOptions => {
+    const { fetch, routes } = options
+    return {
+      ...options,
+      ...(fetch !== undefined && { fetch: traced(fetch) as Answer }),
+      ...(routes !== undefined && {
+        routes: Object.fromEntries(Object.entries(routes).map(([path, route]) => [path, tracedRoute(route)]))
+      })
+    }
+  }
+  const { serve } = bun
+  bun.serve = (options) => {
+    const server = serve.call(bun, tracedOptions(options))
+    const { reload } = server
+    // Elysia gives its routes again when its plugins are there.
+    server.reload = (next) => reload.call(server, tracedOptions(next))
+    return server
+  }
+}
+
+/** How a span of an HTTP request ends. */
+function outcomeOf(status: number): [error: unknown, attributes: object[]] {
+  return [
+    status >= 500 ? new Error(`status ${status}`) : undefined,
+    [attribute('http.response.status_code', String(status))]
+  ]
+}
+
+/** Lets lines of the console that are written within a span be shown beside it. */
+function watchConsole(write: (level: string, text: string) => void): void {
+  for (const level of ['debug', 'info', 'log', 'warn', 'error'] as const) {
+    const original = console[level]
+    console[level] = (...args: unknown[]) => {
+      original.apply(console, args)
+      write(level, args.map((each) => (each instanceof Error ? each.message : shown(each))).join(' '))
+    }
+  }
+}
+
+function shown(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return String(value)
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return Object.prototype.toString.call(value)
+  }
+}
+
+function notRecorded(spanContext: object): object {
+  const self: Record<string, unknown> = { spanContext: () => spanContext, isRecording: () => false, end() {} }
+  const same = () => self
+  for (const name of [
+    'setAttribute',
+    'setAttributes',
+    'addEvent',
+    'addLink',
+    'addLinks',
+    'setStatus',
+    'updateName',
+    'recordException'
+  ])
+    self[name] = same
+  return self
+}
+
+function placeIn(header: string | undefined): Place | undefined {
+  const [, trace, span] = PARENT.exec(header ?? '') ?? []
+  return trace === undefined || span === undefined ? undefined : { trace, span }
+}
+
+function parentOf({ trace, span }: Place): string {
+  return `00-${trace}-${span}-01`
+}
+
+function attribute(key: string, stringValue: string): object {
+  return { key, value: { stringValue } }
+}
+
+function errorType(error: unknown): object[] {
+  if (error === undefined) return []
+  const { code, name } = Object(error) as { code?: unknown; name?: unknown }
+  return [attribute('error.type', String(code ?? name ?? 'Error').slice(0, 100))]
+}
+
+function messageOf(error: unknown): string {
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown }
+  const text = typeof message === 'string' ? message : shown(error)
+  return (typeof code === 'string' ? `${code}: ${text}` : text).slice(0, 500)
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header
+}
+
+/** Without the query, which may hold what nobody should read. */
+function pathOf(url = '/'): string {
+  return url.split('?', 1)[0]?.slice(0, 200) ?? '/'
+}
+
+/** Nanoseconds since 1970, as text. */
+function now(): string {
+  const [whole = '0', part = ''] = (performance.timeOrigin + performance.now()).toFixed(6).split('.')
+  return whole + part.padEnd(6, '0')
+}
+
+function hex(bytes: number): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(bytes)), (byte) =>
+    byte.toString(16).padStart(2, '0')
+  ).join('')
+}

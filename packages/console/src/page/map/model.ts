@@ -1,0 +1,226 @@
+/** What the map shows: services, engines and callers as nodes, what goes between them as edges. */
+import type { CallRate, Kind, Overview, ServiceView, TracesView } from '../../protocol.ts'
+import type { History } from '../history.ts'
+
+/** One box of the map. */
+export interface Node {
+  readonly id: string
+  readonly kind: 'service' | 'engine' | 'caller'
+  readonly name: string
+  readonly state: 'good' | 'odd' | 'bad'
+  /** What stands below the name. */
+  readonly note: string
+  /** The service's place on the page, if it has one. */
+  readonly service?: string
+}
+
+/** One line of it: everything of one kind that goes from one node to another. */
+export interface Edge {
+  readonly id: string
+  readonly from: string
+  readonly to: string
+  readonly kind: Kind
+  readonly rate: number
+  readonly errors: number
+  /** Mean milliseconds; missing if nothing was measured. */
+  readonly ms?: number
+  readonly parts: readonly Part[]
+}
+
+/** What of an edge one pattern has. */
+export interface Part {
+  readonly pattern: string
+  readonly transport: string
+  readonly rate: number
+  readonly errors: number
+  readonly ms?: number
+}
+
+export interface Graph {
+  readonly nodes: readonly Node[]
+  readonly edges: readonly Edge[]
+  /** Nodes and edges that there was no room for. */
+  readonly leftOut: number
+}
+
+/** Boxes and lines that somebody can still look at. */
+export const MAX_NODES = 60
+export const MAX_EDGES = 150
+/** Patterns of an edge. */
+const MAX_PARTS = 50
+/** Samples over which rates are averaged: so that figures do not jump. */
+const AVERAGED = 5
+
+const NO_ENGINE: ReadonlySet<string> = new Set(['tcp', 'memory', 'websocket'])
+const NOBODY = {
+  nest: 'Nest clients',
+  unnamed: 'Clients without a name',
+  others: 'Other clients',
+  client: 'Clients without a name'
+} as const
+
+/** Makes the graph of what is known now. */
+export function graphOf(
+  { services }: Overview,
+  histories: ReadonlyMap<string, History>,
+  traces?: TracesView
+): Graph {
+  const nodes = new Map<string, Node>()
+  let leftOut = 0
+  const add = (node: Node) => {
+    if (nodes.has(node.id)) return true
+    if (nodes.size >= MAX_NODES) leftOut++
+    else nodes.set(node.id, node)
+    return nodes.has(node.id)
+  }
+  const byName = new Map<string, ServiceView[]>()
+  for (const view of services) {
+    const name = nameOf(view)
+    const known = byName.get(name)
+    if (known === undefined) byName.set(name, [view])
+    else known.push(view)
+  }
+  for (const [name, views] of byName) add(serviceNode(name, views))
+  const drafts = new Map<string, Draft>()
+  const engineOf = (transport: string) => ({
+    id: `engine ${transport}`,
+    kind: 'engine' as const,
+    name: transport,
+    state: 'good' as const,
+    note: 'engine'
+  })
+  for (const [name, views] of byName)
+    for (const view of views) {
+      for (const { name: transport } of histories.get(view.id)?.moments.at(-1)?.sample.transports ?? [])
+        if (transport !== '' && !NO_ENGINE.has(transport)) add(engineOf(transport))
+      for (const call of averaged(histories.get(view.id))) {
+        const from =
+          call.from === 'engine'
+            ? engineOf(call.transport)
+            : callerNode(call.caller ?? NOBODY[call.from as keyof typeof NOBODY] ?? NOBODY.unnamed, byName)
+        if (!add(from) || !nodes.has(serviceId(name))) leftOut++
+        else addTo(drafts, from.id, serviceId(name), call)
+      }
+    }
+  // What services have counted themselves is exact; spans know the rest.
+  const counted = new Set(drafts.keys())
+  for (const link of traces?.links ?? []) {
+    const from = link.from === undefined ? engineOf(link.transport) : callerNode(link.from, byName)
+    const to = link.to === undefined ? engineOf(link.transport) : callerNode(link.to, byName)
+    if (counted.has(keyOf(link.kind, from.id, to.id))) continue
+    if (add(from) && add(to)) addTo(drafts, from.id, to.id, link)
+  }
+  const edges = [...drafts.values()].map(edgeOf).sort((a, b) => b.rate - a.rate || (a.id < b.id ? -1 : 1))
+  return {
+    nodes: [...nodes.values()],
+    edges: edges.slice(0, MAX_EDGES),
+    leftOut: leftOut + Math.max(0, edges.length - MAX_EDGES)
+  }
+}
+
+interface Draft {
+  readonly from: string
+  readonly to: string
+  readonly kind: Kind
+  readonly parts: Map<
+    string,
+    { transport: string; pattern: string; rate: number; errors: number; time: number }
+  >
+}
+
+type Averaged = Pick<CallRate, 'kind' | 'transport' | 'pattern' | 'rate' | 'errors' | 'ms'>
+
+function addTo(drafts: Map<string, Draft>, from: string, to: string, call: Averaged): void {
+  const id = keyOf(call.kind, from, to)
+  const draft = drafts.get(id) ?? { from, to, kind: call.kind, parts: new Map() }
+  drafts.set(id, draft)
+  const key = JSON.stringify([call.transport, call.pattern])
+  const part = draft.parts.get(key) ?? {
+    transport: call.transport,
+    pattern: call.pattern,
+    rate: 0,
+    errors: 0,
+    time: 0
+  }
+  part.rate += call.rate
+  part.errors += call.errors
+  part.time += call.rate * (call.ms ?? 0)
+  draft.parts.set(key, part)
+}
+
+function edgeOf({ from, to, kind, parts }: Draft): Edge {
+  const all = [...parts.values()].sort((a, b) => b.rate - a.rate || (a.pattern < b.pattern ? -1 : 1))
+  const sum = (figure: 'rate' | 'errors' | 'time') => all.reduce((total, part) => total + part[figure], 0)
+  const rate = sum('rate')
+  return {
+    id: `${kind} ${from} > ${to}`,
+    from,
+    to,
+    kind,
+    rate,
+    errors: sum('errors'),
+    ...(rate > 0 && { ms: sum('time') / rate }),
+    parts: all.slice(0, MAX_PARTS).map(({ time, ...part }) => ({
+      ...part,
+      ...(part.rate > 0 && { ms: time / part.rate })
+    }))
+  }
+}
+
+/** Calls of the last samples, each a second. */
+function averaged(history: History | undefined): CallRate[] {
+  const moments = (history?.moments ?? []).slice(-AVERAGED)
+  const calls = new Map<string, CallRate & { time: number }>()
+  for (const { sample } of moments)
+    for (const call of sample.calls) {
+      const key = JSON.stringify([call.from, call.caller, call.kind, call.transport, call.pattern])
+      const known = calls.get(key)
+      const rate = (known?.rate ?? 0) + call.rate / moments.length
+      const errors = (known?.errors ?? 0) + call.errors / moments.length
+      const time = (known?.time ?? 0) + (call.rate / moments.length) * (call.ms ?? 0)
+      calls.set(key, { ...call, rate, errors, time, ...(rate > 0 && { ms: time / rate }) })
+    }
+  return [...calls.values()]
+}
+
+function serviceNode(name: string, views: readonly ServiceView[]): Node {
+  const bad = views.filter(
+    ({ problem, described }) => problem !== undefined && described !== undefined
+  ).length
+  const isSilent = views.every(({ described }) => described === undefined)
+  const isListening = views.every(({ described }) => described?.status === 'listening')
+  const versions = new Set(views.flatMap(({ described }) => described?.version || []))
+  return {
+    id: serviceId(name),
+    kind: 'service',
+    name,
+    state: bad > 0 ? 'bad' : isListening ? 'good' : 'odd',
+    note:
+      bad > 0
+        ? `${bad} of ${views.length} not reached`
+        : isSilent
+          ? 'not described'
+          : [views.length === 1 ? '' : `${views.length} instances`, ...versions].filter(Boolean).join(', ') ||
+            'service',
+    service: (views[0] as ServiceView).id
+  }
+}
+
+/** The node of a name: of the service that has it, or of whoever calls itself so. */
+function callerNode(name: string, services: ReadonlyMap<string, readonly ServiceView[]>): Node {
+  const views = services.get(name)
+  if (views !== undefined) return serviceNode(name, views)
+  return { id: `caller ${name}`, kind: 'caller', name, state: 'good', note: 'client' }
+}
+
+function keyOf(kind: Kind, from: string, to: string): string {
+  return `${kind} ${JSON.stringify([from, to])}`
+}
+
+function nameOf({ described, service }: ServiceView): string {
+  return described?.name || service
+}
+
+function serviceId(name: string): string {
+  return `service ${name}`
+}

@@ -1,0 +1,9 @@
+/** The screens of the page, in the order of their links. A new screen is a file beside this one, and one line here. */
+import { alerts } from './alerts.tsx'
+import { events } from './events.tsx'
+import { map } from './map.tsx'
+import type { Screen } from './screen.ts'
+import { services } from './services.tsx'
+import { traces } from './traces.tsx'
+
+export const SCREENS: readonly Screen[] = [services, map, traces, events, alerts]

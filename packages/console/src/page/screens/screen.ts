@@ -1,0 +1,26 @@
+/** What a screen is: a place of its own at `#/<id>`, that shows what the server tells. */
+import type { ComponentType } from 'preact'
+import type { Overview } from '../../protocol.ts'
+import type { Shown } from '../updates.ts'
+
+/** What every screen is given, anew with each update. */
+export interface ScreenProps {
+  /** All that the server has told. */
+  readonly shown: Shown
+  readonly overview: Overview
+  /** What follows the screen's id in the address, such as a service's id: `#/services/orders` is `['orders']`. */
+  readonly path: readonly string[]
+  /** Where the server is, without a slash at the end. */
+  readonly base: string
+}
+
+/** One screen. */
+export interface Screen {
+  /** Its place in the address. */
+  readonly id: string
+  /** Its name in the navigation. */
+  readonly title: string
+  readonly View: ComponentType<ScreenProps>
+  /** A number beside its name, such as of alerts; none if it is 0. */
+  readonly count?: (shown: Shown) => number
+}

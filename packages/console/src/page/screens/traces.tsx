@@ -1,0 +1,179 @@
+/** The last calls as waterfalls across services, found by id, pattern, error, duration. */
+import { useEffect, useState } from 'preact/hooks'
+import type { TraceLine, TraceView } from '../../protocol.ts'
+import { ask } from '../ask.ts'
+import { clock, ms } from '../format.ts'
+import { hrefOf } from '../route.ts'
+import { Waterfall } from '../traces/waterfall.tsx'
+import type { Screen, ScreenProps } from './screen.ts'
+
+export const traces: Screen = { id: 'traces', title: 'Traces', View: TracesScreen }
+
+/** Milliseconds after the last letter until it is searched. */
+const TYPED = 250
+
+function TracesScreen({ shown, path: [id], base }: ScreenProps) {
+  return id === undefined || id === '' ? (
+    <List base={base} shown={shown} />
+  ) : (
+    <One key={id} base={base} shown={shown} id={id} />
+  )
+}
+
+function List({ base, shown }: Pick<ScreenProps, 'base' | 'shown'>) {
+  const [text, setText] = useState('')
+  const [onlyErrors, setOnlyErrors] = useState(false)
+  const [longerThan, setLongerThan] = useState('')
+  const [found, setFound] = useState<readonly TraceLine[] | undefined>()
+  const [problem, setProblem] = useState<string | undefined>()
+  const told = shown.topics.traces
+  const isSearch = text !== '' || onlyErrors || longerThan !== ''
+  useEffect(() => {
+    if (!isSearch) {
+      setFound(undefined)
+      return
+    }
+    const left = new AbortController()
+    const question = { text, onlyErrors, longerThan: Number(longerThan) || 0 }
+    const timer = setTimeout(() => {
+      ask<readonly TraceLine[]>(base, 'traces', question, left.signal).then(
+        (lines) => {
+          setProblem(undefined)
+          setFound(lines)
+        },
+        (error: Error) => {
+          if (!left.signal.aborted) setProblem(error.message)
+        }
+      )
+    }, TYPED)
+    return () => {
+      clearTimeout(timer)
+      left.abort()
+    }
+  }, [text, onlyErrors, longerThan, isSearch, told])
+  const lines = isSearch ? (found ?? []) : (told?.latest ?? [])
+  return (
+    <main class="traces">
+      <div class="title">
+        <h2>Traces</h2>
+        <span class="note">
+          {told === undefined || told.kept === 0
+            ? ''
+            : `${told.kept.toLocaleString('en')} kept${told.dropped > 0 ? ', older ones made room' : ''}`}
+        </span>
+      </div>
+      <form class="finding" onSubmit={(event) => event.preventDefault()}>
+        <label>
+          <span>Find</span>
+          <input
+            type="search"
+            placeholder="id, pattern, service, error"
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </label>
+        <label>
+          <span>Longer than, ms</span>
+          <input
+            type="number"
+            min="0"
+            value={longerThan}
+            onInput={({ currentTarget }) => setLongerThan(currentTarget.value)}
+          />
+        </label>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={onlyErrors}
+            onChange={({ currentTarget }) => setOnlyErrors(currentTarget.checked)}
+          />
+          <span>With errors</span>
+        </label>
+      </form>
+      {problem !== undefined && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      {lines.length === 0 ? (
+        <p class="hint">
+          {isSearch
+            ? found === undefined
+              ? 'Looking…'
+              : 'No trace is like that'
+            : `No traces yet. What dev starts sends them by itself; other programs send OTLP as JSON to ${new URL(`${base}/v1/traces`, location.href).href}`}
+        </p>
+      ) : (
+        <ol class="lines">
+          {lines.map((line) => (
+            <Line key={line.id} line={line} />
+          ))}
+        </ol>
+      )}
+    </main>
+  )
+}
+
+function Line({ line }: { readonly line: TraceLine }) {
+  const { id, name, service, at, duration, spans, errors, services } = line
+  return (
+    <li>
+      <a href={hrefOf('traces', id)} class={errors > 0 ? 'failed' : ''}>
+        <span class="when">{clock(at)}</span>
+        <span class="what">
+          <bdi class="name">{name}</bdi>
+          <bdi class="note">{services.length > 1 ? services.join(' → ') : service}</bdi>
+        </span>
+        <span class="note many">
+          {spans} {spans === 1 ? 'span' : 'spans'}
+        </span>
+        <span class={errors > 0 ? 'wrong some' : 'wrong'}>
+          {errors > 0 ? `${errors} ${errors === 1 ? 'error' : 'errors'}` : ''}
+        </span>
+        <span class="time">{ms(duration)} ms</span>
+      </a>
+    </li>
+  )
+}
+
+function One({ base, shown, id }: Pick<ScreenProps, 'base' | 'shown'> & { readonly id: string }) {
+  const [trace, setTrace] = useState<TraceView | null | undefined>()
+  const [problem, setProblem] = useState<string | undefined>()
+  // It grows while its spans come.
+  const spans = shown.topics.traces?.latest.find((line) => line.id === id)?.spans
+  useEffect(() => {
+    const left = new AbortController()
+    ask<TraceView | null>(base, 'traces', { trace: id }, left.signal).then(
+      (view) => {
+        // What has made room meanwhile can still be read.
+        setTrace((known) => view ?? known ?? null)
+        setProblem(undefined)
+      },
+      (error: Error) => {
+        if (!left.signal.aborted) setProblem(error.message)
+      }
+    )
+    return () => left.abort()
+  }, [id, spans])
+  const [first] = trace?.spans ?? []
+  return (
+    <main class="traces">
+      <p>
+        <a href={hrefOf('traces')}>All traces</a>
+      </p>
+      <div class="title">
+        <h2>
+          <bdi>{first?.name ?? 'Trace'}</bdi>
+        </h2>
+        <code class="version">{id}</code>
+      </div>
+      {problem !== undefined && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      {trace === null && <p class="hint">This trace is not kept, or not any more.</p>}
+      {trace && <Waterfall trace={trace} />}
+    </main>
+  )
+}

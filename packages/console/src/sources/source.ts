@@ -1,0 +1,30 @@
+/** What a screen has on the server: something that every page is told, and answers to what one page asks. */
+import type { ConsoleClient } from '../clients.ts'
+import type { Overview, Sample, Topics } from '../protocol.ts'
+
+/** What sources are made with. */
+export interface SourceContext {
+  /** The clients of services by their ids, as they are now. */
+  readonly clients: () => ReadonlyMap<string, ConsoleClient>
+  /** Whether whoever may open the page may change something, too: see `options.try` of `console()`. */
+  readonly canTry: boolean
+}
+
+/** The source of one topic. All that is optional it may leave out. */
+export interface Source<Topic extends keyof Topics = keyof Topics> {
+  readonly topic: Topic
+  /** What a page is told when it opens, and all pages after `tell`; `undefined`: nothing yet. */
+  latest?(): Topics[Topic] | undefined
+  /** A page is open, where none was. @param tell has all pages told of what is the latest now */
+  begin?(tell: () => void): void
+  /** The last page has closed. */
+  rest?(): void
+  /** Services have been asked again, which is done while a page is open. */
+  sampled?(sample: Sample, overview: Overview): void
+  /**
+   * Answers a question of one page with something that is JSON.
+   * @param question as it came: anything
+   * @throws {TypeError} the question is none; its message is shown
+   */
+  ask?(question: unknown, signal: AbortSignal): unknown
+}

@@ -1,0 +1,196 @@
+/** The last traces, in memory and bounded: the oldest make room. */
+import { shortText } from '../bounds.ts'
+import type { LogLine, SpanView, TraceLine, TraceView } from '../protocol.ts'
+import type { ReceivedLine, ReceivedSpan } from './otlp.ts'
+
+/** Traces, spans of all of them and of one, and characters of all of them. */
+export const MAX_TRACES = 1_000
+export const MAX_SPANS = 20_000
+export const MAX_SPANS_OF_TRACE = 500
+export const MAX_CHARACTERS = 20_000_000
+/** Lines of a span. */
+const MAX_LINES = 50
+/** Lines whose spans have not come: a span comes when it has ended. */
+const MAX_WAITING_LINES = 2_000
+/** Lines of a list. */
+export const MAX_FOUND = 100
+
+interface Stored extends SpanView {
+  readonly logs: LogLine[]
+}
+
+interface Trace {
+  readonly id: string
+  readonly spans: Map<string, Stored>
+  readonly waiting: Map<string, LogLine[]>
+  leftOut: number
+  characters: number
+  /** As it was made for a list last. */
+  line: TraceLine | undefined
+}
+
+/** What is looked for. */
+export interface Search {
+  readonly text: string
+  readonly onlyErrors: boolean
+  /** Milliseconds. */
+  readonly longerThan: number
+}
+
+/** Keeps traces. */
+export class TraceStore {
+  /** By id, those that began first in front. */
+  readonly #traces = new Map<string, Trace>()
+  #spans = 0
+  #characters = 0
+  #waiting = 0
+  /** Traces that had to make room. */
+  dropped = 0
+
+  get size(): number {
+    return this.#traces.size
+  }
+
+  add(span: ReceivedSpan): void {
+    const trace = this.#traceOf(span.trace)
+    if (trace.spans.has(span.id)) return
+    if (trace.spans.size >= MAX_SPANS_OF_TRACE) {
+      trace.leftOut++
+      return
+    }
+    const lines = trace.waiting.get(span.id) ?? []
+    trace.waiting.delete(span.id)
+    this.#waiting -= lines.length
+    const { trace: _, ...view } = span
+    trace.spans.set(span.id, { ...view, logs: [...span.logs, ...lines] })
+    trace.line = undefined
+    this.#grow(trace, sizeOf(span), 1)
+  }
+
+  addLine({ trace: id, span: spanId, ...line }: ReceivedLine): void {
+    const trace = this.#traceOf(id)
+    const span = trace.spans.get(spanId)
+    if (span === undefined && this.#waiting >= MAX_WAITING_LINES) return
+    const lines = span?.logs ?? trace.waiting.get(spanId) ?? []
+    if (lines.length >= MAX_LINES) return
+    lines.push(line)
+    if (span === undefined) {
+      trace.waiting.set(spanId, lines)
+      this.#waiting++
+    }
+    this.#grow(trace, line.text.length + 20, 0)
+  }
+
+  /** The traces that are looked for, the newest first. */
+  find(search: Search): readonly TraceLine[] {
+    const found: TraceLine[] = []
+    const wanted = search.text.trim().toLowerCase()
+    for (const trace of [...this.#traces.values()].reverse()) {
+      if (found.length >= MAX_FOUND) break
+      if (trace.spans.size === 0) continue
+      const line = lineOf(trace)
+      if (search.onlyErrors && line.errors === 0) continue
+      if (line.duration < search.longerThan) continue
+      if (wanted === '' || matches(trace, wanted)) found.push(line)
+    }
+    return found.sort((a, b) => b.at - a.at)
+  }
+
+  /** The spans of a trace by their ids, as they are. */
+  spansOf(id: string): ReadonlyMap<string, SpanView> | undefined {
+    return this.#traces.get(id)?.spans
+  }
+
+  /** One trace, its spans by their beginnings; `undefined`: it is not here (any more). */
+  get(id: string): TraceView | undefined {
+    const trace = this.#traces.get(id)
+    if (trace === undefined) return undefined
+    const spans = [...trace.spans.values()].sort((a, b) => a.start - b.start)
+    const told = spans.map((span) => ({ ...span, logs: [...span.logs].sort((a, b) => a.at - b.at) }))
+    return { id, spans: told, leftOut: trace.leftOut }
+  }
+
+  #traceOf(id: string): Trace {
+    const known = this.#traces.get(id)
+    if (known !== undefined) return known
+    const made: Trace = {
+      id,
+      spans: new Map(),
+      waiting: new Map(),
+      leftOut: 0,
+      characters: 0,
+      line: undefined
+    }
+    this.#traces.set(id, made)
+    if (this.#traces.size > MAX_TRACES) this.#dropOldest()
+    return made
+  }
+
+  #grow(trace: Trace, characters: number, spans: number): void {
+    trace.characters += characters
+    this.#characters += characters
+    this.#spans += spans
+    while ((this.#spans > MAX_SPANS || this.#characters > MAX_CHARACTERS) && this.#traces.size > 1)
+      this.#dropOldest()
+  }
+
+  #dropOldest(): void {
+    const [oldest] = this.#traces.values()
+    if (oldest === undefined) return
+    this.#traces.delete(oldest.id)
+    this.#spans -= oldest.spans.size
+    this.#characters -= oldest.characters
+    for (const lines of oldest.waiting.values()) this.#waiting -= lines.length
+    this.dropped++
+  }
+}
+
+function lineOf(trace: Trace): TraceLine {
+  if (trace.line !== undefined) return trace.line
+  const spans = [...trace.spans.values()].sort((a, b) => a.start - b.start)
+  const first = spans.reduce((a, b) => (isBefore(b, a, trace) ? b : a))
+  const start = Math.min(...spans.map((span) => span.start))
+  const end = Math.max(...spans.map((span) => span.start + span.duration))
+  trace.line = {
+    id: trace.id,
+    name: first.name,
+    service: first.service,
+    at: start,
+    duration: end - start,
+    spans: spans.length + trace.leftOut,
+    errors: spans.filter(({ error }) => error !== undefined).length,
+    services: [...new Set(spans.map(({ service }) => service))].slice(0, 20)
+  }
+  return trace.line
+}
+
+/** A span without a parent comes first, then the earlier one. */
+function isBefore(a: Stored, b: Stored, { spans }: Trace): boolean {
+  const [aHas, bHas] = [spans.has(a.parent), spans.has(b.parent)]
+  return aHas === bHas ? a.start < b.start : !aHas
+}
+
+function matches(trace: Trace, wanted: string): boolean {
+  if (trace.id.startsWith(wanted)) return true
+  const has = (text: string | undefined) => text?.toLowerCase().includes(wanted) === true
+  for (const { id, name, service, error, attributes, logs } of trace.spans.values()) {
+    if (id.startsWith(wanted) || has(name) || has(service) || has(error)) return true
+    if (attributes.some(([key, value]) => has(key) || has(value))) return true
+    if (logs.some(({ text }) => has(text))) return true
+  }
+  return false
+}
+
+function sizeOf({ name, service, error, attributes, logs }: ReceivedSpan): number {
+  let size = 200 + name.length + service.length + (error?.length ?? 0)
+  for (const [key, value] of attributes) size += key.length + value.length + 16
+  for (const { text } of logs) size += text.length + 20
+  return size
+}
+
+/** What a page asks, checked. @throws {TypeError} it asks nothing that is known */
+export function readSearch({ text, onlyErrors, longerThan }: Readonly<Record<string, unknown>>): Search {
+  if (typeof text !== 'string') throw new TypeError('text must be a text')
+  const milliseconds = typeof longerThan === 'number' && longerThan > 0 ? longerThan : 0
+  return { text: shortText(text, 200), onlyErrors: onlyErrors === true, longerThan: milliseconds }
+}

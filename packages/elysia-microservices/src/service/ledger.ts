@@ -1,0 +1,145 @@
+/**
+ * Who calls what of a service. It counts only while somebody asks for it again and again, such as a page that is open;
+ * else it costs a comparison a message.
+ */
+import {
+  type Around,
+  type CallerFigures,
+  isStream,
+  isThenable,
+  PatternNotFoundError,
+  type ReceivedMessage,
+  type Source,
+  tap
+} from '@elysia-microservices/transport/kit'
+import { DESCRIBE_ROUTE } from '../description/routes.ts'
+
+/** Milliseconds after the last question until it stops to count. */
+const INTEREST = 10_000
+/** Callers that are told apart by their names, and connections between two questions; the others are one. */
+const MAX_CALLERS = 100
+const MAX_SOURCES = 1_000
+/** Pairs of callers and patterns that are told. */
+const MAX_LINES = 2_000
+
+/** Whom nothing is known of: what an engine has stored. */
+const NOBODY: Source = {}
+const OTHERS: Source = {}
+const NEST: Source = {}
+
+interface Line {
+  readonly kind: 'message' | 'event'
+  readonly transport: string
+  readonly pattern: string
+  count: number
+  errors: number
+  ms: number
+}
+
+/** Counts the messages of one service. */
+export class Ledger {
+  /** Since the last question: names are read then, because some come later. */
+  readonly #recent = new Map<Source, Map<string, Line>>()
+  /** Since the beginning. */
+  readonly #all = new Map<string, CallerFigures>()
+  #isOpen = false
+  #closing: ReturnType<typeof setTimeout> | undefined
+
+  readonly around: Around<ReceivedMessage> = (next) => (message) =>
+    this.#isOpen ? this.#counted(next, message) : next(message)
+
+  /** What was counted so far. Begins to count, if it does not. */
+  read(): readonly CallerFigures[] {
+    this.#isOpen = true
+    clearTimeout(this.#closing)
+    this.#closing = setTimeout(() => {
+      this.#isOpen = false
+      this.#recent.clear()
+    }, INTEREST)
+    ;(this.#closing as { unref?(): void }).unref?.()
+    for (const [source, lines] of this.#recent) for (const line of lines.values()) this.#add(source, line)
+    this.#recent.clear()
+    return [...this.#all.values()]
+  }
+
+  #counted(next: (message: ReceivedMessage) => unknown, message: ReceivedMessage): unknown {
+    if (message.route?.startsWith(DESCRIBE_ROUTE) === true) return next(message)
+    const begun = performance.now()
+    const ended = (hasFailed: boolean, isHandled = true) => {
+      const line = this.#lineOf(message, isHandled)
+      if (line === undefined) return
+      line.count++
+      if (hasFailed) line.errors++
+      line.ms += performance.now() - begun
+    }
+    let result: unknown
+    try {
+      result = next(message)
+    } catch (error) {
+      ended(true, !(error instanceof PatternNotFoundError))
+      throw error
+    }
+    if (typeof result === 'object' && result !== null && (isThenable(result) || isStream(result)))
+      return tap(result, { ended: ({ outcome }) => ended(outcome === 'failed') })
+    ended(false)
+    return result
+  }
+
+  /** @param isHandled patterns that nobody handles are one: strangers choose them */
+  #lineOf(message: ReceivedMessage, isHandled: boolean): Line | undefined {
+    const source = sourceOf(message)
+    let lines = this.#recent.get(source)
+    if (lines === undefined) {
+      const kept = this.#recent.size < MAX_SOURCES ? source : OTHERS
+      lines = this.#recent.get(kept) ?? new Map()
+      this.#recent.set(kept, lines)
+    }
+    const kind = message.kind === 'event' ? 'event' : 'message'
+    const pattern = isHandled ? (message.matched ?? message.route ?? '') : ''
+    const key = `${kind} ${pattern}`
+    let line = lines.get(key)
+    if (line === undefined) {
+      if (lines.size >= MAX_LINES) return undefined
+      line = { kind, transport: message.transport, pattern, count: 0, errors: 0, ms: 0 }
+      lines.set(key, line)
+    }
+    return line
+  }
+
+  #add(source: Source, { kind, transport, pattern, count, errors, ms }: Line): void {
+    const caller = this.#callerOf(source)
+    const key = JSON.stringify([caller, kind, pattern, transport])
+    const known = this.#all.get(key)
+    if (known === undefined && this.#all.size >= MAX_LINES) return
+    this.#all.set(key, {
+      ...caller,
+      kind,
+      transport,
+      pattern,
+      count: (known?.count ?? 0) + count,
+      errors: (known?.errors ?? 0) + errors,
+      milliseconds: (known?.milliseconds ?? 0) + ms
+    })
+  }
+
+  /** Names that were told so far. */
+  readonly #names = new Set<string>()
+
+  #callerOf(source: Source): Pick<CallerFigures, 'caller' | 'from'> {
+    if (source === NEST) return { from: 'nest' }
+    if (source === NOBODY) return { from: 'engine' }
+    const { name } = source
+    if (source === OTHERS) return { from: 'others' }
+    if (name === undefined) return { from: 'unnamed' }
+    if (this.#names.size >= MAX_CALLERS && !this.#names.has(name)) return { from: 'others' }
+    this.#names.add(name)
+    return { from: 'client', caller: name }
+  }
+}
+
+function sourceOf(message: ReceivedMessage): Source {
+  const { peer, source } = message
+  if (peer !== undefined) return peer.caller === undefined ? NEST : peer
+  if (source !== undefined) return source
+  return message.kind === 'event' ? NOBODY : NEST
+}

@@ -1,0 +1,52 @@
+/** A client whose calls a pool of connections carries. */
+import {
+  type ClientContext,
+  type ClientListener,
+  type ClientStatus,
+  type ClientTransport,
+  Notices,
+  PendingCaller
+} from '@elysia-microservices/transport/kit'
+import { type NewProtocol, Pool, type PoolOptions } from './pool.ts'
+
+/** What a client over a pool is made from. */
+export interface PoolClientInit extends PoolOptions {
+  /** The name of the transport. */
+  readonly name: string
+  readonly newProtocol: NewProtocol
+  /** Most bytes of a stream that may wait for its reader. Default: that of the transports. */
+  readonly streamBuffer?: number | undefined
+}
+
+/** Calls the endpoints of a pool. */
+export class PoolClient extends PendingCaller implements ClientTransport {
+  readonly name: string
+  readonly #notices: Notices
+  readonly #pool: Pool
+
+  /** @throws {OptionError} an endpoint is not `host:port` */
+  constructor({ name, newProtocol, streamBuffer, ...options }: PoolClientInit, context: ClientContext) {
+    const notices = new Notices(context.logger)
+    const pool = new Pool(options, context, notices, newProtocol)
+    super(pool.call, context.timeout, streamBuffer)
+    this.name = name
+    this.#notices = notices
+    this.#pool = pool
+  }
+
+  get status(): ClientStatus {
+    return this.#notices.status
+  }
+
+  onEvent(listener: ClientListener): () => void {
+    return this.#notices.listen(listener)
+  }
+
+  connect(): Promise<void> {
+    return this.#pool.connect()
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close()
+  }
+}

@@ -1,0 +1,24 @@
+/** What a client calls itself: an entry of our own in the metadata of SETUP, which others' servers pass over. */
+import { type ByteWriter, readCallerName, text } from '@elysia-microservices/transport/kit'
+import { beginEntry, endEntry, readEntries } from './composite-metadata.ts'
+import { MimeType } from './mime-type.ts'
+import type { Setup } from './setup.ts'
+
+/** Adds the name to the metadata of SETUP. */
+export function writeCaller(out: ByteWriter, name: string): void {
+  const entry = beginEntry(out, MimeType.CALLER)
+  out.utf8(name)
+  endEntry(out, entry)
+}
+
+/** What a client calls itself; `undefined` if it does not say so. */
+export function callerOf({ metadata, metadataMimeType }: Setup): string | undefined {
+  if (metadata === undefined || metadataMimeType !== MimeType.COMPOSITE_METADATA) return undefined
+  try {
+    const entry = readEntries(metadata).find(({ mimeType }) => mimeType === MimeType.CALLER)
+    return entry && readCallerName(text.read(entry.content, 0, entry.content.length))
+  } catch {
+    // Invalid metadata is refused where it is needed: for credentials.
+    return undefined
+  }
+}

@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import fc from 'fast-check'
+import { readCallerName } from './caller-name.ts'
+
+describe('readCallerName', () => {
+  it('gives short text without control characters, of anything', () => {
+    assert.equal(readCallerName('orders'), 'orders')
+    assert.equal(readCallerName('a\u0000\nb'), 'ab')
+    fc.assert(
+      fc.property(fc.oneof(fc.anything(), fc.string({ unit: 'binary', maxLength: 300 })), (given) => {
+        const name = readCallerName(given)
+        assert.ok(name === undefined || (name.length > 0 && name.length <= 100))
+        // biome-ignore lint/suspicious/noControlCharactersInRegex: there must be none
+        assert.doesNotMatch(name ?? '', /[\u0000-\u001f]/)
+      })
+    )
+  })
+})
