@@ -141,7 +141,7 @@ export class IncomingMessage<Data = unknown> {
 
   /**
    * Who has sent it, as far as that is known: the same object for all messages over one connection. Over an engine, asking
-   * makes the service ask its caller, once; so its name may come a little later. `undefined`: nobody of ours.
+   * makes the service ask its caller, once; so its name may come a little later. `undefined`: it is none of our clients.
    */
   get source(): Source | undefined {
     return this.peer ?? this.#from?.callers.sourceOf(this.#from.replyTo)

@@ -6,7 +6,7 @@ import type { Overview, Sample, Topics } from '../protocol.ts'
 export interface SourceContext {
   /** The clients of services by their ids, as they are now. */
   readonly clients: () => ReadonlyMap<string, ConsoleClient>
-  /** Whether whoever may open the page may change something, too: see `options.try` of `console()`. */
+  /** Whether everyone who can open the page may also change things: see `options.try` of `console()`. */
   readonly canTry: boolean
 }
 
