@@ -85,7 +85,7 @@ export default defineConfig({
   },
   themeConfig: {
     nav: [
-      { text: 'Getting started', link: '/getting-started', activeMatch: '^/getting-started' },
+      { text: 'Docs', link: '/getting-started', activeMatch: '^/getting-started' },
       { text: 'Production', link: '/production' },
       { text: 'Figures', link: '/performance' },
       { text: 'API', link: '/api/index.html', target: '_self' },
