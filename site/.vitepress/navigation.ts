@@ -98,6 +98,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
     text: 'Examples',
     collapsed: true,
     items: [
+      page('Small systems', 'examples/small'),
       page('A system of four services', 'examples/shop'),
       page('A live order board', 'examples/board'),
       page('A Nest application', 'examples/migrate-from-nest'),

@@ -31,6 +31,7 @@ export const DOCUMENTS: readonly string[] = [
   'examples/dependency-injection/README.md',
   'examples/migrate-from-nest/README.md',
   'examples/shop/README.md',
+  'examples/small/README.md',
   'examples/durable-events/README.md'
 ]
 

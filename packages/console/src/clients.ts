@@ -28,7 +28,7 @@ export interface ConsoleClient extends GivenClient, DurableClient {
 /** Clients by the names that their services are shown under. */
 export type GivenClients = Readonly<Record<string, GivenClient>>
 
-/** Gives the clients by their ids, whenever it is asked. @throws {OptionError} something else was given */
+/** Makes a function that gives the current clients by their ids. @throws {OptionError} something else was given */
 export function readClients(services: unknown): () => Map<string, ConsoleClient> {
   if (typeof services === 'function') return () => new Map(Object.entries(services()))
   const clients = checkedClients(services)
