@@ -249,11 +249,13 @@ async function killConsumer({ services }: Setting, n: number): Promise<void> {
   await service.start()
 }
 
-async function killServer({ servers }: Setting, n: number): Promise<void> {
+async function killServer({ servers, broker }: Setting, n: number): Promise<void> {
   const server = servers[n % servers.length] as BrokerServer
   await server.stop()
   await pause(Math.random() * 300)
   await server.start()
+  // One that is killed before anybody has found it again stores nothing, and shows nothing.
+  await pause(broker.settlesIn ?? 0)
 }
 
 async function restartConsumer({ services }: Setting, n: number): Promise<void> {
