@@ -10,6 +10,7 @@ const LONGEST_TEST = 600_000
 const BUN_ONLY = new Map([
   ['unit/scripts', 'they are scripts for Bun'],
   ['examples/bench', 'the harness runs under Bun; it starts its peers under Node itself'],
+  ['examples/small', 'programs of their own, of one runtime'],
   ['system/architecture', 'it reads sources as text'],
   ['system/packages', 'what users start is a process of its own, of each runtime'],
   ['system/site', 'it reads HTML'],

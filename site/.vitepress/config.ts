@@ -1,6 +1,7 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { defineConfig, type MarkdownOptions } from 'vitepress'
+import { defineConfig, type HeadConfig, type MarkdownOptions } from 'vitepress'
+import { hoverTypes } from './hover-types.ts'
 import { pagesOf, TOPICS } from './navigation.ts'
 import { address, NOT_ON_THE_SITE, pageOf, REPORTS, rootFolder, slugOf, targetOf } from './pages.ts'
 import { WORDS } from './search-words.ts'
@@ -40,8 +41,12 @@ const icon = readFileSync(join(import.meta.dirname, '../icon.svg'), 'utf8')
 const DESCRIPTION =
   "Typed microservices for Bun, Node and Deno: NestJS's message patterns, types from the handler to the caller, a fast TCP transport"
 
-/** Where the site will be, for its map; without it there is none. */
+/** Where the site will be, for its map and its card, which need whole addresses; without it there are none. */
 const site = process.env['DOCS_URL']
+
+/** The picture that is shown beside a link to the site: site/card.ts draws it. */
+const card: readonly HeadConfig[] =
+  site === undefined ? [] : [['meta', { property: 'og:image', content: new URL('card.png', site).href }]]
 
 /** What the site has, for language models: https://llmstxt.org. */
 function llms(): string {
@@ -62,17 +67,25 @@ export default defineConfig({
     ['meta', { property: 'og:title', content: 'elysia-microservices' }],
     ['meta', { property: 'og:description', content: DESCRIPTION }],
     ['meta', { property: 'og:type', content: 'website' }],
-    ['meta', { name: 'twitter:card', content: 'summary' }]
+    ['meta', { name: 'twitter:card', content: 'summary_large_image' }],
+    ...card
   ],
   srcDir: '..',
   srcExclude: NOT_ON_THE_SITE,
   outDir: './dist',
   rewrites: pageOf,
   metaChunk: true,
-  markdown: { config, anchor: { slugify: slugOf }, languages: [VECTOR] },
+  markdown: {
+    config,
+    anchor: { slugify: slugOf },
+    languages: [VECTOR],
+    // The others of this kind have too little contrast.
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+    codeTransformers: [hoverTypes()]
+  },
   themeConfig: {
     nav: [
-      { text: 'Start', link: '/getting-started', activeMatch: '^/getting-started' },
+      { text: 'Docs', link: '/getting-started', activeMatch: '^/getting-started' },
       { text: 'Production', link: '/production' },
       { text: 'Figures', link: '/performance' },
       { text: 'API', link: '/api/index.html', target: '_self' },
@@ -106,9 +119,13 @@ export default defineConfig({
     docFooter: { prev: 'Previous', next: 'Next' }
   },
   ...(site === undefined ? {} : { sitemap: { hostname: site } }),
+  // VitePress' landing page has no <main>, which screen readers look for.
+  transformHtml: (html, _id, { page }) =>
+    page === 'index.md' ? html.replace('id="VPContent"', 'id="VPContent" role="main"') : html,
   buildEnd({ pages, outDir }) {
     for (const name of REPORTS)
       cpSync(join(rootFolder, 'docs/benchmarks', name), join(outDir, 'benchmarks', name))
+    cpSync(join(rootFolder, 'site/card.png'), join(outDir, 'card.png'))
     writeFileSync(join(outDir, 'llms.txt'), llms())
     const listed = new Set(pagesOf(TOPICS).map((link) => `${link.slice(1)}.md`))
     const lost = pages.map(pageOf).filter((page) => page !== 'index.md' && !listed.has(page))

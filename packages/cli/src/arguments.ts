@@ -34,8 +34,9 @@ export interface Arguments {
   /** Milliseconds. */
   readonly interval: number
   readonly json: boolean
-  /** Which service is asked what it is, and which instance of it; `undefined`: the one behind the url, and any. */
+  /** The service to ask for its description; `undefined`: the one behind the url. */
   readonly service: string | undefined
+  /** The instance of that service; `undefined`: any. */
   readonly instance: string | undefined
   readonly letters: Letters
 }

@@ -1,5 +1,11 @@
 /** The clients that the console is given. */
-import { type CallOptions, OptionError, type Pattern, type Traits } from '@elysia-microservices/transport/kit'
+import {
+  type CallOptions,
+  type DurableClient,
+  OptionError,
+  type Pattern,
+  type Traits
+} from '@elysia-microservices/transport/kit'
 
 /** Any client, typed or not: what all have in common. */
 export interface GivenClient {
@@ -13,7 +19,7 @@ export interface GivenClient {
 }
 
 /** What the console does with a client. */
-export interface ConsoleClient extends GivenClient {
+export interface ConsoleClient extends GivenClient, DurableClient {
   request(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<unknown>
   stream(pattern: Pattern, data?: unknown, options?: CallOptions): AsyncIterableIterator<unknown>
   emit(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<void>
@@ -22,7 +28,7 @@ export interface ConsoleClient extends GivenClient {
 /** Clients by the names that their services are shown under. */
 export type GivenClients = Readonly<Record<string, GivenClient>>
 
-/** Gives the clients by their ids, whenever it is asked. @throws {OptionError} something else was given */
+/** Makes a function that gives the current clients by their ids. @throws {OptionError} something else was given */
 export function readClients(services: unknown): () => Map<string, ConsoleClient> {
   if (typeof services === 'function') return () => new Map(Object.entries(services()))
   const clients = checkedClients(services)

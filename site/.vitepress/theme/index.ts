@@ -1,4 +1,5 @@
 import DefaultTheme from 'vitepress/theme'
+import './code.css'
 import './home.css'
 import './tables.css'
 

@@ -49,6 +49,7 @@ export type {
   Or,
   Reached,
   ReachTypes,
+  SchemasOver,
   SchemaTypes,
   ScopeTypes,
   Usable,

@@ -82,7 +82,7 @@ export type With<Scope extends ScopeTypes, Part extends keyof ScopeTypes, Added>
 export type Or<Schema, Other> = Schema extends AnySchema ? Schema : Other
 
 /** Schemas of which later ones replace earlier ones. */
-interface SchemasOver<Before extends SchemaTypes, After extends SchemaTypes> {
+export interface SchemasOver<Before extends SchemaTypes, After extends SchemaTypes> {
   readonly data: Or<After['data'], Before['data']>
   readonly headers: Or<After['headers'], Before['headers']>
   readonly response: Or<After['response'], Before['response']>

@@ -41,7 +41,7 @@ const MOST_HELD = 32 * 1024 * 1024
 /** What of `ackWait` an event is ours without another sign of life. */
 const LEASE = 0.8
 
-/** What the server says of a consumer; the types of the library lack whom it serves. */
+/** What the server tells about a consumer. The library's type does not have the client that is pinned. */
 interface GroupInfo extends ConsumerInfo {
   readonly priority_groups?: readonly { readonly pinned_client_id?: string }[]
 }

@@ -7,10 +7,11 @@ export const LEAD = `select
 
 /**
  * Moves the mark up, and notes how far it can move next. An event with a lower position than others may be committed
- * later than they are, so the last position seen says nothing about lower ones. But the holder of a position had a
- * transaction's number before. A number that is taken after the last position was seen, as here, is therefore above
- * those of all who hold positions up to that one: once no number below it is of a running transaction, what they wrote
- * is seen or was rolled back. (The end of a snapshot is no such number: running transactions can have numbers above it.)
+ * later than they are, so the last position seen says nothing about lower ones. But every transaction gets its number
+ * before it takes a position. This statement takes a number after it has seen the last position: so that number is
+ * higher than those of all transactions with positions up to the last. When none of the running transactions has a lower
+ * number, all those events are visible or were rolled back. (The end of a snapshot would not do: running transactions
+ * can have numbers above it.)
  *
  * The transaction that this runs in must not have a number yet. A number that is not below the end of the snapshot is
  * of another database, from which this one was restored.

@@ -142,7 +142,7 @@ export function changeOf({ isThere, channels }: Change): string {
   return `${isThere ? '+' : '-'}${JSON.stringify(channels)}`
 }
 
-/** Channels that one change may name: what says more is a stranger, or is looked up. */
+/** Channels that one message about changes may name. If it has more, the list is read from Redis instead. */
 const MOST_CHANGED = 4_096
 
 /** Reads it; `undefined`: it says only that something has changed. */

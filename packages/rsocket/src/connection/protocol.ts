@@ -45,7 +45,7 @@ export interface ClientProtocol extends ProtocolConnection {
   readonly calls: OpenCalls
   /** The socket is connected: sends what has waited for it. @param credentials who this is, where the protocol can say it */
   open(output: Output, credentials?: object): void
-  /** The client closes at once, even with calls in flight: tells the server if it needs to know. */
+  /** Called when the client closes at once, even with calls in flight. Tells the server, in protocols that need it. */
   leave?(): void
   /**
    * Asks the other side for a sign of life. Resolves when it comes, and never if it does not. `undefined` if the

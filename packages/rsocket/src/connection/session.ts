@@ -334,7 +334,7 @@ export class Session implements SocketListener, Output {
 
   /**
    * Whether the connection was active since the last call: bytes were read or written, or something is in flight or
-   * incomplete. Work for a peer that reads nothing does not count, because it may stay in flight for ever.
+   * incomplete. Work in flight for a peer that has stopped reading does not count, because it may never end.
    */
   takeActivity(): boolean {
     readQueue.settle()

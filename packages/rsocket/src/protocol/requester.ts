@@ -34,7 +34,7 @@ export interface RequesterInit {
   /** The codec of the connection's data. */
   readonly codec: Codec
   readonly logger: Logger
-  /** The ERROR for the input of a channel that failed. */
+  /** Makes the ERROR frame for a channel whose input failed. */
   readonly toWireError: ToWireError
   /** The lease that requests use; `undefined` if none is needed. */
   readonly lease: HeldLease | undefined

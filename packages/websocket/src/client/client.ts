@@ -205,7 +205,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
         /REJECTED_SETUP|UNSUPPORTED_SETUP/.test(message) &&
         /resum/i.test(message)
       ) {
-        // This server does not; all else it may do.
+        // This server cannot resume sessions; everything else may still work.
         this.#options = { ...this.#options, resume: undefined }
         return this.#connect()
       }
