@@ -35,6 +35,7 @@ export {
   type Judge,
   type Verdict
 } from './protocol/authenticate.ts'
+export { writeCaller } from './protocol/caller-entry.ts'
 export { ClientConnection } from './protocol/client-connection.ts'
 export { clientResponder } from './protocol/client-responder.ts'
 export type { Credentials } from './protocol/composite-metadata.ts'

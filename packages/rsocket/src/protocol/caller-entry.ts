@@ -1,11 +1,13 @@
 /** What a client calls itself: an entry of our own in the metadata of SETUP, which others' servers pass over. */
-import { type ByteWriter, readCallerName, text } from '@elysia-microservices/transport/kit'
+import { type ByteWriter, callerName, readCallerName, text } from '@elysia-microservices/transport/kit'
 import { beginEntry, endEntry, readEntries } from './composite-metadata.ts'
 import { MimeType } from './mime-type.ts'
 import type { Setup } from './setup.ts'
 
-/** Adds the name to the metadata of SETUP. */
-export function writeCaller(out: ByteWriter, name: string): void {
+/** Adds what a client is called, by its own name or its process's, to the metadata of SETUP. */
+export function writeCaller(out: ByteWriter, own: string | undefined): void {
+  const name = callerName(own)
+  if (name === undefined) return
   const entry = beginEntry(out, MimeType.CALLER)
   out.utf8(name)
   endEntry(out, entry)

@@ -2,7 +2,6 @@
 import {
   ByteWriter,
   type Codec,
-  callerName,
   forOneMore,
   type OpenCalls,
   OptionError,
@@ -17,7 +16,6 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { cannotConnect, connectionClosed } from '../connection/connection-errors.ts'
 import type { ClientProtocol, Output } from '../connection/protocol.ts'
-import { writeCaller } from './caller-entry.ts'
 import { beginEntry, type Credentials, endEntry, writeCredentials } from './composite-metadata.ts'
 import type { ConnectionRole } from './connection-frames.ts'
 import { type FrameHandler, FrameInput } from './frame-input.ts'
@@ -323,7 +321,7 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
       dataMimeType,
       lease,
       resumeToken: resumption?.token,
-      metadata: setupMetadata(credentials, callerName(this.#options.name)),
+      metadata: setupMetadata(credentials, this.#options.sayCaller),
       data: undefined
     })
     // "The client-side Responder MUST send a LEASE frame after a SETUP frame with the L flag set."
@@ -332,8 +330,11 @@ export class ClientConnection implements ClientProtocol, FrameHandler, Connectio
   }
 }
 
-/** @param name nothing is said of it where it is not known, nor again before RESUME */
-function setupMetadata(credentials: Credentials | undefined, name?: string): Uint8Array {
+/** @param sayCaller is left out where nothing is said of it, and before RESUME */
+function setupMetadata(
+  credentials: Credentials | undefined,
+  sayCaller?: (out: ByteWriter) => void
+): Uint8Array {
   const out = new ByteWriter()
   if (credentials !== undefined) {
     const entry = beginEntry(out, MimeType.AUTHENTICATION)
@@ -341,7 +342,7 @@ function setupMetadata(credentials: Credentials | undefined, name?: string): Uin
     endEntry(out, entry)
   }
   writeUnderstandsGoingAway(out)
-  if (name !== undefined) writeCaller(out, name)
+  sayCaller?.(out)
   const metadata = out.copyFrom(0)
   out.reset()
   return metadata

@@ -1,5 +1,12 @@
 /** The options of RSocket connections. */
-import type { Dispatcher, Logger, Recover, Timer, TimerOwner } from '@elysia-microservices/transport/kit'
+import type {
+  ByteWriter,
+  Dispatcher,
+  Logger,
+  Recover,
+  Timer,
+  TimerOwner
+} from '@elysia-microservices/transport/kit'
 import type { SharedLimits } from '../limits/server-limits.ts'
 import type { Judge } from './authenticate.ts'
 import type { ToWireError } from './failure-codes.ts'
@@ -30,8 +37,8 @@ export type NewResponder = (
 
 /** Options of a client's connection. */
 export interface ClientConnectionOptions extends ConnectionOptions {
-  /** What the client calls itself. Default: as its process. */
-  readonly name?: string | undefined
+  /** Adds to the metadata of SETUP what the client calls itself. Default: it says nothing. */
+  sayCaller?(out: ByteWriter): void
   /** The server's address for messages, such as `tcp://localhost:4000`. */
   readonly where: string
   /** Makes the side that answers the server's requests, by `clientResponder`; without it they are refused. */

@@ -1,6 +1,6 @@
 /** The TCP client: connections to one or more endpoints, made at the first call and again when lost. */
 
-import { ClientConnection, clientResponder, toWireError } from '@elysia-microservices/rsocket'
+import { ClientConnection, clientResponder, toWireError, writeCaller } from '@elysia-microservices/rsocket'
 import { type NewProtocol, PoolClient } from '@elysia-microservices/rsocket/pool'
 import { newTimer } from '@elysia-microservices/rsocket/session'
 import type { ClientContext } from '@elysia-microservices/transport/kit'
@@ -42,7 +42,7 @@ function newProtocol(options: CheckedClientOptions, context: ClientContext): New
       ...common,
       ...parts,
       logger,
-      name,
+      sayCaller: (out) => writeCaller(out, name),
       responder: dispatcher && clientResponder('tcp', dispatcher),
       dataMimeType,
       toWireError,

@@ -8,7 +8,7 @@ interface NodeBuffer {
   byteLength(text: string): number
   from(buffer: ArrayBufferLike, byteOffset: number, byteLength: number): Uint8Array
   readonly prototype: {
-    utf8Write(this: Uint8Array, text: string, at: number): number
+    utf8Write(this: Uint8Array, text: string, at: number, most: number): number
     utf8Slice(this: Uint8Array, start: number, end: number): string
     latin1Slice(this: Uint8Array, start: number, end: number): string
   }
@@ -52,7 +52,8 @@ export function platformText(): TextFunctions {
 function bufferText(buffers: NodeBuffer): TextFunctions {
   const { utf8Write, utf8Slice, latin1Slice } = buffers.prototype
   return {
-    write: (buffer, text, at) => utf8Write.call(buffer, text, at),
+    // Cloudflare's does not know by itself how much room there is behind a position.
+    write: (buffer, text, at) => utf8Write.call(buffer, text, at, buffer.length - at),
     read: (buffer, start, end) => utf8Slice.call(buffer, start, end),
     latin1: (buffer, start, end) => latin1Slice.call(buffer, start, end),
     length: (text) => buffers.byteLength(text),
@@ -60,17 +61,7 @@ function bufferText(buffers: NodeBuffer): TextFunctions {
   }
 }
 
-/** Whether a text can be written behind the start of a buffer: the `Buffer` of Cloudflare's `workerd` refuses it. */
-function isWhole({ prototype, allocUnsafe }: NodeBuffer): boolean {
-  try {
-    return prototype.utf8Write.call(allocUnsafe(2), '', 1) === 0
-  } catch {
-    return false
-  }
-}
-
-const { Buffer: given } = globalThis as { readonly Buffer?: NodeBuffer }
-const found = given && isWhole(given) ? given : undefined
+const { Buffer: found } = globalThis as { readonly Buffer?: NodeBuffer }
 
 /** The same bytes as a `Buffer` if the runtime has one: some libraries treat a `Buffer` and a `Uint8Array` differently. */
 export function asBuffer(bytes: Uint8Array): Uint8Array {

@@ -1,5 +1,5 @@
 /** `connect()` for programs that call several servers over WebSocket, with the pool, balance and retries of TCP. */
-import { ClientConnection, toWireError } from '@elysia-microservices/rsocket'
+import { ClientConnection, toWireError, writeCaller } from '@elysia-microservices/rsocket'
 import {
   type Address,
   addressName,
@@ -77,7 +77,13 @@ export function connect(options: PoolOptions): object {
         return new Link({ ...shared, where }, owner, protocol(where) as ClientConnection)
       },
       newProtocol: (parts) =>
-        new ClientConnection({ ...shared, ...parts, lease: true, maxFrameLength: LONGEST_FRAME })
+        new ClientConnection({
+          ...shared,
+          ...parts,
+          lease: true,
+          maxFrameLength: LONGEST_FRAME,
+          sayCaller: (out) => writeCaller(out, undefined)
+        })
     },
     context
   )
