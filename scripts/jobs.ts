@@ -49,8 +49,6 @@ const AT_NIGHT = {
 }
 /** On a push, what a runtime need not try because the other one does. */
 const ON_A_PUSH = { ENGINES: 'shared' }
-/** Suites that Deno does not run, each with the reason. */
-const NOT_ON_DENO = new Map([['unit/websocket', 'its servers listen under Bun and Node']])
 const MINUTES_OF_MUTANTS = 20
 const NODE = resolve('node_modules/.bin/node')
 const NODE_LTS = resolve('runtimes/node_modules/.bin/node')
@@ -130,10 +128,9 @@ function otherRuntimes(gate: Gate, suites: readonly Suite[]): { readonly suite: 
     .filter(({ kind, name }) => kind === 'unit' || name === 'conformance')
     .map((suite) => onlyFiles(suite, (file) => gate === 'nightly' || dependsOnRuntime(file)))
     .filter(({ files }) => files.length > 0)
-  const onDeno = chosen.filter(({ kind, name }) => !NOT_ON_DENO.has(`${kind}/${name}`))
   return [
     ...chosen.map((suite) => ({ suite, job: underNode(suite, 'node-lts', NODE_LTS) })),
-    ...onDeno.map((suite) => ({ suite, job: underDeno(suite) }))
+    ...chosen.map((suite) => ({ suite, job: underDeno(suite) }))
   ]
 }
 

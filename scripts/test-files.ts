@@ -80,7 +80,7 @@ const NODE_AT_NIGHT: readonly (readonly [RegExp, string])[] = [
     'bytes and sums without a socket; the same frames go over those of Node in packages/tcp and conformance'
   ],
   [
-    /^tests\/dev\/(engines|page|runtimes)\./,
+    /^tests\/dev\/(engines|page|runtimes|traces)\./,
     'engines, the page and services are processes of their own, whatever runs dev'
   ],
   [/^tests\/docs\//, 'its programs run under Bun in any case, and its bytes are those of conformance']

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { fullPlan, OVER_RABBITMQ } from './full-plan.ts'
+import { fullPlan, OVER_RABBITMQ, OVER_REDIS } from './full-plan.ts'
 import { readBenchOptions } from './options/bench-options.ts'
 import { ownTargets, storingTargets } from './peers/targets.ts'
 import { flagsOf, jobsOf, nameOfEntrant, obstacleOf, secondsOf } from './plan.ts'
@@ -19,8 +19,28 @@ const hasBacklog = ({ task }: Contest): boolean => task?.mode === 'durable' && t
 const NO_PEERS = ['elysia-hooks', 'elysia-10000', 'http', 'http-hybrid']
 
 describe('the plan of the published report', () => {
-  const plan = fullPlan({ times: {}, runtimes: undefined, patience: undefined, within: undefined })
+  const plan = fullPlan({
+    times: {},
+    runtimes: undefined,
+    parts: undefined,
+    patience: undefined,
+    within: undefined
+  })
   const jobs = jobsOf(plan).filter((job) => obstacleOf(job) === undefined)
+
+  it('can be measured in parts', () => {
+    const { parts } = fullPlan({
+      times: {},
+      runtimes: undefined,
+      parts: ['Over Redis'],
+      patience: undefined,
+      within: undefined
+    })
+    const scopes = parts.flatMap(({ contests }) => contests.map(({ contest }) => contest.scope))
+    assert.deepEqual(new Set(scopes), new Set([OVER_REDIS]))
+    const there = plan.parts.find(({ contests }) => contests[0]?.contest.scope === OVER_REDIS)
+    assert.equal(parts[0]?.contests.length, there?.contests.length)
+  })
 
   it('takes at most 35 minutes, of the 45 of everything, and nothing is begun shortly before them', () => {
     const seconds = jobs

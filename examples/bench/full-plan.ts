@@ -90,7 +90,10 @@ export function fullPlan(options: FullOptions): Plan {
     part('Other numbers of requests at a time', short, chosen.flatMap(byConcurrency)),
     part('Other payloads, other codecs', short, chosen.flatMap(byPayload)),
     part('The same client asks both servers', short, chosen.filter(isMain).flatMap(sameClient))
-  ].filter(({ contests }) => contests.length > 0)
+  ].filter(
+    ({ contests }) =>
+      contests.length > 0 && (options.parts?.includes(contests[0]?.contest.part ?? '') ?? true)
+  )
   const names = parts.flatMap(({ contests }) =>
     contests.flatMap((planned) => planned.entrants.map(nameOfEntrant))
   )

@@ -4,6 +4,7 @@ import type { Phases, PhaseTotals } from './load/phases.ts'
 import {
   cpuMicroseconds,
   cpuOf,
+  cpuOfChildren,
   peakMegabytes,
   peakOf,
   residentMegabytes,
@@ -70,10 +71,12 @@ export async function observe(
         })
   if (warmup > 0 || gauge !== undefined) await load.warm(warmup, exited)
   const before = of(cpuIn)
+  const engineBefore = ofFamily ? null : of(cpuOfChildren)
   tally?.measure()
   const isAlive = await load.measure(duration, exited)
   tally?.stop()
   const serverCpuUs = difference(of(cpuIn), before)
+  const engineCpuUs = engineBefore === null ? null : difference(of(cpuOfChildren), engineBefore)
   const serverRssMb = of(residentIn)
   const answered = () => gauge?.answered ?? 0
   const totals = await load.finish(isAlive ? PATIENCE.alive : PATIENCE.gone)
@@ -89,6 +92,7 @@ export async function observe(
     rssPeak,
     rssAfter: await idle(),
     clientRssPeak: peakMegabytes(process.pid),
+    ...(engineCpuUs !== null && { engineCpuUs }),
     ...(handled !== undefined && { events: { sent: answered(), arrived: handled.total } })
   }
   // What an event is worth is what the server made of it, not what the client said.

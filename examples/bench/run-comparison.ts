@@ -35,6 +35,8 @@ interface Run {
   readonly file: string
   /** What the documentation shows it as; `undefined`: it does not. */
   readonly published: ReportName | undefined
+  /** Of which parts of it. Default: all. */
+  readonly parts?: readonly string[] | undefined
   /** Whether errors are findings, and no fault. */
   readonly mayHaveErrors: boolean
   make(): Promise<Comparison>
@@ -52,7 +54,7 @@ await runCommand(
     const comparison = await run.make()
     const files = await writeReports(comparison, run.file)
     unfinished = undefined
-    if (run.published !== undefined) await publishReport(run.published, comparison)
+    if (run.published !== undefined) await publishReport(run.published, comparison, run.parts)
     const pages = run.published === undefined ? [] : await writeDocuments()
     await print(`${renderComparison(comparison)}\nReports: ${[...files, ...pages].map(shown).join(', ')}\n`)
     return (run.mayHaveErrors ? isComplete(comparison) : isClean(comparison)) ? 0 : 1
@@ -97,6 +99,7 @@ function peersRun(argv: readonly string[], command: string): Run | string {
     file,
     // A part of it, or one that goes elsewhere, is not what the documentation shows.
     published: full !== null && full.runtimes === undefined && out === undefined ? 'report' : undefined,
+    parts: full?.parts,
     // What peers cannot do is a finding of the published report, and no fault in it.
     mayHaveErrors: full !== null,
     make: () => (from.length > 0 ? readAll(options, command) : measure(options, command, file))
@@ -118,6 +121,7 @@ function measure(
 ): Promise<Comparison> {
   const keep = keeper(file)
   if (full === null) return measurePlan(planOf({ ...options, full }), command, bench, async () => ({}), keep)
+  if (full.parts !== undefined) return measurePlan(fullPlan(full), command, bench, async () => ({}), keep)
   const once = async () => ({ sizes: await measureInstallations(), types: await measureTypeChecking() })
   return measurePlan(fullPlan(full), command, bench, once, keep)
 }

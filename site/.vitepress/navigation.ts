@@ -45,6 +45,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('NATS', 'nats'),
       page('Redis', 'redis'),
       page('RabbitMQ', 'rabbitmq'),
+      page('MQTT', 'mqtt'),
       page('Durable events', 'durable-events'),
       page('Outbox and inbox', 'outbox'),
       page('How to write an engine', 'engines')
@@ -80,6 +81,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('nestjs', 'packages/nestjs'),
       page('nats', 'packages/nats'),
       page('rabbitmq', 'packages/rabbitmq'),
+      page('mqtt', 'packages/mqtt'),
       page('redis', 'packages/redis'),
       page('outbox', 'packages/outbox'),
       page('telemetry', 'packages/telemetry'),

@@ -50,3 +50,22 @@ for (const where of ['alone', 'app']) {
     })
   })
 }
+
+describe('a service that shuts down at a signal', () => {
+  it('hears it while it starts, and takes back what it has begun', async () => {
+    const args = [programFile('apps/starting-program')]
+    const running = spawn(process.execPath, args, { cwd: testsFolder, stdio: 'pipe' })
+    const log = new Log()
+    for (const stream of [running.stdout, running.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        for (const line of text.split('\n')) log.add(line)
+      })
+    const exited = once(running, 'exit')
+    await within(log.has('starting'), 'The start')
+    running.kill('SIGTERM')
+    await within(log.has('SIGTERM'), 'The stop')
+    running.stdin.end('\n')
+    assert.deepEqual(await within(exited, 'The end'), [0, null], log.lines.join('\n'))
+    await log.has('cleaned up')
+  })
+})

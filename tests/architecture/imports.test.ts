@@ -18,6 +18,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   transport: [],
   rsocket: ['transport'],
   tcp: ['transport', 'rsocket'],
+  mqtt: ['transport'],
   nats: ['transport'],
   rabbitmq: ['transport'],
   redis: ['transport'],
@@ -53,6 +54,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['nats.ts'],
     ['index.ts']
   ],
+  mqtt: [['words'], ['options'], ['connection'], ['engine.ts'], ['mqtt.ts'], ['index.ts']],
   rabbitmq: [
     ['words'],
     ['options'],

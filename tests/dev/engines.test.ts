@@ -9,6 +9,7 @@ import { afterEach, describe, it } from 'node:test'
 import { freePort } from '@elysia-microservices/test-support'
 import postgres from 'postgres'
 import { isMissing } from '../support/missing.ts'
+import { mosquittoMissing } from '../support/mosquitto-server.ts'
 import { natsFolder, natsMissing } from '../support/nats-server.ts'
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
 import { type DevOptions, DevProcess, Project } from './dev-process.ts'
@@ -69,6 +70,15 @@ describe('engines of dev', () => {
       await own.says(`it is at ${server.url}`)
     })
 
+  if (!isMissing('MQTT of dev', mosquittoMissing()))
+    it('MQTT is started, and ends', async () => {
+      const { dev } = start({ mqtt: { port: 0 } }, printed('MQTT_URL'))
+      await dev.says('it is at mqtt://127.0.0.1:')
+      const port = dev.number(/it is at mqtt:\/\/127\.0\.0\.1:(\d+)$/)
+      assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+      await dev.leavesNothing([], [port])
+    })
+
   if (!isMissing('NATS of dev', natsMissing()))
     it('NATS is started with JetStream, and ends', async () => {
       const PATH = `${await natsFolder()}:${process.env['PATH']}`
@@ -83,6 +93,28 @@ describe('engines of dev', () => {
       await closed
       await dev.leavesNothing([], [port])
     })
+
+  it('RabbitMQ is found and not started, and a line says how one gets it', async () => {
+    const port = await freePort()
+    const { dev } = start({ rabbitmq: { port } }, printed('RABBITMQ_URL'))
+    assert.equal(await dev.ended(), 2)
+    assert.match(
+      dev.errors.lines.join('\n'),
+      /RabbitMQ is needed, .*: start one \(apt install rabbitmq-server, .*\); or set RABBITMQ_URL/
+    )
+    const server = net.createServer((socket) => {
+      socket.on('error', () => {})
+      socket.once('data', () => socket.end(Buffer.from([1, 0, 0, 0, 0])))
+    })
+    server.listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    ends.push(() => server.close())
+    const { dev: found } = start({ rabbitmq: { port } }, printed('RABBITMQ_URL'))
+    await found.says(`RabbitMQ answers on 127.0.0.1:${port} already`)
+    // Services know who they are there.
+    await found.says('it is at undefined')
+    assert.equal(await found.end(), 0, found.log.lines.join('\n'))
+  })
 
   it('PostgreSQL is started, finds its data again, and ends', async () => {
     // As root its data lies where PostgreSQL's user can reach it.

@@ -6,7 +6,7 @@ import { isMissing } from '../support/missing.ts'
 import { natsFolder, natsMissing } from '../support/nats-server.ts'
 import { within } from '../support/within.ts'
 import { DevProcess, Project } from './dev-process.ts'
-import { config, idle, service, web } from './programs.ts'
+import { config, idle, nestService, service, web } from './programs.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {
@@ -45,15 +45,16 @@ async function read(url: string, isThere: (text: string) => boolean): Promise<st
 
 describe('the page of dev', () => {
   it('shows all services that listen, without any set-up of theirs, and closes with dev', async () => {
-    const [stock, orders] = [await freePort(), await freePort()]
+    const [stock, orders, payments] = [await freePort(), await freePort(), await freePort()]
     const dev = start(
       {
         'microservices.config.ts': config({
           page: { port: 0 },
-          services: { stock: 'stock.js', orders: 'orders.js' }
+          services: { stock: 'stock.js', orders: 'orders.js', payments: 'payments.js' }
         }),
         'stock.js': service('stock', stock),
-        'orders.js': service('orders', orders)
+        'orders.js': service('orders', orders),
+        'payments.js': nestService('payments', payments)
       },
       []
     )
@@ -64,9 +65,9 @@ describe('the page of dev', () => {
     const [page, root] = await Promise.all([fetch(`${at}/console`), fetch(at)])
     assert.match(await page.text(), /<!doctype html>/)
     assert.match(await root.text(), /<!doctype html>/)
-    const both = (text: string) =>
-      text.includes('"pattern":"stock.version"') && text.includes('"pattern":"orders.version"')
-    await within(read(`${at}/console/updates`, both), 'Both services')
+    const all = (text: string) =>
+      ['stock', 'orders', 'payments'].every((name) => text.includes(`"pattern":"${name}.version"`))
+    await within(read(`${at}/console/updates`, all), 'All services')
     const tried = await fetch(`${at}/console/try`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', origin: at },
@@ -77,7 +78,7 @@ describe('the page of dev', () => {
     assert.equal(stranger.status, 403)
     await stranger.body?.cancel()
     assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
-    await dev.leavesNothing([], [port, stock, orders])
+    await dev.leavesNothing([], [port, stock, orders, payments])
   })
 })
 

@@ -10,6 +10,16 @@ console.log('${name} ${version} is process', process.pid)
 `
 }
 
+/** A Nest application's strategy, as Nest runs it. */
+export function nestService(name: string, port: number): string {
+  return `import { MicroserviceServer } from '@elysia-microservices/nestjs'
+const strategy = new MicroserviceServer({ name: '${name}', port: ${port} })
+strategy.addHandler('${name}.version', async () => 'v1')
+strategy.listen((error) => { if (error) throw error })
+process.once('SIGTERM', () => strategy.close())
+`
+}
+
 /** Something that listens and is none of ours. @param body further lines */
 export function web(port: number, body = ''): string {
   return `import http from 'node:http'

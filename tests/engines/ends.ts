@@ -38,7 +38,7 @@ function ordersController(nest: NestEnds) {
       return 'object'
     }
 
-    @MessagePattern('time.us.*')
+    @MessagePattern(nest.levels ? 'time/us/+' : 'time.us.*')
     time(@Payload() data: unknown, @Ctx() context: BaseRpcContext): unknown {
       return [nest.address(context), data]
     }
@@ -134,7 +134,7 @@ const startOurs: Start = async (nest, engine) => {
   })
     .message('echo', ({ data }) => data)
     .message({ b: 1, a: 'x' }, () => 'object')
-    .message('time.us.*', ({ data, pattern }) => [pattern, data])
+    .message(nest.levels ? 'time/us/+' : 'time.us.*', ({ data, pattern }) => [pattern, data])
     .message('headers', ({ headers }) => headers['x-version'] ?? null)
     .message('values', () => from([1, 2, 3]))
     .message('nothing', () => undefined)

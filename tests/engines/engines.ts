@@ -5,12 +5,14 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { mqtt } from '@elysia-microservices/mqtt'
 import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
 import { freePort } from '@elysia-microservices/test-support'
 import { memory, type Transport } from 'elysia-microservices'
 import type { EngineProcess } from '../support/engine-process.ts'
+import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
 import { keepsIn, RedisServerProcess, redisMissing } from '../support/redis-server.ts'
@@ -18,10 +20,11 @@ import { pause } from '../support/within.ts'
 import { underBun } from '../workspace.ts'
 import { Hub } from './hub.ts'
 import { hub } from './hub-engine.ts'
-import { type NestEnds, nestOnNats, nestOnRabbitmq, nestOnRedis } from './nest-ends.ts'
+import { type NestEnds, nestOnMqtt, nestOnNats, nestOnRabbitmq, nestOnRedis } from './nest-ends.ts'
 import {
   type StrangersOf,
   strangersOfHub,
+  strangersOfMqtt,
   strangersOfNats,
   strangersOfRabbitmq,
   strangersOfRedis
@@ -217,6 +220,28 @@ const onRabbitmq: EngineUnderTest = {
   }
 }
 
+const onMqtt: EngineUnderTest = {
+  name: 'mqtt',
+  title: 'MQTT',
+  traits: mqtt().traits,
+  carriage: 'packets',
+  missing: mosquittoMissing(),
+  hasServer: true,
+  isShipped: true,
+  nest: nestOnMqtt,
+  strangers: strangersOfMqtt,
+  refuses: (pattern) => (pattern === '' ? 'it is empty; give it a text' : undefined),
+  async start() {
+    const server = await MosquittoProcess.start()
+    return {
+      port: server.port,
+      transport: ({ port = server.port } = {}) => mqtt({ url: `mqtt://127.0.0.1:${port}` }),
+      ...controlsOf(server),
+      close: () => server.stop()
+    }
+  }
+}
+
 const onHub: EngineUnderTest = {
   name: 'hub',
   title: 'Hub',
@@ -242,7 +267,7 @@ const onHub: EngineUnderTest = {
   }
 }
 
-export const ENGINES: readonly EngineUnderTest[] = [inMemory, onNats, onHub, onRedis, onRabbitmq]
+export const ENGINES: readonly EngineUnderTest[] = [inMemory, onNats, onHub, onRedis, onRabbitmq, onMqtt]
 
 /**
  * Those that this process tries. On a push (`ENGINES=shared`) Bun and Node share the engines that have a server: what both

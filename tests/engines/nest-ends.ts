@@ -4,6 +4,8 @@ import {
   type BaseRpcContext,
   type ClientProvider,
   type MicroserviceOptions,
+  type MqttContext,
+  MqttRecordBuilder,
   type NatsContext,
   NatsRecordBuilder,
   type RedisContext,
@@ -24,6 +26,8 @@ export interface NestEnds {
   /** Where a message was published, by what Nest's engine tells a handler. */
   address(context: BaseRpcContext): string
   header(context: BaseRpcContext, name: string): string | undefined
+  /** Wildcards are `+` and `#` between slashes. Default: `*` and `>` between dots. */
+  readonly levels?: true
   /** Headers reach Nest's handlers, and come from its clients. */
   readonly hasHeaders: boolean
   /** What Nest's client is told when nobody listens; missing: nothing. */
@@ -74,4 +78,26 @@ export const nestOnRabbitmq: NestEnds = {
   header: (context, name) => (context as RmqContext).getMessage()['properties'].headers?.[name],
   hasHeaders: true,
   nobody: /There is no matching message handler/
+}
+
+export const nestOnMqtt: NestEnds = {
+  // Without version 5 there are no user properties.
+  service: (port) => ({
+    transport: Transport.MQTT,
+    options: { url: `mqtt://127.0.0.1:${port}`, protocolVersion: 5 }
+  }),
+  client: (port) => ({
+    transport: Transport.MQTT,
+    options: { url: `mqtt://127.0.0.1:${port}`, protocolVersion: 5 }
+  }),
+  record: (data, said) => new MqttRecordBuilder(data).setProperties({ userProperties: { ...said } }).build(),
+  address: (context) => (context as MqttContext).getTopic(),
+  header(context, name) {
+    const { properties } = (context as MqttContext).getPacket() as {
+      readonly properties?: { readonly userProperties?: Readonly<Record<string, string>> }
+    }
+    return properties?.userProperties?.[name]
+  },
+  hasHeaders: true,
+  levels: true
 }

@@ -3,6 +3,7 @@ import net from 'node:net'
 import { connect, headers as newHeaders } from '@nats-io/transport-node'
 import { connect as connectToRabbitmq, type Options } from 'amqplib'
 import { Redis } from 'ioredis'
+import { connectAsync as connectToMqtt } from 'mqtt'
 import { sharedRabbitmq } from '../support/rabbitmq-server.ts'
 import { Tap, type Tapped } from '../support/rabbitmq-tap.ts'
 import { readLines } from './hub-engine.ts'
@@ -272,4 +273,67 @@ function overheardOnRabbitmq({ exchange, key, properties, body }: Tapped): Overh
   const replyTo = text('reply_to')
   const reply = /^_elysia\.i\.[^.]+$/.test(replyTo) ? `${replyTo}.${correlation}` : replyTo
   return [{ ...message, address: key, reply }]
+}
+
+/** An inbox over MQTT as a message has it: topic and correlation data. */
+const MQTT_INBOX = /^(_elysia\/i\/[^.]+)\.(.*)$/
+
+export const strangersOfMqtt: StrangersOf = {
+  everyone: '_elysia/everyone',
+  together: (address) => `_elysia/t/${address}`,
+  forbidden: [
+    'echo',
+    'echo/reply/x',
+    'other/reply',
+    '#',
+    '+',
+    '$SYS/broker',
+    '_elysia/everyone',
+    '_elysia/t/echo',
+    '_elysia/n/echo\n',
+    '_elysia/i/',
+    '_elysia/i/short.x',
+    '_elysia/i/abcdefghijkl',
+    '_elysia/i/abcdefghijkl.',
+    '_elysia/i/ABCDEFGHIJKL.x',
+    `_elysia/i/abcdefghijkl.${'x'.repeat(3_500)} y`
+  ],
+  inbox: (name) => `_elysia/i/${inLetters(name)}.`,
+  inboxIn: (address) => /^_elysia\/i\/[^.]+\./.exec(address)?.[0],
+  async enter(port) {
+    const driver = await connectToMqtt(`mqtt://127.0.0.1:${port}`, { protocolVersion: 5 })
+    driver.on('error', () => {})
+    const listeners: ((message: Overheard) => void)[] = []
+    driver.on('message', (topic, bytes, { properties }) => {
+      const correlation = properties?.correlationData?.toString() ?? ''
+      const from = properties?.responseTopic
+      const isInbox = topic.startsWith('_elysia/i/')
+      const [token = '', ofReply = ''] = isInbox ? correlation.split(' ') : ['', correlation]
+      const reply = from === undefined ? '' : from.startsWith('_elysia/i/') ? `${from}.${ofReply}` : from
+      const address = isInbox ? `${topic}.${token}` : topic
+      for (const hear of listeners) hear({ address, words: bytes.toString(), reply })
+    })
+    await driver.subscribeAsync('#')
+    return {
+      publish(address, words, reply, headers) {
+        const [, topic = address, token] = MQTT_INBOX.exec(address) ?? []
+        const [, responseTopic = reply, ofReply] = MQTT_INBOX.exec(reply ?? '') ?? []
+        const correlation = [token, ofReply].filter((one) => one !== undefined).join(' ')
+        driver.publish(topic, words, {
+          properties: {
+            ...(responseTopic !== undefined && responseTopic !== '' && { responseTopic }),
+            ...(correlation !== '' && { correlationData: Buffer.from(correlation) }),
+            ...(headers && { userProperties: headers })
+          }
+        })
+      },
+      listen: (_, hear) => void listeners.push(hear),
+      // The server answers in order.
+      flush: async () => void (await driver.subscribeAsync('_')),
+      async close() {
+        listeners.length = 0
+        await driver.endAsync()
+      }
+    }
+  }
 }

@@ -63,7 +63,7 @@ overEngines('services beside others', [], ({ name: engineName, title, hasServer,
       const shop = orders(engine.transport())
       const seen: string[] = []
       const audit = microservice({ name: 'audit', transport: engine.transport() }).event(
-        '>',
+        engine.transport().traits.levels ? '#' : '>',
         ({ pattern }) => void seen.push(pattern)
       )
       for (const service of [shop, audit]) await service.listen()

@@ -13,6 +13,7 @@ import { freePort } from '@elysia-microservices/test-support'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
+import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { RabbitmqServerProcess, rabbitmqMissing } from '../support/rabbitmq-server.ts'
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
@@ -46,12 +47,18 @@ const ENGINES = {
     variable: 'RABBITMQ_URL',
     missing: rabbitmqMissing(),
     start: () => RabbitmqServerProcess.start()
+  },
+  mqtt: {
+    title: 'MQTT',
+    variable: 'MQTT_URL',
+    missing: mosquittoMissing(),
+    start: () => MosquittoProcess.start()
   }
 } as const
 /** Every transport, and the page for every runtime. */
 const AT_NIGHT = process.env['MADE_PROJECTS'] === 'all'
 type Transport = 'tcp' | keyof typeof ENGINES
-const TRANSPORTS: readonly Transport[] = ['tcp', 'nats', 'redis', 'rabbitmq']
+const TRANSPORTS: readonly Transport[] = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt']
 
 /** A program under Node says at its end who still listens to SIGTERM: a listener that waits holds its end up. */
 const COUNTING =
@@ -145,7 +152,7 @@ async function showsOrders(runtime: Runtime, folder: string): Promise<void> {
   const healthcheck = [bun, '-e', `process.exit((await fetch('${url}')).ok ? 0 : 1)`]
   const browser = await openBrowser()
   try {
-    const env = { ...process.env, PATH, PORT: String(http), ORDERS_PORT: String(tcp) }
+    const env = { ...process.env, PATH, WEB_PORT: String(http), ORDERS_PORT: String(tcp) }
     await programs.start(folder, { command: program, healthcheck }, env)
     const page = await browser.newPage()
     page.setDefaultTimeout(PATIENCE)
@@ -373,7 +380,13 @@ async function answers(runtime: Runtime, folder: string, transport: Transport): 
 /** Runs the script `dev` in a group of its own, asks the gateway, and ends the group as Ctrl-C of a terminal does. */
 async function develops(runtime: Runtime, folder: string): Promise<void> {
   const [health, http, tcp] = [await freePort(), await freePort(), await freePort()]
-  const ports = { HEALTH_PORT: String(health), PORT: String(http), ORDERS_PORT: String(tcp) }
+  const web = await freePort()
+  const ports = {
+    HEALTH_PORT: String(health),
+    PORT: String(http),
+    WEB_PORT: String(web),
+    ORDERS_PORT: String(tcp)
+  }
   const { CI: _ci, TEST: _test, NODE_TEST_CONTEXT: _context, ...inherited } = process.env
   const child = spawn(runtime === 'bun' ? bun : 'npm', ['run', 'dev'], {
     cwd: folder,
@@ -396,10 +409,11 @@ async function develops(runtime: Runtime, folder: string): Promise<void> {
       body: JSON.stringify({ item: 'tea', quantity: 2 })
     })
     assert.equal(placed.status, 201)
+    assert.match(await (await fetch(`http://localhost:${web}`)).text(), /<title>Orders/)
     process.kill(-child.pid!, 'SIGINT')
     await within(closed, 'The end').catch((error: Error) => assert.fail(`${error.message}\n${said()}`))
     assert.match(said(), /dev {5}\| All have ended/)
-    for (const port of [health, http, tcp])
+    for (const port of [health, http, web, tcp])
       await assert.rejects(fetch(`http://127.0.0.1:${port}`), `nobody listens on ${port}`)
   } finally {
     if (!hasEnded(child)) process.kill(-child.pid!, 'SIGKILL')

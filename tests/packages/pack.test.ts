@@ -26,6 +26,7 @@ const PACKAGES = [
   'websocket',
   'nestjs',
   'telemetry',
+  'mqtt',
   'nats',
   'rabbitmq',
   'redis',

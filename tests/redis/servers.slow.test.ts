@@ -119,7 +119,7 @@ if (!isMissing('Redis servers in production', redisMissing())) {
       for (const connects of [() => serve({ url }), () => newClient({ url }).connect()])
         await assert.rejects(connects, (error: Error) => {
           assert.ok(error instanceof OptionError, String(error))
-          assert.match(error.message, /is a node of a cluster.*use a server by itself, or with sentinels/)
+          assert.match(error.message, /is a node of a cluster.*give its nodes as options.cluster/)
           return true
         })
     })

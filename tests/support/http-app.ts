@@ -1,4 +1,4 @@
-/** A real app on a real port: under Bun and, with Elysia's adapter, under Node. */
+/** A real app on a real port: under Bun and, with Elysia's adapter, under Node and Deno. */
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,11 +11,20 @@ export function newApp(): Elysia {
   return underBun ? new Elysia() : new Elysia({ adapter: node() })
 }
 
+/** What the adapter listens by. */
+interface Raw {
+  readonly node?: { readonly server: Server }
+  readonly deno?: { readonly server: { readonly addr: { readonly port: number } } }
+}
+
 /** Lets an app listen on a free port. `stop` ends it; what still runs is cut off. */
 export async function listen(app: AnyElysia): Promise<{ readonly url: string; stop(): Promise<unknown> }> {
   const server = await new Promise<unknown>((resolve) => app.listen(0, resolve))
   if (underBun) return { url: `http://localhost:${app.server?.port}`, stop: () => app.stop(true) }
-  const http = (server as { readonly node: { readonly server: Server } }).node.server
+  const { deno, node: onNode } = (server as { readonly raw: Raw }).raw
+  if (deno !== undefined)
+    return { url: `http://localhost:${deno.server.addr.port}`, stop: () => app.stop(true) }
+  const http = (onNode as NonNullable<Raw['node']>).server
   if (!http.listening) await once(http, 'listening')
   return {
     url: `http://localhost:${(http.address() as AddressInfo).port}`,

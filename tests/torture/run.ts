@@ -38,7 +38,8 @@ async function main(given: readonly string[]): Promise<number> {
     return 0
   }
   const progress = new Progress()
-  const kept = options.keep ? readRun(options) : []
+  const earlier = options.keep ? readRun(options) : undefined
+  const kept = earlier?.results ?? []
   const results = new Map<string, Result>()
   for (const scenario of scenarios.filter(({ name }) => only?.includes(name) ?? true)) {
     const { name } = scenario
@@ -52,7 +53,11 @@ async function main(given: readonly string[]): Promise<number> {
     results.set(name, { name, date: new Date().toISOString(), rows })
     // A run of an hour that is interrupted leaves what it has seen.
     save(
-      describe(given, [...kept.filter((result) => !results.has(result.name)), ...results.values()]),
+      describe(
+        given,
+        [...kept.filter((result) => !results.has(result.name)), ...results.values()],
+        earlier?.machine
+      ),
       options
     )
   }
@@ -63,23 +68,30 @@ async function main(given: readonly string[]): Promise<number> {
   return broken.length === 0 ? 0 : 1
 }
 
-/** The run that gave `results`, by the command that gives all of them at once. */
-function describe(given: readonly string[], results: readonly Result[]): TortureRun {
+/**
+ * The run that gave `results`, by the command that gives all of them at once.
+ * @param earlier the machines that gave those that were kept
+ */
+function describe(
+  given: readonly string[],
+  results: readonly Result[],
+  earlier: string | undefined
+): TortureRun {
   const kept = given.filter((argument) => argument !== '--keep')
   const whole = given.includes('--keep') ? kept.filter((argument) => !argument.startsWith('--only=')) : kept
   const names = scenarios.map(({ name }) => name)
   return {
     command: ['npm run torture', ...(whole.length === 0 ? [] : ['--', ...whole])].join(' '),
-    machine: describeMachine(),
+    machine: [...new Set([...(earlier?.split(' and ') ?? []), describeMachine()])].join(' and '),
     versions: describeRuntime(),
     results: results.toSorted((one, other) => names.indexOf(one.name) - names.indexOf(other.name))
   }
 }
 
 /** What the file of an earlier run says; nothing where there is none. */
-function readRun({ json = '' }: RunOptions): readonly Result[] {
+function readRun({ json = '' }: RunOptions): TortureRun | undefined {
   const file = fromCaller(json)
-  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as TortureRun).results : []
+  return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as TortureRun) : undefined
 }
 
 function save(run: TortureRun, { json, markdown }: RunOptions): void {

@@ -63,11 +63,7 @@ const c = connect<typeof s>({})\n${lines(count, (n) => `export const r${n} = c.r
     `${HEAD}export const s = ${NEW}${lines(Math.ceil(count / PART), (k) => `.group('g${k}', (g) => g${chain(PART)})`)}\n${client('g0.p0')}`,
   'a gateway': (count: number) =>
     `${service(count)}export const g = gateway(() => connect<typeof s>({}), {
-${lines(count, (n) => `'POST /r${n}/:id': { pattern: 'p${n}', params: t.Object({ id: t.Number() }) }`, ',\n')}\n})`
-} as const
-
-/** Programs whose cost still grows faster than the number of their patterns. */
-const GROWING = {
+${lines(count, (n) => `'POST /r${n}/:id': { pattern: 'p${n}', params: t.Object({ id: t.Number() }) }`, ',\n')}\n})`,
   'controllers, their contract and a call of each': (count: number) =>
     `${HEAD}interface Contract {
 ${lines(count, (n) => `  p${n}(data: { id: number; name: string; f${n}?: boolean }): { id: number; n${n}: number }`)}
@@ -138,7 +134,7 @@ async function table(compiler: string, counts: readonly number[]): Promise<void>
   const peers = join(testsFolder, 'dist', `cost-peers-${process.pid}`)
   try {
     await installPeers(peers)
-    for (const [name, program] of Object.entries({ ...SHAPES, ...GROWING, ...PEERS }))
+    for (const [name, program] of Object.entries({ ...SHAPES, ...PEERS }))
       for (const count of counts) {
         const { instantiations, seconds } = await costOf(join(peers, 'program'), program(count), compiler)
         console.log(`${name} | ${count} | ${instantiations} | ${seconds} s`)

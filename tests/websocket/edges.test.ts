@@ -7,34 +7,14 @@ import path from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { websocket } from '@elysia-microservices/websocket'
-import { type Message, memory, microservice } from 'elysia-microservices'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { bundled } from '../support/bundled.ts'
 import { listen, newApp } from '../support/http-app.ts'
 import { isMissing } from '../support/missing.ts'
 import { bun, rootFolder } from '../workspace.ts'
+import { EXPECTED, newService } from './edge-service.ts'
 
-const EXPECTED = {
-  echo: { text: 'é€😀' },
-  read: 2_001_000,
-  sum: 5_050,
-  deadline: 'TimeoutError',
-  unknown: 'PatternNotFoundError',
-  status: 'closed'
-}
-
-const service = microservice({ transport: memory() })
-  .message('echo', ({ data }) => data)
-  .message('wait', () => new Promise(() => {}))
-  .message('count', function* ({ data }: Message<number>) {
-    for (let n = 1; n <= data; n++) yield n
-  })
-  .message('sum', async ({ data }: Message<AsyncIterable<number>>) => {
-    let sum = 0
-    for await (const n of data) sum += n
-    return sum
-  })
-  .event('told', () => {})
+const service = newService()
 
 /** What runs them, and how. */
 const PROGRAMS = [

@@ -21,7 +21,7 @@ import {
   text,
   toggle
 } from './flags.ts'
-import { type FullOptions, readFull } from './full-options.ts'
+import { type FullOptions, fullPartNames, readFull } from './full-options.ts'
 import { checkLoad, type LoadOptions, loadFlags, readLoad } from './load-options.ts'
 import { type PayloadOptions, payloadFlags, payloadsFlag, readCodec, readPayload } from './payload-options.ts'
 import { callersOf, readTask, rejectBeside, taskFlags } from './task-options.ts'
@@ -102,6 +102,10 @@ const flags = {
     ),
     negatable: false
   },
+  parts: choices(
+    fullPartNames,
+    'with --full: only what is compared over these engines; the published report keeps everything else'
+  ),
   out: text(
     'a path',
     'where the JSON goes, and the reports beside it; default results/latest.json; with --full results/report.json, and what is published of it to docs/benchmarks'

@@ -2,11 +2,17 @@
 import { UsageError } from '../errors.ts'
 import type { Runtime } from '../process/runtime.ts'
 
+/** Parts of the plan that can be measured alone, and their titles. */
+export const FULL_PARTS = { nats: 'Over NATS', redis: 'Over Redis', rabbitmq: 'Over RabbitMQ' } as const
+export const fullPartNames = Object.keys(FULL_PARTS) as (keyof typeof FULL_PARTS)[]
+
 /** What may be said of the plan that is measured for publication. */
 export interface FullOptions {
   /** In place of what the plan has for every contest. */
   readonly times: { readonly runs?: number; readonly duration?: number; readonly warmup?: number }
   readonly runtimes: readonly Runtime[] | undefined
+  /** Titles of the parts that are measured; `undefined`: all. */
+  readonly parts?: readonly string[] | undefined
   readonly patience: number | undefined
   readonly within: number | undefined
 }
@@ -17,6 +23,7 @@ const FOR_FULL: readonly string[] = [
   'duration',
   'warmup',
   'runtimes',
+  'parts',
   'patience',
   'within',
   'out'
@@ -28,13 +35,16 @@ type GivenTimes = {
 
 /** @throws UsageError if a flag is given that the plan leaves no choice in */
 export function readFull(
-  given: GivenTimes & { readonly runtimes: readonly Runtime[] | undefined }
+  given: GivenTimes & {
+    readonly runtimes: readonly Runtime[] | undefined
+    readonly parts: readonly (keyof typeof FULL_PARTS)[] | undefined
+  }
 ): FullOptions {
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || FOR_FULL.includes(name)) continue
     throw new UsageError(`--${name}: given with --full, which has a plan of its own`)
   }
-  const { runs, duration, warmup, runtimes, patience, within } = given
+  const { runs, duration, warmup, runtimes, parts, patience, within } = given
   return {
     times: {
       ...(runs !== undefined && { runs }),
@@ -42,6 +52,7 @@ export function readFull(
       ...(warmup !== undefined && { warmup })
     },
     runtimes,
+    ...(parts !== undefined && { parts: parts.map((name) => FULL_PARTS[name]) }),
     patience,
     within: within === undefined ? undefined : within * 60
   }

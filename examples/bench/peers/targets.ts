@@ -28,6 +28,9 @@ export const targetNames = [
   'elysia-rabbitmq',
   'nest-rabbitmq',
   'rabbitmq',
+  'elysia-mqtt',
+  'nest-mqtt',
+  'mqtt',
   'http',
   'http-hybrid',
   'jetstream',
@@ -62,6 +65,9 @@ export const clientNames = [
   'elysia-rabbitmq',
   'nest-rabbitmq',
   'rabbitmq',
+  'elysia-mqtt',
+  'nest-mqtt',
+  'mqtt',
   'http',
   'jetstream',
   'elysia-durable',
@@ -244,6 +250,28 @@ export const targets: Readonly<Record<TargetName, Target>> = {
     client: 'rabbitmq',
     does: SYNC,
     package: 'amqplib'
+  },
+  // Over MQTT, each with a server of its own.
+  'elysia-mqtt': {
+    port: 7071,
+    server: 'peers/mqtt/server-elysia',
+    client: 'elysia-mqtt',
+    does: EVERYTHING,
+    package: '@elysia-microservices/mqtt'
+  },
+  'nest-mqtt': {
+    port: 7072,
+    server: 'peers/mqtt/server-nest',
+    client: 'nest-mqtt',
+    does: EVERYTHING,
+    package: '@nestjs/microservices'
+  },
+  mqtt: {
+    port: 7073,
+    server: 'peers/mqtt/server-bare',
+    client: 'mqtt',
+    does: SYNC,
+    package: 'mqtt'
   },
   // Events that a server of their own stores: by its driver alone, and by ours; and out of PostgreSQL into NATS by our relay.
   jetstream: {
@@ -453,6 +481,21 @@ export const clients: Readonly<Record<ClientName, Client>> = {
     asks: ['rabbitmq'],
     choices: [],
     load: async () => (await import('./rabbitmq/client-bare.ts')).openEchoClient
+  },
+  'elysia-mqtt': {
+    asks: ['elysia-mqtt', 'nest-mqtt'],
+    choices: ['method', 'take'],
+    load: async () => (await import('./mqtt/client-elysia.ts')).openEchoClient
+  },
+  'nest-mqtt': {
+    asks: ['nest-mqtt', 'elysia-mqtt'],
+    choices: ['method'],
+    load: async () => (await import('./mqtt/client-nest.ts')).openEchoClient
+  },
+  mqtt: {
+    asks: ['mqtt'],
+    choices: [],
+    load: async () => (await import('./mqtt/client-bare.ts')).openEchoClient
   },
   http: {
     asks: ['http', 'http-hybrid'],

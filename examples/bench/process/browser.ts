@@ -21,9 +21,9 @@ export function obstacleToBrowser(): string | undefined {
   return existsSync(PATH) ? undefined : `there is no ${PATH}`
 }
 
-/** Starts it. */
-export function startBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: PATH, args: FLAGS })
+/** Starts it. @param flags beside its own */
+export function startBrowser(flags: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath: PATH, args: [...FLAGS, ...flags] })
 }
 
 /**

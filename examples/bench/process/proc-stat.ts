@@ -32,6 +32,12 @@ export const cpuOf = (pid: number): number | null => sum(pid, cpuMicroseconds)
 export const residentOf = (pid: number): number | null => sum(pid, residentMegabytes)
 export const peakOf = (pid: number): number | null => sum(pid, peakMegabytes)
 
+/** What the processes have used that a process has started, such as the server of an engine; `null`: there are none. */
+export function cpuOfChildren(pid: number): number | null {
+  const [all, own] = [familyOf(pid).length > 1 ? cpuOf(pid) : null, cpuMicroseconds(pid)]
+  return all === null || own === null ? null : all - own
+}
+
 function sum(pid: number, of: (pid: number) => number | null): number | null {
   const known = familyOf(pid)
     .map(of)

@@ -15,6 +15,8 @@ export const DOCUMENTS = [
   'docs/performance.md',
   'docs/databases.md',
   'docs/nats.md',
+  'docs/rabbitmq.md',
+  'docs/redis.md',
   'docs/observability.md',
   'docs/websocket.md'
 ] as const

@@ -60,9 +60,29 @@ export async function readPublished(): Promise<Published> {
   return Object.fromEntries(there.map((name) => [name, read(name)]))
 }
 
-/** Puts a report among the published ones, in place of the one of its name. */
-export async function publishReport(name: ReportName, comparison: Comparison): Promise<void> {
-  await writePublished({ ...(await readPublished()), [name]: compact(comparison) })
+/**
+ * Puts a report among the published ones, in place of the one of its name.
+ * @param parts titles of parts; if they are all that was measured, the published report keeps everything else
+ */
+export async function publishReport(
+  name: ReportName,
+  comparison: Comparison,
+  parts?: readonly string[]
+): Promise<void> {
+  const published = await readPublished()
+  const before = parts === undefined ? undefined : published[name]
+  const now = compact(comparison)
+  await writePublished({ ...published, [name]: before === undefined ? now : withParts(before, now, parts) })
+}
+
+/** A report with the contests of some parts as another one has them. */
+export function withParts(before: Comparison, now: Comparison, parts: readonly string[] = []): Comparison {
+  const kept = before.contests.filter(({ part = '' }) => !parts.includes(part))
+  const environment = before.environment && {
+    ...before.environment,
+    packages: { ...now.environment?.packages, ...before.environment.packages }
+  }
+  return { ...before, environment, contests: [...kept, ...now.contests] }
 }
 
 /** @returns the files, the medians first */

@@ -172,6 +172,7 @@ function webTable(comparison: Comparison): string {
     ['request', 1, 'p50', 'p50 ms'],
     ['request', 32, 'rps', 'requests/s, 32 in flight'],
     ['request', 32, 'p99', 'p99 ms'],
+    ['http2', 32, 'rps', 'the same over HTTP/2'],
     ['stream', 1, 'rps', 'values/s'],
     ['still', 1, 'rssIdle', 'server at rest, MiB'],
     ['still', 1, 'rssPeak', 'beside a page that stands still, MiB']

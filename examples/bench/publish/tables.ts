@@ -1,7 +1,7 @@
 /** The tables of the documentation, made of the published report: what a page says of figures, it says by these. */
 import { OVER_NATS, OVER_RABBITMQ, OVER_REDIS, WATCHED } from '../full-plan.ts'
 import { describeTask, layoutOf, loadOf } from '../report/contest.ts'
-import { type Figure, figuresOf, plural, times, titleOfFigure } from '../report/figures.ts'
+import { CPU, type Figure, figuresOf, plural, times, titleOfFigure } from '../report/figures.ts'
 import { runsOf } from '../report/rows.ts'
 import type { Comparison, ContestResult, TargetResult } from '../report/schema.ts'
 import { type Mode, taskOf } from '../task/task.ts'
@@ -87,8 +87,8 @@ const chart =
 
 /** The figures that the documentation has of each mode. */
 const COLUMNS: Readonly<Partial<Record<Mode, readonly Figure[]>>> = {
-  request: ['rps', 'p50', 'p90', 'p99', 'serverCpuUsPerRequest', 'clientCpuUsPerRequest', 'serverRssMb'],
-  stream: ['rps', 'p50', 'serverCpuUsPerRequest', 'clientCpuUsPerRequest', 'rssPeak', 'clientRssPeak']
+  request: ['rps', 'p50', 'p90', 'p99', ...CPU, 'serverRssMb'],
+  stream: ['rps', 'p50', ...CPU, 'rssPeak', 'clientRssPeak']
 }
 
 type NameOf = (contest: ContestResult) => string
@@ -163,7 +163,10 @@ const comparesMemory = (contest: ContestResult): boolean => figuresOf(contest)[0
 function wholeTable(contests: readonly ContestResult[], nameOf: NameOf): string {
   const [first] = contests
   if (first === undefined) return 'Not in this report.'
-  const columns = comparesMemory(first) ? figuresOf(first) : (COLUMNS[taskOf(first).mode] ?? figuresOf(first))
+  const known = figuresOf(first)
+  const columns = comparesMemory(first)
+    ? known
+    : (COLUMNS[taskOf(first).mode] ?? known).filter((name) => known.includes(name))
   const rows = contests.flatMap((contest) => [
     ...contest.results.map((result, index) => [
       `${index === 0 ? `**${nameOf(contest)}**: ` : ''}${titleOfTarget(result.target)}`,

@@ -22,6 +22,7 @@ export const figures = {
   sent: { title: 'sent', digits: 0, better: 'higher' },
   arrived: { title: 'arrived', digits: 0, better: 'higher' },
   serverCpuUsPerRequest: { title: 'server µs/req', digits: 2, better: 'lower' },
+  engineCpuUsPerRequest: { title: 'engine µs/req', digits: 2, better: 'lower' },
   clientCpuUsPerRequest: { title: 'client µs/req', digits: 2, better: 'lower' },
   serverRssMb: { title: 'server MiB', digits: 1, better: 'lower' },
   rssIdle: { title: 'idle MiB', digits: 1, better: 'lower' },
@@ -33,7 +34,7 @@ export type Figure = keyof typeof figures
 export const figureNames = Object.keys(figures) as Figure[]
 
 const MEMORY = ['serverRssMb', 'rssIdle', 'rssPeak', 'rssAfter'] as const
-const CPU = ['serverCpuUsPerRequest', 'clientCpuUsPerRequest'] as const
+export const CPU = ['serverCpuUsPerRequest', 'engineCpuUsPerRequest', 'clientCpuUsPerRequest'] as const
 
 const FIGURES_OF: Readonly<Record<Mode, readonly Figure[]>> = {
   request: ['rps', 'p50', 'p90', 'p99', 'max', ...CPU, ...MEMORY],
@@ -43,7 +44,7 @@ const FIGURES_OF: Readonly<Record<Mode, readonly Figure[]>> = {
   // Each suite has its own.
   suite: [],
   // The server's process only holds the store, which is a program of others.
-  durable: ['rps', 'p50', 'p99', 'clientCpuUsPerRequest', 'clientRssPeak']
+  durable: ['rps', 'p50', 'p99', 'engineCpuUsPerRequest', 'clientCpuUsPerRequest', 'clientRssPeak']
 }
 
 const OVER_HTTP: readonly Figure[] = [
@@ -64,16 +65,28 @@ const OF_SUITE: Readonly<Record<SuiteName, readonly Figure[]>> = {
 
 interface Asked {
   readonly task?: Task | undefined
+  /** What came of it; missing: whatever may come. */
+  readonly results?: readonly { readonly figures: Readonly<Partial<Record<Figure, unknown>>> }[]
 }
 
 /** Of a reader that waits only what both ends hold meanwhile. */
 const OF_SLOW_READER: readonly Figure[] = ['rssPeak', 'clientRssPeak', 'rssIdle', 'rssAfter']
 
 /** Events that lie there already have no latency. */
-const OF_BACKLOG: readonly Figure[] = ['rps', 'clientCpuUsPerRequest', 'clientRssPeak']
+const OF_BACKLOG: readonly Figure[] = [
+  'rps',
+  'engineCpuUsPerRequest',
+  'clientCpuUsPerRequest',
+  'clientRssPeak'
+]
 
 /** The figures that say something of what was asked. */
 export function figuresOf(asked: Asked): readonly Figure[] {
+  const isBetween = asked.results?.some(({ figures: known }) => known.engineCpuUsPerRequest != null) ?? true
+  return isBetween ? ofTask(asked) : ofTask(asked).filter((figure) => figure !== 'engineCpuUsPerRequest')
+}
+
+function ofTask(asked: Asked): readonly Figure[] {
   const task = taskOf(asked)
   if (task.mode === 'suite') return OF_SUITE[task.suite]
   if (task.mode === 'durable' && task.step !== 'publish') return OF_BACKLOG
@@ -94,6 +107,7 @@ const TITLES: Readonly<Record<Mode, Readonly<Partial<Record<Figure, string>>>>> 
     p50: 'first value p50 ms',
     p99: 'first value p99 ms',
     serverCpuUsPerRequest: 'server µs/value',
+    engineCpuUsPerRequest: 'engine µs/value',
     clientCpuUsPerRequest: 'client µs/value',
     rssPeak: 'server peak MiB'
   },
@@ -102,6 +116,7 @@ const TITLES: Readonly<Record<Mode, Readonly<Partial<Record<Figure, string>>>>> 
     p50: 'promise p50 ms',
     p99: 'promise p99 ms',
     serverCpuUsPerRequest: 'server µs/event',
+    engineCpuUsPerRequest: 'engine µs/event',
     clientCpuUsPerRequest: 'client µs/event',
     rssPeak: 'server peak MiB'
   },
@@ -111,7 +126,8 @@ const TITLES: Readonly<Record<Mode, Readonly<Partial<Record<Figure, string>>>>> 
     rps: 'events/s',
     p50: 'stored p50 ms',
     p99: 'stored p99 ms',
-    clientCpuUsPerRequest: 'µs/event',
+    engineCpuUsPerRequest: 'engine µs/event',
+    clientCpuUsPerRequest: 'client µs/event',
     clientRssPeak: 'peak MiB'
   }
 }

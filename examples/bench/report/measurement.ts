@@ -17,6 +17,8 @@ export interface Usage {
   readonly rssAfter: number | null
   /** Of the measuring process, where it is the only one. */
   readonly clientRssPeak?: number | null
+  /** Of what the server's process has started: the server of an engine. */
+  readonly engineCpuUs?: number
   /** Milliseconds until a server listened. */
   readonly listenMs?: number | null
   /** Milliseconds from the start of the process until it had answered once. */
@@ -80,7 +82,7 @@ export function describeMeasurement(
   const perRequest = (microseconds: number | null) =>
     microseconds === null || completed === 0 ? null : round(microseconds / completed, 3)
   const megabytes = (value: number | null) => (value === null ? null : round(value, 1))
-  const { clientRssPeak = null, listenMs, firstAnswerMs, events } = usage
+  const { clientRssPeak = null, engineCpuUs, listenMs, firstAnswerMs, events } = usage
   return {
     ...described,
     runtime: server.pid === null ? null : described.runtime,
@@ -102,6 +104,7 @@ export function describeMeasurement(
     rssPeak: megabytes(usage.rssPeak),
     rssAfter: megabytes(usage.rssAfter),
     clientRssPeak: megabytes(processes === 1 ? clientRssPeak : null),
+    ...(engineCpuUs !== undefined && { engineCpuUsPerRequest: perRequest(engineCpuUs) }),
     ...(listenMs !== undefined && { listenMs }),
     ...(firstAnswerMs !== undefined && { firstAnswerMs: round(firstAnswerMs, 1) }),
     ...(events !== undefined && { ...events, lost: Math.max(0, events.sent - events.arrived) }),

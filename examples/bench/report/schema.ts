@@ -136,6 +136,9 @@ export const measurementSchema = Type.Object({
   clientRssPeak: Type.Optional(
     nullable(Type.Number(), 'MiB of the measuring process at most; null: several load processes')
   ),
+  engineCpuUsPerRequest: later(
+    'user and system time in microseconds of the engine between both ends, such as redis-server; absent: there is none'
+  ),
   listenMs: Type.Optional(
     nullable(Type.Number(), 'milliseconds from the start of the process until it listened, the median')
   ),

@@ -173,6 +173,8 @@ const messages = {
   }
 } as const satisfies Readonly<Record<string, SuiteTarget>>
 
+const NO_HTTP = { http2: 'it has one connection as it is' }
+
 /** Clients of pages. */
 const pages = {
   websocket: {
@@ -181,18 +183,20 @@ const pages = {
     runtimes: BOTH,
     packages: ['@elysia-microservices/websocket', ...OURS],
     isOurs: true,
+    lacks: NO_HTTP,
     against: 'trpc-ws'
   },
   'trpc-ws': {
     server: 'others/web/trpc-server',
     page: 'others/web/trpc-ws',
     runtimes: BOTH,
-    packages: ['@trpc/server', '@trpc/client', 'ws']
+    packages: ['@trpc/server', '@trpc/client', 'ws'],
+    lacks: NO_HTTP
   },
   'trpc-batch': {
     server: 'others/web/trpc-server',
     page: 'others/web/trpc-batch',
-    runtimes: BOTH,
+    runtimes: BUN,
     packages: ['@trpc/server', '@trpc/client']
   },
   eden: {
@@ -204,7 +208,7 @@ const pages = {
   gateway: {
     server: server('web'),
     page: 'suites/web/pages/gateway',
-    runtimes: BOTH,
+    runtimes: BUN,
     packages: OURS,
     isOurs: true
   }
@@ -273,7 +277,7 @@ export const suites: Readonly<Record<SuiteName, Suite>> = {
     workloads: webWorkloads,
     targets: pages,
     callers: [1, 32],
-    runs: 3,
+    runs: 2,
     duration: 1.5,
     warmup: 1
   }

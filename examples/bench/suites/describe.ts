@@ -17,7 +17,7 @@ const WORDS: Readonly<Record<SuiteName, (tool: string) => string>> = {
     `our services have limits.inFlight ${IN_FLIGHT}, but service-no-limit; ` +
     'a caller without an answer comes again after a second, give or take a half',
   web: () =>
-    'in Chromium, HTTP/1.1 without TLS; the page asks again as soon as it is answered, or reads one stream after the other; ' +
+    'in Chromium, HTTP/1.1 without TLS where nothing else is said; the page asks again as soon as it is answered, or reads one stream after the other; ' +
     'every answer and every value is checked; memory is of the server, beside a page that stands still until the end',
   scale: (tool) =>
     `HTTP by ${tool}, messages by a load process for each CPU that the workers leave; where they leave none, all share, and a second worker shows nothing`

@@ -7,7 +7,7 @@ import { observe } from '../observe.ts'
 import { readBenchOptions } from '../options/bench-options.ts'
 import { freePort } from '../process/free-port.ts'
 import { type Pinning, pinSelf, planPinning } from '../process/pinning.ts'
-import type { ServerProcess } from '../process/server-process.ts'
+import { ServerProcess } from '../process/server-process.ts'
 import { describeEnvironment } from '../report/environment.ts'
 import { type Described, describeMeasurement } from '../report/measurement.ts'
 import type { Measurement } from '../report/schema.ts'
@@ -121,10 +121,11 @@ function placesFor(workers: number, plan: Pinning) {
   }
 }
 
-function loadOf(options: SuiteOptions, server: ServerProcess, { loads }: Pinning): Load {
+function loadOf(options: SuiteOptions, server: ServerProcess, pinning: Pinning): Load {
+  const { loads } = pinning
   const { suite, target, tool } = options
   if (target.page !== undefined) {
-    return { client: 'own', first: async () => {}, open: () => openInPage(options, server) }
+    return { client: 'own', first: async () => {}, open: () => openInPage(options, server, pinning.server) }
   }
   if (suite === 'db') {
     return {
@@ -247,9 +248,15 @@ async function openHttp(
 /** The target's own client, in a page. */
 async function openInPage(
   { target, workload, concurrency }: SuiteOptions,
-  server: ServerProcess
+  server: ServerProcess,
+  cpu: number | null
 ): Promise<Phases> {
-  const page = await openPage(`http://${HOST}:${server.port}/`, target.page!)
+  const proxy = workload === 'http2' ? await startProxy(server, cpu) : undefined
+  const origin = proxy === undefined ? `http://${HOST}:${server.port}` : `https://${HOST}:${proxy.port}`
+  const page = await openPage(`${origin}/`, target.page!).catch(async (error: unknown) => {
+    await proxy?.stop()
+    throw error
+  })
   return {
     async warm(seconds, over) {
       await Promise.race([page.start(workload, concurrency), over])
@@ -260,8 +267,23 @@ async function openInPage(
       return workload === 'still' ? page.standStill(seconds, over) : pass(seconds, over)
     },
     finish: async () => totalsOf(await page.stop()),
-    close: () => page.close()
+    async close() {
+      await page.close()
+      await proxy?.stop()
+    }
   }
+}
+
+/** Beside the server, on its CPU. */
+function startProxy({ port }: ServerProcess, cpu: number | null): Promise<ServerProcess> {
+  return ServerProcess.start({
+    program: 'suites/web/http2-proxy',
+    runtime: 'node',
+    host: HOST,
+    port: 0,
+    cpu,
+    flags: [`--to=${port}`]
+  })
 }
 
 /** Our own client, on a connection for each caller, so that all workers get some. */

@@ -20,9 +20,10 @@ export function suitePlan(options: SuiteComparison): Plan {
   const parts = new Map<string, Part & { readonly contests: PlannedContest[] }>()
   for (const workload of options.workloads)
     for (const callers of suites[suite].workloads[workload]!.callers ?? options.callers) {
-      const times = timesOf(options, workload, callers)
+      const most = suites[suite].workloads[workload]!.runs ?? runs
+      const times = { runs: Math.min(runs, most), ...timesOf(options, workload, callers) }
       const key = JSON.stringify(times)
-      const part = parts.get(key) ?? { runs, ...times, contests: [] }
+      const part = parts.get(key) ?? { ...times, contests: [] }
       part.contests.push(contestOf(options, workload, callers))
       parts.set(key, part)
     }

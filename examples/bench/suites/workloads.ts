@@ -20,6 +20,8 @@ export interface Workload {
   readonly callers?: readonly number[]
   /** For how many seconds it is measured, if not as long as the suite says. */
   readonly duration?: number
+  /** How often at most, if that is less than the suite says. */
+  readonly runs?: number
 }
 
 const get = (path: string, answer: unknown, headers?: Asked['headers']): Asked => ({
@@ -94,7 +96,14 @@ export const webWorkloads = {
     title: 'a stream of 64 KB every millisecond, to a page that stands still',
     asked: [],
     callers: [1],
-    duration: 10
+    duration: 10,
+    runs: 1
+  },
+  http2: {
+    title: 'a small request, with HTTP/2 and TLS in front of the server',
+    asked: [],
+    callers: [32],
+    runs: 1
   }
 } as const satisfies Readonly<Record<string, Workload>>
 

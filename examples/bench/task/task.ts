@@ -59,7 +59,7 @@ export interface SuiteTask {
 
 /** Whether values of a stream are counted, and no requests. */
 export const isOfValues = ({ suite, workload }: SuiteTask): boolean =>
-  suite === 'web' && workload !== 'request'
+  suite === 'web' && (workload === 'stream' || workload === 'still')
 
 /** Events that are stored. As many are in flight at a time as a measurement has concurrency. */
 export interface DurableTask {

@@ -41,16 +41,18 @@ const ENGINES: Readonly<Record<string, EngineUrl>> = {
   'redis:': ofUrl('redis'),
   'rediss:': ofUrl('redis'),
   'amqp:': ofUrl('rabbitmq'),
-  'amqps:': ofUrl('rabbitmq')
+  'amqps:': ofUrl('rabbitmq'),
+  'mqtt:': ofUrl('mqtt'),
+  'mqtts:': ofUrl('mqtt')
 }
 
 /** An engine whose transport reads the whole url. @param name of its package and of the transport in it */
-function ofUrl(name: 'redis' | 'rabbitmq'): EngineUrl {
+function ofUrl(name: 'redis' | 'rabbitmq' | 'mqtt'): EngineUrl {
   return {
     package: `@elysia-microservices/${name}`,
     make(module, { href }, tls) {
       return (module[name] as (options: object) => Transport)({
-        ...(name === 'redis' ? { url: href } : { urls: href }),
+        ...(name === 'rabbitmq' ? { urls: href } : { url: href }),
         ...(typeof tls === 'object' && { tls })
       })
     }

@@ -1,4 +1,5 @@
 /** `dead-letters`: the durable events of a group that its handlers could not do. */
+import { changeDeadLetters } from '@elysia-microservices/transport/kit'
 import { type DeadLetter, deadLetters, type UntypedClient } from 'elysia-microservices/client'
 import type { Arguments } from './arguments.ts'
 import { EXIT } from './exit-codes.ts'
@@ -17,22 +18,18 @@ export async function deadLettersOf(client: UntypedClient, args: Arguments, outp
     await list(letters.list(limit), output)
     return EXIT.ok
   }
-  // Those that come while others are redriven are left: they may be the same ones, failed once more.
-  const chosen = all ? await positionsOf(letters.list(limit)) : positions
   let missing = 0
-  for (const position of chosen) {
-    const isDone = action === 'redrive' ? await letters.redrive(position) : await letters.delete(position)
+  for await (const { position, isDone } of changeDeadLetters(
+    letters,
+    action,
+    all ? 'all' : positions,
+    args.count
+  )) {
     if (!isDone) missing++
     const said = isDone ? (action === 'redrive' ? 'redriven' : 'deleted') : 'not there'
     output.out(output.json ? valueText({ position, done: isDone }, true) : plainText(`${position}: ${said}`))
   }
   return missing === 0 ? EXIT.ok : EXIT.answer
-}
-
-async function positionsOf(letters: AsyncIterable<DeadLetter>): Promise<string[]> {
-  const positions: string[] = []
-  for await (const { position } of letters) positions.push(position)
-  return positions
 }
 
 async function list(letters: AsyncIterable<DeadLetter>, output: Output): Promise<void> {

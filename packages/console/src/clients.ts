@@ -1,5 +1,11 @@
 /** The clients that the console is given. */
-import { type CallOptions, OptionError, type Pattern, type Traits } from '@elysia-microservices/transport/kit'
+import {
+  type CallOptions,
+  type DurableClient,
+  OptionError,
+  type Pattern,
+  type Traits
+} from '@elysia-microservices/transport/kit'
 
 /** Any client, typed or not: what all have in common. */
 export interface GivenClient {
@@ -13,7 +19,7 @@ export interface GivenClient {
 }
 
 /** What the console does with a client. */
-export interface ConsoleClient extends GivenClient {
+export interface ConsoleClient extends GivenClient, DurableClient {
   request(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<unknown>
   stream(pattern: Pattern, data?: unknown, options?: CallOptions): AsyncIterableIterator<unknown>
   emit(pattern: Pattern, data?: unknown, options?: CallOptions): Promise<void>

@@ -1,5 +1,11 @@
 /** `console()`: an Elysia plugin that serves one page about services. */
-import { milliseconds, OptionError } from '@elysia-microservices/transport/kit'
+import {
+  consoleLogger,
+  type Logger,
+  loggerOf,
+  milliseconds,
+  OptionError
+} from '@elysia-microservices/transport/kit'
 import { Elysia } from 'elysia'
 import { type EventStream, follow, openEventStream, stopWith } from 'elysia-microservices/kit'
 import { Access, type AccessOptions } from './access.ts'
@@ -24,6 +30,13 @@ export interface ConsoleOptions extends AccessOptions {
   readonly try?: boolean | undefined
   /** Milliseconds between two looks at the services while a page is open, from 100. Default: 1,000. */
   readonly interval?: number | undefined
+  /**
+   * Services are watched until this is aborted, so that the last hour and alerts have no gaps. Default: only while a page
+   * is open.
+   */
+  readonly watchUntil?: AbortSignal | undefined
+  /** Is told what was done on the page, such as dead letters that were deleted. Default: the console. */
+  readonly logger?: Logger | undefined
 }
 
 /** The context of an Elysia handler, as far as it is used here. */
@@ -72,16 +85,20 @@ export function console(options: ConsoleOptions): Elysia {
     services,
     path = '/console',
     try: canTry = false,
-    interval = DEFAULT_INTERVAL
+    interval = DEFAULT_INTERVAL,
+    watchUntil,
+    logger = consoleLogger
   } = Object(options) as ConsoleOptions
   const clients = readClients(services)
   if (typeof path !== 'string' || !/^\/[\w/.~-]*[\w.~-]$/.test(path))
     throw OptionError.expected('options.path', "a path such as '/console'", path)
   if (typeof canTry !== 'boolean') throw OptionError.expected('options.try', 'a boolean', canTry)
   milliseconds(100, 'options.interval', interval)
+  if (watchUntil !== undefined && !(watchUntil instanceof AbortSignal))
+    throw OptionError.expected('options.watchUntil', 'an AbortSignal', watchUntil)
   const access = new Access(Object(options))
-  const { sources, traces } = makeSources({ clients, canTry })
-  const watch = new Watch(clients, { canTry, interval }, sources)
+  const { sources, traces } = makeSources({ clients, canTry, logger: loggerOf(logger) })
+  const watch = new Watch(clients, { canTry, interval }, sources, watchUntil)
   const streams = new Set<EventStream>()
   const guarded =
     (answer: (context: Context) => Response | Promise<Response>, isForPrograms = false) =>

@@ -32,7 +32,11 @@ describe('readDescription', () => {
           inFlight: { current: 2, limit: 0 },
           connections: { current: 1, limit: 10 },
           streams: 3,
-          refused: { requests: 4 }
+          refused: { requests: 4 },
+          unavailable: 'no stream',
+          durable: [
+            { pattern: 'paid', group: 'billing', lag: 3, redeliveries: 1, deadLetters: 2, isPaused: true }
+          ]
         }
       ],
       handlers: [
@@ -42,7 +46,11 @@ describe('readDescription', () => {
           hooks: [{ type: 'beforeHandle', name: 'check' }]
         })
       ],
-      figures: [figures('a')]
+      figures: [figures('a')],
+      parts: [
+        { name: 'outbox', attributes: { schema: 's' }, figures: { pending: 4, lag: 500, failed: 1 } },
+        { name: 'other', attributes: {}, figures: {} }
+      ]
     })
     assert.deepEqual(read.described, {
       name: 'orders',
@@ -70,10 +78,17 @@ describe('readDescription', () => {
           { name: 'connections', value: 1, limit: 10 },
           { name: 'streams', value: 3 },
           { name: 'refused requests', value: 4 }
+        ],
+        unavailable: 'no stream',
+        durable: [
+          { pattern: 'paid', group: 'billing', lag: 3, redeliveries: 1, deadLetters: 2, isPaused: true }
         ]
       }
     ])
     assert.deepEqual(read.figures, [figures('a')])
+    assert.deepEqual(read.outboxes, [
+      { schema: 's', pending: 4, lag: 500, failed: 1, published: 0, retries: 0 }
+    ])
   })
 
   it('refuses what is no description', () => {
@@ -97,7 +112,7 @@ describe('readDescription', () => {
         fc.array(fc.anything()),
         fc.anything(),
         (handlers, transports, name) => {
-          const read = readDescription({ handlers, transports, name, figures: handlers })
+          const read = readDescription({ handlers, transports, name, figures: handlers, parts: handlers })
           assert.deepEqual(JSON.parse(JSON.stringify(read)), read)
         }
       )

@@ -1,7 +1,16 @@
 /** The description of a service that need not be trusted, as a page can show it: checked, plain and bounded. */
-import type { CallerFigures, HandlerFigures } from '@elysia-microservices/transport/kit'
+import type { CallerFigures, DurationBuckets, HandlerFigures } from '@elysia-microservices/transport/kit'
 import { Budget, entriesOf, fieldsOf, finite, firstOf, shortText } from './bounds.ts'
-import type { DescribedService, GaugeView, Kind, PatternView, Schema, TransportView } from './protocol.ts'
+import type {
+  DescribedService,
+  DurableView,
+  GaugeView,
+  Kind,
+  OutboxView,
+  PatternView,
+  Schema,
+  TransportView
+} from './protocol.ts'
 
 /** Patterns of a service that are shown. */
 export const MAX_PATTERNS = 1_000
@@ -9,6 +18,11 @@ export const MAX_PATTERNS = 1_000
 export const MAX_PATTERN = 500
 const MAX_TRANSPORTS = 20
 const MAX_GAUGES = 60
+/** Durable handlers of a transport. */
+const MAX_DURABLE = 500
+const MAX_OUTBOXES = 20
+/** Characters of why something is not there. */
+const MAX_REASON = 300
 const MAX_HOOKS = 50
 const MAX_BUCKETS = 100
 const MAX_CODES = 100
@@ -27,6 +41,7 @@ export interface ReadDescription {
   readonly described: DescribedService
   readonly transports: readonly TransportView[]
   readonly figures: readonly HandlerFigures[]
+  readonly outboxes: readonly OutboxView[]
   readonly callers: readonly CallerFigures[]
 }
 
@@ -35,7 +50,7 @@ export interface ReadDescription {
  * @throws {TypeError} it is no description
  */
 export function readDescription(answer: unknown): ReadDescription {
-  const { name, version, instance, status, transports, handlers, figures, callers } = fieldsOf(answer)
+  const { name, version, instance, status, transports, handlers, figures, callers, parts } = fieldsOf(answer)
   if (!Array.isArray(handlers) || !Array.isArray(transports))
     throw new TypeError('its answer has no lists of handlers and transports')
   const { patterns, leftOut } = readHandlers(handlers)
@@ -51,6 +66,7 @@ export function readDescription(answer: unknown): ReadDescription {
     },
     transports: firstOf(transports, MAX_TRANSPORTS).map(readTransport),
     figures: readFigures(figures, patterns),
+    outboxes: readOutboxes(parts),
     callers: readCallers(callers)
   }
 }
@@ -107,16 +123,53 @@ function hookText(hook: unknown): string {
 }
 
 function readTransport(stats: unknown): TransportView {
-  const { transport, address } = fieldsOf(stats)
+  const { transport, address, unavailable, durable } = fieldsOf(stats)
   const { host, port, path } = fieldsOf(address)
   const gauges: GaugeView[] = []
   collectGauges(stats, '', gauges)
   return {
     name: shortText(transport, MAX_NAME),
     gauges,
+    ...optional('unavailable', textOf(unavailable)),
+    durable: firstOf(durable, MAX_DURABLE).map(readDurable),
     ...(typeof path === 'string' && { address: shortText(path, MAX_NAME) }),
     ...(typeof host === 'string' && typeof port === 'number' && { address: addressText(host, port) })
   }
+}
+
+function readDurable(figures: unknown): DurableView {
+  const { pattern, group, lag, redeliveries, deadLetters, isPaused, unavailable } = fieldsOf(figures)
+  return {
+    pattern: shortText(pattern, MAX_PATTERN),
+    group: shortText(group, MAX_NAME),
+    ...optional('lag', typeof lag === 'number' ? finite(lag) : undefined),
+    redeliveries: finite(redeliveries),
+    deadLetters: finite(deadLetters),
+    isPaused: isPaused === true,
+    ...optional('unavailable', textOf(unavailable))
+  }
+}
+
+function readOutboxes(parts: unknown): OutboxView[] {
+  return firstOf(parts, MAX_OUTBOXES).flatMap((part) => {
+    const { name, attributes, figures } = fieldsOf(part)
+    if (name !== 'outbox') return []
+    const { pending, lag, failed, published, retries } = fieldsOf(figures)
+    return [
+      {
+        schema: shortText(fieldsOf(attributes)['schema'], MAX_NAME),
+        pending: finite(pending),
+        lag: finite(lag),
+        failed: finite(failed),
+        published: finite(published),
+        retries: finite(retries)
+      }
+    ]
+  })
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? shortText(value, MAX_REASON) : undefined
 }
 
 function addressText(host: string, port: number): string {
@@ -127,7 +180,7 @@ function addressText(host: string, port: number): string {
 /** Every number by its name; a number beside its limit is one of them. */
 function collectGauges(value: unknown, prefix: string, gauges: GaugeView[]): void {
   for (const [key, each] of entriesOf(value, MAX_GAUGES)) {
-    if (gauges.length >= MAX_GAUGES || key === 'address') continue
+    if (gauges.length >= MAX_GAUGES || key === 'address' || key === 'durable') continue
     const name = shortText(prefix === '' ? key : `${prefix} ${key}`, MAX_NAME)
     if (typeof each === 'number') gauges.push({ name, value: finite(each) })
     else if (typeof fieldsOf(each)['current'] === 'number') {
@@ -141,9 +194,8 @@ function collectGauges(value: unknown, prefix: string, gauges: GaugeView[]): voi
 function readFigures(figures: unknown, patterns: readonly PatternView[]): HandlerFigures[] {
   const known = new Set(patterns.map(({ kind, pattern }) => `${kind} ${pattern}`))
   return firstOf(figures, 2 * MAX_PATTERNS).flatMap((each) => {
-    const { kind, pattern, inFlight, outcomes, durations } = fieldsOf(each)
-    const { bounds, counts } = fieldsOf(durations)
-    if (!known.delete(`${kind} ${pattern}`) || !isBuckets(bounds, counts)) return []
+    const { kind, pattern, inFlight, outcomes, durations, lifetimes } = fieldsOf(each)
+    if (!known.delete(`${kind} ${pattern}`) || !isBuckets(durations)) return []
     return [
       {
         kind: kind as Kind,
@@ -152,7 +204,8 @@ function readFigures(figures: unknown, patterns: readonly PatternView[]): Handle
         outcomes: Object.fromEntries(
           entriesOf(outcomes, MAX_CODES).map(([code, count]) => [shortText(code, MAX_NAME), finite(count)])
         ),
-        durations: { bounds: bounds as number[], counts: counts as number[] }
+        durations,
+        ...(isBuckets(lifetimes) && { lifetimes })
       }
     ]
   })
@@ -180,7 +233,8 @@ function readCallers(callers: unknown): CallerFigures[] {
   })
 }
 
-function isBuckets(bounds: unknown, counts: unknown): boolean {
+function isBuckets(value: unknown): value is DurationBuckets {
+  const { bounds, counts } = fieldsOf(value)
   if (!Array.isArray(bounds) || !Array.isArray(counts) || bounds.length > MAX_BUCKETS) return false
   if (counts.length !== bounds.length + 1) return false
   const isAscending = bounds.every((bound, index) => bound > (bounds[index - 1] ?? 0))

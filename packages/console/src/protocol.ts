@@ -7,6 +7,8 @@ export interface Overview {
   /** Milliseconds between two samples. */
   readonly interval: number
   readonly services: readonly ServiceView[]
+  /** Services that are too many to be watched; missing if there are none. */
+  readonly leftOut?: number
 }
 
 /** One service. What it has told of itself last stays while it cannot be asked. */
@@ -19,6 +21,8 @@ export interface ServiceView {
   readonly instance?: string
   /** Why it tells nothing of itself at the moment; missing if it does. */
   readonly problem?: string
+  /** It does not answer at all, which is worse than not to describe itself. */
+  readonly isSilent?: true
   readonly described?: DescribedService
 }
 
@@ -64,7 +68,9 @@ export interface Sample {
 /** What one service did. */
 export interface ServiceSample {
   readonly transports: readonly TransportView[]
-  /** Requests of all patterns together; missing with the first sample. */
+  /** Outboxes whose relays run in its process. */
+  readonly outboxes: readonly OutboxView[]
+  /** Requests and events of all patterns together, latencies of requests alone; missing with the first sample. */
   readonly total?: Figures
   readonly rows: readonly PatternFigures[]
   /** Who called what, the busiest first; empty with the first sample. */
@@ -96,9 +102,13 @@ export interface Figures {
   readonly p50?: number
   readonly p90?: number
   readonly p99?: number
+  /** Milliseconds that half of the streams lived which have ended. The latencies above are without streams. */
+  readonly lifetime?: number
   readonly inFlight: number
   /** A second. */
   readonly errors: number
+  /** Errors a second that nobody threw on purpose. */
+  readonly failures: number
 }
 
 /** Those of one pattern. */
@@ -112,6 +122,38 @@ export interface TransportView {
   readonly name: string
   readonly address?: string
   readonly gauges: readonly GaugeView[]
+  /** Why it takes no messages at the moment; missing while it does. */
+  readonly unavailable?: string
+  /** Its durable handlers. */
+  readonly durable: readonly DurableView[]
+}
+
+/** One durable handler in one process. */
+export interface DurableView {
+  readonly pattern: string
+  readonly group: string
+  /** Events of the group that are not done; missing if that is not known. */
+  readonly lag?: number
+  readonly redeliveries: number
+  /** Events that became dead letters in this process. */
+  readonly deadLetters: number
+  readonly isPaused: boolean
+  /** Why it gets no events at the moment; missing while it does. */
+  readonly unavailable?: string
+}
+
+/** The outbox of a database. */
+export interface OutboxView {
+  readonly schema: string
+  /** Events that wait to be published. */
+  readonly pending: number
+  /** Milliseconds that the oldest of them has waited. */
+  readonly lag: number
+  /** Events that were put aside. */
+  readonly failed: number
+  /** By the relay of this process, since it began. */
+  readonly published: number
+  readonly retries: number
 }
 
 /** A number of a transport. */
@@ -127,9 +169,137 @@ export interface GaugeView {
  * has a source (`sources/index.ts`). A page keeps the last value of each.
  */
 export interface Topics {
+  readonly events: EventsView
+  readonly history: HistoryView
+  readonly alerts: AlertsView
   readonly traces: TracesView
 }
 
+/** Durable events: who waits for them, and where they wait. */
+export interface EventsView {
+  readonly groups: readonly GroupView[]
+  readonly outboxes: readonly OutboxOf[]
+}
+
+/** A group of handlers that share durable events, over all its processes. */
+export interface GroupView {
+  /** The name of the transport that stores its events. */
+  readonly engine: string
+  readonly group: string
+  /** A service of the group, whose client reaches the engine. */
+  readonly service: string
+  readonly processes: number
+  readonly handlers: readonly GroupHandler[]
+  /** Dead letters that are there; above 100: more than 100. Missing: not known yet, or not at all. */
+  readonly dead?: number
+  /** Why that is not known. */
+  readonly deadUnknown?: string
+}
+
+/** One pattern of a group. */
+export interface GroupHandler {
+  readonly pattern: string
+  /** Events that are stored and not done; missing if that is not known. */
+  readonly waits?: number
+  /** Events that run at the moment; missing if nothing counts them. */
+  readonly runs?: number
+  /** Deliveries that were not the first, since the processes began. */
+  readonly triedAgain: number
+  /** Events that became dead letters, since the processes began. */
+  readonly died: number
+  readonly isPaused: boolean
+  /** Why it gets no events at the moment; missing while it does. */
+  readonly unavailable?: string
+}
+
+/** An outbox, and the service whose process has its relay. */
+export interface OutboxOf extends OutboxView {
+  readonly service: string
+}
+
+/** Dead letters of a group, the oldest first. */
+export interface DeadLettersView {
+  readonly letters: readonly DeadLetterView[]
+  readonly hasMore: boolean
+}
+
+/** An event that its handlers could not do. */
+export interface DeadLetterView {
+  readonly position: string
+  readonly pattern: string
+  readonly id: string
+  readonly key?: string
+  readonly reason: string
+  readonly attempts: number
+  /** As JSON; `cut`: how many characters were left out. */
+  readonly data: string
+  readonly cut: number
+  readonly traceId?: string
+  /** Milliseconds since 1970. */
+  readonly publishedAt: number
+  readonly diedAt: number
+  /** What the engine had no room for. */
+  readonly leftOut: readonly string[]
+}
+
+/** What the server keeps of the last hour. The figures of one service are asked for. */
+export interface HistoryView {
+  readonly marks: readonly Mark[]
+}
+
+/** Something that a service may behave differently after. */
+export interface Mark {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly service: string
+  /** `version`: it says another version of itself than before; `process`: a new process of it has begun. */
+  readonly what: 'version' | 'process'
+  readonly version: string
+}
+
+/** A figure over time; `null`: there was nothing. */
+export type Series = readonly (number | null)[]
+
+/** What one service did in the last hour, or one of its patterns. */
+export interface PastView {
+  /** Seconds since 1970, the end of each step. */
+  readonly times: readonly number[]
+  /** Of all patterns together, or of the one that was asked for. */
+  readonly figures: Readonly<Partial<Record<keyof Figures, Series>>>
+  /** The busiest patterns by kind and pattern; none if one was asked for. */
+  readonly patterns: readonly { readonly key: string; readonly rate: Series; readonly errors: Series }[]
+}
+
+/** What is wrong. */
+export interface AlertsView {
+  readonly alerts: readonly AlertView[]
+  /** What was wrong, the latest first. */
+  readonly past: readonly PastAlertView[]
+}
+
+/** Something that is wrong. */
+export interface AlertView {
+  /** Tells it from all others. */
+  readonly key: string
+  readonly kind: 'silent' | 'engine' | 'lag' | 'dead' | 'errors' | 'outbox'
+  /** In a few words. */
+  readonly title: string
+  /** What is known of it. */
+  readonly detail: string
+  /** What to do. */
+  readonly advice: string
+  /** Milliseconds since 1970. */
+  readonly since: number
+  /** The screen that shows more, and what of it. */
+  readonly place: readonly string[]
+}
+
+/** Something that was wrong. */
+export interface PastAlertView extends AlertView {
+  readonly until: number
+}
+
+/** The traces that are kept. */
 /** What the collector has, as far as every page is told: the rest is asked for (`TraceQuestion`). */
 export interface TracesView {
   /** Traces that are kept, and such that had to make room for others. */

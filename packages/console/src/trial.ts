@@ -51,12 +51,12 @@ function patternOf(text: string): Pattern {
 }
 
 function shown(value: unknown): TrialUpdate {
-  const text = jsonOf(value)
+  const text = jsonText(value)
   return { value: text.slice(0, MAX_VALUE), cut: Math.max(0, text.length - MAX_VALUE) }
 }
 
 /** What JSON has no word for is described. */
-function jsonOf(value: unknown): string {
+export function jsonText(value: unknown): string {
   try {
     const text = JSON.stringify(
       value,
@@ -78,6 +78,6 @@ export function errorOf(error: unknown): TrialError {
   return {
     code: shortText(code, 100) || 'UNKNOWN',
     message: shortText(message) || 'It failed without a word',
-    ...(details !== undefined && { details: shortText(jsonOf(details), MAX_VALUE) })
+    ...(details !== undefined && { details: shortText(jsonText(details), MAX_VALUE) })
   }
 }

@@ -4,6 +4,9 @@ import type { Overview, Sample, Update } from './protocol.ts'
 import type { Source } from './sources/source.ts'
 import { WatchedService } from './watched-service.ts'
 
+/** Services that are asked: the others are only counted. */
+const MAX_SERVICES = 1_000
+
 /** Asks the services while somebody watches. */
 export class Watch {
   readonly #clients: () => ReadonlyMap<string, ConsoleClient>
@@ -14,19 +17,29 @@ export class Watch {
   readonly #pages = new Set<OpenPage>()
   #asking = new AbortController()
   #timer: ReturnType<typeof setInterval> | undefined
+  /** Services that are not asked, because they are too many. */
+  #leftOut = 0
+  /** Whether services are asked while no page is open, too. */
+  #isAlways = false
 
   /**
    * @param clients asked each time, because services come and go
    * @param sources what else pages are told
+   * @param until services are asked until then, whether a page is open or not
    */
   constructor(
     clients: () => ReadonlyMap<string, ConsoleClient>,
     settings: Pick<Overview, 'canTry' | 'interval'>,
-    sources: readonly Source[] = []
+    sources: readonly Source[] = [],
+    until?: AbortSignal
   ) {
     this.#clients = clients
     this.#settings = settings
     this.#sources = sources
+    if (until === undefined || until.aborted) return
+    this.#isAlways = true
+    this.#begin()
+    until.addEventListener('abort', () => this.#askWithPagesOnly(), { once: true })
   }
 
   /** Pages that are open. */
@@ -37,15 +50,23 @@ export class Watch {
   /** What one page is told, until it leaves or the signal aborts. A page that reads slowly is told less often. */
   open(signal: AbortSignal): AsyncIterator<Update> {
     this.#follow()
-    const page = new OpenPage(this.#overview(), this.#sources, () => this.#closed(page))
+    const page = new OpenPage(
+      () => this.#overview(),
+      this.#sources,
+      () => this.#closed(page)
+    )
     signal.addEventListener('abort', () => void page.return(), { once: true })
     this.#pages.add(page)
-    if (this.#pages.size === 1) this.#begin()
+    if (this.#timer === undefined) this.#begin()
     return page
   }
 
   #overview(): Overview {
-    return { ...this.#settings, services: this.#present.flatMap((service) => service.views) }
+    return {
+      ...this.#settings,
+      services: this.#present.flatMap((service) => service.views),
+      ...(this.#leftOut > 0 && { leftOut: this.#leftOut })
+    }
   }
 
   get #present(): readonly WatchedService[] {
@@ -55,8 +76,10 @@ export class Watch {
   /** Keeps what is known of services that are still there. @returns whether others have come or gone */
   #follow(): boolean {
     const before = this.#services
+    const clients = [...this.#clients()]
+    this.#leftOut = Math.max(0, clients.length - MAX_SERVICES)
     this.#services = new Map(
-      [...this.#clients()].map(([id, client]) => {
+      clients.slice(0, MAX_SERVICES).map(([id, client]) => {
         const known = before.get(id)
         return [id, known?.client === client ? known : new WatchedService(id, client)]
       })
@@ -78,8 +101,18 @@ export class Watch {
   }
 
   #closed(page: OpenPage): void {
-    if (!this.#pages.delete(page) || this.#pages.size > 0) return
+    if (this.#pages.delete(page)) this.#restUnlessWatched()
+  }
+
+  #askWithPagesOnly(): void {
+    this.#isAlways = false
+    this.#restUnlessWatched()
+  }
+
+  #restUnlessWatched(): void {
+    if (this.#pages.size > 0 || this.#isAlways || this.#timer === undefined) return
     clearInterval(this.#timer)
+    this.#timer = undefined
     this.#asking.abort()
     for (const service of this.#present) service.rest()
     for (const source of this.#sources) source.rest?.()
@@ -95,8 +128,7 @@ export class Watch {
   }
 
   #tellOverview(): void {
-    const overview = this.#overview()
-    for (const page of this.#pages) page.tellOverview(overview)
+    for (const page of this.#pages) page.tellOverview()
   }
 
   #tell(): void {
@@ -115,7 +147,9 @@ export class Watch {
 
 /** One page. Holds the newest of each kind that it has not taken yet, and nothing behind that. */
 class OpenPage implements AsyncIterator<Update> {
-  #overview: Overview | undefined
+  /** Makes the newest: many services may change before a page takes it. */
+  readonly #overviewNow: () => Overview
+  #isOverviewNew = true
   #sample: Sample | undefined
   /** Those whose latest the page has not taken. */
   readonly #sources: Set<Source>
@@ -123,14 +157,14 @@ class OpenPage implements AsyncIterator<Update> {
   readonly #left: () => void
   #wake: (() => void) | undefined
 
-  constructor(overview: Overview, sources: readonly Source[], left: () => void) {
-    this.#overview = overview
+  constructor(overviewNow: () => Overview, sources: readonly Source[], left: () => void) {
+    this.#overviewNow = overviewNow
     this.#sources = new Set(sources)
     this.#left = left
   }
 
-  tellOverview(overview: Overview): void {
-    this.#overview = overview
+  tellOverview(): void {
+    this.#isOverviewNew = true
     this.#wake?.()
   }
 
@@ -146,10 +180,10 @@ class OpenPage implements AsyncIterator<Update> {
 
   async next(): Promise<IteratorResult<Update>> {
     while (!this.#isOver) {
-      const [overview, sample] = [this.#overview, this.#sample]
-      if (overview !== undefined) {
-        this.#overview = undefined
-        return { done: false, value: { overview } }
+      const sample = this.#sample
+      if (this.#isOverviewNew) {
+        this.#isOverviewNew = false
+        return { done: false, value: { overview: this.#overviewNow() } }
       }
       if (sample !== undefined) {
         this.#sample = undefined

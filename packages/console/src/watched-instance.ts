@@ -3,6 +3,7 @@ import type { CallerFigures, HandlerFigures } from '@elysia-microservices/transp
 import { type Row, rowsBetween } from 'elysia-microservices/kit'
 import type { ReadDescription } from './description.ts'
 import type { CallRate, DescribedService, Figures, PatternFigures, ServiceSample } from './protocol.ts'
+import { totalBetween } from './total.ts'
 
 /** Figures, and when they were read. */
 interface Look {
@@ -45,18 +46,20 @@ export class WatchedInstance {
   }
 
   /** Takes an answer. @returns whether something else than figures has changed */
-  take({ described, transports, figures, callers }: ReadDescription): boolean {
+  take({ described, transports, figures, outboxes, callers }: ReadDescription): boolean {
     const look: Look = { at: performance.now(), figures, callers }
     const before = this.#before
     this.#before = look
-    if (before === undefined) this.#sample = { transports, rows: [], calls: [] }
+    if (before === undefined) this.#sample = { transports, outboxes, rows: [], calls: [] }
     else {
       const seconds = (look.at - before.at) / 1_000
-      const [total] = rowsBetween([allOf(before.figures)], [allOf(figures)], seconds)
+      const rows = rowsBetween(before.figures, figures, seconds)
+      const total = totalBetween(before.figures, figures, rows)
       this.#sample = {
         transports,
-        ...(described.isCounted && total !== undefined && { total: figuresOf(total) }),
-        rows: rowsBetween(before.figures, figures, seconds).map(patternFiguresOf),
+        outboxes,
+        ...(described.isCounted && { total: figuresOf(total) }),
+        rows: rows.map(patternFiguresOf),
         calls: callsBetween(before.callers, callers, seconds)
       }
     }
@@ -106,45 +109,22 @@ function keyOf({ from, caller, kind, transport, pattern }: CallerFigures): strin
   return JSON.stringify([from, caller, kind, transport, pattern])
 }
 
-/** All requests together, as one pattern. Those with other buckets than the first cannot be added, and are left out. */
-function allOf(figures: readonly HandlerFigures[]): HandlerFigures {
-  const messages = figures.filter(({ kind }) => kind === 'message')
-  const bounds = messages[0]?.durations.bounds ?? []
-  const same = messages.filter(({ durations }) => isSame(durations.bounds, bounds))
-  const outcomes: Record<string, number> = Object.create(null)
-  for (const each of same)
-    for (const [code, count] of Object.entries(each.outcomes)) outcomes[code] = (outcomes[code] ?? 0) + count
-  return {
-    kind: 'message',
-    pattern: '',
-    inFlight: same.reduce((sum, { inFlight }) => sum + inFlight, 0),
-    outcomes,
-    durations: {
-      bounds,
-      counts: [...bounds, 0].map((_, bucket) =>
-        same.reduce((sum, { durations }) => sum + (durations.counts[bucket] ?? 0), 0)
-      )
-    }
-  }
-}
-
-function isSame(a: readonly number[], b: readonly number[]): boolean {
-  return a.length === b.length && a.every((bound, index) => bound === b[index])
-}
-
 function patternFiguresOf(row: Row): PatternFigures {
   return { kind: row.kind, pattern: row.pattern, ...figuresOf(row) }
 }
 
 /** Rounded: nobody sees more, and each page is sent all of them each second. */
-function figuresOf({ rate, p50, p90, p99, inFlight, errors }: Row): Figures {
+function figuresOf(row: Omit<Row, 'kind' | 'pattern'>): Figures {
+  const { rate, p50, p90, p99, lifetime, inFlight, errors, failures } = row
   return {
     rate: rounded(rate),
     ...(p50 !== undefined && { p50: rounded(p50) }),
     ...(p90 !== undefined && { p90: rounded(p90) }),
     ...(p99 !== undefined && { p99: rounded(p99) }),
+    ...(lifetime !== undefined && { lifetime: rounded(lifetime) }),
     inFlight,
-    errors: rounded(errors)
+    errors: rounded(errors),
+    failures: rounded(failures)
   }
 }
 

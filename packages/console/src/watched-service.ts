@@ -19,21 +19,33 @@ const MAX_MISSED = 3
 export class WatchedService {
   readonly id: string
   readonly client: ConsoleClient
+  /** The question that any of its instances answers. */
+  readonly #anybody: string
   #problem: string | undefined = 'It has not answered yet'
   /** By their own ids. A service that does not say who answers is one instance, `''`. */
   readonly #instances = new Map<string, WatchedInstance>()
   #isAsking = false
+  /** It was asked and has not answered, or cannot be reached. */
+  #isSilent = false
 
   constructor(id: string, client: ConsoleClient) {
     this.id = id
     this.client = client
+    this.#anybody = client.traits?.shares === 'engine' ? describeRoute(id) : DESCRIBE_ROUTE
   }
 
   /** What its instances have told of themselves; the service without a description if none has. */
   get views(): readonly ServiceView[] {
     const [service, problem] = [this.id, this.#problem]
     if (this.#instances.size === 0)
-      return [{ id: service, service, ...(problem !== undefined && { problem }) }]
+      return [
+        {
+          id: service,
+          service,
+          ...(problem !== undefined && { problem }),
+          ...(this.#isSilent && { isSilent: true as const })
+        }
+      ]
     return [...this.#instances].map(([instance, { id, described, missed }]) => {
       const own = problem ?? (missed > 0 ? 'This instance has not answered' : undefined)
       return {
@@ -41,7 +53,8 @@ export class WatchedService {
         service,
         described,
         ...(instance !== '' && { instance }),
-        ...(own !== undefined && { problem: own })
+        ...(own !== undefined && { problem: own }),
+        ...((this.#isSilent || missed > 0) && { isSilent: true as const })
       }
     })
   }
@@ -71,8 +84,9 @@ export class WatchedService {
     } catch (error) {
       if (signal.aborted) return false
       this.rest()
-      const problem = problemOf(error)
-      const isNew = problem !== this.#problem
+      const { problem, isSilent } = problemOf(error, this.#instances.size > 0)
+      const isNew = problem !== this.#problem || isSilent !== this.#isSilent
+      this.#isSilent = isSilent
       this.#problem = problem
       return isNew
     } finally {
@@ -87,20 +101,21 @@ export class WatchedService {
   async #round(signal: AbortSignal): Promise<boolean> {
     const heard = new Set<string>()
     let hasChanged = this.#problem !== undefined
+    const added: ReadDescription[] = []
     const take = (read: ReadDescription) => {
+      const isNew = !heard.has(read.instance) && !this.#instances.has(read.instance)
       heard.add(read.instance)
-      const known = this.#instances.get(read.instance)
-      if (known === undefined) return this.#add(read)
-      hasChanged = known.take(read) || hasChanged
-      return false
+      hasChanged = this.#instances.get(read.instance)?.take(read) === true || hasChanged
+      if (isNew) added.push(read)
+      return isNew
     }
     const isSure = this.client.traits?.shares === 'engine'
-    const anybody = isSure ? describeRoute(this.id) : DESCRIBE_ROUTE
     for (let n = 0; n < MAX_SEARCHES; n++) {
-      const first = await this.#ask(anybody, signal)
+      const first = await this.#ask(this.#anybody, signal)
       // What was known before the service was away may have gone with it.
       if (this.#problem !== undefined) this.#forgetOthers(first.instance)
       this.#problem = undefined
+      this.#isSilent = false
       const isNew = take(first)
       // Where they take turns, the same number of questions in each round may meet the same ones each time.
       if (!isNew && (this.#instances.size < 2 || Math.random() < 0.5)) break
@@ -124,6 +139,7 @@ export class WatchedService {
       instance.rest()
       if (++instance.missed >= MAX_MISSED) this.#instances.delete(id)
     }
+    for (const read of added) this.#add(read)
     return hasChanged && !signal.aborted
   }
 
@@ -133,13 +149,15 @@ export class WatchedService {
     )
   }
 
-  /** @returns whether there was room for it */
-  #add(read: ReadDescription): boolean {
-    if (this.#instances.size >= MAX_INSTANCES) return false
+  /** It takes the place of one that is missing, as after a restart; else one of its own, if there is room. */
+  #add(read: ReadDescription): void {
+    const [missing] = [...this.#instances].find(([, { missed }]) => missed > 0) ?? []
+    const place = missing === undefined ? undefined : this.#instances.get(missing)?.id
+    if (missing !== undefined) this.#instances.delete(missing)
+    if (this.#instances.size >= MAX_INSTANCES) return
     const ids = new Set([...this.#instances.values()].map(({ id }) => id))
-    const id = ids.has(this.id) ? `${this.id} ${read.instance}` : this.id
+    const id = place ?? (ids.has(this.id) ? `${this.id} ${read.instance}` : this.id)
     this.#instances.set(read.instance, new WatchedInstance(id, read))
-    return true
   }
 
   #forgetOthers(instance: string): void {
@@ -147,10 +165,24 @@ export class WatchedService {
   }
 }
 
-function problemOf(error: unknown): string {
+/** @param wasThere it has described itself before */
+function problemOf(
+  error: unknown,
+  wasThere: boolean
+): { readonly problem: string; readonly isSilent: boolean } {
   const { code, message } = Object(error) as { code?: unknown; message?: unknown }
+  if (code === 'PATTERN_NOT_FOUND' && wasThere)
+    return { problem: 'Nobody answers for it any more', isSilent: true }
   if (code === 'PATTERN_NOT_FOUND')
-    return 'It does not describe itself: the service needs the option describe, and over an engine this name'
-  if (error instanceof TypeError) return `It does not describe itself: ${shortText(message)}`
-  return `It cannot be asked: ${shortText(message) || 'it failed without a word'}`
+    return {
+      problem:
+        'It does not describe itself: the service needs the option describe, and over an engine this name',
+      isSilent: false
+    }
+  if (error instanceof TypeError)
+    return { problem: `It does not describe itself: ${shortText(message)}`, isSilent: false }
+  return {
+    problem: `It cannot be asked: ${shortText(message) || 'it failed without a word'}`,
+    isSilent: true
+  }
 }

@@ -2,13 +2,14 @@
 import type { Options } from './options.ts'
 
 const RUNTIME = { bun: 'Bun', node: 'Node' } as const
-const TRANSPORT = { tcp: 'TCP', nats: 'NATS', redis: 'Redis', rabbitmq: 'RabbitMQ' } as const
+const TRANSPORT = { tcp: 'TCP', nats: 'NATS', redis: 'Redis', rabbitmq: 'RabbitMQ', mqtt: 'MQTT' } as const
 
 /** Where no container is needed: `dev` starts what is installed, but for RabbitMQ, which must run. */
 const INSTEAD = {
   nats: 'nats-server is installed',
   redis: 'redis-server or valkey-server is installed',
-  rabbitmq: 'RabbitMQ runs on port 5672'
+  rabbitmq: 'RabbitMQ runs on port 5672',
+  mqtt: 'mosquitto is installed'
 } as const
 /** The variables that say where callers find the service. */
 const WHERE = {
@@ -16,7 +17,8 @@ const WHERE = {
   nats: '| `NATS_URL` | `nats://localhost:4222` | the NATS server between the service and its callers |',
   redis: '| `REDIS_URL` | `redis://localhost:6379` | the Redis server between the service and its callers |',
   rabbitmq:
-    '| `RABBITMQ_URL` | `amqp://orders:orders@localhost` | the RabbitMQ server between the service and its callers |'
+    '| `RABBITMQ_URL` | `amqp://orders:orders@localhost` | the RabbitMQ server between the service and its callers |',
+  mqtt: '| `MQTT_URL` | `mqtt://localhost:1883` | the MQTT server between the service and its callers |'
 } as const
 
 /** What a project is, in a few words. */
@@ -35,17 +37,17 @@ export function firstCommands({ runtime, transport, web }: Options): readonly st
     ...(transport === 'tcp'
       ? []
       : [`docker compose up --detach ${transport}   # not needed where ${INSTEAD[transport]}`]),
-    web
-      ? `${run} web   # then open http://localhost:3000`
-      : `${run} dev   # then open http://localhost:3000/openapi`
+    `${run} dev   # then open ${web ? 'http://localhost:3001' : 'http://localhost:3000/openapi'}`
   ]
 }
 
 /** What a page adds. */
 const WEB_FILES = `| \`src/page.ts\` | the page, in the browser: a client with the types of the service |
 | \`src/door.ts\` | what of the service pages may call |
-| \`src/assets.ts\`, \`src/web.ts\` | the page bundled and served, beside the service |
+| \`src/assets.ts\`, \`src/web.ts\` | the page bundled and served, by the process of the service; \`web\` of \`package.json\` runs it alone |
 `
+
+const WEB_PORT = '| `WEB_PORT` | `3001` | the page |\n'
 
 /** Writes it. */
 export function readme(options: Options): string {
@@ -61,7 +63,7 @@ Orders: ${summary(options)}, made of [elysia-microservices](https://www.npmjs.co
 ${firstCommands(options).join('\n')}
 \`\`\`
 
-\`${run} dev\` starts service and gateway, restarts what you edit, and shows all services on a page whose address it prints; Ctrl-C ends everything. Then \`${run} client\` in another terminal places an order by a typed client, and with HTTP:
+\`${run} dev\` starts service${web ? ', page' : ''} and gateway, restarts what you edit, and shows all services on a page whose address it prints; Ctrl-C ends everything. Then \`${run} client\` in another terminal places an order by a typed client, and with HTTP:
 
 \`\`\`sh
 curl localhost:3000/orders --json '{ "item": "tea", "quantity": 2 }'
@@ -84,7 +86,7 @@ ${web ? WEB_FILES : ''}| \`src/*.test.ts\` | tests of the service and of the rou
 ${where}
 | \`HEALTH_PORT\` | \`8081\` | where the service answers \`/livez\`, \`/readyz\` and \`/healthz\` |
 | \`PORT\` | \`3000\` | HTTP of the gateway |
-
+${web ? WEB_PORT : ''}
 Service and gateway end with SIGTERM or SIGINT, after the work in flight. The service keeps its orders in memory: give it a database before a second process of it.
 `
 }

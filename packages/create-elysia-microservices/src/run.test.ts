@@ -52,7 +52,7 @@ describe('create-elysia-microservices', () => {
     for (const runtime of ['bun', 'node']) {
       const { out } = await said([join(folder, 'web', runtime), '--runtime', runtime, '--web', '--yes'])
       assert.match(out, /a page and a client/)
-      assert.match(out, /run web +# then open http:\/\/localhost:3000/)
+      assert.match(out, /run dev +# then open http:\/\/localhost:3001/)
       assert.match(read('web', runtime, 'package.json'), /"@elysia-microservices\/websocket"/)
       assert.match(read('web', runtime, 'README.md'), /`src\/page\.ts`/)
       assert.match(read('web', runtime, 'src/page.ts'), /client\.stream\('orders\.watch'\)/)
@@ -76,6 +76,15 @@ describe('create-elysia-microservices', () => {
     assert.match(read('rabbit', 'package.json'), /"@elysia-microservices\/rabbitmq"/)
     assert.match(read('rabbit', 'src/transport.ts'), /rabbitmq\(\{ urls: RABBITMQ_URL \}\)/)
     assert.match(read('rabbit', 'README.md'), /`RABBITMQ_URL` \| `amqp:/)
+  })
+
+  it('makes one over MQTT', async () => {
+    const { out } = await said([join(folder, 'mq'), '--runtime', 'node', '--transport', 'mqtt'])
+    assert.match(out, /on Node over MQTT/)
+    assert.ok(out.includes('docker compose up --detach mqtt'))
+    assert.match(read('mq', 'package.json'), /"@elysia-microservices\/mqtt"/)
+    assert.match(read('mq', 'src/transport.ts'), /mqtt\(\{ url: MQTT_URL \}\)/)
+    assert.match(read('mq', 'README.md'), /`MQTT_URL` \| `mqtt:/)
   })
 
   it('takes defaults with --yes, and the runtime from the package manager', async () => {
@@ -135,7 +144,7 @@ describe('create-elysia-microservices', () => {
       [['shop', '--runtime', 'deno'], /--runtime must be bun or node, but is "deno"/],
       [
         ['shop', '--transport', 'kafka', '--yes'],
-        /--transport must be tcp, nats, redis or rabbitmq, but is "kafka"/
+        /--transport must be tcp, nats, redis, rabbitmq or mqtt, but is "kafka"/
       ],
       [['shop', 'two'], /There is one folder to make, and no use for two/],
       [['shop', '--force'], /Unknown option '--force'.*see --help/s],

@@ -11,6 +11,7 @@ export {
   type Delivery,
   Discard,
   type DurableOptions,
+  type DurationBuckets,
   type Gauge,
   type Handle,
   type HandlerFigures,
@@ -59,6 +60,7 @@ export { type AsyncApiRouteOptions, asyncApiRoute } from './description/asyncapi
 export type {
   DescribeOptions,
   HandlerDescription,
+  PartFigures,
   PatternDescription,
   ServiceDescription
 } from './description/description.ts'

@@ -9,6 +9,7 @@ import {
   dispatcherFor,
   hasWildcards,
   type IncomingMessage,
+  isInDevelopment,
   loggerOf,
   OptionError,
   PatternNotFoundError,
@@ -27,6 +28,7 @@ import {
   Server,
   Transport
 } from '@nestjs/microservices'
+import { Description } from './description.ts'
 import { checkNotDurable, durableOf, viaOfHandler } from './durable.ts'
 import { EventHandlers } from './event-handlers.ts'
 import {
@@ -69,6 +71,8 @@ export class MicroserviceServer
   protected override readonly logger = new Logger(MicroserviceServer.name)
   readonly #servers: readonly ServerTransport[]
   readonly #name: string | undefined
+  /** Only `elysia-microservices dev` asks for it. */
+  readonly #description: Description | undefined
   /** Transports on which Nest's patterns have wildcards; on the others `*` is a character. */
   readonly #withWildcards: ReadonlySet<string>
   readonly #drain: number
@@ -95,6 +99,7 @@ export class MicroserviceServer
     this.#withWildcards = new Set(withWildcards.map((transport) => transport.name))
     this.#drain = drain
     this.#name = name
+    this.#description = isInDevelopment() ? new Description(name) : undefined
   }
 
   /** The address of the first transport that has one; `undefined` while none listens. */
@@ -106,8 +111,11 @@ export class MicroserviceServer
   listen(callback: (error?: unknown) => void): void {
     this.#closing = undefined
     const dispatcher: Dispatcher = {
-      routes: () => this.#routes(),
-      request: (message) => this.#request(message),
+      routes: () => [...this.#routes(), ...(this.#description?.routes ?? [])],
+      request: (message) =>
+        this.#description?.isAsked(message.route) === true
+          ? this.#description.answer(this.#isListening, this.#servers, this.#routes())
+          : this.#request(message),
       event: (message) => this.#event(message)
     }
     this.#starting = this.#start(dispatcher)
@@ -252,8 +260,9 @@ export class MicroserviceServer
    * The handler by the transport's route, which is Nest's too; else by the patterns with wildcards of the transport; else
    * by Nest's own method, which may be overridden.
    */
-  #handlerOf({ route, pattern, transport }: IncomingMessage): MessageHandler | undefined {
-    const handler = this.messageHandlers.get(route as string) ?? this.#byWildcards(transport, route)[0]
+  #handlerOf({ route, pattern, transport, matched }: IncomingMessage): MessageHandler | undefined {
+    const handler =
+      this.messageHandlers.get((matched ?? route) as string) ?? this.#byWildcards(transport, route)[0]
     // A message without pattern has no text either; 'undefined' stands for it.
     if (handler !== undefined || (route === undefined && pattern === 'undefined')) return handler
     return this.getHandlerByPattern(pattern) ?? undefined
@@ -267,7 +276,7 @@ export class MicroserviceServer
   }
 
   #eventHandlersOf(message: IncomingMessage): readonly MessageHandler[] | undefined {
-    const handlers = this.#events.ofRoute(message.route)
+    const handlers = this.#events.ofRoute(message.matched ?? message.route)
     const others = this.#byWildcards(message.transport, message.route)
       .filter(({ isEventHandler }) => isEventHandler)
       .flatMap((first) => this.#events.ofFirst(first))

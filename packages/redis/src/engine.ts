@@ -21,10 +21,8 @@ export class RedisEngine implements Engine<RedisConnection> {
   }
 
   async open(listener: CarrierListener): Promise<RedisConnection> {
-    const name = this.#connectionName === undefined ? {} : { connectionName: this.#connectionName }
-    const { connection: driver, durable, inboxPrefix } = this.#options
-    const connection = await RedisConnection.open({ ...name, ...driver }, this.where, listener, inboxPrefix)
-    connection.routing.stored = new StoredPatterns(connection, durable)
+    const connection = await RedisConnection.open(this.#options, this.#connectionName, listener)
+    connection.routing.stored = new StoredPatterns(connection, this.#options.durable)
     return connection
   }
 

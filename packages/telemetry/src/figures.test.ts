@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { type ReceivedMessage, RpcError } from '@elysia-microservices/transport'
+import { consume } from '@elysia-microservices/transport/kit'
 import { metrics as api } from '@opentelemetry/api'
 import {
   AggregationTemporality,
@@ -173,17 +174,36 @@ describe('events', () => {
   it('are of the broker that carried them, in figures as in spans', async () => {
     const handle = telemetry()(() => undefined)
     const event = { kind: 'event', transport: 'nats', pattern: 'figures.broker', headers: {} } as const
-    for (const transport of ['nats', 'redis', 'rabbitmq', 'tcp'])
+    for (const transport of ['nats', 'redis', 'rabbitmq', 'mqtt', 'tcp'])
       handle({ ...event, transport } as ReceivedMessage)
     const { text } = await prometheusText()
-    for (const system of ['nats', 'redis', 'rabbitmq', 'elysia_microservices']) {
+    for (const system of ['nats', 'redis', 'rabbitmq', 'mqtt', 'elysia_microservices']) {
       const labels = `messaging_system_name="${system}",messaging_destination_name="figures.broker"`
       assert.match(text, new RegExp(`^messaging_process_duration_seconds_count\\{${labels},.*\\} 1$`, 'm'))
     }
     const own = handlerFigures().filter(({ pattern }) => pattern === 'figures.broker')
     assert.deepEqual(
       own.map(({ outcomes }) => outcomes),
-      [{ OK: 4 }]
+      [{ OK: 5 }]
+    )
+  })
+
+  it('of streams are told apart from others, whose durations they are not', async () => {
+    const pattern = 'figures.lifetime'
+    const message = { kind: 'request', transport: 'tcp', pattern, headers: {} } as ReceivedMessage
+    const stream = telemetry()(async function* () {
+      yield 1
+    } as never)(message) as object
+    await new Promise<void>((complete, error) => {
+      const source = consume(stream, { next: () => true, complete, error, teardownFailed: error })
+      source.resume()
+    })
+    telemetry()(() => 1)(message)
+    const [own] = handlerFigures().filter((each) => each.pattern === pattern)
+    const sum = (counts: readonly number[] = []) => counts.reduce((all, count) => all + count, 0)
+    assert.deepEqual(
+      [own?.outcomes, sum(own?.durations.counts), sum(own?.lifetimes?.counts)],
+      [{ OK: 2 }, 1, 1]
     )
   })
 

@@ -59,7 +59,9 @@ export class Measured implements ResultWatcher {
     // What an around did between may have kept the handler from being known until now.
     const name = outcome.isUnknown ? undefined : nameOf(message)
     const counted = figures[side].of(name, brokerOf(side, message.transport))
-    counted.ended(outcome.code, performance.now() - this.#start)
+    const ms = performance.now() - this.#start
+    counted.ended(outcome.code, ms)
+    if (this.isStream) counted.streamEnded(ms)
     if (counted !== this.#figures) figures[side].forget(this.#figures)
     this.tell(outcome, name ?? OTHER)
   }

@@ -87,8 +87,16 @@ export interface HandlerFigures {
   readonly inFlight: number
   /** How many ended with each code; `OK` is success. */
   readonly outcomes: Readonly<Record<string, number>>
-  /** Durations in buckets: upper bounds in seconds, and one more count than there are bounds. */
-  readonly durations: { readonly bounds: readonly number[]; readonly counts: readonly number[] }
+  /** Durations of all messages but streams. */
+  readonly durations: DurationBuckets
+  /** How long streams lived that have ended; missing if there was none. */
+  readonly lifetimes?: DurationBuckets
+}
+
+/** Durations in buckets: upper bounds in seconds, and one more count than there are bounds. */
+export interface DurationBuckets {
+  readonly bounds: readonly number[]
+  readonly counts: readonly number[]
 }
 
 /** What was counted of one pattern and one caller, since somebody has begun to ask for it. */

@@ -26,8 +26,8 @@ export function nameProcess(name: string | undefined): void {
 
 /** The name under which this process makes a connection. @param own what the client is called, if it is */
 export function callerName(own: string | undefined): string | undefined {
-  const process = globalThis as Named
-  return readCallerName(own ?? process[NAME] ?? process[FALLBACK])
+  const named = globalThis as Named
+  return readCallerName(own ?? named[NAME] ?? named[FALLBACK])
 }
 
 /** A name as it came, if it is one: cut, and without control characters. */

@@ -9,6 +9,8 @@ interface Chunk {
   readonly bytes: ByteWriter
   /** Where each value ends. */
   readonly ends: number[]
+  /** Bytes of the data of all values up to each. */
+  readonly sizes: number[]
   /** How many of them are taken. */
   taken: number
 }
@@ -16,6 +18,8 @@ interface Chunk {
 /** Some of the values, in their order. */
 export interface HeldRun {
   readonly count: number
+  /** Bytes of their data alone. */
+  readonly size: number
   /** Stays as it is: nothing else is ever written there. */
   readonly bytes: Uint8Array
 }
@@ -38,12 +42,13 @@ export class HeldValues {
    * Adds a value.
    * @param write writes it behind what is there, and runs no code of users; if it throws, what it has written is left
    * out
+   * @param size bytes of its data alone. Default: not of interest
    */
-  add(write: (out: ByteWriter) => void): void {
+  add(write: (out: ByteWriter) => void, size = 0): void {
     let chunk = this.#chunks.at(-1)
     if (chunk === undefined || chunk.bytes.length >= CHUNK_SIZE)
-      chunk = { bytes: new ByteWriter(), ends: [], taken: 0 }
-    const { bytes, ends } = chunk
+      chunk = { bytes: new ByteWriter(), ends: [], sizes: [], taken: 0 }
+    const { bytes, ends, sizes } = chunk
     const start = bytes.length
     try {
       write(bytes)
@@ -52,6 +57,7 @@ export class HeldValues {
       throw error
     }
     ends.push(bytes.length)
+    sizes.push((sizes.at(-1) ?? 0) + size)
     this.#size += bytes.length - start
     if (ends.length === 1) this.#chunks.push(chunk)
   }
@@ -59,10 +65,11 @@ export class HeldValues {
   /** Takes the oldest values, up to `most`; fewer at the end of a chunk. There must be one. */
   take(most: number): HeldRun {
     const chunk = this.#chunks[0] as Chunk
-    const { bytes, ends, taken } = chunk
+    const { bytes, ends, sizes, taken } = chunk
     const next = Math.min(taken + most, ends.length)
     const run = {
       count: next - taken,
+      size: (sizes[next - 1] as number) - (sizes[taken - 1] ?? 0),
       bytes: bytes.written.subarray(taken === 0 ? 0 : ends[taken - 1], ends[next - 1])
     }
     chunk.taken = next

@@ -4,6 +4,7 @@ export type {
   AroundAny,
   AroundMessage,
   CallerFigures,
+  DurationBuckets,
   Handle,
   HandlerFigures,
   ReceivedMessage,

@@ -57,6 +57,7 @@ export { checkDepth, isTooDeep, MAX_DEPTH } from './codec/depth.ts'
 export { jsonCodec } from './codec/json.ts'
 export { reasonOf } from './codec/uncarriable.ts'
 export { UnreadJson } from './codec/unread-json.ts'
+export { DESCRIBE_ROUTE, describeRoute } from './describe-routes.ts'
 export { ANNOUNCE, type Announcement, announce, isInDevelopment } from './development.ts'
 export {
   type DevelopmentSpan,
@@ -69,6 +70,11 @@ export {
 } from './development-trace.ts'
 export type { Dispatcher, Route } from './dispatcher.ts'
 export { ageOf } from './durable/clock.ts'
+export {
+  type ChangedDeadLetter,
+  changeDeadLetters,
+  type DeadLetterChange
+} from './durable/dead-letter-changes.ts'
 export {
   checkGroup,
   type DurableSettings,
@@ -106,6 +112,8 @@ export { Notices } from './notices.ts'
 export {
   type FigureSource,
   figureSources,
+  type ReadFigures,
+  readFigures,
   tellFigures,
   withCurrentTrace,
   writeTracesBy
@@ -143,5 +151,5 @@ export {
 } from './stream.ts'
 export type { ClientContext, ServerContext, Sharing } from './transport.ts'
 export { ValueQueue } from './value-queue.ts'
-export { bySpecificity, hasWildcards, routeMatches } from './wildcards.ts'
+export { bySpecificity, hasWildcards, routeMatches, type Wildcards } from './wildcards.ts'
 export { errorToText, fieldsOfError, INTERNAL_ERROR_TEXT, readErrorText } from './wire-error.ts'

@@ -71,6 +71,8 @@ export interface IncomingMessageInit<Data = unknown> {
   readonly delivery?: Delivery | undefined
   /** In the place of `metadata` and `delivery`, where these are dear: each is asked for when it is first read. */
   readonly stored?: { readonly metadata: unknown; readonly delivery: Delivery } | undefined
+  /** The pattern of the handlers it is for, where the engine has chosen it. Default: they are found by `route`. */
+  readonly matched?: string | undefined
   /** Which handlers of an event it is for (`viaOf`). Default: for all. */
   readonly via?: string | undefined
 }
@@ -104,10 +106,10 @@ export class IncomingMessage<Data = unknown> {
   /** Which handlers of an event it is for (`viaOf`); `undefined`: for all. Set before it reaches the handlers. */
   via: string | undefined
   /**
-   * The pattern with wildcards, or the RegExp as text, by which the handler was found; `undefined` if it was found by
-   * `route`, or not yet. So `matched ?? route` of a handled message is one of a bounded number of names.
+   * The pattern with wildcards, or the RegExp as text, by which the handler was found, or has to be looked up; `undefined`
+   * if it was found by `route`, or not yet. So `matched ?? route` of a handled message is one of a bounded number of names.
    */
-  matched: string | undefined = undefined
+  matched: string | undefined
   readonly #metadata: unknown
   readonly #delivery: Delivery | undefined
   readonly #stored: IncomingMessageInit['stored']
@@ -123,6 +125,7 @@ export class IncomingMessage<Data = unknown> {
     this.kind = init.kind
     this.pattern = init.pattern
     this.route = init.route
+    this.matched = init.matched
     this.data = init.data
     this.#metadata = init.metadata
     this.timeout = timeout
@@ -141,7 +144,7 @@ export class IncomingMessage<Data = unknown> {
 
   /**
    * Who has sent it, as far as that is known: the same object for all messages over one connection. Over an engine, asking
-   * makes the service ask its caller, once; so its name may come a little later. `undefined`: it is none of our clients.
+   * makes the service ask its caller, once; so its name may come a little later. `undefined`: it is not known.
    */
   get source(): Source | undefined {
     return this.peer ?? this.#from?.callers.sourceOf(this.#from.replyTo)

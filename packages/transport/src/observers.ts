@@ -40,3 +40,40 @@ export function tellFigures(source: FigureSource): () => void {
 export function figureSources(): readonly FigureSource[] {
   return [...sources]
 }
+
+/** What was read of a source. */
+export interface ReadFigures {
+  readonly name: string
+  readonly attributes: FigureSource['attributes']
+  readonly figures: Readonly<Record<string, number>>
+}
+
+/** Milliseconds that a reading may take: who asks does not wait long. */
+const PATIENCE = 1_000
+
+let reading: Promise<readonly ReadFigures[]> | undefined
+
+/** Reads all sources but those that fail; who asks meanwhile waits for the same reading. Never rejects. */
+export function readFigures(): Promise<readonly ReadFigures[]> {
+  reading ??= Promise.all([...sources].map(read))
+    .then((all) => all.filter((each) => each !== undefined))
+    .finally(() => {
+      reading = undefined
+    })
+  return reading
+}
+
+async function read(source: FigureSource): Promise<ReadFigures | undefined> {
+  let late: ReturnType<typeof setTimeout> | undefined
+  const tooLate = new Promise<undefined>((resolve) => {
+    late = setTimeout(resolve, PATIENCE, undefined)
+  })
+  try {
+    const figures = await Promise.race([source.read(), tooLate])
+    return figures && { name: source.name, attributes: source.attributes, figures }
+  } catch {
+    return undefined
+  } finally {
+    clearTimeout(late)
+  }
+}

@@ -14,13 +14,15 @@ class Recorded extends OutgoingValues {
   isBlocked = false
   protected readonly maxHeldSize: number
 
-  constructor(demand: number, isSingle = false, maxHeldSize = 100) {
-    super(demand, isSingle)
+  constructor(demand: number, isSingle = false, maxHeldSize = 100, window?: number) {
+    super(demand, isSingle, window)
     this.maxHeldSize = maxHeldSize
   }
 
   protected send(value: unknown, isLast: boolean): void {
-    this.sent.push(`${encode(value)}${isLast ? ' last' : ''}`)
+    const text = encode(value)
+    this.sent.push(`${text}${isLast ? ' last' : ''}`)
+    this.hasSent(text.length)
   }
 
   protected encode(value: unknown): string {
@@ -444,5 +446,29 @@ describe('an answer that is given up', () => {
       await turn()
       assert.deepEqual([answer.sent, answer.ends], [['1', 'teardown no clean-up'], ['aborted']])
     }
+  })
+})
+
+describe('values ahead of their reader, in bytes', () => {
+  const open = (stream: object) => {
+    const recorded = new Recorded(100, false, 100, 10)
+    recorded.stream(stream)
+    return recorded
+  }
+
+  for (const [what, source] of [
+    ['a generator', () => ['aaaaaa', 'bbbbbb', 'cccccc', 'd'].values()],
+    ['an Observable, which is held', () => of('aaaaaa', 'bbbbbb', 'cccccc', 'd')]
+  ] as const)
+    it(`of ${what}, wait until the reader asks again, although it has asked for many`, () => {
+      const recorded = open(source())
+      assert.deepEqual(recorded.sent, ['aaaaaa', 'bbbbbb'])
+      recorded.requestN(1)
+      assert.deepEqual(recorded.sent, ['aaaaaa', 'bbbbbb', 'cccccc', 'd', 'end'])
+    })
+
+  it('of an Observable, are no more than may be held', () => {
+    const recorded = open(from(Array.from({ length: 30 }, () => 'aaaaaa')))
+    assert.deepEqual(recorded.sent, ['aaaaaa', 'aaaaaa', 'error STREAM_OVERFLOW'])
   })
 })

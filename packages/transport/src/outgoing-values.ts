@@ -1,6 +1,6 @@
 /**
  * One request that is being answered, in a transport whose callers grant demand. Values go out as far as demand and the
- * connection allow. Values that an Observable emits beyond the demand are held as bytes, up to a limit.
+ * connection allow. Values that an Observable emits beyond them are held as bytes, up to a limit.
  */
 import type { Answer } from './answer.ts'
 import type { ByteWriter } from './bytes/byte-writer.ts'
@@ -23,7 +23,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   #isComplete = false
   #isDone = false
   #source: StreamSource | undefined
-  /** Bytes that a generator may be ahead of its reader, and those sent since the reader has last asked for values. */
+  /** Bytes that values may be ahead of their reader, and those sent since the reader has last asked for values. */
   readonly #window: number
   #ahead = 0
 
@@ -69,6 +69,10 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   protected hasSent(size: number): void {
     this.#ahead += size
   }
+  /** Whether the reader may be sent further bytes. */
+  protected isInWindow(): boolean {
+    return this.#ahead < this.#window
+  }
   /** Most bytes that may be held. */
   protected abstract readonly maxHeldSize: number
 
@@ -99,7 +103,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   next(value: unknown): boolean {
     if (this.#isDone) return false
     if (this.isSingle) this.#sendLast(value)
-    else if (this.#demand > 0 && this.#hasNoneHeld) {
+    else if (this.#maySend && this.#hasNoneHeld) {
       this.#useDemand(1)
       this.#send(value)
     } else this.#hold(value)
@@ -127,23 +131,24 @@ export abstract class OutgoingValues implements Answer, StreamSink {
     // Demand adds up; beyond the largest number of the wire it is unlimited.
     this.#demand = Math.min(this.#demand + n, UNLIMITED)
     this.#ahead = 0
-    this.#sendHeldValues()
-    if (this.#isDone) return
-    if (this.#isComplete && this.#hasNoneHeld) this.#sendEnd()
-    else this.resume()
+    this.resume()
   }
 
   #sendHeldValues(): void {
-    while (this.#demand > 0 && this.#held?.isEmpty === false) {
-      const { bytes, count } = this.#held.take(Math.min(this.#demand, this.mostHeldAtOnce))
+    while (this.#maySend && this.#held?.isEmpty === false) {
+      const { bytes, count, size } = this.#held.take(Math.min(this.#demand, this.mostHeldAtOnce))
       this.#useDemand(count)
+      this.hasSent(size)
       this.sendHeld(bytes)
     }
   }
 
-  /** The connection takes values again. */
+  /** The connection takes values again, or the reader has taken some. */
   resume(): void {
-    if (!this.#isDone && this.#takesMore) this.#source?.resume()
+    this.#sendHeldValues()
+    if (this.#isDone) return
+    if (this.#isComplete && this.#hasNoneHeld) this.#sendEnd()
+    else if (this.#takesMore) this.#source?.resume()
   }
 
   /** Stops the work because the answer is not wanted any more. @param say tells the caller why; default: tells nothing */
@@ -155,7 +160,12 @@ export abstract class OutgoingValues implements Answer, StreamSink {
   }
 
   get #takesMore(): boolean {
-    return this.#demand > 0 && this.#ahead < this.#window && this.hasRoom()
+    return this.#maySend && this.hasRoom()
+  }
+
+  /** Whether the reader takes a further value. */
+  get #maySend(): boolean {
+    return this.#demand > 0 && this.isInWindow()
   }
 
   get #hasNoneHeld(): boolean {
@@ -205,7 +215,7 @@ export abstract class OutgoingValues implements Answer, StreamSink {
       const encoded = this.encode(value)
       // A `toJSON` may have ended the stream whose value it is.
       if (this.#isDone) return false
-      held.add((out) => this.writeHeld(encoded, out))
+      held.add((out) => this.writeHeld(encoded, out), encoded.length)
     } catch (error) {
       this.#failUnencodable(error)
       return false

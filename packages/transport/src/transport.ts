@@ -28,6 +28,11 @@ export interface StoreTraits {
 export interface Traits {
   /** `*` and `>` in the patterns of Nest's handlers are wildcards, so that each segment of a pattern needs a text. */
   readonly wildcards: boolean
+  /**
+   * Wildcards are `+` for one level between slashes and `#` for the rest, in all patterns; `*` and `>` are refused. Default:
+   * false.
+   */
+  readonly levels?: boolean
   /** A call whose pattern nobody handles fails at once; otherwise when its time is over. */
   readonly hearsNobody: boolean
   /**

@@ -5,6 +5,21 @@
 const ONE = '*'
 const REST = '>'
 
+/** How an engine writes patterns that stand for several addresses. */
+export interface Wildcards {
+  /** Whether a pattern stands for others than itself. */
+  has(pattern: string): boolean
+  /** Whether a pattern stands for an address. */
+  match(pattern: string, address: string): boolean
+  /** Negative if the first is the more specific one. */
+  compare(one: string, other: string): number
+  /**
+   * The engine delivers a message once for each pattern of a queue that matches, and the handlers of just that pattern
+   * get it. `false`: once for each queue, and the dispatcher finds all handlers that match.
+   */
+  readonly isEachAlone: boolean
+}
+
 /** Whether a route has a segment that stands for others. */
 export function hasWildcards(route: string): boolean {
   return route.split('.').some((segment) => segment === ONE || segment === REST)
@@ -35,4 +50,12 @@ export function bySpecificity(one: string, other: string): number {
 
 function rank(segment: string): number {
   return segment === REST ? 2 : segment === ONE ? 1 : 0
+}
+
+/** Those of segments between dots. */
+export const SEGMENTS: Wildcards = {
+  has: hasWildcards,
+  match: routeMatches,
+  compare: bySpecificity,
+  isEachAlone: false
 }

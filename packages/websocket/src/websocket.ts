@@ -6,6 +6,7 @@ import { follow, nodeServerOf, openDoor } from 'elysia-microservices/kit'
 import type { Exposing } from './exposing.ts'
 import { type CheckedOptions, type WebSocketOptions, webSocketOptions } from './options.ts'
 import { type BunServer, upgradeOnBun } from './server/bun.ts'
+import { peerOnDeno, upgradeOnDeno } from './server/deno.ts'
 import { type Entering, WebSocketDoor } from './server/door.ts'
 import { listenForUpgrades, peerOnNode, upgradeOnNode } from './server/node.ts'
 
@@ -38,7 +39,7 @@ export function websocket<const Expose extends readonly Pattern[]>(
 
 /** The plugin of a door. */
 export function pluginOf(checked: CheckedOptions, door: WebSocketDoor): Elysia {
-  const enter = ({ request, server }: Context) => answer(door, request, server)
+  const enter = ({ request, server }: Context) => answer(door, checked, request, server)
   const plugin = new Elysia().get(checked.path, enter as never, { detail: { hide: true } })
   follow(
     plugin,
@@ -56,9 +57,14 @@ export function pluginOf(checked: CheckedOptions, door: WebSocketDoor): Elysia {
   return plugin as never
 }
 
-async function answer(door: WebSocketDoor, request: Request, server: unknown): Promise<Response | undefined> {
+async function answer(
+  door: WebSocketDoor,
+  { limits }: CheckedOptions,
+  request: Request,
+  server: unknown
+): Promise<Response | undefined> {
   const bun = isBunServer(server) ? server : undefined
-  const peer = bun === undefined ? peerOnNode(request) : bun.requestIP(request)
+  const peer = bun === undefined ? (peerOnNode(request) ?? peerOnDeno(request)) : bun.requestIP(request)
   const entering: Entering = {
     url: request.url,
     // Bun's own are gone when the request has been answered.
@@ -73,7 +79,9 @@ async function answer(door: WebSocketDoor, request: Request, server: unknown): P
   if (refusal !== undefined) return refused(refusal.status, refusal.reason)
   const isIn =
     bun === undefined ? upgradeOnNode(door, request, entering) : upgradeOnBun(door, bun, request, entering)
-  return isIn ? undefined : refused(400, 'This is no upgrade to a WebSocket')
+  if (isIn) return undefined
+  const upgrade = upgradeOnDeno(door, request, entering, limits.receiveBuffer)
+  return upgrade ?? refused(400, 'This is no upgrade to a WebSocket')
 }
 
 function refused(status: number, reason: string): Response {

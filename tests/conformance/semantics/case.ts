@@ -61,6 +61,8 @@ export interface Traits {
   readonly hearsUnknownEvents: boolean
   /** A request does not overtake events of other patterns that were sent before it. */
   readonly keepsOrderOfPatterns: boolean
+  /** Wildcards are `+` and `#` between slashes. */
+  readonly hasLevels: boolean
   /** Streams can be sent as data. */
   readonly hasChannels: boolean
   /** The address of the other end; `undefined` where there is no connection. */

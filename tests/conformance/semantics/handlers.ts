@@ -5,7 +5,7 @@ import { type Logger, type Message, microservice, type Transport } from 'elysia-
 import { EMPTY, from, NEVER, Observable, of, throwError, timer } from 'rxjs'
 import { concatWith, take } from 'rxjs/operators'
 import { meetAnother, seen } from '../controller.ts'
-import { count, fail, first, runningSum, said, subscription, sum, wait } from './live-controller.ts'
+import { count, fail, first, inLevels, runningSum, said, subscription, sum, wait } from './live-controller.ts'
 
 type Numbers = Message<AsyncIterable<number>>
 
@@ -123,12 +123,15 @@ export function handlersService(transport: Transport, logger: Logger) {
     .message('first-of-a-channel', ({ data }: Numbers) => first(data))
     .message('rpc-error', ({ data }) => fail(data))
     .event('told', ({ data, kind, headers }) => said.values.put({ data, kind, headers }))
-    // What `WildcardController` has.
-    .message('orders.*.items', ({ pattern }) => `items by ${pattern}`)
-    .message('orders.>', ({ pattern }) => `rest by ${pattern}`)
-    .message('orders.new.items', () => 'exact')
-    .event('audit.*', ({ data }) => said.values.put(['one', data]))
-    .event('audit.>', ({ data }) => said.values.put(['all', data]))
-  // NATS has no subject for it.
-  return transport.traits.wildcards ? service : service.message('', () => 'empty')
+  const { wildcards, levels = false } = transport.traits
+  const at = (pattern: string) => (levels ? inLevels(pattern) : pattern)
+  // What `WildcardController` has.
+  service
+    .message(at('orders.*.items'), ({ pattern }) => `items by ${pattern}`)
+    .message(at('orders.>'), ({ pattern }) => `rest by ${pattern}`)
+    .message(at('orders.new.items'), () => 'exact')
+    .event(at('audit.*'), ({ data }) => said.values.put(['one', data]))
+    .event(at('audit.>'), ({ data }) => said.values.put(['all', data]))
+  // Engines with wildcards have no address for it.
+  return wildcards || levels ? service : service.message('', () => 'empty')
 }

@@ -132,6 +132,11 @@ export class LiveController {
   }
 }
 
+/** A pattern where wildcards are of levels. */
+export function inLevels(pattern: string): string {
+  return pattern.replaceAll('.', '/').replaceAll('*', '+').replaceAll('>', '#')
+}
+
 @Controller()
 export class WildcardController {
   @MessagePattern('orders.*.items')
@@ -155,6 +160,35 @@ export class WildcardController {
   }
 
   @EventPattern('audit.>')
+  auditAll(@Payload() data: unknown): void {
+    said.values.put(['all', data])
+  }
+}
+
+/** The same where wildcards are of levels. */
+@Controller()
+export class LevelsController {
+  @MessagePattern('orders/+/items')
+  items(@Ctx() context: { getPattern(): string }): unknown {
+    return `items by ${context.getPattern()}`
+  }
+
+  @MessagePattern('orders/#')
+  rest(@Ctx() context: { getPattern(): string }): unknown {
+    return `rest by ${context.getPattern()}`
+  }
+
+  @MessagePattern('orders/new/items')
+  exact(): unknown {
+    return 'exact'
+  }
+
+  @EventPattern('audit/+')
+  audit(@Payload() data: unknown): void {
+    said.values.put(['one', data])
+  }
+
+  @EventPattern('audit/#')
   auditAll(@Payload() data: unknown): void {
     said.values.put(['all', data])
   }

@@ -12,7 +12,7 @@ import { CarriedController, ConformanceController } from '../controller.ts'
 import { startInNest } from '../harness/servers.ts'
 import type { Carriage, ServiceName, Traits, TransportName } from './case.ts'
 import { handlersService } from './handlers.ts'
-import { LiveController, WildcardController } from './live-controller.ts'
+import { LevelsController, LiveController, WildcardController } from './live-controller.ts'
 
 /** Both ends of a transport. */
 export interface Ends {
@@ -59,6 +59,7 @@ const RSOCKET: Traits = {
   hasDemand: true,
   hearsUnknownEvents: true,
   keepsOrderOfPatterns: true,
+  hasLevels: false,
   hasChannels: true,
   peerAddress: '127.0.0.1'
 }
@@ -73,7 +74,8 @@ function overWebSocket(): Ends {
       return { url: url.replace('localhost', '127.0.0.1'), stop }
     },
     { limits: { messageSize: 4 * MEBIBYTE, receiveBuffer: 4 * MEBIBYTE } },
-    { WebSocket }
+    // Node 20 has none.
+    { WebSocket: globalThis.WebSocket ?? WebSocket }
   )
   return { server: transport, client: () => transport }
 }
@@ -87,6 +89,7 @@ function overEngine(engine: EngineUnderTest): TransportUnderTest {
     traits: {
       ...RSOCKET,
       hasChannels: traits.channels,
+      hasLevels: traits.levels === true,
       // A server delivers an event to those who have asked for its pattern.
       hearsUnknownEvents: !hasServer,
       keepsOrderOfPatterns: engine.hasQueuePerHandler !== true,
@@ -116,6 +119,7 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
       hasDemand: false,
       hearsUnknownEvents: true,
       keepsOrderOfPatterns: true,
+      hasLevels: false,
       hasChannels: false,
       peerAddress: '127.0.0.1'
     },
@@ -125,9 +129,10 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
   ...TRIED_ENGINES.map(overEngine)
 ]
 
-/** Where patterns may have wildcards, each segment of them needs a text. */
+/** Where patterns may have wildcards, the empty one has no address. */
 function controllersFor(transport: Transport) {
-  return [transport.traits.wildcards ? CarriedController : ConformanceController, LiveController]
+  const { wildcards, levels } = transport.traits
+  return [wildcards || levels ? CarriedController : ConformanceController, LiveController]
 }
 
 export const SERVICES: readonly ServiceUnderTest[] = [
@@ -144,7 +149,10 @@ export const SERVICES: readonly ServiceUnderTest[] = [
     async start(transport, log) {
       const service = microservice({
         transport,
-        controllers: [...controllersFor(transport), WildcardController],
+        controllers: [
+          ...controllersFor(transport),
+          transport.traits.levels === true ? LevelsController : WildcardController
+        ],
         logger: log.logger,
         drain: 100,
         nest: { RpcException }

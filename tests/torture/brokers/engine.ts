@@ -1,5 +1,6 @@
 /** The engines that are tortured, each as the plans need it. */
 import { join } from 'node:path'
+import { mqtt } from '@elysia-microservices/mqtt'
 import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
@@ -9,6 +10,7 @@ import type { Transport } from 'elysia-microservices'
 import { deadLetters, type UntypedClient } from 'elysia-microservices/client'
 import { Redis } from 'ioredis'
 import type { EngineProcess } from '../../support/engine-process.ts'
+import { MosquittoProcess, mosquittoMissing } from '../../support/mosquitto-server.ts'
 import { NatsServerProcess, natsMissing } from '../../support/nats-server.ts'
 import { RabbitmqServerProcess, rabbitmqMissing } from '../../support/rabbitmq-server.ts'
 import { keepsIn, RedisServerProcess, redisMissing } from '../../support/redis-server.ts'
@@ -42,6 +44,8 @@ export interface Broker {
   readonly hasCluster: boolean
   /** Milliseconds until what has been declared outlives its server. Default: none. */
   readonly settlesIn?: number
+  /** It stores no events. Default: it does. */
+  readonly storesNothing?: true
   /** What is stored is there without a group, too. */
   readonly hasLog: boolean
   /** How many dead letters the group `torture` has. */
@@ -126,8 +130,24 @@ async function atRabbitmq<Value>(url: string, task: (channel: Channel) => Promis
   }
 }
 
+/** It stores no events. */
+const none = () => Promise.reject(new Error('MQTT stores no events'))
+
+const onMqtt: Broker = {
+  name: 'mqtt',
+  title: 'MQTT',
+  storesNothing: true,
+  missing: mosquittoMissing(),
+  hasCluster: false,
+  hasLog: false,
+  start: async () => [await MosquittoProcess.start()],
+  transport: ([url]) => mqtt({ url }),
+  countDeadLetters: none,
+  delete: none
+}
+
 /** All of them. */
-const BROKERS: readonly Broker[] = [onNats, onRedis, onRabbitmq]
+const BROKERS: readonly Broker[] = [onNats, onRedis, onRabbitmq, onMqtt]
 
 /** The engine of an address. */
 export function brokerOf(url: string): Broker {

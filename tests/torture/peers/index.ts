@@ -11,6 +11,7 @@ import { neighbour } from './neighbour.ts'
 import { oversized } from './oversized.ts'
 import { resumable } from './resumable.ts'
 import { teardowns } from './teardowns.ts'
+import { web } from './web.ts'
 
 export const hostilePeers: readonly Scenario[] = [
   cuts,
@@ -23,5 +24,6 @@ export const hostilePeers: readonly Scenario[] = [
   resumable,
   neighbour,
   clock,
-  links
+  links,
+  web
 ]

@@ -25,12 +25,19 @@ export interface Figures extends Memory {
   readonly running?: number
   /** Keys that `once` was run with more than once. */
   readonly doubled?: number
+  /** Events that have come. */
+  readonly noted?: number
 }
 
 /** A program beside this file, under the runtime of this process. */
 export function fileOf(name: string): string {
   return programFile(`torture/peers/${name}`)
 }
+
+const FILES = { ours: 'service', web: 'web-service', nest: 'nest-service' }
+
+/** Which server: ours over TCP, ours behind its door for pages, or Nest's. */
+export type ServerName = keyof typeof FILES
 
 /** A server in a process of its own. */
 export class ServerProcess {
@@ -44,9 +51,9 @@ export class ServerProcess {
     this.port = port
   }
 
-  /** Starts it. @param options of `microservice()`, or of Nest's transport */
-  static async start(server: 'ours' | 'nest', options: object = {}): Promise<ServerProcess> {
-    const file = fileOf(server === 'ours' ? 'service' : 'nest-service')
+  /** Starts it. @param options of its transport, or its door */
+  static async start(server: ServerName, options: object = {}): Promise<ServerProcess> {
+    const file = fileOf(FILES[server])
     const child = spawn(process.execPath, [file, JSON.stringify(options)], {
       cwd: testsFolder,
       env: environmentOf(CONTAINER_MB),
@@ -96,7 +103,7 @@ export class ServerProcess {
 
 /** Runs `test` with a server, which is stopped afterwards. */
 export async function withServer<Result>(
-  server: 'ours' | 'nest',
+  server: ServerName,
   options: object,
   test: (server: ServerProcess) => Promise<Result>
 ): Promise<Result> {

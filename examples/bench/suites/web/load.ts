@@ -3,10 +3,10 @@ import { build } from 'esbuild'
 import { BenchError } from '../../errors.ts'
 import { makeHistogram } from '../../load/histogram.ts'
 import { pass } from '../../load/phases.ts'
-import { startBrowser } from '../../process/browser.ts'
 import { BENCH_FOLDER } from '../../process/folder.ts'
 import type { HttpTotals } from '../load/tool.ts'
 import type { PageTotals } from './page-load.ts'
+import { openQuietPage } from './quiet-page.ts'
 
 /** A page that asks a server. */
 export interface LoadingPage {
@@ -22,14 +22,16 @@ export interface LoadingPage {
 /** @param program the client of the target, path without extension below the bench's folder */
 export async function openPage(url: string, program: string): Promise<LoadingPage> {
   const script = await bundled(program)
-  const browser = await startBrowser()
+  const page = await openQuietPage(url)
   try {
-    const page = await browser.newPage()
-    await page.goto(url)
-    await page.addScriptTag({ content: script })
+    await page.evaluate(script)
     return {
-      start: (workload, callers) => page.evaluate(`load.start('${workload}', ${callers})`),
-      measure: () => page.evaluate('load.measure()'),
+      async start(workload, callers) {
+        await page.evaluate(`load.start('${workload}', ${callers})`)
+      },
+      async measure() {
+        await page.evaluate('load.measure()')
+      },
       async standStill(seconds, over) {
         const stood = page.evaluate(`load.standStill(${seconds})`)
         const isAlive = await pass(seconds, over)
@@ -37,13 +39,11 @@ export async function openPage(url: string, program: string): Promise<LoadingPag
         else stood.catch(() => {})
         return isAlive
       },
-      async stop() {
-        return totalsOf((await page.evaluate('load.stop()')) as PageTotals)
-      },
-      close: () => browser.close()
+      stop: async () => totalsOf((await page.evaluate('load.stop()')) as PageTotals),
+      close: () => page.close()
     }
   } catch (error) {
-    await browser.close()
+    await page.close()
     throw new BenchError(`The page could not be opened: ${(error as Error).message}`)
   }
 }

@@ -30,7 +30,8 @@ export class PageLoad {
   /** Begins; resolves with the first answer, or the first value. */
   start(workload: string, callers: number): Promise<void> {
     return new Promise((resolve) => {
-      if (workload === 'request') for (let n = 0; n < callers; n++) void this.#ask(resolve)
+      if (workload === 'request' || workload === 'http2')
+        for (let n = 0; n < callers; n++) void this.#ask(resolve)
       else void this.#read(workload === 'stream' ? 'records' : 'blocks', resolve)
     })
   }

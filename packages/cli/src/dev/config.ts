@@ -7,8 +7,8 @@ export const RUNTIMES = ['bun', 'node', 'deno'] as const
 export type Runtime = (typeof RUNTIMES)[number]
 
 /** Engines that are started where none answers. */
-export const ENGINE_NAMES = ['nats', 'redis', 'postgres'] as const
-/** An engine that is started where none answers. */
+export const ENGINE_NAMES = ['nats', 'redis', 'mqtt', 'postgres', 'rabbitmq'] as const
+/** An engine that is started where none answers; RabbitMQ is only found. */
 export type EngineName = (typeof ENGINE_NAMES)[number]
 
 /** One service. */

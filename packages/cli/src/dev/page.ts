@@ -10,12 +10,21 @@ const QUIET = { error() {}, warn() {} }
 /** Shows services as they come and go. */
 export class Page {
   readonly #clients = new Map<string, { readonly url: string; readonly client: GivenClient }>()
+  readonly #closing = new AbortController()
+  readonly #say: (text: string) => void
   #open: OpenConsole | undefined
+
+  /** @param say is told what was done on the page */
+  constructor(say: (text: string) => void) {
+    this.#say = say
+  }
 
   /** @returns where it is. @param port where it should be; another one if that is taken */
   async open(port: number): Promise<string> {
     const services = () => Object.fromEntries([...this.#clients].map(([name, { client }]) => [name, client]))
-    const at = (each: number) => openConsole({ port: each, try: true, services })
+    const logger = { error: this.#say, warn: this.#say }
+    const watchUntil = this.#closing.signal
+    const at = (each: number) => openConsole({ port: each, try: true, services, watchUntil, logger })
     this.#open = await at(port).catch(() => at(0))
     return this.#open.url
   }
@@ -31,12 +40,9 @@ export class Page {
     { service = name, transports }: Announcement,
     engines: ReadonlyMap<string, string>
   ): Promise<void> {
-    const urls = transports.flatMap(({ name: transport, address }) => {
-      const engine = engines.get(transport)
-      if (engine !== undefined) return [engine]
-      return transport === 'tcp' && address !== undefined && address.port > 0 ? [urlOf(address)] : []
-    })
-    const [url] = urls
+    // An engine knows of events, too, and of all processes.
+    const engine = transports.flatMap((transport) => engines.get(transport.name) ?? [])[0]
+    const url = engine ?? transports.flatMap(urlsOf)[0]
     const known = this.#clients.get(service)
     if (url === undefined || known?.url === url) return
     const where = await addressOf(url, { protocol: 'rsocket' })
@@ -52,9 +58,14 @@ export class Page {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort()
     await this.#open?.close()
     await Promise.all([...this.#clients.values()].map(({ client }) => client.close()))
   }
+}
+
+function urlsOf({ name, address }: Announcement['transports'][number]): string[] {
+  return name === 'tcp' && address !== undefined && address.port > 0 ? [urlOf(address)] : []
 }
 
 function urlOf({ host, port }: { readonly host: string; readonly port: number }): string {

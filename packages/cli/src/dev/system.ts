@@ -77,7 +77,7 @@ export class System {
       [...engines].map(([name, engine]) => findEngine(name, engine, root, this.#folders))
     )
     this.#engineUrls = new Map(found.map(({ engine, url }) => [engine.name, url]))
-    for (const { engine, url } of found) this.#env[engine.variable] = url
+    for (const { engine, url } of found) if (engine.hasUsers !== true) this.#env[engine.variable] = url
     if (file !== undefined) this.#watchConfig(file)
     this.#door = await Door.open((told) => this.#told(told))
     await Promise.all(found.map((engine) => this.#startEngine(engine)))
@@ -172,7 +172,7 @@ export class System {
 
   async #openPage(port: number): Promise<void> {
     const { Page } = await import('./page.ts')
-    this.#page = new Page()
+    this.#page = new Page((text) => this.#lines.say(text))
     this.#pageUrl = await this.#page.open(port)
     this.#lines.say(`All services are shown at ${this.#pageUrl}`)
   }

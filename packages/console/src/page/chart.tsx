@@ -1,6 +1,8 @@
 /** One chart: lines over time, with their latest values, or those under the pointer, as text. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
+import type { Mark } from '../protocol.ts'
+import { timeOf } from './format.ts'
 import type { Lines } from './history.ts'
 
 const HEIGHT = 180
@@ -9,11 +11,15 @@ export function Chart(
   props: Lines & {
     readonly title: string
     readonly format: (value: number) => string
+    /** Changes that lines are drawn at. */
+    readonly marks?: readonly Mark[]
     /** What is said in place of lines. */
     readonly empty?: string
   }
 ) {
-  const { title, times, lines, format, empty = 'No figures yet' } = props
+  const { title, times, lines, format, marks = [], empty = 'No figures yet' } = props
+  const drawn = useRef(marks)
+  drawn.current = marks
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
   const [pointed, point] = useState<number | undefined>()
@@ -25,7 +31,11 @@ export function Chart(
   useEffect(() => {
     const element = box.current
     if (element === null) return
-    const made = new uPlot(optionsOf(element, lines.length, point), data, element)
+    const made = new uPlot(
+      optionsOf(element, lines.length, point, () => drawn.current),
+      data,
+      element
+    )
     plot.current = made
     const resized = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height: HEIGHT }))
     resized.observe(element)
@@ -63,7 +73,8 @@ export function Chart(
 function optionsOf(
   element: HTMLElement,
   count: number,
-  point: (index: number | undefined) => void
+  point: (index: number | undefined) => void,
+  marks: () => readonly Mark[]
 ): uPlot.Options {
   // A canvas knows no variables: an element that has the colour says what it is.
   const probe = element.appendChild(document.createElement('i'))
@@ -71,6 +82,7 @@ function optionsOf(
     probe.style.color = `var(${name})`
     return getComputedStyle(probe).color
   }
+  const soft = colour('--soft')
   const axis = {
     stroke: colour('--soft'),
     grid: { stroke: colour('--rule'), width: 1 },
@@ -97,19 +109,35 @@ function optionsOf(
       }))
     ],
     hooks: {
-      setCursor: [({ cursor }) => point(cursor.idx ?? undefined)]
+      setCursor: [({ cursor }) => point(cursor.idx ?? undefined)],
+      draw: [(plot) => drawMarks(plot, marks(), soft)]
     }
   }
   probe.remove()
   return options
 }
 
-function axisText(value: number): string {
-  return Number(value.toPrecision(3)).toLocaleString('en', { maximumSignificantDigits: 3 })
+/** A line at each change, from top to bottom. */
+function drawMarks({ ctx, bbox, valToPos, scales }: uPlot, marks: readonly Mark[], colour: string): void {
+  const { min, max } = scales['x'] ?? {}
+  ctx.save()
+  ctx.strokeStyle = colour
+  ctx.lineWidth = devicePixelRatio
+  for (const { at, what } of marks) {
+    const seconds = at / 1_000
+    if (seconds < (min ?? Number.POSITIVE_INFINITY) || seconds > (max ?? 0)) continue
+    const x = Math.round(valToPos(seconds, 'x', true))
+    ctx.setLineDash(what === 'version' ? [] : [3 * devicePixelRatio, 3 * devicePixelRatio])
+    ctx.beginPath()
+    ctx.moveTo(x, bbox.top)
+    ctx.lineTo(x, bbox.top + bbox.height)
+    ctx.stroke()
+  }
+  ctx.restore()
 }
 
-function timeOf(seconds: number): string {
-  return new Date(seconds * 1_000).toLocaleTimeString([], { timeStyle: 'medium' })
+function axisText(value: number): string {
+  return Number(value.toPrecision(3)).toLocaleString('en', { maximumSignificantDigits: 3 })
 }
 
 /** Whether the page is dark: the picture is painted in colours of its own. */

@@ -27,3 +27,28 @@ export function clock(at: number): string {
 export function words(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 }
+
+/** A time that something takes, from milliseconds to days. */
+export function duration(milliseconds: number): string {
+  const seconds = milliseconds / 1_000
+  if (seconds < 1) return `${Math.round(milliseconds)} ms`
+  if (seconds < 60) return `${Number(seconds.toPrecision(2))} s`
+  if (seconds < 3_600) return `${Math.floor(seconds / 60)} min`
+  if (seconds < 86_400) return `${Number((seconds / 3_600).toPrecision(2))} h`
+  return `${Math.floor(seconds / 86_400)} d`
+}
+
+/** A time of the past. @param at milliseconds since 1970 */
+export function ago(at: number): string {
+  return `${duration(Math.max(1_000, Math.floor((Date.now() - at) / 1_000) * 1_000))} ago`
+}
+
+/** A time of the day. @param seconds since 1970 */
+export function timeOf(seconds: number): string {
+  return new Date(seconds * 1_000).toLocaleTimeString([], { timeStyle: 'medium' })
+}
+
+/** A share of all, in percent. */
+export function share(value: number): string {
+  return `${Number((value * 100).toPrecision(2))} %`
+}

@@ -18,13 +18,15 @@ const row = (pattern: string, rate: number, more: Partial<PatternFigures> = {}):
   rate,
   inFlight: 0,
   errors: 0,
+  failures: 0,
   ...more
 })
 const sample = (at: number, rows: PatternFigures[], connections = 1): Sample => ({
   at: at * 1_000,
   services: {
     a: {
-      transports: [{ name: 'tcp', gauges: [{ name: 'connections', value: connections }] }],
+      transports: [{ name: 'tcp', gauges: [{ name: 'connections', value: connections }], durable: [] }],
+      outboxes: [],
       rows,
       calls: [],
       ...(rows[0] && { total: rows[0] })

@@ -1,6 +1,7 @@
 /** The page: links to its screens, and the one that its address names. */
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { AlertLine } from './alert-line.tsx'
 import { hrefOf, useRoute } from './route.ts'
 import { SCREENS } from './screens/index.ts'
 import type { Screen } from './screens/screen.ts'
@@ -51,6 +52,7 @@ function App() {
           {CONNECTION[connection]}
         </p>
       </header>
+      <AlertLine alerts={shown.topics.alerts} />
       {overview === undefined ? (
         <main />
       ) : (

@@ -1,12 +1,16 @@
 /** The sources of all screens. A new one is a file beside this one, a line in `Topics`, and one line here. */
+import { Alerts } from './alerts.ts'
+import { Events } from './events.ts'
+import { History } from './history.ts'
 import type { Source, SourceContext } from './source.ts'
 import { Traces } from './traces.ts'
 
 /** Makes those of one console. */
-export function makeSources(_context: SourceContext): {
+export function makeSources(context: SourceContext): {
   readonly sources: readonly Source[]
   readonly traces: Traces
 } {
   const traces = new Traces()
-  return { sources: [traces], traces }
+  const events = new Events(context)
+  return { sources: [traces, events, new History(), new Alerts(() => events.latest())], traces }
 }

@@ -1,4 +1,5 @@
 /** What a screen has on the server: something that every page is told, and answers to what one page asks. */
+import type { Logger } from '@elysia-microservices/transport/kit'
 import type { ConsoleClient } from '../clients.ts'
 import type { Overview, Sample, Topics } from '../protocol.ts'
 
@@ -6,8 +7,10 @@ import type { Overview, Sample, Topics } from '../protocol.ts'
 export interface SourceContext {
   /** The clients of services by their ids, as they are now. */
   readonly clients: () => ReadonlyMap<string, ConsoleClient>
-  /** Whether everyone who can open the page may also change things: see `options.try` of `console()`. */
+  /** Whether everybody who may open the page may change something, too: see `options.try` of `console()`. */
   readonly canTry: boolean
+  /** Is told what was done here. */
+  readonly logger: Logger
 }
 
 /** The source of one topic. All that is optional it may leave out. */

@@ -79,6 +79,8 @@ async function stopOnce(app: AnyElysia, stop: () => Promise<unknown>): Promise<v
   begun.catch(() => {})
   const hooks = stopHooks(app)
   try {
+    // Deno's server cuts its WebSockets off when it begins to stop, with what is in flight there.
+    if ('Deno' in globalThis) await begun.catch(() => {})
     await stop()
     // Elysia's adapter for Node calls them only when nothing is left to do, which no `process.exit()` waits for.
     if (onNode.has(app)) hooks.call()

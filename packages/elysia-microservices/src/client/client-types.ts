@@ -133,19 +133,19 @@ type AsName<Given> = Given extends object ? ObjectName<Given> : Given
 /** How the pattern a caller gives is called. */
 export type CallOf<Types, Given> = Types[AsName<Given> & keyof Types]
 
-/** The arguments after the pattern. */
-type ArgumentsIn<Types, Name> = Types[Name & keyof Types] extends {
-  readonly args: infer Args extends unknown[]
-}
-  ? Args
-  : never
+/** The arguments after the pattern. While a pattern is being written it is any text, and no argument is known. */
+type ArgumentsIn<Types, Name> = string extends Name
+  ? unknown[]
+  : Types[Name & keyof Types] extends { readonly args: infer Args extends unknown[] }
+    ? Args
+    : never
 
 /** The arguments after the pattern of an event that is published. */
-type PublishedIn<Types, Name> = Types[Name & keyof Types] extends {
-  readonly published: infer Args extends unknown[]
-}
-  ? Args
-  : never
+type PublishedIn<Types, Name> = string extends Name
+  ? unknown[]
+  : Types[Name & keyof Types] extends { readonly published: infer Args extends unknown[] }
+    ? Args
+    : never
 
 /** The value of the answer. */
 type ValueIn<Types, Name> = Types[Name & keyof Types] extends { readonly value: infer Value } ? Value : never

@@ -3,10 +3,9 @@ import type { DeclaredError, Pattern } from '@elysia-microservices/transport'
 import { declaredError } from '@elysia-microservices/transport/kit'
 import type { TSchema } from 'elysia'
 import type { StandardSchema } from '../schema/standard-schema.ts'
-import type { MessagesOf } from '../types/carried.ts'
 import type { ContractAnswers, ContractEvents } from '../types/contract.ts'
-import type { FailuresOf } from '../types/errors.ts'
-import type { AnyStream, MessageType } from '../types/service.ts'
+import type { ErrorsIn, FailuresOf } from '../types/errors.ts'
+import type { AnyStream, StreamOf, ValueOf } from '../types/service.ts'
 import { type EventExtras, EventPattern, MessagePattern } from './decorators.ts'
 
 /** A decorator for methods of a kind. */
@@ -16,17 +15,12 @@ type For<Method> = <Given extends Method>(
   descriptor: TypedPropertyDescriptor<Given>
 ) => void
 
-type ValueIn<Types, Name> = Name extends keyof Types
-  ? Types[Name] extends MessageType<infer _Data, infer Value>
-    ? Value
-    : never
-  : never
-
-/** The errors of a pattern by code. */
-type ErrorsOfName<Contract, Name> = Name extends keyof MessagesOf<Contract>
-  ? MessagesOf<Contract>[Name] extends { readonly errors: infer Errors }
-    ? Errors
-    : never
+/**
+ * The errors of a method of a contract by code. Of the method alone: if it were looked up among what the whole contract
+ * answers, the compiler would go through all of the contract for each decorator.
+ */
+type ErrorsOfMethod<Method> = Method extends (...args: never[]) => infer Result
+  ? ErrorsIn<Awaited<Result>>
   : never
 
 type DetailsOf<Type> = Type extends { readonly details: infer Details } ? Details : never
@@ -62,28 +56,27 @@ type CodeOf<Failure> = Failure extends { readonly code: infer Code } ? Code : ne
 type DetailsOfCode<Failure, Code> =
   Extract<Failure, { readonly code: Code }> extends { readonly details: infer Details } ? Details : never
 
-/** What a method may return for a pattern. */
-type Returns<Contract, Name> = Answering<Contract, Name> | Failing<ErrorsOfName<Contract, Name>>
+/** What may be returned for a method of a contract. */
+type Returns<Method> = Answering<Method> | Failing<ErrorsOfMethod<Method>>
 
 type Failing<Errors> = FailuresOf<Errors> | Promise<FailuresOf<Errors>>
 
-type Answering<Contract, Name> = Name extends keyof ContractAnswers<Contract>['streams']
-  ?
-      | AnyStream<ValueIn<ContractAnswers<Contract>['streams'], Name>>
-      | Promise<AnyStream<ValueIn<ContractAnswers<Contract>['streams'], Name>>>
-  :
-      | ValueIn<ContractAnswers<Contract>['values'], Name>
-      | Promise<ValueIn<ContractAnswers<Contract>['values'], Name>>
+type Answering<Method> = Method extends (...args: never[]) => infer Result
+  ? true extends StreamOf<Result>
+    ? AnyStream<ValueOf<Result>> | Promise<AnyStream<ValueOf<Result>>>
+    : ValueOf<Result> | Promise<ValueOf<Result>>
+  : never
 
 /** The decorators of a contract. */
 export interface ContractDecorators<Contract> {
   /** Answers requests of a pattern of the contract; the method returns what the contract says. */
   MessagePattern<
-    const Name extends keyof ContractAnswers<Contract>['values'] | keyof ContractAnswers<Contract>['streams']
+    const Name extends keyof Contract &
+      (keyof ContractAnswers<Contract>['values'] | keyof ContractAnswers<Contract>['streams'])
   >(
     pattern: Name & Pattern,
-    ...extras: Extras<ErrorsOfName<Contract, Name>>
-  ): For<(...args: never[]) => Returns<Contract, Name>>
+    ...extras: Extras<ErrorsOfMethod<Contract[Name]>>
+  ): For<(...args: never[]) => Returns<Contract[Name]>>
   /** Takes events of a pattern of the contract. */
   EventPattern<const Name extends keyof ContractEvents<Contract>>(
     pattern: Name & Pattern,

@@ -28,6 +28,17 @@ export interface ServiceDescription {
   readonly figures?: readonly HandlerFigures[]
   /** Who calls what: only if that was asked for, of a service that may be asked what it is. */
   readonly callers?: readonly CallerFigures[]
+  /** Figures of what else the process runs, such as relays of outboxes: only for callers who ask for figures. */
+  readonly parts?: readonly PartFigures[]
+}
+
+/** Figures of something in the process of a service. */
+export interface PartFigures {
+  /** What it is, such as `outbox`. */
+  readonly name: string
+  /** What tells it from others of its name, such as the schema of its tables. */
+  readonly attributes: Readonly<Record<string, string>>
+  readonly figures: Readonly<Record<string, number>>
 }
 
 /** What a handler is, without its function. */

@@ -1,5 +1,5 @@
 /** What the handlers of a service did between two looks at its figures. */
-import type { HandlerFigures } from '@elysia-microservices/transport/kit'
+import type { DurationBuckets, HandlerFigures } from '@elysia-microservices/transport/kit'
 
 /** What one pattern did between two looks. */
 export interface Row {
@@ -7,14 +7,21 @@ export interface Row {
   readonly pattern: string
   /** Messages a second. */
   readonly rate: number
-  /** Milliseconds; `undefined` if there was no message, as are those below. */
+  /** Milliseconds, without streams; `undefined` if there was no message, as are those below. */
   readonly p50: number | undefined
   readonly p90: number | undefined
   readonly p99: number | undefined
+  /** Milliseconds that half of the streams lived that have ended; `undefined` if none has. */
+  readonly lifetime: number | undefined
   readonly inFlight: number
   /** Messages a second that ended otherwise than well. */
   readonly errors: number
+  /** Those of them a second that nobody meant: errors that were not thrown on purpose, and times that were over. */
+  readonly failures: number
 }
+
+/** The codes of what nobody meant. */
+const FAILURES = ['INTERNAL', 'TIMEOUT'] as const
 
 /** What each pattern did between two looks, the busiest first. Figures that have shrunk began anew: their process did. */
 export function rowsBetween(
@@ -28,9 +35,7 @@ export function rowsBetween(
       const earlier = known.get(`${each.kind} ${each.pattern}`)
       const isSame = earlier !== undefined && total(earlier.outcomes) <= total(each.outcomes)
       const old = isSame ? earlier : undefined
-      const counts = each.durations.counts.map(
-        (count, bucket) => count - (old?.durations.counts[bucket] ?? 0)
-      )
+      const counts = since(old?.durations, each.durations)
       const all = total(each.outcomes) - total(old?.outcomes ?? {})
       const well = (each.outcomes['OK'] ?? 0) - (old?.outcomes['OK'] ?? 0)
       const { bounds } = each.durations
@@ -41,11 +46,20 @@ export function rowsBetween(
         p50: percentile(counts, bounds, 0.5),
         p90: percentile(counts, bounds, 0.9),
         p99: percentile(counts, bounds, 0.99),
+        lifetime:
+          each.lifetimes && percentile(since(old?.lifetimes, each.lifetimes), each.lifetimes.bounds, 0.5),
         inFlight: each.inFlight,
-        errors: (all - well) / seconds
+        errors: (all - well) / seconds,
+        failures:
+          FAILURES.reduce((sum, code) => sum + (each.outcomes[code] ?? 0) - (old?.outcomes[code] ?? 0), 0) /
+          seconds
       }
     })
     .sort((a, b) => b.rate - a.rate)
+}
+
+function since(before: DurationBuckets | undefined, { counts }: DurationBuckets): number[] {
+  return counts.map((count, bucket) => count - (before?.counts[bucket] ?? 0))
 }
 
 /** Milliseconds that a share of the messages stayed below, by the buckets: exact to a bucket. */

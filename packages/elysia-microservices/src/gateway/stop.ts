@@ -28,6 +28,8 @@ export class Clients {
   readonly #lent: AnyClient[] = []
   readonly #closeLent: boolean
   readonly #logger: Logger
+  /** Will look for forgotten clients. */
+  #look: ReturnType<typeof setTimeout> | undefined
 
   constructor({ closeClients = false, logger = consoleLogger }: ClosingOptions) {
     this.#closeLent = closeClients
@@ -55,11 +57,15 @@ export class Clients {
 
   async #end(): Promise<void> {
     await Promise.all(this.#own.map((client) => client.close()))
-    if (this.#lent.length > 0) setTimeout(() => this.#tellForgotten(), FORGOTTEN).unref()
+    // The end of an app is told in several ways.
+    if (this.#lent.length === 0 || this.#look !== undefined) return
+    this.#look = setTimeout(() => this.#tellForgotten(), FORGOTTEN)
+    this.#look.unref()
   }
 
   /** A process that does not end says nothing of why. */
   #tellForgotten(): void {
+    this.#look = undefined
     const open = this.#lent.filter(({ status }) => status === 'connected').length
     if (open === 0) return
     this.#logger.warn(

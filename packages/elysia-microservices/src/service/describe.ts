@@ -1,13 +1,21 @@
 /** `service.describe()`, in its own process and, if it allows that, for callers. */
 import {
+  DESCRIBE_ROUTE,
+  describeRoute,
+  figureSources,
   type IncomingMessage,
   OptionError,
   PatternNotFoundError,
   type ReceivedMessage,
-  type Route
+  type Route,
+  readFigures
 } from '@elysia-microservices/transport/kit'
-import type { DescribeOptions, HandlerDescription, ServiceDescription } from '../description/description.ts'
-import { DESCRIBE_ROUTE, describeRoute } from '../description/routes.ts'
+import type {
+  DescribeOptions,
+  HandlerDescription,
+  PartFigures,
+  ServiceDescription
+} from '../description/description.ts'
 import type { Ledger } from './ledger.ts'
 import type { ServiceRunner } from './runner.ts'
 import type { ServiceCore } from './service-core.ts'
@@ -56,9 +64,12 @@ export function answerDescription(
   if (describeTo === false) return
   if (describeTo !== true && typeof describeTo !== 'function')
     throw OptionError.expected('options.describe', 'a boolean or a function', describeTo)
-  const answer = ({ data }: IncomingMessage) =>
-    // Undefined fields would be refused by no codec, but are not what JSON carries.
-    JSON.parse(JSON.stringify(describe(askedOf(data)))) as ServiceDescription
+  const answer = ({ data }: IncomingMessage) => {
+    const asked = askedOf(data)
+    const description = describe(asked)
+    if (asked.figures !== true || figureSources().length === 0) return plain(description)
+    return recentFigures().then((parts) => plain({ ...description, parts }))
+  }
   core.reserve({
     routes:
       name === undefined
@@ -73,6 +84,22 @@ export function answerDescription(
             throw PatternNotFoundError.of(message.pattern)
           }
   })
+}
+
+/** Undefined fields would be refused by no codec, but are not what JSON carries. */
+function plain(description: ServiceDescription): ServiceDescription {
+  return JSON.parse(JSON.stringify(description)) as ServiceDescription
+}
+
+/** Milliseconds for which figures are not read again: those of an outbox ask its database. */
+const RECENT = 5_000
+
+let recent: { readonly at: number; readonly read: Promise<readonly PartFigures[]> } | undefined
+
+function recentFigures(): Promise<readonly PartFigures[]> {
+  const now = performance.now()
+  if (recent === undefined || now - recent.at > RECENT) recent = { at: now, read: readFigures() }
+  return recent.read
 }
 
 function askedOf(data: unknown): DescribeOptions {

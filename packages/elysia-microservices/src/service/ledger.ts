@@ -5,6 +5,7 @@
 import {
   type Around,
   type CallerFigures,
+  DESCRIBE_ROUTE,
   isStream,
   isThenable,
   PatternNotFoundError,
@@ -12,7 +13,6 @@ import {
   type Source,
   tap
 } from '@elysia-microservices/transport/kit'
-import { DESCRIBE_ROUTE } from '../description/routes.ts'
 
 /** Milliseconds after the last question until it stops to count. */
 const INTEREST = 10_000

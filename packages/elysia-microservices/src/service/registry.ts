@@ -94,14 +94,15 @@ export class HandlerRegistry implements Dispatcher {
   }
 
   event(message: IncomingMessage): void | Promise<void> {
-    const exact = this.#events.onlyExact ? this.#events.exact.get(message.route) : undefined
+    const route = message.matched ?? message.route
+    const exact = this.#events.onlyExact ? this.#events.exact.get(route) : undefined
     if (exact?.length === 1) {
       const [only] = exact as [EventHandler]
       if (message.via === undefined || message.via === only.via) return run(only.handler, message)
     }
     const handlers = this.#eventHandlers(message)
     if (handlers !== undefined) return runAll(handlers, message)
-    const handler = this.#messages.exact.get(message.route) ?? bind(this.#messages.inexact(message.route))
+    const handler = this.#messages.exact.get(route) ?? bind(this.#messages.inexact(message.route))
     if (handler === undefined) throw PatternNotFoundError.of(message.pattern)
     return run(handler, message)
   }
@@ -122,10 +123,12 @@ export class HandlerRegistry implements Dispatcher {
   }
 
   #requestInexact(message: IncomingMessage): unknown {
+    const meant = message.matched === undefined ? undefined : this.#messages.exact.get(message.matched)
+    if (meant !== undefined) return meant(message)
     const match = this.#messages.inexact(message.route)
     if (match !== undefined) return match.value(message, match.params)
     // A handler of many events answers none of the requests among them: it would answer for other services, too.
-    const eventHandlers = this.#events.exact.get(message.route)
+    const eventHandlers = this.#events.exact.get(message.matched ?? message.route)
     if (eventHandlers === undefined) throw PatternNotFoundError.of(message.pattern)
     return answerByEventHandlers(
       eventHandlers.map(
@@ -137,7 +140,8 @@ export class HandlerRegistry implements Dispatcher {
   }
 
   /** All handlers of an event, in the order of their registration. */
-  #eventHandlers({ route, via }: IncomingMessage): readonly Bound[] | undefined {
+  #eventHandlers({ route: given, matched, via }: IncomingMessage): readonly Bound[] | undefined {
+    const route = matched ?? given
     const isMeant = (handler: EventHandler) => via === undefined || handler.via === via
     if (this.#events.onlyExact) {
       const meant = this.#events.exact.get(route)?.filter(isMeant)

@@ -202,11 +202,16 @@ export class ServiceRunner {
     const place = placeOfWorker()
     if (this.role === 'supervisor') await this.#startWorkers()
     else if (this.role === 'alone' || place === undefined) {
-      await this.#startServers()
-      const { shutdownOn = [] } = this.#settings
-      const { logger } = this.#settings
-      const stop = (signal: string) => this.#shutDown(signal)
-      this.#forgetSignals = stopOnSignals({ signals: shutdownOn, logger, stop })
+      const { shutdownOn: signals = [], logger } = this.#settings
+      // Before ports are open: a signal that comes meanwhile would end the process with what it has begun.
+      const forgetSignals = stopOnSignals({ signals, logger, stop: (signal) => this.#shutDown(signal) })
+      this.#forgetSignals = forgetSignals
+      try {
+        await this.#startServers()
+      } catch (error) {
+        forgetSignals()
+        throw error
+      }
     } else {
       const servers = this.#servers
       for (const [index, { sharing }] of servers.entries()) sharing?.join(place.shared[index])
@@ -278,7 +283,26 @@ export class ServiceRunner {
   /** Stops at a signal, with the app where there is one. */
   async #shutDown(signal: string): Promise<void> {
     this.#lines ??= this.#stopLines(signal)
+    if (this.#status === 'starting' && !(await this.#hasStarted())) return
     await this.#stopAll()
+  }
+
+  /** Waits for a start as long as for work in flight; then the process ends without it. */
+  async #hasStarted(): Promise<boolean> {
+    const { drain, logger } = this.#settings
+    let late: ReturnType<typeof setTimeout> | undefined
+    const isLate = new Promise<boolean>((resolve) => {
+      late = setTimeout(resolve, drain, false)
+    })
+    const isOver = (this.#listening ?? Promise.resolve()).then(
+      () => true,
+      () => true
+    )
+    const hasStarted = await Promise.race([isOver, isLate])
+    clearTimeout(late)
+    if (!hasStarted)
+      logger.warn(`${this.title} ends before it has started, which takes longer than ${drain} ms`)
+    return hasStarted
   }
 
   /** Stops the service, or the app that has started it. HTTP gets `drain`, too. */

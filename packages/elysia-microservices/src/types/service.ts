@@ -170,9 +170,12 @@ export interface PrefixedAnswers<Prefix extends string, Group extends NoAnswers>
   readonly streams: Prefixed<Prefix, Group['streams']>
 }
 
-/** Carries types for `connect` and for services that use this one; has no values. */
+/**
+ * Carries types for `connect` and for services that use this one; has no values. None is optional: to infer from what may
+ * be `undefined`, the compiler first works out the whole type that is inferred, at each call of a chain.
+ */
 export interface Typed<Messages = unknown, Events = unknown, Scope = unknown> {
-  readonly '~messages'?: Messages
-  readonly '~events'?: Events
-  readonly '~scope'?: Scope
+  readonly '~messages': Messages
+  readonly '~events': Events
+  readonly '~scope': Scope
 }

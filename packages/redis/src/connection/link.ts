@@ -6,9 +6,12 @@
 import { repeat } from '@elysia-microservices/transport/engine'
 import { ConnectionError, OptionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
 import { Redis, type RedisOptions } from 'ioredis'
+import { Cluster, type Node } from './cluster.ts'
 
 /** Milliseconds between signs of life, and after which a server without one is lost. */
 const PING_EVERY = 10_000
+/** Milliseconds between questions to a cluster whether its nodes have changed. */
+const LOOK_EVERY = 1_000
 const RECONNECT_AFTER = { first: 50, most: 2_000 }
 
 /**
@@ -38,6 +41,7 @@ export class Link {
   readonly commands: Redis
   readonly #subscriber: Redis
   readonly #listener: LinkListener
+  readonly #cluster: Cluster | undefined
   readonly #channels = new Set<string>()
   readonly #globs = new Set<string>()
   #isConnected = false
@@ -45,12 +49,14 @@ export class Link {
   #stopPinging: () => void = () => {}
   #lastError: Error | undefined
 
-  private constructor(options: RedisOptions, listener: LinkListener) {
+  private constructor(options: RedisOptions, listener: LinkListener, nodes: readonly Node[] | undefined) {
     this.#listener = listener
+    this.#cluster = nodes && new Cluster(nodes, options)
     const retryStrategy = (attempt: number): number | null =>
       this.#stopPinging === none ? null : Math.min(RECONNECT_AFTER.first * attempt, RECONNECT_AFTER.most)
     this.#stopPinging = none
-    const all = { ...options, ...FIXED, retryStrategy } as Omit<RedisOptions, 'replyMapping'>
+    const found = this.#cluster && { Connector: this.#cluster.Connector }
+    const all = { ...options, ...FIXED, ...found, retryStrategy } as Omit<RedisOptions, 'replyMapping'>
     this.commands = new Redis(all)
     this.#subscriber = new Redis(all)
     for (const one of [this.commands, this.#subscriber]) {
@@ -72,13 +78,19 @@ export class Link {
    * Connects.
    * @throws {ConnectionError} the server cannot be reached
    * @throws {UnauthenticatedError} the server does not accept the credentials
-   * @throws {OptionError} the server is a node of a cluster
+   * @throws {OptionError} the server is a node of a cluster, or is none and should be
+   * @param nodes of a cluster, in place of an address
    */
-  static async open(options: RedisOptions, where: string, listener: LinkListener): Promise<Link> {
-    const link = new Link(options, listener)
+  static async open(
+    options: RedisOptions,
+    where: string,
+    listener: LinkListener,
+    nodes?: readonly Node[] | undefined
+  ): Promise<Link> {
+    const link = new Link(options, listener, nodes)
     try {
       await Promise.all([link.commands.connect(), link.#subscriber.connect()])
-      await link.#refuseCluster(where)
+      if (nodes === undefined) await link.#refuseCluster(where)
     } catch (error) {
       link.#isClosed = true
       end(link.commands)
@@ -86,7 +98,10 @@ export class Link {
       throw error instanceof OptionError ? error : connectFailure(where, link.#lastError ?? (error as Error))
     }
     link.#isConnected = true
-    link.#stopPinging = link.#ping()
+    const stops = [link.#ping(), link.#follow()]
+    link.#stopPinging = () => {
+      for (const stop of stops) stop()
+    }
     return link
   }
 
@@ -97,12 +112,25 @@ export class Link {
     if (/^(redis|server)_mode:cluster/m.test(String(about)))
       throw new OptionError(
         'options',
-        `Redis at ${where} is a node of a cluster, over which a request cannot be told from one that nobody hears; use a server by itself, or with sentinels`
+        `Redis at ${where} is a node of a cluster, and who listens at others is not known there; give its nodes as options.cluster`
       )
   }
 
   get isConnected(): boolean {
     return this.#isConnected
+  }
+
+  /**
+   * Whether somebody may listen on a channel of whom PUBLISH knows nothing, and only there: in a cluster, what is published
+   * goes to the listeners of all nodes, and only those of ours are counted.
+   */
+  async mayMiss(channel: string): Promise<boolean> {
+    if (this.#cluster === undefined) return false
+    const [heard, globs] = await Promise.all([
+      this.commands.pubsub('NUMSUB', channel),
+      this.commands.pubsub('NUMPAT')
+    ])
+    return heard[1] === 0 && Number(globs) === 0
   }
 
   /** Subscribes to a channel, or to a glob; again whenever the server was lost. */
@@ -148,6 +176,13 @@ export class Link {
     if (!this.#isConnected || this.#isClosed) return
     this.#isConnected = false
     this.#listener.lost()
+    // Both meet again where our keys are by now.
+    if (this.#cluster !== undefined) this.#leave()
+  }
+
+  #leave(): void {
+    end(this.commands, true)
+    end(this.#subscriber, true)
   }
 
   /** A connection is there again. With both, what was subscribed is, and only then there is a server again. */
@@ -167,6 +202,21 @@ export class Link {
     if (this.#isConnected || this.#isClosed || this.commands.status !== 'ready') return
     this.#isConnected = true
     this.#listener.restored()
+  }
+
+  /** A node of a cluster that hands our keys over tells nobody. */
+  #follow(): () => void {
+    const cluster = this.#cluster
+    if (cluster === undefined) return none
+    return repeat(() => {
+      if (!this.#isConnected) return
+      cluster.hasMoved(this.commands).then(
+        (hasMoved) => {
+          if (hasMoved) this.#leave()
+        },
+        () => {}
+      )
+    }, LOOK_EVERY)
   }
 
   /** A server that has gone without a word is noticed by what it does not answer. */

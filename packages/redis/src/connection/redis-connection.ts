@@ -13,7 +13,8 @@ import {
   type Words
 } from '@elysia-microservices/transport/engine'
 import { ConnectionError, hasWildcards, ListenError, routeMatches } from '@elysia-microservices/transport/kit'
-import type { Redis, RedisOptions } from 'ioredis'
+import type { Redis } from 'ioredis'
+import type { CheckedOptions } from '../options/options.ts'
 import {
   answersOf,
   CHANGES,
@@ -30,7 +31,7 @@ import {
   TOGETHER
 } from '../words/channels.ts'
 import { frameOf, readFrame, readNest } from '../words/frames.ts'
-import { Link } from './link.ts'
+import { Link, type LinkListener } from './link.ts'
 import { Routing, type Sending } from './routing.ts'
 
 /** Bytes from which a message travels in parts: Redis cuts off a subscriber for which it holds 32 MB. */
@@ -101,17 +102,18 @@ export class RedisConnection implements Carrier {
    * @throws {UnauthenticatedError} the server does not accept the credentials
    */
   static async open(
-    options: RedisOptions,
-    where: string,
-    listener: CarrierListener,
-    inboxPrefix?: string | undefined
+    { connection: driver, where, inboxPrefix, cluster }: CheckedOptions,
+    name: string | undefined,
+    listener: CarrierListener
   ): Promise<RedisConnection> {
     let connection: RedisConnection | undefined
-    const link = await Link.open(options, where, {
+    const options = { ...(name !== undefined && { connectionName: name }), ...driver }
+    const told: LinkListener = {
       lost: () => connection?.lost(),
       restored: () => connection?.restored(),
       message: (glob, channel, bytes) => connection?.message(glob, channel, bytes)
-    })
+    }
+    const link = await Link.open(options, where, told, cluster)
     connection = new RedisConnection(link, where, listener, inboxPrefix)
     return connection
   }

@@ -112,6 +112,8 @@ export class Routing {
   async #askNest(request: Request): Promise<void> {
     const { route, words, reply, headers } = request
     if (reply !== undefined) await this.#answers.hear(answersOf(route), reply)
+    // It would run there, and be said to be for nobody.
+    if (await this.#link.mayMiss(route)) return this.#sending.nobody(reply)
     // Ours hear what Nest's clients send, and do not take what our clients send to Nest's services.
     const ours = this.#directory.hearing(route).size
     const packet = reply === undefined ? words : nestRequest(words, reply, headers)

@@ -2,7 +2,7 @@
 import { ConnectionError, MicroserviceError, NotStoredError } from '@elysia-microservices/transport/kit'
 
 /** It passes by itself: a server is starting, or another one takes over. */
-const PASSES = /\b(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|READONLY|UNBLOCKED|NOREPLICAS|BUSY)\b/
+const PASSES = /\b(LOADING|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|READONLY|UNBLOCKED|NOREPLICAS|BUSY)\b/
 
 const ADVICE: readonly (readonly [says: RegExp, advice: string])[] = [
   [

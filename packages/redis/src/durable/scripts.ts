@@ -78,7 +78,7 @@ if ending == '' then return out end
 for _, at in ipairs(told) do
   local ends = ending
   if width == 4 and ARGV[at + 2] ~= '' then ends = ',"metadata":' .. ARGV[at + 2] .. ending end
-  if redis.pcall('PUBLISH', channel, string.sub(ARGV[at], 1, -2) .. ends) == 0 then break end
+  redis.pcall('PUBLISH', channel, string.sub(ARGV[at], 1, -2) .. ends)
 end
 return out`)
 

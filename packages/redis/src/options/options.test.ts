@@ -42,7 +42,10 @@ describe('options of redis()', () => {
     [{ sentinels: [{}] }, /options.name must be/],
     [{ sentinels: [{ port: 'x' }], name: 'a' }, /options.sentinels must be/],
     [{ sentinels: [{}], name: 'a', host: 'b' }, /options.host is an address/],
-    [{ name: 'a' }, /give options.sentinels, too/]
+    [{ name: 'a' }, /give options.sentinels, too/],
+    [{ cluster: [] }, /options.cluster must be/],
+    [{ cluster: [{ host: 'a' }] }, /options.cluster must be/],
+    [{ cluster: [{ host: 'a', port: 1 }], url: 'redis://a' }, /options.url stands beside options.cluster/]
   ] as const)
     it(`refuse ${JSON.stringify(given)}`, () => {
       assert.throws(() => redisOptions(given as unknown as RedisOptions), { name: 'OptionError', message })

@@ -27,6 +27,11 @@ export interface RedisOptions extends Pick<DriverOptions, (typeof DRIVER_OPTIONS
   /** `redis://[user:password@]host:port`, or `rediss://` for TLS. Default: `redis://localhost:6379`. */
   readonly url?: string | undefined
   /**
+   * Nodes of a cluster, in place of an address: some are enough, because one names all others. Everything is on the node that
+   * has the keys of stored events; where that is another by now, all ends go there.
+   */
+  readonly cluster?: readonly { readonly host: string; readonly port: number }[] | undefined
+  /**
    * The queue of a service: its processes share what comes. Default: the service's name. A service without a name shares
    * requests with all such services, and gets every event.
    */
@@ -49,14 +54,23 @@ export interface CheckedOptions {
   readonly inboxPrefix: string | undefined
   readonly durable: DurableStorage
   readonly connection: DriverOptions
+  readonly cluster: RedisOptions['cluster']
   /** The server, for errors; without credentials. */
   readonly where: string
 }
 
 /** @throws {OptionError} an option is invalid */
 export function redisOptions(given: RedisOptions): CheckedOptions {
-  checkNames('options', given, ['url', 'queue', 'events', 'inboxPrefix', 'durable', ...DRIVER_OPTIONS])
-  const { url, queue, events = 'one', inboxPrefix, durable, ...driver } = given
+  checkNames('options', given, [
+    'url',
+    'cluster',
+    'queue',
+    'events',
+    'inboxPrefix',
+    'durable',
+    ...DRIVER_OPTIONS
+  ])
+  const { url, cluster, queue, events = 'one', inboxPrefix, durable, ...driver } = given
   if (queue !== undefined && !(typeof queue === 'string' && /^\S+$/.test(queue)))
     throw OptionError.expected('options.queue', 'a text without blanks', queue)
   if (events !== 'one' && events !== 'all')
@@ -66,15 +80,18 @@ export function redisOptions(given: RedisOptions): CheckedOptions {
   checkDriver(driver)
   const { host, port, path, sentinels, name } = driver
   checkSentinels(given)
+  checkCluster(given)
   if (port !== undefined && !(Number.isInteger(port) && port > 0 && port < 65_536))
     throw OptionError.expected('options.port', 'a port', port)
   const set = Object.fromEntries(Object.entries(driver).filter(([, value]) => value !== undefined))
   const connection: DriverOptions = { connectTimeout: 10_000, ...readUrl(url), ...set }
   const where =
-    sentinels !== undefined
-      ? `the sentinels of '${name}' (${sentinels.map((one) => `${one.host ?? 'localhost'}:${one.port ?? 26_379}`).join(', ')})`
-      : (path ?? `${connection.host ?? host ?? 'localhost'}:${connection.port ?? port ?? 6379}`)
-  return { queue, events, inboxPrefix, durable: durableStorage(durable), connection, where }
+    cluster !== undefined
+      ? `the cluster of ${cluster.map((one) => `${one.host}:${one.port}`).join(', ')}`
+      : sentinels !== undefined
+        ? `the sentinels of '${name}' (${sentinels.map((one) => `${one.host ?? 'localhost'}:${one.port ?? 26_379}`).join(', ')})`
+        : (path ?? `${connection.host ?? host ?? 'localhost'}:${connection.port ?? port ?? 6379}`)
+  return { queue, events, inboxPrefix, durable: durableStorage(durable), connection, cluster, where }
 }
 
 const TEXTS = ['connectionName', 'host', 'password', 'path', 'username'] as const
@@ -117,6 +134,24 @@ function checkSentinels({ sentinels, name, url, host, port, path }: RedisOptions
       `options.${beside[0]}`,
       `options.${beside[0]} is an address, and options.sentinels say where the master is: give one of them`
     )
+}
+
+/** @throws {OptionError} they are not what they must be, or stand beside an address */
+function checkCluster(given: RedisOptions): void {
+  const { cluster } = given
+  if (cluster === undefined) return
+  const isAddress = (one: unknown) => {
+    const { host, port } = Object(one) as { host?: unknown; port?: unknown }
+    return typeof host === 'string' && host !== '' && Number.isInteger(port)
+  }
+  if (!Array.isArray(cluster) || cluster.length === 0 || !cluster.every(isAddress))
+    throw OptionError.expected('options.cluster', "a list such as [{ host: 'a', port: 6379 }]", cluster)
+  for (const name of ['url', 'host', 'port', 'path', 'sentinels'] as const)
+    if (given[name] !== undefined)
+      throw new OptionError(
+        `options.${name}`,
+        `options.${name} stands beside options.cluster, which says where the servers are: give one of them`
+      )
 }
 
 function readUrl(url: unknown): DriverOptions {

@@ -51,6 +51,11 @@ export function dataOf({ buffer, dataStart, dataEnd }: Payload, codec: Codec): u
   return codec.decode(buffer, dataStart, dataEnd)
 }
 
+/** Bytes of the data. */
+export function sizeOf({ dataStart, dataEnd }: Payload): number {
+  return dataEnd - dataStart
+}
+
 /** The value of a payload in JSON, unread; `undefined` for no bytes. */
 export function unreadOf({ buffer, dataStart, dataEnd }: Payload): UnreadJson | undefined {
   return dataStart === dataEnd ? undefined : new UnreadJson(copyBytes(buffer, dataStart, dataEnd))

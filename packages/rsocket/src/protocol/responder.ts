@@ -26,7 +26,7 @@ import type { SharedLimits } from '../limits/server-limits.ts'
 import { type Judge, verdictOf } from './authenticate.ts'
 import { sendFailure, sendUnencodable } from './failure-codes.ts'
 import { ErrorCode, Flag, FrameType } from './frame-type.ts'
-import { dataOf, type Payload } from './payload.ts'
+import { dataOf, type Payload, sizeOf } from './payload.ts'
 import {
   dataMimeTypeMetadata,
   type MetadataReader,
@@ -130,7 +130,7 @@ export class RSocketResponder implements RunningRequestOwner {
       return
     }
     if (type === FrameType.REQUEST_FNF) this.#event(data, metadata)
-    else if (type === FrameType.REQUEST_CHANNEL) this.#channel(frame, codec, data, metadata)
+    else if (type === FrameType.REQUEST_CHANNEL) this.#channel(frame, codec, data, metadata, sizeOf(payload))
     else this.#answer(frame, codec, data, metadata, undefined)
   }
 
@@ -147,7 +147,7 @@ export class RSocketResponder implements RunningRequestOwner {
         this.wire.error(streamId, ErrorCode.INVALID, (error as Error).message)
         return this.cancel(streamId, error as Error)
       }
-      if (!input.push(value)) {
+      if (!input.push(value, sizeOf(payload))) {
         const reason = 'More values of a channel came than were asked for'
         this.wire.error(streamId, ErrorCode.INVALID, reason)
         return this.cancel(streamId, new ProtocolError(reason))
@@ -245,17 +245,18 @@ export class RSocketResponder implements RunningRequestOwner {
     })
   }
 
-  #channel(frame: RequestFrame, codec: Codec, first: unknown, metadata: RequestMetadata): void {
+  #channel(frame: RequestFrame, codec: Codec, first: unknown, metadata: RequestMetadata, size: number): void {
     const { streamId, complete } = frame
     const input = new InputStream(
       (n) => this.wire.requestN(streamId, n),
       () => this.wire.cancel(streamId)
     )
     // A channel that is complete at once and has no data has no values.
-    if (first !== undefined || !complete) input.push(first)
+    const hasFirst = first !== undefined || !complete
+    // "A Responder MUST respond to an initial REQUEST_CHANNEL frame with a REQUEST_N frame": the first value asks for more.
+    if (hasFirst) input.push(first, size)
+    else this.wire.requestN(streamId, INPUT_WINDOW)
     if (complete) input.end()
-    // "A Responder MUST respond to an initial REQUEST_CHANNEL frame with a REQUEST_N frame."
-    this.wire.requestN(streamId, INPUT_WINDOW)
     this.#answer(frame, codec, input, metadata, input)
   }
 

@@ -2,7 +2,7 @@
  * What is counted of messages, in this process and for no reader in particular. One
  * look-up by pattern and one addition a message; the number of patterns and codes that are told apart is bounded.
  */
-import { Histogram } from './histogram.ts'
+import { Histogram, StreamDurations } from './histogram.ts'
 
 /** Which end of which kind of message: what is counted for it has a name of its own in the semantic conventions. */
 export type Side = 'server' | 'client' | 'consumer' | 'producer'
@@ -31,6 +31,8 @@ export class PatternFigures {
   retries = 0
   /** Durations by how the messages ended. */
   readonly durations = new Map<Code, Histogram>()
+  /** Those of streams among them; `undefined` while none has ended. */
+  streams: StreamDurations | undefined
   /** That of messages that succeeded, which most do. */
   #ok: Histogram | undefined
 
@@ -43,6 +45,12 @@ export class PatternFigures {
   ended(code: Code, ms: number): void {
     const durations = code === 'OK' ? this.#ok : undefined
     ;(durations ?? this.#durationsOf(code)).add(ms / 1_000)
+  }
+
+  /** A stream has ended, besides being counted as a message. @param ms how long it lived */
+  streamEnded(ms: number): void {
+    this.streams ??= new StreamDurations()
+    this.streams.add(ms / 1_000)
   }
 
   #durationsOf(code: Code): Histogram {

@@ -1,7 +1,7 @@
 /** The figures of handlers, as a service describes itself by them. */
 import type { HandlerFigures } from '@elysia-microservices/transport'
 import { figures, type PatternFigures } from './figures.ts'
-import { BOUNDS } from './histogram.ts'
+import { BOUNDS, Histogram, type StreamDurations } from './histogram.ts'
 
 /** Those of all patterns that this process has received messages of. */
 export function handlerFigures(): HandlerFigures[] {
@@ -24,6 +24,8 @@ function figuresOf(
   const all = parts.flatMap(({ durations }) => [...durations])
   const outcomes = new Map<string, number>()
   for (const [code, { count }] of all) outcomes.set(code, (outcomes.get(code) ?? 0) + count)
+  const streams = parts.flatMap(({ streams }) => (streams === undefined ? [] : [streams]))
+  const ofStreams = streams.map(({ durations }) => durations)
   return {
     kind,
     pattern,
@@ -31,9 +33,27 @@ function figuresOf(
     outcomes: Object.fromEntries(outcomes),
     durations: {
       bounds: BOUNDS,
-      counts: [...BOUNDS, 0].map((_, bucket) =>
-        all.reduce((sum, [, { counts }]) => sum + (counts[bucket] as number), 0)
-      )
-    }
+      counts: difference(added(all.map(([, histogram]) => histogram)), added(ofStreams))
+    },
+    ...lifetimesOf(streams)
   }
+}
+
+function lifetimesOf(streams: readonly StreamDurations[]): Pick<HandlerFigures, 'lifetimes'> {
+  const [first] = streams
+  if (first === undefined) return {}
+  const { bounds } = first.lifetimes
+  return { lifetimes: { bounds, counts: added(streams.map(({ lifetimes }) => lifetimes)) } }
+}
+
+/** The counts of several histograms of the same bounds. */
+function added(histograms: readonly Histogram[]): number[] {
+  const [first = new Histogram(), ...others] = histograms
+  return first.counts.map((count, bucket) =>
+    others.reduce((sum, { counts }) => sum + (counts[bucket] as number), count)
+  )
+}
+
+function difference(all: readonly number[], some: readonly number[]): number[] {
+  return all.map((count, bucket) => count - (some[bucket] as number))
 }

@@ -8,6 +8,8 @@ export const BOUNDS: readonly number[] = [
   0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1,
   0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10
 ]
+/** Upper bounds in seconds of how long streams live, which may be days. */
+const LIFETIME_BOUNDS: readonly number[] = [0.01, 0.1, 1, 10, 60, 600, 3_600, 21_600, 86_400]
 /** Where the buckets of the semantic conventions begin among `BOUNDS`. */
 const FIRST_CONVENTIONAL = BOUNDS.indexOf(0.005)
 
@@ -17,14 +19,22 @@ export const CONVENTIONAL_BOUNDS: readonly number[] = BOUNDS.slice(FIRST_CONVENT
 /** Counts durations. */
 export class Histogram {
   /** One more than there are bounds: the last bucket is for what is longer. */
-  readonly counts: number[] = new Array(BOUNDS.length + 1).fill(0)
+  readonly counts: number[]
+  readonly bounds: readonly number[]
   /** Seconds, of all durations together. */
   sum = 0
 
+  /** @param bounds of its buckets, in seconds */
+  constructor(bounds = BOUNDS) {
+    this.bounds = bounds
+    this.counts = new Array(bounds.length + 1).fill(0)
+  }
+
   /** @param seconds a duration */
   add(seconds: number): void {
+    const { bounds } = this
     let bucket = 0
-    while (bucket < BOUNDS.length && seconds > (BOUNDS[bucket] as number)) bucket++
+    while (bucket < bounds.length && seconds > (bounds[bucket] as number)) bucket++
     this.counts[bucket] = (this.counts[bucket] as number) + 1
     this.sum += seconds
   }
@@ -38,5 +48,17 @@ export class Histogram {
   get conventional(): number[] {
     const fine = this.counts.slice(0, FIRST_CONVENTIONAL + 1).reduce((all, count) => all + count, 0)
     return [fine, ...this.counts.slice(FIRST_CONVENTIONAL + 1)]
+  }
+}
+
+/** Durations of streams, twice: as those of other messages, from which they are told apart, and by how long streams live. */
+export class StreamDurations {
+  readonly durations = new Histogram()
+  readonly lifetimes = new Histogram(LIFETIME_BOUNDS)
+
+  /** @param seconds a duration */
+  add(seconds: number): void {
+    this.durations.add(seconds)
+    this.lifetimes.add(seconds)
   }
 }

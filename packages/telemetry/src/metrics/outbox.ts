@@ -1,10 +1,7 @@
 /** The figures of outboxes whose relays run in this process. They are in a database, so they are read before they are told. */
-import { type FigureSource, figureSources } from '@elysia-microservices/transport/kit'
+import { figureSources, type ReadFigures, readFigures } from '@elysia-microservices/transport/kit'
 import { SYSTEM } from '../traces/attributes.ts'
 import type { NumberMetric } from './metric.ts'
-
-/** Milliseconds that a reading may take: who collects does not wait long. */
-const PATIENCE = 1_000
 
 const DESCRIBED: readonly (Omit<NumberMetric, 'points'> & {
   readonly key: string
@@ -48,29 +45,16 @@ const DESCRIBED: readonly (Omit<NumberMetric, 'points'> & {
   }
 ]
 
-interface Reading {
-  readonly attributes: FigureSource['attributes']
-  readonly figures: Readonly<Record<string, number>>
-}
-
-let readings: readonly Reading[] = []
-let reading: Promise<void> | undefined
+let readings: readonly ReadFigures[] = []
 
 /** Whether there is anything to read. */
 export function hasOutboxes(): boolean {
   return readings.length > 0 || figureSources().some(isOutbox)
 }
 
-/** Reads the figures of all outboxes; those who ask meanwhile wait for the same reading. Never rejects. */
-export function readOutboxes(): Promise<void> {
-  reading ??= Promise.all(figureSources().filter(isOutbox).map(read))
-    .then((all) => {
-      readings = all.filter((each) => each !== undefined)
-    })
-    .finally(() => {
-      reading = undefined
-    })
-  return reading
+/** Reads the figures of all outboxes. Never rejects. */
+export async function readOutboxes(): Promise<void> {
+  readings = (await readFigures()).filter(isOutbox)
 }
 
 /** What was read last. An outbox that could not be read is not among it. */
@@ -84,21 +68,6 @@ export function outboxMetrics(): NumberMetric[] {
   }))
 }
 
-function isOutbox({ name }: FigureSource): boolean {
+function isOutbox({ name }: { readonly name: string }): boolean {
   return name === 'outbox'
-}
-
-async function read(source: FigureSource): Promise<Reading | undefined> {
-  let late: ReturnType<typeof setTimeout> | undefined
-  const tooLate = new Promise<undefined>((resolve) => {
-    late = setTimeout(resolve, PATIENCE, undefined)
-  })
-  try {
-    const figures = await Promise.race([source.read(), tooLate])
-    return figures && { attributes: source.attributes, figures }
-  } catch {
-    return undefined
-  } finally {
-    clearTimeout(late)
-  }
 }

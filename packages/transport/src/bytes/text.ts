@@ -1,5 +1,5 @@
 /**
- * Reads and writes UTF-8 with the fastest functions of the runtime: `Buffer` under Bun and Node, `TextEncoder` and
+ * Reads and writes UTF-8 with the fastest functions of the runtime: `Buffer` under Bun, Node and Deno, `TextEncoder` and
  * `TextDecoder` elsewhere. This is the only file of the package that uses `Buffer`.
  */
 
@@ -60,7 +60,17 @@ function bufferText(buffers: NodeBuffer): TextFunctions {
   }
 }
 
-const { Buffer: found } = globalThis as { readonly Buffer?: NodeBuffer }
+/** Whether a text can be written behind the start of a buffer: the `Buffer` of Cloudflare's `workerd` refuses it. */
+function isWhole({ prototype, allocUnsafe }: NodeBuffer): boolean {
+  try {
+    return prototype.utf8Write.call(allocUnsafe(2), '', 1) === 0
+  } catch {
+    return false
+  }
+}
+
+const { Buffer: given } = globalThis as { readonly Buffer?: NodeBuffer }
+const found = given && isWhole(given) ? given : undefined
 
 /** The same bytes as a `Buffer` if the runtime has one: some libraries treat a `Buffer` and a `Uint8Array` differently. */
 export function asBuffer(bytes: Uint8Array): Uint8Array {

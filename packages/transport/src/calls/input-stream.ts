@@ -4,19 +4,21 @@
  */
 import { ValueQueue } from '../value-queue.ts'
 
-/** Values asked for ahead of the reader. */
+/** Most values asked for ahead of the reader. */
 export const INPUT_WINDOW = 64
-/** Most unread values: the window, and as many again for senders that count demand in another way. */
-const MAX_UNREAD = 2 * INPUT_WINDOW
+/** Bytes asked for ahead of the reader, as far as the sizes of values can be foretold; one value is, whatever its size. */
+const WINDOW_BYTES = 1024 * 1024
 
-/** The values of a channel for one reader. */
+/** The values of a channel for one reader. The first comes with the request, and its size says how many more may come. */
 export class InputStream extends ValueQueue<unknown> {
   readonly #requestN: (n: number) => void
   #hasEnded = false
   /** Values that have come. */
   #arrived = 0
-  /** Read values for which new demand was granted. */
-  #replaced = 0
+  /** Values that were asked for. */
+  #granted = 0
+  /** What the next value may have, in bytes: the largest one lately. */
+  #likelySize = 1
 
   /**
    * @param requestN asks the sender for more values
@@ -27,12 +29,17 @@ export class InputStream extends ValueQueue<unknown> {
     this.#requestN = requestN
   }
 
-  /** Adds a value. Returns false if the sender has sent far more than was asked for; then the value is not taken. */
-  override push(value: unknown): boolean {
+  /**
+   * Adds a value. Returns false if the sender has sent far more than was asked for; then the value is not taken.
+   * @param bytes its size. Default: not known
+   */
+  override push(value: unknown, bytes = 0): boolean {
     if (this.#hasEnded) return true
-    if (this.size === MAX_UNREAD) return false
+    // As many again for senders that count demand in another way.
+    if (this.#arrived >= Math.max(this.#granted, INPUT_WINDOW) + this.#window) return false
     this.#arrived++
-    super.push(value)
+    this.#likelySize = Math.max(bytes, this.#likelySize - (this.#likelySize - bytes) / 8, 1)
+    super.push(value, bytes)
     this.#replenish()
     return true
   }
@@ -57,10 +64,17 @@ export class InputStream extends ValueQueue<unknown> {
     return result
   }
 
+  /** Values that may be ahead of the reader. */
+  get #window(): number {
+    return Math.min(INPUT_WINDOW, Math.max(1, Math.floor(WINDOW_BYTES / this.#likelySize)))
+  }
+
   #replenish(): void {
-    const read = this.#arrived - this.size - this.#replaced
-    if (read < INPUT_WINDOW / 2 || this.#hasEnded) return
-    this.#replaced += read
-    this.#requestN(read)
+    if (this.#hasEnded) return
+    const ahead = this.#granted - (this.#arrived - this.size)
+    const more = this.#window - ahead
+    if (more < this.#window / 2) return
+    this.#granted += more
+    this.#requestN(more)
   }
 }

@@ -1,5 +1,6 @@
 /** What an engine has to be able to do, so that calls, streams and channels run over it: `Carrier` and `Engine`. */
 import type { Headers } from '../headers.ts'
+import type { Wildcards } from '../wildcards.ts'
 import type { Subject } from './server/subjects.ts'
 
 /** The body of a message: as text or as bytes of UTF-8, whichever the engine has. */
@@ -121,6 +122,8 @@ export interface Engine<Connection extends Carrier = Carrier> {
   readonly title: string
   /** Where its servers are expected, for errors. */
   readonly where: string
+  /** How handlers' patterns stand for several addresses. Default: `*` and `>`, by segments between dots. */
+  readonly wildcards?: Wildcards
   /**
    * Connects.
    * @throws {ConnectionError} no server can be reached

@@ -564,3 +564,28 @@ describe('whatever is lost, doubled or delayed', () => {
     }
   })
 })
+
+describe('the name of a caller, over an engine', () => {
+  it('is asked for once, when a handler wants to know it, and never of an end that is not ours', async () => {
+    const both = ends({})
+    const sources = new Set<unknown>()
+    const names: (string | undefined)[] = []
+    await both.serve({
+      who: ({ source }) => {
+        sources.add(source)
+        names.push(source?.name)
+        return names.length
+      },
+      silent: () => 1
+    })
+    const client = both.client({ name: 'orders' })
+    await client.request('silent', 1)
+    await client.request('who', 1)
+    await until('it has told its name', () => {
+      for (const source of sources) if ((source as { name?: string }).name === 'orders') return true
+      return false
+    })
+    await client.request('who', 1)
+    assert.deepEqual([sources.size, names.at(-1)], [1, 'orders'])
+  })
+})

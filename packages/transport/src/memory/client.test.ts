@@ -185,8 +185,10 @@ describe('a request over memory()', () => {
     assert.equal(end.asked.length, 0)
     await turn()
     const { message, isSingle, caller, told } = end.last
+    const { source, ...sent } = message
+    assert.equal(source?.name, undefined)
     assert.deepEqual(
-      { ...message, data: Buffer.from(message.data ?? []).toString() },
+      { ...sent, data: Buffer.from(message.data ?? []).toString() },
       {
         pattern: '{"b":1,"a":2}',
         route: message.route,
@@ -429,7 +431,10 @@ describe('a channel over memory()', () => {
     client.stream('p', numbers(), receiver)
     await turn()
     assert.equal(end.last.message.data, undefined)
-    // The first value goes with the request.
+    // The first value goes with the request; what the other side makes of its size says how many more may.
+    assert.deepEqual(end.last.told, ['0'])
+    end.last.caller.inputWanted(64)
+    await turn()
     const first = Array.from({ length: 65 }, (_, n) => String(n))
     assert.deepEqual(end.last.told, first)
     end.last.caller.inputWanted(2)
@@ -456,6 +461,8 @@ describe('a channel over memory()', () => {
       [of(1, 2), ['1', '2']]
     ] as const) {
       client.stream('p', source, new Receiver())
+      await turn()
+      end.last.caller.inputWanted(64)
       await turn()
       assert.deepEqual(end.last.told, [...said, 'no more'])
     }

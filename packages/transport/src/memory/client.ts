@@ -196,7 +196,6 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
           if (first !== undefined) running.input(first)
           for (const say of early.splice(0)) say(running)
           if (isOnly) running.inputEnded()
-          else call.input?.requestN(INPUT_AT_FIRST)
         })
       },
       next: (value) => sendBytes(encode(codec, value)),
@@ -231,9 +230,6 @@ export class MemoryClient extends PendingCaller implements ClientTransport, Call
     }
   }
 }
-
-/** Values of a channel that may be sent before the handler has read any. */
-const INPUT_AT_FIRST = 64
 
 /** A request as its caller has it: what it says arrives later, as over a wire. */
 function fromAfar(request: MemoryRequest): MemoryRequest {

@@ -175,7 +175,7 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   }
 
   input(bytes: Uint8Array): void {
-    if (this.#input !== undefined) this.#input.stream.push(decode(this.#input.codec, bytes))
+    if (this.#input !== undefined) this.#input.stream.push(decode(this.#input.codec, bytes), bytes.length)
   }
 
   inputEnded(failure?: Error): void {

@@ -41,6 +41,8 @@ export interface MessageView<Message = IncomingMessage> {
   getHeaders(): ReadonlyMap<string, string>
   /** What of a message of RabbitMQ Nest's `RmqContext` shows and is known here: its headers and its priority. */
   getMessage(): RmqMessage
+  /** What of a message of MQTT Nest's `MqttContext` shows and is known here: its topic, its user properties and its flag. */
+  getPacket(): MqttPacket
   /** Peer, pattern and metadata. */
   getArgs(): [Peer | undefined, string, unknown]
   /** One of `getArgs`. */
@@ -54,6 +56,14 @@ export interface RmqMessage {
     /** 0 to 255; `undefined` if the caller gave none. */
     readonly priority: number | undefined
   }
+}
+
+/** A message of MQTT as handlers of Nest look at it. */
+export interface MqttPacket {
+  readonly topic: string
+  /** The server had kept it when the service subscribed. */
+  readonly retain: boolean
+  readonly properties: { readonly userProperties: Headers }
 }
 
 /** A class of contexts. */
@@ -128,6 +138,11 @@ export function contextOver<Instance extends object>(
     getMessage(): RmqMessage {
       const { 'amqp-priority': priority, ...headers } = this.message.headers
       return { properties: { headers, priority: priority === undefined ? undefined : Number(priority) } }
+    }
+
+    getPacket(): MqttPacket {
+      const { 'mqtt-retain': retain, ...userProperties } = this.message.headers
+      return { topic: this.getSubject(), retain: retain === 'true', properties: { userProperties } }
     }
 
     getArgs(): [Peer | undefined, string, unknown] {

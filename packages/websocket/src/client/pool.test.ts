@@ -2,10 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Message, memory, microservice } from 'elysia-microservices'
-import { WebSocket } from 'ws'
 import { type WebSocketOptions, websocket } from '../index.ts'
 import { connect, type PoolOptions } from '../pool.ts'
-import { type Listening, listen, newApp } from '../testing/app.ts'
+import { type Listening, listen, newApp, type } from '../testing/app.ts'
 import { CuttingProxy } from '../testing/cutting-proxy.ts'
 
 const silent = { error() {}, warn() {} }
@@ -30,7 +29,7 @@ function start(name: string, options: Partial<WebSocketOptions> = {}): Promise<L
 }
 
 function clientOf(options: Partial<PoolOptions>) {
-  const all = { url: 'ws://localhost/rsocket', WebSocket, logger: silent, ...options }
+  const all = { url: 'ws://localhost/rsocket', WebSocket: type, logger: silent, ...options }
   const client = connect<Service>(all)
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() })
 }

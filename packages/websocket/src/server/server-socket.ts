@@ -4,7 +4,7 @@ import { text } from '@elysia-microservices/transport/kit'
 import { framesOf, sendFrames } from '../wire/messages.ts'
 
 /** Close codes of WebSockets (RFC 6455, 7.4.1). */
-export const CloseCode = { NORMAL: 1000, UNSUPPORTED_DATA: 1003 } as const
+export const CloseCode = { NORMAL: 1000, UNSUPPORTED_DATA: 1003, MESSAGE_TOO_BIG: 1009 } as const
 
 /** The WebSocket of a runtime. */
 export interface RawSocket {

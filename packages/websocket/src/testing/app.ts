@@ -8,8 +8,8 @@ import { WebSocket } from 'ws'
 import { connect, type WebClientOf, type WebSocketClientOptions } from '../client.ts'
 
 const underBun = typeof Bun !== 'undefined'
-/** Node 20 has none. */
-const type = (globalThis as { WebSocket?: object }).WebSocket ?? WebSocket
+/** The class that connects: Node 20 has none. */
+export const type = (globalThis as { WebSocket?: object }).WebSocket ?? WebSocket
 
 /** An Elysia app for the runtime the tests run under. */
 export function newApp(): Elysia {

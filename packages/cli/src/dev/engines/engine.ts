@@ -16,6 +16,8 @@ export interface Engine {
   readonly install: string
   /** Whether services find it at its usual port by themselves, without the variable. */
   readonly isFoundByPort: boolean
+  /** Its urls name users, whom `dev` does not know: services keep the url they have. */
+  readonly hasUsers?: true
   url(port: number): string
   /** Asks who listens there. */
   probe(host: string, port: number): Promise<Probed>

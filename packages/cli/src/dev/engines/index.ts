@@ -8,13 +8,15 @@ import { OptionError } from '@elysia-microservices/transport/kit'
 import type { DevEngine, EngineName } from '../config.ts'
 import type { Start } from '../process-group.ts'
 import type { Engine } from './engine.ts'
+import { mqtt } from './mqtt.ts'
 import { nats } from './nats.ts'
 import { postgres } from './postgres.ts'
+import { rabbitmq } from './rabbitmq.ts'
 import { redis } from './redis.ts'
 
 export type { Engine } from './engine.ts'
 
-const ENGINES: Readonly<Record<EngineName, Engine>> = { nats, redis, postgres }
+const ENGINES: Readonly<Record<EngineName, Engine>> = { nats, redis, mqtt, postgres, rabbitmq }
 
 /** An engine that services get. */
 export interface FoundEngine {

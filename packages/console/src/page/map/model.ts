@@ -206,7 +206,7 @@ function serviceNode(name: string, views: readonly ServiceView[]): Node {
   }
 }
 
-/** The node of a name: of the service that has it, or of a caller that gives itself that name. */
+/** The node of a name: of the service that has it, or of the caller that has it. */
 function callerNode(name: string, services: ReadonlyMap<string, readonly ServiceView[]>): Node {
   const views = services.get(name)
   if (views !== undefined) return serviceNode(name, views)

@@ -1,12 +1,67 @@
-/** What went wrong. */
-import type { Screen } from './screen.ts'
+/** What is wrong, what to do about it, and what was wrong. */
+import type { AlertsView, AlertView } from '../../protocol.ts'
+import { duration, timeOf } from '../format.ts'
+import { hrefOf } from '../route.ts'
+import type { Screen, ScreenProps } from './screen.ts'
 
-export const alerts: Screen = { id: 'alerts', title: 'Alerts', View: Alerts }
+export const alerts: Screen = {
+  id: 'alerts',
+  title: 'Alerts',
+  View: Alerts,
+  count: ({ topics }) => topics.alerts?.alerts.length ?? 0
+}
 
-function Alerts() {
+const NONE: AlertsView = { alerts: [], past: [] }
+
+function Alerts({ shown: { topics } }: ScreenProps) {
+  const { alerts, past } = topics.alerts ?? NONE
   return (
-    <main>
-      <h2>Alerts</h2>
+    <main class="reading">
+      <div class="title">
+        <h2>Alerts</h2>
+      </div>
+      {alerts.length === 0 ? (
+        <p class="calm" role="status">
+          Nothing is wrong
+        </p>
+      ) : (
+        <ul class="list">
+          {alerts.map((alert) => (
+            <Alert key={alert.key} alert={alert} />
+          ))}
+        </ul>
+      )}
+      {past.length > 0 && (
+        <section aria-labelledby="past">
+          <h3 id="past">What was wrong</h3>
+          <ul class="past">
+            {past.map(({ key, title, since, until }) => (
+              <li key={`${key} ${since}`}>
+                <time dateTime={new Date(since).toISOString()}>{timeOf(since / 1_000)}</time>{' '}
+                <bdi>{title}</bdi> <span class="hint">for {duration(Math.max(1_000, until - since))}</span>
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
     </main>
+  )
+}
+
+function Alert({ alert: { title, detail, advice, since, place } }: { readonly alert: AlertView }) {
+  const [screen = 'services', ...path] = place
+  return (
+    <li class="alert">
+      <h3>
+        <a href={hrefOf(screen, ...path)}>
+          <bdi>{title}</bdi>
+        </a>
+      </h3>
+      <p class="hint">for {duration(Math.max(1_000, Date.now() - since))}</p>
+      <p>
+        <bdi>{detail}</bdi>
+      </p>
+      <p class="advice">{advice}</p>
+    </li>
   )
 }

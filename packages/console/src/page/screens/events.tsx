@@ -1,12 +1,169 @@
-/** What groups wait for, and dead letters. */
-import type { Screen } from './screen.ts'
+/** Durable events: what groups wait for, and what has died. */
+import type { EventsView, GroupHandler, GroupView, OutboxOf } from '../../protocol.ts'
+import { duration, whole } from '../format.ts'
+import { hrefOf } from '../route.ts'
+import { DeadLetters } from './dead-letters.tsx'
+import type { Screen, ScreenProps } from './screen.ts'
 
-export const events: Screen = { id: 'events', title: 'Events', View: Events }
+export const events: Screen = {
+  id: 'events',
+  title: 'Events',
+  View: Events,
+  count: ({ topics }) => (topics.events?.groups ?? []).reduce((sum, { dead = 0 }) => sum + dead, 0)
+}
 
-function Events() {
+const NONE: EventsView = { groups: [], outboxes: [] }
+/** Groups that are shown at a time. */
+const MAX_GROUPS = 200
+
+function Events({ shown: { topics }, overview: { canTry }, path: [engine, group], base }: ScreenProps) {
+  const { groups, outboxes } = topics.events ?? NONE
+  const opened = groups.find((each) => each.engine === engine && each.group === group)
   return (
-    <main>
-      <h2>Events</h2>
+    <main class="reading">
+      <div class="title">
+        <h2>Events</h2>
+      </div>
+      {groups.length === 0 && outboxes.length === 0 && (
+        <p class="hint">
+          {topics.events === undefined
+            ? 'Nothing is known yet'
+            : 'No service has durable events, and no relay of an outbox runs'}
+        </p>
+      )}
+      {outboxes.length > 0 && (
+        <section aria-labelledby="outboxes">
+          <h3 id="outboxes">Outboxes</h3>
+          <div class="cards">
+            {outboxes.map((outbox) => (
+              <Outbox key={`${outbox.service} ${outbox.schema}`} outbox={outbox} />
+            ))}
+          </div>
+        </section>
+      )}
+      {groups.length > 0 && (
+        <section aria-labelledby="groups">
+          <h3 id="groups">Groups</h3>
+          <div class="groups">
+            {groups.slice(0, MAX_GROUPS).map((each) => (
+              <Group
+                key={`${each.engine} ${each.group}`}
+                group={each}
+                isOpen={each === opened}
+                base={base}
+                canTry={canTry}
+              />
+            ))}
+          </div>
+          {groups.length > MAX_GROUPS && (
+            <p class="hint">{whole(groups.length - MAX_GROUPS)} more groups are not shown.</p>
+          )}
+        </section>
+      )}
     </main>
+  )
+}
+
+function Outbox({ outbox }: { readonly outbox: OutboxOf }) {
+  const { service, schema, pending, lag, failed, published, retries } = outbox
+  return (
+    <div class="card">
+      <h4>
+        {schema} <span class="hint">its relay runs in {service}</span>
+      </h4>
+      <dl>
+        <Gauge label="wait" value={whole(pending)} />
+        <Gauge label="oldest waits" value={pending === 0 ? '–' : duration(lag)} />
+        <Gauge label="put aside" value={whole(failed)} isBad={failed > 0} />
+        <Gauge label="published" value={whole(published)} />
+        <Gauge label="tried again" value={whole(retries)} />
+      </dl>
+    </div>
+  )
+}
+
+function Gauge(props: { readonly label: string; readonly value: string; readonly isBad?: boolean }) {
+  return (
+    <div class={props.isBad === true ? 'gauge some' : 'gauge'}>
+      <dt>{props.label}</dt>
+      <dd>{props.value}</dd>
+    </div>
+  )
+}
+
+function Group(props: {
+  readonly group: GroupView
+  readonly isOpen: boolean
+  readonly base: string
+  readonly canTry: boolean
+}) {
+  const { group: view, isOpen, base, canTry } = props
+  const { engine, group, processes, handlers, dead, deadUnknown } = view
+  return (
+    <div class="card group">
+      <div class="bar">
+        <h4>
+          {group} <span class="tag">{engine}</span>
+          {handlers.some(({ isPaused }) => isPaused) && <span class="tag odd">paused</span>}
+        </h4>
+        <span class="hint">{processes === 1 ? '1 process' : `${processes} processes`}</span>
+      </div>
+      <div class="scroll">
+        <table class="figures">
+          <thead>
+            <tr>
+              <th scope="col">pattern</th>
+              <th scope="col">wait</th>
+              <th scope="col">run</th>
+              <th scope="col">tried again</th>
+              <th scope="col">died</th>
+            </tr>
+          </thead>
+          <tbody>
+            {handlers.map((handler) => (
+              <Handler key={handler.pattern} handler={handler} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <div class="letters">
+        {dead === undefined ? (
+          <p class="hint">{deadUnknown ?? 'Dead letters are not counted yet'}</p>
+        ) : (
+          <a
+            class="disclosure"
+            aria-expanded={isOpen}
+            href={isOpen ? hrefOf('events') : hrefOf('events', engine, group)}
+          >
+            {deadText(dead)}
+          </a>
+        )}
+        {isOpen && dead !== undefined && (
+          <DeadLetters group={view} count={dead} base={base} canTry={canTry} />
+        )}
+      </div>
+    </div>
+  )
+}
+
+function deadText(dead: number): string {
+  if (dead === 0) return 'No dead letters'
+  if (dead > 100) return 'More than 100 dead letters'
+  return dead === 1 ? '1 dead letter' : `${dead} dead letters`
+}
+
+function Handler({ handler }: { readonly handler: GroupHandler }) {
+  const { pattern, waits, runs, triedAgain, died, unavailable } = handler
+  return (
+    <tr>
+      <th scope="row">
+        <code>{pattern}</code>
+        {unavailable !== undefined && <p class="problem">{unavailable}</p>}
+      </th>
+      <td>{waits === undefined ? '–' : whole(waits)}</td>
+      <td>{runs === undefined ? '–' : whole(runs)}</td>
+      <td>{whole(triedAgain)}</td>
+      <td class={died > 0 ? 'some' : ''}>{whole(died)}</td>
+    </tr>
   )
 }

@@ -15,7 +15,7 @@ type Size = typeof WIDE
 /** From layer to layer, and from box to box within one. */
 const GAP = { across: 150, along: 30 }
 const DOWN_GAP = { across: 96, along: 16 }
-const MARGIN = 14
+const MARGIN = 20
 
 function MapScreen({ shown, overview, path: [chosen] }: ScreenProps) {
   const now = graphOf(overview, shown.history, shown.topics.traces)
@@ -76,7 +76,6 @@ function MapScreen({ shown, overview, path: [chosen] }: ScreenProps) {
                 }}
                 href={each === node ? hrefOf('map') : hrefOf('map', each.id)}
                 aria-current={each === node ? 'true' : undefined}
-                aria-label={`${each.name}, ${each.note}`}
               >
                 <span class="name">
                   {each.kind === 'service' && <span class={`dot ${each.state}`} />}
@@ -305,6 +304,18 @@ function curveOf(
   isDown: boolean,
   aside: number
 ): { d: string; middle: Point } {
+  if (from.x === to.x && from.y === to.y) {
+    // It calls itself.
+    const [left, right] = [from.x + size.width * 0.6, from.x + size.width * 0.9]
+    const [top, above] = [from.y, from.y - 22]
+    const loop = curve(
+      { x: left, y: top },
+      { x: left, y: above },
+      { x: right, y: above },
+      { x: right, y: top }
+    )
+    return { ...loop, middle: { x: from.x + size.width / 2, y: top - 6 } }
+  }
   const centre = ({ x, y }: Point) => ({ x: x + size.width / 2 + aside, y: y + size.height / 2 + aside })
   const [a, b] = [centre(from), centre(to)]
   const isBack = isDown ? b.y <= a.y : b.x <= a.x

@@ -1,31 +1,21 @@
 /** One service: what carries it, what it does, and its patterns. */
 import { useState } from 'preact/hooks'
-import type { PatternView, ServiceView } from '../../protocol.ts'
-import { Chart } from '../chart.tsx'
-import { count, ms, whole } from '../format.ts'
-import { gaugeLines, type History, keyOf, linesByPattern, linesOf, type Moment } from '../history.ts'
+import type { Mark, PatternView, ServiceView } from '../../protocol.ts'
+import { count, ms } from '../format.ts'
+import { type History, keyOf, type Moment } from '../history.ts'
 import { Pattern } from '../pattern.tsx'
 import { Transports } from '../transports.tsx'
 import type { Trying } from '../trial.tsx'
-
-const PERCENTILES = [
-  ['p99', 'p99'],
-  ['p90', 'p90'],
-  ['p50', 'p50']
-] as const
-
-const GAUGES = [
-  ['connections', 'connections'],
-  ['in flight', 'inFlight'],
-  ['streams', 'streams']
-] as const
+import { ServiceCharts } from './service-charts.tsx'
 
 export function Service(props: {
   readonly service: ServiceView
   readonly history: History
+  readonly marks: readonly Mark[]
+  readonly base: string
   readonly trying: Trying | undefined
 }) {
-  const { service, history, trying } = props
+  const { service, history, marks, base, trying } = props
   const latest = history.moments.at(-1)
   const { id, problem, described } = service
   const [opened, open] = useState<string | undefined>()
@@ -43,11 +33,16 @@ export function Service(props: {
         {service.instance !== undefined && <span class="version">{service.instance}</span>}
         {described !== undefined && <span class="status">{described.status}</span>}
       </div>
-      {problem !== undefined && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      {problem !== undefined &&
+        (service.isSilent === true ? (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        ) : (
+          <p class="hint" role="status">
+            {problem}
+          </p>
+        ))}
       {described?.leftOut.map((each) => (
         <p key={each} class="hint">
           Not shown: {each}.
@@ -58,47 +53,15 @@ export function Service(props: {
       )}
       {described !== undefined && (
         <>
-          <section aria-label="Charts">
-            <div class="bar">
-              <h3>{key === undefined ? 'All patterns' : key.slice(key.indexOf(' ') + 1)}</h3>
-              {key !== undefined && (
-                <button type="button" onClick={() => open(undefined)}>
-                  Show all patterns
-                </button>
-              )}
-            </div>
-            <div class="charts">
-              <Chart
-                title="Messages a second"
-                {...(key === undefined
-                  ? linesByPattern(history, 'rate')
-                  : linesOf(history, key, [['messages', 'rate']]))}
-                format={count}
-              />
-              <Chart
-                title="Latency, ms"
-                {...linesOf(history, key, PERCENTILES)}
-                format={(value) => ms(value)}
-              />
-              <Chart
-                title="Errors a second"
-                {...(key === undefined
-                  ? linesByPattern(history, 'errors')
-                  : linesOf(history, key, [['errors', 'errors']]))}
-                format={count}
-                empty="No errors"
-              />
-              {key === undefined ? (
-                <Chart title="Connections, in flight" {...gaugeLines(history, GAUGES)} format={whole} />
-              ) : (
-                <Chart
-                  title="In flight"
-                  {...linesOf(history, key, [['in flight', 'inFlight']])}
-                  format={whole}
-                />
-              )}
-            </div>
-          </section>
+          <ServiceCharts
+            service={service.service}
+            id={id}
+            history={history}
+            marks={marks}
+            base={base}
+            pattern={key}
+            showAll={() => open(undefined)}
+          />
           <Transports transports={transports} />
           <section aria-labelledby="patterns">
             <div class="bar">
@@ -128,7 +91,7 @@ export function Service(props: {
 }
 
 const COLUMNS = [
-  ['req/s', 'rate'],
+  ['msg/s', 'rate'],
   ['p50 ms', 'p50'],
   ['p99 ms', 'p99'],
   ['in flight', 'inFlight'],

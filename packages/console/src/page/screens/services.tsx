@@ -1,6 +1,7 @@
 /** All services: one of them at a time, and a list to choose from. */
+import { useState } from 'preact/hooks'
 import type { ServiceView } from '../../protocol.ts'
-import { count } from '../format.ts'
+import { count, ms, whole } from '../format.ts'
 import { type History, NOTHING } from '../history.ts'
 import { hrefOf } from '../route.ts'
 import type { Screen, ScreenProps } from './screen.ts'
@@ -8,47 +9,159 @@ import { Service } from './service.tsx'
 
 export const services: Screen = { id: 'services', title: 'Services', View: Services }
 
-function Services({ shown: { history }, overview, path: [chosen], base }: ScreenProps) {
-  const { services, canTry } = overview
-  const service = services.find(({ id }) => id === chosen) ?? services[0]
+/** Services that the list has at a time; more are found by their names. */
+const MAX_LISTED = 100
+/** Services from which on there is a field to find one. */
+const MANY = 12
+
+type Histories = ReadonlyMap<string, History>
+/** A service, with all its processes. */
+type Processes = readonly [ServiceView, ...ServiceView[]]
+
+function Services({ shown: { history, topics }, overview, path: [chosen], base }: ScreenProps) {
+  const { services, canTry, leftOut = 0 } = overview
+  const [wanted, setWanted] = useState('')
+  const all = byService(services)
+  const found = all.filter(([{ service }]) => service.toLowerCase().includes(wanted.toLowerCase()))
+  const service =
+    services.find(({ id }) => id === chosen) ??
+    services.find(({ service }) => service === chosen) ??
+    services[0]
+  const processes = all.find(([first]) => first.service === service?.service) ?? []
   return (
     <div class="columns">
       <nav aria-label="Services">
+        {all.length > MANY && (
+          <label class="search">
+            <span>Find</span>
+            <input
+              type="search"
+              value={wanted}
+              onInput={({ currentTarget }) => setWanted(currentTarget.value)}
+            />
+          </label>
+        )}
         <ul>
-          {services.map((each) => (
-            <li key={each.id}>
-              <a href={hrefOf('services', each.id)} aria-current={each === service ? 'page' : undefined}>
+          {found.slice(0, MAX_LISTED).map((each) => (
+            <li key={each[0].service}>
+              <a
+                href={hrefOf('services', each[0].id)}
+                aria-current={each.includes(service as ServiceView) ? 'page' : undefined}
+              >
                 <span class={`dot ${stateOf(each)}`} aria-hidden="true" />
-                <span class="name">{each.id}</span>
-                <span class="note">{noteOf(each, history.get(each.id))}</span>
+                <span class="name" title={each[0].service}>
+                  {short(each[0].service)}
+                </span>
+                <span class="note">{noteOf(each, history)}</span>
               </a>
             </li>
           ))}
         </ul>
+        {found.length > MAX_LISTED && (
+          <p class="hint">{whole(found.length - MAX_LISTED)} more: find them by name</p>
+        )}
+        {leftOut > 0 && <p class="hint">{whole(leftOut)} services are too many to be watched</p>}
       </nav>
       <main>
         {service === undefined ? (
           <p>No service listens yet</p>
         ) : (
-          <Service
-            key={service.id}
-            service={service}
-            history={history.get(service.id) ?? NOTHING}
-            trying={canTry ? { url: `${base}/try`, service: service.service } : undefined}
-          />
+          <>
+            {processes.length > 1 && (
+              <ProcessTable processes={processes} chosen={service} histories={history} />
+            )}
+            <Service
+              key={service.id}
+              service={service}
+              history={history.get(service.id) ?? NOTHING}
+              marks={topics.history?.marks ?? []}
+              base={base}
+              trying={canTry ? { url: `${base}/try`, service: service.service } : undefined}
+            />
+          </>
         )}
       </main>
     </div>
   )
 }
 
-function stateOf({ problem, described }: ServiceView): 'good' | 'odd' | 'bad' {
-  if (problem !== undefined) return 'bad'
-  return described?.status === 'listening' ? 'good' : 'odd'
+function byService(services: readonly ServiceView[]): Processes[] {
+  const all = new Map<string, [ServiceView, ...ServiceView[]]>()
+  for (const view of services) {
+    const known = all.get(view.service)
+    if (known === undefined) all.set(view.service, [view])
+    else known.push(view)
+  }
+  return [...all.values()]
 }
 
-function noteOf({ problem, described }: ServiceView, { moments }: History = NOTHING): string {
-  if (problem !== undefined) return described === undefined ? 'nothing known' : 'not reached'
-  const rate = moments.at(-1)?.sample.total?.rate
-  return rate === undefined ? (described?.status ?? '') : `${count(rate)} req/s`
+/** The processes of a service beside each other. */
+function ProcessTable(props: {
+  readonly processes: readonly ServiceView[]
+  readonly chosen: ServiceView
+  readonly histories: Histories
+}) {
+  const { processes, chosen, histories } = props
+  return (
+    <section aria-label="Processes">
+      <div class="scroll card">
+        <table class="figures">
+          <thead>
+            <tr>
+              <th scope="col">process</th>
+              <th scope="col">version</th>
+              <th scope="col">msg/s</th>
+              <th scope="col">p99 ms</th>
+              <th scope="col">in flight</th>
+            </tr>
+          </thead>
+          <tbody>
+            {processes.map((each) => {
+              const { id, instance, described } = each
+              const total = histories.get(id)?.moments.at(-1)?.sample.total
+              return (
+                <tr key={id}>
+                  <th scope="row">
+                    <a href={hrefOf('services', id)} aria-current={each === chosen ? 'true' : undefined}>
+                      <span class={`dot ${stateOf([each])}`} aria-hidden="true" /> {instance ?? id}
+                    </a>
+                  </th>
+                  <td>{described?.version || '–'}</td>
+                  <td>{total === undefined ? '–' : count(total.rate)}</td>
+                  <td>{ms(total?.p99)}</td>
+                  <td>{total?.inFlight ?? '–'}</td>
+                </tr>
+              )
+            })}
+          </tbody>
+        </table>
+      </div>
+    </section>
+  )
+}
+
+function stateOf(processes: Processes): 'good' | 'odd' | 'bad' {
+  if (processes.some(({ isSilent }) => isSilent === true)) return 'bad'
+  return processes.every(({ described }) => described?.status === 'listening') ? 'good' : 'odd'
+}
+
+function noteOf(processes: Processes, histories: Histories): string {
+  const [{ problem, isSilent, described }] = processes
+  if (isSilent === true) return described === undefined ? 'nothing known' : 'not reached'
+  if (problem !== undefined) return 'does not describe itself'
+  const rates = processes.flatMap(({ id }) => histories.get(id)?.moments.at(-1)?.sample.total?.rate ?? [])
+  const what = rates.length === 0 ? (described?.status ?? '') : `${count(sum(rates))} msg/s`
+  return processes.length === 1 ? what : `${what}, ${processes.length} processes`
+}
+
+/** Characters of a name in the list. */
+const MAX_NAME = 60
+
+/** A name that is short enough for a line or two, with its end, which tells it from others. */
+function short(name: string): string {
+  return name.length <= MAX_NAME ? name : `${name.slice(0, MAX_NAME - 21)}…${name.slice(-20)}`
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((all, value) => all + value, 0)
 }

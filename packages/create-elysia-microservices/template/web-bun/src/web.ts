@@ -5,12 +5,12 @@ import { door } from './door.ts'
 import { newOrders } from './orders.ts'
 import { newTransport } from './transport.ts'
 
-const { PORT = '3000' } = process.env
+const { WEB_PORT = '3001' } = process.env
 
 const app = new Elysia()
   .use(newOrders(newTransport()))
   .use(door)
   .use(page)
-  .listen(Number(PORT), () => console.log(`The page: http://localhost:${PORT}`))
+  .listen(Number(WEB_PORT), () => console.log(`The page: http://localhost:${WEB_PORT}`))
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => app.stop())

@@ -6,15 +6,15 @@ import { door } from './door.ts'
 import { newOrders } from './orders.ts'
 import { newTransport } from './transport.ts'
 
-const { PORT = '3000' } = process.env
+const { WEB_PORT = '3001' } = process.env
 
 // Signals are for the last line: the adapter's own way takes a second longer.
-const server = { port: Number(PORT), gracefulShutdown: false }
+const server = { port: Number(WEB_PORT), gracefulShutdown: false }
 
 const app = new Elysia({ adapter: node() })
   .use(newOrders(newTransport()))
   .use(door)
   .use(page)
-  .listen(server, () => console.log(`The page: http://localhost:${PORT}`))
+  .listen(server, () => console.log(`The page: http://localhost:${WEB_PORT}`))
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => app.stop())

@@ -180,7 +180,7 @@ export class Requester {
     if (text === '') return this.#calls.complete(call)
     const body = bodyOf(text)
     const packet: NestPacket = Object(body)
-    if (isForeignTo(call, packet)) {
+    if (isForeignTo(call, packet, this.#inbox)) {
       if (call.kind === 'event') return
       const answer = this.#engine.engineAnswer?.(body, call.name)
       if (answer !== undefined) return this.#calls.fail(call, answer)
@@ -263,9 +263,13 @@ export class Requester {
 /** Words that count: those whose loss would be one of the answer. */
 const NUMBERED: ReadonlySet<string> = new Set([Said.last, Said.end, Said.values, Said.rejected])
 
-/** Whether an answer is of another system, in whole or by a key that Nest does not write: all of it is the value then. */
-function isForeignTo({ sequence }: PendingCall, packet: NestPacket): boolean {
+/**
+ * Whether an answer is of another system, in whole or by a key that Nest does not write: all of it is the value then.
+ * @param inbox what the id begins with where all clients hear all answers
+ */
+function isForeignTo({ sequence }: PendingCall, packet: NestPacket, inbox: string): boolean {
   if (isForeign(packet)) return true
   const { err, response, isDisposed, id } = packet
-  return err === undefined && response === undefined && isDisposed === undefined && id !== String(sequence)
+  if (err !== undefined || response !== undefined || isDisposed !== undefined) return false
+  return id !== String(sequence) && !(typeof id === 'string' && id.startsWith(inbox))
 }

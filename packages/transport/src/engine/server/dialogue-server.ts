@@ -123,7 +123,12 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
   async #listen(dispatcher: Dispatcher, responder: Responder): Promise<Listening> {
     const { engine, context, queues } = this.#init
     const { logger } = context
-    const subjects = new Subjects(plainRoutes(dispatcher), (route) => engine.subjectOf(route), queues)
+    const subjects = new Subjects(
+      plainRoutes(dispatcher),
+      (route) => engine.subjectOf(route),
+      queues,
+      engine.wildcards
+    )
     const connection: Connection = await engine.open(
       this.#listener(
         () => connection,

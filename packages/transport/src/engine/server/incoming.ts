@@ -12,6 +12,8 @@ export interface Origin {
   readonly subject: Pick<Subject, 'count'>
   readonly address: string
   readonly headers: Carried['headers']
+  /** The pattern of the handlers it is for, where the engine says it. */
+  readonly matched: string | undefined
   readonly replyTo: string
   /** `undefined`: the caller is not ours. */
   readonly own: ReplyToken | undefined
@@ -38,17 +40,19 @@ export function patternOf(pattern: unknown, address: string): string {
 /** The message for the dispatcher. What counts is the address; the packet says how the caller has written it. */
 export function incoming(
   transport: string,
-  origin: Pick<Origin, 'address' | 'headers' | 'own'> & Partial<Pick<Origin, 'replyTo' | 'callers'>>,
+  origin: Pick<Origin, 'address' | 'headers' | 'own' | 'matched'> &
+    Partial<Pick<Origin, 'replyTo' | 'callers'>>,
   { pattern }: NestPacket,
   data: unknown,
   kind: 'request' | 'event' = 'request'
 ): IncomingMessage {
-  const { address, headers, own } = origin
+  const { address, headers, own, matched } = origin
   return new IncomingMessage({
     transport,
     kind,
     pattern: patternOf(pattern, address),
     route: address,
+    matched,
     data,
     metadata: headers,
     // Durable handlers get what is stored, and nothing twice.

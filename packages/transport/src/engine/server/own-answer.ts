@@ -174,7 +174,8 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     if (number !== ++this.#inputCount) return this.#failInput('A value of the channel was lost on its way')
     try {
       const value: unknown = blank + 1 === text.length ? undefined : jsonOf(text.slice(blank + 1))
-      if (!this.#input.push(value)) this.#failInput('The caller has sent far more values than it was granted')
+      if (!this.#input.push(value, text.length - blank))
+        this.#failInput('The caller has sent far more values than it was granted')
     } catch {
       this.#failInput('A value of the channel is not JSON')
     }
@@ -227,8 +228,12 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     this.sendError(error)
   }
 
+  protected override isInWindow(): boolean {
+    return this.#sentSize + this.#batchSize - this.#takenSize < this.#window
+  }
+
   protected hasRoom(): boolean {
-    if (this.#waiting > 0 || this.#sentSize + this.#batchSize - this.#takenSize >= this.#window) return false
+    if (this.#waiting > 0) return false
     return this.#caller === undefined || this.#caller.hasRoomFor(this)
   }
 

@@ -20,7 +20,8 @@ import { lastWords, OwnAnswer } from './own-answer.ts'
 import type { Subject } from './subjects.ts'
 
 const NOT_JSON = 'The body of the request is not JSON'
-const INPUT_AT_FIRST = 64
+/** Values of a channel's input that may come before the size of the first is known. */
+const INPUT_AT_FIRST = 4
 /** A reply address with which one of our callers asks about a call: up to its secret. */
 const HEAD = /\.1[rs]\d{1,15}-[a-z2-7]{12}-$/
 
@@ -70,15 +71,25 @@ export class Responder {
       return
     }
     const subject = ended === undefined ? chosen : tellingOf(chosen, ended)
+    const matched = this.#engine.wildcards?.isEachAlone === true ? chosen.address : undefined
     try {
-      if (isEvent) return this.#receiveEvent(subject, address, message)
+      if (isEvent) return this.#receiveEvent(subject, { address, matched }, message)
       if (!this.#mayAnswer(connection, replyTo)) {
         ended?.()
         return this.#drop(address, replyTo)
       }
       const { headers } = message
       const { callers } = connection
-      const origin = { subject, address, replyTo, own, headers, callers, startedAt: performance.now() }
+      const origin = {
+        subject,
+        address,
+        matched,
+        replyTo,
+        own,
+        headers,
+        callers,
+        startedAt: performance.now()
+      }
       if (message.refusal !== undefined) this.#refuseParts(connection, origin, message.refusal)
       else this.#receiveRequest(connection, origin, message)
     } catch (error) {
@@ -139,7 +150,7 @@ export class Responder {
 
   #receiveEvent(
     subject: Origin['subject'],
-    address: string,
+    { address, matched }: Pick<Origin, 'address' | 'matched'>,
     { words, headers, refusal, ended }: Carried
   ): void {
     const logger = this.#logger
@@ -161,7 +172,7 @@ export class Responder {
       )
     }
     const packet = envelopeOf(body)
-    const origin = { address, headers, own: undefined }
+    const origin = { address, matched, headers, own: undefined }
     const data = packet === undefined ? body : packet.data
     const event = incoming(this.#engine.name, origin, packet ?? {}, data, 'event')
     const startedAt = performance.now()

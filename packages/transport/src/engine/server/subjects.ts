@@ -4,7 +4,7 @@
  * several of its processes; here is decided, in the same way in all, which time counts.
  */
 import type { Route } from '../../dispatcher.ts'
-import { bySpecificity, hasWildcards, routeMatches } from '../../wildcards.ts'
+import { SEGMENTS, type Wildcards } from '../../wildcards.ts'
 
 /** One subscription of a service, with its figures. */
 export class Subject {
@@ -22,11 +22,16 @@ export class Subject {
   /** Milliseconds between requests and the ends of their answers, together. */
   time = 0
 
-  constructor(address: string, queue: string | undefined, facts?: Route['facts']) {
+  constructor(
+    address: string,
+    queue: string | undefined,
+    facts?: Route['facts'],
+    wildcards: Wildcards = SEGMENTS
+  ) {
     this.address = address
     this.queue = queue
     this.facts = facts
-    this.isExact = !hasWildcards(address)
+    this.isExact = !wildcards.has(address)
     this.answers = this.isExact
   }
 
@@ -47,32 +52,36 @@ export class Subjects {
   /** Every message matches one subject only. */
   readonly #isPlain: boolean
   readonly #byKind: Readonly<Record<Route['kind'], readonly Subject[]>>
+  readonly #wildcards: Wildcards
   readonly #chosen = new Map<string, Subject | undefined>()
 
   /**
    * @param addressOf the address of a handler's route
    * @param queues the queue for each kind of handlers
+   * @param wildcards how patterns stand for several addresses
    * @throws {OptionError} the engine has no address for a pattern
    */
   constructor(
     routes: readonly Route[],
     addressOf: (route: string | undefined) => string,
-    queues: Readonly<Record<Route['kind'], string | undefined>>
+    queues: Readonly<Record<Route['kind'], string | undefined>>,
+    wildcards: Wildcards = SEGMENTS
   ) {
+    this.#wildcards = wildcards
     const byKey = new Map<string, Subject>()
     const byKind = { message: new Set<Subject>(), event: new Set<Subject>() }
     for (const { kind, route, facts } of routes) {
       const address = addressOf(route)
       const queue = queues[kind]
       const key = `${address} ${queue ?? ''}`
-      const subject = byKey.get(key) ?? new Subject(address, queue, facts)
+      const subject = byKey.get(key) ?? new Subject(address, queue, facts, wildcards)
       if (kind === 'message') subject.answers = true
       byKey.set(key, subject)
       byKind[kind].add(subject)
     }
     this.all = [...byKey.values()]
     const sorted = (subjects: Set<Subject>) =>
-      [...subjects].sort((a, b) => bySpecificity(a.address, b.address))
+      [...subjects].sort((a, b) => wildcards.compare(a.address, b.address))
     this.#byKind = { message: sorted(byKind.message), event: sorted(byKind.event) }
     const addresses = new Set(this.all.map(({ address }) => address))
     this.#isPlain = addresses.size === this.all.length && this.all.every(({ isExact }) => isExact)
@@ -97,6 +106,10 @@ export class Subjects {
       this.#chosen.set(key, chosen)
     }
     if (chosen === undefined) return undefined
+    if (this.#wildcards.isEachAlone) {
+      const isItsOwn = received === chosen || (kind === 'event' && this.#byKind.event.includes(received))
+      return isItsOwn ? received : undefined
+    }
     const isOnce = received.queue === undefined ? received === chosen : received.queue === chosen.queue
     return isOnce ? chosen : undefined
   }
@@ -109,6 +122,6 @@ export class Subjects {
     const { message, event } = this.#byKind
     const inOrder =
       kind === 'message' ? [...message, ...event.filter(({ isExact }) => isExact)] : [...event, ...message]
-    return inOrder.find((subject) => routeMatches(subject.address, address))
+    return inOrder.find((subject) => this.#wildcards.match(subject.address, address))
   }
 }

@@ -1,0 +1,11 @@
+/** This project's client over MQTT. */
+import { mqtt } from '@elysia-microservices/mqtt'
+import { connect } from 'elysia-microservices/client'
+import type { OpenEchoClient } from '../echo-client.ts'
+import { askThrough, silent } from '../elysia/ask-through.ts'
+
+export const openEchoClient: OpenEchoClient = async (host, port, plan) => {
+  const client = connect({ transport: mqtt({ url: `mqtt://${host}:${port}` }), logger: silent })
+  await client.connect()
+  return askThrough(client, plan)
+}

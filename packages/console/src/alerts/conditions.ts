@@ -1,0 +1,120 @@
+/** What is wrong at one moment: functions of what is watched, without a memory. */
+import type { Told } from '../groups.ts'
+import type { AlertView, GroupView, OutboxOf, ServiceView } from '../protocol.ts'
+
+/** What is watched, at one moment. */
+export interface Watched {
+  /** Milliseconds since 1970. */
+  readonly at: number
+  readonly services: readonly ServiceView[]
+  /** What those did that have answered. */
+  readonly told: readonly Told[]
+  readonly groups: readonly GroupView[]
+  readonly outboxes: readonly OutboxOf[]
+}
+
+/** Something that is wrong at this moment; it may be over in the next one. */
+export type Condition = Omit<AlertView, 'since'>
+
+/** Services, or processes of them, that do not answer. */
+export function silent({ services }: Watched): Condition[] {
+  const byService = new Map<string, ServiceView[]>()
+  for (const view of services) byService.set(view.service, [...(byService.get(view.service) ?? []), view])
+  return [...byService].flatMap(([service, views]): Condition[] => {
+    const away = views.filter(({ isSilent }) => isSilent === true)
+    if (away.length === 0) return []
+    if (away.length === views.length)
+      return [
+        {
+          key: `silent ${service}`,
+          kind: 'silent',
+          title: `${service} does not answer`,
+          detail: away[0]?.problem ?? '',
+          advice: 'Look whether its process runs, and at the end of its log; then start it again.',
+          place: ['services', away[0]?.id ?? service]
+        }
+      ]
+    return away.map(({ id, instance }) => ({
+      key: `silent ${service} ${instance}`,
+      kind: 'silent',
+      title: `A process of ${service} does not answer`,
+      detail: `The process ${instance} has not answered; ${views.length - away.length} of the service do.`,
+      advice: 'If it hangs, end it: the others take over. Look at the end of its log for the reason.',
+      place: ['services', id]
+    }))
+  })
+}
+
+/** Engines that services cannot reach, by the engines' names. */
+export function engines({ told, groups }: Watched): Condition[] {
+  const reasons = new Map<string, { reason: string; readonly services: Set<string> }>()
+  const note = (engine: string, service: string, reason: string) => {
+    const known = reasons.get(engine)
+    if (known === undefined) reasons.set(engine, { reason, services: new Set([service]) })
+    else known.services.add(service)
+  }
+  for (const { view, sample } of told)
+    for (const { name, unavailable } of sample.transports)
+      if (unavailable !== undefined) note(name, view.service, unavailable)
+  for (const { engine, service, handlers } of groups)
+    for (const { unavailable } of handlers) if (unavailable !== undefined) note(engine, service, unavailable)
+  return [...reasons].map(([engine, { reason, services }]) => ({
+    key: `engine ${engine}`,
+    kind: 'engine',
+    title: `${engine} is not there`,
+    detail: `For ${listed([...services])}: ${reason}`,
+    advice: `Start ${engine}, or look whether its address is right and this machine reaches it. Services connect again by themselves.`,
+    place: ['services', [...services][0] ?? '']
+  }))
+}
+
+/** Dead letters that nobody has looked after. */
+export function dead({ groups }: Watched): Condition[] {
+  return groups.flatMap(({ engine, group, dead = 0 }): Condition[] =>
+    dead === 0
+      ? []
+      : [
+          {
+            key: `dead ${engine} ${group}`,
+            kind: 'dead',
+            title: `${group} has ${dead > 100 ? 'more than 100 dead letters' : plural(dead, 'dead letter')}`,
+            detail:
+              'Events whose handler has failed for good. They stay until they are sent again or deleted.',
+            advice: 'Read the reasons, mend what fails, and send them again.',
+            place: ['events', engine, group]
+          }
+        ]
+  )
+}
+
+/** Outboxes with events that were put aside. */
+export function putAside({ outboxes }: Watched): Condition[] {
+  return outboxes.flatMap(({ service, schema, failed }): Condition[] =>
+    failed === 0
+      ? []
+      : [
+          {
+            key: `outbox failed ${schema}`,
+            kind: 'outbox',
+            title: `The outbox ${schema} has put ${plural(failed, 'event')} aside`,
+            detail: `The engine has refused them as wrong or too large; the relay in ${service} goes on with others.`,
+            advice:
+              'Read the reasons by relay.failed.list(), and send them again or discard them (docs/outbox.md).',
+            place: ['events']
+          }
+        ]
+  )
+}
+
+/** `a`, `a and b`, `a, b and 3 others`. */
+function listed(names: readonly string[]): string {
+  const [first = '', second] = names
+  if (second === undefined) return first
+  if (names.length === 2) return `${first} and ${second}`
+  return `${first}, ${second} and ${names.length - 2} others`
+}
+
+/** `1 event`, `2 events`. */
+export function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`
+}

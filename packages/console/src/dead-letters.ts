@@ -1,0 +1,86 @@
+/** Dead letters for the page: some of a group, each bounded; and what is done with them, which the log is told. */
+import {
+  changeDeadLetters,
+  type DeadLetter,
+  type DeadLetterChange,
+  deadLetters,
+  type Logger
+} from '@elysia-microservices/transport/kit'
+import { fieldsOf, shortText } from './bounds.ts'
+import type { ConsoleClient } from './clients.ts'
+import type { DeadLettersView, DeadLetterView } from './protocol.ts'
+import { jsonText } from './trial.ts'
+
+/** Dead letters of a group that are shown at a time. */
+export const MAX_LETTERS = 100
+/** Characters of data that are shown. */
+const MAX_DATA = 4_000
+/** Dead letters that one click changes: who has more uses the command line. */
+const MAX_CHANGED = 10_000
+/** Positions that a line of the log names. */
+const MAX_NAMED = 20
+
+/** The oldest of a group. @throws {OptionError} its engine cannot show them */
+export async function listDeadLetters(client: ConsoleClient, group: string): Promise<DeadLettersView> {
+  const letters: DeadLetterView[] = []
+  for await (const letter of deadLetters(client, group).list({ limit: MAX_LETTERS + 1 }))
+    letters.push(shown(letter))
+  return { letters: letters.slice(0, MAX_LETTERS), hasMore: letters.length > MAX_LETTERS }
+}
+
+function shown(letter: DeadLetter): DeadLetterView {
+  const { position, pattern, id, key, reason, attempts, headers, data, publishedAt, diedAt, leftOut } = letter
+  const text = jsonText(data)
+  const traceId = traceIdOf(fieldsOf(headers)['traceparent'])
+  return {
+    position: shortText(position),
+    pattern: shortText(pattern),
+    id: shortText(id),
+    ...(key !== undefined && { key: shortText(key) }),
+    reason: shortText(reason),
+    attempts,
+    data: text.slice(0, MAX_DATA),
+    cut: Math.max(0, text.length - MAX_DATA),
+    ...(traceId !== undefined && { traceId }),
+    publishedAt: publishedAt.getTime(),
+    diedAt: diedAt.getTime(),
+    leftOut: (leftOut ?? []).slice(0, 20).map((each) => shortText(each, 100))
+  }
+}
+
+/** The trace that an event belongs to, if its headers name one. */
+export function traceIdOf(traceparent: unknown): string | undefined {
+  return /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-/.exec(shortText(traceparent, 100))?.[1]
+}
+
+/** What is to be changed. */
+export interface Change {
+  readonly change: DeadLetterChange
+  readonly group: string
+  readonly positions: readonly string[] | 'all'
+}
+
+/**
+ * Sends some again, or deletes them.
+ * @returns how many were there
+ * @throws what the engine says of the first that fails; those before it are done, and the log says so
+ */
+export async function changeLetters(
+  client: ConsoleClient,
+  { change, group, positions }: Change,
+  logger: Logger
+): Promise<number> {
+  const done: string[] = []
+  try {
+    const changes = changeDeadLetters(deadLetters(client, group), change, positions, MAX_CHANGED)
+    for await (const { position, isDone } of changes) if (isDone) done.push(position)
+  } finally {
+    const named = done.slice(0, MAX_NAMED).join(', ') + (done.length > MAX_NAMED ? ', …' : '')
+    const what = change === 'redrive' ? 'sent again' : 'deleted'
+    const where = done.length === 0 ? '' : ` (positions ${named})`
+    logger.warn(
+      `The console was asked to have dead letters of the group ${JSON.stringify(group)} ${what}: ${done.length} were${where}`
+    )
+  }
+  return done.length
+}

@@ -1,0 +1,94 @@
+/** Groups of durable events, put together of what all processes tell. */
+import type { DurableView, GroupView, Sample, ServiceSample, ServiceView } from './protocol.ts'
+
+/** Handlers of groups that are shown. */
+const MAX_HANDLERS = 1_000
+
+/** What a process tells of itself, and what it did last. */
+export interface Told {
+  readonly view: ServiceView
+  readonly sample: ServiceSample
+}
+
+/** The last samples of processes that are still there. A process may answer less often than it is asked. */
+export class LastSamples {
+  #last = new Map<string, ServiceSample>()
+
+  /** Takes a sample. @returns what is known of each process now */
+  take({ services: samples }: Sample, services: readonly ServiceView[]): Told[] {
+    const before = this.#last
+    const told = services.flatMap((view) => {
+      const own = Object.hasOwn(samples, view.id) ? samples[view.id] : undefined
+      const sample = own ?? before.get(view.id)
+      return sample === undefined ? [] : [{ view, sample }]
+    })
+    this.#last = new Map(told.map(({ view, sample }) => [view.id, sample]))
+    return told
+  }
+}
+
+/** A group while it is put together. */
+interface Draft extends Omit<GroupView, 'handlers' | 'processes'> {
+  readonly processes: Set<string>
+  readonly handlers: Map<string, GroupView['handlers'][number]>
+}
+
+/** Groups of all processes: each counts its own deliveries, and tells the same of what waits. */
+export function groupsOf(told: readonly Told[]): GroupView[] {
+  const groups = new Map<string, Draft>()
+  let left = MAX_HANDLERS
+  for (const { view, sample } of told)
+    for (const { name: engine, durable } of sample.transports)
+      for (const handler of durable) {
+        const key = JSON.stringify([engine, handler.group])
+        const known = groups.get(key)
+        const group = known ?? newGroup(engine, handler.group, view.service)
+        const before = group.handlers.get(handler.pattern)
+        if (before === undefined && left-- <= 0) return finished(groups)
+        if (known === undefined) groups.set(key, group)
+        group.processes.add(view.id)
+        group.handlers.set(handler.pattern, together(before, handler, sample))
+      }
+  return finished(groups)
+}
+
+function newGroup(engine: string, group: string, service: string): Draft {
+  return { engine, group, service, processes: new Set(), handlers: new Map() }
+}
+
+function together(
+  before: GroupView['handlers'][number] | undefined,
+  { pattern, lag, redeliveries, deadLetters, isPaused, unavailable }: DurableView,
+  { rows, total }: ServiceSample
+): GroupView['handlers'][number] {
+  const row = rows.find((each) => each.kind === 'event' && each.pattern === pattern)
+  const waits = most(before?.waits, lag)
+  // What has never run is not counted yet where others are.
+  const running = row?.inFlight ?? (total === undefined ? undefined : 0)
+  const runs = running === undefined ? before?.runs : (before?.runs ?? 0) + running
+  const reason = before?.unavailable ?? unavailable
+  return {
+    pattern,
+    ...(waits !== undefined && { waits }),
+    ...(runs !== undefined && { runs }),
+    triedAgain: (before?.triedAgain ?? 0) + redeliveries,
+    died: (before?.died ?? 0) + deadLetters,
+    isPaused: before?.isPaused === true || isPaused,
+    ...(reason !== undefined && { unavailable: reason })
+  }
+}
+
+/** Each process heard it at another time. */
+function most(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.max(one, other)
+}
+
+function finished(groups: ReadonlyMap<string, Draft>): GroupView[] {
+  return [...groups.values()]
+    .map(({ processes, handlers, ...group }) => ({
+      ...group,
+      processes: processes.size,
+      handlers: [...handlers.values()].sort((a, b) => (a.pattern < b.pattern ? -1 : 1))
+    }))
+    .sort((a, b) => (a.group < b.group ? -1 : 1))
+}

@@ -1,0 +1,16 @@
+/** One line below the header: what is wrong. It is there when nothing is, so that nothing moves when something is. */
+import type { AlertsView } from '../protocol.ts'
+import { hrefOf } from './route.ts'
+
+export function AlertLine({ alerts }: { readonly alerts: AlertsView | undefined }) {
+  const [first, ...others] = alerts?.alerts ?? []
+  if (first === undefined) return <p class="alert-line">{alerts === undefined ? '' : 'Nothing is wrong'}</p>
+  return (
+    <p class="alert-line wrong" role="status">
+      <a href={hrefOf('alerts')}>
+        <bdi>{first.title}</bdi>
+        {others.length > 0 && ` and ${others.length} more`}
+      </a>
+    </p>
+  )
+}

@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import type { CallRate, Link, Overview, ServiceView, TracesView } from '../../protocol.ts'
+import { type History, withSample } from '../history.ts'
+import { graphOf, MAX_EDGES, MAX_NODES } from './model.ts'
+
+const service = (name: string, more: Partial<ServiceView> = {}): ServiceView => ({
+  id: name,
+  service: name,
+  described: { name, version: '', status: 'listening', isCounted: false, patterns: [], leftOut: [] },
+  ...more
+})
+const overview = (...services: ServiceView[]): Overview => ({ canTry: false, interval: 1_000, services })
+const call = (caller: string | undefined, pattern: string, more: Partial<CallRate> = {}): CallRate => ({
+  from: caller === undefined ? 'nest' : 'client',
+  ...(caller !== undefined && { caller }),
+  kind: 'message',
+  transport: 'tcp',
+  pattern,
+  rate: 10,
+  errors: 0,
+  ms: 2,
+  ...more
+})
+const histories = (calls: Readonly<Record<string, CallRate[]>>, transport = 'tcp') =>
+  withSample(new Map<string, History>(), {
+    at: 1_000,
+    services: Object.fromEntries(
+      Object.entries(calls).map(([id, calls]) => [
+        id,
+        { transports: [{ name: transport, gauges: [], durable: [] }], outboxes: [], rows: [], calls }
+      ])
+    )
+  })
+const traces = (...links: Link[]): TracesView => ({ kept: 0, dropped: 0, latest: [], links })
+const lines = ({ edges }: ReturnType<typeof graphOf>) =>
+  edges.map(({ from, to, kind, rate }) => `${from} > ${to} ${kind} ${rate}`)
+
+describe('the map', () => {
+  it('has a line for everything that one calls of another, with its patterns', () => {
+    const graph = graphOf(
+      overview(service('orders'), service('stock')),
+      histories({
+        orders: [call('web', 'orders.place'), call(undefined, 'orders.place', { rate: 1 })],
+        stock: [call('orders', 'a', { rate: 1, ms: 10, errors: 1 }), call('orders', 'b', { rate: 3 })]
+      })
+    )
+    assert.deepEqual(lines(graph), [
+      'caller web > service orders message 10',
+      'service orders > service stock message 4',
+      'caller Nest clients > service orders message 1'
+    ])
+    const [, edge] = graph.edges
+    assert.deepEqual([edge?.errors, edge?.ms, edge?.parts.map(({ pattern }) => pattern)], [1, 4, ['b', 'a']])
+  })
+
+  it('has engines, and events from and to them', () => {
+    const graph = graphOf(
+      overview(service('mail')),
+      histories(
+        { mail: [call(undefined, 'placed', { from: 'engine', kind: 'event', transport: 'nats' })] },
+        'nats'
+      ),
+      traces({
+        from: 'orders',
+        kind: 'event',
+        transport: 'nats',
+        pattern: 'placed',
+        rate: 2,
+        errors: 0,
+        ms: 1
+      })
+    )
+    assert.deepEqual(lines(graph), [
+      'engine nats > service mail event 10',
+      'caller orders > engine nats event 2'
+    ])
+  })
+
+  it('takes from spans what services do not say themselves, and nothing twice', () => {
+    const link = { kind: 'message', transport: 'tcp', pattern: 'x', rate: 5, errors: 0, ms: 1 } as const
+    const { described: _, ...silent } = service('payments', { problem: 'It does not describe itself' })
+    const graph = graphOf(
+      overview(service('orders'), silent),
+      histories({ orders: [call('web', 'x')] }),
+      traces({ ...link, from: 'web', to: 'orders' }, { ...link, from: 'orders', to: 'payments' })
+    )
+    assert.deepEqual(lines(graph), [
+      'caller web > service orders message 10',
+      'service orders > service payments message 5'
+    ])
+    assert.deepEqual(
+      graph.nodes.map(({ name, state }) => [name, state]),
+      [
+        ['orders', 'good'],
+        ['payments', 'odd'],
+        ['web', 'good']
+      ]
+    )
+  })
+
+  it('is one box for all instances of a service', () => {
+    const graph = graphOf(
+      overview(service('a'), service('a', { id: 'a 2', problem: 'gone' })),
+      histories({ a: [call('web', 'x')], 'a 2': [call('web', 'x')] })
+    )
+    assert.deepEqual(lines(graph), ['caller web > service a message 20'])
+    assert.equal(graph.nodes[0]?.note, '1 of 2 not reached')
+  })
+
+  it('says what it leaves out of ten thousand', () => {
+    const many = Array.from({ length: 10_000 }, (_, n) => `${'<b>'.repeat(30)}\u202e${n}`)
+    const graph = graphOf(
+      overview(...many.map((name) => service(name))),
+      histories({ [many[0]!]: many.map((name) => call(name, 'x')) })
+    )
+    assert.equal(graph.nodes.length, MAX_NODES)
+    assert.ok(graph.edges.length <= MAX_EDGES)
+    assert.ok(graph.leftOut > 9_000)
+  })
+})

@@ -1,0 +1,113 @@
+/** What the server keeps of the last hour, in front of what the page has seen itself; and before and after compared. */
+import type { Figures, Mark, PastView } from '../protocol.ts'
+import { type Line, type Lines, MAX_LINES } from './history.ts'
+
+/** Seconds between two points of the past beyond which nothing is known between them. */
+const GAP = 25
+/** Seconds on either side of a mark that are compared. */
+const COMPARED = 600
+
+/** One figure of the busiest patterns. */
+export function pastByPattern({ times, patterns }: PastView, figure: 'rate' | 'errors'): Lines {
+  const lines = patterns
+    .filter((each) => each[figure].some((value) => value !== null && value > 0))
+    .map(({ key, [figure]: values }) => ({ label: key.slice(key.indexOf(' ') + 1), values }))
+  return { times, lines }
+}
+
+/** Figures of all together, or of the pattern that the past is of. */
+export function pastOf(
+  { times, figures }: PastView,
+  shown: readonly (readonly [label: string, figure: keyof Figures])[]
+): Lines {
+  return {
+    times,
+    lines: shown.flatMap(([label, figure]) => {
+      const values = figures[figure]
+      return values === undefined ? [] : [{ label, values }]
+    })
+  }
+}
+
+/**
+ * Lines of the past with those that the page has seen behind them.
+ * @param from what is before is left out; seconds since 1970
+ */
+export function joined(past: Lines, live: Lines, from: number): Lines {
+  const begin = live.times[0] ?? Number.POSITIVE_INFINITY
+  const old = past.times.flatMap((at, index) => (at >= from && at < begin ? [index] : []))
+  const last = past.times[old.at(-1) ?? -1]
+  // A point without a value, so that no line leads over what nobody knows.
+  const gap = last !== undefined && begin - last > GAP && live.times.length > 0 ? [last + 1] : []
+  const labels = [...new Set([...live.lines, ...past.lines].map(({ label }) => label))].slice(
+    0,
+    MAX_LINES + 1
+  )
+  const fresh = live.times.flatMap((at, index) => (at >= from ? [index] : []))
+  return {
+    times: [
+      ...old.map((index) => past.times[index] as number),
+      ...gap,
+      ...fresh.map((index) => live.times[index] as number)
+    ],
+    lines: labels.map((label): Line => {
+      const before = past.lines.find((line) => line.label === label)
+      const after = live.lines.find((line) => line.label === label)
+      return {
+        label,
+        values: [
+          ...old.map((index) => before?.values[index] ?? null),
+          ...gap.map(() => null),
+          ...fresh.map((index) => after?.values[index] ?? null)
+        ]
+      }
+    })
+  }
+}
+
+/** What a service did on one side of a mark. */
+export interface Side {
+  /** Seconds that something is known of. */
+  readonly seconds: number
+  readonly rate: number | undefined
+  readonly p50: number | undefined
+  readonly p99: number | undefined
+  /** The share of messages that ended otherwise than well. */
+  readonly errors: number | undefined
+}
+
+/** What a service did before and after a mark, as far as the marks beside it. */
+export function compared(
+  past: PastView,
+  mark: Mark,
+  marks: readonly Mark[]
+): { readonly before: Side; readonly after: Side } {
+  const at = mark.at / 1_000
+  const others = marks.map((each) => each.at / 1_000)
+  const begin = Math.max(at - COMPARED, ...others.filter((other) => other < at))
+  const end = Math.min(at + COMPARED, ...others.filter((other) => other > at))
+  return {
+    before: sideOf(past, (time) => time > begin && time <= at),
+    // The step in which it changed has both.
+    after: sideOf(past, (time) => time > at + STEP && time <= end + STEP)
+  }
+}
+
+/** Seconds of a step. */
+const STEP = 10
+
+function sideOf({ times, figures }: PastView, isMeant: (at: number) => boolean): Side {
+  const meant = times.flatMap((at, index) => (isMeant(at) ? [index] : []))
+  const mean = (figure: keyof Figures) => {
+    const values = meant.flatMap((index) => figures[figure]?.[index] ?? [])
+    return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length
+  }
+  const [rate, errors] = [mean('rate'), mean('errors')]
+  return {
+    seconds: meant.filter((index) => typeof figures.rate?.[index] === 'number').length * STEP,
+    rate,
+    p50: mean('p50'),
+    p99: mean('p99'),
+    errors: rate === undefined || errors === undefined || rate === 0 ? undefined : errors / rate
+  }
+}

@@ -1,0 +1,199 @@
+/** The dead letters of a group: read, sent again, deleted. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { DeadLettersView, DeadLetterView, GroupView } from '../../protocol.ts'
+import { ask } from '../ask.ts'
+import { ago, whole } from '../format.ts'
+import { hrefOf } from '../route.ts'
+
+type Action = 'redrive' | 'delete'
+
+export function DeadLetters(props: {
+  readonly group: GroupView
+  /** How many there are: if that changes, they are read anew. */
+  readonly count: number
+  readonly base: string
+  readonly canTry: boolean
+}) {
+  const { group: view, count, base, canTry } = props
+  const { service, group } = view
+  const [listed, setListed] = useState<DeadLettersView | undefined>()
+  const [said, say] = useState('')
+  const [wrong, setWrong] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const [round, setRound] = useState(0)
+  useEffect(() => {
+    const left = new AbortController()
+    ask<DeadLettersView>(base, 'events', { action: 'list', service, group }, left.signal).then(
+      (all) => {
+        setListed(all)
+        setWrong('')
+      },
+      (error: Error) => {
+        if (!left.signal.aborted) setWrong(error.message)
+      }
+    )
+    return () => left.abort()
+  }, [base, service, group, count, round])
+
+  const change = async (action: Action, positions: readonly string[] | 'all') => {
+    // Twice is once.
+    if (isBusy) return
+    setBusy(true)
+    setWrong('')
+    try {
+      const { done } = await ask<{ readonly done: number }>(base, 'events', {
+        action,
+        service,
+        group,
+        positions
+      })
+      say(`${whole(done)} ${action === 'redrive' ? 'sent again' : 'deleted'}`)
+    } catch (error) {
+      setWrong((error as Error).message)
+    } finally {
+      setBusy(false)
+      setRound((before) => before + 1)
+    }
+  }
+  const { letters = [], hasMore = false } = listed ?? {}
+  return (
+    <div class="opened">
+      {canTry && letters.length > 0 && (
+        <div class="actions">
+          <button
+            type="button"
+            class="main"
+            aria-disabled={isBusy}
+            onClick={() => void change('redrive', 'all')}
+          >
+            Send all again
+          </button>
+          <Confirmed
+            label="Delete all"
+            question={`Delete all dead letters of ${group}?`}
+            isBusy={isBusy}
+            act={() => void change('delete', 'all')}
+          />
+          <span role="status">{said}</span>
+        </div>
+      )}
+      {!canTry && <p class="hint">The console only shows: it was made without the option try.</p>}
+      {letters.length === 0 && (
+        <p class="hint" role="status">
+          {listed === undefined ? 'Reading…' : said === '' ? 'There are none' : `${said}. There are no more`}
+        </p>
+      )}
+      {wrong !== '' && (
+        <p class="problem" role="alert">
+          {wrong}
+        </p>
+      )}
+      <ul class="list">
+        {letters.map((letter) => (
+          <Letter
+            key={letter.position}
+            letter={letter}
+            isBusy={isBusy}
+            change={canTry ? (action) => void change(action, [letter.position]) : undefined}
+          />
+        ))}
+      </ul>
+      {hasMore && <p class="hint">The oldest 100 are shown; there are more.</p>}
+    </div>
+  )
+}
+
+function Letter(props: {
+  readonly letter: DeadLetterView
+  readonly isBusy: boolean
+  readonly change: ((action: Action) => void) | undefined
+}) {
+  const { letter, isBusy, change } = props
+  const { position, pattern, id, key, reason, attempts, data, cut, traceId, diedAt, leftOut } = letter
+  return (
+    <li class="letter">
+      <p class="reason">
+        <bdi>{reason}</bdi>
+      </p>
+      <p class="hint">
+        <code>{pattern}</code>, id <code>{id}</code>
+        {key !== undefined && (
+          <>
+            , key <code>{key}</code>
+          </>
+        )}
+        , position <code>{position}</code>; died {ago(diedAt)} after {attempts}{' '}
+        {attempts === 1 ? 'attempt' : 'attempts'}
+        {traceId !== undefined && (
+          <>
+            ; <a href={hrefOf('traces', traceId)}>its trace</a>
+          </>
+        )}
+      </p>
+      {leftOut.length > 0 && (
+        <p class="hint">The engine had no room for {leftOut.join(', ')}: it cannot be sent again whole.</p>
+      )}
+      <details>
+        <summary>Data</summary>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it is scrolled by keyboard */}
+        <section class="text" tabIndex={0} aria-label={`Data of ${id}`}>
+          <pre>{data}</pre>
+          {cut > 0 && <span class="hint">{whole(cut)} more characters</span>}
+        </section>
+      </details>
+      {change !== undefined && (
+        <div class="actions">
+          <button type="button" aria-disabled={isBusy} onClick={() => change('redrive')}>
+            Send again
+          </button>
+          <Confirmed
+            label="Delete"
+            question={`Delete the dead letter ${id}?`}
+            isBusy={isBusy}
+            act={() => change('delete')}
+          />
+        </div>
+      )}
+    </li>
+  )
+}
+
+/** A button that asks once more, because nothing brings back what it deletes. */
+function Confirmed(props: {
+  readonly label: string
+  readonly question: string
+  readonly isBusy: boolean
+  readonly act: () => void
+}) {
+  const { label, question, isBusy, act } = props
+  const [isAsking, setAsking] = useState(false)
+  const yes = useRef<HTMLButtonElement>(null)
+  useEffect(() => {
+    if (isAsking) yes.current?.focus()
+  }, [isAsking])
+  if (!isAsking)
+    return (
+      <button type="button" aria-disabled={isBusy} onClick={() => setAsking(true)}>
+        {label}
+      </button>
+    )
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset has a look of its own
+    <span class="confirm" role="group" aria-label={question}>
+      <button
+        type="button"
+        class="danger"
+        ref={yes}
+        onClick={() => {
+          setAsking(false)
+          act()
+        }}
+      >
+        {label}, for good
+      </button>
+      <button type="button" onClick={() => setAsking(false)}>
+        Keep
+      </button>
+    </span>
+  )
+}

@@ -1,0 +1,32 @@
+/** The last hour of a service, from the server. */
+import { useEffect, useState } from 'preact/hooks'
+import type { PastView } from '../protocol.ts'
+import { ask } from './ask.ts'
+
+/** Milliseconds between two questions: the page itself sees what happens meanwhile. */
+const AGAIN = 30_000
+
+/** Nothing is known. */
+export const NO_PAST: PastView = { times: [], figures: {}, patterns: [] }
+
+/** Asks for the last hour of a service, or of one of its patterns, and again from time to time. */
+export function usePast(base: string, id: string, pattern: string | undefined): PastView {
+  const [found, setFound] = useState<{ readonly of: string; readonly past: PastView } | undefined>()
+  const of = `${id} ${pattern ?? ''}`
+  useEffect(() => {
+    const left = new AbortController()
+    const read = () =>
+      ask<PastView>(base, 'history', { id, ...(pattern !== undefined && { pattern }) }, left.signal).then(
+        (past) => setFound({ of, past }),
+        // The charts have what the page sees itself, and it is asked again.
+        () => {}
+      )
+    void read()
+    const timer = setInterval(read, AGAIN)
+    return () => {
+      clearInterval(timer)
+      left.abort()
+    }
+  }, [base, of])
+  return found?.of === of ? found.past : NO_PAST
+}

@@ -1,0 +1,173 @@
+/** What services did in the last hour, in steps: so much memory, whatever they do. */
+import type { Figures, PastView, ServiceSample } from './protocol.ts'
+
+/** Milliseconds of a step. */
+export const STEP = 10_000
+/** Steps that are kept. */
+export const STEPS = 360
+/** Services and patterns that are kept; each has some 10 KB. What comes beyond them is left out. */
+export const MAX_SERIES = 2_000
+/** Patterns of a service that are told apart where all are shown together. */
+const MAX_BUSIEST = 6
+
+/** How the samples of a step become one number: the mean of all, or the worst of them. */
+const FIGURES = {
+  rate: 'mean',
+  p50: 'mean',
+  p90: 'mean',
+  p99: 'most',
+  lifetime: 'mean',
+  inFlight: 'most',
+  errors: 'mean',
+  failures: 'mean'
+} as const satisfies Record<keyof Figures, 'mean' | 'most'>
+const NAMES = Object.keys(FIGURES) as (keyof Figures)[]
+
+/** One service, or one pattern of it. */
+class Series {
+  readonly steps = new Float32Array(STEPS * NAMES.length).fill(Number.NaN)
+  /** The step that samples were added to last, and how many there are in it of each figure. */
+  #step = -1
+  readonly #counts = new Uint16Array(NAMES.length)
+
+  add(step: number, figures: Figures): void {
+    if (step !== this.#step) this.#counts.fill(0)
+    this.#step = step
+    for (const [index, name] of NAMES.entries()) {
+      const value = figures[name]
+      if (value === undefined) continue
+      const at = (step % STEPS) * NAMES.length + index
+      const count = (this.#counts[index] as number) + 1
+      this.#counts[index] = count
+      const before = this.steps[at] as number
+      this.steps[at] =
+        count === 1
+          ? value
+          : FIGURES[name] === 'mean'
+            ? before + (value - before) / count
+            : Math.max(before, value)
+    }
+  }
+
+  forget(slot: number): void {
+    this.steps.fill(Number.NaN, slot * NAMES.length, (slot + 1) * NAMES.length)
+  }
+
+  values(name: keyof Figures, slots: readonly number[]): (number | null)[] {
+    const index = NAMES.indexOf(name)
+    return slots.map((slot) => {
+      const value = this.steps[slot * NAMES.length + index] as number
+      return Number.isNaN(value) ? null : Number(value.toPrecision(4))
+    })
+  }
+
+  /** The sum of a figure over all steps. */
+  sum(name: keyof Figures): number {
+    let sum = 0
+    for (let at = NAMES.indexOf(name); at < this.steps.length; at += NAMES.length) {
+      const value = this.steps[at] as number
+      if (!Number.isNaN(value)) sum += value
+    }
+    return sum
+  }
+
+  get isEmpty(): boolean {
+    return this.steps.every(Number.isNaN)
+  }
+}
+
+/** Keeps the last hour. */
+export class Past {
+  /** By the ids of services, and in them by kind and pattern; `''`: all patterns together. */
+  readonly #services = new Map<string, Map<string, Series>>()
+  #size = 0
+  /** The newest step. */
+  #step = Number.NEGATIVE_INFINITY
+
+  /** How many services and patterns are kept. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** @param at milliseconds since 1970 */
+  add(at: number, services: Readonly<Record<string, ServiceSample>>): void {
+    const step = Math.floor(at / STEP)
+    // A clock that was put back would write over what was before.
+    if (step < this.#step) return
+    if (step > this.#step) this.#advance(step)
+    for (const [id, { total, rows }] of Object.entries(services)) {
+      if (total !== undefined) this.#seriesOf(id, '')?.add(step, total)
+      for (const row of rows) {
+        const key = `${row.kind} ${row.pattern}`
+        const known = this.#services.get(id)?.get(key)
+        // What never does anything needs no room.
+        if (known === undefined && row.rate === 0 && row.inFlight === 0) continue
+        ;(known ?? this.#seriesOf(id, key))?.add(step, row)
+      }
+    }
+  }
+
+  /** What one service did, or one of its patterns; all of the times that anything is known of. */
+  of(id: string, key = ''): PastView {
+    const service = this.#services.get(id)
+    const one = service?.get(key)
+    const known = Math.max(0, Math.min(STEPS, this.#step + 1))
+    const steps = Array.from({ length: known }, (_, index) => this.#step - known + 1 + index)
+    const isKnown = (step: number) =>
+      one !== undefined && !Number.isNaN(one.steps[(step % STEPS) * NAMES.length] as number)
+    const first = steps.findIndex(isKnown)
+    const shown = first < 0 ? [] : steps.slice(first)
+    const slots = shown.map((step) => step % STEPS)
+    const busiest =
+      key !== '' || service === undefined
+        ? []
+        : [...service]
+            .filter(([each]) => each !== '')
+            .map(([each, series]) => ({ each, series, sum: series.sum('rate') }))
+            .sort((a, b) => b.sum - a.sum)
+            .slice(0, MAX_BUSIEST)
+    return {
+      times: shown.map((step) => ((step + 1) * STEP) / 1_000),
+      figures:
+        one === undefined ? {} : Object.fromEntries(NAMES.map((name) => [name, one.values(name, slots)])),
+      patterns: busiest.map(({ each, series }) => ({
+        key: each,
+        rate: series.values('rate', slots),
+        errors: series.values('errors', slots)
+      }))
+    }
+  }
+
+  #seriesOf(id: string, key: string): Series | undefined {
+    const service = this.#services.get(id) ?? new Map<string, Series>()
+    const known = service.get(key)
+    if (known !== undefined) return known
+    if (this.#size >= MAX_SERIES) return undefined
+    const series = new Series()
+    this.#size++
+    this.#services.set(id, service.set(key, series))
+    return series
+  }
+
+  /** Begins a step: what is an hour old makes room, and what was between this and the last one is empty. */
+  #advance(step: number): void {
+    const skipped = Math.min(STEPS, step - this.#step)
+    for (const service of this.#services.values())
+      for (const series of service.values())
+        for (let n = 0; n < skipped; n++) series.forget((((step - n) % STEPS) + STEPS) % STEPS)
+    this.#step = step
+    // Once in a while is enough.
+    if (step % 30 === 0 || this.#size >= MAX_SERIES) this.#forgetEmpty()
+  }
+
+  #forgetEmpty(): void {
+    for (const [id, service] of this.#services) {
+      for (const [key, series] of service) {
+        if (!series.isEmpty) continue
+        service.delete(key)
+        this.#size--
+      }
+      if (service.size === 0) this.#services.delete(id)
+    }
+  }
+}

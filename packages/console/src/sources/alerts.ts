@@ -1,0 +1,61 @@
+/** Alerts that nobody has to set up. */
+import { alertsOf, NO_ALERTS, nextBoard } from '../alerts/board.ts'
+import { dead, engines, putAside, silent, type Watched } from '../alerts/conditions.ts'
+import { failing, lagging, NO_TRENDS, nextTrends, stuck } from '../alerts/trends.ts'
+import { LastSamples } from '../groups.ts'
+import type { AlertsView, EventsView, Overview, Sample } from '../protocol.ts'
+import type { Source } from './source.ts'
+
+export class Alerts implements Source<'alerts'> {
+  readonly topic = 'alerts'
+  readonly #eventsNow: () => EventsView | undefined
+  readonly #samples = new LastSamples()
+  #trends = NO_TRENDS
+  #board = NO_ALERTS
+  #latest: AlertsView = { alerts: [], past: [] }
+  /** What pages were told last, as text. */
+  #told = ''
+  #tell = () => {}
+
+  /** @param events what is known of durable events now */
+  constructor(events: () => EventsView | undefined) {
+    this.#eventsNow = events
+  }
+
+  latest(): AlertsView {
+    return this.#latest
+  }
+
+  begin(tell: () => void): void {
+    this.#tell = tell
+  }
+
+  rest(): void {
+    // What is wrong now is not known any more.
+    this.#board = { ...NO_ALERTS, past: this.#board.past }
+    this.#trends = NO_TRENDS
+    this.#latest = { alerts: [], past: this.#board.past }
+  }
+
+  sampled(sample: Sample, { services }: Overview): void {
+    const { at } = sample
+    const { groups, outboxes } = this.#eventsNow() ?? { groups: [], outboxes: [] }
+    const watched: Watched = { at, services, told: this.#samples.take(sample, services), groups, outboxes }
+    this.#trends = nextTrends(this.#trends, watched)
+    const conditions = [
+      ...engines(watched),
+      ...silent(watched),
+      ...failing(this.#trends),
+      ...dead(watched),
+      ...lagging(this.#trends, watched),
+      ...putAside(watched),
+      ...stuck(watched)
+    ]
+    this.#board = nextBoard(this.#board, conditions, at)
+    this.#latest = { alerts: alertsOf(this.#board), past: this.#board.past }
+    const text = JSON.stringify(this.#latest)
+    if (text === this.#told) return
+    this.#told = text
+    this.#tell()
+  }
+}

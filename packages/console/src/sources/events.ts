@@ -1,0 +1,136 @@
+/** Groups of durable events and outboxes, with their dead letters. */
+import { type DeadLetterChange, type Logger, RpcError } from '@elysia-microservices/transport/kit'
+import { fieldsOf } from '../bounds.ts'
+import type { ConsoleClient } from '../clients.ts'
+import { changeLetters, listDeadLetters, MAX_LETTERS } from '../dead-letters.ts'
+import { groupsOf, LastSamples } from '../groups.ts'
+import type { EventsView, GroupView, OutboxOf, Overview, Sample } from '../protocol.ts'
+import type { Source, SourceContext } from './source.ts'
+
+/** Milliseconds after which dead letters are counted again though no process has told of another one. */
+const COUNT_AGAIN = 30_000
+/** Groups whose dead letters are counted. */
+const MAX_COUNTED = 100
+
+/** How many dead letters a group has. */
+interface Count {
+  readonly at: number
+  /** What its processes had told when it was counted. */
+  readonly died: number
+  readonly present: number | undefined
+  /** Why they cannot be counted. */
+  readonly reason?: string
+}
+
+export class Events implements Source<'events'> {
+  readonly topic = 'events'
+  readonly #clients: SourceContext['clients']
+  readonly #canTry: boolean
+  readonly #logger: Logger
+  readonly #samples = new LastSamples()
+  /** By engine and group. */
+  readonly #counts = new Map<string, Count>()
+  readonly #counting = new Set<string>()
+  #latest: EventsView | undefined
+  #tell = () => {}
+
+  constructor({ clients, canTry, logger }: SourceContext) {
+    this.#clients = clients
+    this.#canTry = canTry
+    this.#logger = logger
+  }
+
+  latest(): EventsView | undefined {
+    return this.#latest
+  }
+
+  begin(tell: () => void): void {
+    this.#tell = tell
+  }
+
+  sampled(sample: Sample, { services }: Overview): void {
+    const told = this.#samples.take(sample, services)
+    const groups = groupsOf(told)
+    for (const group of groups.slice(0, MAX_COUNTED)) void this.#count(group)
+    this.#latest = {
+      groups: groups.map((group) => this.#withCount(group)),
+      outboxes: told.flatMap(({ view, sample }) =>
+        sample.outboxes.map((outbox): OutboxOf => ({ ...outbox, service: view.id }))
+      )
+    }
+    this.#tell()
+  }
+
+  /**
+   * Lists dead letters, sends them again or deletes them: `{ action, service, group, positions }`.
+   * @throws {TypeError} the question is none, or may not be asked
+   */
+  async ask(question: unknown): Promise<unknown> {
+    const { action, service, group, positions } = fieldsOf(question)
+    if (typeof group !== 'string' || typeof service !== 'string')
+      throw new TypeError('The question needs the texts service and group')
+    const client = this.#clients().get(service)
+    if (client === undefined) throw new TypeError('There is no such service')
+    if (client.durable === undefined)
+      throw new RpcError(
+        `The console's client of ${service} goes over a transport that stores no events: give console() one over the engine`
+      )
+    if (action === 'list') return listDeadLetters(client, group)
+    if (action !== 'redrive' && action !== 'delete')
+      throw new TypeError('action must be list, redrive or delete')
+    if (!this.#canTry) throw new TypeError('The console only shows: see options.try of console()')
+    return { done: await this.#change(client, action, group, positions) }
+  }
+
+  async #change(
+    client: ConsoleClient,
+    change: DeadLetterChange,
+    group: string,
+    positions: unknown
+  ): Promise<number> {
+    const isList = Array.isArray(positions) && positions.every((each) => typeof each === 'string')
+    if (positions !== 'all' && (!isList || positions.length > MAX_LETTERS))
+      throw new TypeError(`positions must be 'all' or a list of at most ${MAX_LETTERS} texts`)
+    try {
+      return await changeLetters(client, { change, group, positions }, this.#logger)
+    } finally {
+      // Others may have come meanwhile: the next sample counts again.
+      for (const key of this.#counts.keys()) if (JSON.parse(key)[1] === group) this.#counts.delete(key)
+    }
+  }
+
+  #withCount(group: GroupView): GroupView {
+    const { present, reason } = this.#counts.get(keyOf(group)) ?? {}
+    return {
+      ...group,
+      ...(present !== undefined && { dead: present }),
+      ...(reason !== undefined && { deadUnknown: reason })
+    }
+  }
+
+  /** Counts again if that may give another number. Never rejects. */
+  async #count(group: GroupView): Promise<void> {
+    const key = keyOf(group)
+    const died = group.handlers.reduce((sum, handler) => sum + handler.died, 0)
+    const known = this.#counts.get(key)
+    const now = performance.now()
+    if (known !== undefined && known.died === died && now - known.at < COUNT_AGAIN) return
+    const client = this.#clients().get(group.service)
+    if (this.#counting.has(key) || client?.durable === undefined) return
+    this.#counting.add(key)
+    try {
+      const { letters, hasMore } = await listDeadLetters(client, group.group)
+      const present = letters.length + (hasMore ? 1 : 0)
+      this.#counts.set(key, { at: now, died, present })
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      this.#counts.set(key, { at: now, died, present: undefined, reason: reason.slice(0, 500) })
+    } finally {
+      this.#counting.delete(key)
+    }
+  }
+}
+
+function keyOf({ engine, group }: GroupView): string {
+  return JSON.stringify([engine, group])
+}

@@ -1,0 +1,75 @@
+/** The last hour, for charts that a reload does not empty; and where services changed, to compare before and after. */
+import { fieldsOf } from '../bounds.ts'
+import { Past } from '../past.ts'
+import type { HistoryView, Mark, Overview, PastView, Sample } from '../protocol.ts'
+import type { Source } from './source.ts'
+
+const MAX_MARKS = 200
+/** Processes that are remembered, to know which are new. */
+const MAX_PROCESSES = 5_000
+const HOUR = 3_600_000
+
+/** What is known of a service. */
+interface Known {
+  readonly versions: Set<string>
+  readonly processes: Set<string>
+}
+
+export class History implements Source<'history'> {
+  readonly topic = 'history'
+  readonly #past = new Past()
+  readonly #known = new Map<string, Known>()
+  #marks: readonly Mark[] = []
+  #tell = () => {}
+
+  latest(): HistoryView {
+    return { marks: this.#marks }
+  }
+
+  begin(tell: () => void): void {
+    this.#tell = tell
+  }
+
+  sampled({ at, services }: Sample, overview: Overview): void {
+    this.#past.add(at, services)
+    const added = this.#newMarks(at, overview)
+    const kept = this.#marks.filter((mark) => at - mark.at < HOUR)
+    if (added.length === 0 && kept.length === this.#marks.length) return
+    this.#marks = [...kept, ...added].slice(-MAX_MARKS)
+    this.#tell()
+  }
+
+  /**
+   * Tells the last hour of a service: `{ id, pattern }`, with kind and pattern of one, or none.
+   * @throws {TypeError} the question is none
+   */
+  ask(question: unknown): PastView {
+    const { id, pattern = '' } = fieldsOf(question)
+    if (typeof id !== 'string' || typeof pattern !== 'string')
+      throw new TypeError('The question needs the text id, and may have the text pattern')
+    return this.#past.of(id, pattern)
+  }
+
+  #newMarks(at: number, { services }: Overview): Mark[] {
+    const marks: Mark[] = []
+    let size = 0
+    for (const { service, instance = '', described } of services) {
+      if (described === undefined || ++size > MAX_PROCESSES) continue
+      const { version } = described
+      const known = this.#known.get(service)
+      if (known === undefined) {
+        this.#known.set(service, { versions: new Set([version]), processes: new Set([instance]) })
+        continue
+      }
+      const isNewVersion = !known.versions.has(version)
+      if (!isNewVersion && known.processes.has(instance)) continue
+      // A stranger may name another one each time.
+      if (known.processes.size > 100) known.processes.clear()
+      if (known.versions.size > 100) known.versions.clear()
+      known.versions.add(version)
+      known.processes.add(instance)
+      marks.push({ at, service, what: isNewVersion ? 'version' : 'process', version })
+    }
+    return marks.slice(0, MAX_MARKS)
+  }
+}

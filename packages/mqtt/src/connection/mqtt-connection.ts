@@ -1,0 +1,417 @@
+/** One connection to an MQTT server: what goes out and what comes, over our topics and Nest's. */
+import {
+  type Carried,
+  type CarriedHeaders,
+  type Carrier,
+  type CarrierListener,
+  HeldMessages,
+  newSecret,
+  Room,
+  type Sender,
+  type Subject,
+  type Words
+} from '@elysia-microservices/transport/engine'
+import { ListenError, LONGEST_TIME } from '@elysia-microservices/transport/kit'
+import type { IPublishPacket } from 'mqtt'
+import type { CheckedOptions } from '../options/options.ts'
+import { readHeaders, writeHeaders } from '../words/headers.ts'
+import { idOfAnswer, readNest, retained, withId } from '../words/packets.ts'
+import {
+  addressOfCall,
+  answerAddress,
+  answersOf,
+  EVERYONE,
+  inboxOf,
+  isInbox,
+  isOfSystem,
+  placeOf,
+  readAnswerAddress,
+  replyAddress,
+  sharedFilter,
+  TOGETHER
+} from '../words/topics.ts'
+import { Link, type Outgoing } from './link.ts'
+
+/** Bytes from which a message travels in parts: a server holds a message for each that is slow to take it. */
+const MAX_PAYLOAD = 16 * 1024 * 1024
+/** Topics of answers that a client hears at a time; the one that was called longest ago goes first. */
+const MOST_ANSWERS = 8_192
+/** In the place of an address that is no inbox: nothing is published there. */
+const NOWHERE = '?'
+
+type Receive = (message: Carried) => void
+type Properties = NonNullable<IPublishPacket['properties']>
+
+/** What is received for one of our subscriptions. */
+interface Taken {
+  readonly subject: Subject
+  /** Stands in front of the topics: requests that left together come there. */
+  readonly before: string
+}
+
+/** A connection that has been made. */
+export class MqttConnection implements Carrier {
+  readonly everyone = EVERYONE
+  readonly server: string
+  readonly #options: CheckedOptions
+  readonly #listener: CarrierListener
+  readonly #link: Link
+  readonly #held = new HeldMessages()
+  readonly #room: Room
+  readonly #ears = new Map<string, Receive>()
+  /** Told when something has come on an inbox for the first time. */
+  readonly #proofs = new Map<string, () => void>()
+  /** Topics on which Nest's services answer our calls: subscribed once, and not for each call. */
+  readonly #answers = new Set<string>()
+  /** What services take, by the identifier of the subscription, or by topic if all are exact. */
+  readonly #taken = new Map<number | string, Taken>()
+  #filters: string[] = []
+  #receive: (subject: Subject, message: Carried) => void = () => {}
+  #setUp: Promise<unknown> = Promise.resolve()
+  #isClosing = false
+
+  private constructor(link: Link, options: CheckedOptions, listener: CarrierListener) {
+    this.server = options.where
+    this.#options = options
+    this.#listener = listener
+    this.#link = link
+    this.#room = new Room(
+      () => this.flush(),
+      () => this.isConnected
+    )
+  }
+
+  /**
+   * Connects.
+   * @throws {ConnectionError} the server cannot be reached, or has not what we need
+   * @throws {UnauthenticatedError} the server does not accept the credentials
+   */
+  static async open(
+    options: CheckedOptions,
+    clientId: string,
+    listener: CarrierListener
+  ): Promise<MqttConnection> {
+    let connection: MqttConnection | undefined
+    const link = await Link.open(options, clientId, {
+      lost: () => connection?.lost(),
+      restored: () => connection?.restored(),
+      message: (topic, bytes, packet) => connection?.message(topic, bytes, packet),
+      failed: (error) => listener.failed(error)
+    })
+    connection = new MqttConnection(link, options, listener)
+    return connection
+  }
+
+  get isConnected(): boolean {
+    return this.#link.isConnected
+  }
+
+  get maxPayload(): number {
+    return Math.min(this.#link.maximumPacketSize, MAX_PAYLOAD)
+  }
+
+  newInbox(): string {
+    return inboxOf(newSecret() + newSecret(), this.#options.inboxPrefix)
+  }
+
+  isInbox(address: string): boolean {
+    return isInbox(address) || readAnswerAddress(address) !== undefined
+  }
+
+  addressOf(route: string): string {
+    return addressOfCall(route)
+  }
+
+  togetherAt(address: string): string {
+    return TOGETHER + address
+  }
+
+  // ── out ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders, expires?: number): void {
+    if (!this.isConnected)
+      return this.#hold(address, words.length, () => this.publish(address, words, reply, headers, expires))
+    const asker = readAnswerAddress(address)
+    if (asker !== undefined) {
+      const { topic, correlation } = asker
+      const correlationData = correlation === '' ? undefined : Buffer.from(correlation, 'base64')
+      return this.#send(address, topic, words, reply, {
+        ...headersOf(headers),
+        ...(correlationData && { correlationData })
+      })
+    }
+    if (isInbox(address)) {
+      const { topic, token } = placeOf(address)
+      const from = reply === undefined || reply === '' ? undefined : placeOf(reply)
+      const correlation = from === undefined ? token : `${token} ${from.token}`
+      return this.#send(address, topic, words, reply, {
+        correlationData: Buffer.from(correlation),
+        ...(from && { responseTopic: from.topic }),
+        ...headersOf(headers)
+      })
+    }
+    const properties = { ...asking(reply), ...headersOf(headers), ...expiring(expires) }
+    const isPacket = typeof words === 'string' ? words.startsWith('{') : words[0] === 0x7b
+    if (address === EVERYONE || address.startsWith(TOGETHER) || !isPacket || reply === undefined) {
+      // Nest's services could not read the stream of a channel, or parts.
+      const isOurs = address === EVERYONE || address.startsWith(TOGETHER)
+      return this.#send(address, isOurs ? address : TOGETHER + address, words, reply, properties)
+    }
+    this.#hearAnswers(answersOf(address))
+    this.#send(address, address, withId(String(words), reply), reply, properties)
+  }
+
+  emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
+    if (!this.isConnected)
+      return this.#hold(address, packet.length, () => this.emit(address, packet, reply, headers))
+    const { userProperties, retain, qos, expiry } = writeHeaders(headers)
+    const properties = {
+      ...asking(reply),
+      ...(userProperties && { userProperties }),
+      ...(expiry !== undefined && { messageExpiryInterval: expiry })
+    }
+    const words = retain ? retained(packet) : packet
+    this.#send(address, address, words, reply, properties, { qos, retain })
+  }
+
+  #hold(address: string, size: number, publish: () => void): void {
+    try {
+      this.#held.hold(publish, size)
+    } catch (error) {
+      this.#listener.unpublished(address, error as Error)
+    }
+  }
+
+  /** Publishes. Who gives a reply address wants to know whether anybody listens. */
+  #send(
+    address: string,
+    topic: string,
+    words: Words,
+    reply: string | undefined,
+    properties: Properties,
+    { qos, retain }: Pick<Outgoing, 'qos' | 'retain'> = { qos: reply ? 1 : 0 }
+  ): void {
+    const payload =
+      typeof words === 'string' ? words : Buffer.from(words.buffer, words.byteOffset, words.length)
+    this.#link.publish({
+      topic,
+      payload,
+      qos,
+      ...(retain === true && { retain }),
+      properties,
+      told: (isHeard, refusal) => {
+        if (refusal !== undefined) this.#listener.refused(address, 'publish', refusal)
+        else if (!isHeard && reply) this.#nobody(reply)
+      }
+    })
+    this.#room.use(payload.length)
+  }
+
+  /** Tells one of our own addresses that nobody has got what it has asked. */
+  #nobody(reply: string): void {
+    const message = { address: reply, words: '', reply: '', headers: undefined, isNobody: true }
+    this.#guard(() => this.#ears.get(placeOf(reply).topic)?.(message))
+  }
+
+  /** The server does in order what it is asked: the answer to the request that follows is heard. */
+  #hearAnswers(topic: string): void {
+    const isKnown = this.#answers.delete(topic)
+    this.#answers.add(topic)
+    if (isKnown) return
+    // Who may not hear Nest's services is answered by ours.
+    this.#link.subscribe(topic).catch(() => {})
+    if (this.#answers.size <= MOST_ANSWERS) return
+    const [oldest = ''] = this.#answers
+    this.#answers.delete(oldest)
+    this.#link.unsubscribe([oldest]).catch(() => {})
+  }
+
+  // ── in ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  listen(address: string, receive: Receive, refused?: (error: Error) => void): void {
+    const isInboxOfOurs = address.endsWith('.')
+    const topic = isInboxOfOurs ? address.slice(0, -1) : address
+    this.#ears.set(topic, receive)
+    const subscribed = this.#link.subscribe(topic)
+    const listening = isInboxOfOurs ? subscribed.then(() => this.#prove(topic)) : subscribed
+    const settled = listening.catch((error: Error) => {
+      if (this.isConnected) refused?.(error)
+    })
+    this.#setUp = Promise.all([this.#setUp, settled])
+  }
+
+  /** Some servers let everybody subscribe, and deliver nothing to those who have not the right: so we write to ourselves. */
+  async #prove(topic: string): Promise<void> {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    try {
+      await new Promise<void>((resolve, reject) => {
+        const refuse = (why: string) => reject(new Error(`The server ${why}`))
+        timer = setTimeout(() => refuse('delivers nothing from there'), this.#options.timeout)
+        this.#proofs.set(topic, resolve)
+        const told: Outgoing['told'] = (isHeard, refusal) => {
+          if (refusal !== undefined) reject(refusal)
+          else if (!isHeard) refuse('has no subscriber there')
+          else this.#link.flush().then(() => setImmediate(refuse, 'delivers nothing from there'), resolve)
+        }
+        this.#link.publish({ topic, payload: '', qos: 1, told })
+      })
+    } finally {
+      clearTimeout(timer)
+      this.#proofs.delete(topic)
+    }
+  }
+
+  async take(
+    subjects: readonly Subject[],
+    receive: (subject: Subject, message: Carried) => void
+  ): Promise<void> {
+    this.#receive = receive
+    const isPlain = subjects.every((one) => one.isExact) && areDistinct(subjects)
+    const wanted: Promise<void>[] = []
+    for (const subject of subjects) {
+      const { address, queue } = subject
+      for (const before of subject.answers ? ['', TOGETHER] : ['']) {
+        const filter = sharedFilter(address, queue, before)
+        // Patterns that overlap bring a message several times, and this says for which it is.
+        const id = isPlain ? undefined : this.#taken.size + 1
+        this.#taken.set(id ?? before + address, { subject, before })
+        this.#filters.push(filter)
+        wanted.push(this.#link.subscribe(filter, id))
+      }
+    }
+    try {
+      await Promise.all(wanted)
+    } catch (error) {
+      // What is lost with the server is set up again when there is one.
+      if (this.isConnected) throw new ListenError(`MQTT at ${this.server}`, error as Error)
+    }
+  }
+
+  async leave(): Promise<void> {
+    const filters = this.#filters
+    this.#filters = []
+    // The server answers in order: what it has sent before is received before.
+    await this.#link.unsubscribe(filters).catch(() => {})
+    this.#taken.clear()
+  }
+
+  /** A message has come. */
+  message(topic: string, bytes: Buffer, packet: IPublishPacket): void {
+    this.#guard(() => {
+      const id = packet.properties?.subscriptionIdentifier
+      const taken = this.#taken.get(Array.isArray(id) ? (id[0] as number) : (id ?? topic))
+      if (taken !== undefined) return this.#take(taken, topic, bytes, packet)
+      this.#proofs.get(topic)?.()
+      const ear = this.#ears.get(topic)
+      if (ear !== undefined) return ear(heardAt(topic, bytes, packet))
+      if (this.#answers.has(topic)) this.#answered(bytes.toString())
+    })
+  }
+
+  #take({ subject, before }: Taken, topic: string, bytes: Buffer, packet: IPublishPacket): void {
+    const { properties } = packet
+    const headers = readHeaders(packet)
+    const { responseTopic, correlationData } = properties ?? {}
+    if (before === '' && isOfSystem(topic)) return
+    const address = topic.slice(before.length)
+    if (responseTopic !== undefined) {
+      const reply = replyAddress(address, responseTopic, correlationData, this.#options.replyTopics)
+      return this.#receive(subject, { address, words: bytes, reply, headers })
+    }
+    const { words, isRequest } = readNest(bytes.toString())
+    const reply = isRequest ? answerAddress({ topic: answersOf(topic), correlation: '' }) : ''
+    this.#receive(subject, { address, words, reply, headers })
+  }
+
+  /** A service of Nest's has answered a call, of ours or of another client. */
+  #answered(words: string): void {
+    const id = idOfAnswer(words)
+    if (id === undefined || !isInbox(id)) return
+    this.#ears.get(placeOf(id).topic)?.({ address: id, words, reply: '', headers: undefined })
+  }
+
+  #guard(task: () => void): void {
+    try {
+      task()
+    } catch (error) {
+      this.#listener.failed(error)
+    }
+  }
+
+  // ── the connection ───────────────────────────────────────────────────────────────────────────────────
+
+  hasRoomFor(sender: Sender): boolean {
+    return this.#room.hasRoomFor(sender)
+  }
+
+  atTurnEnd(task: () => void): void {
+    setImmediate(task)
+  }
+
+  async flush(): Promise<void> {
+    await this.#setUp
+    await this.#link.flush()
+  }
+
+  async close(): Promise<void> {
+    if (this.#isClosing) return
+    if (this.isConnected) await this.flush().catch(() => {})
+    this.#isClosing = true
+    await this.#link.close()
+  }
+
+  /** The server is lost. */
+  lost(): void {
+    for (const resolve of this.#proofs.values()) resolve()
+    if (!this.#isClosing) this.#listener.lost()
+  }
+
+  /** There is a server again, with all subscriptions. */
+  restored(): void {
+    this.#held.release()
+    this.#listener.restored()
+    this.#room.resume()
+  }
+}
+
+/** What says where an answer is wanted. */
+function asking(reply: string | undefined): Properties {
+  if (reply === undefined || reply === '') return {}
+  const { topic, token } = placeOf(reply)
+  return { responseTopic: topic, correlationData: Buffer.from(token) }
+}
+
+function headersOf(headers: CarriedHeaders | undefined): Properties {
+  const { userProperties } = writeHeaders(headers)
+  return userProperties === undefined ? {} : { userProperties }
+}
+
+/** MQTT counts in whole seconds. */
+function expiring(milliseconds: number | undefined): Properties {
+  return milliseconds === undefined || milliseconds > LONGEST_TIME
+    ? {}
+    : { messageExpiryInterval: Math.max(1, Math.ceil(milliseconds / 1_000)) }
+}
+
+function areDistinct(subjects: readonly Subject[]): boolean {
+  return new Set(subjects.map(({ address }) => address)).size === subjects.length
+}
+
+/** A message on one of our own topics. Its correlation data are whom it is for, and where the answer is wanted. */
+function heardAt(topic: string, words: Buffer, { properties }: IPublishPacket): Carried {
+  const correlation = properties?.correlationData?.toString('latin1') ?? ''
+  const from = properties?.responseTopic
+  if (topic === EVERYONE)
+    return { address: topic, words, reply: known(from, correlation), headers: undefined }
+  const blank = correlation.indexOf(' ')
+  const token = blank === -1 ? correlation : correlation.slice(0, blank)
+  const reply = blank === -1 && from === undefined ? '' : known(from, correlation.slice(blank + 1))
+  return { address: `${topic}.${token}`, words, reply, headers: undefined }
+}
+
+/** Otherwise a stranger could have us publish on topics of others: such a message is dropped, and counted. */
+function known(topic: string | undefined, token: string): string {
+  if (topic === undefined) return ''
+  const reply = `${topic}.${token}`
+  return isInbox(reply) ? reply : NOWHERE
+}

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { OptionError } from '@elysia-microservices/transport/kit'
+import { type MqttOptions, mqttOptions } from './options.ts'
+
+it('options of an address, a user and TLS are read', () => {
+  const { where, protocol, port, username, password } = mqttOptions({ url: 'mqtts://a:b%20c@[::1]' })
+  assert.deepEqual([where, protocol, port, username, password], ['::1:8883', 'mqtts', 8883, 'a', 'b c'])
+  assert.equal(mqttOptions({}).where, 'localhost:1883')
+})
+
+it('options that are wrong are refused by name, and tell no password', () => {
+  for (const [options, words] of [
+    [{ url: 'nats://localhost' }, /options\.url must be an address such as/],
+    [{ url: 'mqtt://localhost/path' }, /options\.url/],
+    [{ url: 'secret' }, /options\.url .*no address/],
+    [{ queue: 'a/b' }, /options\.queue/],
+    [{ events: 'some' }, /options\.events/],
+    [{ replyTopics: ['a#'] }, /options\.replyTopics/],
+    [{ replyTopics: 'a' }, /options\.replyTopics/],
+    [{ inboxPrefix: 'a/b' }, /options\.inboxPrefix/],
+    [{ tls: {} }, /mqtts:\/\//],
+    [{ url: 'mqtts://x', tls: { port: 1 } }, /options\.tls/],
+    [{ password: 'secret' }, /options\.username/],
+    [{ username: '' }, /options\.username/],
+    [{ clientId: 7 }, /options\.clientId/],
+    [{ will: { pattern: 'a/+' } }, /a call goes to one/],
+    [{ will: { pattern: 'a', delay: -1 } }, /options\.will\.delay/],
+    [{ will: { pattern: 'a', retain: 1 } }, /options\.will\.retain/],
+    [{ will: 'gone' }, /options\.will/],
+    [{ timeout: 1 }, /options\.timeout/],
+    [{ urls: [] }, /urls/]
+  ] as const)
+    assert.throws(
+      () => mqttOptions(options as unknown as MqttOptions),
+      (error) =>
+        error instanceof OptionError && words.test(error.message) && !error.message.includes('secret'),
+      JSON.stringify(options)
+    )
+})

@@ -1,0 +1,109 @@
+/** User properties of MQTT and our headers, and the records in which Nest's users give them. */
+import type { CarriedHeaders, DataRecord } from '@elysia-microservices/transport/engine'
+import { type Headers, OptionError } from '@elysia-microservices/transport/kit'
+import type { IPublishPacket } from 'mqtt'
+
+/** The header `'true'` has the server keep an event for those who subscribe later; a message that was kept has it, too. */
+const RETAIN = 'mqtt-retain'
+/** The header that is the quality of service of an event: `'0'`, `'1'` or `'2'`. */
+const QOS = 'mqtt-qos'
+/** The header that says how many whole seconds an event counts. */
+const EXPIRY = 'mqtt-expiry'
+
+type Properties = NonNullable<IPublishPacket['properties']>
+
+/** How an event is published. */
+export interface Written {
+  readonly userProperties: Properties['userProperties']
+  readonly retain: boolean
+  readonly qos: 0 | 1 | 2
+  /** Whole seconds; `undefined`: for ever. */
+  readonly expiry: number | undefined
+}
+
+/** Headers for MQTT; several values of a name with commas between. */
+export function writeHeaders(given: CarriedHeaders | undefined): Written {
+  if (given === undefined) return { userProperties: undefined, retain: false, qos: 1, expiry: undefined }
+  const { [RETAIN]: retain, [QOS]: qos, [EXPIRY]: expiry, ...rest } = given
+  const names = Object.keys(rest)
+  return {
+    userProperties:
+      names.length === 0
+        ? undefined
+        : Object.fromEntries(names.map((name) => [name, [rest[name] as string].flat().join(', ')])),
+    retain: retain === 'true',
+    qos: qos === undefined ? 1 : (Number(qos) as 0 | 1 | 2),
+    expiry: expiry === undefined ? undefined : Number(expiry)
+  }
+}
+
+/** The headers of a message; `undefined`: it has none. */
+export function readHeaders({ properties, retain }: IPublishPacket): Headers | undefined {
+  const given = properties?.userProperties
+  if (given === undefined && !retain) return undefined
+  const texts = Object.entries(given ?? {}).map(([name, value]) => [name, [value].flat().join(', ')])
+  return Object.fromEntries(retain ? [...texts, [RETAIN, 'true']] : texts)
+}
+
+/**
+ * Refuses headers that MQTT cannot carry.
+ * @throws {OptionError} which one
+ */
+export function checkHeaders(given: CarriedHeaders): void {
+  for (const name in given) {
+    const why = whyNot(name, given[name])
+    if (why === undefined) continue
+    const path = `options.headers[${JSON.stringify(name.slice(0, 300))}]`
+    throw new OptionError(path, `${path} cannot be a header of MQTT: it ${why}`)
+  }
+}
+
+function whyNot(name: string, value: unknown): string | undefined {
+  if (name === RETAIN && value !== 'true' && value !== 'false') return "must be 'true' or 'false'"
+  if (name === QOS && !['0', '1', '2'].includes(String(value))) return "must be '0', '1' or '2'"
+  if (name === EXPIRY && !(/^\d{1,10}$/.test(String(value)) && Number(value) < 2 ** 32))
+    return 'must be a whole number of seconds'
+  for (const text of [name, [value].flat().join(', ')]) {
+    if (/[\0\p{Cs}]/u.test(text)) return 'has a character that MQTT cannot carry'
+    if (Buffer.byteLength(text) > 65_535) return 'has more than 65535 bytes'
+  }
+  return undefined
+}
+
+/** What `MqttRecordBuilder` of Nest builds. */
+interface MqttRecord {
+  readonly data: unknown
+  readonly options?: {
+    readonly qos?: 0 | 1 | 2
+    readonly retain?: boolean
+    readonly dup?: boolean
+    readonly properties?: Readonly<Record<string, unknown>> & {
+      readonly userProperties?: Readonly<Record<string, string | string[]>>
+      readonly messageExpiryInterval?: number
+    }
+  }
+}
+
+/**
+ * The data, the user properties and the flags of a record of Nest's, known by its class's name; `undefined`: it is none.
+ * @throws {OptionError} it has a property that is the dialogue's own
+ */
+export function recordOf(value: unknown): DataRecord | undefined {
+  if (typeof value !== 'object' || value === null || value.constructor?.name !== 'MqttRecord')
+    return undefined
+  const { data, options: { qos, retain, properties } = {} } = value as MqttRecord
+  const { userProperties, messageExpiryInterval, ...others } = properties ?? {}
+  const other = Object.keys(others)[0]
+  if (other !== undefined)
+    throw new OptionError(
+      `options.properties.${other}`,
+      `options.properties.${other} of an MqttRecord cannot be sent: only userProperties and messageExpiryInterval are the caller's; leave it out`
+    )
+  const headers = {
+    ...userProperties,
+    ...(qos !== undefined && { [QOS]: String(qos) }),
+    ...(retain !== undefined && { [RETAIN]: String(retain) }),
+    ...(messageExpiryInterval !== undefined && { [EXPIRY]: String(messageExpiryInterval) })
+  }
+  return { data, headers: Object.keys(headers).length === 0 ? undefined : headers }
+}

@@ -1,0 +1,213 @@
+/** What operators do on the page, in a real browser: dead letters, alerts, the last hour, many services. */
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { after, afterEach, before, describe, it } from 'node:test'
+import type { ConsoleOptions, GivenClients } from '@elysia-microservices/console'
+import { memory, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import type { Browser, Page } from 'playwright-core'
+import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import { isMissing } from '../support/missing.ts'
+import { PATIENCE, until } from '../support/within.ts'
+import { type Billing, startBilling } from './billing.ts'
+import { HOSTILE } from './shop.ts'
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+function register(): void {
+  let browser: Browser
+  let billing: Billing
+  let page: Page
+  let complaints: string[]
+
+  before(async () => {
+    browser = await openBrowser()
+  })
+  after(() => browser.close())
+  afterEach(async () => {
+    await page.close()
+    await billing.stop()
+    assert.deepEqual(complaints, [])
+  })
+
+  const open = async (place: string, options: Partial<ConsoleOptions> = { try: true }, width = 1280) => {
+    billing = await startBilling(options)
+    page = await browser.newPage({ viewport: { width, height: 900 } })
+    complaints = []
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    await page.goto(`${billing.url}#/${place}`)
+  }
+  const letters = () => page.locator('.letter')
+  const width = () => page.evaluate<number>('document.documentElement.scrollWidth')
+  const isFit = async () => {
+    await page.evaluate(axe)
+    const { violations } = await page.evaluate<{
+      violations: { id: string; impact: string; nodes: { html: string }[] }[]
+    }>('axe.run()')
+    assert.deepEqual(
+      violations
+        .filter(({ impact }) => impact !== 'minor')
+        .map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]),
+      []
+    )
+  }
+
+  it('shows what groups wait for, and an outbox', async () => {
+    await open('events')
+    const row = page.locator('tr').filter({ hasText: 'payments.settled' })
+    await row.waitFor()
+    await billing.settle('1', '2')
+    await row.locator('td.some').filter({ hasText: '2' }).waitFor()
+    assert.deepEqual(await row.locator('td').allTextContents(), ['0', '0', '0', '2'])
+    await page.getByText('its relay runs in').first().waitFor()
+    await page.getByText('1,234').first().waitFor()
+    await page.getByRole('link', { name: '2 dead letters', exact: true }).waitFor()
+    await page.getByRole('link', { name: 'Alerts 1' }).waitFor()
+  })
+
+  it('shows dead letters as text, with their trace, and sends one again by keyboard', async () => {
+    await open('events')
+    await billing.settle('1', '2')
+    const disclosure = page.getByRole('link', { name: '2 dead letters', exact: true })
+    await disclosure.waitFor()
+    await disclosure.focus()
+    await page.keyboard.press('Enter')
+    await letters().nth(1).waitFor()
+    const first = letters().first()
+    assert.match((await first.locator('.reason').textContent()) ?? '', /The bank is closed <img/)
+    assert.equal(await page.locator('img').count(), 0)
+    assert.equal(
+      await first.getByRole('link', { name: 'its trace' }).getAttribute('href'),
+      '#/traces/0af7651916cd43dd8448eb211c80319c'
+    )
+    await first.getByText('Data').click()
+    const data = await first.getByRole('region', { name: 'Data of 1' }).textContent()
+    assert.deepEqual(JSON.parse(data ?? ''), { order: '1', note: HOSTILE })
+    await isFit()
+    billing.openBank()
+    await first.getByRole('button', { name: 'Send again' }).focus()
+    await page.keyboard.press('Enter')
+    await until('the event is handled', () => billing.done.length === 1)
+    await page.getByRole('link', { name: '1 dead letter', exact: true }).waitFor()
+    assert.match(
+      billing.log[0] ?? '',
+      /dead letters of the group "billing" sent again: 1 were \(positions \d+\)/
+    )
+  })
+
+  it('deletes all, after it has asked once more', async () => {
+    await open('events/memory/billing')
+    await billing.settle('1', '2', '3')
+    await letters().nth(2).waitFor()
+    await page.getByRole('button', { name: 'Delete all' }).click()
+    await page.getByRole('button', { name: 'Keep' }).click()
+    assert.equal(await letters().count(), 3)
+    await page.getByRole('button', { name: 'Delete all' }).click()
+    await page.getByRole('button', { name: 'Delete all, for good' }).click()
+    await page.getByRole('link', { name: 'No dead letters' }).waitFor()
+    assert.equal(await letters().count(), 0)
+    await until('the log says so', () => billing.log.length === 1)
+    assert.match(billing.log[0] ?? '', /deleted: 3 were/)
+    assert.deepEqual(billing.done, [])
+  })
+
+  it('changes nothing where it only shows', async () => {
+    await open('events/memory/billing', { try: false })
+    await billing.settle('1')
+    await letters().first().waitFor()
+    assert.equal(await page.getByRole('button').count(), 0)
+    const status = await page.evaluate<number>(
+      `fetch('console/ask/events', { method: 'POST', headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ action: 'delete', service: 'billing', group: 'billing', positions: 'all' }) })
+        .then(({ status }) => status)`
+    )
+    assert.equal(status, 400)
+    assert.equal(await letters().count(), 1)
+    complaints = complaints.filter((text) => !text.includes('400'))
+  })
+
+  it('says what is wrong while it is, what to do, and what was', async () => {
+    await open('alerts')
+    await page.locator('main').getByText('Nothing is wrong').waitFor()
+    await billing.endRates()
+    await page.getByRole('link', { name: 'rates does not answer' }).first().waitFor()
+    await page.locator('.advice').filter({ hasText: 'Look whether its process runs' }).waitFor()
+    await isFit()
+    await billing.startRates('1.1.0')
+    const past = page.getByRole('region', { name: 'What was wrong' })
+    await past.getByText('rates does not answer').waitFor()
+    await page.locator('.alert-line').filter({ hasText: 'Nothing is wrong' }).waitFor()
+  })
+
+  it('has the last hour after a reload, and compares before and after another version', async () => {
+    await open('services/rates')
+    const legend = page.locator('figure').filter({ hasText: 'Messages a second' }).getByRole('listitem')
+    let isOver = false
+    const calling = (async () => {
+      while (!isOver) {
+        await billing.call().catch(() => {})
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+    })()
+    await legend.filter({ hasText: /rates\.of [1-9]/ }).waitFor()
+    await billing.endRates()
+    await billing.startRates('1.1.0')
+    await page.getByText('Before and after').waitFor()
+    await page.reload()
+    await page.getByText('Before and after').waitFor()
+    await page.getByRole('radio', { name: '1 hour' }).check()
+    const option = page.getByRole('combobox').getByRole('option').first()
+    assert.match((await option.textContent()) ?? '', /version 1\.1\.0$/)
+    const past = await page.evaluate<{ times: number[] }>(
+      `fetch('console/ask/history', { method: 'POST', headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ id: 'rates' }) }).then((response) => response.json())`
+    )
+    assert.ok(past.times.length > 0)
+    isOver = true
+    await calling
+  })
+
+  it('stays usable with 10,000 services, whose names are made by a stranger', async () => {
+    const transport = memory()
+    const lying = microservice({ transport }).message('elysia-microservices.describe.*', () => ({
+      name: HOSTILE.repeat(100),
+      version: '\u202e1.0'.repeat(1_000),
+      status: 'listening',
+      transports: [{ transport: 'x'.repeat(5_000), unavailable: HOSTILE.repeat(1_000) }],
+      handlers: Array.from({ length: 20 }, (_, n) => ({
+        kind: 'event',
+        patterns: [{ kind: 'exact', pattern: `${'\u202e'}${HOSTILE}${n}` }]
+      }))
+    }))
+    await lying.listen()
+    const client = connect({ transport })
+    const services: GivenClients = Object.fromEntries(
+      Array.from({ length: 10_000 }, (_, n) => [`${'\u202e'}${HOSTILE} ${'long'.repeat(40)} ${n}`, client])
+    )
+    await open('services', { services, interval: 1_000 }, 390)
+    await page.getByText('9,000 services are too many to be watched').waitFor({ timeout: PATIENCE })
+    await page.getByText('900 more: find them by name').waitFor()
+    await page.getByRole('searchbox', { name: 'Find' }).first().fill(' 777')
+    await until('it is found', async () => (await page.locator('.columns nav li').count()) === 1)
+    await page.locator('.columns nav a').click()
+    await page.getByRole('heading', { level: 2 }).waitFor()
+    for (const place of ['events', 'alerts', 'map', 'traces']) {
+      await page
+        .getByRole('navigation', { name: 'Screens' })
+        .getByRole('link', { name: new RegExp(place, 'i') })
+        .click()
+      await page.locator('main').waitFor()
+      assert.equal(await width(), 390, place)
+    }
+    assert.equal(await page.locator('img').count(), 0)
+    assert.equal(await page.title(), 'Console')
+    await client.close()
+    await lying.stop()
+  })
+}
+
+describe('operators at the console in Chromium', () => {
+  if (!isMissing('the console in a browser', chromiumMissing())) register()
+})

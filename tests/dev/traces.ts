@@ -1,0 +1,75 @@
+/** Programs that call each other, and the traces that the page of `dev` has of them. */
+import { until } from '../support/within.ts'
+
+/** What the collector answers, as far as it is looked at here. */
+interface TraceLine {
+  readonly id: string
+  readonly spans: number
+}
+interface TraceView {
+  readonly spans: readonly {
+    readonly id: string
+    readonly parent: string
+    readonly name: string
+    readonly service: string
+    readonly kind: string
+    readonly logs: readonly { readonly text: string }[]
+  }[]
+}
+
+/** A service that asks `stock`. @param before lines in front of all others */
+export function asking(port: number, stock: number, before = '', use = ''): string {
+  return `${before}
+import { microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+const stock = connect({ port: ${stock}${use === '' ? '' : `, use: [${use}]`} })
+const service = microservice({ name: 'orders', transport: 'tcp', port: ${port}, shutdownOn: ['SIGTERM'] })
+  ${use === '' ? '' : `.use(${use})`}
+  .message('orders.place', async ({ data }) => {
+    console.log('an order of', data)
+    return stock.request('stock.version')
+  })
+await service.listen()
+`
+}
+
+/** A page for customers that asks the service. */
+export function shop(port: number, orders: number): string {
+  return `import http from 'node:http'
+import { connect } from 'elysia-microservices/client'
+const orders = connect({ port: ${orders} })
+http.createServer(async (request, response) => response.end(String(await orders.request('orders.place', 'tea')))).listen(${port}, '127.0.0.1')
+process.once('SIGTERM', () => process.exit(0))
+`
+}
+
+/** Asks the page's collector. */
+export async function askTraces<Answer>(page: string, question: object): Promise<Answer> {
+  const response = await fetch(`${page}/ask/traces`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: new URL(page).origin },
+    body: JSON.stringify(question)
+  })
+  if (!response.ok) throw new Error(await response.text())
+  return (await response.json()) as Answer
+}
+
+/** The one trace that has a text, as soon as it has so many spans. */
+export async function traceOf(page: string, text: string, spans: number): Promise<TraceView> {
+  let line: TraceLine | undefined
+  await until(`a trace of ${text} with ${spans} spans`, async () => {
+    const question = { text, onlyErrors: false, longerThan: 0 }
+    ;[line] = await askTraces<TraceLine[]>(page, question)
+    return line !== undefined && line.spans >= spans
+  })
+  return askTraces<TraceView>(page, { trace: line!.id })
+}
+
+/** What each span is, and what it belongs to. */
+export function familyOf({ spans }: TraceView): string[] {
+  const nameOf = (id: string) => {
+    const span = spans.find((each) => each.id === id)
+    return span === undefined ? '' : `${span.service} ${span.kind} ${span.name}`
+  }
+  return spans.map(({ id, parent }) => `${nameOf(id)} < ${nameOf(parent)}`).sort()
+}

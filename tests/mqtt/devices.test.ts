@@ -1,0 +1,204 @@
+/** Devices, what servers keep, wills: what MQTT has beside calls. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { type MqttOptions, mqtt } from '@elysia-microservices/mqtt'
+import { microservice, OptionError } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import { connectAsync } from 'mqtt'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
+import { Values } from '../support/values.ts'
+import { PATIENCE, until } from '../support/within.ts'
+import { bun, testsFolder } from '../workspace.ts'
+
+/** The programs of the documentation: the service, and the device. */
+function programs(): readonly string[] {
+  const page = readFileSync(join(testsFolder, '../docs/mqtt.md'), 'utf8')
+  const part = /<!-- devices -->([\s\S]*)<!-- \/devices -->/.exec(page)?.[1] ?? ''
+  return [...part.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, text = '']) => text)
+}
+
+if (!isMissing('devices over MQTT', mosquittoMissing())) {
+  describe('over MQTT', { timeout: PATIENCE }, () => {
+    const log = new Log()
+    const { logger } = log
+    let server: MosquittoProcess
+    before(async () => {
+      server = await MosquittoProcess.start()
+    })
+    after(() => server.stop())
+    const transport = (options: MqttOptions = {}) => mqtt({ url: server.url, ...options })
+
+    it('a device without any of our code is heard and answered, as the documentation shows it', async () => {
+      const [service = '', device = ''] = programs()
+      const file = join(testsFolder, `mqtt/.device-${process.pid}.ts`)
+      const steps = [
+        service,
+        'await plants.listen()',
+        device,
+        "process.stdin.once('end', () => process.exit()).resume()"
+      ]
+      writeFileSync(file, steps.join('\n'))
+      const child = spawn(bun, [file], { env: { ...process.env, MQTT_URL: server.url }, cwd: testsFolder })
+      let said = ''
+      child.stdout.on('data', (text) => {
+        said += text
+      })
+      child.stderr.on('data', (text) => {
+        said += text
+      })
+      try {
+        await until('the answer', () => said.includes('most') || child.exitCode !== null).catch(() => {})
+        assert.match(said, /plants\/7\/measured \{\s*celsius: 21.5,?\s*\}/)
+        assert.match(said, /devices\/7\/answers \{\s*most: 70,?\s*\}/)
+      } finally {
+        // Until it is gone it shares what is for its service.
+        const ended = once(child, 'exit')
+        child.stdin.end()
+        await ended
+        rmSync(file)
+      }
+    })
+
+    it('a device gets answers and errors as JSON, where the service allows it, with its correlation data', async () => {
+      const service = microservice({
+        name: 'plants',
+        transport: transport({ replyTopics: ['devices/+/answers'] }),
+        logger
+      })
+        .message('plants/limit', ({ data }) => ({ data }))
+        .message('plants/fails', () => {
+          throw new Error('secret')
+        })
+      await service.listen()
+      const device = await connectAsync(server.url, { protocolVersion: 5 })
+      const heard = new Values<readonly string[]>()
+      device.on('message', (topic, bytes, { properties }) =>
+        heard.put([topic, String(bytes), String(properties?.correlationData)])
+      )
+      await device.subscribeAsync(['devices/7/answers', 'victim'])
+      const ask = (topic: string, words: string, responseTopic: string) =>
+        device.publishAsync(topic, words, {
+          properties: { responseTopic, correlationData: Buffer.from([1, 65]) }
+        })
+      await ask('plants/limit', '[1]', 'devices/7/answers')
+      assert.deepEqual(await heard.take(), ['devices/7/answers', '{"data":[1]}', '\u0001A'])
+      await ask('plants/fails', '1', 'devices/7/answers')
+      assert.match((await heard.take())[1] as string, /Internal server error/)
+      await ask('plants/limit', '1', 'victim')
+      await log.has("wants its answer at 'topic victim'")
+      await ask('plants/limit', 'no json', 'devices/7/answers')
+      assert.match((await heard.take())[1] as string, /not JSON/)
+      await device.endAsync()
+      await service.stop()
+    })
+
+    it('the last event of a topic is kept for those who come later, until it is forgotten', async () => {
+      const client = connect({ transport: transport(), logger })
+      const headers = { 'mqtt-retain': 'true', 'x-from': 'me' }
+      await client.emit('kept/1', 'first', { headers })
+      await client.emit('kept/1', 'last', { headers })
+      await client.emit('kept/2', 'other', { headers })
+      await client.emit('kept/2', undefined, { headers })
+      const seen = new Values<unknown>()
+      const service = microservice({ name: 'late', transport: transport({ events: 'all' }), logger }).event(
+        'kept/#',
+        ({ pattern, data, headers: got }) => void seen.put([pattern, data, { ...got }])
+      )
+      await service.listen()
+      assert.deepEqual(await seen.take(), ['kept/1', 'last', headers])
+      await client.emit('kept/3', 'new')
+      assert.deepEqual(await seen.take(), ['kept/3', 'new', {}])
+      await assert.rejects(client.emit('kept/1', 1, { headers: { 'mqtt-retain': 'yes' } }), OptionError)
+      await assert.rejects(client.emit('kept/1', 1, { headers: { 'mqtt-qos': '3' } }), OptionError)
+      await client.close()
+      await service.stop()
+    })
+
+    it('a will is published for a connection that ends without a word, and not for one that closes', async () => {
+      const seen = new Values<unknown>()
+      const service = microservice({ name: 'watch', transport: transport(), logger }).event(
+        'gone/+',
+        ({ pattern, data }) => void seen.put([pattern, data])
+      )
+      await service.listen()
+      const closing = connect({ transport: transport({ will: { pattern: 'gone/1', data: 1 } }), logger })
+      await closing.connect()
+      await closing.close()
+      const options = { clientId: 'two', will: { pattern: 'gone/2', data: 2 } }
+      const dying = connect({ transport: transport(options), logger })
+      await dying.connect()
+      // The server ends the older connection of a name, and a will is for that, too.
+      const taker = await connectAsync(server.url, {
+        protocolVersion: 5,
+        clientId: 'two',
+        reconnectPeriod: 0
+      })
+      assert.deepEqual(await seen.take(), ['gone/2', 2])
+      await taker.endAsync()
+      await dying.close()
+      await service.stop()
+    })
+
+    it('two connections of one client id take turns, and a call of either gets an answer or an error', async () => {
+      const service = microservice({ name: 'calm', transport: transport(), logger }).message('calm', () => 1)
+      await service.listen()
+      const clients = [1, 2].map(() =>
+        connect({ transport: transport({ clientId: 'same' }), logger, timeout: 10_000 })
+      )
+      const outcomes = await Promise.all(
+        clients.flatMap((client) =>
+          Array.from({ length: 20 }, () =>
+            client.request('calm', 0, { idempotent: true }).catch((error) => error.name)
+          )
+        )
+      )
+      for (const outcome of outcomes)
+        assert.ok([1, 'ConnectionError', 'TimeoutError'].includes(outcome as never), String(outcome))
+      for (const client of clients) await client.close()
+      await service.stop()
+    })
+
+    it('durable handlers, and what MQTT has no topic for, are refused at the start, with what to do', async () => {
+      const refused = async (service: { listen(): Promise<unknown> }, words: RegExp) =>
+        assert.rejects(service.listen(), (error) => error instanceof OptionError && words.test(error.message))
+      const make = () => microservice({ name: 'no', transport: transport(), logger })
+      await refused(
+        make().event('a', () => {}, { durable: true }),
+        /mqtt.*store|store.*mqtt/i
+      )
+      await refused(
+        make().message('orders.*', () => 1),
+        /use '\+' for one level/
+      )
+      await refused(
+        make().message(/a/, () => 1),
+        /RegExp/
+      )
+      await refused(
+        make().message('a+/b', () => 1),
+        /whole level/
+      )
+      await refused(
+        make().message('$SYS/a', () => 1),
+        /server's own/
+      )
+      await refused(
+        make().message('a/reply', () => 1),
+        /carry answers/
+      )
+      await refused(
+        make().message('$share/x', () => 1),
+        /\$share\/<group>\/<topic>/
+      )
+      const client = connect({ transport: transport(), logger })
+      await assert.rejects(client.request('a/+'), /a call goes to one/)
+      await client.close()
+    })
+  })
+}

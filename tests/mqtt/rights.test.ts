@@ -1,0 +1,111 @@
+/** The rights that the documentation gives to users of mosquitto: with them each does its work, and nothing else. */
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { mqtt } from '@elysia-microservices/mqtt'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import { connectAsync } from 'mqtt'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
+import { PATIENCE } from '../support/within.ts'
+import { testsFolder } from '../workspace.ts'
+
+const page = readFileSync(join(testsFolder, '../docs/mqtt.md'), 'utf8')
+const RIGHTS = /<!-- rights -->\n```text\n([\s\S]*?)```/.exec(page)?.[1] ?? ''
+
+if (!isMissing('rights over MQTT', mosquittoMissing())) {
+  describe('users of MQTT with the rights of the documentation', { timeout: PATIENCE }, () => {
+    const log = new Log()
+    const { logger } = log
+    const folder = mkdtempSync(join(tmpdir(), 'rights-'))
+    let server: MosquittoProcess
+    before(async () => {
+      const [passwords, rights] = [join(folder, 'passwords'), join(folder, 'rights')]
+      writeFileSync(passwords, ['orders', 'web', 'nobody'].map((user) => `${user}:${user}\n`).join(''))
+      assert.equal(spawnSync('mosquitto_passwd', ['-U', passwords]).status, 0)
+      writeFileSync(rights, `${RIGHTS}\nuser nobody\ntopic read none\n`)
+      server = await MosquittoProcess.start([
+        'allow_anonymous false',
+        `password_file ${passwords}`,
+        `acl_file ${rights}`
+      ])
+    })
+    after(async () => {
+      await server.stop()
+      rmSync(folder, { recursive: true })
+    })
+    const transportOf = (user: string, password = user) =>
+      mqtt({ url: server.url, username: user, password, inboxPrefix: user })
+
+    it('let a service and its caller do all kinds of calls', async () => {
+      const orders = microservice({ name: 'orders', transport: transportOf('orders'), logger })
+        .message('orders/total', ({ data }: Message<number[]>) => data.reduce((a, b) => a + b, 0))
+        .message('orders/watch', async function* () {
+          for (let n = 1; n <= 2_000; n++) yield n
+        })
+        .message('orders/sum', async ({ data }: Message<AsyncIterable<number>>) => {
+          let sum = 0
+          for await (const n of data) sum += n
+          return sum
+        })
+      await orders.listen()
+      const web = connect({ transport: transportOf('web'), logger })
+      try {
+        assert.equal(await web.request('orders/total', [1, 2]), 3)
+        let values = 0
+        for await (const _ of web.stream('orders/watch')) values++
+        assert.equal(values, 2_000)
+        for await (const _ of web.stream('orders/watch')) break
+        const numbers = async function* () {
+          for (let n = 1; n <= 500; n++) yield n
+        }
+        assert.equal(await web.request('orders/sum', numbers()), 125_250)
+        const all = await Promise.all(Array.from({ length: 200 }, (_, n) => web.request('orders/total', [n])))
+        assert.equal(all[199], 199)
+        await assert.rejects(web.request('orders/none', 1), { code: 'PATTERN_NOT_FOUND' })
+        assert.deepEqual(log.lines, [])
+        await assert.rejects(
+          web.request('payments/total', 1),
+          /does not let this client publish to 'payments\/total'/
+        )
+      } finally {
+        await web.close()
+        await orders.stop()
+      }
+    })
+
+    it('keep others from answers, which their callers are told', async () => {
+      const spy = await connectAsync(server.url, { protocolVersion: 5, username: 'web', password: 'web' })
+      const heard: string[] = []
+      spy.on('message', (topic) => void heard.push(topic))
+      for (const topic of ['_elysia/i/#', '_elysia/i/orders/#', 'orders/#']) await spy.subscribeAsync(topic)
+      const orders = microservice({ name: 'orders', transport: transportOf('orders'), logger }).message(
+        'orders/total',
+        () => 1
+      )
+      await orders.listen()
+      const other = connect({ transport: transportOf('nobody'), logger })
+      await assert.rejects(other.request('orders/total', 1), {
+        name: 'ConnectionError',
+        message: /does not let this client subscribe to _elysia\/i\/nobody/
+      })
+      await spy.endAsync()
+      await orders.stop()
+      assert.deepEqual(heard, [])
+    })
+
+    it('are of those who have the right password', async () => {
+      const other = connect({ transport: transportOf('web', 'wrong'), logger })
+      await assert.rejects(other.request('orders/total', 1), {
+        code: 'UNAUTHENTICATED',
+        message: /does not accept the credentials/
+      })
+      await other.close()
+    })
+  })
+}

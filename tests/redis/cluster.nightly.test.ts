@@ -1,0 +1,141 @@
+/** A cluster of three Redis nodes and a replica of each, of which our ends use the one that has the keys of stored events. */
+import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, it } from 'node:test'
+import { redis } from '@elysia-microservices/redis'
+import { OptionError } from '@elysia-microservices/transport'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect, PatternNotFoundError } from 'elysia-microservices/client'
+import { Redis } from 'ioredis'
+import { Log } from '../support/log.ts'
+import { isMissing } from '../support/missing.ts'
+import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
+import { PATIENCE, until } from '../support/within.ts'
+
+const SLOTS = 16_384
+const MASTERS = 3
+
+if (!isMissing('A cluster of Redis servers', redisMissing())) {
+  describe('over a cluster of Redis servers', { timeout: 3 * PATIENCE }, () => {
+    const nodes: RedisServerProcess[] = []
+    const direct: Redis[] = []
+    const { logger } = new Log()
+    let folder: string
+
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'redis-cluster-'))
+      for (let n = 0; n < 2 * MASTERS; n++) {
+        const server = await RedisServerProcess.start(
+          ...['--cluster-enabled', 'yes', '--cluster-config-file', join(folder, `${n}.conf`)],
+          ...['--cluster-node-timeout', '1000', '--cluster-replica-validity-factor', '0', '--dir', folder]
+        )
+        nodes.push(server)
+        const node = new Redis(server.url, { maxRetriesPerRequest: 0, enableOfflineQueue: true })
+        node.on('error', () => {})
+        direct.push(node)
+      }
+      const [first] = direct as [Redis]
+      for (const { port } of nodes.slice(1)) await first.cluster('MEET', '127.0.0.1', port)
+      const each = Math.ceil(SLOTS / MASTERS)
+      for (const [n, node] of direct.slice(0, MASTERS).entries())
+        await node.call('CLUSTER', 'ADDSLOTSRANGE', n * each, Math.min(SLOTS, (n + 1) * each) - 1)
+      await until('All know all', async () =>
+        (await Promise.all(direct.map((node) => node.cluster('INFO')))).every((about) =>
+          String(about).includes(`cluster_known_nodes:${nodes.length}`)
+        )
+      )
+      for (const [n, node] of direct.slice(MASTERS).entries())
+        await node.cluster('REPLICATE', String(await (direct[n] as Redis).cluster('MYID')))
+      await until('It works', async () =>
+        (await Promise.all(direct.map((node) => node.cluster('INFO')))).every((about) =>
+          /cluster_state:ok/.test(String(about))
+        )
+      )
+      await until('Each replica has what its master has', async () =>
+        (await Promise.all(direct.slice(MASTERS).map((node) => node.info('replication')))).every((about) =>
+          about.includes('master_link_status:up')
+        )
+      )
+    })
+    after(async () => {
+      for (const node of direct) node.disconnect()
+      for (const server of nodes) await server.stop()
+      await rm(folder, { recursive: true, force: true })
+    })
+
+    /** Our node, as the cluster's own nodes say. */
+    async function ours(): Promise<number> {
+      for (const [n, node] of direct.entries()) {
+        const isThere = await node
+          .exists('_elysia:{events}:streams')
+          .then(() => true)
+          .catch(() => false)
+        if (isThere) return n
+      }
+      return -1
+    }
+
+    it('ends meet, whichever nodes they were given, and go on where their keys go', async () => {
+      const seen: unknown[] = []
+      const transportAt = (n: number) =>
+        redis({ cluster: [{ host: '127.0.0.1', port: (nodes[n] as RedisServerProcess).port }] })
+      const service = microservice({ name: 'orders', transport: transportAt(0), logger })
+        .message('orders.total', ({ data }: Message<number[]>) => data.reduce((a, b) => a + b, 0))
+        .event('orders.placed', ({ data }) => void seen.push(data), { durable: { ordered: true } })
+      await service.listen()
+      const client = connect({ transport: transportAt(4), logger, timeout: PATIENCE })
+      try {
+        const check = async (n: number) => {
+          assert.equal(await client.request('orders.total', [n, 2]), n + 2)
+          await assert.rejects(client.request('orders.nobody', 1), PatternNotFoundError)
+          await client.publish('orders.placed', n, { key: 'k', id: `id ${n}` })
+          await until('It is handled', () => seen.includes(n))
+        }
+        await check(0)
+        // Its replica takes the keys over; the node stays, and tells nobody.
+        const first = await ours()
+        await (direct[first + MASTERS] as Redis).cluster('FAILOVER')
+        await until('The replica has the keys', async () => (await ours()) === first + MASTERS)
+        const publishing = Array.from({ length: 50 }, (_, n) =>
+          client.publish('orders.placed', n + 1, { key: 'k', id: `id ${n + 1}` })
+        )
+        await Promise.all(publishing)
+        await until('All are handled', () => new Set(seen).size === 51)
+        await until('Both ends have followed', async () => {
+          const answer = await client.request('orders.total', [1, 2]).catch(() => 0)
+          return answer === 3
+        })
+        await check(51)
+        // The node ends; its first master is a replica of it by now.
+        await (nodes[first + MASTERS] as RedisServerProcess).stop()
+        await until('The other one has the keys', async () => (await ours()) === first)
+        await client.publish('orders.placed', 52, { key: 'k', id: 'id 52', timeout: PATIENCE })
+        await until('It is handled', () => seen.includes(52))
+        assert.deepEqual([...new Set(seen)], [...Array(53).keys()])
+      } finally {
+        await client.close()
+        await service.stop()
+      }
+    })
+
+    it('a server by itself is refused, with what to do', async () => {
+      const alone = await RedisServerProcess.start()
+      try {
+        const client = connect({
+          transport: redis({ cluster: [{ host: '127.0.0.1', port: alone.port }] }),
+          logger
+        })
+        await assert.rejects(client.connect(), (error: Error) => {
+          assert.ok(error instanceof OptionError, String(error))
+          assert.match(error.message, /is no node of a cluster; give options\.url/)
+          return true
+        })
+        await client.close()
+      } finally {
+        await alone.stop()
+      }
+    })
+  })
+}
