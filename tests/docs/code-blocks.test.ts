@@ -177,7 +177,9 @@ describe('the documentation', () => {
     const scriptsOf = (file: string): string[] =>
       Object.keys((JSON.parse(readFileSync(join(rootFolder, file), 'utf8')) as { scripts: object }).scripts)
     const known = new Set(
-      ['.', 'examples/bench', 'examples/shop'].flatMap((each) => scriptsOf(`${each}/package.json`))
+      ['.', 'examples/bench', 'examples/shop', 'examples/small'].flatMap((each) =>
+        scriptsOf(`${each}/package.json`)
+      )
     )
     const named = blocks
       .filter(({ info }) => info === 'sh')
