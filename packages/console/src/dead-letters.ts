@@ -63,7 +63,7 @@ export interface Change {
 /**
  * Sends some again, or deletes them.
  * @returns how many were there
- * @throws what the engine says of the first that fails; those before it are done, and the log says so
+ * @throws what the engine says of the first that fails; the earlier ones are done, and the log says so
  */
 export async function changeLetters(
   client: ConsoleClient,

@@ -288,7 +288,7 @@ const PLANS: readonly { readonly name: string; plan(isLong: boolean): Plan }[] =
   {
     name: 'durable-delete-stream',
     plan: (isLong) => ({
-      title: 'durable events: the stream deleted under load, and made anew',
+      title: 'durable events: the stream deleted under load, and created again',
       ...{ events: isLong ? 100_000 : 5_000, keys: 1_000, processes: 3, isOrdered: false },
       ...{ faults: isLong ? 50 : 10, fault: deleteStream }
     })

@@ -15,7 +15,7 @@ export interface ChangedDeadLetter {
  * Does it with each, one after the other, as they are taken.
  * @param positions which ones; `'all'`: those that are there now, `limit` at most. Those that come meanwhile are left:
  * they may be the same ones, failed once more.
- * @throws the error of the first that fails; those before it are done
+ * @throws the error of the first that fails; the earlier ones are done
  */
 export async function* changeDeadLetters(
   letters: DeadLetters,
