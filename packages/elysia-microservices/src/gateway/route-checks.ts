@@ -1,6 +1,7 @@
 /** What the compiler checks of a gateway's routes, and what it says of one that is wrong. */
 import type { Pattern } from '@elysia-microservices/transport/kit'
 import type { AsPattern, CallOf } from '../client/client-types.ts'
+import type { AnySchema } from '../schema/schema-types.ts'
 import type { DEFAULTS } from './call-options.ts'
 import type { FitsByDefault } from './route-fit.ts'
 import type { At, ContextAt, PathOf, RouteBase, RouteSchemas } from './route-types.ts'
@@ -152,9 +153,12 @@ type CallPartAt<All extends AnyKnown, Given, Part> = PartOf<
   Part
 >
 
+/** Anything, where it is a schema: up to TypeScript 6 the compiler loses its way where it intersects two of them. */
+type ResponseAt<Given> = At<Given, 'response'> extends AnySchema | undefined ? unknown : AnySchema | undefined
+
 /** What a route may have. The types of a field are worked out where a route has it. */
 interface RouteFields<All extends AnyKnown, Key, Given>
-  extends RouteBase<ContextAt<Key, Given>>,
+  extends RouteBase<ContextAt<Key, Given>, ResponseAt<Given>>,
     RouteSchemas<unknown, unknown, unknown> {
   /** The pattern of a message: the answer is one value. */
   readonly pattern?: unknown

@@ -56,14 +56,15 @@ type Fixed<Type> = Type extends (...args: never[]) => unknown
   : { readonly [Key in keyof Type]: Fixed<Type[Key]> }
 
 /** What routes of all kinds have. */
-export interface RouteBase<Context = RouteContext> extends ForwardOptions<Context> {
+export interface RouteBase<Context = RouteContext, Response = AnySchema | undefined>
+  extends ForwardOptions<Context> {
   /** Entries of the route in OpenAPI documents; they replace the entries that are made from the pattern. */
   readonly detail?: Fixed<DocumentDecoration> | undefined
   /**
    * Schema of the answer, or of each value of a stream: Elysia's `t`, or any Standard Schema that can be written as JSON
    * Schema, as zod's can. Only for OpenAPI documents: the service checks its answers.
    */
-  readonly response?: AnySchema | undefined
+  readonly response?: Response
 }
 
 /** Schemas of the request; Elysia's `t`, or any Standard Schema. */
