@@ -42,6 +42,7 @@ const STORED = 256
 export const OVER_NATS = 'over NATS'
 export const OVER_REDIS = 'over Redis'
 export const OVER_RABBITMQ = 'over RabbitMQ'
+export const OVER_MQTT = 'over MQTT'
 export const WATCHED = 'watched'
 
 const ON_NESTS_WIRE: Entrant = { target: 'elysia', label: "Nest's wire", protocol: 'nest' }
@@ -86,6 +87,7 @@ export function fullPlan(options: FullOptions): Plan {
     part('Over NATS', short, chosen.flatMap(overNats)),
     part('Over Redis', short, chosen.flatMap(overRedis)),
     part('Over RabbitMQ', short, chosen.flatMap(overRabbitmq)),
+    part('Over MQTT', short, chosen.flatMap(overMqtt)),
     part('Watched', medium, chosen.flatMap(watched)),
     part('Other numbers of requests at a time', short, chosen.flatMap(byConcurrency)),
     part('Other payloads, other codecs', short, chosen.flatMap(byPayload)),
@@ -284,7 +286,7 @@ const overNats = (runtime: Runtime): PlannedContest[] =>
     { target: 'nats', label: 'request()', method: 'send' }
   ])
 
-/** Under the other runtime, and where each start takes seconds: one run is enough. */
+/** Under the other runtime, where each start takes seconds, and for what few ask: one run is enough. */
 const once = (all: readonly Entrant[]): Entrant[] => all.map((entrant) => ({ ...entrant, runs: 1 }))
 
 function overRedis(runtime: Runtime): PlannedContest[] {
@@ -294,6 +296,11 @@ function overRedis(runtime: Runtime): PlannedContest[] {
     ...storedOver(runtime, OVER_REDIS, isMain(runtime) ? stored : once(stored))
   ]
 }
+
+const overMqtt = (runtime: Runtime): PlannedContest[] =>
+  overEngine(runtime, OVER_MQTT, entrants('nest-mqtt', 'elysia-mqtt'), entrants('mqtt')).map(
+    ({ contest, entrants }) => ({ contest, entrants: once(entrants) })
+  )
 
 function overRabbitmq(runtime: Runtime): PlannedContest[] {
   const services = entrants('nest-rabbitmq', 'elysia-rabbitmq')

@@ -55,6 +55,8 @@ export interface EngineUnderTest {
   readonly hasServer: boolean
   /** Its server keeps a queue for each handler, so a request may overtake an event of another pattern. */
   readonly hasQueuePerHandler?: true
+  /** What is not JSON is the data of an event there, as for Nest's own services: devices send texts. */
+  readonly takesText?: true
   /** It is part of what is published, and stands in the documentation. */
   readonly isShipped: boolean
   /** Nest's own transport over it; missing: Nest has none. */
@@ -227,6 +229,7 @@ const onMqtt: EngineUnderTest = {
   carriage: 'packets',
   missing: mosquittoMissing(),
   hasServer: true,
+  takesText: true,
   isShipped: true,
   nest: nestOnMqtt,
   strangers: strangersOfMqtt,

@@ -32,15 +32,15 @@ overEngines('strangers', ['strangers'], (engine, caseOf) => {
     for (const address of forbidden)
       caseOf(`have nobody answer at ${JSON.stringify(address.slice(0, 32))}`, [], async () => {
         const { stranger, client, heard, log, stats } = await enter()
-        for (const [to, words] of [
+        const published = [
           ['nothing', '1'],
           ['echo', '{"pattern":"echo","data":"stolen","id":"1"}'],
           ['echo', '"stolen"'],
           ['echo', 'no JSON'],
           [everyone, 'echo'],
           ...(together === undefined ? [] : [[together('echo'), '&x 8 0 "stolen"']])
-        ] as const)
-          stranger.publish(to, words, address)
+        ] as const
+        for (const [to, words] of published) stranger.publish(to, words, address)
         await stranger.flush().catch(() => {})
         assert.equal(await client.request('echo', 'alive'), 'alive')
         // What is there came from the stranger, or from the client.
@@ -49,7 +49,7 @@ overEngines('strangers', ['strangers'], (engine, caseOf) => {
         )
         assert.deepEqual(answers, [])
         // What the server itself refuses to carry never comes.
-        assert.ok(stats().refused <= 5)
+        assert.ok(stats().refused <= published.length)
         assert.ok(log.lines.length <= 1, log.lines.join('\n'))
       })
 
@@ -141,7 +141,8 @@ overEngines('strangers', ['strangers'], (engine, caseOf) => {
       await stranger.flush()
       assert.equal(await client.request('echo', 'alive'), 'alive')
       assert.ok(log.lines.length <= 10, `${log.lines.length} lines: ${log.lines.slice(0, 12).join('\n')}`)
-      assert.ok(log.lines.some((line) => line.includes('is not JSON')))
+      const isSaid = log.lines.some((line) => line.includes('is not JSON'))
+      assert.equal(isSaid, engine.takesText !== true)
     })
 
     caseOf('fill a bounded part of the memory with messages in parts', [], async () => {

@@ -1,5 +1,5 @@
 /** The tables of the documentation, made of the published report: what a page says of figures, it says by these. */
-import { OVER_NATS, OVER_RABBITMQ, OVER_REDIS, WATCHED } from '../full-plan.ts'
+import { OVER_MQTT, OVER_NATS, OVER_RABBITMQ, OVER_REDIS, WATCHED } from '../full-plan.ts'
 import { describeTask, layoutOf, loadOf } from '../report/contest.ts'
 import { CPU, type Figure, figuresOf, plural, times, titleOfFigure } from '../report/figures.ts'
 import { runsOf } from '../report/rows.ts'
@@ -152,6 +152,7 @@ export const BLOCKS: Readonly<Record<string, Block>> = {
   ...overEngine('nats', OVER_NATS),
   ...overEngine('redis', OVER_REDIS),
   ...overEngine('rabbitmq', OVER_RABBITMQ),
+  ...overEngine('mqtt', OVER_MQTT),
   // What it costs a service to be counted and traced.
   watched: own(() => true, layoutOf, { scope: WATCHED, runtimes: true })
 }
