@@ -19,7 +19,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { isMissing } from '../support/missing.ts'
 import { until, within } from '../support/within.ts'
-import { type Carried, clientOf, TRANSPORTS, type TransportUnderTest } from './transports.ts'
+import { type Carried, clientOf, everyPattern, TRANSPORTS, type TransportUnderTest } from './transports.ts'
 
 /** Milliseconds after which a service that is reached by an engine says where, and some more. */
 const UNTIL_REACHED = 50
@@ -58,9 +58,10 @@ class Setting {
 
   async start(): Promise<void> {
     const logger = { error() {}, warn() {} }
-    this.server = this.#carried.server().server({ name: 'ends', version: undefined, logger })
+    const transport = this.#carried.server()
+    this.server = transport.server({ name: 'ends', version: undefined, logger })
     await this.server.start({
-      routes: () => [{ kind: 'message', route: '>' }],
+      routes: () => [everyPattern(transport)],
       request: (message) => this.#answer(message),
       event() {}
     })

@@ -171,6 +171,11 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
   ...TRIED_ENGINES.filter(({ hasServer }) => hasServer).map(overEngine)
 ]
 
+/** A service that takes every pattern. */
+export function everyPattern({ traits }: Transport): { readonly kind: 'message'; readonly route: string } {
+  return { kind: 'message', route: traits.levels ? '#' : '>' }
+}
+
 /** A client of a transport. */
 export function clientOf(transport: Transport, context: Partial<ClientContext> = {}): ClientTransport {
   const logger = { error() {}, warn() {} }

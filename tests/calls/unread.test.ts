@@ -1,11 +1,11 @@
 /** A reader that stands still: what of a stream is made for it is bounded in bytes, over every transport. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import type { ClientTransport, ServerTransport } from '@elysia-microservices/transport'
+import type { ClientTransport, ServerTransport, Transport } from '@elysia-microservices/transport'
 import { StreamValues } from '@elysia-microservices/transport/kit'
 import { isMissing } from '../support/missing.ts'
 import { until, within } from '../support/within.ts'
-import { clientOf, TRANSPORTS, type TransportUnderTest } from './transports.ts'
+import { clientOf, everyPattern, TRANSPORTS, type TransportUnderTest } from './transports.ts'
 
 const KIBIBYTE = 1024
 const VALUE = 64 * KIBIBYTE
@@ -17,12 +17,15 @@ const MOST = (1024 + 256 + 512) * KIBIBYTE
 class Blocks {
   made = 0
 
-  async start(server: ServerTransport): Promise<void> {
+  async start(transport: Transport): Promise<ServerTransport> {
+    const logger = { error() {}, warn() {} }
+    const server = transport.server({ name: 'unread', version: undefined, logger })
     await server.start({
-      routes: () => [{ kind: 'message', route: '>' }],
+      routes: () => [everyPattern(transport)],
       request: ({ route, data }) => (route === 'blocks' ? this.#blocks() : data),
       event() {}
     })
+    return server
   }
 
   async *#blocks(): AsyncGenerator<string> {
@@ -38,10 +41,8 @@ async function withBlocks(
   test: (client: ClientTransport, blocks: Blocks) => Promise<void>
 ): Promise<void> {
   const carried = await open()
-  const logger = { error() {}, warn() {} }
-  const server = carried.server().server({ name: 'unread', version: undefined, logger })
   const blocks = new Blocks()
-  await blocks.start(server)
+  const server = await blocks.start(carried.server())
   const client = clientOf(carried.client())
   try {
     await test(client, blocks)

@@ -117,8 +117,8 @@ export class Conversation {
   beat(now: number): void {
     if (this.#control === '') return
     if (now - this.#heardAt > LOST_AFTER) throw serviceGone()
-    this.#told = this.#read
-    this.say(`${Told.granted}${this.#granted},${this.#read}`, this.replyTo)
+    // What was told before, in case it was lost: a reader that has paused takes no more by this.
+    this.say(`${Told.granted}${this.#granted},${this.#told}`, this.replyTo)
   }
 
   /** There is a server again. */
