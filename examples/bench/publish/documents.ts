@@ -15,9 +15,6 @@ export const DOCUMENTS = [
   'docs/performance.md',
   'docs/databases.md',
   'docs/nats.md',
-  'docs/mqtt.md',
-  'docs/rabbitmq.md',
-  'docs/redis.md',
   'docs/observability.md',
   'docs/websocket.md'
 ] as const
