@@ -1,5 +1,9 @@
 /** Programs that call each other, and the traces that the page of `dev` has of them. */
+import assert from 'node:assert/strict'
+import { freePort } from '@elysia-microservices/test-support'
 import { until } from '../support/within.ts'
+import { DevProcess, Project } from './dev-process.ts'
+import { config, service } from './programs.ts'
 
 /** What the collector answers, as far as it is looked at here. */
 interface TraceLine {
@@ -17,8 +21,43 @@ interface TraceView {
   }[]
 }
 
+/**
+ * Runs three programs by `dev`, of which each asks the next: `web`, `orders`, `stock`. Then all end.
+ * @param before lines in front of those of `orders` @param use what stands around its messages
+ */
+export async function withShop(
+  run: (page: string, web: string) => Promise<void>,
+  before?: string,
+  use?: string
+): Promise<void> {
+  const [stock, orders, web] = [await freePort(), await freePort(), await freePort()]
+  const project = new Project({
+    'microservices.config.ts': config({
+      page: { port: 0 },
+      services: {
+        stock: 'stock.js',
+        orders: { entry: 'orders.js', after: ['stock'] },
+        web: { entry: 'web.js', after: ['orders'] }
+      }
+    }),
+    'stock.js': service('stock', stock),
+    'orders.js': asking(orders, stock, before, use),
+    'web.js': shop(web, orders)
+  })
+  const dev = new DevProcess(project, { args: [] })
+  try {
+    await dev.says('All services are ready')
+    const port = dev.number(/are shown at http:\/\/localhost:(\d+)\/console$/)
+    await run(`http://localhost:${port}/console`, `http://127.0.0.1:${web}`)
+    assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+  } finally {
+    await dev.endAnyway()
+    project.remove()
+  }
+}
+
 /** A service that asks `stock`. @param before lines in front of all others */
-export function asking(port: number, stock: number, before = '', use = ''): string {
+function asking(port: number, stock: number, before = '', use = ''): string {
   return `${before}
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
@@ -34,7 +73,7 @@ await service.listen()
 }
 
 /** A page for customers that asks the service. */
-export function shop(port: number, orders: number): string {
+function shop(port: number, orders: number): string {
   return `import http from 'node:http'
 import { connect } from 'elysia-microservices/client'
 const orders = connect({ port: ${orders} })
@@ -44,7 +83,7 @@ process.once('SIGTERM', () => process.exit(0))
 }
 
 /** Asks the page's collector. */
-export async function askTraces<Answer>(page: string, question: object): Promise<Answer> {
+async function askTraces<Answer>(page: string, question: object): Promise<Answer> {
   const response = await fetch(`${page}/ask/traces`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', origin: new URL(page).origin },

@@ -1,20 +1,10 @@
 /** The echo service of this project over RabbitMQ. */
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
-import { microservice } from 'elysia-microservices'
-import { echoController } from '../elysia/echo-controller.ts'
+import { startOver } from '../elysia/over-engine.ts'
 import { runServer } from '../run-server.ts'
 import { startRabbitmqServer } from './rabbitmq-server.ts'
 
 await runServer(7061, async ({ host, port, work }) => {
-  const server = await startRabbitmqServer(host, port)
-  const transport = rabbitmq({ urls: `amqp://${host}:${server.port}` })
-  const service = microservice({ name: 'echo', transport, controllers: [echoController(work)] })
-  await service.listen()
-  return {
-    port: server.port,
-    async stop() {
-      await service.stop()
-      await server.stop()
-    }
-  }
+  const engine = await startRabbitmqServer(host, port)
+  return startOver(engine, rabbitmq({ urls: `amqp://${host}:${engine.port}` }), work)
 })
