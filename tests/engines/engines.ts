@@ -5,6 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { kafka } from '@elysia-microservices/kafka'
 import { mqtt } from '@elysia-microservices/mqtt'
 import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
@@ -12,6 +13,7 @@ import { redis } from '@elysia-microservices/redis'
 import { freePort } from '@elysia-microservices/test-support'
 import { memory, type Transport } from 'elysia-microservices'
 import type { EngineProcess } from '../support/engine-process.ts'
+import { kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
@@ -245,6 +247,35 @@ const onMqtt: EngineUnderTest = {
   }
 }
 
+const onKafka: EngineUnderTest = {
+  name: 'kafka',
+  title: 'Kafka',
+  traits: kafka().traits,
+  carriage: 'packets',
+  missing: kafkaMissing(),
+  hasServer: true,
+  hasQueuePerHandler: true,
+  isShipped: true,
+  refuses: (pattern) =>
+    pattern === ''
+      ? 'it is empty; give it a text'
+      : /^[\w.-]+$/.test(pattern)
+        ? undefined
+        : "it is no name of a topic; use letters, digits, '.', '_' and '-'",
+  async start() {
+    // It takes seconds to start, and tests have patterns of their own where something could be left.
+    const server = await sharedKafka()
+    return {
+      port: server.port,
+      // The server gives its own address: a link is not gone around.
+      transport: ({ port = server.port } = {}) =>
+        kafka({ brokers: [`127.0.0.1:${port}`], advertised: false, partitions: 1 }),
+      ...controlsOf(server),
+      async close() {}
+    }
+  }
+}
+
 const onHub: EngineUnderTest = {
   name: 'hub',
   title: 'Hub',
@@ -270,7 +301,7 @@ const onHub: EngineUnderTest = {
   }
 }
 
-export const ENGINES: readonly EngineUnderTest[] = [inMemory, onNats, onHub, onRedis, onRabbitmq, onMqtt]
+export const ENGINES: readonly EngineUnderTest[] = [onKafka]
 
 /**
  * Those that this process tries. On a push (`ENGINES=shared`) Bun and Node share the engines that have a server: what both

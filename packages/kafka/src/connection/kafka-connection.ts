@@ -30,6 +30,7 @@ import {
 } from '../words/names.ts'
 import { dataOf, nestAnswerOf, packetOf, packetOfNest, readValue, writeValue } from '../words/values.ts'
 import { Cluster } from './cluster.ts'
+import { Departures } from './departures.ts'
 import { Code, codesIn } from './errors.ts'
 import { Producer, sizeOf, type Told } from './producer.ts'
 import { Reader } from './reader.ts'
@@ -65,7 +66,9 @@ export class KafkaConnection implements Carrier {
   readonly #inboxes: string
   readonly #partition: number
   #setUp: Promise<unknown> = Promise.resolve()
-  #isListening = false
+  /** Our inbox, with the dot behind it, once somebody listens there. */
+  #inbox: string | undefined
+  readonly #departures = new Departures((reply) => this.#nobody(reply))
 
   private constructor(cluster: Cluster, options: CheckedOptions, listener: CarrierListener) {
     this.cluster = cluster
@@ -140,6 +143,10 @@ export class KafkaConnection implements Carrier {
     if (asker !== undefined) return this.#answerNest(asker, textOf(words))
     if (isInbox(address)) {
       const { topic, partition, token } = placeOf(address)
+      if (reply && !this.#departures.expect(address, reply)) {
+        queueMicrotask(() => this.#nobody(reply))
+        return
+      }
       const own = reply ? writeHeaders(undefined, { [HEADER.reply]: reply }) : undefined
       return this.#send(address, topic, partition, bufferOf(token), bufferOf(words), own, reply)
     }
@@ -222,8 +229,9 @@ export class KafkaConnection implements Carrier {
     const isInboxOfOurs = address.endsWith('.')
     this.#ears.set(isInboxOfOurs ? secretOf(placeOf(address).token) : address, receive)
     const [topic, partition] = isInboxOfOurs ? [this.#inboxes, this.#partition] : [address, 0]
-    if (isInboxOfOurs && this.#isListening) return
-    if (isInboxOfOurs) this.#isListening = true
+    const isRead = isInboxOfOurs && this.#inbox !== undefined
+    if (isInboxOfOurs) this.#inbox = address
+    if (isRead) return
     const listening = this.#reader.addLatest(topic, partition).catch((error: Error) => {
       if (this.isConnected) refused?.(error)
     })
@@ -257,10 +265,10 @@ export class KafkaConnection implements Carrier {
     // Its caller has given it up before any process was there to take it.
     if (isLate && expires > 0 && timestamp + expires < Date.now()) return
     const reply = this.#replyOf(address, read)
-    const isRequest = reply !== ''
+    const token = reply === '' ? undefined : read[HEADER.correlation]
     const words =
       read[HEADER.words] === undefined
-        ? packetOf(address, readValue(record.value?.toString(), read[HEADER.type]), isRequest)
+        ? packetOf(address, readValue(record.value?.toString(), read[HEADER.type]), token)
         : (record.value ?? '')
     this.#received(subject, { address, words, reply, headers: callersOf(read) })
   }
@@ -276,6 +284,8 @@ export class KafkaConnection implements Carrier {
   /** Something has come on our partition of the inboxes' topic, perhaps for another; or to every service. */
   #hear(topic: string, { key, value, headers }: KafkaRecord): void {
     if (topic === EVERYONE) {
+      const gone = headers.find(([name]) => name?.toString() === HEADER.gone)?.[1]?.toString()
+      if (gone !== undefined) return this.#departures.gone(gone)
       const reply = known(readHeaders(headers)[HEADER.reply])
       this.#ears.get(EVERYONE)?.({ address: topic, words: value ?? '', reply, headers: undefined })
       return
@@ -325,6 +335,11 @@ export class KafkaConnection implements Carrier {
 
   async close(): Promise<void> {
     if (this.cluster.isClosed) return
+    if (this.isConnected && this.#inbox !== undefined && !this.#ears.has(EVERYONE)) {
+      // Nobody hears otherwise that this caller waits no more.
+      const own = writeHeaders(undefined, { [HEADER.gone]: this.#inbox })
+      this.#send(EVERYONE, EVERYONE, 0, undefined, undefined, own, undefined)
+    }
     if (this.isConnected) await this.flush().catch(() => {})
     await this.#takers.leave()
     const stopped = this.#reader.stop()

@@ -17,6 +17,8 @@ export const HEADER = {
   words: 'elysia-words',
   /** Where the answer to words is wanted. */
   reply: 'elysia-reply',
+  /** The inbox of a caller that waits no more. */
+  gone: 'elysia-gone',
   /** Milliseconds for which a request counts. */
   expires: 'elysia-expires',
   /** Of a durable event that has failed: whose it is, attempts that have, when it is due, and where it was published. */

@@ -51,9 +51,16 @@ export function dataOf(packet: string, topic: string, isRequest: boolean): strin
   return packet.slice(start + DATA.length, isRequest ? packet.lastIndexOf(ID) : -1)
 }
 
-/** The packet of a message, as other engines carry it. Which call it is of, its reply address says. */
-export function packetOf(topic: string, json: string | undefined, isRequest: boolean): string {
-  return `{"pattern":"${topic}"${json === undefined ? '' : DATA + json}${isRequest ? `${ID}0"}` : '}'}`
+/** What stands in front of the number of a call in the token of a reply address. */
+const NUMBER = /\.1[rs](\d+)-/
+
+/**
+ * The packet of a message, as other engines carry it.
+ * @param token of its reply address; our callers know by it the number of the call. `undefined`: it is an event
+ */
+export function packetOf(topic: string, json: string | undefined, token: string | undefined): string {
+  const head = `{"pattern":"${topic}"${json === undefined ? '' : DATA + json}`
+  return token === undefined ? `${head}}` : `${head}${ID}${NUMBER.exec(token)?.[1] ?? '0'}"}`
 }
 
 /** What is said to a caller of Nest's. */
