@@ -12,6 +12,7 @@ export interface KafkaTransport extends Transport {
 
 const TRAITS: Traits = {
   wildcards: false,
+  names: true,
   hearsNobody: false,
   shares: 'engine',
   headers: true,
