@@ -57,6 +57,8 @@ export interface EngineUnderTest {
   readonly hasServer: boolean
   /** Its server keeps a queue for each handler, so a request may overtake an event of another pattern. */
   readonly hasQueuePerHandler?: true
+  /** Processes of a group share durable events by partition: one goes over when what runs of it has ended. */
+  readonly sharesByPartition?: true
   /** What is not JSON is the data of an event there, as for Nest's own services: devices send texts. */
   readonly takesText?: true
   /** It is part of what is published, and stands in the documentation. */
@@ -255,6 +257,7 @@ const onKafka: EngineUnderTest = {
   missing: kafkaMissing(),
   hasServer: true,
   hasQueuePerHandler: true,
+  sharesByPartition: true,
   isShipped: true,
   refuses: (pattern) =>
     pattern === ''

@@ -1,6 +1,8 @@
 /** `kafka()`: the transport as a value that services and clients are given. */
 import { DialogueClient, DialogueServer } from '@elysia-microservices/transport/engine'
 import type { Traits, Transport } from '@elysia-microservices/transport/kit'
+import { KafkaClientStore } from './durable/client-store.ts'
+import { KafkaServerStore } from './durable/server-store.ts'
 import { KafkaEngine } from './engine.ts'
 import { type KafkaOptions, kafkaOptions } from './options/options.ts'
 import { addressOf } from './words/names.ts'
@@ -16,7 +18,15 @@ const TRAITS: Traits = {
   hearsNobody: false,
   shares: 'engine',
   headers: true,
-  channels: true
+  channels: true,
+  stores: {
+    once: false,
+    positions: true,
+    delays: true,
+    wildcards: false,
+    browses: true,
+    start: ['new', 'all', 'since', 'after']
+  }
 }
 
 /** The group of services without a name. */
@@ -44,10 +54,16 @@ export function kafka(options: KafkaOptions = {}): KafkaTransport {
       return new DialogueServer({
         engine: new KafkaEngine(checked, context.name ?? 'service'),
         context,
-        queues: { message: queue ?? NAMELESS, event: checked.events === 'all' ? undefined : queue }
+        queues: { message: queue ?? NAMELESS, event: checked.events === 'all' ? undefined : queue },
+        store: (dispatcher) => new KafkaServerStore(dispatcher, checked, context)
       })
     },
     client: (context) =>
-      new DialogueClient({ engine: new KafkaEngine(checked), context, addressOf })
+      new DialogueClient({
+        engine: new KafkaEngine(checked),
+        context,
+        addressOf,
+        store: (connect) => new KafkaClientStore(context, connect)
+      })
   }
 }

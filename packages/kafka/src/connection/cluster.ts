@@ -205,6 +205,11 @@ export class Cluster {
     }
   }
 
+  /** The brokers that are known. */
+  get nodes(): readonly number[] {
+    return [...this.#brokers.keys()]
+  }
+
   // ── topics ───────────────────────────────────────────────────────────────────────────────────────────
 
   /** What is known of a topic. */
@@ -214,6 +219,12 @@ export class Cluster {
 
   topicById(id: string): Topic | undefined {
     return this.#byId.get(id)
+  }
+
+  /** The names of all topics that this user may see. */
+  async allTopics(): Promise<string[]> {
+    const { topics } = await responseOf(this.askAny(metadataV12.api, null, false, false))
+    return topics.flatMap(({ name }) => name ?? [])
   }
 
   /** Looks a topic up, unless it is known. @returns `undefined`: there is none */

@@ -238,6 +238,11 @@ export class KafkaConnection implements Carrier {
     this.#setUp = Promise.all([this.#setUp, listening])
   }
 
+  /** Hears nothing more at an inbox. */
+  unhear(inbox: string): void {
+    this.#ears.delete(secretOf(placeOf(inbox).token))
+  }
+
   async take(
     subjects: readonly Subject[],
     receive: (subject: Subject, message: Carried) => void

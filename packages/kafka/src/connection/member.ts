@@ -187,6 +187,7 @@ export class Member {
   #beating: Promise<void> | undefined
   #isAgainWanted = false
   #isOver = false
+  #wanting: (() => void)[] = []
 
   constructor(
     group: Group,
@@ -227,8 +228,9 @@ export class Member {
     }
   }
 
-  /** Asks at once what has changed. */
-  beat(): void {
+  /** Asks at once what has changed. @param known is called when it is known */
+  beat(known?: () => void): void {
+    if (known !== undefined) this.#wanting.push(known)
     this.#next(0)
   }
 
@@ -312,6 +314,7 @@ export class Member {
     this.#interval = Math.min(BEAT, heartbeatIntervalMs)
     if (assignment !== null) this.#target = assignment.topicPartitions
     if (this.#target !== undefined) await this.#reconcile(this.#target)
+    for (const known of this.#wanting.splice(0)) known()
   }
 
   async #reconcile(target: Target): Promise<void> {

@@ -248,7 +248,7 @@ function endOf(batches: readonly RecordsBatch[]): bigint {
 }
 
 /** Brokers send whole batches, which may begin before what was asked for. */
-function recordsIn(batches: readonly RecordsBatch[], from: bigint): Fetched[] {
+export function recordsIn(batches: readonly RecordsBatch[], from: bigint): Fetched[] {
   const fetched: Fetched[] = []
   for (const { firstOffset, firstTimestamp, attributes, records } of batches) {
     if ((attributes & CONTROL) !== 0) continue

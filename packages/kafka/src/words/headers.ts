@@ -28,6 +28,7 @@ export const HEADER = {
   position: 'elysia-position',
   /** Of a dead letter. */
   reason: 'elysia-reason',
+  leftOut: 'elysia-left-out',
   /** CloudEvents: of a durable event. */
   id: 'ce_id',
   source: 'ce_source',
