@@ -156,7 +156,8 @@ export class Reader {
   async #findLeaders(positions: readonly Position[]): Promise<void> {
     await soon(AGAIN_AFTER)
     await this.#cluster.refresh([...new Set(positions.map(({ topic }) => topic))])
-    for (const leader of this.#byLeader().keys()) if (leader !== -1) void this.#read(leader)
+    // What waits at the brokers that lead them does not know of them.
+    if ((this.#byLeader().get(-1)?.length ?? 0) < positions.length) this.#changed()
   }
 
   async #fetch(node: number, positions: readonly Position[]): Promise<void> {

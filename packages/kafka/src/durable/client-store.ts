@@ -2,7 +2,10 @@
 import { dataToJson, type EventHead, PublishingStore } from '@elysia-microservices/transport/engine'
 import {
   type ClientContext,
+  ConnectionError,
   type DeadLetters,
+  ListenError,
+  NotStoredError,
   type Pattern,
   type PublishOptions,
   routeOf
@@ -24,7 +27,15 @@ export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRec
     super(context, connect, {
       title: 'Kafka',
       ensure: async (pattern) => {
-        await (await connect()).cluster.ensure([{ name: pattern }])
+        const { cluster } = await connect()
+        try {
+          await cluster.ensure([{ name: pattern }])
+        } catch (error) {
+          // What is wrong with rights does not pass by itself.
+          const isOurs = error instanceof ListenError || error instanceof ConnectionError
+          if (isOurs && error.retryable === false) throw new NotStoredError(error.message, false, error)
+          throw new NotStoredError(`The topic of the event '${pattern}' cannot be looked up now`, true, error)
+        }
       },
       // Kafka knows no ids: what is sent again is stored once by its number, however late.
       duplicateWindow: Number.POSITIVE_INFINITY

@@ -262,6 +262,10 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   async #gone(topic: string, partition: number): Promise<bigint> {
     const { cluster } = this.#connection as KafkaConnection
     const next = (await positionsOf(cluster, topic, [partition], EARLIEST)).get(partition) ?? 0n
+    // What was known of positions is not of these.
+    this.#forget([{ topic, partition }])
+    this.#owned.set(`${topic} ${partition}`, { topic, partition, tracker: new Tracker(Number(next)), limit: 0 })
+    this.#readerOf(topic)?.add(topic, partition, next)
     const { pattern, group, logger } = this.#options
     logger.error(
       `Events of '${shown(pattern)}' that the group '${group}' had not handled are not kept any more, or their topic was made anew; it goes on at ${next} of partition ${partition}`

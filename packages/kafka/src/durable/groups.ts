@@ -1,14 +1,14 @@
 /** Which groups are paused: the last word about each is kept in a topic that all processes with durable handlers read. */
 import { ConnectionError, OptionError } from '@elysia-microservices/transport/kit'
-import { consumerGroupDescribeV0, listGroupsV5 } from '@platformatic/kafka'
+import { listGroupsV5 } from '@platformatic/kafka'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
-import { responseOf } from '../connection/errors.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { Group } from '../connection/member.ts'
 import { EARLIEST, LATEST, positionsOf, Reader } from '../connection/reader.ts'
 import { HEADER, readHeaders, writeHeaders } from '../words/headers.ts'
 import { GROUPS, isInbox } from '../words/names.ts'
 import { put } from './copies.ts'
+import { describeGroupApi } from './describe-group.ts'
 
 /** Milliseconds for the members of a group to say that they know it is paused. */
 const MEMBERS_KNOW = 5_000
@@ -135,10 +135,8 @@ async function membersOf(cluster: Cluster, name: string): Promise<Set<string> | 
       if (!groupId.startsWith(`${name}.`)) continue
       isThere = true
       const coordinator = await new Group(cluster, groupId).coordinator()
-      const described = await responseOf(
-        cluster.ask(coordinator, 'main', consumerGroupDescribeV0.api, [groupId], false)
-      )
-      for (const one of described.groups) for (const { memberId } of one.members) members.add(memberId)
+      for (const id of await cluster.ask(coordinator, 'main', describeGroupApi, [groupId], false))
+        members.add(id)
     }
   }
   return isThere ? members : undefined

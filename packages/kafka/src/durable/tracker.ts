@@ -13,7 +13,7 @@ export class Tracker {
   readonly #open = new Set<number>()
   /** Behind what has come. */
   #end: number
-  /** Below it, only what is in `#undone` is to run: another member has done the rest. */
+  /** Below it, only what is in `#undone`, in order, is to run: another member has done the rest. */
   readonly #doneUntil: number
   readonly #undone: ReadonlySet<number>
   /** It has changed since it was last written. */
@@ -39,8 +39,19 @@ export class Tracker {
 
   /** The lowest event that is not done: what is committed. */
   get lowest(): number {
-    for (const offset of this.#open) return offset
-    return this.#end
+    for (const offset of this.#notDone()) return offset
+    return this.#known
+  }
+
+  /** Behind what is known: what has come, and what another member has said of what comes again. */
+  get #known(): number {
+    return Math.max(this.#end, this.#doneUntil)
+  }
+
+  /** What is known as not done, in order. */
+  *#notDone(): Generator<number> {
+    yield* this.#open
+    if (this.#end < this.#doneUntil) for (const offset of this.#undone) if (offset >= this.#end) yield offset
   }
 
   /** An event has come, behind all others. @returns false: it is done already */
@@ -71,14 +82,14 @@ export class Tracker {
     const { lowest } = this
     let text = ''
     let before = lowest
-    for (const offset of this.#open) {
+    for (const offset of this.#notDone()) {
       if (offset === lowest) continue
       const more = `,${(offset - before).toString(36)}`
       if (text.length + more.length > MOST_WRITTEN) return written(offset - lowest, text)
       text += more
       before = offset
     }
-    return this.#end === lowest ? '' : written(this.#end - lowest, text)
+    return this.#known === lowest ? '' : written(this.#known - lowest, text)
   }
 }
 
