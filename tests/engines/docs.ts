@@ -17,11 +17,11 @@ export function traitsTable(): string {
   const overTcp = { traits: tcp().traits, hasServer: true, hasNest: true, hasStrangers: true }
   const columns = [
     { title: 'TCP', ...overTcp },
-    ...ENGINES.filter(({ isShipped }) => isShipped).map(({ title, traits, hasServer, nest, strangers }) => ({
+    ...ENGINES.filter(({ isShipped }) => isShipped).map(({ title, traits, hasServer, nest, hasNest, strangers }) => ({
       title,
       traits,
       hasServer,
-      hasNest: nest !== undefined,
+      hasNest: hasNest ?? nest !== undefined,
       hasStrangers: strangers !== undefined
     }))
   ]

@@ -23,6 +23,7 @@ import { underBun } from '../workspace.ts'
 import { Hub } from './hub.ts'
 import { hub } from './hub-engine.ts'
 import { type NestEnds, nestOnMqtt, nestOnNats, nestOnRabbitmq, nestOnRedis } from './nest-ends.ts'
+import { strangersOfKafka } from './stranger-kafka.ts'
 import {
   type StrangersOf,
   strangersOfHub,
@@ -65,6 +66,8 @@ export interface EngineUnderTest {
   readonly isShipped: boolean
   /** Nest's own transport over it; missing: Nest has none. */
   readonly nest?: NestEnds
+  /** Nest has a transport over it whose wire differs so that it is tested by itself. */
+  readonly hasNest?: true
   /** Others may publish there; missing: only what is in the process. */
   readonly strangers?: StrangersOf
   /** Why it has no address for a pattern; `undefined`: it has one. Default: it has one for every pattern. */
@@ -258,6 +261,8 @@ const onKafka: EngineUnderTest = {
   hasServer: true,
   hasQueuePerHandler: true,
   sharesByPartition: true,
+  hasNest: true,
+  strangers: strangersOfKafka,
   isShipped: true,
   refuses: (pattern) =>
     pattern === ''
@@ -304,7 +309,15 @@ const onHub: EngineUnderTest = {
   }
 }
 
-export const ENGINES: readonly EngineUnderTest[] = [onKafka]
+export const ENGINES: readonly EngineUnderTest[] = [
+  inMemory,
+  onNats,
+  onHub,
+  onRedis,
+  onRabbitmq,
+  onMqtt,
+  onKafka
+]
 
 /**
  * Those that this process tries. On a push (`ENGINES=shared`) Bun and Node share the engines that have a server: what both

@@ -13,6 +13,7 @@ import { freePort } from '@elysia-microservices/test-support'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
+import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { RabbitmqServerProcess, rabbitmqMissing } from '../support/rabbitmq-server.ts'
@@ -53,12 +54,21 @@ const ENGINES = {
     variable: 'MQTT_URL',
     missing: mosquittoMissing(),
     start: () => MosquittoProcess.start()
+  },
+  kafka: {
+    title: 'Kafka',
+    variable: 'KAFKA_BROKERS',
+    missing: kafkaMissing(),
+    start: async () => {
+      const server = await KafkaServerProcess.start()
+      return { url: server.broker, stop: () => server.stop() }
+    }
   }
 } as const
 /** Every transport, and the page for every runtime. */
 const AT_NIGHT = process.env['MADE_PROJECTS'] === 'all'
 type Transport = 'tcp' | keyof typeof ENGINES
-const TRANSPORTS: readonly Transport[] = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt']
+const TRANSPORTS: readonly Transport[] = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka']
 
 /** A program under Node says at its end who still listens to SIGTERM: a listener that waits holds its end up. */
 const COUNTING =

@@ -3,8 +3,9 @@
  * and the look for them when they are lost. The only place that knows how the driver connects.
  */
 import { backoffDelay, ConnectionError, ListenError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
-import { type API, Connection, createTopicsV7, metadataV12, type SASLOptions } from '@platformatic/kafka'
+import { type API, Connection, createTopicsV7, deleteTopicsV6, metadataV12, type SASLOptions } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
+import { isOfProcess } from '../words/names.ts'
 import { codesIn, isUnauthenticated, responseOf, Code } from './errors.ts'
 
 /** Milliseconds between attempts. */
@@ -280,11 +281,17 @@ export class Cluster {
     return names.map((name) => this.#topics.get(name) as Topic)
   }
 
+  /** Deletes topics, as far as that is allowed. */
+  async remove(names: readonly string[]): Promise<void> {
+    const topics = names.map((name) => ({ name, topicId: null }))
+    if (topics.length > 0) await this.askAny(deleteTopicsV6.api, topics, MADE_WITHIN)
+  }
+
   async #make(wanted: readonly WantedTopic[]): Promise<void> {
     const { partitions, replicas } = this.options
     const topics = wanted.map((topic) => ({
       name: topic.name,
-      numPartitions: topic.partitions ?? partitions,
+      numPartitions: topic.partitions ?? (isOfProcess(topic.name) ? 1 : partitions),
       replicationFactor: replicas,
       assignments: [],
       configs: Object.entries(topic.configs ?? {}).map(([name, value]) => ({ name, value }))

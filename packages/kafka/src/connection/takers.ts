@@ -5,6 +5,7 @@
  */
 import type { Subject } from '@elysia-microservices/transport/engine'
 import type { KafkaRecord } from '@platformatic/kafka'
+import { isOfProcess } from '../words/names.ts'
 import type { Cluster } from './cluster.ts'
 import { Code, codesIn } from './errors.ts'
 import { Group, Member, type Partition } from './member.ts'
@@ -60,6 +61,7 @@ export class Takers {
     const takers = this.#takers
     this.#takers = []
     await Promise.all(takers.map((taker) => taker.leave()))
+    await this.#cluster.remove(takers.flatMap(({ topics }) => topics.filter(isOfProcess))).catch(() => {})
   }
 
   restored(): void {
@@ -123,6 +125,10 @@ class Taker {
       positionsOf(this.#cluster, topic, partitions, isNew ? LATEST : EARLIEST)
     )
     await this.#member.join()
+  }
+
+  get topics(): readonly string[] {
+    return [...this.#subjects.keys()]
   }
 
   async leave(): Promise<void> {

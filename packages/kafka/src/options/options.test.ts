@@ -8,7 +8,7 @@ describe('the options of kafka()', () => {
     const { brokers, where, partitions, replicas, advertised, events } = kafkaOptions({})
     assert.deepEqual(brokers, [{ host: 'localhost', port: 9092 }])
     assert.deepEqual([where, partitions, replicas, advertised, events], ['localhost:9092', 4, -1, true, 'one'])
-    assert.deepEqual(kafkaOptions({ brokers: ['[::1]:1'] }).brokers, [{ host: '::1', port: 1 }])
+    assert.deepEqual(kafkaOptions({ brokers: ['kafka://[::1]:1'] }).brokers, [{ host: '::1', port: 1 }])
   })
 
   it('are refused with what is wrong', () => {

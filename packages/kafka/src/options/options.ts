@@ -16,7 +16,7 @@ export interface KafkaSasl {
 
 /** Options of `kafka()`. */
 export interface KafkaOptions {
-  /** Brokers that are asked for all others: `host:port`. Default: `['localhost:9092']`. */
+  /** Brokers that are asked for all others: `host:port`, or `kafka://host:port`. Default: `['localhost:9092']`. */
   readonly brokers?: readonly string[] | undefined
   /** Certificates and keys, as Node's `tls.connect` has them; `true`: TLS with the system's. Default: no TLS. */
   readonly tls?:
@@ -141,7 +141,7 @@ function name(option: string, value: unknown): string | undefined {
 
 function readBroker(broker: unknown): { readonly host: string; readonly port: number } {
   const [, host = '', digits = ''] =
-    (typeof broker === 'string' && /^(\[[\da-fA-F:.]+\]|[^\s:/@]+):(\d{1,5})$/.exec(broker)) || []
+    (typeof broker === 'string' && /^(?:kafka:\/\/)?(\[[\da-fA-F:.]+\]|[^\s:/@]+):(\d{1,5})$/.exec(broker)) || []
   const port = Number(digits)
   if (host === '' || port < 1 || port > 65_535)
     throw OptionError.expected('options.brokers', "addresses such as 'localhost:9092'", broker)

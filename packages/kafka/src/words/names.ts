@@ -61,6 +61,13 @@ export function topicOfDead(topic: string): string {
   return topic.slice(0, -DEAD.length)
 }
 
+/** Topics of one process, by which it describes itself: they go with it. */
+const OF_PROCESS = /^elysia-microservices\.describe\.[^.]+\.[^.]+$/
+
+export function isOfProcess(topic: string): boolean {
+  return OF_PROCESS.test(topic)
+}
+
 /** The group of a service, as Nest names it. */
 export function groupOfService(name: string): string {
   return `${name}-server`
