@@ -39,17 +39,7 @@ class Outcome {
 }
 
 /** What is asked of the service. */
-const PATTERNS = [
-  'echo',
-  'refuse',
-  'fail',
-  'partly',
-  'settled',
-  'later',
-  'refused-later',
-  'wait',
-  'unknown'
-]
+const PATTERNS = ['echo', 'refuse', 'fail', 'partly', 'settled', 'later', 'refused-later', 'wait', 'unknown']
 
 /** A service, a client of it, and what the service has got. */
 class Setting {

@@ -85,7 +85,11 @@ for (const transport of TRANSPORTS) {
         connect({ transport: ends.client(), logger: { error() {}, warn() {} }, ...options })
       before(async () => {
         ends = await transport.open()
-        running = await service.start(ends.server, log, (pattern) => transport.refuses?.(pattern) === undefined)
+        running = await service.start(
+          ends.server,
+          log,
+          (pattern) => transport.refuses?.(pattern) === undefined
+        )
         client = newClient()
       })
       after(async () => {

@@ -23,7 +23,6 @@ import { underBun } from '../workspace.ts'
 import { Hub } from './hub.ts'
 import { hub } from './hub-engine.ts'
 import { type NestEnds, nestOnMqtt, nestOnNats, nestOnRabbitmq, nestOnRedis } from './nest-ends.ts'
-import { strangersOfKafka } from './stranger-kafka.ts'
 import {
   type StrangersOf,
   strangersOfHub,
@@ -32,6 +31,7 @@ import {
   strangersOfRabbitmq,
   strangersOfRedis
 } from './stranger.ts'
+import { strangersOfKafka } from './stranger-kafka.ts'
 
 /** What may be asked of an engine's transport in a test. */
 export interface EngineOptions {

@@ -14,7 +14,8 @@ function inLetters(name: string): string {
 export const strangersOfKafka: StrangersOf = {
   everyone: '_elysia.everyone',
   forbidden: [
-    'echo',
+    // Where requests come, values stand alone: an answer there would look like one.
+    'seen',
     'echo.reply.x',
     'other.reply',
     '_elysia.groups',
@@ -47,7 +48,9 @@ export const strangersOfKafka: StrangersOf = {
         const wanted = said('kafka_replyTopic')
         const reply =
           said('elysia-reply') ??
-          (wanted === undefined ? '' : `${wanted}/${said('kafka_replyPartition')}/${said('kafka_correlationId')}`)
+          (wanted?.startsWith('_elysia.')
+            ? `${wanted}/${said('kafka_replyPartition')}/${said('kafka_correlationId')}`
+            : (wanted ?? ''))
         for (const hear of listeners) hear({ address, words: value?.toString() ?? '', reply })
       }
     })

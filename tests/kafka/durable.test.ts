@@ -54,7 +54,9 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
     })
 
-    it('is stored once and in order while the server is killed: what is sent again has the same number', { timeout: PATIENCE }, async () => {
+    it('is stored once and in order while the server is killed: what is sent again has the same number', {
+      timeout: PATIENCE
+    }, async () => {
       const pattern = fresh()
       const client = newClient()
       await client.connect()
@@ -73,7 +75,9 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       assert.deepEqual(seen, [...seen.keys()])
     })
 
-    it('that is slow, or fails for long, keeps no other of its partition', { timeout: PATIENCE }, async () => {
+    it('that is slow, or fails for long, keeps no other of its partition', {
+      timeout: PATIENCE
+    }, async () => {
       const pattern = fresh()
       let release = () => {}
       const held = new Promise<void>((resolve) => {
@@ -102,11 +106,16 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       await until('So is what was behind', () => seen.includes('s behind'))
       for (let key = 0; key < 10; key++) {
         const its = seen.filter((one) => one.startsWith(`k${key} `)).map((one) => Number(one.split(' ')[1]))
-        assert.deepEqual(its, [...its].sort((a, b) => a - b))
+        assert.deepEqual(
+          its,
+          [...its].sort((a, b) => a - b)
+        )
       }
     })
 
-    it('runs once when processes come and go: they hand over what is done, and wait for what runs', { timeout: PATIENCE }, async () => {
+    it('runs once when processes come and go: they hand over what is done, and wait for what runs', {
+      timeout: PATIENCE
+    }, async () => {
       const pattern = fresh()
       const runs = new Map<unknown, number>()
       const handler = async ({ data }: Message) => {
@@ -142,7 +151,9 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       )
     })
 
-    it('stands in topics that other programs read: by CloudEvents, with its retries and dead letters', { timeout: PATIENCE }, async () => {
+    it('stands in topics that other programs read: by CloudEvents, with its retries and dead letters', {
+      timeout: PATIENCE
+    }, async () => {
       const pattern = fresh()
       await serve(
         pattern,
@@ -159,7 +170,10 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       const admin = others().admin()
       await until('There is a dead letter', async () => (await admin.listTopics()).includes(`${pattern}.dlt`))
       await admin.disconnect()
-      await consumer.subscribe({ topics: [pattern, `${pattern}.retry-1`, `${pattern}.dlt`], fromBeginning: true })
+      await consumer.subscribe({
+        topics: [pattern, `${pattern}.retry-1`, `${pattern}.dlt`],
+        fromBeginning: true
+      })
       await consumer.run({ eachMessage: async (message) => void seen.push(message) })
       await until('All three are read', () => seen.length === 3)
       const looks = seen
@@ -170,7 +184,12 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
         }))
         .sort((one, other) => one.topic.localeCompare(other.topic))
       for (const look of looks) {
-        const { ce_id: id, ce_type: type, ce_specversion: version, 'x-a': own } = look as Record<string, string>
+        const {
+          ce_id: id,
+          ce_type: type,
+          ce_specversion: version,
+          'x-a': own
+        } = look as Record<string, string>
         assert.deepEqual([id, type, version, own, look.value], ['e1', pattern, '1.0', '1', '{"a":1}'])
       }
       const [, dead, again] = looks as Record<string, string>[]
@@ -182,10 +201,15 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       assert.equal(looks[0]?.topic, pattern)
     })
 
-    it('may come from any producer, and from partitions that are added while it runs', { timeout: PATIENCE }, async () => {
+    it('may come from any producer, and from partitions that are added while it runs', {
+      timeout: PATIENCE
+    }, async () => {
       const pattern = fresh()
       const seen: unknown[] = []
-      await serve(pattern, ({ data, headers, delivery }) => void seen.push([data, { ...headers }, delivery?.key]))
+      await serve(
+        pattern,
+        ({ data, headers, delivery }) => void seen.push([data, { ...headers }, delivery?.key])
+      )
       const kafkaJs = others()
       const producer = kafkaJs.producer()
       const admin = kafkaJs.admin()
@@ -194,7 +218,10 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
         () => producer.disconnect(),
         () => admin.disconnect()
       )
-      await producer.send({ topic: pattern, messages: [{ key: 'k', value: '{"a":1}', headers: { trace: '1' } }] })
+      await producer.send({
+        topic: pattern,
+        messages: [{ key: 'k', value: '{"a":1}', headers: { trace: '1' } }]
+      })
       await until('It is handled', () => seen.length === 1)
       assert.deepEqual(seen, [[{ a: 1 }, { trace: '1' }, 'k']])
       await admin.createPartitions({ topicPartitions: [{ topic: pattern, count: 5 }] })
@@ -207,7 +234,9 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       assert.deepEqual(seen[1], ['text', {}, undefined])
     })
 
-    it('has dead letters that are listed over all patterns of a group, from the oldest on', { timeout: PATIENCE }, async () => {
+    it('has dead letters that are listed over all patterns of a group, from the oldest on', {
+      timeout: PATIENCE
+    }, async () => {
       const [one, other] = [fresh(), fresh()]
       const fail = () => {
         throw new Error('no')

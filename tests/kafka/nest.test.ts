@@ -25,7 +25,9 @@ import { type KafkaServerProcess, kafkaMissing, sharedKafka } from '../support/k
 import { isMissing } from '../support/missing.ts'
 import { PATIENCE, until } from '../support/within.ts'
 
-const PATTERNS = ['echo', 'values', 'nothing', 'fails', 'refuses', 'message', 'headers'].map((one) => `nest.${one}`)
+const PATTERNS = ['echo', 'values', 'nothing', 'fails', 'refuses', 'message', 'headers'].map(
+  (one) => `nest.${one}`
+)
 const EVENT = 'nest.noted'
 const seen: unknown[] = []
 
@@ -95,7 +97,10 @@ function ours(broker: string) {
 type Start = (broker: string) => Promise<() => Promise<unknown>>
 
 async function startNest(options: MicroserviceOptions): Promise<() => Promise<unknown>> {
-  const app = await NestFactory.createMicroservice<MicroserviceOptions>(OrdersModule, { ...options, logger: false })
+  const app = await NestFactory.createMicroservice<MicroserviceOptions>(OrdersModule, {
+    ...options,
+    logger: false
+  })
   await app.listen()
   return () => app.close()
 }
@@ -106,7 +111,10 @@ const SERVICES: readonly (readonly [string, Start])[] = [
     (broker) =>
       startNest({
         transport: Transport.KAFKA,
-        options: { client: { brokers: [broker], logLevel: logLevel.NOTHING }, consumer: { groupId: 'of-nest' } }
+        options: {
+          client: { brokers: [broker], logLevel: logLevel.NOTHING },
+          consumer: { groupId: 'of-nest' }
+        }
       })
   ],
   [
@@ -149,7 +157,10 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
       const admin = other.admin()
       // Nest's ends fail at their first start if they are missing.
       const topics = [...PATTERNS, ...PATTERNS.map((one) => `${one}.reply`), EVENT]
-      await admin.createTopics({ topics: topics.map((topic) => ({ topic, numPartitions: 2 })), waitForLeaders: true })
+      await admin.createTopics({
+        topics: topics.map((topic) => ({ topic, numPartitions: 2 })),
+        waitForLeaders: true
+      })
       await admin.disconnect()
       const tap = other.consumer({ groupId: 'tap' })
       cleanUps.push(() => tap.disconnect())
@@ -201,10 +212,9 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
 
         it("answers Nest's client as Nest does, byte by byte", options, async () => {
           const asked = async (pattern: string, data: unknown = {}) => {
-            const values = await lastValueFrom(nest.send(`nest.${pattern}`, data).pipe(toArray())).catch((error) => [
-              'error',
-              error
-            ])
+            const values = await lastValueFrom(nest.send(`nest.${pattern}`, data).pipe(toArray())).catch(
+              (error) => ['error', error]
+            )
             return values as unknown[]
           }
           // Numbers are texts there, and nothing is null.
@@ -217,7 +227,10 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
           assert.equal((await written(2))[1]?.value, '{"a":[1,null]}')
           assert.deepEqual(await asked('values'), ['1', '2', '3'])
           await written(4)
-          assert.deepEqual(await asked('fails'), ['error', { status: 'error', message: 'Internal server error' }])
+          assert.deepEqual(await asked('fails'), [
+            'error',
+            { status: 'error', message: 'Internal server error' }
+          ])
           const [, failure] = await written(2)
           assert.deepEqual(failure, {
             topic: 'nest.fails.reply',
@@ -237,25 +250,32 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
           })
         })
 
-        it("gets headers, and a hundred calls at once, from Nest's client and from ours", options, async () => {
-          const record = { value: { v: 1 }, headers: { 'x-version': '2' } }
-          assert.deepEqual(await firstValueFrom(nest.send('nest.headers', record)), ['nest.headers', '2'])
-          const headers = { 'x-version': '2' }
-          assert.deepEqual(await own.request('nest.headers', 1, { headers }), ['nest.headers', '2'])
-          const hundred = (ask: (n: object) => Promise<unknown>) =>
-            Promise.all(Array.from({ length: 100 }, (_, n) => ask({ n })))
-          const expected = Array.from({ length: 100 }, (_, n) => ({ n }))
-          assert.deepEqual(await hundred((data) => firstValueFrom(nest.send('nest.echo', data))), expected)
-          assert.deepEqual(await hundred((data) => own.request('nest.echo', data)), expected)
-          await written(2 + 1 + 200 + 100)
-        })
+        it(
+          "gets headers, and a hundred calls at once, from Nest's client and from ours",
+          options,
+          async () => {
+            const record = { value: { v: 1 }, headers: { 'x-version': '2' } }
+            assert.deepEqual(await firstValueFrom(nest.send('nest.headers', record)), ['nest.headers', '2'])
+            const headers = { 'x-version': '2' }
+            assert.deepEqual(await own.request('nest.headers', 1, { headers }), ['nest.headers', '2'])
+            const hundred = (ask: (n: object) => Promise<unknown>) =>
+              Promise.all(Array.from({ length: 100 }, (_, n) => ask({ n })))
+            const expected = Array.from({ length: 100 }, (_, n) => ({ n }))
+            assert.deepEqual(await hundred((data) => firstValueFrom(nest.send('nest.echo', data))), expected)
+            assert.deepEqual(await hundred((data) => own.request('nest.echo', data)), expected)
+            await written(2 + 1 + 200 + 100)
+          }
+        )
 
         it('is asked by our client with what Nest writes, and a few words more', options, async () => {
           lines.length = 0
           assert.deepEqual(await own.request('nest.echo', { a: 1 }), { a: 1 })
           assert.deepEqual(await own.request('nest.echo', 'text'), 'text')
           // Services of Nest's tell no number from a text.
-          assert.deepEqual(await own.request('nest.echo', 5), name === 'ours' || name.endsWith('transport') ? 5 : '5')
+          assert.deepEqual(
+            await own.request('nest.echo', 5),
+            name === 'ours' || name.endsWith('transport') ? 5 : '5'
+          )
           const asked = (await written(3)).filter(({ topic }) => topic === 'nest.echo')
           assert.deepEqual(
             asked.map(({ value }) => value),
@@ -268,7 +288,10 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
             assert.equal(rest['kafka_correlationId'], 'ID')
             assert.equal(rest['kafka_replyTopic'], '_elysia.inbox')
           }
-          assert.deepEqual(await Array.fromAsync(own.stream('nest.values')), name === 'Nest' ? ['1', '2', '3'] : [1, 2, 3])
+          assert.deepEqual(
+            await Array.fromAsync(own.stream('nest.values')),
+            name === 'Nest' ? ['1', '2', '3'] : [1, 2, 3]
+          )
           await assert.rejects(own.request('nest.fails'), { code: 'INTERNAL' })
           await assert.rejects(own.request('nest.refuses'), { code: 'NO', message: 'no' })
         })

@@ -27,7 +27,8 @@ const WHERE = {
   rabbitmq:
     '| `RABBITMQ_URL` | `amqp://orders:orders@localhost` | the RabbitMQ server between the service and its callers |',
   mqtt: '| `MQTT_URL` | `mqtt://localhost:1883` | the MQTT server between the service and its callers |',
-  kafka: '| `KAFKA_BROKERS` | `localhost:9092` | Kafka brokers between the service and its callers, with commas between |'
+  kafka:
+    '| `KAFKA_BROKERS` | `localhost:9092` | Kafka brokers between the service and its callers, with commas between |'
 } as const
 
 /** What a project is, in a few words. */

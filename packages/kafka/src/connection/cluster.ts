@@ -2,11 +2,17 @@
  * The brokers of a Kafka cluster as one end sees them: which there are, who leads which partition, connections to them,
  * and the look for them when they are lost. The only place that knows how the driver connects.
  */
-import { backoffDelay, ConnectionError, ListenError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
-import { type API, Connection, createTopicsV7, deleteTopicsV6, metadataV12, type SASLOptions } from '@platformatic/kafka'
+import {
+  backoffDelay,
+  ConnectionError,
+  ListenError,
+  UnauthenticatedError
+} from '@elysia-microservices/transport/kit'
+import { type API, Connection, deleteTopicsV6, metadataV12, type SASLOptions } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
 import { isOfProcess } from '../words/names.ts'
-import { codesIn, isUnauthenticated, responseOf, Code } from './errors.ts'
+import { createTopicsApi } from './corrected-apis.ts'
+import { Code, codesIn, isUnauthenticated, responseOf } from './errors.ts'
 
 /** Milliseconds between attempts. */
 const AGAIN_AFTER = { minDelay: 100, maxDelay: 2_000 }
@@ -187,7 +193,9 @@ export class Cluster {
   #disconnect(): Promise<unknown> {
     const connections = [...this.#connections.values()]
     this.#connections.clear()
-    return Promise.all(connections.map(async (connection) => (await connection).close().catch(() => {})).map(quiet))
+    return Promise.all(
+      connections.map(async (connection) => (await connection).close().catch(() => {})).map(quiet)
+    )
   }
 
   async #findAgain(): Promise<void> {
@@ -274,7 +282,10 @@ export class Cluster {
     const until = performance.now() + MADE_WITHIN
     while (!names.every((name) => this.#topics.get(name)?.leaders.every((leader) => leader >= 0) ?? false)) {
       if (performance.now() > until)
-        throw new ConnectionError(`Kafka at ${this.options.where} has no leader for topics of ${names.join(', ')}`, false)
+        throw new ConnectionError(
+          `Kafka at ${this.options.where} has no leader for topics of ${names.join(', ')}`,
+          false
+        )
       await soon(SOON)
       await this.refresh(names)
     }
@@ -296,8 +307,8 @@ export class Cluster {
       assignments: [],
       configs: Object.entries(topic.configs ?? {}).map(([name, value]) => ({ name, value }))
     }))
-    const made = await responseOf(this.askAny(createTopicsV7.api, topics, MADE_WITHIN, false))
-    for (const { name, errorCode, errorMessage } of made.topics) {
+    const made = await this.askAny(createTopicsApi, topics, MADE_WITHIN, false)
+    for (const { name, errorCode, errorMessage } of made) {
       if (errorCode === 0 || errorCode === Code.topicExists) continue
       const why = errorMessage ?? `error ${errorCode}`
       throw new ListenError(
@@ -327,7 +338,11 @@ export class Cluster {
       try {
         return await task()
       } catch (error) {
-        if (!this.#isConnected || performance.now() > until || !codesIn(error).some((code) => MOVING.has(code)))
+        if (
+          !this.#isConnected ||
+          performance.now() > until ||
+          !codesIn(error).some((code) => MOVING.has(code))
+        )
           throw error
       }
       await soon(SOON)

@@ -15,7 +15,14 @@ import {
 import { ListenError, LONGEST_TIME } from '@elysia-microservices/transport/kit'
 import type { KafkaRecord } from '@platformatic/kafka'
 import type { CheckedOptions } from '../options/options.ts'
-import { callersOf, HEADER, type ReadHeaders, type RecordHeaders, readHeaders, writeHeaders } from '../words/headers.ts'
+import {
+  callersOf,
+  HEADER,
+  type ReadHeaders,
+  type RecordHeaders,
+  readHeaders,
+  writeHeaders
+} from '../words/headers.ts'
 import {
   addressOf,
   EVERYONE,
@@ -102,7 +109,11 @@ export class KafkaConnection implements Carrier {
    * @throws {ConnectionError} no broker can be reached
    * @throws {UnauthenticatedError} the broker does not accept the credentials
    */
-  static async open(options: CheckedOptions, clientId: string, listener: CarrierListener): Promise<KafkaConnection> {
+  static async open(
+    options: CheckedOptions,
+    clientId: string,
+    listener: CarrierListener
+  ): Promise<KafkaConnection> {
     let connection: KafkaConnection | undefined
     const cluster = await Cluster.open(options, clientId, {
       lost: () => connection?.lost(),
@@ -183,7 +194,15 @@ export class KafkaConnection implements Carrier {
       // Nest writes a byte of zero.
       [HEADER.disposed]: isDisposed ? '\0' : undefined
     })
-    this.#send(topic, topic, partition, bufferOf(key), bufferOf(err === undefined ? value : undefined), own, undefined)
+    this.#send(
+      topic,
+      topic,
+      partition,
+      bufferOf(key),
+      bufferOf(err === undefined ? value : undefined),
+      own,
+      undefined
+    )
   }
 
   #hold(address: string, size: number, publish: () => void): void {
@@ -211,7 +230,8 @@ export class KafkaConnection implements Carrier {
 
   #told(address: string, reply: string | undefined, { isMissing, error }: Told): void {
     const isRefused =
-      codesIn(error).includes(Code.topicAuthorization) || (error as { retryable?: unknown }).retryable === false
+      codesIn(error).includes(Code.topicAuthorization) ||
+      (error as { retryable?: unknown }).retryable === false
     if (isRefused) this.#guard(() => this.#listener.refused(address, 'publish', error))
     else if (isMissing && reply) this.#nobody(reply)
     else if (!isMissing && codesIn(error).length > 0) this.#listener.failed(error)
@@ -263,7 +283,10 @@ export class KafkaConnection implements Carrier {
   }
 
   /** A message for a service has come. */
-  #receive(subject: Subject, { record, isLate, timestamp }: { record: KafkaRecord; isLate: boolean; timestamp: number }): void {
+  #receive(
+    subject: Subject,
+    { record, isLate, timestamp }: { record: KafkaRecord; isLate: boolean; timestamp: number }
+  ): void {
     const { address } = subject
     const read = readHeaders(record.headers)
     const expires = Number(read[HEADER.expires])
@@ -392,7 +415,9 @@ function expiring(milliseconds: number | undefined): string | undefined {
 
 function bufferOf(words: Words | undefined): Buffer | undefined {
   if (words === undefined) return undefined
-  return typeof words === 'string' ? Buffer.from(words) : Buffer.from(words.buffer, words.byteOffset, words.length)
+  return typeof words === 'string'
+    ? Buffer.from(words)
+    : Buffer.from(words.buffer, words.byteOffset, words.length)
 }
 
 /** Otherwise a stranger could have us publish to topics of others: such a message is dropped, and counted. */

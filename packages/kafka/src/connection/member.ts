@@ -47,6 +47,13 @@ export interface Partition {
   readonly partition: number
 }
 
+/** Gives the positions to begin with, for partitions of a topic that a group does not know; `isNew`: it knows none of it. */
+type Begin = (
+  topic: string,
+  partitions: readonly number[],
+  isNew: boolean
+) => Promise<ReadonlyMap<number, bigint>>
+
 type Target = readonly { readonly topicId: string; readonly partitions: readonly number[] }[]
 
 /** Who coordinates a group, and what it knows of it. */
@@ -128,10 +135,24 @@ export class Group {
    * while no member is there.
    * @param begin the positions to begin with, for partitions of a topic that the group does not know; `isNew`: it knows none
    */
-  async begin(
-    topics: readonly string[],
-    begin: (topic: string, partitions: readonly number[], isNew: boolean) => Promise<ReadonlyMap<number, bigint>>
-  ): Promise<void> {
+  async begin(topics: readonly string[], begin: Begin): Promise<void> {
+    try {
+      await this.#begin(topics, begin)
+    } catch (error) {
+      throw error instanceof ConnectionError ? error : this.refusal(error)
+    }
+  }
+
+  /** That the brokers do not let this user take part. */
+  refusal(cause: unknown): ListenError {
+    const { message } = cause as Error
+    const why = codesIn(cause).includes(Code.groupAuthorization)
+      ? new Error('this user may not; give it the right to Read it, and to Describe it')
+      : new Error(message)
+    return new ListenError(`Kafka as a member of the group '${this.name}'`, why)
+  }
+
+  async #begin(topics: readonly string[], begin: Begin): Promise<void> {
     const all = topics.flatMap((topic) =>
       (this.cluster.topic(topic)?.leaders ?? []).map((_, partition) => ({ topic, partition }))
     )
@@ -148,7 +169,8 @@ export class Group {
       await this.commit(begun.flat())
     } catch (error) {
       // It has members, which begin it themselves.
-      if (!codesIn(error).some((code) => code === Code.unknownMember || code === Code.staleMember)) throw error
+      if (!codesIn(error).some((code) => code === Code.unknownMember || code === Code.staleMember))
+        throw error
     }
   }
 }
@@ -210,7 +232,7 @@ export class Member {
       await this.#beat()
     } catch (error) {
       if (error instanceof ConnectionError) throw error
-      throw new ListenError(`Kafka as a member of the group '${this.group.name}'`, error as Error)
+      throw this.group.refusal(error)
     }
     this.#next(BEAT)
   }
@@ -319,7 +341,8 @@ export class Member {
 
   async #reconcile(target: Target): Promise<void> {
     const { cluster } = this.group
-    if (target.some(({ topicId }) => cluster.topicById(topicId) === undefined)) await cluster.refresh(this.#topics)
+    if (target.some(({ topicId }) => cluster.topicById(topicId) === undefined))
+      await cluster.refresh(this.#topics)
     const wanted = new Map<string, Partition>()
     for (const { topicId, partitions } of target) {
       const topic = cluster.topicById(topicId)?.name

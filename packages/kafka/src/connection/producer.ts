@@ -182,7 +182,9 @@ export class Producer {
     for (const record of again) {
       try {
         if (codes.includes(Code.topicAuthorization)) throw error
-        await this.#produce(this.#cluster.topic(record.topic)?.leaders[record.partition as number] ?? -1, [record])
+        await this.#produce(this.#cluster.topic(record.topic)?.leaders[record.partition as number] ?? -1, [
+          record
+        ])
         this.#settle(1)
       } catch (cause) {
         this.#fail([record], { isMissing: false, error: cause as Error })

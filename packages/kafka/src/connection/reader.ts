@@ -220,7 +220,8 @@ export class Reader {
       for (const { partitionIndex, errorCode, records = [], highWatermark } of partitions) {
         const position = this.#positions.get(`${name} ${partitionIndex}`)
         if (position === undefined) continue
-        if (errorCode === Code.offsetOutOfRange) position.next = await this.#listener.gone(name, partitionIndex)
+        if (errorCode === Code.offsetOutOfRange)
+          position.next = await this.#listener.gone(name, partitionIndex)
         else if (errorCode !== 0) moved.add(name)
         else if (records.length > 0) {
           const from = position.next

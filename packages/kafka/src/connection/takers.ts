@@ -158,7 +158,8 @@ class Taker {
       if (next >= end) this.#caughtUp.add(key)
       const subject = this.#subjects.get(topic)
       if (subject === undefined) continue
-      for (const { record, timestamp } of records) this.#listener.message(subject, { record, timestamp, isLate })
+      for (const { record, timestamp } of records)
+        this.#listener.message(subject, { record, timestamp, isLate })
     }
   }
 
@@ -170,7 +171,9 @@ class Taker {
       )
       return true
     } catch (error) {
-      const isOthers = codesIn(error).some((code) => code === Code.unknownMember || code === Code.fencedMember)
+      const isOthers = codesIn(error).some(
+        (code) => code === Code.unknownMember || code === Code.fencedMember
+      )
       // With the brokers it is lost: what is not known as taken comes again.
       if (!isOthers && this.#cluster.isConnected) this.#listener.failed(error)
       for (const { topic, partition, records } of fetched) {

@@ -186,7 +186,8 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     const since = 'since' in start ? start.since.getTime() : (after?.timestamp ?? 0)
     const positions = await at(BigInt(Math.max(0, since)))
     // Nothing is as new as that.
-    for (const [partition, next] of positions) if (next < 0n) positions.set(partition, latest.get(partition) ?? 0n)
+    for (const [partition, next] of positions)
+      if (next < 0n) positions.set(partition, latest.get(partition) ?? 0n)
     if (after !== undefined && positions.has(after.partition))
       positions.set(after.partition, BigInt(after.offset + 1))
     return positions
@@ -264,7 +265,12 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     const next = (await positionsOf(cluster, topic, [partition], EARLIEST)).get(partition) ?? 0n
     // What was known of positions is not of these.
     this.#forget([{ topic, partition }])
-    this.#owned.set(`${topic} ${partition}`, { topic, partition, tracker: new Tracker(Number(next)), limit: 0 })
+    this.#owned.set(`${topic} ${partition}`, {
+      topic,
+      partition,
+      tracker: new Tracker(Number(next)),
+      limit: 0
+    })
     this.#readerOf(topic)?.add(topic, partition, next)
     const { pattern, group, logger } = this.#options
     logger.error(
@@ -293,7 +299,10 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       if (owned.tracker.isDirty) this.#commitSoon()
     }
     this.#feed()
-    while (!this.#isStopped && (this.#fresh.length > 0 || this.#waiting.size + this.#again.length > MOST_WAITING))
+    while (
+      !this.#isStopped &&
+      (this.#fresh.length > 0 || this.#waiting.size + this.#again.length > MOST_WAITING)
+    )
       await new Promise<void>((resolve) => this.#resume.push(resolve))
   }
 
@@ -360,7 +369,11 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       this.#done(event)
     } catch (error) {
       if (this.#isStopped || !this.#isOurs(event)) return
-      quietLog(logger).warn('retry', `A durable event '${shown(pattern)}' cannot be put aside; it waits here`, error)
+      quietLog(logger).warn(
+        'retry',
+        `A durable event '${shown(pattern)}' cannot be put aside; it waits here`,
+        error
+      )
       event.attempt++
       this.#wait(event, Math.max(delay, AGAIN_HERE))
     }

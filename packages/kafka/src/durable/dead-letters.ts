@@ -109,7 +109,11 @@ export class KafkaDeadLetters implements DeadLetters {
       if (value === null && read[HEADER.group] === undefined) found.delete(name)
       else if (read[HEADER.group] === this.#group) {
         const position = `${topic}:${fetched.offset}`
-        found.set(name, { letter: deadLetterOf(topicOfDead(topic), position, this.#group, fetched), topic, fetched })
+        found.set(name, {
+          letter: deadLetterOf(topicOfDead(topic), position, this.#group, fetched),
+          topic,
+          fetched
+        })
       }
     }
     return [...found.values()]

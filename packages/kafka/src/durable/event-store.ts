@@ -184,7 +184,10 @@ export class EventStore implements Store<StoredRecord> {
         STORED_WITHIN,
         messages,
         // The driver asks for the first number of each partition.
-        { ...this.#id, sequences: { getWithDefault: (key: string) => sequences.get(key) ?? 0 } as unknown as NumericMap }
+        {
+          ...this.#id,
+          sequences: { getWithDefault: (key: string) => sequences.get(key) ?? 0 } as unknown as NumericMap
+        }
       )
       const { responses } = answer as produceV11.ProduceResponse
       for (const { name, partitionResponses } of responses)
@@ -218,7 +221,8 @@ export class EventStore implements Store<StoredRecord> {
   async #failed(batches: readonly Batch[], error: unknown): Promise<void> {
     // With its connection it is lost; the publisher gives it again.
     if (codesIn(error).length === 0 || !this.isConnected) {
-      if (this.isConnected) for (const batch of batches) this.#refuse(batch, notStored(batch.topic, error), true)
+      if (this.isConnected)
+        for (const batch of batches) this.#refuse(batch, notStored(batch.topic, error), true)
       return
     }
     const refused = refusedIn(error)
@@ -233,8 +237,13 @@ export class EventStore implements Store<StoredRecord> {
         continue
       }
       if (FORGOTTEN.has(code)) this.#isForgotten = true
-      const isFinal = code === Code.messageTooLarge || code === Code.recordListTooLarge || code === Code.topicAuthorization
-      this.#refuse(batch, isFinal ? refusal(batch.topic, code, error) : notStored(batch.topic, error), !isFinal)
+      const isFinal =
+        code === Code.messageTooLarge || code === Code.recordListTooLarge || code === Code.topicAuthorization
+      this.#refuse(
+        batch,
+        isFinal ? refusal(batch.topic, code, error) : notStored(batch.topic, error),
+        !isFinal
+      )
     }
     await this.#connection.cluster.refresh([...new Set(batches.map(({ topic }) => topic))]).catch(() => {})
   }

@@ -2,13 +2,13 @@
 import { ConnectionError, OptionError } from '@elysia-microservices/transport/kit'
 import { listGroupsV5 } from '@platformatic/kafka'
 import type { Cluster, WantedTopic } from '../connection/cluster.ts'
+import { describeGroupApi } from '../connection/corrected-apis.ts'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import { Group } from '../connection/member.ts'
 import { EARLIEST, LATEST, positionsOf, Reader } from '../connection/reader.ts'
 import { HEADER, readHeaders, writeHeaders } from '../words/headers.ts'
 import { GROUPS, isInbox } from '../words/names.ts'
 import { put } from './copies.ts'
-import { describeGroupApi } from './describe-group.ts'
 
 /** Milliseconds for the members of a group to say that they know it is paused. */
 const MEMBERS_KNOW = 5_000
@@ -92,7 +92,11 @@ export class PausedGroups {
  * @throws {OptionError} there is no such group
  * @throws {ConnectionError} not all members have said that they know it
  */
-export async function pauseGroup(connection: KafkaConnection, group: string, isPaused: boolean): Promise<void> {
+export async function pauseGroup(
+  connection: KafkaConnection,
+  group: string,
+  isPaused: boolean
+): Promise<void> {
   const { cluster } = connection
   const members = await membersOf(cluster, group)
   if (members === undefined)

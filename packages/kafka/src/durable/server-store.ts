@@ -1,6 +1,11 @@
 /** The durable handlers of a service, as Kafka has them. */
 import type { Consumer, ServerStore } from '@elysia-microservices/transport/engine'
-import { type Dispatcher, type DurableRoute, quietLog, type ServerContext } from '@elysia-microservices/transport/kit'
+import {
+  type Dispatcher,
+  type DurableRoute,
+  quietLog,
+  type ServerContext
+} from '@elysia-microservices/transport/kit'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
 import type { CheckedOptions } from '../options/options.ts'
 import { KafkaConsumer } from './consumer.ts'

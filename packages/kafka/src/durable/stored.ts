@@ -42,7 +42,11 @@ export interface StoredRecord extends OutgoingEvent {
 }
 
 /** The attributes of CloudEvents, as its binding for Kafka has them. */
-export function cloudEvent({ id }: EventHead, topic: string, key: string | undefined): Record<string, string | undefined> {
+export function cloudEvent(
+  { id }: EventHead,
+  topic: string,
+  key: string | undefined
+): Record<string, string | undefined> {
   return {
     [HEADER.specification]: '1.0',
     [HEADER.id]: id,
@@ -150,10 +154,7 @@ function dataOf({ record }: Fetched, headers: ReadHeaders): unknown {
 }
 
 /** The headers of a copy of an event. */
-export function headersOfCopy(
-  event: KafkaEvent,
-  more: Readonly<Record<string, string>>
-): RecordHeaders {
+export function headersOfCopy(event: KafkaEvent, more: Readonly<Record<string, string>>): RecordHeaders {
   const all = { ...event.headers, [HEADER.id]: event.id, [HEADER.position]: event.position, ...more }
   return new Map(Object.entries(all).map(([name, value]) => [Buffer.from(name), Buffer.from(value)]))
 }

@@ -7,7 +7,10 @@ describe('the options of kafka()', () => {
   it('have defaults', () => {
     const { brokers, where, partitions, replicas, advertised, events } = kafkaOptions({})
     assert.deepEqual(brokers, [{ host: 'localhost', port: 9092 }])
-    assert.deepEqual([where, partitions, replicas, advertised, events], ['localhost:9092', 4, -1, true, 'one'])
+    assert.deepEqual(
+      [where, partitions, replicas, advertised, events],
+      ['localhost:9092', 4, -1, true, 'one']
+    )
     assert.deepEqual(kafkaOptions({ brokers: ['kafka://[::1]:1'] }).brokers, [{ host: '::1', port: 1 }])
   })
 
@@ -44,6 +47,9 @@ describe('the options of kafka()', () => {
 
   it('keep passwords out of errors', () => {
     const sasl = { mechanism: 'PLAIN', username: '', password: 'secret' } as const
-    assert.throws(() => kafkaOptions({ sasl }), (error: Error) => !error.message.includes('secret'))
+    assert.throws(
+      () => kafkaOptions({ sasl }),
+      (error: Error) => !error.message.includes('secret')
+    )
   })
 })

@@ -21,7 +21,9 @@ export interface KafkaOptions {
   /** Certificates and keys, as Node's `tls.connect` has them; `true`: TLS with the system's. Default: no TLS. */
   readonly tls?:
     | true
-    | (Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'pfx'> & { readonly servername?: string })
+    | (Pick<SecureContextOptions, 'ca' | 'cert' | 'key' | 'passphrase' | 'pfx'> & {
+        readonly servername?: string
+      })
     | undefined
   /** Who signs in. Default: nobody. */
   readonly sasl?: KafkaSasl | undefined
@@ -101,7 +103,11 @@ export function kafkaOptions(given: KafkaOptions): CheckedOptions {
   if (inbox !== undefined && !(typeof inbox === 'string' && /^[\w-]{1,64}$/.test(inbox)))
     throw OptionError.expected('options.inbox', 'a text of 1 to 64 letters, digits, - and _', inbox)
   if (!Array.isArray(replyTopics) || !replyTopics.every(isTopicName))
-    throw OptionError.expected('options.replyTopics', "a list of topics such as 'orders.answers'", replyTopics)
+    throw OptionError.expected(
+      'options.replyTopics',
+      "a list of topics such as 'orders.answers'",
+      replyTopics
+    )
   if (typeof advertised !== 'boolean')
     throw OptionError.expected('options.advertised', 'a boolean', advertised)
   milliseconds(100, 'options.timeout', timeout)
@@ -141,7 +147,8 @@ function name(option: string, value: unknown): string | undefined {
 
 function readBroker(broker: unknown): { readonly host: string; readonly port: number } {
   const [, host = '', digits = ''] =
-    (typeof broker === 'string' && /^(?:kafka:\/\/)?(\[[\da-fA-F:.]+\]|[^\s:/@]+):(\d{1,5})$/.exec(broker)) || []
+    (typeof broker === 'string' && /^(?:kafka:\/\/)?(\[[\da-fA-F:.]+\]|[^\s:/@]+):(\d{1,5})$/.exec(broker)) ||
+    []
   const port = Number(digits)
   if (host === '' || port < 1 || port > 65_535)
     throw OptionError.expected('options.brokers', "addresses such as 'localhost:9092'", broker)

@@ -54,7 +54,8 @@ export function writeHeaders(
     const value = own[name]
     if (value !== undefined) written.set(NAMES.get(name) ?? Buffer.from(name), Buffer.from(value))
   }
-  for (const name in given) written.set(Buffer.from(name), Buffer.from([given[name] as string].flat().join(', ')))
+  for (const name in given)
+    written.set(Buffer.from(name), Buffer.from([given[name] as string].flat().join(', ')))
   return written
 }
 
@@ -70,7 +71,9 @@ export function readHeaders(given: readonly (readonly [Buffer | null, Buffer | n
 /** Those that are the caller's; `undefined`: there are none. */
 export function callersOf(read: ReadHeaders): Headers | undefined {
   const names = Object.keys(read).filter((name) => !RESERVED.test(name))
-  return names.length === 0 ? undefined : Object.fromEntries(names.map((name) => [name, read[name] as string]))
+  return names.length === 0
+    ? undefined
+    : Object.fromEntries(names.map((name) => [name, read[name] as string]))
 }
 
 /**

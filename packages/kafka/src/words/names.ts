@@ -23,7 +23,11 @@ const LONGEST_PATTERN = LONGEST - 16
 /** Whether Kafka has topics of that name. */
 export function isTopicName(name: unknown): name is string {
   return (
-    typeof name === 'string' && /^[\w.-]+$/.test(name) && name.length <= LONGEST && name !== '.' && name !== '..'
+    typeof name === 'string' &&
+    /^[\w.-]+$/.test(name) &&
+    name.length <= LONGEST &&
+    name !== '.' &&
+    name !== '..'
   )
 }
 

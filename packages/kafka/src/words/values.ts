@@ -79,7 +79,8 @@ export function nestAnswerOf(packet: string): NestAnswer {
     readonly err?: unknown
     readonly isDisposed?: unknown
   }
-  const isMessage = typeof response === 'object' && response !== null && ('key' in response || 'value' in response)
+  const isMessage =
+    typeof response === 'object' && response !== null && ('key' in response || 'value' in response)
   const { key, value, headers } = (isMessage ? response : { value: response }) as {
     readonly key?: unknown
     readonly value?: unknown

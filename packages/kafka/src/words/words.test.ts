@@ -30,11 +30,14 @@ describe('patterns', () => {
     const wrong = ['', '.', '..', 'a b', '{"a":1}', 'a.*', '>', 'ü', 'a/b', 'x'.repeat(234), undefined]
     const ours = ['_elysia.x', '__consumer_offsets', 'a.reply', 'a.dlt', 'a.retry-1']
     for (const pattern of [...wrong, ...ours])
-      assert.throws(() => addressOf(pattern), (error: Error) => {
-        assert.ok(error instanceof OptionError)
-        assert.match(error.message, /^Kafka cannot carry /)
-        return true
-      })
+      assert.throws(
+        () => addressOf(pattern),
+        (error: Error) => {
+          assert.ok(error instanceof OptionError)
+          assert.match(error.message, /^Kafka cannot carry /)
+          return true
+        }
+      )
   })
 
   it('have topics of their own for events that failed, which Kafka can have', () => {
@@ -140,12 +143,18 @@ describe('values', () => {
 
   it("are read from answers of Nest's, whatever stands in them", () => {
     fc.assert(
-      fc.property(fc.option(text, { nil: undefined }), fc.option(text, { nil: undefined }), fc.boolean(), text, (value, err, isDisposed, id) => {
-        const packet = JSON.parse(packetOfNest(value, err, isDisposed, id))
-        assert.equal(packet.id, id)
-        assert.equal(packet.isDisposed === true, isDisposed || err !== undefined)
-        assert.equal('err' in packet, err !== undefined)
-      })
+      fc.property(
+        fc.option(text, { nil: undefined }),
+        fc.option(text, { nil: undefined }),
+        fc.boolean(),
+        text,
+        (value, err, isDisposed, id) => {
+          const packet = JSON.parse(packetOfNest(value, err, isDisposed, id))
+          assert.equal(packet.id, id)
+          assert.equal(packet.isDisposed === true, isDisposed || err !== undefined)
+          assert.equal('err' in packet, err !== undefined)
+        }
+      )
     )
   })
 })
@@ -168,7 +177,12 @@ describe('headers', () => {
   })
 
   it('that Kafka cannot carry, or that are ours, are refused', () => {
-    for (const headers of [{ kafka_replyTopic: 'x' }, { 'elysia-type': 'x' }, { ce_id: 'x' }, { a: '\ud800' }])
+    for (const headers of [
+      { kafka_replyTopic: 'x' },
+      { 'elysia-type': 'x' },
+      { ce_id: 'x' },
+      { a: '\ud800' }
+    ])
       assert.throws(() => checkHeaders(headers), OptionError)
     checkHeaders({ 'x-a': 'ä', many: ['1', '2'] })
   })

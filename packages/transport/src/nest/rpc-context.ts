@@ -139,7 +139,10 @@ export function contextOver<Instance extends object>(
 
     getMessage(): RmqMessage {
       const { 'amqp-priority': priority, ...headers } = this.message.headers
-      return { headers, properties: { headers, priority: priority === undefined ? undefined : Number(priority) } }
+      return {
+        headers,
+        properties: { headers, priority: priority === undefined ? undefined : Number(priority) }
+      }
     }
 
     getPacket(): MqttPacket {
