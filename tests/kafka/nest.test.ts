@@ -164,7 +164,7 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
       await admin.disconnect()
       const tap = other.consumer({ groupId: 'tap' })
       cleanUps.push(() => tap.disconnect())
-      await tap.subscribe({ topics })
+      await tap.subscribe({ topics, fromBeginning: true })
       await tap.run({
         async eachMessage({ topic, message: { key, value, headers = {} } }) {
           const said = Object.entries(headers).map(([name, text]) => [

@@ -6,7 +6,14 @@ import { after, before, describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
 import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import { AclOperationTypes, AclPermissionTypes, AclResourceTypes, Kafka, logLevel, ResourcePatternTypes } from 'kafkajs'
+import {
+  AclOperationTypes,
+  AclPermissionTypes,
+  AclResourceTypes,
+  Kafka,
+  logLevel,
+  ResourcePatternTypes
+} from 'kafkajs'
 import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
@@ -35,7 +42,9 @@ function entries() {
       operations.map((operation) => ({
         resourceType: resource.startsWith('groups') ? AclResourceTypes.GROUP : AclResourceTypes.TOPIC,
         resourceName,
-        resourcePatternType: resource.includes('begin with') ? ResourcePatternTypes.PREFIXED : ResourcePatternTypes.LITERAL,
+        resourcePatternType: resource.includes('begin with')
+          ? ResourcePatternTypes.PREFIXED
+          : ResourcePatternTypes.LITERAL,
         principal: `User:${user}`,
         host: '*',
         operation: AclOperationTypes[operation.toUpperCase() as keyof typeof AclOperationTypes],
@@ -76,7 +85,9 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
       for (const cleanUp of cleanUps.reverse()) await cleanUp()
     })
 
-    it('calls, streams, events and durable events work with the rights of the page', { timeout: PATIENCE }, async () => {
+    it('calls, streams, events and durable events work with the rights of the page', {
+      timeout: PATIENCE
+    }, async () => {
       const seen: unknown[] = []
       const service = microservice({ name: 'orders', transport: as('orders'), logger: log.logger })
         .message('orders.total', ({ data }) => data)
@@ -102,7 +113,9 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
       assert.deepEqual(seen.sort(), ['noted', 'placed'])
     })
 
-    it('a caller without the right to write is told so, and others go on', { timeout: PATIENCE }, async () => {
+    it('a caller without the right to write is told so, and others go on', {
+      timeout: PATIENCE
+    }, async () => {
       await assert.rejects(client.request('stock.count', 1), (error: Error) => {
         assert.equal(error.name, 'ConnectionError')
         assert.match(error.message, /Kafka does not let this client publish to 'stock\.count'; give its user/)
@@ -113,7 +126,10 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
 
     it('a service without rights does not start, and says why', { timeout: PATIENCE }, async () => {
       const service = microservice({ name: 'stock', transport: as('caller'), logger: log.logger })
-      await assert.rejects(service.message('orders.stock', () => 1).listen(), /Kafka .*group 'stock-server'|orders\.stock/)
+      await assert.rejects(
+        service.message('orders.stock', () => 1).listen(),
+        /Kafka .*group 'stock-server'|orders\.stock/
+      )
     })
 
     it('a wrong password is refused, and is in no error', { timeout: PATIENCE }, async () => {
@@ -128,7 +144,12 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
 
     it('both ends speak TLS with certificates', { timeout: PATIENCE }, async () => {
       const read = (file: string) => readFileSync(join(testsFolder, 'fixtures/tls', file))
-      const tls = { ca: read('authority.pem'), cert: read('service.pem'), key: read('service.key'), servername: 'localhost' }
+      const tls = {
+        ca: read('authority.pem'),
+        cert: read('service.pem'),
+        key: read('service.key'),
+        servername: 'localhost'
+      }
       const brokers = [`127.0.0.1:${server.tlsPort}`]
       const untrusted = connect({ transport: kafka({ brokers, tls: { ...tls, ca: read('service.pem') } }) })
       await assert.rejects(untrusted.connect(), { name: 'ConnectionError' })

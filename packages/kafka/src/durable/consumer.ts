@@ -247,6 +247,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   /** Drops what has not begun of some partitions. */
   #drop(trackers: ReadonlySet<Tracker>): void {
     const stays = ({ source }: KafkaEvent) => !trackers.has(source.tracker)
+    this.#compact(true)
     this.#fresh = this.#fresh.filter(stays)
     this.#again = this.#again.filter(stays)
     for (const [event, end] of this.#waiting) {
@@ -301,7 +302,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#feed()
     while (
       !this.#isStopped &&
-      (this.#fresh.length > 0 || this.#waiting.size + this.#again.length > MOST_WAITING)
+      (this.#fresh.length > this.#taken || this.#waiting.size + this.#again.length > MOST_WAITING)
     )
       await new Promise<void>((resolve) => this.#resume.push(resolve))
   }
@@ -316,15 +317,21 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#waiting.set(event, systemClock.after(Math.min(delay, LONGEST), due))
   }
 
-  /** Gives the worker what it has room for. */
+  #isFeeding = false
+
+  /** Gives the worker what it has room for. An event that ends at once makes room within, which is seen here. */
   #feed(): void {
-    if (!this.#options.isPaused() && !this.#isStopped) {
-      while (this.#worker.room > 0) {
+    if (this.#isFeeding) return
+    this.#isFeeding = true
+    try {
+      while (!this.#options.isPaused() && !this.#isStopped && this.#worker.room > 0) {
         const event = this.#again.shift() ?? this.#next()
         if (event === undefined) break
         if (event.attempt > 1) this.#redeliveries++
         this.#worker.add(event)
       }
+    } finally {
+      this.#isFeeding = false
       this.#compact()
     }
     for (const resume of this.#resume.splice(0)) resume()
@@ -334,11 +341,15 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   #taken = 0
 
   #next(): KafkaEvent | undefined {
-    return this.#fresh[this.#taken++]
+    const event = this.#fresh[this.#taken]
+    if (event !== undefined) this.#taken++
+    return event
   }
 
-  #compact(): void {
-    this.#fresh = this.#fresh.slice(Math.min(this.#taken, this.#fresh.length))
+  /** Not at each event: it copies what is left. */
+  #compact(isNeeded = this.#taken >= this.#fresh.length / 2): void {
+    if (!isNeeded) return
+    this.#fresh = this.#fresh.slice(this.#taken)
     this.#taken = 0
   }
 
@@ -464,6 +475,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     // What has not begun waits in front of all else.
     if (this.#options.isPaused()) {
       const released = this.#worker.release()
+      this.#compact(true)
       this.#again = [...released.filter(({ isFree }) => isFree), ...this.#again]
       this.#fresh = [...released.filter(({ isFree }) => !isFree), ...this.#fresh]
     }

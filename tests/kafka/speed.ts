@@ -1,0 +1,246 @@
+/**
+ * How fast Kafka's transport is, beside the bare driver and beside Nest: `bun tests/kafka/speed.ts [rounds]`. Each runs in a
+ * process of its own against one broker, in turns; lines of JSON on stdout.
+ */
+import 'reflect-metadata'
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { kafka } from '@elysia-microservices/kafka'
+import { Controller, Module } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import {
+  ClientKafka,
+  MessagePattern,
+  type MicroserviceOptions,
+  Payload,
+  Transport
+} from '@nestjs/microservices'
+import { Consumer, Producer } from '@platformatic/kafka'
+import { type Message, microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
+import { Kafka, logLevel } from 'kafkajs'
+import { firstValueFrom } from 'rxjs'
+import { KafkaServerProcess } from '../support/kafka-server.ts'
+
+const EVENTS = 200_000
+const DATA = { text: 'x'.repeat(170), number: 1 }
+const SECONDS = 5
+const CALLERS = 100
+const logger = { error() {}, warn() {} }
+
+const [, , role = 'all', broker = '', topic = ''] = process.argv
+
+const transport = (partitions = 1) => kafka({ brokers: [broker], partitions })
+
+function told(figures: object): void {
+  process.stdout.write(`${JSON.stringify(figures)}\n`)
+}
+
+/** Publishes by so many at a time, each as soon as another is stored. */
+async function many(count: number, atOnce: number, one: (n: number) => Promise<unknown>): Promise<number> {
+  let next = 0
+  const begun = performance.now()
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      while (next < count) await one(next++)
+    })
+  )
+  return Math.round((count / (performance.now() - begun)) * 1_000)
+}
+
+/** Events handled a second, between the first and the last. */
+class Rate {
+  #begun = 0
+  #count = 0
+  readonly done: Promise<number>
+  #resolve!: (rate: number) => void
+
+  readonly #total: number
+
+  constructor(total = EVENTS) {
+    this.#total = total
+    this.done = new Promise((resolve) => {
+      this.#resolve = resolve
+    })
+  }
+
+  add(): void {
+    if (this.#count++ === 0) this.#begun = performance.now()
+    if (this.#count === this.#total)
+      this.#resolve(Math.round((this.#total / (performance.now() - this.#begun)) * 1_000))
+  }
+}
+
+const ROLES: Readonly<Record<string, () => Promise<void>>> = {
+  async 'publish ours'() {
+    const client = connect({ transport: transport(), logger })
+    await many(2_000, 500, () => client.publish(topic, DATA))
+    told({ 'publish ours': await many(EVENTS, 2_000, () => client.publish(topic, DATA)) })
+    await client.close()
+  },
+  // Not idempotent: the driver numbers several batches at a time wrongly.
+  async 'publish bare'() {
+    const producer = new Producer({
+      clientId: 'bare',
+      bootstrapBrokers: [broker],
+      autocreateTopics: true
+    })
+    const send = () => {
+      const messages = Array.from({ length: 100 }, () => ({
+        topic,
+        value: Buffer.from(JSON.stringify(DATA))
+      }))
+      return producer.send({ messages, acks: -1 })
+    }
+    await many(20, 8, send)
+    told({ 'publish bare': 100 * (await many(EVENTS / 100, 8, send)) })
+    await producer.close()
+  },
+  async 'consume ours'() {
+    const rate = new Rate()
+    const service = microservice({ name: 'speed', transport: transport(), logger }).event(
+      topic,
+      () => rate.add(),
+      {
+        durable: { start: 'all', concurrency: 256 }
+      }
+    )
+    await service.listen()
+    told({ 'consume ours': await rate.done })
+    await service.stop()
+  },
+  async 'consume bare'() {
+    const rate = new Rate()
+    const consumer = new Consumer({ groupId: `bare-${topic}`, clientId: 'bare', bootstrapBrokers: [broker] })
+    const stream = await consumer.consume({ topics: [topic], mode: 'earliest', autocommit: 50 })
+    stream.on('data', ({ value }) => {
+      JSON.parse(String(value))
+      rate.add()
+    })
+    told({ 'consume bare': await rate.done })
+    await consumer.close(true)
+  },
+  /** What one slow event in 1,000 costs the others of its partition. */
+  async slow() {
+    for (const hasSlow of [false, true]) {
+      const rate = new Rate(EVENTS - EVENTS / 1_000)
+      const handler = ({ data }: Message) => {
+        if ((data as number) % 1_000 !== 0) return rate.add()
+        return hasSlow ? new Promise((resolve) => setTimeout(resolve, 1_000)) : undefined
+      }
+      const service = microservice({ name: `slow-${hasSlow}`, transport: transport(), logger }).event(
+        topic,
+        handler,
+        {
+          durable: { start: 'all', concurrency: 1_000, ordered: true }
+        }
+      )
+      await service.listen()
+      told({
+        [hasSlow ? 'others, while one of 1,000 takes 1 s' : 'others, while none is slow']: await rate.done
+      })
+      await service.stop()
+    }
+  },
+  async 'fill keys'() {
+    const client = connect({ transport: transport(), logger })
+    await many(EVENTS, 2_000, (n) => client.publish(topic, n, { key: `k${n % 50_000}` }))
+    await client.close()
+  },
+  async 'serve ours'() {
+    await microservice({ name: 'echo', transport: transport(), logger })
+      .message('echo.ours', ({ data }) => data)
+      .listen()
+    told({ ready: true })
+  },
+  async 'serve nest'() {
+    const app = await NestFactory.createMicroservice<MicroserviceOptions>(EchoModule, {
+      transport: Transport.KAFKA,
+      options: { client: { brokers: [broker], logLevel: logLevel.NOTHING }, consumer: { groupId: 'echo' } },
+      logger: false
+    })
+    await app.listen()
+    told({ ready: true })
+  },
+  async 'ask ours'() {
+    const client = connect({ transport: transport(), logger })
+    await ask('ask ours', () => client.request('echo.ours', DATA))
+    await client.close()
+  },
+  async 'ask nest'() {
+    const client = new ClientKafka({
+      client: { brokers: [broker], logLevel: logLevel.NOTHING },
+      consumer: { groupId: 'asks' }
+    })
+    client.subscribeToResponseOf('echo.nest')
+    await client.connect()
+    await ask('ask nest', () => firstValueFrom(client.send('echo.nest', DATA)))
+    await client.close()
+  }
+}
+
+@Controller()
+class EchoController {
+  @MessagePattern('echo.nest')
+  echo(@Payload() data: unknown): unknown {
+    return data
+  }
+}
+
+@Module({ controllers: [EchoController] })
+class EchoModule {}
+
+async function ask(name: string, one: () => Promise<unknown>): Promise<void> {
+  await one()
+  let answered = 0
+  const times: number[] = []
+  const end = performance.now() + SECONDS * 1_000
+  await Promise.all(
+    Array.from({ length: CALLERS }, async () => {
+      while (performance.now() < end) {
+        const begun = performance.now()
+        await one()
+        times.push(performance.now() - begun)
+        answered++
+      }
+    })
+  )
+  times.sort((a, b) => a - b)
+  const p99 = Math.round((times[Math.floor(times.length * 0.99)] ?? 0) * 10) / 10
+  told({ [name]: Math.round(answered / SECONDS), p99 })
+}
+
+/** Runs one role; resolves with its first line. @returns ends it, if it goes on */
+async function run(name: string, its: string, on: string): Promise<() => void> {
+  const child = spawn(process.execPath, [fileURLToPath(import.meta.url), name, on, its], {
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
+  child.stdout.pipe(process.stdout, { end: false })
+  if (name.startsWith('serve')) await new Promise((resolve) => child.stdout.once('data', resolve))
+  else await new Promise((resolve) => child.once('exit', resolve))
+  return () => child.kill()
+}
+
+if (role === 'all' || /^\d+$/.test(role)) {
+  const server = await KafkaServerProcess.start()
+  const admin = new Kafka({ brokers: [server.broker], logLevel: logLevel.NOTHING }).admin()
+  await admin.createTopics({
+    topics: ['echo.nest', 'echo.nest.reply', 'echo.ours'].map((name) => ({ topic: name, numPartitions: 1 }))
+  })
+  const ends = [await run('serve ours', '', server.broker), await run('serve nest', '', server.broker)]
+  for (let round = 0; round < Number(role === 'all' ? 3 : role); round++) {
+    for (const whose of ['ours', 'bare']) {
+      await run(`publish ${whose}`, `${whose}.round${round}`, server.broker)
+      await run(`consume ${whose}`, `${whose}.round${round}`, server.broker)
+    }
+    for (const whose of ['ours', 'nest']) await run(`ask ${whose}`, '', server.broker)
+  }
+  await run('fill keys', 'keys', server.broker)
+  await run('slow', 'keys', server.broker)
+  for (const end of ends) end()
+  await admin.disconnect()
+  await server.stop()
+  process.exit(0)
+}
+await ROLES[role]?.()
+if (!role.startsWith('serve')) process.exit(0)
