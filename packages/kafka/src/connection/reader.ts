@@ -1,4 +1,4 @@
-/** Fetches the records of partitions from the brokers that lead them, as long as whoever takes them has room. */
+/** Fetches the records of partitions from the brokers that lead them, as long as there is room for them. */
 import { fetchV17, type KafkaRecord, listOffsetsV9, type RecordsBatch } from '@platformatic/kafka'
 import { type Cluster, soon } from './cluster.ts'
 import { Code, responseOf } from './errors.ts'
@@ -186,7 +186,7 @@ export class Reader {
     }
     const fetched = await this.#take(response)
     if (fetched.length === 0) return
-    // What one broker says is taken before another's: whoever takes it may have to wait for room.
+    // What one broker says is taken before another's: who takes it may have to wait for room.
     const receiving = this.#receiving.then(() => this.#listener.receive(fetched))
     this.#receiving = receiving.catch((error) => this.#listener.failed(error))
     await this.#receiving

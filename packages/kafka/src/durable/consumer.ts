@@ -275,7 +275,7 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     this.#readerOf(topic)?.add(topic, partition, next)
     const { pattern, group, logger } = this.#options
     logger.error(
-      `Events of '${shown(pattern)}' that the group '${group}' had not handled are not kept any more, or their topic was made anew; it goes on at ${next} of partition ${partition}`
+      `Events of '${shown(pattern)}' that the group '${group}' had not handled are not kept any more, or their topic was deleted and made again; it goes on at ${next} of partition ${partition}`
     )
     return next
   }

@@ -13,7 +13,7 @@ export const HEADER = {
   disposed: 'kafka_nest-is-disposed',
   /** What the value is. */
   type: 'elysia-type',
-  /** The value is words of ours, and no data. */
+  /** The value is words of the dialogue, and no data. */
   words: 'elysia-words',
   /** Where the answer to words is wanted. */
   reply: 'elysia-reply',

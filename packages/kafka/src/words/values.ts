@@ -41,7 +41,7 @@ const DATA = ',"data":'
 const ID = ',"id":"'
 
 /**
- * The data of a packet of ours, as JSON.
+ * The data of a packet, as JSON.
  * @param topic its pattern, which stands in front @param isRequest it ends with an id
  */
 export function dataOf(packet: string, topic: string, isRequest: boolean): string | undefined {
