@@ -3,8 +3,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { upgradesOf } from '@elysia-microservices/websocket/kit'
 import { Elysia } from 'elysia'
-import { type ConsoleOptions, console } from './console.ts'
+import { type ConsoleOptions, console, SOCKET } from './console.ts'
 
 /** Options of `openConsole()`. */
 export interface StandaloneOptions extends Omit<ConsoleOptions, 'path'> {
@@ -30,6 +31,7 @@ const PATH = '/console'
 export async function openConsole({ port, ...options }: StandaloneOptions): Promise<OpenConsole> {
   const app = new Elysia().use(console({ ...options, path: PATH }))
   const server = createServer((request, response) => void answer(app, request, response))
+  upgradesOf(server, app, `${PATH}${SOCKET}`)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
