@@ -7,7 +7,7 @@ import type { ConsoleOptions, GivenClients } from '@elysia-microservices/console
 import { memory, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
 import type { Browser, Page } from 'playwright-core'
-import type { PastView } from '../../packages/console/src/protocol.ts'
+import type { PastView } from '../../packages/console/dist/protocol.js'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { consoleOf } from '../support/console-page.ts'
 import { isMissing } from '../support/missing.ts'

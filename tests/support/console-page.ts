@@ -1,7 +1,7 @@
 /** The console's server as its page finds it, without a browser. */
 import { connect, type UntypedWebClient, type WebClientOf } from '@elysia-microservices/websocket/client'
 import { WebSocket } from 'ws'
-import type { ConsoleService, Update } from '../../packages/console/src/protocol.ts'
+import type { ConsoleService, Update } from '../../packages/console/dist/protocol.js'
 import { within } from './within.ts'
 
 /**
