@@ -4,6 +4,7 @@ import {
   type CarriedHeaders,
   type Carrier,
   type CarrierListener,
+  Hearing,
   HeldMessages,
   newSecret,
   Room,
@@ -78,9 +79,9 @@ export class RabbitConnection implements Carrier {
   readonly link: Link
   readonly #options: CheckedOptions
   readonly #listener: CarrierListener
-  readonly #held = new HeldMessages()
+  readonly #held: HeldMessages
   readonly #room: Room
-  readonly #ears = new Map<string, Receive>()
+  readonly #hearing: Hearing
   readonly #nest: NestQueue | undefined
   readonly #attendance: Attendance | undefined
   #out: Pick<Part, 'channel'> = { channel: undefined }
@@ -103,6 +104,8 @@ export class RabbitConnection implements Carrier {
     this.link = link
     this.#options = options
     this.#listener = listener
+    this.#held = new HeldMessages(listener)
+    this.#hearing = new Hearing(listener)
     this.#nest = options.nest
     this.#attendance =
       options.nest === undefined || options.nest.exchange !== undefined
@@ -228,7 +231,7 @@ export class RabbitConnection implements Carrier {
     if (this.#attendance === undefined) return this.#send(outgoing)
     // Without a server it is asked when there is one.
     if (!this.isConnected)
-      return this.#hold(address, words.length, () => this.#toNest(nest, address, words, options, reply))
+      return this.#held.hold(address, words.length, () => this.#toNest(nest, address, words, options, reply))
     const losses = this.#losses
     this.#asked++
     this.#attendance.ask((isAttended) => {
@@ -249,7 +252,7 @@ export class RabbitConnection implements Carrier {
   #send(outgoing: Outgoing): void {
     const { exchange, key, words, options, address } = outgoing
     const channel = this.isConnected ? this.#out.channel : undefined
-    if (channel === undefined) return this.#hold(address, words.length, () => this.#send(outgoing))
+    if (channel === undefined) return this.#held.hold(address, words.length, () => this.#send(outgoing))
     const bytes =
       typeof words === 'string'
         ? Buffer.from(words)
@@ -265,14 +268,6 @@ export class RabbitConnection implements Carrier {
     this.#room.use(bytes.length)
   }
 
-  #hold(address: string, size: number, publish: () => void): void {
-    try {
-      this.#held.hold(publish, size)
-    } catch (error) {
-      this.#listener.unpublished(address, error as Error)
-    }
-  }
-
   /** Nobody listens where a message was published that wants to know. */
   #returned({ fields, properties: { messageId, replyTo, correlationId } }: Message): void {
     const asked = typeof messageId === 'string' && isInbox(messageId)
@@ -284,10 +279,7 @@ export class RabbitConnection implements Carrier {
 
   /** Tells one of our own addresses that nobody has got what it has asked. */
   #nobody(address: string): void {
-    if (!isInbox(address)) return
-    const receive = this.#ears.get(queueOfInbox(address))
-    const message = { address, words: '', reply: '', headers: undefined, isNobody: true }
-    if (receive !== undefined) this.#guard(() => receive(message))
+    if (isInbox(address)) this.#hearing.nobody(queueOfInbox(address), address)
   }
 
   /** The server has closed the channel, because somebody published where this user may not. */
@@ -313,7 +305,7 @@ export class RabbitConnection implements Carrier {
   }
 
   #listenAt(address: string, receive: Receive): Promise<Part> {
-    this.#ears.set(address.slice(0, -1), receive)
+    this.#hearing.add(address.slice(0, -1), receive)
     return this.link.open(async (channel) => {
       const tag = await this.listenOn(channel, address, receive)
       const queue = address.slice(0, -1)
@@ -385,21 +377,13 @@ export class RabbitConnection implements Carrier {
     const { consumerTag } = await channel.consume(
       queue,
       (message) => {
-        if (message !== null) return this.#guard(() => receive(message))
+        if (message !== null) return this.#hearing.guard(() => receive(message))
         // The queue was deleted. The channel is opened again, with all that is consumed on it.
         channel.close().catch(() => {})
       },
       { noAck }
     )
     return consumerTag
-  }
-
-  #guard(task: () => void): void {
-    try {
-      task()
-    } catch (error) {
-      this.#listener.failed(error)
-    }
   }
 
   async take(
