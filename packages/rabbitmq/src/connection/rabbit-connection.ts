@@ -10,17 +10,14 @@ import {
   Room,
   type Sender,
   type Subject,
-  textOf,
   type Words
 } from '@elysia-microservices/transport/engine'
-import { ConnectionError, ListenError, ProtocolError } from '@elysia-microservices/transport/kit'
-import { noHandlerPacket } from '@elysia-microservices/transport/nest'
-import type { Channel, ConsumeMessage, Message, Options } from 'amqplib'
+import { ConnectionError } from '@elysia-microservices/transport/kit'
+import type { Channel, Message, Options } from 'amqplib'
 import type { CheckedOptions, NestQueue } from '../options/options.ts'
 import { readHeaders } from '../words/headers.ts'
 import {
   addressOfCall,
-  bindingOf,
   CALLS,
   EVENTS,
   EVERYONE,
@@ -29,25 +26,16 @@ import {
   isInbox,
   keyOf,
   queueOfInbox,
-  queueOfService,
   readNestAnswer,
   replyOf,
   routeOfKey,
   STORED
 } from '../words/names.ts'
-import {
-  asking,
-  expiring,
-  readReplyOf,
-  replyTo,
-  routeOfMessage,
-  withoutId,
-  written
-} from '../words/properties.ts'
-import { acknowledging, afterAll } from './acknowledging.ts'
+import { asking, expiring, readReplyOf, replyTo, withoutId, written } from '../words/properties.ts'
 import { Attendance, isRefusal } from './attendance.ts'
-import { Handling, Overlapping } from './handlers.ts'
+import { consume } from './consume.ts'
 import { Link, type Part } from './link.ts'
+import { Taking } from './taking.ts'
 
 /** Bytes from which a message travels in parts: RabbitMQ 4 takes no larger ones, unless it is told to. */
 const MAX_PAYLOAD = 16 * 1024 * 1024
@@ -55,10 +43,6 @@ const MAX_PAYLOAD = 16 * 1024 * 1024
 const MAX_RECENT = 1_024
 /** Milliseconds for which plain handlers of a stored event may be missing where there were none. */
 const UNHEARD_FOR = 100
-/** Milliseconds for which a queue that nobody uses stays, as after a restart of the server. */
-const UNUSED_FOR = 60_000
-/** Channels on which a service sets up its queues at a time. */
-const MOST_CHANNELS = 4
 
 type Receive = (message: Carried) => void
 
@@ -85,8 +69,7 @@ export class RabbitConnection implements Carrier {
   readonly #nest: NestQueue | undefined
   readonly #attendance: Attendance | undefined
   #out: Pick<Part, 'channel'> = { channel: undefined }
-  #taken: Part[] = []
-  #leaving: (() => Promise<void>)[] = []
+  #taking: Taking | undefined
   /** Ends the inboxes: what is published there from then on comes back to its sender. */
   #deafening: (() => Promise<unknown>)[] = []
   /** Where was published since the server has confirmed something. */
@@ -97,7 +80,6 @@ export class RabbitConnection implements Carrier {
   #asked = 0
   #settled: (() => void)[] = []
   #losses = 0
-  #hasLeft = false
   #isClosing = false
 
   private constructor(link: Link, options: CheckedOptions, listener: CarrierListener) {
@@ -322,7 +304,7 @@ export class RabbitConnection implements Carrier {
     const queue = address.slice(0, -1)
     await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false })
     await channel.bindQueue(queue, INBOXES, queue)
-    return this.#consume(channel, queue, ({ content, properties: { correlationId, messageId } }) => {
+    return consume(channel, queue, this.#hearing, ({ content, properties: { correlationId, messageId } }) => {
       const reply = readReplyOf(messageId)
       receive({ address: address + String(correlationId), words: content, reply, headers: undefined })
     })
@@ -356,7 +338,7 @@ export class RabbitConnection implements Carrier {
     return this.link.open(async (channel) => {
       const queue = await ownQueue(channel, EVERYONE)
       await channel.bindQueue(queue, EVERYONE, '')
-      await this.#consume(channel, queue, ({ content, properties: { messageId } }) =>
+      await consume(channel, queue, this.#hearing, ({ content, properties: { messageId } }) =>
         receive({ address: EVERYONE, words: content, reply: readReplyOf(messageId), headers: undefined })
       )
     })
@@ -367,146 +349,20 @@ export class RabbitConnection implements Carrier {
     void task.finally(() => this.#answered())
   }
 
-  /** @returns the consumer's tag */
-  async #consume(
-    channel: Channel,
-    queue: string,
-    receive: (message: ConsumeMessage) => void,
-    noAck = true
-  ): Promise<string> {
-    const { consumerTag } = await channel.consume(
-      queue,
-      (message) => {
-        if (message !== null) return this.#hearing.guard(() => receive(message))
-        // The queue was deleted. The channel is opened again, with all that is consumed on it.
-        channel.close().catch(() => {})
-      },
-      { noAck }
-    )
-    return consumerTag
-  }
-
-  async take(
-    subjects: readonly Subject[],
-    receive: (subject: Subject, message: Carried) => void
-  ): Promise<void> {
-    const id = newSecret()
-    // One after the other on a channel: several channels are set up at a time.
-    const channels = Math.min(MOST_CHANNELS, subjects.length)
-    const openings = Array.from({ length: channels }, (_, index) => {
-      const some = subjects.filter((_one, at) => at % channels === index)
-      return this.link.open((channel) => this.#takeSome(channel, some, subjects, id, receive))
+  take(subjects: readonly Subject[], receive: (subject: Subject, message: Carried) => void): Promise<void> {
+    this.#taking = new Taking({
+      carrier: this,
+      link: this.link,
+      hearing: this.#hearing,
+      options: this.#options,
+      subjects,
+      receive
     })
-    if (this.#nest !== undefined) {
-      const nest = this.#nest
-      openings.push(
-        this.link.open(async (channel) => {
-          if (!this.#hasLeft) await this.#takeNest(channel, nest, subjects, receive)
-        })
-      )
-    }
-    const opened = await Promise.allSettled(openings)
-    // What is handled still when we leave is acknowledged over its channel, which stays.
-    const kept = this.#nest?.noAck === false ? openings.length - 1 : openings.length
-    for (const one of opened.slice(0, kept)) if (one.status === 'fulfilled') this.#taken.push(one.value)
-    // What is lost with the server is declared again when there is one.
-    for (const one of opened)
-      if (one.status === 'rejected' && this.isConnected)
-        throw new ListenError(`RabbitMQ at ${this.server}`, one.reason as Error)
-  }
-
-  async #takeSome(
-    channel: Channel,
-    some: readonly Subject[],
-    all: readonly Subject[],
-    id: string,
-    receive: (subject: Subject, message: Carried) => void
-  ): Promise<void> {
-    const tags: string[] = []
-    this.#leaving.push(async () => void (await Promise.all(tags.map((tag) => channel.cancel(tag)))))
-    for (const subject of some) {
-      const { queue, address, isExact } = subject
-      const name = queueOfService(queue ?? id, address)
-      await channel.assertQueue(
-        name,
-        queue === undefined
-          ? { exclusive: true, autoDelete: true, durable: false }
-          : { autoDelete: true, durable: true, expires: UNUSED_FOR }
-      )
-      await channel.bindQueue(name, CALLS, bindingOf(address))
-      const overlapping = new Overlapping(subject, all)
-      const tag = await this.#consume(channel, name, (message) => {
-        const route = isExact ? address : routeOfKey(message.fields.routingKey)
-        if (overlapping.isFirst(route)) receive(subject, this.#carriedOf(message, route))
-      })
-      tags.push(tag)
-    }
-  }
-
-  async #takeNest(
-    channel: Channel,
-    { name, options, exchange, noAck, prefetchCount }: NestQueue,
-    subjects: readonly Subject[],
-    receive: (subject: Subject, message: Carried) => void
-  ): Promise<void> {
-    const { queue } = await channel.assertQueue(name, options)
-    if (exchange !== undefined) {
-      await channel.assertExchange(exchange, 'topic', { durable: true })
-      for (const { address } of subjects) await channel.bindQueue(queue, exchange, bindingOf(address))
-    }
-    const handling = new Handling(subjects)
-    const handle = (message: ConsumeMessage, ended?: () => void): boolean => {
-      const route = routeOfMessage(message)
-      const carried = this.#carriedOf(message, route)
-      const matching = handling.of(route)
-      if (matching.length === 0) this.#notHandled(message, carried)
-      const tell = ended && afterAll(matching.length, ended)
-      for (const subject of matching)
-        receive(subject, tell === undefined ? carried : { ...carried, ended: tell() })
-      return matching.length > 0
-    }
-    if (!noAck) await channel.prefetch(prefetchCount)
-    const receiveOne = noAck
-      ? (message: ConsumeMessage) => void handle(message)
-      : (message: ConsumeMessage) => acknowledging(channel, message, (ended) => handle(message, ended))
-    const tag = await this.#consume(channel, queue, receiveOne, noAck)
-    this.#leaving.push(async () => void (await channel.cancel(tag)))
-  }
-
-  /** As Nest's services say it. */
-  #notHandled({ content }: ConsumeMessage, { address, reply }: Carried): void {
-    if (reply === '' || !this.isInbox(reply))
-      throw new ProtocolError(
-        `Nobody here handles an event '${address.slice(0, 300)}' that came by a queue of Nest's`
-      )
-    let id: unknown = null
-    try {
-      id = (JSON.parse(textOf(content)) as { id?: unknown }).id
-    } catch {
-      // The words of a channel.
-    }
-    this.publish(reply, noHandlerPacket(JSON.stringify(id ?? null)))
-  }
-
-  #carriedOf({ content, properties }: ConsumeMessage, route: string): Carried {
-    const { replyTo, correlationId, headers, priority } = properties
-    return {
-      address: route,
-      words: content,
-      reply: replyOf(replyTo, correlationId, this.#options.replyQueues),
-      headers: headers === undefined && priority === undefined ? undefined : readHeaders(headers, priority)
-    }
+    return this.#taking.start()
   }
 
   async leave(): Promise<void> {
-    this.#hasLeft = true
-    const leaving = this.#leaving
-    this.#leaving = []
-    const taken = this.#taken
-    this.#taken = []
-    // The server answers in order: what it has sent before is received before.
-    await Promise.all(leaving.map((leave) => leave().catch(() => {})))
-    for (const part of taken) await part.remove()
+    await this.#taking?.leave()
   }
 
   // ── the connection ───────────────────────────────────────────────────────────────────────────────────
@@ -552,7 +408,7 @@ export class RabbitConnection implements Carrier {
     this.#losses++
     this.#attendance?.forget()
     this.#recent.clear()
-    this.#leaving = []
+    this.#taking?.lost()
     this.#deafening = []
     for (const settled of this.#settled.splice(0)) settled()
     if (!this.#isClosing) this.#listener.lost()
