@@ -170,13 +170,28 @@ interface Knowledge<Service> {
   readonly all: Calls<MessagesOf<Service>>
   readonly events: Emits<EventsOf<Service>>
   /** Names alone, which are passed on at no cost. */
-  readonly names: {
-    readonly values: keyof AnswersOf<Service>['values']
-    readonly streams: keyof AnswersOf<Service>['streams']
-    readonly all: keyof MessagesOf<Service>
-    readonly events: keyof EventsOf<Service>
-  }
+  readonly names: Names<Service>
+  /** What is said where a method for one kind is asked for another. */
+  readonly mistakes: Mistakes<Names<Service>>
 }
+
+interface Names<Service> {
+  readonly values: keyof AnswersOf<Service>['values']
+  readonly streams: keyof AnswersOf<Service>['streams']
+  readonly all: keyof MessagesOf<Service>
+  readonly events: keyof EventsOf<Service>
+}
+
+interface Mistakes<All extends Readonly<Record<Kind, unknown>>> {
+  readonly values: NotOfStreams<All['streams']> | NotOfEvents<All['events']>
+  readonly streams: NotOfValues<All['values']> | NotOfEvents<All['events']>
+  readonly all: NotOfEvents<All['events']>
+  readonly events: NotOfValues<All['values']> | NotOfStreams<All['streams']>
+  readonly published: Mistake<All['all'], 'This pattern is no event: only events are published'>
+}
+type NotOfValues<Names> = Mistake<Names, "This pattern answers with one value: use 'request' or 'send'">
+type NotOfStreams<Names> = Mistake<Names, "This pattern answers with a stream: use 'stream' or 'send'">
+type NotOfEvents<Names> = Mistake<Names, "This pattern is an event: use 'emit'">
 
 /** How the patterns of one kind are called; `unknown` of a client without types. */
 export type CallsOf<Service, One extends Kind> = unknown extends Service ? unknown : Knowledge<Service>[One]
@@ -185,6 +200,7 @@ type Kind = 'values' | 'streams' | 'all' | 'events'
 
 interface AnyKnowledge extends Readonly<Record<Kind, unknown>> {
   readonly names: Readonly<Record<Kind, unknown>>
+  readonly mistakes: Readonly<Record<Kind | 'published', unknown>>
 }
 
 /**
@@ -213,25 +229,10 @@ interface Knowing<Known> {
   readonly '~known'?: Known
 }
 
-/** How the patterns of one kind are called. */
+/** How the patterns of one kind are called, what they are named, and what is said where others are asked for. */
 type CallsIn<Service extends AnyKnown, One extends Kind> = Service['types'][One]
-
-/** Their names. */
 type NamesIn<Service extends AnyKnown, One extends Kind> = Service['types']['names'][One]
-
-/** What is said where a method is asked for patterns that another method is for. */
-type NotOfValues<Service extends AnyKnown> = Mistake<
-  NamesIn<Service, 'values'>,
-  "This pattern answers with one value: use 'request' or 'send'"
->
-type NotOfStreams<Service extends AnyKnown> = Mistake<
-  NamesIn<Service, 'streams'>,
-  "This pattern answers with a stream: use 'stream' or 'send'"
->
-type NotOfEvents<Service extends AnyKnown> = Mistake<
-  NamesIn<Service, 'events'>,
-  "This pattern is an event: use 'emit'"
->
+type MistakesIn<Service extends AnyKnown, One extends Kind | 'published'> = Service['types']['mistakes'][One]
 
 /** The calls of a client that knows its service. In an interface without parameters, which editors would show. */
 interface TypedClient extends ClientBase {
@@ -242,7 +243,7 @@ interface TypedClient extends ClientBase {
    */
   request<const Given extends Pattern, Service extends AnyKnown>(
     this: Knowing<Service>,
-    pattern: Named<Given, NamesIn<Service, 'values'>, NotOfStreams<Service> | NotOfEvents<Service>>,
+    pattern: Named<Given, NamesIn<Service, 'values'>, MistakesIn<Service, 'values'>>,
     ...args: ArgumentsIn<CallsIn<Service, 'values'>, AsName<Given>>
   ): Promise<ValueIn<CallsIn<Service, 'values'>, AsName<Given>>>
   /**
@@ -251,7 +252,7 @@ interface TypedClient extends ClientBase {
    */
   safeRequest<const Given extends Pattern, Service extends AnyKnown>(
     this: Knowing<Service>,
-    pattern: Named<Given, NamesIn<Service, 'values'>, NotOfStreams<Service> | NotOfEvents<Service>>,
+    pattern: Named<Given, NamesIn<Service, 'values'>, MistakesIn<Service, 'values'>>,
     ...args: ArgumentsIn<CallsIn<Service, 'values'>, AsName<Given>>
   ): Promise<
     Outcome<
@@ -262,19 +263,19 @@ interface TypedClient extends ClientBase {
   /** A cold Observable, as in Nest: each subscription makes a call, unsubscribing gives it up. */
   send<const Given extends Pattern, Service extends AnyKnown>(
     this: Knowing<Service>,
-    pattern: Named<Given, NamesIn<Service, 'all'>, NotOfEvents<Service>>,
+    pattern: Named<Given, NamesIn<Service, 'all'>, MistakesIn<Service, 'all'>>,
     ...args: ArgumentsIn<CallsIn<Service, 'all'>, AsName<Given>>
   ): Observable<ValueIn<CallsIn<Service, 'all'>, AsName<Given>>>
   /** All values of the answer, in order. Leaving the loop gives the call up. */
   stream<const Given extends Pattern, Service extends AnyKnown>(
     this: Knowing<Service>,
-    pattern: Named<Given, NamesIn<Service, 'streams'>, NotOfValues<Service> | NotOfEvents<Service>>,
+    pattern: Named<Given, NamesIn<Service, 'streams'>, MistakesIn<Service, 'streams'>>,
     ...args: ArgumentsIn<CallsIn<Service, 'streams'>, AsName<Given>>
   ): AsyncIterableIterator<ValueIn<CallsIn<Service, 'streams'>, AsName<Given>>>
   /** Sends an event. Resolves once it is handed to the connected socket; nobody answers an event. */
   emit<const Given extends Pattern, Service extends AnyKnown>(
     this: Knowing<Service>,
-    pattern: Named<Given, NamesIn<Service, 'events'>, NotOfValues<Service> | NotOfStreams<Service>>,
+    pattern: Named<Given, NamesIn<Service, 'events'>, MistakesIn<Service, 'events'>>,
     ...args: ArgumentsIn<CallsIn<Service, 'events'>, AsName<Given>>
   ): Promise<void>
   /**
@@ -286,11 +287,7 @@ interface TypedClient extends ClientBase {
    */
   publish<const Given extends Pattern, Service extends AnyKnown>(
     this: Knowing<Service>,
-    pattern: Named<
-      Given,
-      NamesIn<Service, 'events'>,
-      Mistake<NamesIn<Service, 'all'>, 'This pattern is no event: only events are published'>
-    >,
+    pattern: Named<Given, NamesIn<Service, 'events'>, MistakesIn<Service, 'published'>>,
     ...args: PublishedIn<CallsIn<Service, 'events'>, AsName<Given>>
   ): Promise<Published>
 }

@@ -15,9 +15,11 @@ export interface MacroType<Value, Fields, Schema, Errors = Empty> {
 }
 
 /** The options that macros make. */
-export type MacroValues<Types> = {
-  readonly [Name in keyof Types]?: Types[Name] extends { readonly value: infer Value } ? Value : never
-}
+export type MacroValues<Types> = [keyof Types] extends [never]
+  ? unknown
+  : {
+      readonly [Name in keyof Types]?: Types[Name] extends { readonly value: infer Value } ? Value : never
+    }
 
 /**
  * The names of the macros that options use. A macro that may be switched off does not count: its fields may be
