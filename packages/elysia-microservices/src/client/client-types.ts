@@ -62,7 +62,7 @@ type Arguments<Data, Headers, Options> =
     : [data: Input<Data>, options: WithHeaders<Options, Headers>]
 
 /** How a pattern is called. */
-export interface CallType<Data, Headers, Value, Options, Errors = unknown> {
+interface CallType<Data, Headers, Value, Options, Errors = unknown> {
   readonly data: Data
   readonly args: Arguments<Data, Headers, Options>
   readonly headers: Headers
@@ -71,7 +71,7 @@ export interface CallType<Data, Headers, Value, Options, Errors = unknown> {
 }
 
 /** How an event is sent or published. */
-export interface EventCallType<Data, Headers> extends CallType<Data, Headers, void, EmitOptions> {
+interface EventCallType<Data, Headers> extends CallType<Data, Headers, void, EmitOptions> {
   readonly published: Arguments<Data, Headers, PublishOptions>
 }
 
