@@ -30,7 +30,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   nestjs: ['transport', 'tcp'],
   telemetry: ['transport'],
   cli: ['transport', 'elysia-microservices', 'console'],
-  console: ['transport', 'elysia-microservices'],
+  console: ['transport', 'elysia-microservices', 'websocket'],
   'create-elysia-microservices': [],
   'test-support': []
 }
