@@ -9,6 +9,7 @@ import { type EachMessagePayload, Kafka, logLevel } from 'kafkajs'
 import { type KafkaServerProcess, kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
+import { collected } from '../support/values.ts'
 import { PATIENCE, until } from '../support/within.ts'
 
 if (!isMissing('durable events over Kafka', kafkaMissing()))
@@ -249,13 +250,13 @@ if (!isMissing('durable events over Kafka', kafkaMissing()))
       cleanUps.push(() => service.stop())
       const client = newClient()
       const letters = deadLetters(client, 'two-patterns')
-      const positions = async () => (await Array.fromAsync(letters.list())).map(({ pattern }) => pattern)
+      const positions = async () => (await collected(letters.list())).map(({ pattern }) => pattern)
       for (const [index, pattern] of [one, other, one].entries()) {
         await client.publish(pattern, index)
         await until('It is there', async () => (await positions()).length === index + 1)
       }
       assert.deepEqual(await positions(), [one, other, one])
-      assert.equal((await Array.fromAsync(letters.list({ limit: 2 }))).length, 2)
+      assert.equal((await collected(letters.list({ limit: 2 }))).length, 2)
       for (const wrong of ['', 'x', `${one}.dlt:99`, `${one}:0`, '_elysia.groups.dlt:0'])
         assert.equal(await letters.get(wrong), undefined)
     })

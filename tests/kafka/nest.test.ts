@@ -21,8 +21,9 @@ import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { Kafka, logLevel } from 'kafkajs'
 import { firstValueFrom, from, lastValueFrom, toArray } from 'rxjs'
-import { type KafkaServerProcess, kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
+import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { isMissing } from '../support/missing.ts'
+import { collected } from '../support/values.ts'
 import { PATIENCE, until } from '../support/within.ts'
 
 const PATTERNS = ['echo', 'values', 'nothing', 'fails', 'refuses', 'message', 'headers'].map(
@@ -152,7 +153,9 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
     const options = { timeout: PATIENCE }
 
     before(async () => {
-      server = await sharedKafka()
+      // One that was not killed meanwhile: kafkajs may wait for a group of before for ever.
+      server = await KafkaServerProcess.start()
+      cleanUps.push(() => server.stop())
       const other = new Kafka({ brokers: [server.broker], logLevel: logLevel.NOTHING })
       const admin = other.admin()
       // Nest's ends fail at their first start if they are missing.
@@ -289,7 +292,7 @@ if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
             assert.equal(rest['kafka_replyTopic'], '_elysia.inbox')
           }
           assert.deepEqual(
-            await Array.fromAsync(own.stream('nest.values')),
+            await collected(own.stream('nest.values')),
             name === 'Nest' ? ['1', '2', '3'] : [1, 2, 3]
           )
           await assert.rejects(own.request('nest.fails'), { code: 'INTERNAL' })

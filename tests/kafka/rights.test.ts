@@ -6,17 +6,11 @@ import { after, before, describe, it } from 'node:test'
 import { kafka } from '@elysia-microservices/kafka'
 import { microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import {
-  AclOperationTypes,
-  AclPermissionTypes,
-  AclResourceTypes,
-  Kafka,
-  logLevel,
-  ResourcePatternTypes
-} from 'kafkajs'
+import kafkajs from 'kafkajs'
 import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
+import { collected } from '../support/values.ts'
 import { PATIENCE, until } from '../support/within.ts'
 import { rootFolder, testsFolder } from '../workspace.ts'
 
@@ -33,6 +27,10 @@ function rows(): readonly (readonly [user: string, operations: readonly string[]
       return [user, operations.split(', '), resource] as const
     })
 }
+
+// Node finds not all of them as named exports.
+const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, Kafka, logLevel, ResourcePatternTypes } =
+  kafkajs
 
 function entries() {
   return rows().flatMap(([user, operations, resource]) => {
@@ -106,7 +104,7 @@ if (!isMissing('rights at Kafka', kafkaMissing()))
       await service.listen()
       cleanUps.push(() => service.stop())
       assert.deepEqual(await client.request('orders.total', [1]), [1])
-      assert.deepEqual(await Array.fromAsync(client.stream('orders.watch')), [1, 2, 3])
+      assert.deepEqual(await collected(client.stream('orders.watch')), [1, 2, 3])
       await client.emit('orders.noted', 'noted')
       await client.publish('orders.placed', 'placed')
       await until('Both have come', () => seen.length === 2)

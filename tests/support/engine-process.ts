@@ -47,6 +47,8 @@ export abstract class EngineProcess {
     this.#process = undefined
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     const ended = once(child, 'exit')
+    // Nothing else may keep this process until then.
+    child.ref()
     child.kill(signal)
     await ended
   }
