@@ -5,7 +5,7 @@ export const HELP = `Makes a project with elysia-microservices: a service, a gat
   bun create elysia-microservices [folder] [options]
 
 Options
-  --runtime bun|node     what runs it (default: what runs this)
+  --runtime <one>        bun, node or deno: what runs it (default: what runs this)
   --transport <one>      tcp, nats, redis, rabbitmq or mqtt: what carries messages (default: tcp)
   --web                  a page too, which shows a live stream
   -y, --yes              ask nothing: defaults for what is not given

@@ -42,7 +42,8 @@ export async function ask(given: Given, defaults: Defaults, terminal: Terminal):
         initialValue: defaults.runtime,
         options: [
           { value: 'bun', label: 'Bun' },
-          { value: 'node', label: 'Node' }
+          { value: 'node', label: 'Node' },
+          { value: 'deno', label: 'Deno' }
         ]
       })
     )
