@@ -1,13 +1,10 @@
-/** What a page posts: JSON of a bounded size. */
-
-/** Bytes of what a page may send. */
-export const MAX_BODY = 1024 * 1024
+/** What programs post: JSON of a bounded size. */
 
 /**
  * Reads a body of at most so many bytes. A page of another origin cannot send this type without asking first, which is answered with no.
  * @throws {TypeError} it is no JSON, or too large
  */
-export async function postedJson(request: Request, most = MAX_BODY): Promise<unknown> {
+export async function postedJson(request: Request, most: number): Promise<unknown> {
   if (!/^application\/json\b/.test(request.headers.get('content-type') ?? ''))
     throw new TypeError('The body must be application/json')
   return parsed(await textOf(request, most))

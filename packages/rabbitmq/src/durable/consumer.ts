@@ -1,5 +1,5 @@
 /** One durable handler of a service in one process: its queue, its pauses, its dead letters. */
-import type { Consumer } from '@elysia-microservices/transport/engine'
+import { type Consumer, newSecret } from '@elysia-microservices/transport/engine'
 import {
   type Dispatcher,
   type DurableFigures,
@@ -19,12 +19,12 @@ import {
   queueOfDead,
   queueOfGroup,
   queueOfMembers,
-  queueOfPause,
   queueOfPaused,
   STORED
 } from '../words/names.ts'
 import { type Copies, passingTo, safeQueue } from './copies.ts'
 import { Deliveries } from './deliveries.ts'
+import { Pauses } from './pauses.ts'
 import { HEADER, messageOf, RabbitEvent } from './stored.ts'
 
 /** Milliseconds between looks at what the server says of the group. */
@@ -33,8 +33,6 @@ const LOOK = 5_000
 const MOST_DELIVERIES = 100
 /** Events in order are held in advance for each that may run, so that other keys can go on. */
 const IN_ADVANCE = 16
-/** Milliseconds for which a queue of pauses stays when it is not used, beyond the pause. */
-const PAUSE_STAYS = 10 * 60_000
 /** Milliseconds for the server to pass acknowledgements on. */
 const PASSED_ON = 100
 /** Events that are remembered as done, in case the word about them was lost. */
@@ -62,8 +60,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   #done = new Set<string>()
   #doneBefore: ReadonlySet<string> = new Set()
   readonly #look: ReturnType<typeof setInterval>
-  /** Queues of pauses, and until when they need not be declared again. */
-  readonly #pauses = new Map<string, number>()
+  readonly #pauses: Pauses
   #connection: RabbitConnection | undefined
   #part: Part | undefined
   /** What comes over the channel that there is; missing while it is lost. */
@@ -81,6 +78,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.group = group
     this.#queue = queueOfGroup(group, address)
     this.#dead = queueOfDead(group)
+    const link = () => (this.#connection as RabbitConnection).link
+    this.#pauses = new Pauses(this.#queue, link, options.copies)
     this.#exact = hasWildcards(address) ? undefined : address
     if (route.durable.start !== 'new')
       throw new OptionError(
@@ -203,14 +202,17 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     deliveries.came(event.tag)
     if (event.attempt > 1) this.#redeliveries++
     const known = this.#held.get(event.unique)
-    if (known !== undefined && known.deliveries !== deliveries) {
+    if (known !== undefined && known.failed === event.failed && known.deliveries !== deliveries) {
       // It runs here already: its end ends this delivery.
       known.deliveries = deliveries
       known.tag = event.tag
       return
     }
+    // After a short pause the next attempt may come before the server has confirmed it: only then is the last one settled.
+    const isNextAttempt = known !== undefined && known.failed < event.failed
     // Its publisher has sent it twice, or the word that it is done was lost.
-    if (known !== undefined || this.#done.has(event.unique) || this.#doneBefore.has(event.unique))
+    const isRepeated = known !== undefined && !isNextAttempt
+    if (isRepeated || this.#done.has(event.unique) || this.#doneBefore.has(event.unique))
       return deliveries.acknowledge(event.tag)
     // In order, others may have it only when all that is here goes back at once.
     if (this.#isStopped && this.#isOrdered) return
@@ -244,10 +246,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   /** A copy waits in a queue whose events come back after a time; then the event itself is done. */
   async #retry(event: RabbitEvent, delay: number): Promise<void> {
     try {
-      const queue = await this.#pauseQueue(roundedUp(delay))
-      await this.#options
-        .copies()
-        .put(queue, event.message.content, event.copyWith({ [HEADER.failed]: event.attempt }))
+      await this.#pauses.put(event, delay)
       this.#settle(event, true)
     } catch (error) {
       this.#options.logger.warn(
@@ -258,22 +257,14 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     }
   }
 
-  async #pauseQueue(delay: number): Promise<string> {
-    const name = queueOfPause(this.#queue, delay)
-    const now = performance.now()
-    if (now < (this.#pauses.get(name) ?? 0)) return name
-    await (this.#connection as RabbitConnection).link.aside((channel) =>
-      channel.assertQueue(
-        name,
-        safeQueue({ ...passingTo(this.#queue), 'x-message-ttl': delay, 'x-expires': delay + PAUSE_STAYS })
-      )
-    )
-    this.#pauses.set(name, now + PAUSE_STAYS / 2)
-    return name
-  }
-
   async #bury(event: RabbitEvent, reason: string): Promise<void> {
-    const said = { [HEADER.reason]: reason, [HEADER.attempts]: event.attempt }
+    const said = {
+      [HEADER.reason]: reason,
+      [HEADER.attempts]: event.attempt,
+      // Moved back into the queue of its group it is a new event, whose attempts are counted anew.
+      [HEADER.unique]: newSecret(),
+      [HEADER.failed]: 0
+    }
     await this.#options.copies().put(this.#dead, event.message.content, event.copyWith(said))
     this.#acknowledge(event)
   }
@@ -373,11 +364,4 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#deliveries?.flush()
     if (!this.#isOrdered) for (const event of this.#worker.held) this.#settle(event, false)
   }
-}
-
-/** A pause with two digits that count, and not shorter: each is a queue of its own. */
-export function roundedUp(delay: number): number {
-  const least = Math.max(10, delay)
-  const step = 10 ** (Math.floor(Math.log10(least)) - 1)
-  return Math.ceil(least / step) * step
 }
