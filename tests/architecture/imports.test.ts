@@ -18,6 +18,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   transport: [],
   rsocket: ['transport'],
   tcp: ['transport', 'rsocket'],
+  kafka: ['transport'],
   mqtt: ['transport'],
   nats: ['transport'],
   rabbitmq: ['transport'],
@@ -54,6 +55,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['nats.ts'],
     ['index.ts']
   ],
+  kafka: [['words'], ['options'], ['connection'], ['durable'], ['engine.ts'], ['kafka.ts'], ['index.ts']],
   mqtt: [['words'], ['options'], ['connection'], ['engine.ts'], ['mqtt.ts'], ['index.ts']],
   rabbitmq: [
     ['words'],
