@@ -33,7 +33,7 @@ export function mimeTypeId(name: string): number | undefined {
   return Object.hasOwn(NUMBERS, name) ? NUMBERS[name] : undefined
 }
 
-/** The MIME type with this number; a name that is none of a codec's if the number is not known here. */
-export function mimeTypeOfId(id: number): string {
-  return NAMES.get(id) ?? `well-known MIME type ${id}`
+/** The MIME type with this number; `undefined` if the number is not known here. */
+export function mimeTypeOfId(id: number): string | undefined {
+  return NAMES.get(id)
 }
