@@ -63,7 +63,7 @@ export class KafkaConnection implements Carrier {
   readonly #options: CheckedOptions
   readonly #listener: CarrierListener
   readonly #producer: Producer
-  readonly #held = new HeldMessages()
+  readonly #held: HeldMessages
   readonly #room: Room
   /** What comes on our partition of the inboxes' topic, and to every service. */
   readonly #reader: Reader
@@ -82,6 +82,7 @@ export class KafkaConnection implements Carrier {
     this.server = options.where
     this.#options = options
     this.#listener = listener
+    this.#held = new HeldMessages(listener)
     this.#producer = new Producer(cluster)
     this.#room = new Room(
       () => this.flush(),
@@ -149,7 +150,9 @@ export class KafkaConnection implements Carrier {
 
   publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders, expires?: number): void {
     if (!this.isConnected)
-      return this.#hold(address, words.length, () => this.publish(address, words, reply, headers, expires))
+      return this.#held.hold(address, words.length, () =>
+        this.publish(address, words, reply, headers, expires)
+      )
     const asker = readAnswer(address)
     if (asker !== undefined) return this.#answerNest(asker, textOf(words))
     if (isInbox(address)) {
@@ -179,7 +182,7 @@ export class KafkaConnection implements Carrier {
 
   emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
     if (!this.isConnected)
-      return this.#hold(address, packet.length, () => this.emit(address, packet, reply, headers))
+      return this.#held.hold(address, packet.length, () => this.emit(address, packet, reply, headers))
     const { value, type } = writeValue(dataOf(packet, address, false))
     const own = writeHeaders(headers, { [HEADER.type]: type })
     this.#send(address, address, undefined, undefined, bufferOf(value), own, reply)
@@ -203,14 +206,6 @@ export class KafkaConnection implements Carrier {
       own,
       undefined
     )
-  }
-
-  #hold(address: string, size: number, publish: () => void): void {
-    try {
-      this.#held.hold(publish, size)
-    } catch (error) {
-      this.#listener.unpublished(address, error as Error)
-    }
   }
 
   #send(
