@@ -1,8 +1,11 @@
 /** Takes orders and sees them through, while the services it needs come and go. Classes with Nest's decorators. */
+
+import { tcp } from '@elysia-microservices/tcp'
 import {
   Ctx,
   type DeclaredError,
   decoratorsOf,
+  EventPattern,
   type MicroserviceError,
   microservice,
   Payload,
@@ -10,9 +13,9 @@ import {
 } from 'elysia-microservices'
 import { connect, type Outcome } from 'elysia-microservices/client'
 import { type Observable, ReplaySubject } from 'rxjs'
-import { addressOf } from '../environment.ts'
+import { addressOf, broker } from '../environment.ts'
 import { OUT_OF_STOCK } from '../errors.ts'
-import type { Payments } from './payments.ts'
+import type { Charged } from './payments.ts'
 import type { stock as stockService } from './stock.ts'
 
 export interface Order {
@@ -37,13 +40,11 @@ export interface Orders {
   'orders.left'(item: { sku: string }): { left: number } | NotFound
 }
 
-const PRICE = 3
 /** Milliseconds for one attempt of a step, and between two. */
 const ATTEMPT = 1_000
 const PAUSE = 200
 
 const stock = connect<typeof stockService>({ ...addressOf('stock'), timeout: ATTEMPT })
-const payments = connect<Payments>({ ...addressOf('payments'), timeout: ATTEMPT })
 
 const { MessagePattern, error } = decoratorsOf<Orders>()
 
@@ -78,22 +79,25 @@ class OrdersController {
     return stock.request('stock.left', item, { within: context, idempotent: true })
   }
 
-  async #fulfil({ id, sku, count }: Order, steps: ReplaySubject<Progress>): Promise<void> {
-    const reservation = { order: id, sku, count }
-    const charge = { order: id, amount: count * PRICE }
-    steps.next({ step: 'placed' })
-    const reserved = await untilAnswered(() =>
-      stock.safeRequest('stock.reserve', reservation, { idempotent: true })
-    )
-    if (reserved.error !== undefined) return steps.error(reserved.error)
-    steps.next({ step: 'reserved' })
-    const paid = await untilAnswered(() =>
-      payments.safeRequest('payments.charge', charge, { idempotent: true })
-    )
-    if (paid.error !== undefined) return steps.error(paid.error)
+  /** The last step of an order that this process has taken: it is paid, and can go. */
+  @EventPattern('payments.charged', { durable: true })
+  charged(@Payload() { order }: Charged): void {
+    const steps = this.#orders.get(order)
+    if (steps === undefined) return
     steps.next({ step: 'paid' })
     steps.next({ step: 'shipped' })
     steps.complete()
+  }
+
+  /** Payments hear of what is reserved, and say when it is paid. */
+  async #fulfil({ id, sku, count }: Order, steps: ReplaySubject<Progress>): Promise<void> {
+    const reservation = { order: id, sku, count }
+    steps.next({ step: 'placed' })
+    const { error } = await untilAnswered(() =>
+      stock.safeRequest('stock.reserve', reservation, { idempotent: true })
+    )
+    if (error === undefined) steps.next({ step: 'reserved' })
+    else steps.error(error)
   }
 }
 
@@ -114,8 +118,7 @@ async function untilAnswered<Value, Failure extends MicroserviceError>(
 
 const orders = microservice({
   name: 'orders',
-  transport: 'tcp',
-  ...addressOf('orders'),
+  transport: [tcp(addressOf('orders')), broker()],
   controllers: [OrdersController],
   shutdownOn: ['SIGTERM']
 })

@@ -30,7 +30,7 @@ export class System {
   #pageUrl: string | undefined
   #configWatch: SourceWatch | undefined
   #engineUrls = new Map<string, string>()
-  #isStopping = false
+  readonly #stopping = new AbortController()
   #isReady = false
   /** Engines, door and page: what a stop that comes too early waits for. */
   #settingUp: Promise<void> | undefined
@@ -50,7 +50,10 @@ export class System {
    */
   async start(): Promise<void> {
     this.#settingUp = this.#setUp()
-    await this.#settingUp
+    await this.#settingUp.catch((error) => {
+      // What is given up half way may fail.
+      if (!this.#isStopping) throw error
+    })
     if (this.#isStopping) return
     for (const plan of this.#plan.services) this.#services.set(plan.name, this.#newService(plan))
     const all = [...this.#services.values()]
@@ -60,6 +63,10 @@ export class System {
         service.start()
       })
     )
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted
   }
 
   /** Says once that all are ready. */
@@ -73,8 +80,9 @@ export class System {
     const { root, engines, services, pagePort, file } = this.#plan
     // Before anything runs, so that nothing has to be ended if something is missing.
     for (const service of services) commandOf(service, root, this.#folders)
+    const fetching = { say: (text: string) => this.#lines.say(text), signal: this.#stopping.signal }
     const found = await Promise.all(
-      [...engines].map(([name, engine]) => findEngine(name, engine, root, this.#folders))
+      [...engines].map(([name, engine]) => findEngine(name, engine, root, this.#folders, fetching))
     )
     this.#engineUrls = new Map(found.map(({ engine, url }) => [engine.name, url]))
     for (const { engine, url } of found) if (engine.hasUsers !== true) this.#env[engine.variable] = url
@@ -86,7 +94,7 @@ export class System {
 
   /** Ends all of it, callers first. @returns the names of what had to be killed */
   stop(): Promise<string[]> {
-    this.#isStopping = true
+    this.#stopping.abort()
     this.#stopped ??= this.#stop()
     return this.#stopped
   }
