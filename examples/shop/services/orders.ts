@@ -1,6 +1,7 @@
 /** Takes orders and sees them through, while the services it needs come and go. Classes with Nest's decorators. */
 
 import { tcp } from '@elysia-microservices/tcp'
+import { telemetry } from '@elysia-microservices/telemetry'
 import {
   Ctx,
   type DeclaredError,
@@ -121,5 +122,5 @@ const orders = microservice({
   transport: [tcp(addressOf('orders')), broker()],
   controllers: [OrdersController],
   shutdownOn: ['SIGTERM']
-})
+}).use(telemetry())
 await orders.listen()

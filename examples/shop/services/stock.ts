@@ -1,5 +1,6 @@
 /** What there is to sell, in PostgreSQL, with the events about it. Functions with schemas. */
 import { migrate, outbox, outboxRelay } from '@elysia-microservices/outbox'
+import { telemetry } from '@elysia-microservices/telemetry'
 import { t } from 'elysia'
 import { microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
@@ -33,6 +34,7 @@ export const stock = microservice({
   limits: { inFlight: 20 },
   shutdownOn: ['SIGTERM']
 })
+  .use(telemetry())
   .use(outboxRelay({ sql, client }))
   .use(client)
   .onStop(() => sql.end())

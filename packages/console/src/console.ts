@@ -14,6 +14,7 @@ import { pageFile } from './page-files.ts'
 import { postedJson } from './posted.ts'
 import { makeSources } from './sources/index.ts'
 import type { Source } from './sources/source.ts'
+import { PROTOBUF, postedOtlp } from './traces/posted-otlp.ts'
 import { errorOf, readTrial, run } from './trial.ts'
 import { Watch } from './watch.ts'
 
@@ -51,8 +52,6 @@ interface Context {
 /** Pages that may be open, and calls that may be under way, at a time. */
 const MAX_STREAMS = 100
 const DEFAULT_INTERVAL = 1_000
-/** Bytes that an exporter may send at once. */
-const MAX_OTLP = 8 * 1024 * 1024
 /** Milliseconds of silence after which a stream says that it is there. */
 const HEARTBEAT = 5_000
 
@@ -149,10 +148,14 @@ export function console(options: ConsoleOptions): Elysia {
     plugin.post(
       `${path}/v1/${signal}`,
       guarded(async ({ request }) => {
-        const body = await postedJson(request, MAX_OTLP).catch((error: TypeError) => error)
-        if (body instanceof TypeError) return refused(415, `${body.message}; send OTLP as JSON (http/json)`)
-        traces.receive(signal, body)
-        return Response.json({}, { headers: HEADERS })
+        const posted = await postedOtlp(request, signal).catch((error: TypeError) => error)
+        if (posted instanceof TypeError)
+          return refused(415, `${posted.message}; send OTLP over HTTP (http/protobuf or http/json)`)
+        traces.receive(signal, posted.body)
+        return posted.isJson
+          ? Response.json({}, { headers: HEADERS })
+          : // Nothing to say is no bytes.
+            new Response(new Uint8Array(), { headers: { ...HEADERS, 'content-type': PROTOBUF } })
       }, true) as never,
       { ...hidden, parse: 'none' }
     )

@@ -13,7 +13,8 @@ export async function postedJson(request: Request, most = MAX_BODY): Promise<unk
   return parsed(await textOf(request, most))
 }
 
-function parsed(text: string): unknown {
+/** @throws {TypeError} it is no JSON */
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
@@ -21,14 +22,22 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The body as text; reading stops where it becomes too long, whatever its length was said to be. */
-async function textOf({ body }: Request, most: number): Promise<string> {
-  const decoder = new TextDecoder()
-  let [text, size] = ['', 0]
+/**
+ * A body, of which reading stops where it becomes too long, whatever its length was said to be.
+ * @throws {TypeError} it has more bytes
+ */
+export async function* chunksOf({ body }: Request, most: number): AsyncGenerator<Uint8Array> {
+  let size = 0
   for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.byteLength
     if (size > most) throw new TypeError(`The body is longer than ${most} bytes`)
-    text += decoder.decode(chunk, { stream: true })
+    yield chunk
   }
+}
+
+async function textOf(request: Request, most: number): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  for await (const chunk of chunksOf(request, most)) text += decoder.decode(chunk, { stream: true })
   return text + decoder.decode()
 }

@@ -225,7 +225,7 @@ export class System {
     if (this.#pageUrl === undefined) return {}
     return {
       OTEL_EXPORTER_OTLP_ENDPOINT: addressed(this.#pageUrl),
-      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
       OTEL_SERVICE_NAME: name
     }
   }
