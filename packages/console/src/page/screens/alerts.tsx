@@ -16,7 +16,7 @@ const NONE: AlertsView = { alerts: [], past: [] }
 function Alerts({ shown: { topics } }: ScreenProps) {
   const { alerts, past } = topics.alerts ?? NONE
   return (
-    <main class="reading">
+    <main>
       <div class="title">
         <h2>Alerts</h2>
       </div>

@@ -9,7 +9,15 @@ import type { Screen, ScreenProps } from './screen.ts'
 
 export const map: Screen = { id: 'map', title: 'Map', View: MapScreen }
 
-function MapScreen({ shown, overview, path: [chosen] }: ScreenProps) {
+function MapScreen(props: ScreenProps) {
+  const { shown, overview } = props
+  // Without what is told in the first moment it would be drawn twice, and jump.
+  const isKnown =
+    shown.topics.traces !== undefined || shown.history.size > 0 || overview.services.length === 0
+  return isKnown ? <Drawn {...props} /> : <main class="map" />
+}
+
+function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
   const now = graphOf(overview, shown.history, shown.topics.traces)
   const graph = useRemembered(now)
   const [box, width] = useWidth()

@@ -65,7 +65,6 @@ export function Service(props: {
               showAll={() => open(undefined)}
             />
           )}
-          <Transports transports={transports} />
           <section aria-labelledby="patterns">
             <div class="bar">
               <h3 id="patterns">Patterns</h3>
@@ -88,6 +87,8 @@ export function Service(props: {
               empty={patterns.length === 0 ? 'The service has no patterns' : 'No pattern is called so'}
             />
           </section>
+          {/* Last, since it comes with the first sample: nothing below it moves then. */}
+          <Transports transports={transports} />
         </>
       )}
     </>
