@@ -12,10 +12,16 @@ import { rootFolder, testsFolder } from '../workspace.ts'
 
 const PROGRAM = join(rootFolder, 'packages/cli/lib/main.js')
 
-/** A folder with a few files, in which packages of the workspace are found. */
-export class Project {
+/** Where the command is run. */
+export interface DevFolder {
   readonly folder: string
   /** Where programs put what is to be gone at the end: sockets. */
+  readonly temporary: string
+}
+
+/** A folder with a few files, in which packages of the workspace are found. */
+export class Project implements DevFolder {
+  readonly folder: string
   readonly temporary: string
 
   /** @param files texts by their paths */
@@ -50,10 +56,10 @@ export class DevProcess {
   readonly log = new Log()
   readonly errors = new Log()
   readonly child: ChildProcess
-  readonly #project: Project
+  readonly #project: DevFolder
   readonly #closed: Promise<unknown>
 
-  constructor(project: Project, { args = ['--no-page'], env = {} }: DevOptions = {}) {
+  constructor(project: DevFolder, { args = ['--no-page'], env = {} }: DevOptions = {}) {
     this.#project = project
     // What the machine of the tests has is not what a project of theirs has.
     const { NATS_URL: _nats, REDIS_URL: _redis, DATABASE_URL: _database, ...inherited } = process.env
@@ -116,8 +122,10 @@ export class DevProcess {
   async leavesNothing(processes: readonly number[], ports: readonly number[]): Promise<void> {
     for (const pid of processes) await until(`process ${pid} is gone`, () => !isRunning(pid))
     for (const port of ports) await canListen(port)
-    // Others keep what they have compiled.
-    const own = readdirSync(this.#project.temporary).filter((name) => name.startsWith('elysia-microservices'))
+    // Others keep what they have compiled; the data of an engine stays on purpose.
+    const own = readdirSync(this.#project.temporary).filter((name) =>
+      name.startsWith('elysia-microservices-dev')
+    )
     assert.deepEqual(own, [])
   }
 
