@@ -10,18 +10,12 @@ import { Log } from '../support/log.ts'
 import { until, within } from '../support/within.ts'
 import { rootFolder, testsFolder } from '../workspace.ts'
 
-const PROGRAM = join(rootFolder, 'packages/cli/lib/main.js')
-
-/** Where the command is run. */
-export interface DevFolder {
-  readonly folder: string
-  /** Where programs put what is to be gone at the end: sockets. */
-  readonly temporary: string
-}
+export const PROGRAM = join(rootFolder, 'packages/cli/lib/main.js')
 
 /** A folder with a few files, in which packages of the workspace are found. */
-export class Project implements DevFolder {
+export class Project {
   readonly folder: string
+  /** Where programs put what is to be gone at the end: sockets. */
   readonly temporary: string
 
   /** @param files texts by their paths */
@@ -56,10 +50,10 @@ export class DevProcess {
   readonly log = new Log()
   readonly errors = new Log()
   readonly child: ChildProcess
-  readonly #project: DevFolder
+  readonly #project: Project
   readonly #closed: Promise<unknown>
 
-  constructor(project: DevFolder, { args = ['--no-page'], env = {} }: DevOptions = {}) {
+  constructor(project: Project, { args = ['--no-page'], env = {} }: DevOptions = {}) {
     this.#project = project
     // What the machine of the tests has is not what a project of theirs has.
     const { NATS_URL: _nats, REDIS_URL: _redis, DATABASE_URL: _database, ...inherited } = process.env

@@ -1,19 +1,15 @@
 /** The example of a shop by one command, as its README says: in a browser, with tracing of its own, again and again. */
 import assert from 'node:assert/strict'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { freePort } from '@elysia-microservices/test-support'
 import type { Browser } from 'playwright-core'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { isMissing } from '../support/missing.ts'
-import { natsFolder, natsMissing } from '../support/nats-server.ts'
-import { rootFolder } from '../workspace.ts'
-import { type DevFolder, DevProcess, Project } from './dev-process.ts'
+import { natsMissing } from '../support/nats-server.ts'
+import type { DevProcess, Project } from './dev-process.ts'
+import { shopProject, startShop } from './shop-project.ts'
 import { familyOf, OWN_NAME, SDK, traceOf } from './traces.ts'
 
 const TIMES = 50
-const SHOP = join(rootFolder, 'examples/shop')
 
 /** What an order does, each with what has caused it. @param orders what the messages of orders and stock are called */
 const waterfall = (orders: string, stock: string) => [
@@ -30,43 +26,24 @@ const waterfall = (orders: string, stock: string) => [
 
 function register(): void {
   let browser: Browser
-  /** The shop, with temporary files of the tests' own. */
-  let shop: DevFolder
-  let path: string
+  let shop: Project
 
   before(async () => {
     browser = await openBrowser()
-    shop = { folder: SHOP, temporary: mkdtempSync('/tmp/shop-') }
-    // PostgreSQL, which does not run as root, must reach its data in there.
-    chmodSync(shop.temporary, 0o711)
-    path = `${await natsFolder()}:${process.env['PATH']}`
+    shop = shopProject()
   })
   after(async () => {
     await browser.close()
-    rmSync(shop.temporary, { recursive: true, force: true })
+    shop.remove()
   })
 
-  const start = async (...args: string[]) => {
-    // Each time others: between two starts some other connection may have got them.
-    const ports = [await freePort(), await freePort(), await freePort()]
-    const [PORT, ORDERS_PORT, STOCK_PORT] = ports.map(String)
-    const dev = new DevProcess(shop, { args, env: { PATH: path, PORT, ORDERS_PORT, STOCK_PORT } })
-    try {
-      await dev.says('All services are ready')
-      const page = dev.number(/are shown at http:\/\/localhost:(\d+)\/console$/)
-      return { dev, ports, web: `http://127.0.0.1:${PORT}`, page: `http://localhost:${page}/console` }
-    } catch (error) {
-      await dev.endAnyway()
-      throw error
-    }
-  }
   const processesOf = (dev: DevProcess) =>
     ['stock', 'payments', 'orders', 'gateway'].map((name) =>
       dev.number(new RegExp(`\\| ${name} is ready after .* \\(process (\\d+)`))
     )
 
   it('an order of a browser is one trace, through the outbox, NATS and Nest, and the map has all of it', async () => {
-    const { dev, ports, web, page: url } = await start()
+    const { dev, ports, web, page: url } = await startShop(shop)
     try {
       const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
       await page.goto(web)
@@ -109,20 +86,8 @@ function register(): void {
   })
 
   it('it is the same trace where its services have an OpenTelemetry set-up of their own', async () => {
-    const files = new Project({ 'tracing.mjs': SDK })
-    const flag = process.versions.bun === undefined ? '--import' : '--preload'
-    files.write(
-      'microservices.config.ts',
-      `import shop from ${JSON.stringify(join(SHOP, 'microservices.config.ts'))}
-const flags = ['${flag}', ${JSON.stringify(join(files.folder, 'tracing.mjs'))}]
-const services = Object.entries(shop.services).map(([name, given]) => {
-  const service = typeof given === 'string' ? { entry: given } : given
-  return [name, { ...service, entry: ${JSON.stringify(`${SHOP}/`)} + service.entry, cwd: ${JSON.stringify(SHOP)}, flags }]
-})
-export default { ...shop, services: Object.fromEntries(services) }
-`
-    )
-    const { dev, web, page } = await start('--config', join(files.folder, 'microservices.config.ts'))
+    const project = shopProject(SDK)
+    const { dev, web, page } = await startShop(project)
     try {
       const answer = await fetch(`${web}/orders`, {
         method: 'POST',
@@ -134,13 +99,13 @@ export default { ...shop, services: Object.fromEntries(services) }
       assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
     } finally {
       await dev.endAnyway()
-      files.remove()
+      project.remove()
     }
   })
 
   for (let n = 1; n <= TIMES; n++)
     it(`starts and ends for the ${n}. time`, async () => {
-      const { dev, ports } = await start()
+      const { dev, ports } = await startShop(shop)
       const processes = processesOf(dev)
       assert.equal(await dev.end(n % 2 === 0 ? 'SIGTERM' : 'SIGINT'), 0, dev.log.lines.join('\n'))
       await dev.leavesNothing(processes, ports)

@@ -6,7 +6,7 @@ const TRANSPORT = { tcp: 'TCP', nats: 'NATS', redis: 'Redis', rabbitmq: 'RabbitM
 
 /** Where no container is needed: `dev` starts what is installed, but for RabbitMQ, which must run. */
 const INSTEAD = {
-  nats: 'nats-server is installed',
+  nats: 'nats-server or Python with pip is installed',
   redis: 'redis-server or valkey-server is installed',
   rabbitmq: 'RabbitMQ runs on port 5672',
   mqtt: 'mosquitto is installed'

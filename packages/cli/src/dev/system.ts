@@ -21,6 +21,7 @@ export class System {
   readonly #plan: Plan
   readonly #lines: Lines
   readonly #env: NodeJS.ProcessEnv
+  readonly #ready: (page: string | undefined) => void
   readonly #services = new Map<string, RunningService>()
   readonly #engines: { readonly name: string; readonly supervisor: Supervisor }[] = []
   readonly #folders: readonly string[]
@@ -36,9 +37,18 @@ export class System {
   #settingUp: Promise<void> | undefined
   #stopped: Promise<string[]> | undefined
 
-  /** @param env what services find in their environment, besides this process's own */
-  constructor(plan: Plan, lines: Lines, env: NodeJS.ProcessEnv) {
+  /**
+   * @param env what services find in their environment, besides this process's own
+   * @param ready is called once, when all services are ready, with the page's url if there is one
+   */
+  constructor(
+    plan: Plan,
+    lines: Lines,
+    env: NodeJS.ProcessEnv,
+    ready: (page: string | undefined) => void = () => {}
+  ) {
     this.#plan = plan
+    this.#ready = ready
     this.#lines = lines
     this.#folders = programFolders(plan.root)
     this.#env = { ...process.env, ...env, PATH: this.#folders.join(delimiter) }
@@ -74,6 +84,7 @@ export class System {
     if (this.#isReady || ![...this.#services.values()].every(({ isReady }) => isReady)) return
     this.#isReady = true
     this.#lines.say('All services are ready')
+    this.#ready(this.#pageUrl)
   }
 
   async #setUp(): Promise<void> {
