@@ -9,11 +9,18 @@ import type { Screen, ScreenProps } from './screen.ts'
 
 export const map: Screen = { id: 'map', title: 'Map', View: MapScreen }
 
+/** Milliseconds after which it is drawn of what is known by then: services that are silent tell nothing. */
+const PATIENCE = 2_000
+
 function MapScreen(props: ScreenProps) {
-  const { shown, overview } = props
+  const { topics, history } = props.shown
+  const [isLate, setLate] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), PATIENCE)
+    return () => clearTimeout(timer)
+  }, [])
   // Without what is told in the first moment it would be drawn twice, and jump.
-  const isKnown =
-    shown.topics.traces !== undefined || shown.history.size > 0 || overview.services.length === 0
+  const isKnown = isLate || (topics.traces !== undefined && history.size > 0)
   return isKnown ? <Drawn {...props} /> : <main class="map" />
 }
 
