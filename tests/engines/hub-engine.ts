@@ -56,7 +56,7 @@ class HubCarrier implements Carrier {
   isConnected = false
   readonly #port: number
   readonly #listener: CarrierListener
-  readonly #held = new HeldMessages()
+  readonly #held: HeldMessages
   readonly #room = new Room(
     () => this.flush(),
     () => this.isConnected
@@ -72,6 +72,7 @@ class HubCarrier implements Carrier {
     this.server = `127.0.0.1:${port}`
     this.#port = port
     this.#listener = listener
+    this.#held = new HeldMessages(listener)
   }
 
   async connect(): Promise<void> {
@@ -134,7 +135,7 @@ class HubCarrier implements Carrier {
       this.#room.use(text.length)
     }
     if (this.isConnected) send()
-    else this.#held.hold(send, text.length)
+    else this.#held.hold(address, text.length, send)
   }
 
   emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {

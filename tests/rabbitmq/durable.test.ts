@@ -1,15 +1,59 @@
 /** Durable events as only RabbitMQ has them: queues of pauses, dead letters in a queue, one active process for an order. */
 import assert from 'node:assert/strict'
+import net from 'node:net'
 import { after, afterEach, before, describe, it } from 'node:test'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { Discard, type DurableOptions, deadLetters, RetryLater } from '@elysia-microservices/transport'
-import { type ChannelModel, connect as connectDriver } from 'amqplib'
+import { type ChannelModel, connect as connectDriver, type GetMessage, type Options } from 'amqplib'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { type RabbitmqServerProcess, rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
 import { until } from '../support/within.ts'
+
+/** The frame that confirms what was published: a method (1), basic (60), ack (80). */
+const CONFIRM = { type: 1, method: (60 << 16) | 80 }
+
+/** Passes a connection on, but holds back what the server confirms until it is released. */
+async function confirmsHeldBack(port: number) {
+  const held: (() => void)[] = []
+  let isHolding = true
+  const sockets = new Set<net.Socket>()
+  const between = net.createServer((client) => {
+    const upstream = net.connect(port, '127.0.0.1')
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+    }
+    client.pipe(upstream)
+    upstream.on('close', () => client.destroy())
+    let bytes = Buffer.alloc(0)
+    upstream.on('data', (chunk: Buffer) => {
+      bytes = Buffer.concat([bytes, chunk])
+      // A frame is its type, its channel, its size, so many bytes, and an end.
+      while (bytes.length >= 7 && bytes.length >= bytes.readUInt32BE(3) + 8) {
+        const frame = bytes.subarray(0, bytes.readUInt32BE(3) + 8)
+        bytes = bytes.subarray(frame.length)
+        const isConfirm = frame[0] === CONFIRM.type && frame.readUInt32BE(7) === CONFIRM.method
+        if (isConfirm && isHolding) held.push(() => client.write(frame))
+        else client.write(frame)
+      }
+    })
+  })
+  await new Promise<void>((resolve) => between.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (between.address() as net.AddressInfo).port,
+    release() {
+      isHolding = false
+      for (const write of held.splice(0)) write()
+    },
+    async stop() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => between.close(resolve))
+    }
+  }
+}
 
 if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
   describe('a durable event of RabbitMQ', () => {
@@ -36,9 +80,10 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
       name: string,
       pattern: string,
       handler: (message: Message) => unknown,
-      durable: DurableOptions = {}
+      durable: DurableOptions = {},
+      urls = server.url
     ) {
-      const transport = rabbitmq({ urls: server.url })
+      const transport = rabbitmq({ urls })
       const service = microservice({ name, transport, logger: log.logger, drain: 5_000 }).event(
         pattern,
         handler,
@@ -84,6 +129,60 @@ if (!isMissing('durable events of RabbitMQ', rabbitmqMissing())) {
         name: 'OptionError',
         message: /_elysia\.dead\.pausing/
       })
+    })
+
+    it('whose next attempt comes before the server has confirmed it is handled all the same, and once', async () => {
+      const seen: unknown[] = []
+      const link = await confirmsHeldBack(server.port)
+      cleanUps.push(() => link.stop())
+      await serve(
+        'hasty',
+        'hasty.x',
+        ({ delivery }) => {
+          seen.push(delivery?.attempt)
+          if (delivery?.attempt === 1) throw new Error('not now')
+        },
+        { retry: { attempts: 3, delay: 10 } },
+        `amqp://127.0.0.1:${link.port}`
+      )
+      await client.publish('hasty.x', 1)
+      await until('its second attempt has come', () => seen.length === 2)
+      assert.deepEqual(seen, [1, 2])
+      link.release()
+      const channel = await driver.createChannel()
+      // What is unacknowledged comes back into the queue with the channel that had it.
+      await cleanUps.pop()?.()
+      assert.equal((await channel.checkQueue('_elysia.d.hasty:hasty.x')).messageCount, 0)
+      assert.deepEqual(seen, [1, 2])
+    })
+
+    it('that was a dead letter and is moved back into its queue is handled anew, by the same process too', async () => {
+      const seen: unknown[] = []
+      await serve(
+        'again',
+        'again.x',
+        ({ data, delivery }) => {
+          seen.push([data, delivery?.id, delivery?.attempt])
+          if (seen.length < 3) throw new Error('not now')
+        },
+        { retry: { attempts: 2, delay: 10 } }
+      )
+      await client.publish('again.x', 1, { id: 'i' })
+      const channel = await driver.createChannel()
+      let letter: GetMessage | false = false
+      await until('it is a dead letter', async () => {
+        letter = await channel.get('_elysia.dead.again', { noAck: true })
+        return letter !== false
+      })
+      // As the shovel does it.
+      const { content, properties } = letter as unknown as GetMessage
+      channel.sendToQueue('_elysia.d.again:again.x', content, properties as Options.Publish)
+      await until('it has come again', () => seen.length === 3)
+      assert.deepEqual(seen, [
+        [1, 'i', 1],
+        [1, 'i', 2],
+        [1, 'i', 1]
+      ])
     })
 
     it('is discarded, or put off, as its handler says', async () => {

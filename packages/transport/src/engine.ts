@@ -20,6 +20,7 @@ export {
   type Store
 } from './engine/durable/publisher.ts'
 export { Recovery, type RecoveryOptions } from './engine/durable/recovery.ts'
+export { Hearing } from './engine/hearing.ts'
 export { HeldMessages } from './engine/held-messages.ts'
 export { inParts, type PartedCarrier } from './engine/parts.ts'
 export { repeat } from './engine/repeat.ts'

@@ -4,6 +4,7 @@ import {
   type CarriedHeaders,
   type Carrier,
   type CarrierListener,
+  Hearing,
   HeldMessages,
   newSecret,
   Room,
@@ -56,9 +57,9 @@ export class MqttConnection implements Carrier {
   readonly #options: CheckedOptions
   readonly #listener: CarrierListener
   readonly #link: Link
-  readonly #held = new HeldMessages()
+  readonly #held: HeldMessages
   readonly #room: Room
-  readonly #ears = new Map<string, Receive>()
+  readonly #hearing: Hearing
   /** Told when something has come on an inbox for the first time. */
   readonly #proofs = new Map<string, () => void>()
   /** Topics on which Nest's services answer our calls: subscribed once, and not for each call. */
@@ -75,6 +76,8 @@ export class MqttConnection implements Carrier {
     this.#options = options
     this.#listener = listener
     this.#link = link
+    this.#held = new HeldMessages(listener)
+    this.#hearing = new Hearing(listener)
     this.#room = new Room(
       () => this.flush(),
       () => this.isConnected
@@ -130,7 +133,9 @@ export class MqttConnection implements Carrier {
 
   publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders, expires?: number): void {
     if (!this.isConnected)
-      return this.#hold(address, words.length, () => this.publish(address, words, reply, headers, expires))
+      return this.#held.hold(address, words.length, () =>
+        this.publish(address, words, reply, headers, expires)
+      )
     const asker = readAnswerAddress(address)
     if (asker !== undefined) {
       const { topic, correlation } = asker
@@ -163,7 +168,7 @@ export class MqttConnection implements Carrier {
 
   emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
     if (!this.isConnected)
-      return this.#hold(address, packet.length, () => this.emit(address, packet, reply, headers))
+      return this.#held.hold(address, packet.length, () => this.emit(address, packet, reply, headers))
     const { userProperties, retain, qos, expiry } = writeHeaders(headers)
     const properties = {
       ...asking(reply),
@@ -172,14 +177,6 @@ export class MqttConnection implements Carrier {
     }
     const words = retain ? retained(packet) : packet
     this.#send(address, address, words, reply, properties, { qos, retain })
-  }
-
-  #hold(address: string, size: number, publish: () => void): void {
-    try {
-      this.#held.hold(publish, size)
-    } catch (error) {
-      this.#listener.unpublished(address, error as Error)
-    }
   }
 
   /** Publishes. Who gives a reply address wants to know whether anybody listens. */
@@ -201,16 +198,10 @@ export class MqttConnection implements Carrier {
       properties,
       told: (isHeard, refusal) => {
         if (refusal !== undefined) this.#listener.refused(address, 'publish', refusal)
-        else if (!isHeard && reply) this.#nobody(reply)
+        else if (!isHeard && reply) this.#hearing.nobody(placeOf(reply).topic, reply)
       }
     })
     this.#room.use(payload.length)
-  }
-
-  /** Tells one of our own addresses that nobody has got what it has asked. */
-  #nobody(reply: string): void {
-    const message = { address: reply, words: '', reply: '', headers: undefined, isNobody: true }
-    this.#guard(() => this.#ears.get(placeOf(reply).topic)?.(message))
   }
 
   /** The server does in order what it is asked: the answer to the request that follows is heard. */
@@ -231,7 +222,7 @@ export class MqttConnection implements Carrier {
   listen(address: string, receive: Receive, refused?: (error: Error) => void): void {
     const isInboxOfOurs = address.endsWith('.')
     const topic = isInboxOfOurs ? address.slice(0, -1) : address
-    this.#ears.set(topic, receive)
+    this.#hearing.add(topic, receive)
     const subscribed = this.#link.subscribe(topic)
     const listening = isInboxOfOurs ? subscribed.then(() => this.#prove(topic)) : subscribed
     const settled = listening.catch((error: Error) => {
@@ -297,13 +288,12 @@ export class MqttConnection implements Carrier {
 
   /** A message has come. */
   message(topic: string, bytes: Buffer, packet: IPublishPacket): void {
-    this.#guard(() => {
+    this.#hearing.guard(() => {
       const id = packet.properties?.subscriptionIdentifier
       const taken = this.#taken.get(Array.isArray(id) ? (id[0] as number) : (id ?? topic))
       if (taken !== undefined) return this.#take(taken, topic, bytes, packet)
       this.#proofs.get(topic)?.()
-      const ear = this.#ears.get(topic)
-      if (ear !== undefined) return ear(heardAt(topic, bytes, packet))
+      if (this.#hearing.has(topic)) return this.#hearing.hear(topic, heardAt(topic, bytes, packet))
       if (this.#answers.has(topic)) this.#answered(bytes.toString())
     })
   }
@@ -327,15 +317,7 @@ export class MqttConnection implements Carrier {
   #answered(words: string): void {
     const id = idOfAnswer(words)
     if (id === undefined || !isInbox(id)) return
-    this.#ears.get(placeOf(id).topic)?.({ address: id, words, reply: '', headers: undefined })
-  }
-
-  #guard(task: () => void): void {
-    try {
-      task()
-    } catch (error) {
-      this.#listener.failed(error)
-    }
+    this.#hearing.hear(placeOf(id).topic, { address: id, words, reply: '', headers: undefined })
   }
 
   // ── the connection ───────────────────────────────────────────────────────────────────────────────────

@@ -48,7 +48,7 @@ export class NatsConnection implements Carrier {
   readonly #driver: DriverConnection
   readonly #listener: CarrierListener
   readonly #inboxes: Inboxes
-  readonly #held = new HeldMessages()
+  readonly #held: HeldMessages
   readonly #room: Room
   /** Subscriptions of a service, which end first when it stops. */
   readonly #taken: Subscription[] = []
@@ -58,6 +58,7 @@ export class NatsConnection implements Carrier {
   private constructor(driver: DriverConnection, inboxes: Inboxes, listener: CarrierListener) {
     this.#driver = driver
     this.#listener = listener
+    this.#held = new HeldMessages(listener)
     this.#inboxes = inboxes
     this.#room = new Room(
       () => driver.flush(),
@@ -141,9 +142,9 @@ export class NatsConnection implements Carrier {
 
   /** Publishes with headers of the driver. Without a server: once there is one. */
   send(subject: string, words: Words, reply?: string, headers?: MsgHdrs): void {
+    if (!this.#isConnected)
+      return this.#held.hold(subject, words.length, () => this.send(subject, words, reply, headers))
     try {
-      if (!this.#isConnected)
-        return this.#held.hold(() => this.send(subject, words, reply, headers), words.length)
       const bytes = typeof words === 'string' ? bytesOf(words) : words
       if (headers !== undefined)
         this.#driver.publish(subject, bytes, reply === undefined ? { headers } : { reply, headers })

@@ -4,22 +4,20 @@ import {
   type CarriedHeaders,
   type Carrier,
   type CarrierListener,
+  Hearing,
   HeldMessages,
   newSecret,
   Room,
   type Sender,
   type Subject,
-  textOf,
   type Words
 } from '@elysia-microservices/transport/engine'
-import { ConnectionError, ListenError, ProtocolError } from '@elysia-microservices/transport/kit'
-import { noHandlerPacket } from '@elysia-microservices/transport/nest'
-import type { Channel, ConsumeMessage, Message, Options } from 'amqplib'
+import { ConnectionError } from '@elysia-microservices/transport/kit'
+import type { Channel, Message, Options } from 'amqplib'
 import type { CheckedOptions, NestQueue } from '../options/options.ts'
 import { readHeaders } from '../words/headers.ts'
 import {
   addressOfCall,
-  bindingOf,
   CALLS,
   EVENTS,
   EVERYONE,
@@ -28,25 +26,16 @@ import {
   isInbox,
   keyOf,
   queueOfInbox,
-  queueOfService,
   readNestAnswer,
   replyOf,
   routeOfKey,
   STORED
 } from '../words/names.ts'
-import {
-  asking,
-  expiring,
-  readReplyOf,
-  replyTo,
-  routeOfMessage,
-  withoutId,
-  written
-} from '../words/properties.ts'
-import { acknowledging, afterAll } from './acknowledging.ts'
+import { asking, expiring, readReplyOf, replyTo, withoutId, written } from '../words/properties.ts'
 import { Attendance, isRefusal } from './attendance.ts'
-import { Handling, Overlapping } from './handlers.ts'
+import { consume } from './consume.ts'
 import { Link, type Part } from './link.ts'
+import { Taking } from './taking.ts'
 
 /** Bytes from which a message travels in parts: RabbitMQ 4 takes no larger ones, unless it is told to. */
 const MAX_PAYLOAD = 16 * 1024 * 1024
@@ -54,10 +43,6 @@ const MAX_PAYLOAD = 16 * 1024 * 1024
 const MAX_RECENT = 1_024
 /** Milliseconds for which plain handlers of a stored event may be missing where there were none. */
 const UNHEARD_FOR = 100
-/** Milliseconds for which a queue that nobody uses stays, as after a restart of the server. */
-const UNUSED_FOR = 60_000
-/** Channels on which a service sets up its queues at a time. */
-const MOST_CHANNELS = 4
 
 type Receive = (message: Carried) => void
 
@@ -78,14 +63,13 @@ export class RabbitConnection implements Carrier {
   readonly link: Link
   readonly #options: CheckedOptions
   readonly #listener: CarrierListener
-  readonly #held = new HeldMessages()
+  readonly #held: HeldMessages
   readonly #room: Room
-  readonly #ears = new Map<string, Receive>()
+  readonly #hearing: Hearing
   readonly #nest: NestQueue | undefined
   readonly #attendance: Attendance | undefined
   #out: Pick<Part, 'channel'> = { channel: undefined }
-  #taken: Part[] = []
-  #leaving: (() => Promise<void>)[] = []
+  #taking: Taking | undefined
   /** Ends the inboxes: what is published there from then on comes back to its sender. */
   #deafening: (() => Promise<unknown>)[] = []
   /** Where was published since the server has confirmed something. */
@@ -96,13 +80,14 @@ export class RabbitConnection implements Carrier {
   #asked = 0
   #settled: (() => void)[] = []
   #losses = 0
-  #hasLeft = false
   #isClosing = false
 
   private constructor(link: Link, options: CheckedOptions, listener: CarrierListener) {
     this.link = link
     this.#options = options
     this.#listener = listener
+    this.#held = new HeldMessages(listener)
+    this.#hearing = new Hearing(listener)
     this.#nest = options.nest
     this.#attendance =
       options.nest === undefined || options.nest.exchange !== undefined
@@ -228,7 +213,7 @@ export class RabbitConnection implements Carrier {
     if (this.#attendance === undefined) return this.#send(outgoing)
     // Without a server it is asked when there is one.
     if (!this.isConnected)
-      return this.#hold(address, words.length, () => this.#toNest(nest, address, words, options, reply))
+      return this.#held.hold(address, words.length, () => this.#toNest(nest, address, words, options, reply))
     const losses = this.#losses
     this.#asked++
     this.#attendance.ask((isAttended) => {
@@ -249,7 +234,7 @@ export class RabbitConnection implements Carrier {
   #send(outgoing: Outgoing): void {
     const { exchange, key, words, options, address } = outgoing
     const channel = this.isConnected ? this.#out.channel : undefined
-    if (channel === undefined) return this.#hold(address, words.length, () => this.#send(outgoing))
+    if (channel === undefined) return this.#held.hold(address, words.length, () => this.#send(outgoing))
     const bytes =
       typeof words === 'string'
         ? Buffer.from(words)
@@ -265,14 +250,6 @@ export class RabbitConnection implements Carrier {
     this.#room.use(bytes.length)
   }
 
-  #hold(address: string, size: number, publish: () => void): void {
-    try {
-      this.#held.hold(publish, size)
-    } catch (error) {
-      this.#listener.unpublished(address, error as Error)
-    }
-  }
-
   /** Nobody listens where a message was published that wants to know. */
   #returned({ fields, properties: { messageId, replyTo, correlationId } }: Message): void {
     const asked = typeof messageId === 'string' && isInbox(messageId)
@@ -284,10 +261,7 @@ export class RabbitConnection implements Carrier {
 
   /** Tells one of our own addresses that nobody has got what it has asked. */
   #nobody(address: string): void {
-    if (!isInbox(address)) return
-    const receive = this.#ears.get(queueOfInbox(address))
-    const message = { address, words: '', reply: '', headers: undefined, isNobody: true }
-    if (receive !== undefined) this.#guard(() => receive(message))
+    if (isInbox(address)) this.#hearing.nobody(queueOfInbox(address), address)
   }
 
   /** The server has closed the channel, because somebody published where this user may not. */
@@ -313,7 +287,7 @@ export class RabbitConnection implements Carrier {
   }
 
   #listenAt(address: string, receive: Receive): Promise<Part> {
-    this.#ears.set(address.slice(0, -1), receive)
+    this.#hearing.add(address.slice(0, -1), receive)
     return this.link.open(async (channel) => {
       const tag = await this.listenOn(channel, address, receive)
       const queue = address.slice(0, -1)
@@ -330,7 +304,7 @@ export class RabbitConnection implements Carrier {
     const queue = address.slice(0, -1)
     await channel.assertQueue(queue, { exclusive: true, autoDelete: true, durable: false })
     await channel.bindQueue(queue, INBOXES, queue)
-    return this.#consume(channel, queue, ({ content, properties: { correlationId, messageId } }) => {
+    return consume(channel, queue, this.#hearing, ({ content, properties: { correlationId, messageId } }) => {
       const reply = readReplyOf(messageId)
       receive({ address: address + String(correlationId), words: content, reply, headers: undefined })
     })
@@ -364,7 +338,7 @@ export class RabbitConnection implements Carrier {
     return this.link.open(async (channel) => {
       const queue = await ownQueue(channel, EVERYONE)
       await channel.bindQueue(queue, EVERYONE, '')
-      await this.#consume(channel, queue, ({ content, properties: { messageId } }) =>
+      await consume(channel, queue, this.#hearing, ({ content, properties: { messageId } }) =>
         receive({ address: EVERYONE, words: content, reply: readReplyOf(messageId), headers: undefined })
       )
     })
@@ -375,154 +349,20 @@ export class RabbitConnection implements Carrier {
     void task.finally(() => this.#answered())
   }
 
-  /** @returns the consumer's tag */
-  async #consume(
-    channel: Channel,
-    queue: string,
-    receive: (message: ConsumeMessage) => void,
-    noAck = true
-  ): Promise<string> {
-    const { consumerTag } = await channel.consume(
-      queue,
-      (message) => {
-        if (message !== null) return this.#guard(() => receive(message))
-        // The queue was deleted. The channel is opened again, with all that is consumed on it.
-        channel.close().catch(() => {})
-      },
-      { noAck }
-    )
-    return consumerTag
-  }
-
-  #guard(task: () => void): void {
-    try {
-      task()
-    } catch (error) {
-      this.#listener.failed(error)
-    }
-  }
-
-  async take(
-    subjects: readonly Subject[],
-    receive: (subject: Subject, message: Carried) => void
-  ): Promise<void> {
-    const id = newSecret()
-    // One after the other on a channel: several channels are set up at a time.
-    const channels = Math.min(MOST_CHANNELS, subjects.length)
-    const openings = Array.from({ length: channels }, (_, index) => {
-      const some = subjects.filter((_one, at) => at % channels === index)
-      return this.link.open((channel) => this.#takeSome(channel, some, subjects, id, receive))
+  take(subjects: readonly Subject[], receive: (subject: Subject, message: Carried) => void): Promise<void> {
+    this.#taking = new Taking({
+      carrier: this,
+      link: this.link,
+      hearing: this.#hearing,
+      options: this.#options,
+      subjects,
+      receive
     })
-    if (this.#nest !== undefined) {
-      const nest = this.#nest
-      openings.push(
-        this.link.open(async (channel) => {
-          if (!this.#hasLeft) await this.#takeNest(channel, nest, subjects, receive)
-        })
-      )
-    }
-    const opened = await Promise.allSettled(openings)
-    // What is handled still when we leave is acknowledged over its channel, which stays.
-    const kept = this.#nest?.noAck === false ? openings.length - 1 : openings.length
-    for (const one of opened.slice(0, kept)) if (one.status === 'fulfilled') this.#taken.push(one.value)
-    // What is lost with the server is declared again when there is one.
-    for (const one of opened)
-      if (one.status === 'rejected' && this.isConnected)
-        throw new ListenError(`RabbitMQ at ${this.server}`, one.reason as Error)
-  }
-
-  async #takeSome(
-    channel: Channel,
-    some: readonly Subject[],
-    all: readonly Subject[],
-    id: string,
-    receive: (subject: Subject, message: Carried) => void
-  ): Promise<void> {
-    const tags: string[] = []
-    this.#leaving.push(async () => void (await Promise.all(tags.map((tag) => channel.cancel(tag)))))
-    for (const subject of some) {
-      const { queue, address, isExact } = subject
-      const name = queueOfService(queue ?? id, address)
-      await channel.assertQueue(
-        name,
-        queue === undefined
-          ? { exclusive: true, autoDelete: true, durable: false }
-          : { autoDelete: true, durable: true, expires: UNUSED_FOR }
-      )
-      await channel.bindQueue(name, CALLS, bindingOf(address))
-      const overlapping = new Overlapping(subject, all)
-      const tag = await this.#consume(channel, name, (message) => {
-        const route = isExact ? address : routeOfKey(message.fields.routingKey)
-        if (overlapping.isFirst(route)) receive(subject, this.#carriedOf(message, route))
-      })
-      tags.push(tag)
-    }
-  }
-
-  async #takeNest(
-    channel: Channel,
-    { name, options, exchange, noAck, prefetchCount }: NestQueue,
-    subjects: readonly Subject[],
-    receive: (subject: Subject, message: Carried) => void
-  ): Promise<void> {
-    const { queue } = await channel.assertQueue(name, options)
-    if (exchange !== undefined) {
-      await channel.assertExchange(exchange, 'topic', { durable: true })
-      for (const { address } of subjects) await channel.bindQueue(queue, exchange, bindingOf(address))
-    }
-    const handling = new Handling(subjects)
-    const handle = (message: ConsumeMessage, ended?: () => void): boolean => {
-      const route = routeOfMessage(message)
-      const carried = this.#carriedOf(message, route)
-      const matching = handling.of(route)
-      if (matching.length === 0) this.#notHandled(message, carried)
-      const tell = ended && afterAll(matching.length, ended)
-      for (const subject of matching)
-        receive(subject, tell === undefined ? carried : { ...carried, ended: tell() })
-      return matching.length > 0
-    }
-    if (!noAck) await channel.prefetch(prefetchCount)
-    const receiveOne = noAck
-      ? (message: ConsumeMessage) => void handle(message)
-      : (message: ConsumeMessage) => acknowledging(channel, message, (ended) => handle(message, ended))
-    const tag = await this.#consume(channel, queue, receiveOne, noAck)
-    this.#leaving.push(async () => void (await channel.cancel(tag)))
-  }
-
-  /** As Nest's services say it. */
-  #notHandled({ content }: ConsumeMessage, { address, reply }: Carried): void {
-    if (reply === '' || !this.isInbox(reply))
-      throw new ProtocolError(
-        `Nobody here handles an event '${address.slice(0, 300)}' that came by a queue of Nest's`
-      )
-    let id: unknown = null
-    try {
-      id = (JSON.parse(textOf(content)) as { id?: unknown }).id
-    } catch {
-      // The words of a channel.
-    }
-    this.publish(reply, noHandlerPacket(JSON.stringify(id ?? null)))
-  }
-
-  #carriedOf({ content, properties }: ConsumeMessage, route: string): Carried {
-    const { replyTo, correlationId, headers, priority } = properties
-    return {
-      address: route,
-      words: content,
-      reply: replyOf(replyTo, correlationId, this.#options.replyQueues),
-      headers: headers === undefined && priority === undefined ? undefined : readHeaders(headers, priority)
-    }
+    return this.#taking.start()
   }
 
   async leave(): Promise<void> {
-    this.#hasLeft = true
-    const leaving = this.#leaving
-    this.#leaving = []
-    const taken = this.#taken
-    this.#taken = []
-    // The server answers in order: what it has sent before is received before.
-    await Promise.all(leaving.map((leave) => leave().catch(() => {})))
-    for (const part of taken) await part.remove()
+    await this.#taking?.leave()
   }
 
   // ── the connection ───────────────────────────────────────────────────────────────────────────────────
@@ -568,7 +408,7 @@ export class RabbitConnection implements Carrier {
     this.#losses++
     this.#attendance?.forget()
     this.#recent.clear()
-    this.#leaving = []
+    this.#taking?.lost()
     this.#deafening = []
     for (const settled of this.#settled.splice(0)) settled()
     if (!this.#isClosing) this.#listener.lost()

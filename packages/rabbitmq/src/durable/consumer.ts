@@ -1,5 +1,5 @@
 /** One durable handler of a service in one process: its queue, its pauses, its dead letters. */
-import type { Consumer } from '@elysia-microservices/transport/engine'
+import { type Consumer, newSecret } from '@elysia-microservices/transport/engine'
 import {
   type Dispatcher,
   type DurableFigures,
@@ -203,14 +203,17 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     deliveries.came(event.tag)
     if (event.attempt > 1) this.#redeliveries++
     const known = this.#held.get(event.unique)
-    if (known !== undefined && known.deliveries !== deliveries) {
+    if (known !== undefined && known.failed === event.failed && known.deliveries !== deliveries) {
       // It runs here already: its end ends this delivery.
       known.deliveries = deliveries
       known.tag = event.tag
       return
     }
+    // After a short pause the next attempt may come before the server has confirmed it: only then is the last one settled.
+    const isNextAttempt = known !== undefined && known.failed < event.failed
     // Its publisher has sent it twice, or the word that it is done was lost.
-    if (known !== undefined || this.#done.has(event.unique) || this.#doneBefore.has(event.unique))
+    const isRepeated = known !== undefined && !isNextAttempt
+    if (isRepeated || this.#done.has(event.unique) || this.#doneBefore.has(event.unique))
       return deliveries.acknowledge(event.tag)
     // In order, others may have it only when all that is here goes back at once.
     if (this.#isStopped && this.#isOrdered) return
@@ -273,7 +276,13 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   }
 
   async #bury(event: RabbitEvent, reason: string): Promise<void> {
-    const said = { [HEADER.reason]: reason, [HEADER.attempts]: event.attempt }
+    const said = {
+      [HEADER.reason]: reason,
+      [HEADER.attempts]: event.attempt,
+      // Moved back into the queue of its group it is a new event, whose attempts are counted anew.
+      [HEADER.unique]: newSecret(),
+      [HEADER.failed]: 0
+    }
     await this.#options.copies().put(this.#dead, event.message.content, event.copyWith(said))
     this.#acknowledge(event)
   }

@@ -74,6 +74,8 @@ export class RabbitEvent implements HeldEvent {
   readonly id: string
   readonly key: string | undefined
   readonly unique: string
+  /** Attempts that have failed when it was published: each pause publishes a copy, which has one more. */
+  readonly failed: number
   attempt: number
   /** Where it came last, and its number there; what has come over another channel cannot be acknowledged any more. */
   deliveries: Deliveries
@@ -90,7 +92,8 @@ export class RabbitEvent implements HeldEvent {
     this.unique = uniqueOf(properties) || newSecret()
     this.id = textIn(headers[HEADER.id]) ?? this.unique
     this.key = textIn(headers[HEADER.key])
-    this.attempt = 1 + countIn(headers[HEADER.failed]) + countIn(headers['x-delivery-count'])
+    this.failed = countIn(headers[HEADER.failed])
+    this.attempt = 1 + this.failed + countIn(headers['x-delivery-count'])
   }
 
   get pattern(): string {

@@ -4,6 +4,7 @@ import {
   type CarriedHeaders,
   type Carrier,
   type CarrierListener,
+  Hearing,
   HeldMessages,
   newSecret,
   Room,
@@ -37,13 +38,6 @@ import { Routing, type Sending } from './routing.ts'
 /** Bytes from which a message travels in parts: Redis cuts off a subscriber for which it holds 32 MB. */
 const MAX_PAYLOAD = 16 * 1024 * 1024
 
-/** Receives on one of our channels. */
-interface Ear {
-  /** Stands in front of the addresses in what comes. */
-  readonly prefix: string
-  readonly receive: (message: Carried) => void
-}
-
 /** A connection that has been made. */
 export class RedisConnection implements Carrier {
   readonly everyone = EVERYONE
@@ -52,13 +46,13 @@ export class RedisConnection implements Carrier {
   readonly #listener: CarrierListener
   readonly #link: Link
   readonly #inboxPrefix: string | undefined
-  readonly #held = new HeldMessages()
+  readonly #held: HeldMessages
   readonly #room: Room
   /** Who gets what is sent. */
   readonly routing: Routing
   /** Names this process to callers. */
   readonly #id = newSecret()
-  readonly #ears = new Map<string, Ear>()
+  readonly #inboxes: Hearing
   /** Subjects by our channel, by Nest's, and by glob. */
   readonly #taken = new Map<string, Subject>()
   readonly #exact = new Map<string, Subject[]>()
@@ -79,6 +73,8 @@ export class RedisConnection implements Carrier {
     this.server = where
     this.#listener = listener
     this.#link = link
+    this.#held = new HeldMessages(listener)
+    this.#inboxes = new Hearing(listener)
     this.#room = new Room(
       () => this.flush(),
       () => this.isConnected
@@ -151,7 +147,7 @@ export class RedisConnection implements Carrier {
 
   publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders): void {
     if (!this.isConnected)
-      return this.#hold(address, words.length, () => this.publish(address, words, reply, headers))
+      return this.#held.hold(address, words.length, () => this.publish(address, words, reply, headers))
     if (address.startsWith(TOGETHER))
       this.routing.ask({ route: address.slice(TOGETHER.length), words, reply, headers, isForOurs: true })
     else if (address.startsWith(NEST_ANSWER))
@@ -170,16 +166,8 @@ export class RedisConnection implements Carrier {
 
   emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
     if (!this.isConnected)
-      return this.#hold(address, packet.length, () => this.emit(address, packet, reply, headers))
+      return this.#held.hold(address, packet.length, () => this.emit(address, packet, reply, headers))
     this.#defer(address, this.routing.emit(address, packet, reply, headers))
-  }
-
-  #hold(address: string, size: number, publish: () => void): void {
-    try {
-      this.#held.hold(publish, size)
-    } catch (error) {
-      this.#listener.unpublished(address, error as Error)
-    }
   }
 
   /** Publishes. @param heard is told how many have got it */
@@ -213,14 +201,7 @@ export class RedisConnection implements Carrier {
 
   /** Tells one of our own addresses that nobody has got what it has asked. */
   #nobody(reply: string | undefined): void {
-    if (reply === undefined) return
-    this.#hear(channelOfInbox(reply), {
-      address: reply,
-      words: '',
-      reply: '',
-      headers: undefined,
-      isNobody: true
-    })
+    if (reply !== undefined) this.#inboxes.nobody(channelOfInbox(reply), reply)
   }
 
   #defer(address: string, task: Promise<void>): void {
@@ -235,7 +216,7 @@ export class RedisConnection implements Carrier {
   listen(address: string, receive: (message: Carried) => void, refused?: (error: Error) => void): void {
     const isBehind = address.endsWith('.')
     const channel = isBehind ? address.slice(0, -1) : address
-    this.#ears.set(channel, { prefix: isBehind ? address : '', receive })
+    this.#inboxes.add(channel, receive)
     this.#defer(
       channel,
       this.#link.subscribe(channel).catch((error: Error) => {
@@ -316,10 +297,11 @@ export class RedisConnection implements Carrier {
   message(glob: string | undefined, channel: string, bytes: Buffer): void {
     try {
       const subject = glob === undefined ? this.#taken.get(channel) : undefined
-      const ear = glob === undefined ? this.#ears.get(channel) : undefined
+      const isForInbox = glob === undefined && this.#inboxes.has(channel)
       const hearing = glob === undefined ? this.#hearing.get(channel) : undefined
       if (subject !== undefined) this.#receive(subject, readFrame(bytes))
-      else if (ear !== undefined) ear.receive(readFrame(bytes, ear.prefix))
+      else if (isForInbox)
+        this.#inboxes.hear(channel, readFrame(bytes, channel === EVERYONE ? '' : `${channel}.`))
       else if (hearing !== undefined) for (const said of hearing) said()
       else if (glob === undefined && channel === CHANGES) this.routing.changed(bytes.toString())
       else if (glob === undefined && this.routing.isAnswers(channel)) this.#answered(textOf(bytes))
@@ -329,19 +311,11 @@ export class RedisConnection implements Carrier {
     }
   }
 
-  #hear(channel: string, message: Carried): void {
-    try {
-      this.#ears.get(channel)?.receive(message)
-    } catch (error) {
-      this.#listener.failed(error)
-    }
-  }
-
   /** A service of Nest's has answered a call, of ours or of another client. */
   #answered(words: string): void {
     const inbox = this.routing.inboxOf(words)
     if (inbox !== undefined)
-      this.#hear(inbox.channel, { address: inbox.address, words, reply: '', headers: undefined })
+      this.#inboxes.hear(inbox.channel, { address: inbox.address, words, reply: '', headers: undefined })
   }
 
   /** Every process gets what Nest's clients send; in each, one subject of a queue takes it. */

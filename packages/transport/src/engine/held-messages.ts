@@ -1,17 +1,23 @@
 /** What is published while there is no server: held in order, up to a limit, and sent once there is one. */
 import { OverloadedError } from '../errors/index.ts'
+import type { CarrierListener } from './carrier.ts'
 
 /** Bytes (or characters) of messages that may wait for a server. */
 const MAX_HELD = 64 * 1024 * 1024
 
 /** Messages that wait for a server. */
 export class HeldMessages {
+  readonly #listener: Pick<CarrierListener, 'unpublished' | 'failed'>
   readonly #max: number
   #messages: (() => void)[] = []
   #size = 0
 
-  /** @param max bytes or characters that may be held; default: 64 MiB */
-  constructor(max = MAX_HELD) {
+  /**
+   * @param listener is told of a message that is too many
+   * @param max bytes or characters that may be held; default: 64 MiB
+   */
+  constructor(listener: Pick<CarrierListener, 'unpublished' | 'failed'>, max = MAX_HELD) {
+    this.#listener = listener
     this.#max = max
   }
 
@@ -23,22 +29,28 @@ export class HeldMessages {
   /**
    * Holds a message.
    * @param publish publishes it, once there is a server
-   * @throws {OverloadedError} too much is held already
+   * @throws what the listener throws if too much is held already
    */
-  hold(publish: () => void, size: number): void {
-    if (this.#size + size > this.#max)
-      throw new OverloadedError(
-        `${this.#size} bytes wait for a server already, and ${size} more are too many`
-      )
+  hold(address: string, size: number, publish: () => void): void {
+    if (this.#size + size > this.#max) {
+      const isFull = `${this.#size} bytes wait for a server already, and ${size} more are too many`
+      return this.#listener.unpublished(address, new OverloadedError(isFull))
+    }
     this.#size += size
     this.#messages.push(publish)
   }
 
-  /** Publishes what is held, in order. */
+  /** Publishes what is held, in order. One that fails does not take the others with it. */
   release(): void {
     const messages = this.#messages
     this.#messages = []
     this.#size = 0
-    for (const publish of messages) publish()
+    for (const publish of messages) {
+      try {
+        publish()
+      } catch (error) {
+        this.#listener.failed(error)
+      }
+    }
   }
 }

@@ -78,15 +78,35 @@ describe('room', () => {
 })
 
 describe('held messages', () => {
+  const failures: unknown[] = []
+  const refusing = {
+    unpublished(_address: string, error: Error) {
+      throw error
+    },
+    failed: (error: unknown) => void failures.push(error)
+  }
+
+  it('that cannot be published do not take those behind them with them', () => {
+    const held = new HeldMessages(refusing)
+    let published = 0
+    const failure = new Error('no')
+    held.hold('a', 1, () => {
+      throw failure
+    })
+    held.hold('a', 1, () => void published++)
+    held.release()
+    assert.deepEqual([published, failures], [1, [failure]])
+  })
+
   it('are published in order, once, and bounded by their size', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(40)), (sizes) => {
-        const held = new HeldMessages(100)
+        const held = new HeldMessages(refusing, 100)
         const expected: number[] = []
         const published: number[] = []
         let size = 0
         for (const [index, one] of sizes.entries()) {
-          const hold = () => held.hold(() => void published.push(index), one)
+          const hold = () => held.hold('a', one, () => void published.push(index))
           if (size + one > 100) assert.throws(hold, { code: 'OVERLOADED' })
           else {
             hold()
@@ -104,9 +124,9 @@ describe('held messages', () => {
   })
 
   it('that are held again while they are published wait for the next time', () => {
-    const held = new HeldMessages()
+    const held = new HeldMessages(refusing)
     let published = 0
-    held.hold(() => held.hold(() => void published++, 1), 1)
+    held.hold('a', 1, () => held.hold('a', 1, () => void published++))
     held.release()
     assert.equal(published, 0)
     held.release()

@@ -158,7 +158,7 @@ export class TestCarrier implements Carrier {
   isConnected = true
   readonly #hub: Hub
   readonly #listener: CarrierListener
-  readonly #held = new HeldMessages()
+  readonly #held: HeldMessages
   readonly #waiting = new Set<Sender>()
   /** Whether streams may send. */
   hasRoom = true
@@ -166,6 +166,7 @@ export class TestCarrier implements Carrier {
   constructor(hub: Hub, listener: CarrierListener) {
     this.#hub = hub
     this.#listener = listener
+    this.#held = new HeldMessages(listener)
     hub.carriers.add(this)
   }
 
@@ -192,7 +193,8 @@ export class TestCarrier implements Carrier {
   publish(address: string, words: Words, reply = '', headers?: CarriedHeaders): void {
     const size = typeof words === 'string' ? bytesOf(words).length : words.length
     if (size > this.maxPayload) throw new Error(`${size} bytes are more than a message may have`)
-    if (!this.isConnected) return this.#held.hold(() => this.publish(address, words, reply, headers), size)
+    if (!this.isConnected)
+      return this.#held.hold(address, size, () => this.publish(address, words, reply, headers))
     const plain = headers && Object.entries(headers).map(([name, value]) => [name, [value].flat().join(', ')])
     this.#hub.publish(this, address, words, reply, plain && Object.fromEntries(plain))
   }
