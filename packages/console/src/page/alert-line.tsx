@@ -4,13 +4,16 @@ import { hrefOf } from './route.ts'
 
 export function AlertLine({ alerts }: { readonly alerts: AlertsView | undefined }) {
   const [first, ...others] = alerts?.alerts ?? []
-  if (first === undefined) return <p class="alert-line">{alerts === undefined ? '' : 'Nothing is wrong'}</p>
   return (
-    <p class="alert-line wrong" role="status">
-      <a href={hrefOf('alerts')}>
-        <bdi>{first.title}</bdi>
-        {others.length > 0 && ` and ${others.length} more`}
-      </a>
+    <p class={first === undefined ? 'alert-line' : 'alert-line wrong'} role="status">
+      {first === undefined ? (
+        alerts !== undefined && 'Nothing is wrong'
+      ) : (
+        <a href={hrefOf('alerts')}>
+          <bdi>{first.title}</bdi>
+          {others.length > 0 && ` and ${others.length} more`}
+        </a>
+      )}
     </p>
   )
 }
