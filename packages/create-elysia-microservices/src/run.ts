@@ -15,7 +15,7 @@ export interface Surroundings {
   readonly terminal: Terminal | undefined
   /** What the package manager that runs it says of itself. */
   readonly userAgent: string | undefined
-  /** Runs a command in a folder. @returns whether it has ended well */
+  /** Runs a command in a folder. @returns whether it succeeds */
   runs(folder: string, file: string, args: readonly string[]): Promise<boolean>
   out(text: string): void
   error(text: string): void
@@ -47,7 +47,7 @@ async function make(given: Given, { terminal, userAgent, out, error, runs }: Sur
   writeFiles(options.folder, filesOf(options))
   const { folder } = options
   out(`Made ${folder}: ${summary(options)}.\n`)
-  // Elsewhere, such as in CI, whoever makes it says what comes next.
+  // Without a terminal, such as in CI, it is left to the script that makes the project.
   const isInstalled = terminal !== undefined && (given.yes || (await wantsInstall(terminal)))
   const [install, ...others] = firstCommands(options) as [string, ...string[]]
   const [file = '', ...args] = install.split(' ')

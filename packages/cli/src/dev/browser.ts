@@ -1,4 +1,4 @@
-/** Opens a page in the browser of whoever sits at the terminal. */
+/** Opens a page in the browser of the machine. */
 import { spawn } from 'node:child_process'
 
 /** A machine without a browser has the address in the log, and nothing more is said. */
