@@ -28,11 +28,11 @@ interface Shot {
 }
 
 const SHOTS: readonly Shot[] = [
-  { name: 'map', theme: 'light', width: 1280, height: 960, screen: 'map' },
-  { name: 'map-phone', theme: 'dark', width: 390, height: 760, screen: 'map' },
-  { name: 'trace', theme: 'dark', width: 1280, height: 650, screen: 'traces', before: openTrace },
-  { name: 'service', theme: 'light', width: 1280, height: 920, screen: 'services/orders' },
-  { name: 'events', theme: 'light', width: 1280, height: 560, screen: 'events' }
+  { name: 'map', theme: 'light', width: 1280, height: 790, screen: 'map' },
+  { name: 'map-phone', theme: 'dark', width: 390, height: 800, screen: 'map' },
+  { name: 'trace', theme: 'dark', width: 1280, height: 750, screen: 'traces', before: openTrace },
+  { name: 'service', theme: 'light', width: 1280, height: 940, screen: 'services/orders' },
+  { name: 'events', theme: 'light', width: 1280, height: 650, screen: 'events' }
 ]
 
 /** The newest trace that has gone through all services. */
