@@ -46,6 +46,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('Redis', 'redis'),
       page('RabbitMQ', 'rabbitmq'),
       page('MQTT', 'mqtt'),
+      page('Kafka', 'kafka'),
       page('Durable events', 'durable-events'),
       page('Outbox and inbox', 'outbox'),
       page('How to write an engine', 'engines')
@@ -82,6 +83,7 @@ export const TOPICS: DefaultTheme.SidebarItem[] = [
       page('nats', 'packages/nats'),
       page('rabbitmq', 'packages/rabbitmq'),
       page('mqtt', 'packages/mqtt'),
+      page('kafka', 'packages/kafka'),
       page('redis', 'packages/redis'),
       page('outbox', 'packages/outbox'),
       page('telemetry', 'packages/telemetry'),

@@ -18,6 +18,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   transport: [],
   rsocket: ['transport'],
   tcp: ['transport', 'rsocket'],
+  kafka: ['transport'],
   mqtt: ['transport'],
   nats: ['transport'],
   rabbitmq: ['transport'],
@@ -29,7 +30,7 @@ const BELOW: Readonly<Record<string, readonly string[]>> = {
   nestjs: ['transport', 'tcp'],
   telemetry: ['transport'],
   cli: ['transport', 'elysia-microservices', 'console'],
-  console: ['transport', 'elysia-microservices'],
+  console: ['transport', 'elysia-microservices', 'websocket'],
   'create-elysia-microservices': [],
   'test-support': []
 }
@@ -54,6 +55,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['nats.ts'],
     ['index.ts']
   ],
+  kafka: [['words'], ['options'], ['connection'], ['durable'], ['engine.ts'], ['kafka.ts'], ['index.ts']],
   mqtt: [['words'], ['options'], ['connection'], ['engine.ts'], ['mqtt.ts'], ['index.ts']],
   rabbitmq: [
     ['words'],

@@ -38,6 +38,9 @@ class Outcome {
   readonly ends: ('complete' | Error)[] = []
 }
 
+/** What is asked of the service. */
+const PATTERNS = ['echo', 'refuse', 'fail', 'partly', 'settled', 'later', 'refused-later', 'wait', 'unknown']
+
 /** A service, a client of it, and what the service has got. */
 class Setting {
   readonly messages: IncomingMessage[] = []
@@ -61,7 +64,7 @@ class Setting {
     const transport = this.#carried.server()
     this.server = transport.server({ name: 'ends', version: undefined, logger })
     await this.server.start({
-      routes: () => [everyPattern(transport)],
+      routes: () => everyPattern(transport, PATTERNS),
       request: (message) => this.#answer(message),
       event() {}
     })

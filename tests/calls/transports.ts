@@ -171,9 +171,13 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
   ...TRIED_ENGINES.filter(({ hasServer }) => hasServer).map(overEngine)
 ]
 
-/** A service that takes every pattern. */
-export function everyPattern({ traits }: Transport): { readonly kind: 'message'; readonly route: string } {
-  return { kind: 'message', route: traits.levels ? '#' : '>' }
+/** Patterns of a service that takes every pattern, or where there are only names, these. */
+export function everyPattern(
+  { traits }: Transport,
+  names: readonly string[]
+): readonly { readonly kind: 'message'; readonly route: string }[] {
+  const routes = traits.names ? names : [traits.levels ? '#' : '>']
+  return routes.map((route) => ({ kind: 'message', route }))
 }
 
 /** A client of a transport. */

@@ -28,9 +28,9 @@ export function meetAnother(): Promise<void> {
   })
 }
 
-/** What every transport can carry. */
+/** What every transport can carry: patterns that are names. */
 @Controller()
-export class CarriedController {
+export class NamedController {
   @MessagePattern('echo')
   echo(@Payload() data: unknown): unknown {
     return data
@@ -204,12 +204,7 @@ export class CarriedController {
     return args
   }
 
-  @MessagePattern({ b: { d: 1, c: 'q"' }, a: 2 })
-  objectPattern(@Ctx() context: TcpContext): unknown {
-    return context.getPattern()
-  }
-
-  @MessagePattern([['list'], { e: 'one-of-several' }, 'several'])
+  @MessagePattern('several')
   several(): string {
     return 'several'
   }
@@ -227,16 +222,6 @@ export class CarriedController {
   @MessagePattern('true')
   unreachableToo(): string {
     return 'unreachable'
-  }
-
-  @MessagePattern('{"b":1,"a":2}')
-  unreachableText(): string {
-    return 'unreachable'
-  }
-
-  @MessagePattern('{"a":3}')
-  canonicalText(): string {
-    return 'canonical'
   }
 
   @MessagePattern('007')
@@ -307,6 +292,30 @@ export class CarriedController {
   @EventPattern('shared')
   sharedC(@Payload() data: unknown): void {
     seen.push(['c', data])
+  }
+}
+
+/** All of it, and patterns that are objects, or texts of them. */
+@Controller()
+export class CarriedController extends NamedController {
+  @MessagePattern({ b: { d: 1, c: 'q"' }, a: 2 })
+  objectPattern(@Ctx() context: TcpContext): unknown {
+    return context.getPattern()
+  }
+
+  @MessagePattern([['list'], { e: 'one-of-several' }, 'several'])
+  override several(): string {
+    return 'several'
+  }
+
+  @MessagePattern('{"b":1,"a":2}')
+  unreachableText(): string {
+    return 'unreachable'
+  }
+
+  @MessagePattern('{"a":3}')
+  canonicalText(): string {
+    return 'canonical'
   }
 }
 

@@ -1,6 +1,7 @@
 /** What callers get is the same whatever carries their calls: every transport, with every kind of handlers. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test'
+import { routeOf } from '@elysia-microservices/transport/kit'
 import { connect, OptionError, RpcError, type UntypedClient } from 'elysia-microservices/client'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
@@ -63,9 +64,10 @@ function outcomeOn(
   service: ServiceName,
   { pattern, outcome, differs }: AnswerCase
 ) {
-  const refusal = typeof pattern === 'string' ? transport.refuses?.(pattern) : undefined
+  const route = routeOf(pattern)
+  const refusal = transport.refuses?.(route)
   if (refusal === undefined) return expectedOn(transport, service, outcome, differs)
-  const message = `${transport.name} cannot carry the pattern '${pattern}': ${refusal}`
+  const message = `${transport.name} cannot carry the pattern '${route}': ${refusal}`
   const what: Outcome = { values: [], error: { name: 'OptionError', code: 'OPTION', message } }
   return { what, because: 'there is no such address' }
 }
@@ -83,7 +85,11 @@ for (const transport of TRANSPORTS) {
         connect({ transport: ends.client(), logger: { error() {}, warn() {} }, ...options })
       before(async () => {
         ends = await transport.open()
-        running = await service.start(ends.server, log)
+        running = await service.start(
+          ends.server,
+          log,
+          (pattern) => transport.refuses?.(pattern) === undefined
+        )
         client = newClient()
       })
       after(async () => {
@@ -109,8 +115,9 @@ for (const transport of TRANSPORTS) {
         })
       }
 
-      for (const { name, of, run } of scenarios) {
+      for (const { name, of, pattern, run } of scenarios) {
         if (of !== undefined && !of.includes(service.name)) continue
+        if (pattern !== undefined && transport.refuses?.(pattern) !== undefined) continue
         it(name, async () => {
           const given: Given = {
             transport: transport.name,

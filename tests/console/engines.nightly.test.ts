@@ -10,30 +10,20 @@ import { rabbitmq } from '@elysia-microservices/rabbitmq'
 import { redis } from '@elysia-microservices/redis'
 import { microservice, type Transport } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
+import type { DeadLettersView, GroupView } from '../../packages/console/dist/protocol.js'
+import { consoleOf, toldTo } from '../support/console-page.ts'
 import { listen, newApp } from '../support/http-app.ts'
 import { isMissing } from '../support/missing.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
 import { RedisServerProcess, redisMissing } from '../support/redis-server.ts'
-import { until, within } from '../support/within.ts'
+import { until } from '../support/within.ts'
 
 const ends: (() => unknown)[] = []
 afterEach(async () => {
   for (const end of ends.splice(0).reverse()) await end()
 })
 const logger = { error() {}, warn() {} }
-
-interface Group {
-  readonly engine: string
-  readonly group: string
-  readonly dead?: number
-  readonly deadUnknown?: string
-  readonly handlers: readonly {
-    readonly pattern: string
-    readonly died: number
-    readonly triedAgain: number
-  }[]
-}
 
 /** A service whose events fail until `mend`, and the console over the same engine. */
 async function start(transport: () => Transport) {
@@ -57,36 +47,19 @@ async function start(transport: () => Transport) {
     () => http.stop()
   )
   const ask = async (question: object) => {
-    const response = await fetch(`${http.url}/console/ask/events`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', origin: http.url },
-      body: JSON.stringify({ service: 'billing', group: 'billing', ...question })
-    })
-    return { status: response.status, text: await response.text() }
+    await using page = consoleOf(`${http.url}/console`)
+    return page.request('ask.events', { service: 'billing', group: 'billing', ...question })
   }
   /** Follows the page until its group is so. */
-  const group = async (isWanted: (group: Group) => boolean): Promise<Group> => {
-    const left = new AbortController()
-    const { body } = await fetch(`${http.url}/console/updates`, { signal: left.signal })
-    const decoder = new TextDecoder()
-    let text = ''
-    let found: Group | undefined
-    for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
-      text += decoder.decode(chunk, { stream: true })
-      for (const [, json = ''] of text.matchAll(/^data: (.*)\n\n/gm))
-        found ??= (JSON.parse(json).topics?.events?.groups as Group[] | undefined)?.find(isWanted)
-      if (found !== undefined) break
-      text = text.slice(text.lastIndexOf('\n\n') + 2)
-    }
-    left.abort()
-    if (found === undefined) throw new Error('The updates have ended')
-    return found
-  }
+  const group = (isWanted: (group: GroupView) => boolean): Promise<GroupView> =>
+    toldTo(`${http.url}/console`, 'The group', (update) =>
+      'topics' in update ? update.topics.events?.groups.find(isWanted) : undefined
+    )
   return {
     client,
     done,
     ask,
-    group: (isWanted: (group: Group) => boolean) => within(group(isWanted), 'The group'),
+    group,
     mend() {
       isMended = true
     }
@@ -102,16 +75,13 @@ function showsDeadLetters(start_: () => Promise<() => Transport>): () => Promise
       handlers.map(({ pattern, died, triedAgain }) => [pattern, died, triedAgain]),
       [['payments.settled', 1, 1]]
     )
-    const { letters } = JSON.parse((await ask({ action: 'list' })).text)
+    const { letters } = (await ask({ action: 'list' })) as DeadLettersView
     assert.deepEqual(
-      letters.map(({ id, reason, attempts, data }: Record<string, unknown>) => [id, reason, attempts, data]),
+      letters.map(({ id, reason, attempts, data }) => [id, reason, attempts, data]),
       [['settled-1', 'Error: The bank is closed', 2, '"a"']]
     )
     mend()
-    assert.deepEqual(await ask({ action: 'redrive', positions: [letters[0].position] }), {
-      status: 200,
-      text: '{"done":1}'
-    })
+    assert.deepEqual(await ask({ action: 'redrive', positions: [letters[0]!.position] }), { done: 1 })
     await until('the event is done', () => done.length === 1)
     await group(({ dead }) => dead === 0)
   }
@@ -147,7 +117,6 @@ describe('events of engines at the console', () => {
       await client.publish('payments.settled', 'a', { id: 'settled-1' })
       const { deadUnknown } = await group(({ handlers }) => handlers.some(({ died }) => died === 1))
       assert.match(deadUnknown ?? '', /^RabbitMQ cannot show dead letters one by one/)
-      const { status, text } = await ask({ action: 'list' })
-      assert.deepEqual([status, text.startsWith('RabbitMQ cannot show')], [500, true])
+      await assert.rejects(ask({ action: 'list' }), { message: /^RabbitMQ cannot show/ })
     })
 })

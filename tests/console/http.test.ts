@@ -1,12 +1,16 @@
 /** What the console answers to whom, over real HTTP. */
 import assert from 'node:assert/strict'
-import { get, type IncomingHttpHeaders, request } from 'node:http'
+import { type IncomingHttpHeaders, request } from 'node:http'
 import { afterEach, describe, it } from 'node:test'
 import { type ConsoleOptions, console as consolePage } from '@elysia-microservices/console'
+import { websocket } from '@elysia-microservices/websocket'
+import { connect as webClient } from '@elysia-microservices/websocket/client'
 import { Elysia } from 'elysia'
-import { memory } from 'elysia-microservices'
+import { memory, microservice } from 'elysia-microservices'
 import { connect } from 'elysia-microservices/client'
-import { newApp } from '../support/http-app.ts'
+import { WebSocket } from 'ws'
+import { consoleOf } from '../support/console-page.ts'
+import { listen, newApp } from '../support/http-app.ts'
 import { until } from '../support/within.ts'
 import { type Shop, startShop } from './shop.ts'
 
@@ -27,9 +31,9 @@ interface Answer {
 }
 
 /** Asks with headers that `fetch` does not let a program set. */
-function ask(url: string, headers: Record<string, string> = {}, body?: string): Promise<Answer> {
+function ask(url: string, headers: Record<string, string> = {}): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const sent = request(url, { method: body === undefined ? 'GET' : 'POST', headers }, (response) => {
+    const sent = request(url, { headers }, (response) => {
       let text = ''
       response.setEncoding('utf8')
       response.on('data', (chunk: string) => {
@@ -38,12 +42,23 @@ function ask(url: string, headers: Record<string, string> = {}, body?: string): 
       response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
     })
     sent.on('error', reject)
-    sent.end(body)
+    sent.end()
   })
 }
 
-const trial = JSON.stringify({ service: 'orders', kind: 'message', pattern: 'echo', data: { a: 1 } })
-const fromPage = (url: string) => ({ origin: new URL(url).origin, 'content-type': 'application/json' })
+const trial = { service: 'orders', kind: 'message', pattern: 'echo', data: { a: 1 } } as const
+/** Headers of an upgrade. */
+const UPGRADE = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA=='
+}
+const all = async <Value>(values: AsyncIterable<Value>): Promise<Value[]> => {
+  const read: Value[] = []
+  for await (const value of values) read.push(value)
+  return read
+}
 
 describe('console()', () => {
   it('serves a page, its script and its style, under a policy that allows nothing else', async () => {
@@ -67,17 +82,20 @@ describe('console()', () => {
 
   it('refuses names that are not its own, proxies and other pages', async () => {
     const { url } = await started({ try: true })
-    for (const path of ['', '/page.js', '/page.css', '/updates']) {
-      assert.equal((await ask(url + path, { host: 'rebound.test' })).status, 403)
-      assert.equal((await ask(url + path, { 'x-forwarded-for': '127.0.0.1' })).status, 403)
-      assert.equal((await ask(url + path, { origin: 'http://evil.test' })).status, 403)
+    const strangers = [
+      { host: 'rebound.test' },
+      { 'x-forwarded-for': '127.0.0.1' },
+      { origin: 'http://evil.test' },
+      { host: 'rebound.test', origin: 'http://rebound.test' }
+    ] as const
+    for (const headers of strangers) {
+      for (const path of ['', '/page.js', '/page.css'])
+        assert.equal((await ask(url + path, headers)).status, 403)
+      const { origin } = new URL(url)
+      assert.equal((await ask(`${url}/socket`, { origin, ...UPGRADE, ...headers })).status, 403)
     }
-    for (const headers of [
-      { 'content-type': 'application/json' },
-      { 'content-type': 'application/json', origin: 'http://evil.test' },
-      { ...fromPage(url), host: 'rebound.test', origin: 'http://rebound.test' }
-    ])
-      assert.equal((await ask(`${url}/try`, headers, trial)).status, 403)
+    // Every browser names the page in an upgrade.
+    assert.equal((await ask(`${url}/socket`, UPGRADE)).status, 403)
     const { status, text } = await ask(url, { host: 'rebound.test' })
     assert.deepEqual([status, text.includes('options.hosts')], [403, true])
   })
@@ -87,64 +105,82 @@ describe('console()', () => {
     const { url } = await started({ hosts, allow: ({ headers }) => headers.get('x-token') === 'secret' })
     assert.equal((await ask(url)).status, 403)
     assert.equal((await ask(url, { 'x-token': 'secret', host: 'ops.test' })).status, 200)
+    const { origin } = new URL(url)
+    await using stranger = consoleOf(url)
+    await assert.rejects(stranger.connect(), { name: 'ConnectionError' })
+    await using friend = consoleOf(url, { origin, 'x-token': 'secret' })
+    const { value } = await friend.stream('updates').next()
+    assert.deepEqual(Object.keys(Object(value)), ['overview'])
+  })
+
+  it('asks for each request whether its sender may still open it', async () => {
+    let mayCome = true
+    const { url } = await started({ try: true, allow: () => mayCome })
+    await using page = consoleOf(url)
+    assert.equal((await all(page.stream('try', trial))).length, 1)
+    mayCome = false
+    await assert.rejects(all(page.stream('try', trial)), { code: 'FORBIDDEN', message: /may not open/ })
+    await assert.rejects(page.request('ask.history', { id: 'orders' }), { code: 'FORBIDDEN' })
   })
 
   it('calls nothing unless it is to be tried', async () => {
     const { url } = await started()
-    const { status, text } = await ask(`${url}/try`, fromPage(url), trial)
-    assert.deepEqual([status, text.includes('options.try')], [403, true])
+    await using page = consoleOf(url)
+    await assert.rejects(all(page.stream('try', trial)), { code: 'BAD_QUESTION', message: /options\.try/ })
   })
 
   it('calls patterns, and says what is wrong with what it is sent', async () => {
     const { url } = await started({ try: true })
-    const { status, text } = await ask(`${url}/try`, fromPage(url), trial)
-    assert.equal(status, 200)
-    const [first, second] = text.split('\n\n')
-    assert.deepEqual(JSON.parse(first!.replace('data: ', '')), { value: '{\n  "a": 1\n}', cut: 0 })
-    assert.match(second!, /^event: end/)
-    for (const [body, reason] of [
-      ['', /not JSON/],
-      ['{}', /service and pattern/],
-      [trial.replace('orders', 'nobody'), /no such service/],
-      [JSON.stringify({ data: 'x'.repeat(1024 * 1024) }), /longer than/]
-    ] as const) {
-      const refused = await ask(`${url}/try`, fromPage(url), body)
-      assert.equal(refused.status, 400)
-      assert.match(refused.text, reason)
-    }
+    await using page = consoleOf(url)
+    assert.deepEqual(await all(page.stream('try', trial)), [{ value: '{\n  "a": 1\n}', cut: 0 }])
+    for (const [given, message] of [
+      [undefined, /service and pattern/],
+      [{}, /service and pattern/],
+      [{ ...trial, service: 'nobody' }, /no such service/]
+    ] as const)
+      await assert.rejects(all(page.stream('try', given as never)), { code: 'BAD_QUESTION', message })
+    await assert.rejects(page.request('ask.history', 7), { code: 'BAD_QUESTION', message: /the text id/ })
+    await assert.rejects(all(page.stream('try', { ...trial, data: 'x'.repeat(2 * 1024 * 1024) })))
+    assert.equal((await all(page.stream('try', trial))).length, 1)
+  })
+
+  it('leads to nothing of its app, and a door of the app to nothing of it', async () => {
+    const client = connect({ transport: memory() })
+    const inside = microservice({ transport: memory() }).message('updates', () => 'of the app')
+    const http = await listen(
+      newApp()
+        .use(inside)
+        .use(websocket({ expose: ['>'] }))
+        .use(consolePage({ services: { client } }))
+    )
+    await using page = consoleOf(`${http.url}/console`)
+    const { value } = await page.stream('updates').next()
+    assert.deepEqual(Object.keys(Object(value)), ['overview'])
+    const user = webClient({ url: `${http.url}/rsocket`, WebSocket })
+    assert.equal(await user.request('updates'), 'of the app')
+    await assert.rejects(user.request('ask.history', { id: 'client' }), { name: 'PatternNotFoundError' })
+    await user.close()
+    await http.stop()
+    await client.close()
   })
 
   it('gives a call up when its page leaves', async () => {
     const { url, ticking } = await started({ try: true })
-    const leave = new AbortController()
-    const response = await fetch(`${url}/try`, {
-      method: 'POST',
-      headers: fromPage(url),
-      body: trial.replace('echo', 'ticks'),
-      signal: leave.signal
-    })
-    await response.body!.getReader().read()
+    const page = consoleOf(url)
+    await page.stream('try', { ...trial, pattern: 'ticks' }).next()
     assert.equal(ticking(), 1)
-    leave.abort()
+    await page.close()
     await until('the stream is left', () => ticking() === 0)
   })
 
   it('is no reason for its app not to stop', async () => {
     const client = connect({ transport: memory() })
     const app = newApp().use(new Elysia({ prefix: '/ops' }).use(consolePage({ services: { client } })))
-    const port = await new Promise<number>((resolve) =>
-      app.listen(0, (server) => {
-        const { node } =
-          (server as never as { raw?: { node?: { server: { address(): { port: number } } } } }).raw ?? {}
-        if (node === undefined) resolve(server.port!)
-        else setImmediate(() => resolve(node.server.address().port))
-      })
-    )
-    const response = await new Promise<import('node:http').IncomingMessage>((resolve) =>
-      get(`http://127.0.0.1:${port}/ops/console/updates`, resolve)
-    )
-    assert.equal(response.statusCode, 200)
-    const ended = new Promise((resolve) => response.resume().once('close', resolve))
+    const { url } = await listen(app)
+    await using page = consoleOf(`${url}/ops/console`)
+    const updates = page.stream('updates')
+    await updates.next()
+    const ended = assert.rejects(all(updates), { name: 'ConnectionError' })
     await app.stop()
     await ended
     await client.close()

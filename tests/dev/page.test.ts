@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, it } from 'node:test'
 import { freePort } from '@elysia-microservices/test-support'
+import { consoleOf, toldTo } from '../support/console-page.ts'
 import { isMissing } from '../support/missing.ts'
 import { natsFolder, natsMissing } from '../support/nats-server.ts'
-import { within } from '../support/within.ts'
 import { DevProcess, Project } from './dev-process.ts'
 import { config, idle, nestService, service, web } from './programs.ts'
 
@@ -27,20 +27,12 @@ function start(
   return dev
 }
 
-/** Reads a stream of events until it has a text. */
-async function read(url: string, isThere: (text: string) => boolean): Promise<string> {
-  const left = new AbortController()
-  const { body, status, headers } = await fetch(url, { signal: left.signal })
-  assert.equal(status, 200)
-  assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/)
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const chunk of body as unknown as AsyncIterable<Uint8Array>) {
-    text += decoder.decode(chunk, { stream: true })
-    if (isThere(text)) break
+/** Finds out whether services are shown with their patterns. */
+function showing(...names: string[]): (update: object) => true | undefined {
+  return (update) => {
+    const text = JSON.stringify(update)
+    return names.every((name) => text.includes(`"pattern":"${name}.version"`)) || undefined
   }
-  left.abort()
-  return text
 }
 
 describe('the page of dev', () => {
@@ -63,17 +55,14 @@ describe('the page of dev', () => {
     await dev.says('All services are ready')
     const at = `http://127.0.0.1:${port}`
     const [page, root] = await Promise.all([fetch(`${at}/console`), fetch(at)])
+    assert.match(page.headers.get('content-security-policy') ?? '', /default-src 'none'/)
     assert.match(await page.text(), /<!doctype html>/)
     assert.match(await root.text(), /<!doctype html>/)
-    const all = (text: string) =>
-      ['stock', 'orders', 'payments'].every((name) => text.includes(`"pattern":"${name}.version"`))
-    await within(read(`${at}/console/updates`, all), 'All services')
-    const tried = await fetch(`${at}/console/try`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', origin: at },
-      body: JSON.stringify({ service: 'stock', kind: 'message', pattern: 'stock.version', data: null })
-    })
-    assert.match(await tried.text(), /v1/)
+    await toldTo(`${at}/console`, 'All services', showing('stock', 'orders', 'payments'))
+    await using opened = consoleOf(`${at}/console`)
+    const trial = { service: 'stock', kind: 'message', pattern: 'stock.version', data: null } as const
+    const { value: tried } = await opened.stream('try', trial).next()
+    assert.match(JSON.stringify(tried), /v1/)
     const stranger = await fetch(`${at}/console`, { headers: { origin: 'http://evil.test' } })
     assert.equal(stranger.status, 403)
     await stranger.body?.cancel()
@@ -103,9 +92,7 @@ await service.listen()
       const dev = start(files, [], { PATH: `${await natsFolder()}:${process.env['PATH']}` })
       await dev.says('All services are ready')
       const port = dev.number(/are shown at http:\/\/localhost:(\d+)\/console$/)
-      const both = (text: string) =>
-        ['stock', 'orders'].every((name) => text.includes(`"pattern":"${name}.version"`))
-      await within(read(`http://127.0.0.1:${port}/console/updates`, both), 'Both services')
+      await toldTo(`http://127.0.0.1:${port}/console`, 'Both services', showing('stock', 'orders'))
       assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
       await dev.leavesNothing([], [port])
     })

@@ -1,6 +1,7 @@
 /** Programs that call each other, and the traces that the page of `dev` has of them. */
 import assert from 'node:assert/strict'
 import { freePort } from '@elysia-microservices/test-support'
+import { consoleOf } from '../support/console-page.ts'
 import { until } from '../support/within.ts'
 import { DevProcess, Project } from './dev-process.ts'
 import { config, service } from './programs.ts'
@@ -84,13 +85,8 @@ process.once('SIGTERM', () => process.exit(0))
 
 /** Asks the page's collector. */
 async function askTraces<Answer>(page: string, question: object): Promise<Answer> {
-  const response = await fetch(`${page}/ask/traces`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', origin: new URL(page).origin },
-    body: JSON.stringify(question)
-  })
-  if (!response.ok) throw new Error(await response.text())
-  return (await response.json()) as Answer
+  await using client = consoleOf(page)
+  return (await client.request('ask.traces', question)) as Answer
 }
 
 /** The one trace that has a text, as soon as it has so many spans. */

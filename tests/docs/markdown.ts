@@ -14,6 +14,7 @@ export const DOCUMENTS: readonly string[] = [
   'packages/transport/README.md',
   'packages/rsocket/README.md',
   'packages/tcp/README.md',
+  'packages/kafka/README.md',
   'packages/mqtt/README.md',
   'packages/nats/README.md',
   'packages/rabbitmq/README.md',

@@ -17,13 +17,15 @@ export function traitsTable(): string {
   const overTcp = { traits: tcp().traits, hasServer: true, hasNest: true, hasStrangers: true }
   const columns = [
     { title: 'TCP', ...overTcp },
-    ...ENGINES.filter(({ isShipped }) => isShipped).map(({ title, traits, hasServer, nest, strangers }) => ({
-      title,
-      traits,
-      hasServer,
-      hasNest: nest !== undefined,
-      hasStrangers: strangers !== undefined
-    }))
+    ...ENGINES.filter(({ isShipped }) => isShipped).map(
+      ({ title, traits, hasServer, nest, hasNest, strangers }) => ({
+        title,
+        traits,
+        hasServer,
+        hasNest: hasNest ?? nest !== undefined,
+        hasStrangers: strangers !== undefined
+      })
+    )
   ]
   const row = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
   return [

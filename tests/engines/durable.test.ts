@@ -21,7 +21,8 @@ import { PATIENCE, until } from '../support/within.ts'
 import type { EngineOptions, RunningEngine } from './engines.ts'
 import { overEngines } from './needs.ts'
 
-overEngines('durable events', ['stores'], ({ name: engineName, title, start }, caseOf) => {
+overEngines('durable events', ['stores'], (engineUnderTest, caseOf) => {
+  const { name: engineName, title, start } = engineUnderTest
   describe(`a durable event over ${title}`, () => {
     let engine: RunningEngine
     let count = 0
@@ -324,6 +325,7 @@ overEngines('durable events', ['stores'], ({ name: engineName, title, start }, c
         for (let n = 0; n < 4; n++) await client.publish(pattern, n)
         await until('It runs', () => seen.length === 1)
         const stopped = first.stop()
+        if (engineUnderTest.sharesByPartition === true) release()
         await serve(pattern, ({ data }) => void seen.push(`second ${data}`))
         await until('Another has the rest', () => seen.length === 4)
         release()

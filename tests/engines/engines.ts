@@ -5,6 +5,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { kafka } from '@elysia-microservices/kafka'
 import { mqtt } from '@elysia-microservices/mqtt'
 import { nats } from '@elysia-microservices/nats'
 import { rabbitmq } from '@elysia-microservices/rabbitmq'
@@ -12,6 +13,7 @@ import { redis } from '@elysia-microservices/redis'
 import { freePort } from '@elysia-microservices/test-support'
 import { memory, type Transport } from 'elysia-microservices'
 import type { EngineProcess } from '../support/engine-process.ts'
+import { kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
 import { NatsServerProcess, natsMissing } from '../support/nats-server.ts'
 import { rabbitmqMissing, sharedRabbitmq } from '../support/rabbitmq-server.ts'
@@ -29,6 +31,7 @@ import {
   strangersOfRabbitmq,
   strangersOfRedis
 } from './stranger.ts'
+import { strangersOfKafka } from './stranger-kafka.ts'
 
 /** What may be asked of an engine's transport in a test. */
 export interface EngineOptions {
@@ -55,12 +58,16 @@ export interface EngineUnderTest {
   readonly hasServer: boolean
   /** Its server keeps a queue for each handler, so a request may overtake an event of another pattern. */
   readonly hasQueuePerHandler?: true
+  /** Processes of a group share durable events by partition: one goes over when what runs of it has ended. */
+  readonly sharesByPartition?: true
   /** What is not JSON is the data of an event there, as for Nest's own services: devices send texts. */
   readonly takesText?: true
   /** It is part of what is published, and stands in the documentation. */
   readonly isShipped: boolean
   /** Nest's own transport over it; missing: Nest has none. */
   readonly nest?: NestEnds
+  /** Nest has a transport over it whose wire differs so that it is tested by itself. */
+  readonly hasNest?: true
   /** Others may publish there; missing: only what is in the process. */
   readonly strangers?: StrangersOf
   /** Why it has no address for a pattern; `undefined`: it has one. Default: it has one for every pattern. */
@@ -245,6 +252,38 @@ const onMqtt: EngineUnderTest = {
   }
 }
 
+const onKafka: EngineUnderTest = {
+  name: 'kafka',
+  title: 'Kafka',
+  traits: kafka().traits,
+  carriage: 'packets',
+  missing: kafkaMissing(),
+  hasServer: true,
+  hasQueuePerHandler: true,
+  sharesByPartition: true,
+  hasNest: true,
+  strangers: strangersOfKafka,
+  isShipped: true,
+  refuses: (pattern) =>
+    pattern === ''
+      ? 'it is empty; give it a text'
+      : /^[\w.-]+$/.test(pattern)
+        ? undefined
+        : "it is no name of a topic; use letters, digits, '.', '_' and '-'",
+  async start() {
+    // It takes seconds to start, and tests have patterns of their own where something could be left.
+    const server = await sharedKafka()
+    return {
+      port: server.port,
+      // The server gives its own address: a link is not gone around.
+      transport: ({ port = server.port } = {}) =>
+        kafka({ brokers: [`127.0.0.1:${port}`], advertised: false, partitions: 1 }),
+      ...controlsOf(server),
+      async close() {}
+    }
+  }
+}
+
 const onHub: EngineUnderTest = {
   name: 'hub',
   title: 'Hub',
@@ -270,7 +309,15 @@ const onHub: EngineUnderTest = {
   }
 }
 
-export const ENGINES: readonly EngineUnderTest[] = [inMemory, onNats, onHub, onRedis, onRabbitmq, onMqtt]
+export const ENGINES: readonly EngineUnderTest[] = [
+  inMemory,
+  onNats,
+  onHub,
+  onRedis,
+  onRabbitmq,
+  onMqtt,
+  onKafka
+]
 
 /**
  * Those that this process tries. On a push (`ENGINES=shared`) Bun and Node share the engines that have a server: what both

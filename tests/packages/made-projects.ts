@@ -11,6 +11,7 @@ import { before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { freePort } from '@elysia-microservices/test-support'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import { KafkaServerProcess, kafkaMissing } from '../support/kafka-server.ts'
 import { Log } from '../support/log.ts'
 import { isMissing } from '../support/missing.ts'
 import { MosquittoProcess, mosquittoMissing } from '../support/mosquitto-server.ts'
@@ -53,12 +54,21 @@ const ENGINES = {
     variable: 'MQTT_URL',
     missing: mosquittoMissing(),
     start: () => MosquittoProcess.start()
+  },
+  kafka: {
+    title: 'Kafka',
+    variable: 'KAFKA_BROKERS',
+    missing: kafkaMissing(),
+    start: async () => {
+      const server = await KafkaServerProcess.start()
+      return { url: server.broker, stop: () => server.stop() }
+    }
   }
 } as const
 /** Every transport, and the page for every runtime. */
 const AT_NIGHT = process.env['MADE_PROJECTS'] === 'all'
 type Transport = 'tcp' | keyof typeof ENGINES
-const TRANSPORTS: readonly Transport[] = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt']
+const TRANSPORTS: readonly Transport[] = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka']
 
 /** A program under Node says at its end who still listens to SIGTERM: a listener that waits holds its end up. */
 const COUNTING =

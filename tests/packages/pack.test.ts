@@ -26,6 +26,7 @@ const PACKAGES = [
   'websocket',
   'nestjs',
   'telemetry',
+  'kafka',
   'mqtt',
   'nats',
   'rabbitmq',

@@ -17,7 +17,7 @@ const RESOLUTIONS = {
   nodenext: { module: 'nodenext' },
   bundler: { module: 'esnext', moduleResolution: 'bundler' }
 }
-const EXAMPLES = ['dependency-injection', 'durable-events', 'migrate-from-nest', 'shop']
+const EXAMPLES = ['dependency-injection', 'durable-events', 'migrate-from-nest', 'shop', 'small']
 
 const OPTIONS = {
   target: 'es2023',

@@ -32,7 +32,7 @@ void client.emit('')
 const HOVERS = [
   [
     "client.request('p7'",
-    `TypedClient.request<"p7", Service>(this: Knowing<Service>, pattern: "p7", data: {
+    `TypedClient.request<"p7", Known<"…">>(this: Knowing<Known<"…">>, pattern: "p7", data: {
     id: number;
 }, options?: CallOptions | undefined): Promise<{
     p7: number;
@@ -42,19 +42,19 @@ const HOVERS = [
     'client.request({',
     `TypedClient.request<{
     readonly cmd: "find";
-}, Service>(this: Knowing<Service>, pattern: {
+}, Known<"…">>(this: Knowing<Known<"…">>, pattern: {
     readonly cmd: "find";
 }, data: string, options?: CallOptions | undefined): Promise<string[]>`
   ],
   [
     "client.stream('watch'",
-    `TypedClient.stream<"watch", Service>(this: Knowing<Service>, pattern: "watch", data?: unknown, options?: CallOptions | undefined): AsyncIterableIterator<{
+    `TypedClient.stream<"watch", Known<"…">>(this: Knowing<Known<"…">>, pattern: "watch", data?: unknown, options?: CallOptions | undefined): AsyncIterableIterator<{
     left: number;
 }>`
   ],
   [
     "client.emit('placed'",
-    `TypedClient.emit<"placed", Service>(this: Knowing<Service>, pattern: "placed", data: {
+    `TypedClient.emit<"placed", Known<"…">>(this: Knowing<Known<"…">>, pattern: "placed", data: {
     id: number;
 }, options?: EmitOptions | undefined): Promise<void>`
   ]

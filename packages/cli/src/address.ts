@@ -43,7 +43,22 @@ const ENGINES: Readonly<Record<string, EngineUrl>> = {
   'amqp:': ofUrl('rabbitmq'),
   'amqps:': ofUrl('rabbitmq'),
   'mqtt:': ofUrl('mqtt'),
-  'mqtts:': ofUrl('mqtt')
+  'mqtts:': ofUrl('mqtt'),
+  'kafka:': {
+    package: '@elysia-microservices/kafka',
+    make({ kafka }, { hostname, port, username, password }, tls) {
+      const sasl = {
+        mechanism: 'PLAIN',
+        username: decodeURIComponent(username),
+        password: decodeURIComponent(password)
+      }
+      return (kafka as (options: object) => Transport)({
+        brokers: [`${hostname}:${port || 9092}`],
+        ...(username !== '' && { sasl }),
+        ...(tls !== undefined && { tls })
+      })
+    }
+  }
 }
 
 /** An engine whose transport reads the whole url. @param name of its package and of the transport in it */

@@ -37,8 +37,8 @@ Commands
   dead-letters delete <url> <group> <position>…|--all    deletes them
 
   <url>      tcp://host:port, tls://host:port, or nats://host:port, redis://host:port, rediss://host:port,
-             amqp://host:port/vhost, amqps://host:port/vhost, mqtt://host:port, mqtts://host:port
-             with @elysia-microservices/nats, …/redis, …/rabbitmq, …/mqtt installed
+             amqp://host:port/vhost, amqps://host:port/vhost, mqtt://host:port, mqtts://host:port, kafka://host:port
+             with @elysia-microservices/nats, …/redis, …/rabbitmq, …/mqtt, …/kafka installed
   <pattern>  a text, or an object as JSON
   [data]     JSON, @file with JSON in it, or - for standard input. Default: none
 

@@ -99,7 +99,9 @@ function isLocalName(name: string): boolean {
  */
 function isFromOtherPage({ method, headers }: Request, host: string): boolean {
   const origin = headers.get('origin')
-  if (origin !== null || method !== 'GET') return origin === null || !isOriginOf(origin, host)
+  // What comes by a WebSocket may change something, too.
+  if (origin !== null || method !== 'GET' || headers.has('upgrade'))
+    return origin === null || !isOriginOf(origin, host)
   const site = headers.get('sec-fetch-site')
   return (
     site !== null && site !== 'same-origin' && site !== 'none' && headers.get('sec-fetch-mode') !== 'navigate'

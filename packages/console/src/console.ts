@@ -6,16 +6,15 @@ import {
   milliseconds,
   OptionError
 } from '@elysia-microservices/transport/kit'
+import { pageDoor } from '@elysia-microservices/websocket/kit'
 import { Elysia } from 'elysia'
-import { type EventStream, follow, openEventStream, stopWith } from 'elysia-microservices/kit'
+import { follow, stopWith } from 'elysia-microservices/kit'
 import { Access, type AccessOptions } from './access.ts'
-import { type ConsoleClient, type GivenClients, readClients } from './clients.ts'
+import { type GivenClients, readClients } from './clients.ts'
 import { pageFile } from './page-files.ts'
-import { postedJson } from './posted.ts'
+import { pageService } from './page-service.ts'
 import { makeSources } from './sources/index.ts'
-import type { Source } from './sources/source.ts'
 import { PROTOBUF, postedOtlp } from './traces/posted-otlp.ts'
-import { errorOf, readTrial, run } from './trial.ts'
 import { Watch } from './watch.ts'
 
 /** Options of `console()`. */
@@ -45,15 +44,16 @@ interface Context {
   readonly request: Request
   readonly server?: {
     requestIP?(request: Request): { readonly address: string } | null
-    timeout?(request: Request, seconds: number): void
   } | null
 }
 
-/** Pages that may be open, and calls that may be under way, at a time. */
-const MAX_STREAMS = 100
+/** Where the page's WebSocket is, behind the path of the page. */
+export const SOCKET = '/socket'
+/** Pages that may be open at a time. */
+const MAX_PAGES = 100
+/** Bytes of all services together that a page may have left unread. */
+const MAX_UNREAD = 64 * 1024 * 1024
 const DEFAULT_INTERVAL = 1_000
-/** Milliseconds of silence after which a stream says that it is there. */
-const HEARTBEAT = 5_000
 
 const HEADERS = {
   'cache-control': 'no-store',
@@ -96,54 +96,29 @@ export function console(options: ConsoleOptions): Elysia {
   if (watchUntil !== undefined && !(watchUntil instanceof AbortSignal))
     throw OptionError.expected('options.watchUntil', 'an AbortSignal', watchUntil)
   const access = new Access(Object(options))
-  const { sources, traces } = makeSources({ clients, canTry, logger: loggerOf(logger) })
+  const told = loggerOf(logger)
+  const { sources, traces } = makeSources({ clients, canTry, logger: told })
   const watch = new Watch(clients, { canTry, interval }, sources, watchUntil)
-  const streams = new Set<EventStream>()
+  const door = pageDoor({
+    path: path + SOCKET,
+    dispatcher: pageService({ watch, sources, clients, canTry }),
+    admits: ({ url, headers, address }) => access.refusal(new Request(url, { headers }), address),
+    limits: { connections: MAX_PAGES, sendBuffer: MAX_UNREAD },
+    logger: told
+  })
   const guarded =
     (answer: (context: Context) => Response | Promise<Response>, isForPrograms = false) =>
     async ({ request, server }: Context): Promise<Response> => {
       const refusal = await access.refusal(request, addressOf(request, server), isForPrograms)
       return refusal === undefined ? answer({ request, server: server ?? null }) : refused(403, refusal)
     }
-  const stream = async (init: Omit<Parameters<typeof openEventStream>[0], 'bodyOf' | 'heartbeat'>) => {
-    if (streams.size >= MAX_STREAMS)
-      return refused(503, `${MAX_STREAMS} pages and calls of the console are open already`)
-    const opened = await openEventStream({ ...init, heartbeat: HEARTBEAT, bodyOf: errorOf })
-    streams.add(opened)
-    void opened.closed.then(() => streams.delete(opened))
-    for (const [name, value] of Object.entries(HEADERS)) opened.response.headers.set(name, value)
-    return opened.response
-  }
   const hidden = { detail: { hide: true } }
 
   const plugin = new Elysia()
     .get(path, guarded(({ request }) => page(request, path)) as never, hidden)
     .get(`${path}/page.js`, guarded(() => file('script', 'text/javascript')) as never, hidden)
     .get(`${path}/page.css`, guarded(() => file('style', 'text/css')) as never, hidden)
-    .get(
-      `${path}/updates`,
-      guarded(({ request, server }) => {
-        server?.timeout?.(request, 0)
-        return stream({ start: (signal) => watch.open(signal), signal: request.signal })
-      }) as never,
-      hidden
-    )
-    .post(
-      `${path}/try`,
-      guarded(async ({ request, server }) => {
-        if (!canTry) return refused(403, 'The console only shows: see options.try of console()')
-        const found = await trialOf(request, clients()).catch((error: TypeError) => error.message)
-        if (typeof found === 'string') return refused(400, found)
-        server?.timeout?.(request, 0)
-        return stream({ start: (signal) => run(...found, signal), signal: request.signal })
-      }) as never,
-      { ...hidden, parse: 'none' }
-    )
-  for (const source of sources)
-    plugin.post(`${path}/ask/${source.topic}`, guarded(({ request }) => answered(source, request)) as never, {
-      ...hidden,
-      parse: 'none'
-    })
+    .use(door.plugin)
   for (const signal of ['traces', 'logs', 'metrics'] as const)
     plugin.post(
       `${path}/v1/${signal}`,
@@ -159,33 +134,21 @@ export function console(options: ConsoleOptions): Elysia {
       }, true) as never,
       { ...hidden, parse: 'none' }
     )
-  const before = () => {
-    for (const opened of streams) opened.close()
-  }
-  follow(plugin, { started: (host) => stopWith(host, { before }), stopped: before }, 'The console')
+  const before = () => door.stop()
+  // Also where no app listens, as in `openConsole()`.
+  void door.start()
+  follow(
+    plugin,
+    {
+      started(host) {
+        void door.start()
+        stopWith(host, { before })
+      },
+      stopped: before
+    },
+    'The console'
+  )
   return plugin as never
-}
-
-/** What a source answers a page's question. */
-async function answered(source: Source, request: Request): Promise<Response> {
-  try {
-    const question = await postedJson(request)
-    const answer = (await source.ask?.(question, request.signal)) ?? null
-    return Response.json(answer, { headers: HEADERS })
-  } catch (error) {
-    if (error instanceof TypeError) return refused(400, error.message)
-    return refused(500, errorOf(error).message)
-  }
-}
-
-async function trialOf(
-  request: Request,
-  clients: ReadonlyMap<string, ConsoleClient>
-): Promise<[ConsoleClient, Awaited<ReturnType<typeof readTrial>>]> {
-  const trial = await readTrial(request)
-  const client = clients.get(trial.service)
-  if (client === undefined) throw new TypeError('There is no such service')
-  return [client, trial]
 }
 
 /** Where a request comes from: Bun's server knows it, and so do the requests of Elysia's adapter for Node. */

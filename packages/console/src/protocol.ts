@@ -394,6 +394,16 @@ export type Update =
   | { readonly sample: Sample }
   | { readonly topics: Partial<Topics> }
 
+/** What the server of the page answers. */
+export type ConsoleService = {
+  updates(): AsyncIterable<Update>
+  /** Calls a pattern; the end of the stream is the end of the answer. */
+  try(trial: Trial): AsyncIterable<TrialUpdate>
+} & {
+  /** What only one page wants to know. */
+  [Topic in keyof Topics as `ask.${Topic}`]: (question: unknown) => unknown
+}
+
 /** What the page asks to be sent. */
 export interface Trial {
   readonly service: string
@@ -404,7 +414,7 @@ export interface Trial {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What comes back. The end of the stream is the end of the answer. */
+/** What comes back. */
 export type TrialUpdate =
   /** `cut`: how many characters were left out. */
   { readonly value: string; readonly cut: number } | { readonly error: TrialError }

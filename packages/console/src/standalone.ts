@@ -1,10 +1,11 @@
 /** The console without an app of the user's: a server of its own, on a port of this machine alone. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { upgradesOf } from '@elysia-microservices/websocket/kit'
 import { Elysia } from 'elysia'
-import { type ConsoleOptions, console } from './console.ts'
+import { type ConsoleOptions, console, SOCKET } from './console.ts'
 
 /** Options of `openConsole()`. */
 export interface StandaloneOptions extends Omit<ConsoleOptions, 'path'> {
@@ -30,6 +31,13 @@ const PATH = '/console'
 export async function openConsole({ port, ...options }: StandaloneOptions): Promise<OpenConsole> {
   const app = new Elysia().use(console({ ...options, path: PATH }))
   const server = createServer((request, response) => void answer(app, request, response))
+  upgradesOf(server, app, PATH + SOCKET)
+  // A server does not count a connection as one of its own any more when it has become a WebSocket.
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, '127.0.0.1', resolve)
@@ -39,6 +47,7 @@ export async function openConsole({ port, ...options }: StandaloneOptions): Prom
     async close() {
       const closed = new Promise((resolve) => server.close(resolve))
       server.closeAllConnections()
+      for (const socket of sockets) socket.destroy()
       await closed
     }
   }

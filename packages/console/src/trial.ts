@@ -2,7 +2,6 @@
 import type { Pattern } from '@elysia-microservices/transport/kit'
 import { fieldsOf, shortText } from './bounds.ts'
 import type { ConsoleClient } from './clients.ts'
-import { postedJson } from './posted.ts'
 import type { Trial, TrialError, TrialUpdate } from './protocol.ts'
 
 /** Characters of a value that are sent to the page. */
@@ -10,12 +9,12 @@ const MAX_VALUE = 64 * 1024
 
 /**
  * Reads what a page sends.
- * @throws {TypeError} it is no trial, or too large
+ * @throws {TypeError} it is no trial
  */
-export async function readTrial(request: Request): Promise<Trial> {
-  const { service, kind, pattern, data, headers = {} } = fieldsOf(await postedJson(request))
+export function readTrial(given: unknown): Trial {
+  const { service, kind, pattern, data, headers = {} } = fieldsOf(given)
   if (typeof service !== 'string' || typeof pattern !== 'string' || pattern === '')
-    throw new TypeError('The body needs the texts service and pattern')
+    throw new TypeError('A trial needs the texts service and pattern')
   if (kind !== 'message' && kind !== 'event') throw new TypeError('kind must be message or event')
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
     throw new TypeError('headers must be an object of texts')

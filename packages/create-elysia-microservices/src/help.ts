@@ -6,7 +6,7 @@ export const HELP = `Makes a project with elysia-microservices: a service, a gat
 
 Options
   --runtime bun|node     what runs it (default: what runs this)
-  --transport <one>      tcp, nats, redis, rabbitmq or mqtt: what carries messages (default: tcp)
+  --transport <one>      tcp, nats, redis, rabbitmq, mqtt or kafka: what carries messages (default: tcp)
   --web                  a page too, which shows a live stream
   -y, --yes              ask nothing: defaults for what is not given
   -h, --help             this text

@@ -7,7 +7,7 @@ export const RUNTIMES = ['bun', 'node'] as const
 export type Runtime = (typeof RUNTIMES)[number]
 
 /** What carries its messages. */
-export const TRANSPORTS = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt'] as const
+export const TRANSPORTS = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka'] as const
 export type Transport = (typeof TRANSPORTS)[number]
 
 /** What is to be made. */

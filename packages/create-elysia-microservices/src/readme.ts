@@ -2,14 +2,22 @@
 import type { Options } from './options.ts'
 
 const RUNTIME = { bun: 'Bun', node: 'Node' } as const
-const TRANSPORT = { tcp: 'TCP', nats: 'NATS', redis: 'Redis', rabbitmq: 'RabbitMQ', mqtt: 'MQTT' } as const
+const TRANSPORT = {
+  tcp: 'TCP',
+  nats: 'NATS',
+  redis: 'Redis',
+  rabbitmq: 'RabbitMQ',
+  mqtt: 'MQTT',
+  kafka: 'Kafka'
+} as const
 
-/** Where no container is needed: `dev` starts what is installed, but for RabbitMQ, which must run. */
+/** Where no container is needed: `dev` starts what is installed, but for RabbitMQ and Kafka, which must run. */
 const INSTEAD = {
   nats: 'nats-server or Python with pip is installed',
   redis: 'redis-server or valkey-server is installed',
   rabbitmq: 'RabbitMQ runs on port 5672',
-  mqtt: 'mosquitto is installed'
+  mqtt: 'mosquitto is installed',
+  kafka: 'Kafka 4 runs on port 9092'
 } as const
 /** The variables that say where callers find the service. */
 const WHERE = {
@@ -18,7 +26,9 @@ const WHERE = {
   redis: '| `REDIS_URL` | `redis://localhost:6379` | the Redis server between the service and its callers |',
   rabbitmq:
     '| `RABBITMQ_URL` | `amqp://orders:orders@localhost` | the RabbitMQ server between the service and its callers |',
-  mqtt: '| `MQTT_URL` | `mqtt://localhost:1883` | the MQTT server between the service and its callers |'
+  mqtt: '| `MQTT_URL` | `mqtt://localhost:1883` | the MQTT server between the service and its callers |',
+  kafka:
+    '| `KAFKA_BROKERS` | `localhost:9092` | Kafka brokers between the service and its callers, with commas between |'
 } as const
 
 /** What a project is, in a few words. */

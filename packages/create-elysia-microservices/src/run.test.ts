@@ -79,6 +79,15 @@ describe('create-elysia-microservices', () => {
     assert.match(read('rabbit', 'README.md'), /`RABBITMQ_URL` \| `amqp:/)
   })
 
+  it('makes one over Kafka', async () => {
+    const { out } = await said([join(folder, 'log'), '--runtime', 'node', '--transport', 'kafka'])
+    assert.match(out, /on Node over Kafka/)
+    assert.ok(out.includes('docker compose up --detach kafka'))
+    assert.match(read('log', 'package.json'), /"@elysia-microservices\/kafka"/)
+    assert.match(read('log', 'src/transport.ts'), /kafka\(\{ brokers: KAFKA_BROKERS/)
+    assert.match(read('log', 'README.md'), /`KAFKA_BROKERS` \| `localhost:9092`/)
+  })
+
   it('makes one over MQTT', async () => {
     const { out } = await said([join(folder, 'mq'), '--runtime', 'node', '--transport', 'mqtt'])
     assert.match(out, /on Node over MQTT/)
@@ -145,7 +154,7 @@ describe('create-elysia-microservices', () => {
       [['shop', '--runtime', 'deno'], /--runtime must be bun or node, but is "deno"/],
       [
         ['shop', '--transport', 'kafka', '--yes'],
-        /--transport must be tcp, nats, redis, rabbitmq or mqtt, but is "kafka"/
+        /--transport must be tcp, nats, redis, rabbitmq, mqtt or kafka, but is "carrots"/
       ],
       [['shop', 'two'], /There is one folder to make, and no use for two/],
       [['shop', '--force'], /Unknown option '--force'.*see --help/s],

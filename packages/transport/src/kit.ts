@@ -18,7 +18,7 @@ export type { PassingOptions } from './call.ts'
 export { callerName, nameProcess, readCallerName, type Source } from './caller-name.ts'
 export { ChannelFeed, type ChannelOutput } from './calls/channel-feed.ts'
 export { DeadlineTimer } from './calls/deadline-timer.ts'
-export { INPUT_WINDOW, InputStream } from './calls/input-stream.ts'
+export { INPUT_REFUSED, INPUT_WINDOW, InputStream } from './calls/input-stream.ts'
 export {
   type CallSender,
   type FailedAttempt,

@@ -33,6 +33,11 @@ export interface Traits {
    * false.
    */
   readonly levels?: boolean
+  /**
+   * Patterns are names of letters, digits, `.`, `_` and `-`: objects, wildcards and other texts are refused, with services
+   * as with calls. Default: false.
+   */
+  readonly names?: boolean
   /** A call whose pattern nobody handles fails at once; otherwise when its time is over. */
   readonly hearsNobody: boolean
   /**

@@ -30,7 +30,6 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
   #hasEnded = false
   #failure: { readonly error: unknown } | undefined
   #isPaused = false
-  /** Approximate bytes of the values that wait. */
   #bytes = 0
   /** Calls of `next` that wait for a value, oldest first. A loop has one at a time; other readers may have more. */
   #waiting: Waiting<Value>[] = []
@@ -44,6 +43,11 @@ export class ValueQueue<Value> implements AsyncIterableIterator<Value, undefined
   /** Number of values that wait to be read. */
   get size(): number {
     return this.#values.length - this.#read
+  }
+
+  /** Approximate bytes of the values that wait to be read, as far as their sizes are known. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   /**

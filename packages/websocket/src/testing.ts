@@ -41,7 +41,9 @@ export function webSocketTransport(
     },
     server(context): ServerTransport {
       const options = webSocketOptions({ ...serverOptions, expose: ['>'] })
-      const door = new WebSocketDoor(options, (dispatcher) => new Everything(options.expose, dispatcher))
+      const door = new WebSocketDoor(options, {
+        newService: (dispatcher) => new Everything(options.expose, dispatcher)
+      })
       const server = door.newServer(context)
       let app: ListeningApp | undefined
       return {

@@ -37,16 +37,21 @@ export function websocket<const Expose extends readonly Pattern[]>(
   return pluginOf(checked, new WebSocketDoor(checked))
 }
 
-/** The plugin of a door. */
-export function pluginOf(checked: CheckedOptions, door: WebSocketDoor): Elysia {
+/**
+ * The plugin of a door.
+ * @param isOwn no service of the app answers at this door, only what the door was given
+ */
+export function pluginOf(checked: CheckedOptions, door: WebSocketDoor, isOwn = false): Elysia {
   const enter = ({ request, server }: Context) => answer(door, checked, request, server)
   const plugin = new Elysia().get(checked.path, enter as never, { detail: { hide: true } })
   follow(
     plugin,
     {
-      found: (app) => boundMessages(app, checked),
+      found(app) {
+        if (!isOwn) boundMessages(app, checked)
+      },
       started(app) {
-        openDoor(app, door)
+        if (!isOwn) openDoor(app, door)
         const server = nodeServerOf(app)
         if (server !== undefined) openOnNode(server as Server, app, enter, checked)
       },

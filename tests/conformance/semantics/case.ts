@@ -63,6 +63,8 @@ export interface Traits {
   readonly keepsOrderOfPatterns: boolean
   /** Wildcards are `+` and `#` between slashes. */
   readonly hasLevels: boolean
+  /** Patterns may be objects. */
+  readonly carriesObjects: boolean
   /** Streams can be sent as data. */
   readonly hasChannels: boolean
   /** The address of the other end; `undefined` where there is no connection. */
@@ -86,6 +88,8 @@ export interface Scenario {
   readonly name: string
   /** Only where services have it: patterns with wildcards are of our functional API and its controllers. */
   readonly of?: readonly ServiceName[]
+  /** Only where this pattern can be carried. */
+  readonly pattern?: string
   run(given: Given): Promise<void>
 }
 

@@ -135,7 +135,7 @@ export const scenarios: readonly Scenario[] = [
       await client.emit('failing-event', 1)
       await logged('event failed')
       await client.emit('observable', 2)
-      await client.emit({ type: 'unknown' }, 3)
+      await client.emit(traits.carriesObjects ? { type: 'unknown' } : 'unknown', 3)
       if (traits.hearsUnknownEvents)
         await logged(
           'There is no matching event handler defined in the remote service. Event pattern: {"type":"unknown"}'
@@ -171,6 +171,7 @@ export const scenarios: readonly Scenario[] = [
   {
     name: 'reaches handlers by wildcards, the most specific one, and events all of them',
     of: WITH_WILDCARDS,
+    pattern: 'audit.*',
     async run({ client, traits: { hasLevels } }) {
       const at = (pattern: string) => (hasLevels ? inLevels(pattern) : pattern)
       assert.equal(await client.request(at('orders.new.items')), 'exact')

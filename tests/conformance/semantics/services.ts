@@ -8,7 +8,7 @@ import { WebSocket } from 'ws'
 import { type EngineUnderTest, TRIED_ENGINES } from '../../engines/engines.ts'
 import { listen, newApp } from '../../support/http-app.ts'
 import type { Log } from '../../support/log.ts'
-import { CarriedController, ConformanceController } from '../controller.ts'
+import { CarriedController, ConformanceController, NamedController } from '../controller.ts'
 import { startInNest } from '../harness/servers.ts'
 import type { Carriage, ServiceName, Traits, TransportName } from './case.ts'
 import { handlersService } from './handlers.ts'
@@ -44,8 +44,8 @@ export interface RunningService {
 /** A kind of services under test. */
 export interface ServiceUnderTest {
   readonly name: ServiceName
-  /** @param log gets what it logs */
-  start(transport: Transport, log: Log): Promise<RunningService>
+  /** @param log gets what it logs @param carries whether the transport carries a pattern */
+  start(transport: Transport, log: Log, carries: (pattern: string) => boolean): Promise<RunningService>
 }
 
 function overTcp(protocol: 'rsocket' | 'nest'): Ends {
@@ -60,6 +60,7 @@ const RSOCKET: Traits = {
   hearsUnknownEvents: true,
   keepsOrderOfPatterns: true,
   hasLevels: false,
+  carriesObjects: true,
   hasChannels: true,
   peerAddress: '127.0.0.1'
 }
@@ -90,6 +91,7 @@ function overEngine(engine: EngineUnderTest): TransportUnderTest {
       ...RSOCKET,
       hasChannels: traits.channels,
       hasLevels: traits.levels === true,
+      carriesObjects: engine.refuses?.('{"a":3}') === undefined,
       // A server delivers an event to those who have asked for its pattern.
       hearsUnknownEvents: !hasServer,
       keepsOrderOfPatterns: engine.hasQueuePerHandler !== true,
@@ -120,6 +122,7 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
       hearsUnknownEvents: true,
       keepsOrderOfPatterns: true,
       hasLevels: false,
+      carriesObjects: true,
       hasChannels: false,
       peerAddress: '127.0.0.1'
     },
@@ -130,29 +133,28 @@ export const TRANSPORTS: readonly TransportUnderTest[] = [
 ]
 
 /** Where patterns may have wildcards, the empty one has no address. */
-function controllersFor(transport: Transport) {
+function controllersFor(transport: Transport, carries: (pattern: string) => boolean) {
   const { wildcards, levels } = transport.traits
+  if (!carries('{"a":3}')) return [NamedController, LiveController]
   return [wildcards || levels ? CarriedController : ConformanceController, LiveController]
 }
 
 export const SERVICES: readonly ServiceUnderTest[] = [
   {
     name: 'handlers',
-    async start(transport, log) {
-      const service = handlersService(transport, log.logger)
+    async start(transport, log, carries) {
+      const service = handlersService(transport, log.logger, carries)
       await service.listen()
       return service
     }
   },
   {
     name: 'controllers',
-    async start(transport, log) {
+    async start(transport, log, carries) {
+      const wild = transport.traits.levels === true ? LevelsController : WildcardController
       const service = microservice({
         transport,
-        controllers: [
-          ...controllersFor(transport),
-          transport.traits.levels === true ? LevelsController : WildcardController
-        ],
+        controllers: [...controllersFor(transport, carries), ...(carries('audit.*') ? [wild] : [])],
         logger: log.logger,
         drain: 100,
         nest: { RpcException }
@@ -163,10 +165,10 @@ export const SERVICES: readonly ServiceUnderTest[] = [
   },
   {
     name: 'a Nest application',
-    start: (transport, log) =>
+    start: (transport, log, carries) =>
       startInNest(
         { strategy: new MicroserviceServer({ transport, drain: 100 }) },
-        controllersFor(transport),
+        controllersFor(transport, carries),
         {},
         log
       )

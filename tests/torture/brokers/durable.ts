@@ -200,7 +200,9 @@ function rowOf(
   const again = [...done.values()].reduce((sum, times) => sum + times - 1, 0)
   const broken: string[] = []
   if (failed > 0) broken.push(`${failed} events could not be published: ${failures.join('; ')}`)
-  if (dead !== poisoned) broken.push(`${dead} dead letters of ${poisoned} poisoned events`)
+  // Killed between its dead letter and its acknowledgement, an event becomes one again where the engine knows no ids.
+  if (broker.hasLog ? dead !== poisoned : dead < poisoned)
+    broken.push(`${dead} dead letters of ${poisoned} poisoned events`)
   if (isOnce && again > 0) broken.push(`${again} events ran twice, though nothing was killed`)
   if (isOrdered) broken.push(...disorder(lines))
   return {

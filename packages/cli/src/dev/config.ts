@@ -7,7 +7,7 @@ export const RUNTIMES = ['bun', 'node', 'deno'] as const
 export type Runtime = (typeof RUNTIMES)[number]
 
 /** Engines that are started where none answers. */
-export const ENGINE_NAMES = ['nats', 'redis', 'mqtt', 'postgres', 'rabbitmq'] as const
+export const ENGINE_NAMES = ['nats', 'redis', 'mqtt', 'postgres', 'rabbitmq', 'kafka'] as const
 /** An engine that is started where none answers; RabbitMQ is only found. */
 export type EngineName = (typeof ENGINE_NAMES)[number]
 

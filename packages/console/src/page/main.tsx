@@ -7,9 +7,6 @@ import { SCREENS } from './screens/index.ts'
 import type { Screen } from './screens/screen.ts'
 import { follow, NOTHING_YET, type Shown } from './updates.ts'
 
-const root = document.getElementById('page') as HTMLElement
-const base = root.dataset['base'] ?? '.'
-
 const CONNECTION = {
   connecting: 'Connecting…',
   live: 'Live',
@@ -25,7 +22,7 @@ function App() {
       if (!document.hidden && latest !== undefined) setShown(latest)
     }
     document.addEventListener('visibilitychange', draw)
-    follow(`${base}/updates`, (next) => {
+    void follow((next) => {
       latest = next
       draw()
     })
@@ -56,10 +53,10 @@ function App() {
       {overview === undefined ? (
         <main />
       ) : (
-        <screen.View key={screen.id} shown={shown} overview={overview} path={path} base={base} />
+        <screen.View key={screen.id} shown={shown} overview={overview} path={path} />
       )}
     </>
   )
 }
 
-render(<App />, root)
+render(<App />, document.getElementById('page') as HTMLElement)

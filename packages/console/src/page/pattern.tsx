@@ -1,13 +1,14 @@
 /** One pattern: its schemas and hooks, and the form to try it. */
 import type { PatternView, Schema } from '../protocol.ts'
-import { Trial, type Trying } from './trial.tsx'
+import { Trial } from './trial.tsx'
 
 export function Pattern({
   view,
   trying
 }: {
   readonly view: PatternView
-  readonly trying: Trying | undefined
+  /** The service that it is sent to; `undefined`: it may not be called. */
+  readonly trying: string | undefined
 }) {
   const { kind, data, headers, response, errors, hooks } = view
   return (
@@ -15,7 +16,7 @@ export function Pattern({
       {trying === undefined ? (
         <p class="hint">The console only shows: it was made without the option try.</p>
       ) : (
-        <Trial view={view} trying={trying} />
+        <Trial view={view} service={trying} />
       )}
       <div class="schemas">
         <SchemaText title="Data" schema={data} />

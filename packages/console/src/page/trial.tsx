@@ -1,15 +1,9 @@
 /** Tries a pattern: what is sent, and what comes back. */
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { PatternView, Trial as Sent, TrialError, TrialUpdate } from '../protocol.ts'
-import { eventsOf } from './event-reader.ts'
+import type { PatternView, Trial as Sent, TrialError } from '../protocol.ts'
 import { FieldInput } from './fields.tsx'
 import { type Draft, emptyDraft, type Field, fieldOf, readDraft } from './form-model.ts'
-
-/** Where trials are sent. */
-export interface Trying {
-  readonly url: string
-  readonly service: string
-}
+import { server } from './server.ts'
 
 /** Values that are shown; older ones go. */
 const MAX_SHOWN = 100
@@ -23,7 +17,7 @@ interface Run {
 
 const JSON_FIELD: Field = { kind: 'json', hint: 'JSON' }
 
-export function Trial({ view, trying }: { readonly view: PatternView; readonly trying: Trying }) {
+export function Trial({ view, service }: { readonly view: PatternView; readonly service: string }) {
   const { kind, form, pattern } = view
   const made = view.data === undefined ? JSON_FIELD : fieldOf(view.data)
   const [name, setName] = useState(pattern)
@@ -33,7 +27,7 @@ export function Trial({ view, trying }: { readonly view: PatternView; readonly t
   const headersField = view.headers === undefined ? JSON_FIELD : fieldOf(view.headers)
   const [headers, setHeaders] = useState<Draft>(() => emptyDraft(headersField))
   const [wrong, setWrong] = useState('')
-  const { run, begin, stop } = useRun(trying.url)
+  const { run, begin, stop } = useRun()
   const isRunning = run?.state === 'running'
 
   const send = (event: Event) => {
@@ -46,7 +40,7 @@ export function Trial({ view, trying }: { readonly view: PatternView; readonly t
     if ('wrong' in readHeaders) return setWrong(`Headers: ${readHeaders.at} ${readHeaders.wrong}`)
     setWrong('')
     void begin({
-      service: trying.service,
+      service,
       kind,
       pattern: name,
       ...(read.value !== undefined && { data: read.value }),
@@ -150,7 +144,7 @@ function textsOf(value: unknown): Record<string, string> {
 }
 
 /** One call at a time; it is given up when nobody sees it any more. */
-function useRun(url: string) {
+function useRun() {
   const [run, setRun] = useState<Run | undefined>()
   const giveUp = useRef<AbortController | undefined>(undefined)
   useEffect(() => () => giveUp.current?.abort(), [])
@@ -172,29 +166,16 @@ function useRun(url: string) {
     const fail = (error: TrialError) => show({ state: 'failed', error })
     show({})
     try {
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: JSON.stringify(sent),
-        signal: controller.signal
-      })
-      if (!response.ok || response.body === null)
-        return fail({ code: String(response.status), message: await response.text() })
-      for await (const { name, data } of eventsOf(response.body)) {
-        if (name === 'error') return fail(JSON.parse(data) as TrialError)
-        if (name === 'end') return now.error === undefined && show({ state: 'ended' })
-        const update = JSON.parse(data) as TrialUpdate
-        if ('error' in update) fail(update.error)
-        else {
-          const n = now.count + 1
-          const values = [{ n, text: update.value, cut: update.cut }, ...now.values].slice(0, MAX_SHOWN)
-          show({ count: n, values })
-        }
+      for await (const update of server.stream('try', sent, { signal: controller.signal })) {
+        if ('error' in update) return fail(update.error)
+        const n = now.count + 1
+        const values = [{ n, text: update.value, cut: update.cut }, ...now.values].slice(0, MAX_SHOWN)
+        show({ count: n, values })
       }
-      if (now.state === 'running') fail({ code: 'CONNECTION', message: 'The console went away meanwhile' })
+      show({ state: 'ended' })
     } catch (error) {
       if (controller.signal.aborted) show({ state: 'stopped' })
-      else fail({ code: 'CONNECTION', message: (error as Error).message })
+      else fail(error as TrialError)
     }
   }
   return { run, begin, stop: () => giveUp.current?.abort() }

@@ -1,6 +1,7 @@
 /** What the server tells the page, as long as the page is open. */
 import type { Overview, Topics, Update } from '../protocol.ts'
 import { type History, withSample } from './history.ts'
+import { server } from './server.ts'
 
 /** What the page shows. */
 export interface Shown {
@@ -19,30 +20,24 @@ export const NOTHING_YET: Shown = {
   topics: {}
 }
 
-/** Milliseconds until a refused connection is tried again. A lost one the browser tries again by itself. */
-const AGAIN = 3_000
+/** Milliseconds until the server is asked again. */
+const AGAIN = 1_000
 
-/** Follows the updates at a URL, for ever. @param show is called with each change */
-export function follow(url: string, show: (shown: Shown) => void): void {
+/** Follows what the server tells, for ever. @param show is called with each change */
+export async function follow(show: (shown: Shown) => void): Promise<never> {
   let shown = NOTHING_YET
   const change = (part: Partial<Shown>) => {
     shown = { ...shown, ...part }
     show(shown)
   }
-  const connect = () => {
-    const source = new EventSource(url)
-    source.onopen = () => change({ connection: 'live' })
-    source.onmessage = ({ data }) => {
-      const update = JSON.parse(data as string) as Update
-      change({ ...changeOf(shown, update), connection: 'live' })
-    }
-    source.onerror = () => {
-      change({ connection: 'lost' })
-      if (source.readyState !== EventSource.CLOSED) return
-      setTimeout(connect, AGAIN)
-    }
+  while (true) {
+    try {
+      for await (const update of server.stream('updates'))
+        change({ ...changeOf(shown, update), connection: 'live' })
+    } catch {}
+    change({ connection: 'lost' })
+    await new Promise((resolve) => setTimeout(resolve, AGAIN))
   }
-  connect()
 }
 
 function changeOf({ history, topics }: Shown, update: Update): Partial<Shown> {

@@ -1,7 +1,7 @@
 /** The last hour of a service, from the server. */
 import { useEffect, useState } from 'preact/hooks'
 import type { PastView } from '../protocol.ts'
-import { ask } from './ask.ts'
+import { ask } from './server.ts'
 
 /** Milliseconds between two questions: the page itself sees what happens meanwhile. */
 const AGAIN = 30_000
@@ -10,13 +10,13 @@ const AGAIN = 30_000
 export const NO_PAST: PastView = { times: [], figures: {}, patterns: [] }
 
 /** Asks for the last hour of a service, or of one of its patterns, and again from time to time. */
-export function usePast(base: string, id: string, pattern: string | undefined): PastView {
+export function usePast(id: string, pattern: string | undefined): PastView {
   const [found, setFound] = useState<{ readonly of: string; readonly past: PastView } | undefined>()
   const of = `${id} ${pattern ?? ''}`
   useEffect(() => {
     const left = new AbortController()
     const read = () =>
-      ask<PastView>(base, 'history', { id, ...(pattern !== undefined && { pattern }) }, left.signal).then(
+      ask<PastView>('history', { id, ...(pattern !== undefined && { pattern }) }, left.signal).then(
         (past) => setFound({ of, past }),
         // The charts have what the page sees itself, and it is asked again.
         () => {}
@@ -27,6 +27,6 @@ export function usePast(base: string, id: string, pattern: string | undefined): 
       clearInterval(timer)
       left.abort()
     }
-  }, [base, of])
+  }, [of])
   return found?.of === of ? found.past : NO_PAST
 }

@@ -1,7 +1,6 @@
 /** What OpenTelemetry's exporters post: OTLP as JSON or protobuf, compressed or not, of a bounded size. */
 import { promisify } from 'node:util'
 import { gunzip } from 'node:zlib'
-import { chunksOf, parsed } from '../posted.ts'
 
 /** The content type of OTLP as protobuf. */
 export const PROTOBUF = 'application/x-protobuf'
@@ -29,11 +28,25 @@ export async function postedOtlp(
   return { body: decodeOtlp(signal, bytes), isJson }
 }
 
-async function bytesOf(request: Request): Promise<Uint8Array> {
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new TypeError('The body is not JSON')
+  }
+}
+
+/** Reading stops where the body becomes too long, whatever its length was said to be. */
+async function bytesOf({ headers, body }: Request): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
-  for await (const chunk of chunksOf(request, MAX_OTLP)) chunks.push(chunk)
+  let size = 0
+  for await (const chunk of (body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.byteLength
+    if (size > MAX_OTLP) throw new TypeError(`The body is longer than ${MAX_OTLP} bytes`)
+    chunks.push(chunk)
+  }
   const bytes = Buffer.concat(chunks)
-  const encoding = request.headers.get('content-encoding') ?? 'identity'
+  const encoding = headers.get('content-encoding') ?? 'identity'
   if (encoding === 'identity') return bytes
   if (encoding !== 'gzip') throw new TypeError(`The body is compressed as ${encoding}, which is not gzip`)
   try {

@@ -62,7 +62,7 @@ type Arguments<Data, Headers, Options> =
     : [data: Input<Data>, options: WithHeaders<Options, Headers>]
 
 /** How a pattern is called. */
-export interface CallType<Data, Headers, Value, Options, Errors = unknown> {
+interface CallType<Data, Headers, Value, Options, Errors = unknown> {
   readonly data: Data
   readonly args: Arguments<Data, Headers, Options>
   readonly headers: Headers
@@ -71,7 +71,7 @@ export interface CallType<Data, Headers, Value, Options, Errors = unknown> {
 }
 
 /** How an event is sent or published. */
-export interface EventCallType<Data, Headers> extends CallType<Data, Headers, void, EmitOptions> {
+interface EventCallType<Data, Headers> extends CallType<Data, Headers, void, EmitOptions> {
   readonly published: Arguments<Data, Headers, PublishOptions>
 }
 
@@ -102,15 +102,15 @@ type Emits<Types> = {
 export type AsPattern<Name> = Name | ObjectOf<Name>
 
 /** What is said of patterns that another method is for. */
-interface Mistake<Types, Sentence> {
-  readonly types: Types
+interface Mistake<Names, Sentence> {
+  readonly names: Names
   readonly sentence: Sentence
 }
 
 /** The sentence for a pattern that one of the mistakes is about; `never` if none is. */
 type SentenceFor<Given, Mistakes> =
-  Mistakes extends Mistake<infer Types, infer Sentence>
-    ? Given extends AsPattern<keyof Types>
+  Mistakes extends Mistake<infer Names, infer Sentence>
+    ? Given extends AsPattern<Names>
       ? Sentence
       : never
     : never
@@ -119,12 +119,12 @@ type SentenceFor<Given, Mistakes> =
  * The pattern that a method is given: one of its own; else the compiler says which method it is for, or which patterns
  * there are.
  */
-type Named<Given, Types, Mistakes> = [Given] extends [AsPattern<keyof Types>]
+type Named<Given, Names, Mistakes> = [Given] extends [AsPattern<Names>]
   ? Given
   : [SentenceFor<Given, Mistakes>] extends [never]
-    ? [keyof Types] extends [never]
+    ? [Names] extends [never]
       ? 'The type has no such patterns; those of classes come by a contract: connect<Contract>()'
-      : AsPattern<keyof Types>
+      : AsPattern<Names>
     : SentenceFor<Given, Mistakes>
 
 /** The name for the pattern a caller gives. */
@@ -160,26 +160,65 @@ type FailureIn<Types, Name> =
   | MicroserviceError
   | (Types[Name & keyof Types] extends { readonly errors: infer Errors } ? FailuresOf<Errors> : never)
 
-/** What a client knows of its service. */
-interface Knowledge<Values, Streams, All, Events> {
-  readonly values: Values
-  readonly streams: Streams
-  readonly all: All
-  readonly events: Events
+/**
+ * What a client knows of its service: how patterns are called. Each part is a field, which is worked out once, and takes the
+ * service alone, of which the compiler goes through the least wherever it passes types on.
+ */
+interface Knowledge<Service> {
+  readonly values: Calls<AnswersOf<Service>['values']>
+  readonly streams: Calls<AnswersOf<Service>['streams']>
+  readonly all: Calls<MessagesOf<Service>>
+  readonly events: Emits<EventsOf<Service>>
+  /** Names alone, which are passed on at no cost. */
+  readonly names: Names<Service>
+  /** What is said where a method for one kind is asked for another. */
+  readonly mistakes: Mistakes<Names<Service>>
 }
 
-/** What editors show in the place of all that a client knows. */
-interface Service {
-  readonly '~shown': true
+interface Names<Service> {
+  readonly values: keyof AnswersOf<Service>['values']
+  readonly streams: keyof AnswersOf<Service>['streams']
+  readonly all: keyof MessagesOf<Service>
+  readonly events: keyof EventsOf<Service>
+}
+
+interface Mistakes<All extends Readonly<Record<Kind, unknown>>> {
+  readonly values: NotOfStreams<All['streams']> | NotOfEvents<All['events']>
+  readonly streams: NotOfValues<All['values']> | NotOfEvents<All['events']>
+  readonly all: NotOfEvents<All['events']>
+  readonly events: NotOfValues<All['values']> | NotOfStreams<All['streams']>
+  readonly published: Mistake<All['all'], 'This pattern is no event: only events are published'>
+}
+type NotOfValues<Names> = Mistake<Names, "This pattern answers with one value: use 'request' or 'send'">
+type NotOfStreams<Names> = Mistake<Names, "This pattern answers with a stream: use 'stream' or 'send'">
+type NotOfEvents<Names> = Mistake<Names, "This pattern is an event: use 'emit'">
+
+/** How the patterns of one kind are called; `unknown` of a client without types. */
+export type CallsOf<Service, One extends Kind> = unknown extends Service ? unknown : Knowledge<Service>[One]
+
+type Kind = 'values' | 'streams' | 'all' | 'events'
+
+interface AnyKnowledge extends Readonly<Record<Kind, unknown>> {
+  readonly names: Readonly<Record<Kind, unknown>>
+  readonly mistakes: Readonly<Record<Kind | 'published', unknown>>
 }
 
 /**
  * Types that editors do not show. Nothing can be `Never`, so that the compiler leaves that part out where it writes the
- * type down, and what is left is a name.
+ * type down, and what is left is a mark.
  */
-type Hidden<Types> = Service | Never<Types>
+type Hidden<Types> = '…' | Never<Types>
 /** Its two sides contradict each other. */
-type Never<Types> = { readonly '~shown': false; readonly types: Types } & Service
+type Never<Types> = { readonly '~shown': false; readonly types: Types } & { readonly '~shown': true }
+
+/** What a client knows, behind a type that editors show in few words. */
+interface Known<All> {
+  readonly types: [All] extends [Hidden<infer Types extends AnyKnowledge>] ? Types : never
+}
+
+interface AnyKnown {
+  readonly types: AnyKnowledge
+}
 
 /**
  * A client from which a method infers what it knows. The compiler goes through all of a type that stands in a generic
@@ -190,25 +229,10 @@ interface Knowing<Known> {
   readonly '~known'?: Known
 }
 
-/** A part of what a client knows. In brackets, so that the compiler does not leave out what nothing can be. */
-type Of<Known, Part extends keyof Knowledge<unknown, unknown, unknown, unknown>> = [Known] extends [
-  Hidden<infer Types>
-]
-  ? Types extends { readonly [Key in Part]: infer Calls }
-    ? Calls
-    : never
-  : never
-
-/** What is said where a method is asked for patterns that another method is for. */
-type NotOfValues<Known> = Mistake<
-  NoInfer<Of<Known, 'values'>>,
-  "This pattern answers with one value: use 'request' or 'send'"
->
-type NotOfStreams<Known> = Mistake<
-  NoInfer<Of<Known, 'streams'>>,
-  "This pattern answers with a stream: use 'stream' or 'send'"
->
-type NotOfEvents<Known> = Mistake<NoInfer<Of<Known, 'events'>>, "This pattern is an event: use 'emit'">
+/** How the patterns of one kind are called, what they are named, and what is said where others are asked for. */
+type CallsIn<Service extends AnyKnown, One extends Kind> = Service['types'][One]
+type NamesIn<Service extends AnyKnown, One extends Kind> = Service['types']['names'][One]
+type MistakesIn<Service extends AnyKnown, One extends Kind | 'published'> = Service['types']['mistakes'][One]
 
 /** The calls of a client that knows its service. In an interface without parameters, which editors would show. */
 interface TypedClient extends ClientBase {
@@ -217,39 +241,42 @@ interface TypedClient extends ClientBase {
    * @throws {RpcError} the handler failed; {@link PatternNotFoundError} if there is no handler
    * @throws {TimeoutError | CanceledError | ConnectionError} no answer came
    */
-  request<const Given extends Pattern, Known>(
-    this: Knowing<Known>,
-    pattern: Named<Given, NoInfer<Of<Known, 'values'>>, NotOfStreams<Known> | NotOfEvents<Known>>,
-    ...args: ArgumentsIn<Of<Known, 'values'>, AsName<Given>>
-  ): Promise<ValueIn<Of<Known, 'values'>, AsName<Given>>>
+  request<const Given extends Pattern, Service extends AnyKnown>(
+    this: Knowing<Service>,
+    pattern: Named<Given, NamesIn<Service, 'values'>, MistakesIn<Service, 'values'>>,
+    ...args: ArgumentsIn<CallsIn<Service, 'values'>, AsName<Given>>
+  ): Promise<ValueIn<CallsIn<Service, 'values'>, AsName<Given>>>
   /**
    * As {@link Client.request}, without try and catch: gives the value, or the error that `request` would reject with.
    * `isError(error, code)` narrows to an error of the contract, with the type of its `details`.
    */
-  safeRequest<const Given extends Pattern, Known>(
-    this: Knowing<Known>,
-    pattern: Named<Given, NoInfer<Of<Known, 'values'>>, NotOfStreams<Known> | NotOfEvents<Known>>,
-    ...args: ArgumentsIn<Of<Known, 'values'>, AsName<Given>>
+  safeRequest<const Given extends Pattern, Service extends AnyKnown>(
+    this: Knowing<Service>,
+    pattern: Named<Given, NamesIn<Service, 'values'>, MistakesIn<Service, 'values'>>,
+    ...args: ArgumentsIn<CallsIn<Service, 'values'>, AsName<Given>>
   ): Promise<
-    Outcome<ValueIn<Of<Known, 'values'>, AsName<Given>>, FailureIn<Of<Known, 'values'>, AsName<Given>>>
+    Outcome<
+      ValueIn<CallsIn<Service, 'values'>, AsName<Given>>,
+      FailureIn<CallsIn<Service, 'values'>, AsName<Given>>
+    >
   >
   /** A cold Observable, as in Nest: each subscription makes a call, unsubscribing gives it up. */
-  send<const Given extends Pattern, Known>(
-    this: Knowing<Known>,
-    pattern: Named<Given, NoInfer<Of<Known, 'all'>>, NotOfEvents<Known>>,
-    ...args: ArgumentsIn<Of<Known, 'all'>, AsName<Given>>
-  ): Observable<ValueIn<Of<Known, 'all'>, AsName<Given>>>
+  send<const Given extends Pattern, Service extends AnyKnown>(
+    this: Knowing<Service>,
+    pattern: Named<Given, NamesIn<Service, 'all'>, MistakesIn<Service, 'all'>>,
+    ...args: ArgumentsIn<CallsIn<Service, 'all'>, AsName<Given>>
+  ): Observable<ValueIn<CallsIn<Service, 'all'>, AsName<Given>>>
   /** All values of the answer, in order. Leaving the loop gives the call up. */
-  stream<const Given extends Pattern, Known>(
-    this: Knowing<Known>,
-    pattern: Named<Given, NoInfer<Of<Known, 'streams'>>, NotOfValues<Known> | NotOfEvents<Known>>,
-    ...args: ArgumentsIn<Of<Known, 'streams'>, AsName<Given>>
-  ): AsyncIterableIterator<ValueIn<Of<Known, 'streams'>, AsName<Given>>>
+  stream<const Given extends Pattern, Service extends AnyKnown>(
+    this: Knowing<Service>,
+    pattern: Named<Given, NamesIn<Service, 'streams'>, MistakesIn<Service, 'streams'>>,
+    ...args: ArgumentsIn<CallsIn<Service, 'streams'>, AsName<Given>>
+  ): AsyncIterableIterator<ValueIn<CallsIn<Service, 'streams'>, AsName<Given>>>
   /** Sends an event. Resolves once it is handed to the connected socket; nobody answers an event. */
-  emit<const Given extends Pattern, Known>(
-    this: Knowing<Known>,
-    pattern: Named<Given, NoInfer<Of<Known, 'events'>>, NotOfValues<Known> | NotOfStreams<Known>>,
-    ...args: ArgumentsIn<Of<Known, 'events'>, AsName<Given>>
+  emit<const Given extends Pattern, Service extends AnyKnown>(
+    this: Knowing<Service>,
+    pattern: Named<Given, NamesIn<Service, 'events'>, MistakesIn<Service, 'events'>>,
+    ...args: ArgumentsIn<CallsIn<Service, 'events'>, AsName<Given>>
   ): Promise<void>
   /**
    * Publishes an event. Resolves when the engine has stored it; with the same `id` again, it is stored once.
@@ -258,23 +285,20 @@ interface TypedClient extends ClientBase {
    *   its `id`
    * @throws {OptionError} the transport stores no events
    */
-  publish<const Given extends Pattern, Known>(
-    this: Knowing<Known>,
-    pattern: Named<
-      Given,
-      NoInfer<Of<Known, 'events'>>,
-      Mistake<NoInfer<Of<Known, 'all'>>, 'This pattern is no event: only events are published'>
-    >,
-    ...args: PublishedIn<Of<Known, 'events'>, AsName<Given>>
+  publish<const Given extends Pattern, Service extends AnyKnown>(
+    this: Knowing<Service>,
+    pattern: Named<Given, NamesIn<Service, 'events'>, MistakesIn<Service, 'published'>>,
+    ...args: PublishedIn<CallsIn<Service, 'events'>, AsName<Given>>
   ): Promise<Published>
 }
 
 /** A client that knows the patterns of its service. */
-export interface Client<Values, Streams, All, Events>
-  extends TypedClient,
-    Knowing<Hidden<Knowledge<Values, Streams, All, Events>>> {
+export interface Client<Service> extends TypedClient, Knowing<Known<Hidden<Knowledge<Service>>>> {
   /** Carries types, so that the client of another service does not fit; has no value. */
-  readonly '~calls'?: { readonly messages: All; readonly events: Events }
+  readonly '~calls'?: {
+    readonly messages: Knowledge<Service>['all']
+    readonly events: Knowledge<Service>['events']
+  }
 }
 
 /** A client for any service: it takes patterns of every kind, and the caller says which type the answer has. */
@@ -317,12 +341,7 @@ export interface UntypedClient extends ClientBase {
  * new Report(connect<typeof orders>({ port: 4000 }))
  * ```
  */
-export type ClientOf<Service> = Client<
-  Calls<AnswersOf<Service>['values']>,
-  Calls<AnswersOf<Service>['streams']>,
-  Calls<MessagesOf<Service>>,
-  Emits<EventsOf<Service>>
->
+export type ClientOf<Service> = Client<Service>
 
 /**
  * What may go wrong with a pattern of a service, or of a contract: the errors of its contract, and those of every call.

@@ -43,11 +43,9 @@ export {
   type ValidationIssue
 } from '@elysia-microservices/transport'
 export type {
-  CallType,
   Client,
   ClientOf,
   ErrorOf,
-  EventCallType,
   Outcome,
   UntypedClient
 } from './client-types.ts'

@@ -1,6 +1,6 @@
 /** The routes of a gateway as Elysia knows routes: what Eden's `treaty` and the app's own types are made of. */
 import type { Elysia } from 'elysia'
-import type { CallOf } from '../client/client-types.ts'
+import type { CallOf, CallsOf } from '../client/client-types.ts'
 import type { AnySchema, InputOf } from '../schema/schema-types.ts'
 import type { Empty } from '../types/scope.ts'
 import type { ErrorBody } from './error-response.ts'
@@ -95,14 +95,14 @@ export interface EdenRoute<Params, Query, Body, Answer, Errors = Empty> {
 }
 
 /** What a gateway was given, by the keys of its routes. */
-interface Given<Values, Streams, Events, Routes> {
-  readonly values: Values
-  readonly streams: Streams
-  readonly events: Events
+interface Given<Service, Routes> {
+  readonly values: CallsOf<Service, 'values'>
+  readonly streams: CallsOf<Service, 'streams'>
+  readonly events: CallsOf<Service, 'events'>
   /** The pattern and the schemas of each. */
   readonly routes: Routes
 }
-type AnyGiven = Given<unknown, unknown, unknown, unknown>
+type AnyGiven = Readonly<Record<keyof Given<unknown, unknown>, unknown>>
 
 type RoutePart<All extends AnyGiven, Key, Part> = At<At<All['routes'], Key>, Part>
 
@@ -149,10 +149,7 @@ type Tree<All extends AnyGiven, Rests extends string> = {
 } & { [One in Rests as Segment<One>]: Tree<All, Below<One>> }
 
 /** The routes of a gateway, by the parts of their paths. */
-export type EdenRoutes<Values, Streams, Events, Routes> = Tree<
-  Given<Values, Streams, Events, Routes>,
-  LeftOf<keyof Routes>
->
+export type EdenRoutes<Service, Routes> = Tree<Given<Service, Routes>, LeftOf<keyof Routes>>
 
 /** An Elysia plugin with routes. */
 export type GatewayPlugin<Routes> = Elysia<

@@ -47,21 +47,15 @@ const BYTES_HEADERS = { 'content-type': 'application/octet-stream', ...NO_SNIFFI
  *   .listen(3000)
  * ```
  */
-export function gateway<Values, Streams, All, Events, const Routes, const Names = AlwaysPassed, Made = never>(
-  client: GivenClient<Values, Streams, All, Events>,
+export function gateway<Service, const Routes, const Names = AlwaysPassed, Made = never>(
+  client: GivenClient<Service>,
   routes: {
-    readonly [Key in keyof Routes]: RouteOf<
-      Known<Values, Streams, Events, readonly Names[] | Made>,
-      Key,
-      Routes[Key]
-    >
+    readonly [Key in keyof Routes]: RouteOf<Known<Service, readonly Names[] | Made>, Key, Routes[Key]>
   },
   options: GatewayOptions & PassedByAll<Names, Made> = {}
 ): GatewayPlugin<
   EdenRoutes<
-    Values,
-    Streams,
-    Events,
+    Service,
     {
       readonly [Key in keyof Routes]: {
         readonly pattern: NameAt<Routes[Key]>

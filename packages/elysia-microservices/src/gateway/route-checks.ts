@@ -1,6 +1,6 @@
 /** What the compiler checks of a gateway's routes, and what it says of one that is wrong. */
 import type { Pattern } from '@elysia-microservices/transport/kit'
-import type { AsPattern, CallOf } from '../client/client-types.ts'
+import type { AsPattern, CallOf, CallsOf } from '../client/client-types.ts'
 import type { AnySchema } from '../schema/schema-types.ts'
 import type { DEFAULTS } from './call-options.ts'
 import type { FitsByDefault } from './route-fit.ts'
@@ -12,12 +12,16 @@ type Kind = 'pattern' | 'stream' | 'emit'
 type NameIn<Types> = unknown extends Types ? Pattern : AsPattern<keyof Types>
 
 /** What a client knows, with the patterns of each kind, worked out once for all routes, and headers of all routes. */
-export interface Known<Values, Streams, Events, Headers> {
-  readonly types: { readonly pattern: Values; readonly stream: Streams; readonly emit: Events }
+export interface Known<Service, Headers> {
+  readonly types: {
+    readonly pattern: CallsOf<Service, 'values'>
+    readonly stream: CallsOf<Service, 'streams'>
+    readonly emit: CallsOf<Service, 'events'>
+  }
   readonly names: {
-    readonly pattern: NameIn<Values>
-    readonly stream: NameIn<Streams>
-    readonly emit: NameIn<Events>
+    readonly pattern: NameIn<CallsOf<Service, 'values'>>
+    readonly stream: NameIn<CallsOf<Service, 'streams'>>
+    readonly emit: NameIn<CallsOf<Service, 'events'>>
   }
   readonly headers: Headers
 }

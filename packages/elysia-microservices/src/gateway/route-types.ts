@@ -7,10 +7,7 @@ import type { ForwardOptions } from './call-options.ts'
 import type { Method } from './route-key.ts'
 
 /** A client, or a function that makes a client which the app owns, and closes when it stops. */
-export type GivenClient<Values, Streams, All, Events> =
-  | Client<Values, Streams, All, Events>
-  | UntypedClient
-  | (() => Client<Values, Streams, All, Events> | UntypedClient)
+export type GivenClient<Service> = Client<Service> | UntypedClient | (() => Client<Service> | UntypedClient)
 
 /** The path of a key. */
 export type PathOf<Key> = Key extends `${Method} ${infer Path extends `/${string}`}` ? Path : never

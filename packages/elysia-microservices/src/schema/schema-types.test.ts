@@ -1,7 +1,7 @@
 /** What the compiler knows of schemas. The assertions are types: a wrong one does not compile. */
 import { describe, it } from 'node:test'
 import { type } from 'arktype'
-import { t } from 'elysia'
+import { type Static, type TSchema, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'
 import * as v from 'valibot'
 import { z } from 'zod'
@@ -44,7 +44,42 @@ interface Decoded {
   n?: number
 }
 
+const plain = t.Object({ id: t.Number(), tags: t.Array(t.String()) })
+const SAME = {
+  plain,
+  optional: t.Object({ id: t.Number(), name: t.Optional(t.String()), on: t.Optional(t.Boolean()) }),
+  allOptional: t.Object({ name: t.Optional(t.String()) }),
+  empty: t.Object({}),
+  fixed: t.Object({ id: t.Readonly(t.Number()), name: t.Optional(t.String()) }),
+  fixedOptional: t.Object({ id: t.Readonly(t.Optional(t.Number())), rest: t.Number() }),
+  numbers: t.Object({ 1: t.String(), 2: t.Optional(t.String()) }),
+  deep: t.Object({ plain, list: t.Array(plain), maybe: t.Optional(t.Object({ a: t.Optional(t.Number()) })) }),
+  union: t.Union([plain, t.Object({ code: t.Literal('a') })]),
+  intersection: t.Intersect([plain, t.Object({ code: t.Optional(t.String()) })]),
+  composite: t.Composite([plain, t.Object({ code: t.Optional(t.String()) })]),
+  partial: t.Partial(plain),
+  required: t.Required(t.Object({ name: t.Optional(t.String()) })),
+  pick: t.Pick(plain, ['id']),
+  omit: t.Omit(plain, ['id']),
+  tuple: t.Tuple([plain, t.Number()]),
+  record: t.Record(t.String(), plain),
+  tree: t.Recursive((self) => t.Object({ id: t.Number(), children: t.Array(self) })),
+  unsafe: t.Unsafe<{ readonly a: 1 }>({ type: 'object' }),
+  nullable: t.Object({ a: t.Nullable(t.String()), b: t.Optional(t.Nullable(plain)) }),
+  own: t.Object({ file: t.File(), at: t.Date(), page: t.Numeric(), kind: t.UnionEnum(['a', 'b']) }),
+  any: t.Object({ a: t.Any(), b: t.Optional(t.Unknown()), c: t.Never() }),
+  function: t.Object({ call: t.Function([t.Number()], t.String()) })
+}
+type SameAsStatic = { [Name in keyof typeof SAME]: Static<(typeof SAME)[Name]> }
+type SameAsOurs = { [Name in keyof typeof SAME]: OutputOf<(typeof SAME)[Name]> }
+
 describe('the types of schemas', () => {
+  it('are those of TypeBox', () => {
+    expectTypeOf<SameAsOurs>().toEqualTypeOf<SameAsStatic>()
+    expectTypeOf<OutputOf<TSchema>>().toEqualTypeOf<unknown>()
+    expectTypeOf<OutputOf<ReturnType<typeof t.Object>>>().toEqualTypeOf<Static<ReturnType<typeof t.Object>>>()
+  })
+
   it("of Elysia's t tell what is sent from what is decoded", () => {
     expectTypeOf<InputOf<typeof object>>().toEqualTypeOf<Wire>()
     expectTypeOf<OutputOf<typeof object>>().toEqualTypeOf<Decoded>()

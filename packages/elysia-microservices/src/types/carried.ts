@@ -5,9 +5,7 @@ import type { ContractAnswers, ContractEvents } from './contract.ts'
 import type { Behind, ContextOf, Empty, EmptyScope, ScopeTypes, With } from './scope.ts'
 import type { MessageType, NoAnswers, Typed } from './service.ts'
 
-type Carried<Service, Key extends keyof Typed, None> = Service extends { readonly [K in Key]?: infer Types }
-  ? Types & None
-  : None
+type Carried<Service, Key extends keyof Typed, None> = Key extends keyof Service ? Service[Key] & None : None
 
 /** What a service, or a contract, answers: values and streams apart. */
 export type AnswersOf<Service> = '~messages' extends keyof Service

@@ -5,8 +5,8 @@ import type { Empty } from './scope.ts'
 export type DeclaredIn<Options> = Options extends { readonly errors: infer Declared } ? Declared : Empty
 
 /** Declarations of which a later one replaces an earlier one of the same code. */
-export type Over<Before, Declared> = [keyof Declared] extends [never]
-  ? Before
-  : [keyof Before] extends [never]
-    ? Declared
+export type Over<Before, Declared> = [keyof Before] extends [never]
+  ? Declared
+  : [keyof Declared] extends [never]
+    ? Before
     : Omit<Before, keyof Declared> & Declared

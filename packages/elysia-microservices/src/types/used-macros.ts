@@ -15,9 +15,11 @@ export interface MacroType<Value, Fields, Schema, Errors = Empty> {
 }
 
 /** The options that macros make. */
-export type MacroValues<Types> = {
-  readonly [Name in keyof Types]?: Types[Name] extends { readonly value: infer Value } ? Value : never
-}
+export type MacroValues<Types> = [keyof Types] extends [never]
+  ? unknown
+  : {
+      readonly [Name in keyof Types]?: Types[Name] extends { readonly value: infer Value } ? Value : never
+    }
 
 /**
  * The names of the macros that options use. A macro that may be switched off does not count: its fields may be
@@ -27,26 +29,35 @@ type UsedIn<Types, Used> = {
   [Name in keyof Types & keyof Used]: [Extract<Used[Name], false | undefined>] extends [never] ? Name : never
 }[keyof Types & keyof Used]
 
-/** The fields that the macros in options add to the context of a handler. */
-export type MacroFields<Types, Used> = {
-  [Name in UsedIn<Types, Used>]: (all: PartOf<Types[Name], 'fields'>) => void
-}[UsedIn<Types, Used>] extends (all: infer All) => void
-  ? All
-  : never
-
-/** The errors that the macros in options declare. */
-export type MacroErrors<Types, Used> = [UsedIn<Types, Used>] extends [never]
-  ? Empty
+/**
+ * The fields that the macros in options add to the context of a handler. Where a service has no macros, as most have, nothing
+ * here is asked of each handler's options: so in all that follows.
+ */
+export type MacroFields<Types, Used> = [keyof Types] extends [never]
+  ? unknown
   : {
-        [Name in UsedIn<Types, Used>]: (all: PartOf<Types[Name], 'errors'>) => void
+        [Name in UsedIn<Types, Used>]: (all: PartOf<Types[Name], 'fields'>) => void
       }[UsedIn<Types, Used>] extends (all: infer All) => void
     ? All
     : never
 
+/** The errors that the macros in options declare. */
+export type MacroErrors<Types, Used> = [keyof Types] extends [never]
+  ? Empty
+  : [UsedIn<Types, Used>] extends [never]
+    ? Empty
+    : {
+          [Name in UsedIn<Types, Used>]: (all: PartOf<Types[Name], 'errors'>) => void
+        }[UsedIn<Types, Used>] extends (all: infer All) => void
+      ? All
+      : never
+
 /** The schemas of guards, or of the macros that options use instead of them. */
-export type SchemasWith<Guard extends SchemaTypes, Types, Used> = [UsedIn<Types, Used>] extends [never]
+export type SchemasWith<Guard extends SchemaTypes, Types, Used> = [keyof Types] extends [never]
   ? Guard
-  : { readonly [Key in keyof SchemaTypes]: SchemaOr<SchemaOf<Types[UsedIn<Types, Used>], Key>, Guard[Key]> }
+  : [UsedIn<Types, Used>] extends [never]
+    ? Guard
+    : { readonly [Key in keyof SchemaTypes]: SchemaOr<SchemaOf<Types[UsedIn<Types, Used>], Key>, Guard[Key]> }
 
 type SchemaOr<Schema, Guard> = [Schema] extends [never] ? Guard : Schema
 

@@ -103,6 +103,11 @@ export class Link {
     return this.#isConnected
   }
 
+  /** Milliseconds in which the server must answer. */
+  get timeout(): number {
+    return this.#options.timeout
+  }
+
   /**
    * Opens a channel, and sets it up; again whenever it was lost.
    * @throws what the set-up throws the first time

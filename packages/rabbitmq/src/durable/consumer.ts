@@ -19,12 +19,12 @@ import {
   queueOfDead,
   queueOfGroup,
   queueOfMembers,
-  queueOfPause,
   queueOfPaused,
   STORED
 } from '../words/names.ts'
 import { type Copies, passingTo, safeQueue } from './copies.ts'
 import { Deliveries } from './deliveries.ts'
+import { Pauses } from './pauses.ts'
 import { HEADER, messageOf, RabbitEvent } from './stored.ts'
 
 /** Milliseconds between looks at what the server says of the group. */
@@ -33,8 +33,6 @@ const LOOK = 5_000
 const MOST_DELIVERIES = 100
 /** Events in order are held in advance for each that may run, so that other keys can go on. */
 const IN_ADVANCE = 16
-/** Milliseconds for which a queue of pauses stays when it is not used, beyond the pause. */
-const PAUSE_STAYS = 10 * 60_000
 /** Milliseconds for the server to pass acknowledgements on. */
 const PASSED_ON = 100
 /** Events that are remembered as done, in case the word about them was lost. */
@@ -62,8 +60,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   #done = new Set<string>()
   #doneBefore: ReadonlySet<string> = new Set()
   readonly #look: ReturnType<typeof setInterval>
-  /** Queues of pauses, and until when they need not be declared again. */
-  readonly #pauses = new Map<string, number>()
+  readonly #pauses: Pauses
   #connection: RabbitConnection | undefined
   #part: Part | undefined
   /** What comes over the channel that there is; missing while it is lost. */
@@ -81,6 +78,8 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.group = group
     this.#queue = queueOfGroup(group, address)
     this.#dead = queueOfDead(group)
+    const link = () => (this.#connection as RabbitConnection).link
+    this.#pauses = new Pauses(this.#queue, link, options.copies)
     this.#exact = hasWildcards(address) ? undefined : address
     if (route.durable.start !== 'new')
       throw new OptionError(
@@ -247,10 +246,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
   /** A copy waits in a queue whose events come back after a time; then the event itself is done. */
   async #retry(event: RabbitEvent, delay: number): Promise<void> {
     try {
-      const queue = await this.#pauseQueue(roundedUp(delay))
-      await this.#options
-        .copies()
-        .put(queue, event.message.content, event.copyWith({ [HEADER.failed]: event.attempt }))
+      await this.#pauses.put(event, delay)
       this.#settle(event, true)
     } catch (error) {
       this.#options.logger.warn(
@@ -259,20 +255,6 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
       )
       this.#settle(event, false)
     }
-  }
-
-  async #pauseQueue(delay: number): Promise<string> {
-    const name = queueOfPause(this.#queue, delay)
-    const now = performance.now()
-    if (now < (this.#pauses.get(name) ?? 0)) return name
-    await (this.#connection as RabbitConnection).link.aside((channel) =>
-      channel.assertQueue(
-        name,
-        safeQueue({ ...passingTo(this.#queue), 'x-message-ttl': delay, 'x-expires': delay + PAUSE_STAYS })
-      )
-    )
-    this.#pauses.set(name, now + PAUSE_STAYS / 2)
-    return name
   }
 
   async #bury(event: RabbitEvent, reason: string): Promise<void> {
@@ -382,11 +364,4 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#deliveries?.flush()
     if (!this.#isOrdered) for (const event of this.#worker.held) this.#settle(event, false)
   }
-}
-
-/** A pause with two digits that count, and not shorter: each is a queue of its own. */
-export function roundedUp(delay: number): number {
-  const least = Math.max(10, delay)
-  const step = 10 ** (Math.floor(Math.log10(least)) - 1)
-  return Math.ceil(least / step) * step
 }

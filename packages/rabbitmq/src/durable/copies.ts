@@ -18,20 +18,26 @@ export function passingTo(queue: string): Readonly<Record<string, unknown>> {
   }
 }
 
+/** RabbitMQ has not said in time whether it has stored a message. */
+export class UnconfirmedError extends NotStoredError {}
+
 /** Publishes to queues by their names. */
 export class Copies {
+  readonly #link: Link
   readonly #part: Part<ConfirmChannel>
 
-  private constructor(part: Part<ConfirmChannel>) {
+  private constructor(link: Link, part: Part<ConfirmChannel>) {
+    this.#link = link
     this.#part = part
   }
 
   static async open(link: Link): Promise<Copies> {
-    return new Copies(await link.open(async () => {}, { isConfirmed: true }))
+    return new Copies(link, await link.open(async () => {}, { isConfirmed: true }))
   }
 
   /**
    * Resolves when a queue has it.
+   * @throws {UnconfirmedError} it is not known whether it has
    * @throws {NotStoredError} it has not
    */
   put(queue: string, content: Buffer, options: Options.Publish): Promise<void> {
@@ -40,7 +46,16 @@ export class Copies {
         reject(new NotStoredError(`RabbitMQ does not store a message in '${queue}' now`, true, cause))
       const { channel } = this.#part
       if (channel === undefined) return failed()
-      channel.publish('', queue, content, options, (error: unknown) => (error ? failed(error) : resolve()))
+      const late = setTimeout(() => {
+        const why = `RabbitMQ has not said for ${this.#link.timeout} ms whether it has stored a message in '${queue}': perhaps no server leads that queue; its log says more`
+        reject(new UnconfirmedError(why, true))
+      }, this.#link.timeout)
+      late.unref?.()
+      channel.publish('', queue, content, options, (error: unknown) => {
+        clearTimeout(late)
+        if (error) failed(error)
+        else resolve()
+      })
     })
   }
 }

@@ -28,7 +28,7 @@ describe('a channel whose answer ends before its input', () => {
     })
     for (const name of ['value', 'promise', 'stream']) {
       const frames = [...server.on(channel(name, '1')), ...(await server.later())]
-      assert.equal(frames[0], 'REQUEST_N 1 64')
+      assert.equal(frames[0], 'REQUEST_N 1 4')
       assert.equal(frames.at(-1), 'CANCEL 1', name)
       assert.equal(frames.filter((text) => text.startsWith('CANCEL')).length, 1)
     }
@@ -89,7 +89,7 @@ describe('a channel whose answer ends before its input', () => {
     server.on(channel('fail', '1'))
     assert.match((await server.later()).join(), /^ERROR 1 0x201 [^C]*$/)
     // Nor where the value cannot be encoded, which is an ERROR as well.
-    assert.match(server.on(channel('odd', '1')).join(), /^REQUEST_N 1 64,ERROR 1 0x201 [^C]*$/)
+    assert.match(server.on(channel('odd', '1')).join(), /^REQUEST_N 1 4,ERROR 1 0x201 [^C]*$/)
     server.on(channel('sum', '1'))
     assert.deepEqual(server.on(frame(1, 'PAYLOAD', 'C')), [])
     assert.deepEqual(await server.later(), ['PAYLOAD 1 CN 1'])

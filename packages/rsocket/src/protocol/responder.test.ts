@@ -169,7 +169,7 @@ describe('an answer', () => {
     const server = rsocketServer({ nothing: () => undefined })
     assert.deepEqual(
       server.on(request(1, 'nothing', '1'), stream(3, 'nothing', 1, '1'), channel(5, 'nothing', 1, '1')),
-      ['PAYLOAD 1 CN', 'PAYLOAD 3 C', 'REQUEST_N 5 64', 'PAYLOAD 5 C', 'CANCEL 5']
+      ['PAYLOAD 1 CN', 'PAYLOAD 3 C', 'REQUEST_N 5 4', 'PAYLOAD 5 C', 'CANCEL 5']
     )
     assert.deepEqual(server.on(stream(7, 'echo', 1, '2'), channel(9, 'echo1', 1, '2')).slice(0, 1), [
       'PAYLOAD 7 CN 2'
@@ -278,7 +278,7 @@ describe('the input of a channel', () => {
     const server = rsocketServer({
       list: ({ data }) => listOf(data).catch((error: Error) => void seen.push(error.name))
     })
-    assert.deepEqual(server.on(channel(1, 'list', 1, '1')), ['REQUEST_N 1 64'])
+    assert.deepEqual(server.on(channel(1, 'list', 1, '1')), ['REQUEST_N 1 4'])
     const frames = server.on(payload(1, 'N', '{'), payload(1, 'N', '2'))
     assert.equal(frames.length, 1)
     assert.match(frames[0] ?? '', /^ERROR 1 0x204 \S/)
@@ -316,7 +316,7 @@ describe('the input of a channel', () => {
         return 'done'
       }
     })
-    assert.deepEqual(server.on(channel(1, 'first', 1, '1')), ['REQUEST_N 1 64'])
+    assert.deepEqual(server.on(channel(1, 'first', 1, '1')), ['REQUEST_N 1 4'])
     const frames = [...(await server.later()), ...(await server.later())]
     assert.deepEqual(frames, ['CANCEL 1', 'PAYLOAD 1 CN "done"'])
   })
@@ -335,7 +335,7 @@ describe('the input of a channel', () => {
     })
     for (const name of ['value', 'promise']) {
       const frames = [...server.on(channel(1, name, 1, '1')), ...(await server.later())]
-      assert.deepEqual(frames, ['REQUEST_N 1 64', 'CANCEL 1', 'PAYLOAD 1 CN 7'], name)
+      assert.deepEqual(frames, ['REQUEST_N 1 4', 'CANCEL 1', 'PAYLOAD 1 CN 7'], name)
     }
   })
 

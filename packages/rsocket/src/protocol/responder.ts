@@ -7,7 +7,7 @@ import {
   answerWith,
   type Codec,
   type Dispatcher,
-  INPUT_WINDOW,
+  INPUT_REFUSED,
   IncomingMessage,
   InputStream,
   isStream,
@@ -148,9 +148,8 @@ export class RSocketResponder implements RunningRequestOwner {
         return this.cancel(streamId, error as Error)
       }
       if (!input.push(value, sizeOf(payload))) {
-        const reason = 'More values of a channel came than were asked for'
-        this.wire.error(streamId, ErrorCode.INVALID, reason)
-        return this.cancel(streamId, new ProtocolError(reason))
+        this.wire.error(streamId, ErrorCode.INVALID, INPUT_REFUSED)
+        return this.cancel(streamId, new ProtocolError(INPUT_REFUSED))
       }
     }
     if (flags & Flag.COMPLETE) input.end()
@@ -255,7 +254,7 @@ export class RSocketResponder implements RunningRequestOwner {
     const hasFirst = first !== undefined || !complete
     // "A Responder MUST respond to an initial REQUEST_CHANNEL frame with a REQUEST_N frame": the first value asks for more.
     if (hasFirst) input.push(first, size)
-    else this.wire.requestN(streamId, INPUT_WINDOW)
+    else input.ask()
     if (complete) input.end()
     this.#answer(frame, codec, input, metadata, input)
   }

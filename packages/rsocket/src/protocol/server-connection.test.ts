@@ -151,11 +151,11 @@ describe('an RSocket server', () => {
 
   it('Request Channel: answers with REQUEST_N, hands values on, completes', async () => {
     const first = frame(1, 'REQUEST_CHANNEL', M, uint32(5), route('sum'), '1')
-    assert.deepEqual(on(first), ['REQUEST_N 1 64'])
+    assert.deepEqual(on(first), ['REQUEST_N 1 4'])
     server.connection.receive(frame(1, 'PAYLOAD', N, '2'))
     server.connection.receive(frame(1, 'PAYLOAD', N | C, '3'))
     await settle()
-    assert.deepEqual(on(), ['PAYLOAD 1 CN 6'])
+    assert.deepEqual(on(), ['REQUEST_N 1 5', 'PAYLOAD 1 CN 6'])
   })
 
   it('Request Channel: an ERROR of the requester ends both directions', async () => {

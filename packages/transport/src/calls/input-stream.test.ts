@@ -16,15 +16,35 @@ function open() {
 }
 
 describe('the input of a channel', () => {
-  it('asks for 64 small values when the first has come, and for more when half of them are read', async () => {
-    const { input, asked } = open()
+  it('asks for 4 values at first, for up to 64 while small ones come, and for more when half of them are read', async () => {
+    const { input, asked, granted } = open()
     input.push('first', 10)
-    assert.deepEqual(asked, [64])
+    assert.deepEqual(asked, [4])
     for (let n = 0; n < 64; n++) input.push(n, 10)
+    assert.equal(granted(), 64)
     for (let n = 0; n < 31; n++) await input.next()
-    assert.deepEqual(asked, [64])
+    assert.equal(granted(), 64)
     await input.next()
-    assert.deepEqual(asked, [64, 32])
+    assert.equal(granted(), 96)
+  })
+
+  it('asks for 4 where no value came with the request', () => {
+    const { input, asked } = open()
+    input.ask()
+    assert.deepEqual(asked, [4])
+  })
+
+  it('takes 16 MiB and one value that are not read, however many small ones came before', async () => {
+    const { input, granted } = open()
+    for (let n = 0; n < 1_000; n++) {
+      assert.equal(input.push(n, 10), true)
+      await input.next()
+    }
+    assert.ok(granted() - 1_000 >= 32)
+    const taken = Array.from({ length: 32 }, (_, n) => input.push(n, MEBIBYTE))
+    assert.equal(taken.filter(Boolean).length, 16)
+    await input.next()
+    assert.equal(input.push('again', MEBIBYTE), true)
   })
 
   it('asks for as many large values as 1 MiB holds, and for one that is larger', async () => {
@@ -83,6 +103,6 @@ describe('the input of a channel', () => {
     assert.equal(taken.filter(Boolean).length, 2 * INPUT_WINDOW)
     const large = open().input
     const few = Array.from({ length: 200 }, (_, n) => large.push(n, MEBIBYTE))
-    assert.equal(few.filter(Boolean).length, INPUT_WINDOW + 1)
+    assert.equal(few.filter(Boolean).length, 16)
   })
 })

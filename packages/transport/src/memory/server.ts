@@ -1,8 +1,9 @@
 /** The answering side of the memory transport. */
 import { answerWith } from '../answer.ts'
-import { InputStream } from '../calls/input-stream.ts'
+import { INPUT_REFUSED, InputStream } from '../calls/input-stream.ts'
 import type { Codec, Encoded } from '../codec/codec.ts'
 import type { Dispatcher } from '../dispatcher.ts'
+import { RpcError } from '../errors/index.ts'
 import { isNoHandler, isRejected } from '../failure.ts'
 import { IncomingMessage } from '../message.ts'
 import { OutgoingValues } from '../outgoing-values.ts'
@@ -175,7 +176,10 @@ class RunningRequest extends OutgoingValues implements MemoryRequest, RunningAns
   }
 
   input(bytes: Uint8Array): void {
-    if (this.#input !== undefined) this.#input.stream.push(decode(this.#input.codec, bytes), bytes.length)
+    if (this.#input === undefined) return
+    const { stream, codec } = this.#input
+    if (!stream.push(decode(codec, bytes), bytes.length))
+      this.error(new RpcError({ code: 'INVALID', message: INPUT_REFUSED }))
   }
 
   inputEnded(failure?: Error): void {

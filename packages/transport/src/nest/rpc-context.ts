@@ -39,7 +39,7 @@ export interface MessageView<Message = IncomingMessage> {
   getTopic(): string
   /** The headers by name. Over NATS Nest gives its driver's class, whose `get`, `has` and `keys` are here, too. */
   getHeaders(): ReadonlyMap<string, string>
-  /** What of a message of RabbitMQ Nest's `RmqContext` shows and is known here: its headers and its priority. */
+  /** What of a message Nest's `RmqContext` and `KafkaContext` show and is known here: its headers and its priority. */
   getMessage(): RmqMessage
   /** What of a message of MQTT Nest's `MqttContext` shows and is known here: its topic, its user properties and its flag. */
   getPacket(): MqttPacket
@@ -49,8 +49,10 @@ export interface MessageView<Message = IncomingMessage> {
   getArgByIndex(index: number): unknown
 }
 
-/** A message of RabbitMQ as handlers of Nest look at it. */
+/** A message of RabbitMQ, or of Kafka, as handlers of Nest look at it. */
 export interface RmqMessage {
+  /** Where Kafka's messages have them. */
+  readonly headers: Headers
   readonly properties: {
     readonly headers: Headers
     /** 0 to 255; `undefined` if the caller gave none. */
@@ -137,7 +139,10 @@ export function contextOver<Instance extends object>(
 
     getMessage(): RmqMessage {
       const { 'amqp-priority': priority, ...headers } = this.message.headers
-      return { properties: { headers, priority: priority === undefined ? undefined : Number(priority) } }
+      return {
+        headers,
+        properties: { headers, priority: priority === undefined ? undefined : Number(priority) }
+      }
     }
 
     getPacket(): MqttPacket {

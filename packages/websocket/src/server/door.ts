@@ -23,6 +23,7 @@ import {
   PatternNotFoundError,
   ProtocolError,
   quietLog,
+  RpcError,
   type ServerContext,
   type ServerTransport,
   type StopOptions,
@@ -55,6 +56,17 @@ export interface Entering extends Upgrade {
   readonly port: number | undefined
 }
 
+/** Says of an upgrade, and of each request that comes by it, why it is refused; `undefined`: it is not. */
+export type Admits = (upgrade: Upgrade) => Promise<string | undefined>
+
+/** What tells a door from those of users. */
+export interface DoorParts {
+  /** Default: who may connect may call all that is exposed. */
+  readonly admits?: Admits
+  /** Default: patterns as `options.expose` says. */
+  readonly newService?: (dispatcher: Dispatcher) => Exposed
+}
+
 const MAX_METADATA_READERS = 16
 /** Milliseconds in which a service must be there when its app listens. */
 const START = 2_000
@@ -66,6 +78,7 @@ const MOST_REFUSED = 5
 /** Takes connections for the services behind it. */
 export class WebSocketDoor {
   readonly #options: CheckedOptions
+  readonly #admits: Admits | undefined
   readonly #newService: (dispatcher: Dispatcher) => Exposed
   readonly #limits: ServerLimits
   readonly #times: ConnectionTimes
@@ -82,9 +95,13 @@ export class WebSocketDoor {
 
   constructor(
     options: CheckedOptions,
-    newService = (dispatcher: Dispatcher) => new Exposed(options.expose, dispatcher)
+    {
+      admits,
+      newService = (dispatcher: Dispatcher) => new Exposed(options.expose, dispatcher)
+    }: DoorParts = {}
   ) {
     this.#options = options
+    this.#admits = admits
     this.#newService = newService
     const { limits, resume } = options
     this.#limits = new ServerLimits(
@@ -185,6 +202,21 @@ export class WebSocketDoor {
     }
   }
 
+  /** The services, as a client of this upgrade finds them. */
+  #dispatcherFor(upgrade: Upgrade): Dispatcher {
+    const [admits, dispatcher] = [this.#admits, this.#dispatcher]
+    if (admits === undefined) return dispatcher
+    const admitted = async (): Promise<void> => {
+      const refusal = await admits(upgrade)
+      if (refusal !== undefined) throw new RpcError({ code: 'FORBIDDEN', message: refusal })
+    }
+    return {
+      routes: () => dispatcher.routes(),
+      request: (message) => admitted().then(() => dispatcher.request(message)),
+      event: (message) => admitted().then(() => dispatcher.event(message))
+    }
+  }
+
   // ── connections ──────────────────────────────────────────────────────────────────────────────────────
 
   /** Resolves when there is a service, or has been none for a while: an app that starts listens before they do. */
@@ -201,8 +233,11 @@ export class WebSocketDoor {
   }
 
   /** Why an upgrade is refused; `undefined` if it is not. */
-  async refusal({ headers, address }: Upgrade): Promise<Refusal | undefined> {
+  async refusal(upgrade: Upgrade): Promise<Refusal | undefined> {
+    const { headers, address } = upgrade
     const { origins, limits } = this.#options
+    const forbidden = await this.#admits?.(upgrade)
+    if (forbidden !== undefined) return { status: 403, reason: forbidden }
     const foreign = originRefusal(headers, origins)
     if (foreign !== undefined) {
       // The page cannot see why.
@@ -254,7 +289,7 @@ export class WebSocketDoor {
     const { limits, authenticate } = this.#options
     return {
       transport: 'websocket',
-      dispatcher: this.#dispatcher,
+      dispatcher: this.#dispatcherFor(entering),
       logger: this.#logger,
       maxMessageSize: limits.messageSize,
       maxBufferSize: limits.receiveBuffer,

@@ -6,6 +6,7 @@ import type { DevEngine, EngineName } from '../config.ts'
 import type { Start } from '../process-group.ts'
 import type { Engine, Fetching } from './engine.ts'
 import { dataFolder, programsFolder } from './folder.ts'
+import { kafka } from './kafka.ts'
 import { mqtt } from './mqtt.ts'
 import { nats } from './nats.ts'
 import { postgres } from './postgres.ts'
@@ -14,7 +15,7 @@ import { redis } from './redis.ts'
 
 export type { Engine } from './engine.ts'
 
-const ENGINES: Readonly<Record<EngineName, Engine>> = { nats, redis, mqtt, postgres, rabbitmq }
+const ENGINES: Readonly<Record<EngineName, Engine>> = { nats, redis, mqtt, postgres, rabbitmq, kafka }
 
 /** An engine that services get. */
 export interface FoundEngine {

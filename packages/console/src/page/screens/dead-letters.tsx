@@ -1,9 +1,9 @@
 /** The dead letters of a group: read, sent again, deleted. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { DeadLettersView, DeadLetterView, GroupView } from '../../protocol.ts'
-import { ask } from '../ask.ts'
 import { ago, whole } from '../format.ts'
 import { hrefOf } from '../route.ts'
+import { ask } from '../server.ts'
 
 type Action = 'redrive' | 'delete'
 
@@ -11,10 +11,9 @@ export function DeadLetters(props: {
   readonly group: GroupView
   /** How many there are: if that changes, they are read anew. */
   readonly count: number
-  readonly base: string
   readonly canTry: boolean
 }) {
-  const { group: view, count, base, canTry } = props
+  const { group: view, count, canTry } = props
   const { service, group } = view
   const [listed, setListed] = useState<DeadLettersView | undefined>()
   const [said, say] = useState('')
@@ -23,7 +22,7 @@ export function DeadLetters(props: {
   const [round, setRound] = useState(0)
   useEffect(() => {
     const left = new AbortController()
-    ask<DeadLettersView>(base, 'events', { action: 'list', service, group }, left.signal).then(
+    ask<DeadLettersView>('events', { action: 'list', service, group }, left.signal).then(
       (all) => {
         setListed(all)
         setWrong('')
@@ -33,7 +32,7 @@ export function DeadLetters(props: {
       }
     )
     return () => left.abort()
-  }, [base, service, group, count, round])
+  }, [service, group, count, round])
 
   const change = async (action: Action, positions: readonly string[] | 'all') => {
     // Twice is once.
@@ -41,7 +40,7 @@ export function DeadLetters(props: {
     setBusy(true)
     setWrong('')
     try {
-      const { done } = await ask<{ readonly done: number }>(base, 'events', {
+      const { done } = await ask<{ readonly done: number }>('events', {
         action,
         service,
         group,

@@ -16,7 +16,7 @@ const NONE: EventsView = { groups: [], outboxes: [] }
 /** Groups that are shown at a time. */
 const MAX_GROUPS = 200
 
-function Events({ shown: { topics }, overview: { canTry }, path: [engine, group], base }: ScreenProps) {
+function Events({ shown: { topics }, overview: { canTry }, path: [engine, group] }: ScreenProps) {
   const { groups, outboxes } = topics.events ?? NONE
   const opened = groups.find((each) => each.engine === engine && each.group === group)
   return (
@@ -50,7 +50,6 @@ function Events({ shown: { topics }, overview: { canTry }, path: [engine, group]
                 key={`${each.engine} ${each.group}`}
                 group={each}
                 isOpen={each === opened}
-                base={base}
                 canTry={canTry}
               />
             ))}
@@ -91,13 +90,8 @@ function Gauge(props: { readonly label: string; readonly value: string; readonly
   )
 }
 
-function Group(props: {
-  readonly group: GroupView
-  readonly isOpen: boolean
-  readonly base: string
-  readonly canTry: boolean
-}) {
-  const { group: view, isOpen, base, canTry } = props
+function Group(props: { readonly group: GroupView; readonly isOpen: boolean; readonly canTry: boolean }) {
+  const { group: view, isOpen, canTry } = props
   const { engine, group, processes, handlers, dead, deadUnknown } = view
   return (
     <div class="card group">
@@ -138,9 +132,7 @@ function Group(props: {
             {deadText(dead)}
           </a>
         )}
-        {isOpen && dead !== undefined && (
-          <DeadLetters group={view} count={dead} base={base} canTry={canTry} />
-        )}
+        {isOpen && dead !== undefined && <DeadLetters group={view} count={dead} canTry={canTry} />}
       </div>
     </div>
   )

@@ -10,8 +10,6 @@ export interface ScreenProps {
   readonly overview: Overview
   /** What follows the screen's id in the address, such as a service's id: `#/services/orders` is `['orders']`. */
   readonly path: readonly string[]
-  /** Where the server is, without a slash at the end. */
-  readonly base: string
 }
 
 /** One screen. */

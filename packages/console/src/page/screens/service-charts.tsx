@@ -30,14 +30,13 @@ export function ServiceCharts(props: {
   readonly id: string
   readonly history: History
   readonly marks: readonly Mark[]
-  readonly base: string
   /** Kind and pattern of the one that is shown; `undefined`: all. */
   readonly pattern: string | undefined
   readonly showAll: () => void
 }) {
-  const { service, id, history, marks, base, pattern, showAll } = props
+  const { service, id, history, marks, pattern, showAll } = props
   const [seconds, setSeconds] = useState<number>(RANGES[0][1])
-  const past = usePast(base, id, pattern)
+  const past = usePast(id, pattern)
   const from = Date.now() / 1_000 - seconds
   const own = marks.filter((mark) => mark.service === service)
   const shown = own.filter(({ at }) => at / 1_000 >= from)

@@ -6,17 +6,16 @@ import { count, ms } from '../format.ts'
 import { type History, keyOf, type Moment } from '../history.ts'
 import { Pattern } from '../pattern.tsx'
 import { Transports } from '../transports.tsx'
-import type { Trying } from '../trial.tsx'
 import { ServiceCharts } from './service-charts.tsx'
 
 export function Service(props: {
   readonly service: ServiceView
   readonly history: History
   readonly marks: readonly Mark[]
-  readonly base: string
-  readonly trying: Trying | undefined
+  /** The service that patterns are sent to; `undefined`: they may not be called. */
+  readonly trying: string | undefined
 }) {
-  const { service, history, marks, base, trying } = props
+  const { service, history, marks, trying } = props
   const latest = history.moments.at(-1)
   const { id, problem, described } = service
   const [opened, open] = useState<string | undefined>()
@@ -60,7 +59,6 @@ export function Service(props: {
               id={id}
               history={history}
               marks={marks}
-              base={base}
               pattern={key}
               showAll={() => open(undefined)}
             />
@@ -110,7 +108,8 @@ function PatternTable(props: {
   readonly moment: Moment | undefined
   readonly opened: string | undefined
   readonly open: (key: string | undefined) => void
-  readonly trying: Trying | undefined
+  /** The service that patterns are sent to; `undefined`: they may not be called. */
+  readonly trying: string | undefined
   readonly empty: string
 }) {
   const { patterns, columns, moment, opened, open, trying, empty } = props

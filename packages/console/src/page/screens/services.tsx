@@ -18,7 +18,7 @@ type Histories = ReadonlyMap<string, History>
 /** A service, with all its processes. */
 type Processes = readonly [ServiceView, ...ServiceView[]]
 
-function Services({ shown: { history, topics }, overview, path: [chosen], base }: ScreenProps) {
+function Services({ shown: { history, topics }, overview, path: [chosen] }: ScreenProps) {
   const { services, canTry, leftOut = 0 } = overview
   const [wanted, setWanted] = useState('')
   const all = byService(services)
@@ -75,8 +75,7 @@ function Services({ shown: { history, topics }, overview, path: [chosen], base }
               service={service}
               history={history.get(service.id) ?? NOTHING}
               marks={topics.history?.marks ?? []}
-              base={base}
-              trying={canTry ? { url: `${base}/try`, service: service.service } : undefined}
+              trying={canTry ? service.service : undefined}
             />
           </>
         )}

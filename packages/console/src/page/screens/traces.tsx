@@ -1,9 +1,9 @@
 /** The last calls as waterfalls across services, found by id, pattern, error, duration. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TraceLine, TraceView } from '../../protocol.ts'
-import { ask } from '../ask.ts'
 import { clock, ms } from '../format.ts'
 import { hrefOf } from '../route.ts'
+import { ask, base } from '../server.ts'
 import { Waterfall } from '../traces/waterfall.tsx'
 import type { Screen, ScreenProps } from './screen.ts'
 
@@ -12,15 +12,11 @@ export const traces: Screen = { id: 'traces', title: 'Traces', View: TracesScree
 /** Milliseconds after the last letter until it is searched. */
 const TYPED = 250
 
-function TracesScreen({ shown, path: [id], base }: ScreenProps) {
-  return id === undefined || id === '' ? (
-    <List base={base} shown={shown} />
-  ) : (
-    <One key={id} base={base} shown={shown} id={id} />
-  )
+function TracesScreen({ shown, path: [id] }: ScreenProps) {
+  return id === undefined || id === '' ? <List shown={shown} /> : <One key={id} shown={shown} id={id} />
 }
 
-function List({ base, shown }: Pick<ScreenProps, 'base' | 'shown'>) {
+function List({ shown }: Pick<ScreenProps, 'shown'>) {
   const [text, setText] = useState('')
   const [onlyErrors, setOnlyErrors] = useState(false)
   const [longerThan, setLongerThan] = useState('')
@@ -36,7 +32,7 @@ function List({ base, shown }: Pick<ScreenProps, 'base' | 'shown'>) {
     const left = new AbortController()
     const question = { text, onlyErrors, longerThan: Number(longerThan) || 0 }
     const timer = setTimeout(() => {
-      ask<readonly TraceLine[]>(base, 'traces', question, left.signal).then(
+      ask<readonly TraceLine[]>('traces', question, left.signal).then(
         (lines) => {
           setProblem(undefined)
           setFound(lines)
@@ -155,14 +151,14 @@ function Line({ line }: { readonly line: TraceLine }) {
   )
 }
 
-function One({ base, shown, id }: Pick<ScreenProps, 'base' | 'shown'> & { readonly id: string }) {
+function One({ shown, id }: Pick<ScreenProps, 'shown'> & { readonly id: string }) {
   const [trace, setTrace] = useState<TraceView | null | undefined>()
   const [problem, setProblem] = useState<string | undefined>()
   // It grows while its spans come.
   const spans = shown.topics.traces?.latest.find((line) => line.id === id)?.spans
   useEffect(() => {
     const left = new AbortController()
-    ask<TraceView | null>(base, 'traces', { trace: id }, left.signal).then(
+    ask<TraceView | null>('traces', { trace: id }, left.signal).then(
       (view) => {
         // What has made room meanwhile can still be read.
         setTrace((known) => view ?? known ?? null)

@@ -2,7 +2,7 @@
  * The answer to one of our callers: values as far as it has granted demand, several of one turn in one message, each
  * message with a number, so that a message that a broken server has lost is noticed.
  */
-import { InputStream } from '../../calls/input-stream.ts'
+import { INPUT_REFUSED, InputStream } from '../../calls/input-stream.ts'
 import { ProtocolError } from '../../errors/index.ts'
 import { isRejected } from '../../failure.ts'
 import type { IncomingMessage } from '../../message.ts'
@@ -174,8 +174,7 @@ export class OwnAnswer extends OutgoingValues implements Controlled {
     if (number !== ++this.#inputCount) return this.#failInput('A value of the channel was lost on its way')
     try {
       const value: unknown = blank + 1 === text.length ? undefined : jsonOf(text.slice(blank + 1))
-      if (!this.#input.push(value, text.length - blank))
-        this.#failInput('The caller has sent far more values than it was granted')
+      if (!this.#input.push(value, text.length - blank)) this.#failInput(INPUT_REFUSED)
     } catch {
       this.#failInput('A value of the channel is not JSON')
     }

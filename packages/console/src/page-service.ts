@@ -1,0 +1,68 @@
+/** What the page asks the console's server by its WebSocket. */
+import {
+  type Dispatcher,
+  type IncomingMessage,
+  PatternNotFoundError,
+  RpcError
+} from '@elysia-microservices/transport/kit'
+import type { ConsoleClient } from './clients.ts'
+import type { Source } from './sources/source.ts'
+import { errorOf, readTrial, run } from './trial.ts'
+import type { Watch } from './watch.ts'
+
+/** What the handlers stand on. */
+export interface PageServiceParts {
+  readonly watch: Watch
+  readonly sources: readonly Source[]
+  readonly clients: () => ReadonlyMap<string, ConsoleClient>
+  readonly canTry: boolean
+}
+
+type Handler = (message: IncomingMessage) => unknown
+
+/** The handlers of `ConsoleService`. */
+export function pageService({ watch, sources, clients, canTry }: PageServiceParts): Dispatcher {
+  const handlers = new Map<string, Handler>([
+    ['updates', ({ signal }) => iterable(watch.open(signal))],
+    [
+      'try',
+      ({ data, signal }) => {
+        if (!canTry) throw new TypeError('The console only shows: see options.try of console()')
+        const trial = readTrial(data)
+        const client = clients().get(trial.service)
+        if (client === undefined) throw new TypeError('There is no such service')
+        return run(client, trial, signal)
+      }
+    ],
+    ...sources.map((source): [string, Handler] => [
+      `ask.${source.topic}`,
+      async ({ data, signal }) => (await source.ask?.(data, signal)) ?? null
+    ])
+  ])
+  return {
+    routes: () => [...handlers.keys()].map((route) => ({ kind: 'message', route })),
+    async request(message) {
+      const handler = handlers.get(message.route ?? '')
+      if (handler === undefined) throw PatternNotFoundError.of(message.pattern)
+      try {
+        return await handler(message)
+      } catch (error) {
+        throw toldOf(error)
+      }
+    },
+    event({ pattern }) {
+      throw PatternNotFoundError.of(pattern)
+    }
+  }
+}
+
+/** Who opens the page may know why: the text is shown there. */
+function toldOf(error: unknown): RpcError {
+  if (error instanceof TypeError) return new RpcError({ code: 'BAD_QUESTION', message: error.message })
+  const { code, message } = errorOf(error)
+  return new RpcError({ code, message })
+}
+
+function iterable<Value>(iterator: AsyncIterator<Value>): AsyncIterable<Value> {
+  return { [Symbol.asyncIterator]: () => iterator }
+}

@@ -1,0 +1,422 @@
+/** One end at a Kafka cluster: what goes out and what comes, over our topics and Nest's. */
+import {
+  type Carried,
+  type CarriedHeaders,
+  type Carrier,
+  type CarrierListener,
+  HeldMessages,
+  newSecret,
+  Room,
+  type Sender,
+  type Subject,
+  textOf,
+  type Words
+} from '@elysia-microservices/transport/engine'
+import { ListenError, LONGEST_TIME } from '@elysia-microservices/transport/kit'
+import type { KafkaRecord } from '@platformatic/kafka'
+import type { CheckedOptions } from '../options/options.ts'
+import {
+  callersOf,
+  HEADER,
+  type ReadHeaders,
+  type RecordHeaders,
+  readHeaders,
+  writeHeaders
+} from '../words/headers.ts'
+import {
+  addressOf,
+  EVERYONE,
+  groupOfService,
+  inboxOf,
+  inboxTopic,
+  isInbox,
+  type Place,
+  placeOf,
+  readAnswer,
+  replyAddress
+} from '../words/names.ts'
+import { dataOf, nestAnswerOf, packetOf, packetOfNest, readValue, writeValue } from '../words/values.ts'
+import { Cluster } from './cluster.ts'
+import { Departures } from './departures.ts'
+import { Code, codesIn } from './errors.ts'
+import { Producer, sizeOf, type Told } from './producer.ts'
+import { Reader } from './reader.ts'
+import { Takers } from './takers.ts'
+
+/** Bytes from which a message travels in parts. */
+const MAX_PAYLOAD = 900 * 1024
+/** Milliseconds that answers are kept: nobody reads them later. */
+const ANSWERS_STAY = 600_000
+/** In the place of an address that is no inbox: nothing is published there. */
+const NOWHERE = '?'
+const BRACE = 0x7b
+
+type Receive = (message: Carried) => void
+
+/** A connection that has been made. */
+export class KafkaConnection implements Carrier {
+  readonly everyone = EVERYONE
+  readonly maxPayload = MAX_PAYLOAD
+  readonly addressOf = addressOf
+  readonly server: string
+  readonly cluster: Cluster
+  readonly #options: CheckedOptions
+  readonly #listener: CarrierListener
+  readonly #producer: Producer
+  readonly #held: HeldMessages
+  readonly #room: Room
+  /** What comes on our partition of the inboxes' topic, and to every service. */
+  readonly #reader: Reader
+  /** By the secret of the inbox, or by topic. */
+  readonly #ears = new Map<string, Receive>()
+  readonly #takers: Takers
+  readonly #inboxes: string
+  readonly #partition: number
+  #setUp: Promise<unknown> = Promise.resolve()
+  /** Our inbox, with the dot behind it, once somebody listens there. */
+  #inbox: string | undefined
+  readonly #departures = new Departures((reply) => this.#nobody(reply))
+
+  private constructor(cluster: Cluster, options: CheckedOptions, listener: CarrierListener) {
+    this.cluster = cluster
+    this.server = options.where
+    this.#options = options
+    this.#listener = listener
+    this.#held = new HeldMessages(listener)
+    this.#producer = new Producer(cluster)
+    this.#room = new Room(
+      () => this.flush(),
+      () => this.isConnected
+    )
+    this.#inboxes = inboxTopic(options.inbox)
+    const partitions = cluster.topic(this.#inboxes)?.leaders.length ?? 1
+    this.#partition = Math.floor(Math.random() * partitions)
+    this.#reader = new Reader(cluster, 'inbox', {
+      receive: (fetched) => {
+        for (const { topic, records } of fetched)
+          for (const { record } of records) this.#guard(() => this.#hear(topic, record))
+      },
+      gone: () => Promise.resolve(0n),
+      failed: (error) => listener.failed(error)
+    })
+    this.#takers = new Takers(cluster, {
+      message: (subject, fetched) => this.#guard(() => this.#receive(subject, fetched)),
+      failed: (error) => listener.failed(error)
+    })
+  }
+
+  /**
+   * Connects.
+   * @throws {ConnectionError} no broker can be reached
+   * @throws {UnauthenticatedError} the broker does not accept the credentials
+   */
+  static async open(
+    options: CheckedOptions,
+    clientId: string,
+    listener: CarrierListener
+  ): Promise<KafkaConnection> {
+    let connection: KafkaConnection | undefined
+    const cluster = await Cluster.open(options, clientId, {
+      lost: () => connection?.lost(),
+      restored: () => connection?.restored()
+    })
+    try {
+      const configs = { 'retention.ms': String(ANSWERS_STAY), 'segment.ms': String(ANSWERS_STAY) }
+      await cluster.ensure([
+        { name: inboxTopic(options.inbox), configs },
+        { name: EVERYONE, partitions: 1, configs }
+      ])
+    } catch (error) {
+      await cluster.close()
+      throw error
+    }
+    connection = new KafkaConnection(cluster, options, listener)
+    return connection
+  }
+
+  get isConnected(): boolean {
+    return this.cluster.isConnected
+  }
+
+  newInbox(): string {
+    return inboxOf(this.#inboxes, this.#partition, newSecret() + newSecret())
+  }
+
+  isInbox(address: string): boolean {
+    return isInbox(address) || readAnswer(address) !== undefined
+  }
+
+  // ── out ──────────────────────────────────────────────────────────────────────────────────────────────
+
+  publish(address: string, words: Words, reply?: string, headers?: CarriedHeaders, expires?: number): void {
+    if (!this.isConnected)
+      return this.#held.hold(address, words.length, () =>
+        this.publish(address, words, reply, headers, expires)
+      )
+    const asker = readAnswer(address)
+    if (asker !== undefined) return this.#answerNest(asker, textOf(words))
+    if (isInbox(address)) {
+      const { topic, partition, token } = placeOf(address)
+      if (reply && !this.#departures.expect(address, reply)) {
+        queueMicrotask(() => this.#nobody(reply))
+        return
+      }
+      const own = reply ? writeHeaders(undefined, { [HEADER.reply]: reply }) : undefined
+      return this.#send(address, topic, partition, bufferOf(token), bufferOf(words), own, reply)
+    }
+    if (address === EVERYONE) {
+      const own = writeHeaders(undefined, { [HEADER.reply]: reply })
+      return this.#send(address, EVERYONE, 0, undefined, bufferOf(words), own, undefined)
+    }
+    const isPacket = typeof words === 'string' ? words.startsWith('{') : words[0] === BRACE
+    const asking = { ...askingFor(reply), [HEADER.expires]: expiring(expires) }
+    if (!isPacket) {
+      // The stream of a channel, or parts: Nest's services could not read them.
+      const own = writeHeaders(headers, { ...asking, [HEADER.words]: '1' })
+      return this.#send(address, address, undefined, undefined, bufferOf(words), own, reply)
+    }
+    const { value, type } = writeValue(dataOf(textOf(words), address, true))
+    const own = writeHeaders(headers, { ...asking, [HEADER.type]: type })
+    this.#send(address, address, undefined, undefined, bufferOf(value), own, reply)
+  }
+
+  emit(address: string, packet: string, reply?: string, headers?: CarriedHeaders): void {
+    if (!this.isConnected)
+      return this.#held.hold(address, packet.length, () => this.emit(address, packet, reply, headers))
+    const { value, type } = writeValue(dataOf(packet, address, false))
+    const own = writeHeaders(headers, { [HEADER.type]: type })
+    this.#send(address, address, undefined, undefined, bufferOf(value), own, reply)
+  }
+
+  /** What Nest's services say. */
+  #answerNest({ topic, partition, token }: Place, packet: string): void {
+    const { value, key, headers, err, isDisposed } = nestAnswerOf(packet)
+    const own = writeHeaders(headers, {
+      [HEADER.correlation]: token,
+      [HEADER.error]: err,
+      // Nest writes a byte of zero.
+      [HEADER.disposed]: isDisposed ? '\0' : undefined
+    })
+    this.#send(
+      topic,
+      topic,
+      partition,
+      bufferOf(key),
+      bufferOf(err === undefined ? value : undefined),
+      own,
+      undefined
+    )
+  }
+
+  #send(
+    address: string,
+    topic: string,
+    partition: number | undefined,
+    key: Buffer | undefined,
+    value: Buffer | undefined,
+    headers: RecordHeaders | undefined,
+    reply: string | undefined
+  ): void {
+    const size = sizeOf(key, value, headers)
+    const told = (what: Told) => this.#told(address, reply, what)
+    this.#producer.send({ topic, partition, key, value, headers, size, told })
+    this.#room.use(size)
+  }
+
+  #told(address: string, reply: string | undefined, { isMissing, error }: Told): void {
+    const isRefused =
+      codesIn(error).includes(Code.topicAuthorization) ||
+      (error as { retryable?: unknown }).retryable === false
+    if (isRefused) this.#guard(() => this.#listener.refused(address, 'publish', error))
+    else if (isMissing && reply) this.#nobody(reply)
+    else if (!isMissing && codesIn(error).length > 0) this.#listener.failed(error)
+  }
+
+  /** Tells one of our own addresses that nobody has got what it has asked: there is no topic, so no service. */
+  #nobody(reply: string): void {
+    const message = { address: reply, words: '', reply: '', headers: undefined, isNobody: true }
+    this.#guard(() => this.#ears.get(secretOf(placeOf(reply).token))?.(message))
+  }
+
+  // ── in ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  listen(address: string, receive: Receive, refused?: (error: Error) => void): void {
+    const isInboxOfOurs = address.endsWith('.')
+    this.#ears.set(isInboxOfOurs ? secretOf(placeOf(address).token) : address, receive)
+    const [topic, partition] = isInboxOfOurs ? [this.#inboxes, this.#partition] : [address, 0]
+    const isRead = isInboxOfOurs && this.#inbox !== undefined
+    if (isInboxOfOurs) this.#inbox = address
+    if (isRead) return
+    const listening = this.#reader.addLatest(topic, partition).catch((error: Error) => {
+      if (this.isConnected) refused?.(error)
+    })
+    this.#setUp = Promise.all([this.#setUp, listening])
+  }
+
+  /** Hears nothing more at an inbox. */
+  unhear(inbox: string): void {
+    this.#ears.delete(secretOf(placeOf(inbox).token))
+  }
+
+  async take(
+    subjects: readonly Subject[],
+    receive: (subject: Subject, message: Carried) => void
+  ): Promise<void> {
+    this.#received = receive
+    try {
+      await this.#takers.take(subjects, groupOfService)
+    } catch (error) {
+      // What is lost with the brokers is set up again when there are some.
+      if (error instanceof ListenError || this.isConnected) throw error
+    }
+  }
+
+  #received: (subject: Subject, message: Carried) => void = () => {}
+
+  leave(): Promise<void> {
+    return this.#takers.leave()
+  }
+
+  /** A message for a service has come. */
+  #receive(
+    subject: Subject,
+    { record, isLate, timestamp }: { record: KafkaRecord; isLate: boolean; timestamp: number }
+  ): void {
+    const { address } = subject
+    const read = readHeaders(record.headers)
+    const expires = Number(read[HEADER.expires])
+    // Its caller has given it up before any process was there to take it.
+    if (isLate && expires > 0 && timestamp + expires < Date.now()) return
+    const reply = this.#replyOf(address, read)
+    const token = reply === '' ? undefined : read[HEADER.correlation]
+    const words =
+      read[HEADER.words] === undefined
+        ? packetOf(address, readValue(record.value?.toString(), read[HEADER.type]), token)
+        : (record.value ?? '')
+    this.#received(subject, { address, words, reply, headers: callersOf(read) })
+  }
+
+  #replyOf(topic: string, read: ReadHeaders): string {
+    const token = read[HEADER.correlation]
+    const wanted = read[HEADER.replyTopic]
+    if (token === undefined || wanted === undefined) return ''
+    const partition = Number(read[HEADER.replyPartition] ?? 0)
+    return replyAddress(topic, { topic: wanted, partition, token }, this.#options.replyTopics)
+  }
+
+  /** Something has come on our partition of the inboxes' topic, perhaps for another; or to every service. */
+  #hear(topic: string, { key, value, headers }: KafkaRecord): void {
+    if (topic === EVERYONE) {
+      const gone = headers.find(([name]) => name?.toString() === HEADER.gone)?.[1]?.toString()
+      if (gone !== undefined) return this.#departures.gone(gone)
+      const reply = known(readHeaders(headers)[HEADER.reply])
+      this.#ears.get(EVERYONE)?.({ address: topic, words: value ?? '', reply, headers: undefined })
+      return
+    }
+    if (key !== null) {
+      const token = key.toString('latin1')
+      const ear = this.#ears.get(secretOf(token))
+      if (ear === undefined) return
+      const address = `${topic}/${this.#partition}/${token}`
+      const reply = headers.length === 0 ? '' : known(readHeaders(headers)[HEADER.reply])
+      return ear({ address, words: value ?? '', reply, headers: undefined })
+    }
+    // A service of Nest's has answered.
+    const read = readHeaders(headers)
+    const token = read[HEADER.correlation]
+    const ear = token === undefined ? undefined : this.#ears.get(secretOf(token))
+    if (ear === undefined) return
+    const address = `${topic}/${this.#partition}/${token}`
+    const isDisposed = read[HEADER.disposed] !== undefined
+    const words = packetOfNest(value?.toString(), read[HEADER.error], isDisposed, address)
+    ear({ address, words, reply: '', headers: callersOf(read) })
+  }
+
+  #guard(task: () => void): void {
+    try {
+      task()
+    } catch (error) {
+      this.#listener.failed(error)
+    }
+  }
+
+  // ── the connection ───────────────────────────────────────────────────────────────────────────────────
+
+  hasRoomFor(sender: Sender): boolean {
+    return this.#room.hasRoomFor(sender)
+  }
+
+  atTurnEnd(task: () => void): void {
+    setImmediate(task)
+  }
+
+  async flush(): Promise<void> {
+    await this.#setUp
+    if (!this.isConnected) throw new Error(`Kafka at ${this.server} is lost`)
+    await this.#producer.flush()
+  }
+
+  async close(): Promise<void> {
+    if (this.cluster.isClosed) return
+    if (this.isConnected && this.#inbox !== undefined && !this.#ears.has(EVERYONE)) {
+      // Nobody hears otherwise that this caller waits no more.
+      const own = writeHeaders(undefined, { [HEADER.gone]: this.#inbox })
+      this.#send(EVERYONE, EVERYONE, 0, undefined, undefined, own, undefined)
+    }
+    if (this.isConnected) await this.flush().catch(() => {})
+    await this.#takers.leave()
+    const stopped = this.#reader.stop()
+    await this.cluster.close()
+    await stopped
+  }
+
+  /** The brokers are lost. */
+  lost(): void {
+    this.#producer.lost()
+    this.#listener.lost()
+  }
+
+  /** There are brokers again. */
+  restored(): void {
+    this.#reader.restored()
+    this.#takers.restored()
+    this.#held.release()
+    this.#listener.restored()
+    this.#room.resume()
+  }
+}
+
+/** An inbox is known by what stands in front of the dot. */
+function secretOf(token: string): string {
+  return token.slice(0, token.indexOf('.'))
+}
+
+/** What says where an answer is wanted, as Nest's services look for it. */
+function askingFor(reply: string | undefined): Readonly<Record<string, string>> {
+  if (reply === undefined || reply === '') return {}
+  const { topic, partition, token } = placeOf(reply)
+  return {
+    [HEADER.correlation]: token,
+    [HEADER.replyTopic]: topic,
+    [HEADER.replyPartition]: String(partition)
+  }
+}
+
+function expiring(milliseconds: number | undefined): string | undefined {
+  return milliseconds === undefined || milliseconds > LONGEST_TIME
+    ? undefined
+    : String(Math.max(1, Math.ceil(milliseconds)))
+}
+
+function bufferOf(words: Words | undefined): Buffer | undefined {
+  if (words === undefined) return undefined
+  return typeof words === 'string'
+    ? Buffer.from(words)
+    : Buffer.from(words.buffer, words.byteOffset, words.length)
+}
+
+/** Otherwise a stranger could have us publish to topics of others: such a message is dropped, and counted. */
+function known(reply: string | undefined): string {
+  if (reply === undefined) return ''
+  return isInbox(reply) ? reply : NOWHERE
+}

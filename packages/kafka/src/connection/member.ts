@@ -1,0 +1,389 @@
+/**
+ * One member of a consumer group, by the protocol of KIP-848: the coordinator says which partitions are ours, and a
+ * partition goes to another member when we say that we have let it go. So it is ours until what runs of it has ended.
+ */
+import { randomUUID } from 'node:crypto'
+import { ConnectionError, ListenError } from '@elysia-microservices/transport/kit'
+import {
+  consumerGroupHeartbeatV1,
+  findCoordinatorV6,
+  offsetCommitV9,
+  offsetFetchV9
+} from '@platformatic/kafka'
+import { type Cluster, soon } from './cluster.ts'
+import { Code, codesIn } from './errors.ts'
+
+/** Milliseconds between heartbeats at most: by them a member hears of others. Brokers may want them sooner. */
+const BEAT = 1_000
+/** Milliseconds that a member may take to let a partition go, before the others have it all the same. */
+const LET_GO_WITHIN = 300_000
+/** Milliseconds until a coordinator that cannot be asked is asked again. */
+const AGAIN_AFTER = 250
+/** Times that a position is written again, where the member has become another's age meanwhile. */
+const MOST_COMMITS = 20
+
+/** A position that is committed, with what else is known of what is behind it. */
+export interface Committed {
+  readonly topic: string
+  readonly partition: number
+  readonly next: bigint
+  readonly metadata: string
+}
+
+/** Is told what belongs to a member. */
+export interface MemberListener {
+  /** Partitions are ours, from these positions on. */
+  assigned(partitions: readonly Committed[]): void
+  /** Partitions go to others when this resolves. */
+  revoked(partitions: readonly Partition[]): Promise<void>
+  /** Partitions are others' already. */
+  lost(partitions: readonly Partition[]): void
+  /** The coordinator does not answer, or not with what is wanted. */
+  failed(error: unknown): void
+}
+
+export interface Partition {
+  readonly topic: string
+  readonly partition: number
+}
+
+/** Gives the positions to begin with, for partitions of a topic that a group does not know; `isNew`: it knows none of it. */
+type Begin = (
+  topic: string,
+  partitions: readonly number[],
+  isNew: boolean
+) => Promise<ReadonlyMap<number, bigint>>
+
+type Target = readonly { readonly topicId: string; readonly partitions: readonly number[] }[]
+
+/** Who coordinates a group, and what it knows of it. */
+export class Group {
+  readonly name: string
+  readonly cluster: Cluster
+  #coordinator: number | undefined
+
+  constructor(cluster: Cluster, name: string) {
+    this.cluster = cluster
+    this.name = name
+  }
+
+  async coordinator(): Promise<number> {
+    if (this.#coordinator !== undefined) return this.#coordinator
+    const { coordinators } = await this.cluster.askAny(findCoordinatorV6.api, 0, [this.name])
+    this.#coordinator = coordinators[0]?.nodeId ?? -1
+    return this.#coordinator
+  }
+
+  /** Asks the coordinator, again while it is another. */
+  ask<Result>(task: (node: number) => Promise<Result>): Promise<Result> {
+    return this.cluster.persist([], async () => {
+      try {
+        return await task(await this.coordinator())
+      } catch (error) {
+        this.#coordinator = undefined
+        throw error
+      }
+    })
+  }
+
+  /** Positions of a group in partitions; those that it does not know are left out. */
+  async committed(
+    partitions: readonly Partition[],
+    memberId: string | null = null,
+    memberEpoch = -1
+  ): Promise<Committed[]> {
+    if (partitions.length === 0) return []
+    const wanted = [...byTopic(partitions)].map(([name, partitionIndexes]) => ({ name, partitionIndexes }))
+    const { groups } = await this.ask((node) =>
+      this.cluster.ask(
+        node,
+        'groups',
+        offsetFetchV9.api,
+        [{ groupId: this.name, memberId, memberEpoch, topics: wanted }],
+        false
+      )
+    )
+    const known: Committed[] = []
+    for (const { name: topic, partitions: of } of groups[0]?.topics ?? [])
+      for (const { partitionIndex: partition, committedOffset: next, metadata } of of)
+        if (next >= 0n) known.push({ topic, partition, next, metadata: metadata ?? '' })
+    return known
+  }
+
+  /** Commits positions. @param memberId default: of nobody, which is allowed while the group has no members */
+  async commit(
+    positions: readonly Committed[],
+    memberId = '',
+    memberEpoch: () => number = () => -1
+  ): Promise<void> {
+    if (positions.length === 0) return
+    const topics = new Map<string, { name: string; partitions: ReturnType<typeof toCommit>[] }>()
+    for (const position of positions) {
+      const topic = topics.get(position.topic) ?? { name: position.topic, partitions: [] }
+      topics.set(position.topic, topic)
+      topic.partitions.push(toCommit(position))
+    }
+    await this.ask((node) =>
+      this.cluster.ask(node, 'groups', offsetCommitV9.api, this.name, memberEpoch(), memberId, null, [
+        ...topics.values()
+      ])
+    )
+  }
+
+  /**
+   * Makes a group begin: positions that it does not know are committed, so that what comes from now on is its own also
+   * while no member is there.
+   * @param begin the positions to begin with, for partitions of a topic that the group does not know; `isNew`: it knows none
+   */
+  async begin(topics: readonly string[], begin: Begin): Promise<void> {
+    try {
+      await this.#begin(topics, begin)
+    } catch (error) {
+      throw error instanceof ConnectionError ? error : this.refusal(error)
+    }
+  }
+
+  /** That the brokers do not let this user take part. */
+  refusal(cause: unknown): ListenError {
+    const { message } = cause as Error
+    const why = codesIn(cause).includes(Code.groupAuthorization)
+      ? new Error('this user may not; give it the right to Read it, and to Describe it')
+      : new Error(message)
+    return new ListenError(`Kafka as a member of the group '${this.name}'`, why)
+  }
+
+  async #begin(topics: readonly string[], begin: Begin): Promise<void> {
+    const all = topics.flatMap((topic) =>
+      (this.cluster.topic(topic)?.leaders ?? []).map((_, partition) => ({ topic, partition }))
+    )
+    const known = byTopic(await this.committed(all))
+    const begun = await Promise.all(
+      [...byTopic(all)].map(async ([topic, partitions]) => {
+        const of = known.get(topic) ?? []
+        const unknown = partitions.filter((partition) => !of.includes(partition))
+        const positions = unknown.length === 0 ? [] : await begin(topic, unknown, of.length === 0)
+        return [...positions].map(([partition, next]) => ({ topic, partition, next, metadata: '' }))
+      })
+    )
+    try {
+      await this.commit(begun.flat())
+    } catch (error) {
+      // It has members, which begin it themselves.
+      if (!codesIn(error).some((code) => code === Code.unknownMember || code === Code.staleMember))
+        throw error
+    }
+  }
+}
+
+function toCommit({ partition, next, metadata }: Committed) {
+  return {
+    partitionIndex: partition,
+    committedOffset: next,
+    committedLeaderEpoch: -1,
+    committedMetadata: metadata
+  }
+}
+
+function byTopic(partitions: readonly Partition[]): Map<string, number[]> {
+  const topics = new Map<string, number[]>()
+  for (const { topic, partition } of partitions) topics.set(topic, [...(topics.get(topic) ?? []), partition])
+  return topics
+}
+
+/** A member of a group. */
+export class Member {
+  readonly id = randomUUID()
+  readonly group: Group
+  readonly #topics: readonly string[]
+  readonly #listener: MemberListener
+  /** Where a partition begins that the group does not know. */
+  readonly #begin: (topic: string, partitions: readonly number[]) => Promise<ReadonlyMap<number, bigint>>
+  #epoch = 0
+  /** What is ours by our own account: the coordinator gives none of it to others. */
+  #owned = new Map<string, Partition>()
+  /** What is being let go. */
+  readonly #leaving = new Set<string>()
+  /** What we may have, by the coordinator's last word. */
+  #target: Target | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #beating: Promise<void> | undefined
+  #isAgainWanted = false
+  #isOver = false
+  #wanting: (() => void)[] = []
+
+  constructor(
+    group: Group,
+    topics: readonly string[],
+    listener: MemberListener,
+    begin: (topic: string, partitions: readonly number[]) => Promise<ReadonlyMap<number, bigint>>
+  ) {
+    this.group = group
+    this.#topics = topics
+    this.#listener = listener
+    this.#begin = begin
+  }
+
+  /**
+   * Joins the group.
+   * @throws {ListenError} the brokers do not allow it
+   */
+  async join(): Promise<void> {
+    try {
+      await this.#beat()
+    } catch (error) {
+      if (error instanceof ConnectionError) throw error
+      throw this.group.refusal(error)
+    }
+    this.#next(BEAT)
+  }
+
+  /** Commits positions. @throws a partition is another's by now */
+  async commit(positions: readonly Committed[]): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.group.commit(positions, this.id, () => this.#epoch)
+      } catch (error) {
+        // The age that we commit with is told by the next heartbeat.
+        if (attempt > MOST_COMMITS || !codesIn(error).includes(Code.staleMember)) throw error
+        await soon(SHORTLY)
+      }
+    }
+  }
+
+  /** Asks at once what has changed. @param known is called when it is known */
+  beat(known?: () => void): void {
+    if (known !== undefined) this.#wanting.push(known)
+    this.#next(0)
+  }
+
+  /** Leaves the group: others have its partitions at once. */
+  async leave(): Promise<void> {
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    await this.#beating?.catch(() => {})
+    this.#owned.clear()
+    if (this.#epoch > 0 && this.group.cluster.isConnected) await this.#say(-1).catch(() => {})
+    this.#epoch = 0
+  }
+
+  #next(delay: number): void {
+    clearTimeout(this.#timer)
+    if (this.#isOver) return
+    if (this.#beating !== undefined && delay === 0) {
+      this.#isAgainWanted = true
+      return
+    }
+    this.#timer = setTimeout(() => {
+      this.#beating = this.#beat()
+        .catch((error) => this.#failed(error))
+        .then(() => {
+          this.#beating = undefined
+          const delay = this.#isAgainWanted ? 0 : this.#interval
+          this.#isAgainWanted = false
+          this.#next(delay)
+        })
+    }, delay)
+    this.#timer.unref?.()
+  }
+
+  #interval = BEAT
+
+  #failed(error: unknown): void {
+    this.#interval = AGAIN_AFTER
+    if (this.#isOver || !this.group.cluster.isConnected) return
+    const codes = codesIn(error)
+    if (codes.includes(Code.fencedMember) || codes.includes(Code.unknownMember)) {
+      // The group has gone on without us: it had not heard of us for too long, or was deleted.
+      this.#epoch = 0
+      const lost = [...this.#owned.values()]
+      this.#owned = new Map()
+      this.#leaving.clear()
+      this.#target = undefined
+      this.#isAgainWanted = true
+      this.#listener.lost(lost)
+    } else this.#listener.failed(error)
+  }
+
+  #say(epoch: number) {
+    const ids = new Map<string, number[]>()
+    for (const { topic, partition } of this.#owned.values()) {
+      const id = this.group.cluster.topic(topic)?.id
+      if (id !== undefined) ids.set(id, [...(ids.get(id) ?? []), partition])
+    }
+    return this.group.ask((node) =>
+      this.group.cluster.ask(
+        node,
+        'groups',
+        consumerGroupHeartbeatV1.api,
+        this.group.name,
+        this.id,
+        epoch,
+        null,
+        null,
+        LET_GO_WITHIN,
+        [...this.#topics],
+        null,
+        null,
+        [...ids].map(([topicId, partitions]) => ({ topicId, partitions }))
+      )
+    )
+  }
+
+  async #beat(): Promise<void> {
+    const { memberEpoch, heartbeatIntervalMs, assignment } = await this.#say(this.#epoch)
+    if (this.#isOver) return
+    this.#epoch = memberEpoch
+    this.#interval = Math.min(BEAT, heartbeatIntervalMs)
+    if (assignment !== null) this.#target = assignment.topicPartitions
+    if (this.#target !== undefined) await this.#reconcile(this.#target)
+    for (const known of this.#wanting.splice(0)) known()
+  }
+
+  async #reconcile(target: Target): Promise<void> {
+    const { cluster } = this.group
+    if (target.some(({ topicId }) => cluster.topicById(topicId) === undefined))
+      await cluster.refresh(this.#topics)
+    const wanted = new Map<string, Partition>()
+    for (const { topicId, partitions } of target) {
+      const topic = cluster.topicById(topicId)?.name
+      if (topic === undefined) continue
+      for (const partition of partitions) wanted.set(`${topic} ${partition}`, { topic, partition })
+    }
+    const revoked = [...this.#owned].filter(([key]) => !wanted.has(key) && !this.#leaving.has(key))
+    if (revoked.length > 0) this.#letGo(new Map(revoked))
+    const added = [...wanted].filter(([key]) => !this.#owned.has(key)).map(([, partition]) => partition)
+    if (added.length === 0) return
+    const assigned = await this.#positions(added)
+    if (this.#isOver) return
+    for (const partition of added) this.#owned.set(`${partition.topic} ${partition.partition}`, partition)
+    this.#listener.assigned(assigned)
+    // The coordinator hears by it that we have them.
+    this.#isAgainWanted = true
+  }
+
+  #letGo(revoked: ReadonlyMap<string, Partition>): void {
+    for (const key of revoked.keys()) this.#leaving.add(key)
+    const owned = this.#owned
+    void this.#listener.revoked([...revoked.values()]).then(() => {
+      for (const key of revoked.keys()) {
+        this.#leaving.delete(key)
+        owned.delete(key)
+      }
+      this.beat()
+    })
+  }
+
+  async #positions(partitions: readonly Partition[]): Promise<readonly Committed[]> {
+    const known = await this.group.committed(partitions, this.id, this.#epoch)
+    const has = new Set(known.map(({ topic, partition }) => `${topic} ${partition}`))
+    const unknown = byTopic(partitions.filter(({ topic, partition }) => !has.has(`${topic} ${partition}`)))
+    const begun: Committed[] = []
+    for (const [topic, of] of unknown)
+      for (const [partition, next] of await this.#begin(topic, of))
+        begun.push({ topic, partition, next, metadata: '' })
+    return [...known, ...begun]
+  }
+}
+
+/** Milliseconds until the age of a member is known that has just changed. */
+const SHORTLY = 50

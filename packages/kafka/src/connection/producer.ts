@@ -1,0 +1,246 @@
+/**
+ * Records on their way to the brokers: those of one turn leave together, and while they are under way those that come are
+ * collected. One request for each record would cost ten times as much.
+ */
+import { ConnectionError } from '@elysia-microservices/transport/kit'
+import { produceV11 } from '@platformatic/kafka'
+import type { RecordHeaders } from '../words/headers.ts'
+import type { Cluster } from './cluster.ts'
+import { Code, codesIn } from './errors.ts'
+
+/** Bytes of records that leave together: brokers refuse more than 1,048,588 of one partition. */
+const MOST_TOGETHER = 960 * 1024
+/** What a record costs beside its key, its value and its headers. */
+const COST_OF_RECORD = 80
+/** Milliseconds for the brokers to have a record. */
+const ACKNOWLEDGED_WITHIN = 20_000
+
+/** What becomes of a record. */
+export interface Told {
+  /** The topic is not there. */
+  readonly isMissing: boolean
+  readonly error: Error
+}
+
+/** A record on its way out. */
+export interface OutgoingRecord {
+  readonly topic: string
+  /** `undefined`: any. */
+  partition: number | undefined
+  readonly key: Buffer | undefined
+  readonly value: Buffer | undefined
+  readonly headers: RecordHeaders | undefined
+  readonly size: number
+  readonly told?: ((told: Told) => void) | undefined
+}
+
+export function sizeOf(key: Buffer | undefined, value: Buffer | undefined, headers?: RecordHeaders): number {
+  let size = COST_OF_RECORD + (key?.length ?? 0) + (value?.length ?? 0)
+  if (headers !== undefined) for (const [name, text] of headers) size += name.length + text.length + 4
+  return size
+}
+
+/** Records for the partitions that one broker leads, in order. */
+interface Lane {
+  readonly leader: number
+  waiting: OutgoingRecord[]
+  isUnderWay: boolean
+}
+
+/** Sends records that nobody needs to be stored for long: each once, or not at all. */
+export class Producer {
+  readonly #cluster: Cluster
+  readonly #lanes = new Map<number, Lane>()
+  /** Records whose topics are being looked up, in order. */
+  readonly #unknown = new Map<string, OutgoingRecord[]>()
+  /** The partition for the next record without one, by topic. */
+  readonly #turns = new Map<string, number>()
+  #given = 0
+  #settled = 0
+  #flushing: { readonly until: number; resolve(): void; reject(error: Error): void }[] = []
+
+  constructor(cluster: Cluster) {
+    this.#cluster = cluster
+  }
+
+  send(record: OutgoingRecord): void {
+    this.#given++
+    const { topic } = record
+    const waiting = this.#unknown.get(topic)
+    if (waiting !== undefined) return void waiting.push(record)
+    if (this.#place(record)) return
+    this.#unknown.set(topic, [record])
+    void this.#lookUp(topic)
+  }
+
+  /** @returns false: it is not known who leads its partition */
+  #place(record: OutgoingRecord): boolean {
+    const leaders = this.#cluster.topic(record.topic)?.leaders
+    if (leaders === undefined) return false
+    if (record.partition === undefined) {
+      const turn = (this.#turns.get(record.topic) ?? -1) + 1
+      record.partition = turn % leaders.length
+      this.#turns.set(record.topic, record.partition)
+    }
+    const leader = leaders[record.partition] ?? -1
+    if (leader < 0) return false
+    let lane = this.#lanes.get(leader)
+    if (lane === undefined) {
+      lane = { leader, waiting: [], isUnderWay: false }
+      this.#lanes.set(leader, lane)
+    }
+    lane.waiting.push(record)
+    if (lane.isUnderWay) return true
+    lane.isUnderWay = true
+    setImmediate(() => void this.#run(lane))
+    return true
+  }
+
+  async #lookUp(topic: string): Promise<void> {
+    let failure: Error | undefined
+    try {
+      await this.#cluster.lookUp(topic)
+      for (const record of this.#unknown.get(topic) ?? []) {
+        if (record.partition !== undefined) await this.#cluster.leaderOf(topic, record.partition)
+        break
+      }
+    } catch (error) {
+      failure = error as Error
+    }
+    const records = this.#unknown.get(topic) ?? []
+    this.#unknown.delete(topic)
+    for (const record of records) {
+      if (failure === undefined && this.#place(record)) continue
+      const isMissing = failure === undefined && this.#cluster.topic(topic) === undefined
+      this.#fail([record], { isMissing, error: failure ?? new Error(`There is no topic '${topic}'`) })
+    }
+  }
+
+  async #run(lane: Lane): Promise<void> {
+    while (lane.waiting.length > 0) {
+      const records = this.#take(lane)
+      try {
+        await this.#produce(lane.leader, records)
+        this.#settle(records.length)
+      } catch (error) {
+        await this.#failed(records, error as Error)
+      }
+    }
+    lane.isUnderWay = false
+  }
+
+  #take(lane: Lane): OutgoingRecord[] {
+    let size = 0
+    let count = 0
+    for (const record of lane.waiting) {
+      size += record.size
+      if (count > 0 && size > MOST_TOGETHER) break
+      count++
+    }
+    if (count < lane.waiting.length) return lane.waiting.splice(0, count)
+    const all = lane.waiting
+    lane.waiting = []
+    return all
+  }
+
+  async #produce(leader: number, records: readonly OutgoingRecord[]): Promise<void> {
+    const messages = records.map(({ topic, partition, key, value, headers }) => ({
+      topic,
+      partition: partition as number,
+      // The driver writes what is missing as null.
+      value: value as Buffer,
+      ...(key && { key }),
+      ...(headers && { headers })
+    }))
+    await this.#cluster.ask(leader, 'main', produceV11.api, 1, ACKNOWLEDGED_WITHIN, messages, {})
+  }
+
+  /** What is refused for another's sake is sent again by itself: brokers say of which partition an error is, and no more. */
+  async #failed(records: readonly OutgoingRecord[], error: Error): Promise<void> {
+    const codes = codesIn(error)
+    const topics = [...new Set(records.map(({ topic }) => topic))]
+    const isMoving = codes.includes(Code.notLeader) || codes.includes(Code.unknownTopic)
+    if (codes.length === 0 || !this.#cluster.isConnected)
+      return this.#fail(records, { isMissing: false, error: lost(error) })
+    if (isMoving) await this.#cluster.refresh(topics).catch(() => {})
+    if (records.length === 1 && !isMoving) return this.#fail(records, { isMissing: false, error })
+    // Each partition takes all of its records, or none.
+    const refused = refusedIn(error)
+    const again: OutgoingRecord[] = []
+    let settled = 0
+    for (const record of records) {
+      if (!refused.has(`${record.topic} ${record.partition}`)) settled++
+      else again.push(record)
+    }
+    this.#settle(settled)
+    if (isMoving) {
+      for (const record of again)
+        if (!this.#place(record))
+          this.#fail([record], { isMissing: this.#cluster.topic(record.topic) === undefined, error })
+      return
+    }
+    for (const record of again) {
+      try {
+        if (codes.includes(Code.topicAuthorization)) throw error
+        await this.#produce(this.#cluster.topic(record.topic)?.leaders[record.partition as number] ?? -1, [
+          record
+        ])
+        this.#settle(1)
+      } catch (cause) {
+        this.#fail([record], { isMissing: false, error: cause as Error })
+      }
+    }
+  }
+
+  #fail(records: readonly OutgoingRecord[], told: Told): void {
+    for (const record of records) record.told?.(told)
+    this.#settle(records.length)
+  }
+
+  #settle(count: number): void {
+    this.#settled += count
+    while ((this.#flushing[0]?.until ?? Number.POSITIVE_INFINITY) <= this.#settled)
+      this.#flushing.shift()?.resolve()
+  }
+
+  /** Resolves when the brokers have what was sent, as far as they take it. @throws {ConnectionError} they are lost before */
+  flush(): Promise<void> {
+    if (this.#given === this.#settled) return Promise.resolve()
+    return new Promise((resolve, reject) => this.#flushing.push({ until: this.#given, resolve, reject }))
+  }
+
+  /** The brokers are lost, with what is under way. */
+  lost(): void {
+    for (const { reject } of this.#flushing.splice(0)) reject(lost())
+    for (const lane of this.#lanes.values()) {
+      const { waiting } = lane
+      lane.waiting = []
+      this.#fail(waiting, { isMissing: false, error: lost() })
+    }
+  }
+}
+
+function lost(cause?: Error): ConnectionError {
+  return new ConnectionError('The Kafka brokers are lost', true, cause)
+}
+
+/** The partitions that a broker has refused records for. */
+export function refusedIn(error: unknown): Map<string, { readonly code: number; readonly offset: bigint }> {
+  const { response } = Object(error) as {
+    readonly response?: {
+      readonly responses: readonly {
+        readonly name: string
+        readonly partitionResponses: readonly {
+          readonly index: number
+          readonly errorCode: number
+          readonly baseOffset: bigint
+        }[]
+      }[]
+    }
+  }
+  const refused = new Map<string, { readonly code: number; readonly offset: bigint }>()
+  for (const { name, partitionResponses } of response?.responses ?? [])
+    for (const { index, errorCode, baseOffset } of partitionResponses)
+      if (errorCode !== 0) refused.set(`${name} ${index}`, { code: errorCode, offset: baseOffset })
+  return refused
+}

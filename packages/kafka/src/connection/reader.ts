@@ -1,0 +1,290 @@
+/** Fetches the records of partitions from the brokers that lead them, as long as whoever takes them has room. */
+import { fetchV17, type KafkaRecord, listOffsetsV9, type RecordsBatch } from '@platformatic/kafka'
+import { type Cluster, soon } from './cluster.ts'
+import { Code, responseOf } from './errors.ts'
+
+/** Milliseconds for which a broker waits for records that have not come. */
+const PATIENCE = 5_000
+/** Bytes of one fetch, in all and of a partition. */
+const MOST_BYTES = 4 * 1024 * 1024
+const MOST_OF_ONE = 1024 * 1024
+/** Milliseconds until a broker that cannot be asked is asked again. */
+const AGAIN_AFTER = 100
+/** Bit of a batch that has only marks of transactions. */
+const CONTROL = 0x20
+
+/** Times that stand for positions, as brokers know them. */
+export const LATEST = -1n
+export const EARLIEST = -2n
+
+/** A record that has come. */
+export interface Fetched {
+  readonly offset: bigint
+  /** Milliseconds since 1970, as its producer says. */
+  readonly timestamp: number
+  readonly record: KafkaRecord
+}
+
+/** What has come of one partition. */
+export interface FetchedPartition {
+  readonly topic: string
+  readonly partition: number
+  readonly records: readonly Fetched[]
+  /** Where the next record would be. */
+  readonly next: bigint
+  /** Where the partition ends. */
+  readonly end: bigint
+}
+
+/** Takes what comes. */
+export interface ReaderListener {
+  /** Records have come. What it returns is awaited before more are given. */
+  receive(partitions: readonly FetchedPartition[]): void | Promise<void>
+  /** What was to be read next is not there any more. @returns where to go on */
+  gone(topic: string, partition: number): Promise<bigint>
+  failed(error: unknown): void
+}
+
+interface Position {
+  readonly topic: string
+  readonly partition: number
+  next: bigint
+}
+
+/** Reads partitions, over connections of its own. */
+export class Reader {
+  readonly #cluster: Cluster
+  readonly #purpose: string
+  readonly #listener: ReaderListener
+  readonly #positions = new Map<string, Position>()
+  /** Brokers that are being asked. */
+  readonly #asked = new Set<number>()
+  /** Changes with the partitions that are read. */
+  #version = 0
+  #receiving: Promise<void> = Promise.resolve()
+  #isStopped = false
+
+  /** @param purpose names its connections: no other may have it */
+  constructor(cluster: Cluster, purpose: string, listener: ReaderListener) {
+    this.#cluster = cluster
+    this.#purpose = purpose
+    this.#listener = listener
+  }
+
+  /** Reads a partition from a position on. */
+  add(topic: string, partition: number, next: bigint): void {
+    this.#positions.set(`${topic} ${partition}`, { topic, partition, next })
+    this.#changed()
+  }
+
+  /** Reads a partition from its end on. */
+  async addLatest(topic: string, partition: number): Promise<void> {
+    const positions = await positionsOf(this.#cluster, topic, [partition], LATEST)
+    this.add(topic, partition, positions.get(partition) ?? 0n)
+  }
+
+  /** Reads from an earlier position on, if the partition is still read. */
+  back(topic: string, partition: number, next: bigint): void {
+    const position = this.#positions.get(`${topic} ${partition}`)
+    if (position !== undefined) position.next = next
+  }
+
+  /** Resolves when what has come so far has been taken. */
+  received(): Promise<void> {
+    return this.#receiving
+  }
+
+  /** Reads a partition no more. */
+  remove(topic: string, partition: number): void {
+    if (this.#positions.delete(`${topic} ${partition}`)) this.#changed()
+  }
+
+  /** Reads nothing any more. Resolves when what had come has been taken. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    this.#positions.clear()
+    this.#changed()
+    await this.#receiving
+  }
+
+  /** There are brokers again. */
+  restored(): void {
+    this.#changed()
+  }
+
+  #changed(): void {
+    this.#version++
+    for (const node of this.#asked) void this.#cluster.drop(node, this.#purpose).catch(() => {})
+    // Several partitions change in one turn.
+    queueMicrotask(() => {
+      if (this.#isStopped) return
+      for (const node of this.#byLeader().keys()) void this.#read(node)
+    })
+  }
+
+  #byLeader(): Map<number, Position[]> {
+    const byLeader = new Map<number, Position[]>()
+    for (const position of this.#positions.values()) {
+      const leader = this.#cluster.topic(position.topic)?.leaders[position.partition] ?? -1
+      const positions = byLeader.get(leader)
+      if (positions === undefined) byLeader.set(leader, [position])
+      else positions.push(position)
+    }
+    return byLeader
+  }
+
+  /** Asks one broker, again and again. */
+  async #read(node: number): Promise<void> {
+    if (this.#asked.has(node)) return
+    this.#asked.add(node)
+    while (!this.#isStopped && this.#cluster.isConnected) {
+      const positions = this.#byLeader().get(node)
+      if (positions === undefined) break
+      try {
+        if (node === -1) await this.#findLeaders(positions)
+        else await this.#fetch(node, positions)
+      } catch (error) {
+        if (this.#isStopped || !this.#cluster.isConnected) break
+        this.#listener.failed(error)
+        await soon(AGAIN_AFTER)
+      }
+    }
+    this.#asked.delete(node)
+  }
+
+  /** @throws {ConnectionError} the brokers cannot be asked */
+  async #findLeaders(positions: readonly Position[]): Promise<void> {
+    await soon(AGAIN_AFTER)
+    await this.#cluster.refresh([...new Set(positions.map(({ topic }) => topic))])
+    // What waits at the brokers that lead them does not know of them.
+    if ((this.#byLeader().get(-1)?.length ?? 0) < positions.length) this.#changed()
+  }
+
+  async #fetch(node: number, positions: readonly Position[]): Promise<void> {
+    const version = this.#version
+    let response: fetchV17.FetchResponse
+    try {
+      const asked = this.#cluster.ask(
+        node,
+        this.#purpose,
+        fetchV17.api,
+        PATIENCE,
+        1,
+        MOST_BYTES,
+        0,
+        0,
+        -1,
+        this.#wanted(positions),
+        [],
+        ''
+      )
+      response = await responseOf(asked)
+    } catch (error) {
+      if (version === this.#version) throw error
+      // It waited for partitions that are not, or not the only ones that are, wanted any more.
+      return
+    }
+    const fetched = await this.#take(response)
+    if (fetched.length === 0) return
+    // What one broker says is taken before another's: whoever takes it may have to wait for room.
+    const receiving = this.#receiving.then(() => this.#listener.receive(fetched))
+    this.#receiving = receiving.catch((error) => this.#listener.failed(error))
+    await this.#receiving
+  }
+
+  #wanted(positions: readonly Position[]): Parameters<typeof fetchV17.api.async>[7] {
+    const byTopic = new Map<string, Position[]>()
+    for (const position of positions) {
+      const of = byTopic.get(position.topic)
+      if (of === undefined) byTopic.set(position.topic, [position])
+      else of.push(position)
+    }
+    return [...byTopic].map(([name, of]) => ({
+      topicId: this.#cluster.topic(name)?.id ?? '',
+      partitions: of.map(({ partition, next }) => ({
+        partition,
+        currentLeaderEpoch: -1,
+        fetchOffset: next,
+        lastFetchedEpoch: -1,
+        partitionMaxBytes: MOST_OF_ONE
+      }))
+    }))
+  }
+
+  async #take({ responses }: fetchV17.FetchResponse): Promise<FetchedPartition[]> {
+    const fetched: FetchedPartition[] = []
+    const moved = new Set<string>()
+    for (const { topicId, partitions } of responses) {
+      const name = this.#cluster.topicById(topicId)?.name
+      if (name === undefined) continue
+      for (const { partitionIndex, errorCode, records = [], highWatermark } of partitions) {
+        const position = this.#positions.get(`${name} ${partitionIndex}`)
+        if (position === undefined) continue
+        if (errorCode === Code.offsetOutOfRange)
+          position.next = await this.#listener.gone(name, partitionIndex)
+        else if (errorCode !== 0) moved.add(name)
+        else if (records.length > 0) {
+          const from = position.next
+          position.next = endOf(records)
+          fetched.push({
+            topic: name,
+            partition: partitionIndex,
+            records: recordsIn(records, from),
+            next: position.next,
+            end: highWatermark
+          })
+        }
+      }
+    }
+    if (moved.size > 0) {
+      await soon(AGAIN_AFTER)
+      await this.#cluster.refresh([...moved])
+    }
+    return fetched
+  }
+}
+
+function endOf(batches: readonly RecordsBatch[]): bigint {
+  const { firstOffset, lastOffsetDelta } = batches.at(-1) as RecordsBatch
+  return firstOffset + BigInt(lastOffsetDelta) + 1n
+}
+
+/** Brokers send whole batches, which may begin before what was asked for. */
+export function recordsIn(batches: readonly RecordsBatch[], from: bigint): Fetched[] {
+  const fetched: Fetched[] = []
+  for (const { firstOffset, firstTimestamp, attributes, records } of batches) {
+    if ((attributes & CONTROL) !== 0) continue
+    for (const record of records) {
+      const offset = firstOffset + BigInt(record.offsetDelta)
+      if (offset < from) continue
+      fetched.push({ offset, timestamp: Number(firstTimestamp + record.timestampDelta), record })
+    }
+  }
+  return fetched
+}
+
+/** Positions in the partitions of a topic. @param timestamp of the first record wanted, or what stands for a position */
+export async function positionsOf(
+  cluster: Cluster,
+  topic: string,
+  partitions: readonly number[],
+  timestamp: bigint
+): Promise<Map<number, bigint>> {
+  return cluster.persist([topic], async () => {
+    const byLeader = new Map<number, number[]>()
+    for (const partition of partitions) {
+      const leader = await cluster.leaderOf(topic, partition)
+      byLeader.set(leader, [...(byLeader.get(leader) ?? []), partition])
+    }
+    const positions = new Map<number, bigint>()
+    for (const [leader, of] of byLeader) {
+      const wanted = of.map((partitionIndex) => ({ partitionIndex, currentLeaderEpoch: -1, timestamp }))
+      const { topics } = await cluster.ask(leader, 'main', listOffsetsV9.api, -1, 0, [
+        { name: topic, partitions: wanted }
+      ])
+      for (const { partitions: answered } of topics)
+        for (const { partitionIndex, offset } of answered) positions.set(partitionIndex, offset)
+    }
+    return positions
+  })
+}

@@ -1,0 +1,70 @@
+/** What a client over Kafka can do with stored events: publish them, and look after dead letters and groups. */
+import { dataToJson, type EventHead, PublishingStore } from '@elysia-microservices/transport/engine'
+import {
+  type ClientContext,
+  ConnectionError,
+  type DeadLetters,
+  ListenError,
+  NotStoredError,
+  type Pattern,
+  type PublishOptions,
+  routeOf
+} from '@elysia-microservices/transport/kit'
+import type { KafkaConnection } from '../connection/kafka-connection.ts'
+import { sizeOf } from '../connection/producer.ts'
+import { checkHeaders, HEADER, writeHeaders } from '../words/headers.ts'
+import { addressOf } from '../words/names.ts'
+import { writeValue } from '../words/values.ts'
+import { KafkaDeadLetters } from './dead-letters.ts'
+import { EventStore } from './event-store.ts'
+import { pauseGroup } from './groups.ts'
+import { cloudEvent, type StoredRecord } from './stored.ts'
+
+/** Over whatever connection the client has. */
+export class KafkaClientStore extends PublishingStore<KafkaConnection, StoredRecord> {
+  /** @param connect gives the connection; makes it if there is none */
+  constructor(context: ClientContext, connect: () => Promise<KafkaConnection>) {
+    super(context, connect, {
+      title: 'Kafka',
+      ensure: async (pattern) => {
+        const { cluster } = await connect()
+        try {
+          await cluster.ensure([{ name: pattern }])
+        } catch (error) {
+          // What is wrong with rights does not pass by itself.
+          const isOurs = error instanceof ListenError || error instanceof ConnectionError
+          if (isOurs && error.retryable === false) throw new NotStoredError(error.message, false, error)
+          throw new NotStoredError(`The topic of the event '${pattern}' cannot be looked up now`, true, error)
+        }
+      },
+      // Kafka knows no ids: what is sent again is stored once by its number, however late.
+      duplicateWindow: Number.POSITIVE_INFINITY
+    })
+  }
+
+  deadLetters(group: string): DeadLetters {
+    return new KafkaDeadLetters(group, async () => (await this.connect()).cluster)
+  }
+
+  async pauseGroup(group: string, isPaused: boolean): Promise<void> {
+    await pauseGroup(await this.connect(), group, isPaused)
+  }
+
+  attach(connection: KafkaConnection): void {
+    this.publisher.attach(new EventStore(connection, this.publisher))
+  }
+
+  protected outgoing(
+    head: EventHead,
+    pattern: Pattern,
+    data: unknown,
+    { key, headers: given }: PublishOptions
+  ): StoredRecord {
+    const address = addressOf(routeOf(pattern))
+    if (given !== undefined) checkHeaders(given)
+    const { value, type } = writeValue(dataToJson(data))
+    const headers = writeHeaders(given, { ...cloudEvent(head, address, key), [HEADER.type]: type })
+    const [keyBytes, bytes] = [key, value].map((text) => (text === undefined ? undefined : Buffer.from(text)))
+    return { ...head, address, size: sizeOf(keyBytes, bytes, headers), key: keyBytes, value: bytes, headers }
+  }
+}

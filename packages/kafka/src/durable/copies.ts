@@ -1,0 +1,43 @@
+/** Records that must be stored before something else counts as done: copies of events, dead letters, words about groups. */
+import { NotStoredError } from '@elysia-microservices/transport/kit'
+import { produceV11 } from '@platformatic/kafka'
+import type { Cluster, WantedTopic } from '../connection/cluster.ts'
+import type { RecordHeaders } from '../words/headers.ts'
+
+/** Milliseconds for all replicas to have it. */
+const STORED_WITHIN = 10_000
+
+/** What is stored. */
+export interface Copy {
+  readonly partition: number
+  readonly key: Buffer | undefined
+  /** `undefined`: the record says that there is nothing of this key any more. */
+  readonly value: Buffer | undefined
+  readonly headers?: RecordHeaders
+}
+
+/**
+ * Resolves when a topic, which is made if it is missing, has it.
+ * @throws {NotStoredError} it has not
+ */
+export async function put(cluster: Cluster, topic: WantedTopic, copy: Copy): Promise<void> {
+  const { name } = topic
+  try {
+    if ((await cluster.lookUp(name)) === undefined) await cluster.ensure([topic])
+    const partition = copy.partition % (cluster.topic(name)?.leaders.length ?? 1)
+    await cluster.persist([name], async () => {
+      const leader = await cluster.leaderOf(name, partition)
+      const message = {
+        topic: name,
+        partition,
+        // The driver writes what is missing as null.
+        value: copy.value as Buffer,
+        ...(copy.key && { key: copy.key }),
+        ...(copy.headers && { headers: copy.headers })
+      }
+      await cluster.ask(leader, 'main', produceV11.api, -1, STORED_WITHIN, [message], {})
+    })
+  } catch (error) {
+    throw new NotStoredError(`Kafka does not store a record in '${name}' now`, true, error)
+  }
+}

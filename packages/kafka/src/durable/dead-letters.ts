@@ -1,0 +1,166 @@
+/**
+ * The dead letters of a group: records of the topics `<pattern>.dlt`, each with a key of its own. One that is deleted, or
+ * sent again, is followed by a record of its key without a value, and Kafka forgets both when it next looks.
+ */
+import { newSecret } from '@elysia-microservices/transport/engine'
+import type { DeadLetter, DeadLetters, ListDeadLettersOptions } from '@elysia-microservices/transport/kit'
+import { fetchV17 } from '@platformatic/kafka'
+import type { Cluster, WantedTopic } from '../connection/cluster.ts'
+import { Code, codesIn } from '../connection/errors.ts'
+import { EARLIEST, type Fetched, LATEST, positionsOf, recordsIn } from '../connection/reader.ts'
+import { HEADER, readHeaders } from '../words/headers.ts'
+import { deadOf, isDead, retryOf, topicOfDead } from '../words/names.ts'
+import { put } from './copies.ts'
+import { deadLetterOf, headersOfCopy, KafkaEvent } from './stored.ts'
+import { Tracker } from './tracker.ts'
+
+/** The topic of the dead letters of a pattern. */
+export function topicForDead(pattern: string): WantedTopic {
+  return { name: deadOf(pattern), partitions: 1, configs: { 'cleanup.policy': 'compact' } }
+}
+
+/** The key of a new dead letter. */
+export function keyOfDead(): Buffer {
+  return Buffer.from(newSecret() + newSecret())
+}
+
+interface Found {
+  readonly letter: DeadLetter
+  readonly topic: string
+  readonly fetched: Fetched
+}
+
+/** Of one group. */
+export class KafkaDeadLetters implements DeadLetters {
+  readonly #group: string
+  readonly #connect: () => Promise<Cluster>
+
+  constructor(group: string, connect: () => Promise<Cluster>) {
+    this.#group = group
+    this.#connect = connect
+  }
+
+  async *list({ limit = Number.POSITIVE_INFINITY }: ListDeadLettersOptions = {}): AsyncGenerator<DeadLetter> {
+    const cluster = await this.#connect()
+    const letters: DeadLetter[] = []
+    for (const name of await cluster.allTopics())
+      if (isDead(name)) for (const { letter } of await this.#read(cluster, name)) letters.push(letter)
+    letters.sort((one, other) => one.diedAt.getTime() - other.diedAt.getTime())
+    yield* letters.slice(0, Math.min(limit, letters.length))
+  }
+
+  async get(position: string): Promise<DeadLetter | undefined> {
+    return (await this.#find(position))?.found.letter
+  }
+
+  async delete(position: string): Promise<boolean> {
+    const known = await this.#find(position)
+    if (known === undefined) return false
+    await this.#forget(known)
+    return true
+  }
+
+  async redrive(position: string): Promise<boolean> {
+    const known = await this.#find(position)
+    if (known === undefined) return false
+    const { topic, fetched } = known.found
+    const pattern = topicOfDead(topic)
+    const source = { topic, partition: 0, pattern, tracker: new Tracker(0) }
+    const event = new KafkaEvent(source, fetched)
+    const said = { [HEADER.group]: this.#group, [HEADER.attempts]: '0', [HEADER.due]: '0' }
+    const headers = headersOfCopy(event, said)
+    for (const name of headers.keys()) if (name.toString() === HEADER.reason) headers.delete(name)
+    const key = event.headers[HEADER.key]
+    await put(
+      known.cluster,
+      { name: retryOf(pattern, 1) },
+      {
+        partition: event.place.partition,
+        key: key === undefined ? undefined : Buffer.from(key),
+        value: fetched.record.value ?? undefined,
+        headers
+      }
+    )
+    await this.#forget(known)
+    return true
+  }
+
+  async #forget({ cluster, found }: { readonly cluster: Cluster; readonly found: Found }): Promise<void> {
+    const { topic, fetched } = found
+    const key = fetched.record.key ?? undefined
+    await put(cluster, { name: topic }, { partition: 0, key, value: undefined })
+  }
+
+  async #find(position: string): Promise<{ readonly cluster: Cluster; readonly found: Found } | undefined> {
+    const [, topic = '', offset = ''] = /^([\w.-]+\.dlt):(\d{1,15})$/.exec(position) ?? []
+    const cluster = await this.#connect()
+    if (topic === '' || (await cluster.lookUp(topic)) === undefined) return undefined
+    const [found] = await this.#read(cluster, topic, BigInt(offset))
+    return found?.letter.position === position ? { cluster, found } : undefined
+  }
+
+  /** Those of the group in one topic that are still there. @param from the first to be read; default: all */
+  async #read(cluster: Cluster, topic: string, from?: bigint): Promise<Found[]> {
+    const found = new Map<string, Found>()
+    for await (const fetched of readAll(cluster, topic, from)) {
+      const { key, value, headers } = fetched.record
+      const name = key?.toString() ?? ''
+      const read = readHeaders(headers)
+      if (value === null && read[HEADER.group] === undefined) found.delete(name)
+      else if (read[HEADER.group] === this.#group) {
+        const position = `${topic}:${fetched.offset}`
+        found.set(name, {
+          letter: deadLetterOf(topicOfDead(topic), position, this.#group, fetched),
+          topic,
+          fetched
+        })
+      }
+    }
+    return [...found.values()]
+  }
+}
+
+/** All records of the first partition of a topic that are there now. */
+async function* readAll(cluster: Cluster, topic: string, from?: bigint): AsyncGenerator<Fetched> {
+  const position = async (time: bigint) => (await positionsOf(cluster, topic, [0], time)).get(0) ?? 0n
+  const [first, end] = [await position(EARLIEST), await position(LATEST)]
+  let next = from === undefined || from < first ? first : from
+  while (next < end) {
+    const id = cluster.topic(topic)?.id ?? ''
+    const partition = {
+      partition: 0,
+      fetchOffset: next,
+      currentLeaderEpoch: -1,
+      lastFetchedEpoch: -1,
+      partitionMaxBytes: 1024 * 1024
+    }
+    let batches: Parameters<typeof recordsIn>[0]
+    try {
+      const answer = await cluster.persist([topic], async () =>
+        cluster.ask(
+          await cluster.leaderOf(topic, 0),
+          'dead',
+          fetchV17.api,
+          500,
+          1,
+          4 * 1024 * 1024,
+          0,
+          0,
+          -1,
+          [{ topicId: id, partitions: [partition] }],
+          [],
+          ''
+        )
+      )
+      batches = answer.responses[0]?.partitions[0]?.records ?? []
+    } catch (error) {
+      // Kafka has forgotten them meanwhile.
+      if (codesIn(error).includes(Code.offsetOutOfRange)) return
+      throw error
+    }
+    if (batches.length === 0) return
+    const { firstOffset, lastOffsetDelta } = batches.at(-1) as (typeof batches)[number]
+    yield* recordsIn(batches, next)
+    next = firstOffset + BigInt(lastOffsetDelta) + 1n
+  }
+}

@@ -1,0 +1,289 @@
+/**
+ * Publishes events as an idempotent producer: a batch that is sent again, because the brokers were lost, is stored once,
+ * since it has the same numbers.
+ */
+import type { Publisher, Store } from '@elysia-microservices/transport/engine'
+import { EventRefusedError, NotStoredError } from '@elysia-microservices/transport/kit'
+import { initProducerIdV5, murmur2, type NumericMap, produceV11 } from '@platformatic/kafka'
+import { Code, codesIn } from '../connection/errors.ts'
+import type { KafkaConnection } from '../connection/kafka-connection.ts'
+import { refusedIn } from '../connection/producer.ts'
+import { positionOf, type StoredRecord } from './stored.ts'
+
+/** Bytes of events that leave together for one partition. */
+const MOST_TOGETHER = 960 * 1024
+/** Milliseconds for all replicas to have an event. */
+const STORED_WITHIN = 10_000
+
+interface Numbered {
+  readonly event: StoredRecord
+  readonly number: number
+}
+
+/** Events for one partition: stored together, or not at all. */
+interface Batch {
+  readonly topic: string
+  readonly partition: number
+  /** Milliseconds since 1970. */
+  readonly timestamp: number
+  /** Their numbers among all events that this producer has sent to the partition. */
+  readonly sequence: number
+  /** The producer that gave the numbers. */
+  readonly producer: number
+  readonly events: Numbered[]
+  size: number
+}
+
+/** Who has numbered the events. */
+interface ProducerId {
+  readonly producerId: bigint
+  readonly producerEpoch: number
+}
+
+/** The topics behind one connection. */
+export class EventStore implements Store<StoredRecord> {
+  readonly maxPayload: number
+  readonly #connection: KafkaConnection
+  readonly #publisher: Publisher<StoredRecord>
+  /** The next number, by topic and partition. */
+  #sequences = new Map<string, number>()
+  #id: ProducerId | undefined
+  /** Counts producers: one that the brokers do not know any more is replaced. */
+  #producer = 0
+  #isForgotten = false
+  /** By topic and partition, in order. */
+  readonly #waiting = new Map<string, Batch[]>()
+  /** Brokers that events are under way to. */
+  readonly #busy = new Set<number>()
+  /** The turn of partitions for events without a key, by topic. */
+  readonly #turns = new Map<string, number>()
+  #collected: Numbered[] = []
+
+  constructor(connection: KafkaConnection, publisher: Publisher<StoredRecord>) {
+    this.#connection = connection
+    this.#publisher = publisher
+    this.maxPayload = connection.maxPayload
+  }
+
+  get isConnected(): boolean {
+    return this.#connection.isConnected
+  }
+
+  append(event: StoredRecord, number: number): void {
+    if (this.#collected.length === 0) setImmediate(() => this.#sendCollected())
+    this.#collected.push({ event, number })
+  }
+
+  #sendCollected(): void {
+    const collected = this.#collected
+    this.#collected = []
+    const open = new Map<string, Batch>()
+    for (const one of collected) {
+      const known = one.event.batch as Batch | undefined
+      if (known === undefined || known.producer !== this.#producer) {
+        this.#add(open, one)
+        continue
+      }
+      // It is sent again as it was, with all that was in it, unless it is on its way already.
+      const queue = this.#queue(known)
+      if (!queue.includes(known)) queue.push(known)
+    }
+    this.#run()
+  }
+
+  #queue({ topic, partition }: Pick<Batch, 'topic' | 'partition'>): Batch[] {
+    const key = `${topic} ${partition}`
+    let queue = this.#waiting.get(key)
+    if (queue === undefined) {
+      queue = []
+      this.#waiting.set(key, queue)
+    }
+    return queue
+  }
+
+  #add(open: Map<string, Batch>, one: Numbered): void {
+    const { event } = one
+    const topic = event.address
+    const count = this.#connection.cluster.topic(topic)?.leaders.length
+    if (count === undefined) return this.#publisher.missing(one.number)
+    const partition =
+      event.key === undefined ? this.#turnOf(topic, count) : (murmur2(event.key) & 0x7fffffff) % count
+    const key = `${topic} ${partition}`
+    let batch = open.get(key)
+    if (batch === undefined || batch.size + event.size > MOST_TOGETHER) {
+      const sequence = this.#sequences.get(key) ?? 0
+      batch = {
+        topic,
+        partition,
+        timestamp: Date.now(),
+        sequence,
+        producer: this.#producer,
+        events: [],
+        size: 0
+      }
+      open.set(key, batch)
+      this.#queue(batch).push(batch)
+    }
+    batch.events.push(one)
+    batch.size += event.size
+    event.batch = batch
+    this.#sequences.set(key, ((this.#sequences.get(key) ?? 0) + 1) % 2 ** 31)
+  }
+
+  /** Events of one turn stay together: each partition more is one more that has to be written. */
+  #turnOf(topic: string, count: number): number {
+    const turn = this.#turns.get(topic) ?? 0
+    if (this.#turns.size > 1_024) this.#turns.clear()
+    this.#turns.set(topic, turn)
+    return turn % count
+  }
+
+  /** Sends what waits to brokers that have answered. */
+  #run(): void {
+    if (!this.isConnected) return
+    if (this.#isForgotten && this.#busy.size === 0) this.#renew()
+    if (this.#isForgotten) return
+    const byLeader = new Map<number, Batch[]>()
+    for (const [key, queue] of this.#waiting) {
+      const [batch] = queue
+      if (batch === undefined) {
+        this.#waiting.delete(key)
+        continue
+      }
+      const leader = this.#connection.cluster.topic(batch.topic)?.leaders[batch.partition] ?? -1
+      if (this.#busy.has(leader)) continue
+      const batches = byLeader.get(leader)
+      if (batches === undefined) byLeader.set(leader, [batch])
+      else batches.push(batch)
+    }
+    for (const [leader, batches] of byLeader) void this.#send(leader, batches)
+  }
+
+  async #send(leader: number, batches: readonly Batch[]): Promise<void> {
+    this.#busy.add(leader)
+    const { cluster } = this.#connection
+    for (const { topic } of batches) this.#turns.set(topic, (this.#turns.get(topic) ?? 0) + 1)
+    try {
+      this.#id ??= await cluster.askAny(initProducerIdV5.api, null, 0, -1n, -1)
+      const sequences = new Map(batches.map((batch) => [`${batch.topic}:${batch.partition}`, batch.sequence]))
+      const messages = batches.flatMap(({ topic, partition, timestamp, events }) =>
+        events.map(({ event: { key, value, headers } }) => ({
+          topic,
+          partition,
+          timestamp: BigInt(timestamp),
+          value: value as Buffer,
+          ...(key && { key }),
+          headers
+        }))
+      )
+      const answer = await cluster.ask(
+        leader,
+        'events',
+        produceV11.api,
+        -1,
+        STORED_WITHIN,
+        messages,
+        // The driver asks for the first number of each partition.
+        {
+          ...this.#id,
+          sequences: { getWithDefault: (key: string) => sequences.get(key) ?? 0 } as unknown as NumericMap
+        }
+      )
+      const { responses } = answer as produceV11.ProduceResponse
+      for (const { name, partitionResponses } of responses)
+        for (const { index, baseOffset } of partitionResponses) this.#stored(batches, name, index, baseOffset)
+    } catch (error) {
+      await this.#failed(batches, error)
+    }
+    this.#busy.delete(leader)
+    this.#run()
+  }
+
+  #leave(batch: Batch): void {
+    const queue = this.#queue(batch)
+    if (queue[0] === batch) queue.shift()
+  }
+
+  #stored(batches: readonly Batch[], topic: string, partition: number, baseOffset: bigint): void {
+    const batch = batches.find((one) => one.topic === topic && one.partition === partition)
+    if (batch === undefined) return
+    this.#leave(batch)
+    for (const [index, { number }] of batch.events.entries()) {
+      // It was there already, and where is not said.
+      const position =
+        baseOffset < 0n
+          ? undefined
+          : positionOf({ partition, offset: Number(baseOffset) + index, timestamp: batch.timestamp })
+      this.#publisher.stored(number, position, false)
+    }
+  }
+
+  async #failed(batches: readonly Batch[], error: unknown): Promise<void> {
+    // With its connection it is lost; the publisher gives it again.
+    if (codesIn(error).length === 0 || !this.isConnected) {
+      if (this.isConnected)
+        for (const batch of batches) this.#refuse(batch, notStored(batch.topic, error), true)
+      return
+    }
+    const refused = refusedIn(error)
+    if (refused.size === 0) {
+      for (const batch of batches) this.#refuse(batch, notStored(batch.topic, error), true)
+      return
+    }
+    for (const batch of batches) {
+      const { code, offset } = refused.get(`${batch.topic} ${batch.partition}`) ?? { code: 0, offset: -1n }
+      if (code === 0 || code === Code.duplicateSequence) {
+        this.#stored(batches, batch.topic, batch.partition, code === 0 ? -1n : offset)
+        continue
+      }
+      if (FORGOTTEN.has(code)) this.#isForgotten = true
+      const isFinal =
+        code === Code.messageTooLarge || code === Code.recordListTooLarge || code === Code.topicAuthorization
+      this.#refuse(
+        batch,
+        isFinal ? refusal(batch.topic, code, error) : notStored(batch.topic, error),
+        !isFinal
+      )
+    }
+    await this.#connection.cluster.refresh([...new Set(batches.map(({ topic }) => topic))]).catch(() => {})
+  }
+
+  #refuse(batch: Batch, error: NotStoredError | EventRefusedError, isForNow: boolean): void {
+    this.#leave(batch)
+    // Those behind it would have numbers that the brokers do not expect.
+    if (!isForNow) this.#isForgotten = true
+    for (const { number } of batch.events) this.#publisher.refused(number, error, isForNow)
+  }
+
+  /** The brokers do not expect the numbers that come next: what waits is numbered anew. */
+  #renew(): void {
+    const waiting = [...this.#waiting.values()].flat()
+    this.#isForgotten = false
+    this.#id = undefined
+    this.#producer++
+    this.#sequences = new Map()
+    this.#waiting.clear()
+    for (const batch of waiting) this.#refuse(batch, notStored(batch.topic, undefined), true)
+  }
+}
+
+/** The brokers do not know the producer any more, or have not all that it has numbered. */
+const FORGOTTEN: ReadonlySet<number> = new Set([
+  Code.outOfOrderSequence,
+  Code.invalidProducerEpoch,
+  Code.unknownProducer
+])
+
+function notStored(topic: string, cause: unknown): NotStoredError {
+  return new NotStoredError(`Kafka does not store the event '${topic}' now`, true, cause)
+}
+
+function refusal(topic: string, code: number, cause: unknown): NotStoredError | EventRefusedError {
+  return code === Code.topicAuthorization
+    ? new NotStoredError(
+        `Kafka does not let this client write to the topic '${topic}'; give its user the right to Write`,
+        false,
+        cause
+      )
+    : new EventRefusedError(`The event '${topic}' is larger than Kafka takes; make it smaller`, cause)
+}

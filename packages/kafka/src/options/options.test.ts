@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { OptionError } from '@elysia-microservices/transport/kit'
+import { type KafkaOptions, kafkaOptions } from './options.ts'
+
+describe('the options of kafka()', () => {
+  it('have defaults', () => {
+    const { brokers, where, partitions, replicas, advertised, events } = kafkaOptions({})
+    assert.deepEqual(brokers, [{ host: 'localhost', port: 9092 }])
+    assert.deepEqual(
+      [where, partitions, replicas, advertised, events],
+      ['localhost:9092', 4, -1, true, 'one']
+    )
+    assert.deepEqual(kafkaOptions({ brokers: ['kafka://[::1]:1'] }).brokers, [{ host: '::1', port: 1 }])
+  })
+
+  it('are refused with what is wrong', () => {
+    const wrong: readonly (readonly [string, unknown])[] = [
+      ['brokers', 'localhost:9092'],
+      ['brokers', []],
+      ['brokers', ['localhost']],
+      ['brokers', ['user@localhost:1']],
+      ['brokers', ['localhost:99999']],
+      ['events', 'some'],
+      ['partitions', 0],
+      ['partitions', 1.5],
+      ['replicas', -1],
+      ['inbox', 'a b'],
+      ['replyTopics', ['a b']],
+      ['advertised', 1],
+      ['timeout', 1],
+      ['clientId', ''],
+      ['group', '\n'],
+      ['tls', { unknown: 1 }],
+      ['sasl', { mechanism: 'PLAN' }],
+      ['sasl', { mechanism: 'PLAIN', username: 'a' }],
+      ['sasl', { mechanism: 'OAUTHBEARER' }],
+      ['unknown', 1]
+    ]
+    for (const [option, value] of wrong)
+      assert.throws(
+        () => kafkaOptions({ [option]: value } as KafkaOptions),
+        (error: Error) => error instanceof OptionError && error.message.includes(`options.${option}`),
+        option
+      )
+  })
+
+  it('keep passwords out of errors', () => {
+    const sasl = { mechanism: 'PLAIN', username: '', password: 'secret' } as const
+    assert.throws(
+      () => kafkaOptions({ sasl }),
+      (error: Error) => !error.message.includes('secret')
+    )
+  })
+})

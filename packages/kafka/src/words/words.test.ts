@@ -1,0 +1,189 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { OptionError } from '@elysia-microservices/transport/kit'
+import fc from 'fast-check'
+import { callersOf, checkHeaders, HEADER, readHeaders, writeHeaders } from './headers.ts'
+import {
+  addressAt,
+  addressOf,
+  inboxOf,
+  isInbox,
+  isTopicName,
+  placeOf,
+  readAnswer,
+  replyAddress,
+  retriesOf,
+  retryOf
+} from './names.ts'
+import { dataOf, nestAnswerOf, packetOf, packetOfNest, readValue, writeValue } from './values.ts'
+
+const text = fc.string({ unit: 'binary', maxLength: 40 })
+const name = fc.stringMatching(/^[a-z][\w.-]{0,20}$/).filter((one) => !/\.(reply|dlt|retry-\d+)$/.test(one))
+
+describe('patterns', () => {
+  it('are names of topics', () => {
+    for (const pattern of ['orders.placed', 'a', '5', 'A_b-c.d', 'x'.repeat(233)])
+      assert.equal(addressOf(pattern), pattern)
+  })
+
+  it('are refused before anything is sent, with what is wrong', () => {
+    const wrong = ['', '.', '..', 'a b', '{"a":1}', 'a.*', '>', 'ü', 'a/b', 'x'.repeat(234), undefined]
+    const ours = ['_elysia.x', '__consumer_offsets', 'a.reply', 'a.dlt', 'a.retry-1']
+    for (const pattern of [...wrong, ...ours])
+      assert.throws(
+        () => addressOf(pattern),
+        (error: Error) => {
+          assert.ok(error instanceof OptionError)
+          assert.match(error.message, /^Kafka cannot carry /)
+          return true
+        }
+      )
+  })
+
+  it('have topics of their own for events that failed, which Kafka can have', () => {
+    assert.deepEqual(retriesOf('a', 1), ['a.retry-1'])
+    assert.deepEqual(retriesOf('a', 4), ['a.retry-1', 'a.retry-2', 'a.retry-3'])
+    assert.equal(retryOf('a', 100), 'a.retry-8')
+    assert.ok(isTopicName(retryOf('x'.repeat(233), 8)))
+  })
+})
+
+describe('addresses', () => {
+  const secret = 'abcdefghijklmnopqrstuvwx'
+
+  it('say where an inbox is, and nothing else is one', () => {
+    const inbox = inboxOf('_elysia.inbox', 3, secret)
+    const address = `${inbox}1r17-abcdefghijkl-`
+    assert.ok(isInbox(address))
+    assert.deepEqual(placeOf(address), {
+      topic: '_elysia.inbox',
+      partition: 3,
+      token: `${secret}.1r17-abcdefghijkl-`
+    })
+    assert.equal(addressAt(placeOf(address)), address)
+    for (const other of [inbox, 'orders/0/x.1', `_elysia.groups/0/${secret}.1`, `>${address}`, `${address} `])
+      assert.ok(!isInbox(other), other)
+  })
+
+  it('of callers of Nest are where those of a topic wait, and nowhere else', () => {
+    const place = { topic: 'a.reply', partition: 1, token: 'any id / at all' }
+    assert.deepEqual(readAnswer(replyAddress('a', place, [])), place)
+    assert.deepEqual(readAnswer(replyAddress('b', place, ['a.reply'])), place)
+    for (const wrong of [
+      replyAddress('b', place, []),
+      replyAddress('a', { ...place, partition: Number.NaN }, []),
+      replyAddress('a', { ...place, partition: -1 }, []),
+      replyAddress('a', { ...place, topic: '>a.reply' }, [])
+    ])
+      assert.ok(readAnswer(wrong) === undefined && !isInbox(wrong), wrong)
+  })
+})
+
+describe('values', () => {
+  it('come back as they were between our own ends', () => {
+    const json = fc.json({ maxDepth: 3 }).map((one) => JSON.stringify(JSON.parse(one)))
+    fc.assert(
+      fc.property(fc.option(json, { nil: undefined }), (data) => {
+        const { value, type } = writeValue(data)
+        assert.equal(readValue(value, type), data)
+      })
+    )
+  })
+
+  it('are read as Nest reads them where nobody says what they are', () => {
+    for (const [value, data] of [
+      ['5', '"5"'],
+      ['text', '"text"'],
+      ['{"a":1}', '{"a":1}'],
+      ['[1]', '[1]'],
+      ['{no', '"{no"'],
+      ['true', '"true"'],
+      [undefined, undefined]
+    ] as const)
+      assert.equal(readValue(value, undefined), data)
+  })
+
+  it('are what stands in a packet, and become one again', () => {
+    const json = fc.json({ maxDepth: 2 }).map((one) => JSON.stringify(JSON.parse(one)))
+    fc.assert(
+      fc.property(name, fc.option(json, { nil: undefined }), fc.nat(), (topic, data, number) => {
+        const request = packetOf(topic, data, `secret.1r${number}-abc-`)
+        assert.equal(dataOf(request, topic, true), data)
+        assert.deepEqual(JSON.parse(request), {
+          pattern: topic,
+          ...(data !== undefined && { data: JSON.parse(data) }),
+          id: String(number)
+        })
+        const event = packetOf(topic, data, undefined)
+        assert.equal(dataOf(event, topic, false), data)
+      })
+    )
+  })
+
+  it("are answers as Nest's callers want them, a whole message among them", () => {
+    const of = (packet: unknown) => nestAnswerOf(JSON.stringify(packet))
+    assert.deepEqual(of({ response: 5, isDisposed: true, id: '1' }), {
+      value: '5',
+      key: undefined,
+      headers: {},
+      err: undefined,
+      isDisposed: true
+    })
+    assert.deepEqual(of({ response: { key: 'k', value: { a: 1 }, headers: { x: 1 } }, id: '1' }), {
+      value: '{"a":1}',
+      key: 'k',
+      headers: { x: '1' },
+      err: undefined,
+      isDisposed: false
+    })
+    assert.equal(of({ err: { status: 'error' }, isDisposed: true }).err, '{"status":"error"}')
+    assert.equal(of({ err: 'no' }).err, 'no')
+    assert.equal(of({ isDisposed: true }).value, undefined)
+  })
+
+  it("are read from answers of Nest's, whatever stands in them", () => {
+    fc.assert(
+      fc.property(
+        fc.option(text, { nil: undefined }),
+        fc.option(text, { nil: undefined }),
+        fc.boolean(),
+        text,
+        (value, err, isDisposed, id) => {
+          const packet = JSON.parse(packetOfNest(value, err, isDisposed, id))
+          assert.equal(packet.id, id)
+          assert.equal(packet.isDisposed === true, isDisposed || err !== undefined)
+          assert.equal('err' in packet, err !== undefined)
+        }
+      )
+    )
+  })
+})
+
+describe('headers', () => {
+  it('of callers come back, and ours are not among them', () => {
+    const given = fc.dictionary(
+      text.filter((one) => !/^(kafka_|elysia-|ce_)/.test(one) && one !== '__proto__'),
+      text,
+      { maxKeys: 5 }
+    )
+    fc.assert(
+      fc.property(given, (headers) => {
+        const written = writeHeaders(headers, { [HEADER.type]: 'json', [HEADER.reply]: undefined })
+        const read = readHeaders([...written])
+        assert.equal(read[HEADER.type], 'json')
+        assert.deepEqual(callersOf(read) ?? {}, { ...headers })
+      })
+    )
+  })
+
+  it('that Kafka cannot carry, or that are ours, are refused', () => {
+    for (const headers of [
+      { kafka_replyTopic: 'x' },
+      { 'elysia-type': 'x' },
+      { ce_id: 'x' },
+      { a: '\ud800' }
+    ])
+      assert.throws(() => checkHeaders(headers), OptionError)
+    checkHeaders({ 'x-a': 'ä', many: ['1', '2'] })
+  })
+})

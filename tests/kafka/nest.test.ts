@@ -1,0 +1,313 @@
+/** Nest's ends and ours on one Kafka: every client reaches every service, and byte by byte what stands in the topics. */
+import 'reflect-metadata'
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { kafka } from '@elysia-microservices/kafka'
+import { MicroserviceServer } from '@elysia-microservices/nestjs'
+import { Controller, Module } from '@nestjs/common'
+import { NestFactory } from '@nestjs/core'
+import {
+  ClientKafka,
+  Ctx,
+  EventPattern,
+  type KafkaContext,
+  MessagePattern,
+  type MicroserviceOptions,
+  Payload,
+  RpcException,
+  Transport
+} from '@nestjs/microservices'
+import { microservice } from 'elysia-microservices'
+import { connect, type UntypedClient } from 'elysia-microservices/client'
+import { Kafka, logLevel } from 'kafkajs'
+import { firstValueFrom, from, lastValueFrom, toArray } from 'rxjs'
+import { type KafkaServerProcess, kafkaMissing, sharedKafka } from '../support/kafka-server.ts'
+import { isMissing } from '../support/missing.ts'
+import { PATIENCE, until } from '../support/within.ts'
+
+const PATTERNS = ['echo', 'values', 'nothing', 'fails', 'refuses', 'message', 'headers'].map(
+  (one) => `nest.${one}`
+)
+const EVENT = 'nest.noted'
+const seen: unknown[] = []
+
+/** A controller as Nest's users write them for Kafka. */
+@Controller()
+class OrdersController {
+  @MessagePattern('nest.echo')
+  echo(@Payload() data: unknown): unknown {
+    return data
+  }
+
+  @MessagePattern('nest.values')
+  values(): unknown {
+    return from([1, 2, 3])
+  }
+
+  @MessagePattern('nest.nothing')
+  nothing(): void {}
+
+  @MessagePattern('nest.fails')
+  fails(): void {
+    throw new Error('secret')
+  }
+
+  @MessagePattern('nest.refuses')
+  refuses(): void {
+    throw new RpcException({ code: 'NO', message: 'no' })
+  }
+
+  @MessagePattern('nest.message')
+  message(): unknown {
+    return { key: 'k', value: { a: 1 }, headers: { 'x-a': '1' } }
+  }
+
+  @MessagePattern('nest.headers')
+  headers(@Ctx() context: KafkaContext): unknown {
+    return [context.getTopic(), context.getMessage().headers?.['x-version'] ?? null]
+  }
+
+  @EventPattern('nest.noted')
+  noted(@Payload() data: unknown): void {
+    seen.push(data)
+  }
+}
+
+@Module({ controllers: [OrdersController] })
+class OrdersModule {}
+
+/** The same with ours. */
+function ours(broker: string) {
+  const transport = kafka({ brokers: [broker] })
+  return microservice({ name: 'nest-orders', transport, logger: { error() {}, warn() {} } })
+    .message('nest.echo', ({ data }) => data)
+    .message('nest.values', () => from([1, 2, 3]))
+    .message('nest.nothing', () => undefined)
+    .message('nest.fails', () => {
+      throw new Error('secret')
+    })
+    .message('nest.refuses', () => {
+      throw new RpcException({ code: 'NO', message: 'no' })
+    })
+    .message('nest.message', () => ({ key: 'k', value: { a: 1 }, headers: { 'x-a': '1' } }))
+    .message('nest.headers', ({ headers, pattern }) => [pattern, headers['x-version'] ?? null])
+    .event('nest.noted', ({ data }) => void seen.push(data))
+}
+
+type Start = (broker: string) => Promise<() => Promise<unknown>>
+
+async function startNest(options: MicroserviceOptions): Promise<() => Promise<unknown>> {
+  const app = await NestFactory.createMicroservice<MicroserviceOptions>(OrdersModule, {
+    ...options,
+    logger: false
+  })
+  await app.listen()
+  return () => app.close()
+}
+
+const SERVICES: readonly (readonly [string, Start])[] = [
+  [
+    'Nest',
+    (broker) =>
+      startNest({
+        transport: Transport.KAFKA,
+        options: {
+          client: { brokers: [broker], logLevel: logLevel.NOTHING },
+          consumer: { groupId: 'of-nest' }
+        }
+      })
+  ],
+  [
+    'Nest on our transport',
+    (broker) =>
+      startNest({
+        strategy: new MicroserviceServer({ name: 'nest-ours', transport: kafka({ brokers: [broker] }) })
+      })
+  ],
+  [
+    'ours',
+    async (broker) => {
+      const service = ours(broker)
+      await service.listen()
+      return () => service.stop()
+    }
+  ]
+]
+
+/** A record, without what differs by chance. */
+interface Line {
+  readonly topic: string
+  readonly key: string | undefined
+  readonly value: string | undefined
+  readonly headers: Readonly<Record<string, string>>
+}
+
+if (!isMissing('Nest and our transport over Kafka', kafkaMissing()))
+  describe('over Kafka', () => {
+    let server: KafkaServerProcess
+    let nest: ClientKafka
+    let own: UntypedClient
+    const lines: Line[] = []
+    const cleanUps: (() => Promise<unknown>)[] = []
+    const options = { timeout: PATIENCE }
+
+    before(async () => {
+      server = await sharedKafka()
+      const other = new Kafka({ brokers: [server.broker], logLevel: logLevel.NOTHING })
+      const admin = other.admin()
+      // Nest's ends fail at their first start if they are missing.
+      const topics = [...PATTERNS, ...PATTERNS.map((one) => `${one}.reply`), EVENT]
+      await admin.createTopics({
+        topics: topics.map((topic) => ({ topic, numPartitions: 2 })),
+        waitForLeaders: true
+      })
+      await admin.disconnect()
+      const tap = other.consumer({ groupId: 'tap' })
+      cleanUps.push(() => tap.disconnect())
+      await tap.subscribe({ topics })
+      await tap.run({
+        async eachMessage({ topic, message: { key, value, headers = {} } }) {
+          const said = Object.entries(headers).map(([name, text]) => [
+            name,
+            name.endsWith('correlationId') ? 'ID' : String(text)
+          ])
+          lines.push({
+            topic,
+            key: key?.toString(),
+            value: value?.toString(),
+            headers: Object.fromEntries(said)
+          })
+        }
+      })
+      nest = new ClientKafka({
+        client: { brokers: [server.broker], logLevel: logLevel.NOTHING },
+        consumer: { groupId: 'nest-client' }
+      })
+      for (const pattern of PATTERNS) nest.subscribeToResponseOf(pattern)
+      await nest.connect()
+      cleanUps.push(() => nest.close())
+      own = connect({ transport: kafka({ brokers: [server.broker] }), timeout: PATIENCE })
+      cleanUps.push(() => own.close())
+    })
+    after(async () => {
+      for (const cleanUp of cleanUps.reverse()) await cleanUp()
+    })
+
+    /** What was written to topics of Nest's since the last time. */
+    async function written(count: number): Promise<readonly Line[]> {
+      await until(`${count} records`, () => lines.length >= count)
+      return lines.splice(0)
+    }
+
+    for (const [name, start] of SERVICES)
+      describe(`a service of ${name}`, () => {
+        let stop: () => Promise<unknown>
+        before(async () => {
+          stop = await start(server.broker)
+          // Nest's listen() does not wait until its group has shared the partitions.
+          assert.deepEqual(await firstValueFrom(nest.send('nest.echo', { ready: 1 })), { ready: 1 })
+          await written(2)
+        })
+        after(() => stop())
+
+        it("answers Nest's client as Nest does, byte by byte", options, async () => {
+          const asked = async (pattern: string, data: unknown = {}) => {
+            const values = await lastValueFrom(nest.send(`nest.${pattern}`, data).pipe(toArray())).catch(
+              (error) => ['error', error]
+            )
+            return values as unknown[]
+          }
+          // Numbers are texts there, and nothing is null.
+          assert.deepEqual(await asked('echo', 5), ['5'])
+          const [request, answer] = await written(2)
+          assert.equal(request?.value, '5')
+          const said = { kafka_correlationId: 'ID', 'kafka_nest-is-disposed': '\0' }
+          assert.deepEqual(answer, { topic: 'nest.echo.reply', key: undefined, value: '5', headers: said })
+          assert.deepEqual(await asked('echo', { a: [1, null] }), [{ a: [1, null] }])
+          assert.equal((await written(2))[1]?.value, '{"a":[1,null]}')
+          assert.deepEqual(await asked('values'), ['1', '2', '3'])
+          await written(4)
+          assert.deepEqual(await asked('fails'), [
+            'error',
+            { status: 'error', message: 'Internal server error' }
+          ])
+          const [, failure] = await written(2)
+          assert.deepEqual(failure, {
+            topic: 'nest.fails.reply',
+            key: undefined,
+            value: undefined,
+            headers: { ...said, 'kafka_nest-err': '{"status":"error","message":"Internal server error"}' }
+          })
+          assert.deepEqual(await asked('refuses'), ['error', { code: 'NO', message: 'no' }])
+          await written(2)
+          assert.deepEqual(await asked('message'), [{ a: 1 }])
+          const [, whole] = await written(2)
+          assert.deepEqual(whole, {
+            topic: 'nest.message.reply',
+            key: 'k',
+            value: '{"a":1}',
+            headers: { ...said, 'x-a': '1' }
+          })
+        })
+
+        it(
+          "gets headers, and a hundred calls at once, from Nest's client and from ours",
+          options,
+          async () => {
+            const record = { value: { v: 1 }, headers: { 'x-version': '2' } }
+            assert.deepEqual(await firstValueFrom(nest.send('nest.headers', record)), ['nest.headers', '2'])
+            const headers = { 'x-version': '2' }
+            assert.deepEqual(await own.request('nest.headers', 1, { headers }), ['nest.headers', '2'])
+            const hundred = (ask: (n: object) => Promise<unknown>) =>
+              Promise.all(Array.from({ length: 100 }, (_, n) => ask({ n })))
+            const expected = Array.from({ length: 100 }, (_, n) => ({ n }))
+            assert.deepEqual(await hundred((data) => firstValueFrom(nest.send('nest.echo', data))), expected)
+            assert.deepEqual(await hundred((data) => own.request('nest.echo', data)), expected)
+            await written(2 + 1 + 200 + 100)
+          }
+        )
+
+        it('is asked by our client with what Nest writes, and a few words more', options, async () => {
+          lines.length = 0
+          assert.deepEqual(await own.request('nest.echo', { a: 1 }), { a: 1 })
+          assert.deepEqual(await own.request('nest.echo', 'text'), 'text')
+          // Services of Nest's tell no number from a text.
+          assert.deepEqual(
+            await own.request('nest.echo', 5),
+            name === 'ours' || name.endsWith('transport') ? 5 : '5'
+          )
+          const asked = (await written(3)).filter(({ topic }) => topic === 'nest.echo')
+          assert.deepEqual(
+            asked.map(({ value }) => value),
+            ['{"a":1}', 'text', '5']
+          )
+          for (const { headers, key } of asked) {
+            const { kafka_replyPartition: partition, ...rest } = headers
+            assert.match(partition ?? '', /^\d+$/)
+            assert.equal(key, undefined)
+            assert.equal(rest['kafka_correlationId'], 'ID')
+            assert.equal(rest['kafka_replyTopic'], '_elysia.inbox')
+          }
+          assert.deepEqual(
+            await Array.fromAsync(own.stream('nest.values')),
+            name === 'Nest' ? ['1', '2', '3'] : [1, 2, 3]
+          )
+          await assert.rejects(own.request('nest.fails'), { code: 'INTERNAL' })
+          await assert.rejects(own.request('nest.refuses'), { code: 'NO', message: 'no' })
+        })
+
+        it('gets events of both', options, async () => {
+          seen.length = 0
+          lines.length = 0
+          await lastValueFrom(nest.emit(EVENT, { e: 1 }))
+          await own.emit(EVENT, { e: 2 })
+          await until('Both have come', () => seen.length === 2)
+          assert.deepEqual(
+            [...seen].sort((one, other) => JSON.stringify(one).localeCompare(JSON.stringify(other))),
+            [{ e: 1 }, { e: 2 }]
+          )
+          const both = (await written(2)).filter(({ topic }) => topic === EVENT)
+          assert.deepEqual(both.map(({ value }) => value).sort(), ['{"e":1}', '{"e":2}'])
+        })
+      })
+  })

@@ -1,0 +1,194 @@
+/**
+ * Real Kafka servers (one broker that is its own controller), on ports of this machine. One takes seconds to start, so the
+ * tests of a process share one that is there until the process ends.
+ */
+import { spawnSync } from 'node:child_process'
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync
+} from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '@elysia-microservices/test-support'
+import { testsFolder } from '../workspace.ts'
+import { EngineProcess } from './engine-process.ts'
+
+const VERSION = '4.3.1'
+/** Where the jars are kept once they are fetched, with the folder that a new server begins with; `.ci/packages` fills it. */
+const CACHE = join(
+  process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'),
+  `elysia-microservices/kafka-${VERSION}`
+)
+const JARS = join(CACHE, 'jars')
+const EMPTY = join(CACHE, 'empty')
+
+/** Little memory, and quick to start. */
+const JAVA = [
+  '-Xms128m',
+  '-Xmx512m',
+  '-XX:+UseSerialGC',
+  '-XX:TieredStopAtLevel=1',
+  '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn',
+  '-cp',
+  join(JARS, '*')
+]
+
+function runs(program: string, ...args: string[]): boolean {
+  return spawnSync(program, args).error === undefined
+}
+
+/** What is missing to run a Kafka server, in words; `undefined` if nothing is. */
+export function kafkaMissing(): string | undefined {
+  if (!runs('java', '-version')) return 'java (a runtime, 17 or later) on the PATH'
+  return existsSync(JARS) || runs('mvn', '-v') ? undefined : `mvn on the PATH, which fetches Kafka ${VERSION}`
+}
+
+function run(program: string, ...args: string[]): void {
+  const { status, stderr, stdout } = spawnSync(program, args, { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${program} has failed: ${stdout}\n${stderr}`)
+}
+
+/** Fetches the jars, and prepares the folder of a server that has stored nothing, where they are not there yet. */
+export function fetchKafka(): void {
+  mkdirSync(CACHE, { recursive: true })
+  // Several processes may do it at a time, and each needs the whole.
+  const own = mkdtempSync(join(CACHE, 'new-'))
+  try {
+    if (!existsSync(JARS)) {
+      const pom = join(testsFolder, 'support/kafka/pom.xml')
+      const wanted = ['dependency:copy-dependencies', '-DincludeScope=runtime']
+      run('mvn', '-q', '-B', '-f', pom, ...wanted, `-DoutputDirectory=${join(own, 'jars')}`)
+      putThere(join(own, 'jars'), JARS)
+    }
+    if (!existsSync(EMPTY)) {
+      const config = join(own, 'server.properties')
+      writeFileSync(config, propertiesOf({ ...ALONE, 'log.dirs': join(own, 'empty') }))
+      run('java', ...JAVA, 'kafka.tools.StorageTool', 'format', '-t', 'MkU3OEVBNTcwNTJENDM2Qk', '-c', config)
+      putThere(join(own, 'empty'), EMPTY)
+    }
+  } finally {
+    rmSync(own, { recursive: true, force: true })
+  }
+}
+
+function putThere(from: string, to: string): void {
+  try {
+    renameSync(from, to)
+  } catch (error) {
+    if (!existsSync(to)) throw error
+  }
+}
+
+/** A broker that is its own controller; groups notice within a moment what takes a production's seconds. */
+const ALONE: Readonly<Record<string, string | number>> = {
+  'process.roles': 'broker,controller',
+  'node.id': 1,
+  'controller.quorum.voters': '1@127.0.0.1:1',
+  listeners: 'PLAINTEXT://127.0.0.1:0,CONTROLLER://127.0.0.1:1',
+  'controller.listener.names': 'CONTROLLER',
+  'listener.security.protocol.map':
+    'CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT',
+  'offsets.topic.replication.factor': 1,
+  'offsets.topic.num.partitions': 4,
+  'transaction.state.log.replication.factor': 1,
+  'transaction.state.log.min.isr': 1,
+  // A server that was killed may come back when its controller holds it for lost.
+  'broker.session.timeout.ms': 1_000,
+  'broker.heartbeat.interval.ms': 200,
+  'group.initial.rebalance.delay.ms': 0,
+  'group.consumer.assignment.interval.ms': 0,
+  'group.consumer.min.session.timeout.ms': 1_000,
+  'group.consumer.session.timeout.ms': 3_000,
+  'group.consumer.min.heartbeat.interval.ms': 50,
+  'group.consumer.heartbeat.interval.ms': 200
+}
+
+function propertiesOf(properties: Readonly<Record<string, string | number>>): string {
+  return Object.entries(properties)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
+}
+
+/** A server that keeps what it has stored until the process ends. */
+export class KafkaServerProcess extends EngineProcess {
+  // It takes seconds on a machine that does nothing else.
+  protected override readonly patience = 180_000
+  readonly #folder = mkdtempSync(join(tmpdir(), 'kafka-'))
+  /** Where it takes TLS, from clients with a certificate of the tests' authority; signed in by `saslPort` with a password. */
+  readonly tlsPort: number
+  readonly saslPort: number
+
+  private constructor(ports: readonly number[], more: Readonly<Record<string, string | number>>) {
+    const [port = 0, tlsPort = 0, saslPort = 0, controllerPort = 0] = ports
+    super(port, [])
+    this.tlsPort = tlsPort
+    this.saslPort = saslPort
+    cpSync(EMPTY, join(this.#folder, 'data'), { recursive: true })
+    const certificates = join(testsFolder, 'fixtures/tls')
+    const read = (name: string) => readFileSync(join(certificates, name), 'utf8')
+    const own = join(this.#folder, 'service.pem')
+    writeFileSync(own, read('service.key') + read('service.pem'))
+    const at = (name: string, its: number) => `${name}://127.0.0.1:${its}`
+    const listeners = [at('PLAINTEXT', port), at('SSL', tlsPort), at('SASL_PLAINTEXT', saslPort)]
+    const user = (name: string) => `user_${name}="secret-of-${name}"`
+    writeFileSync(
+      join(this.#folder, 'server.properties'),
+      propertiesOf({
+        ...ALONE,
+        'log.dirs': join(this.#folder, 'data'),
+        'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
+        listeners: [...listeners, at('CONTROLLER', controllerPort)].join(','),
+        'advertised.listeners': listeners.join(','),
+        'ssl.keystore.type': 'PEM',
+        'ssl.keystore.location': own,
+        'ssl.truststore.type': 'PEM',
+        'ssl.truststore.location': join(certificates, 'authority.pem'),
+        'ssl.client.auth': 'required',
+        'ssl.endpoint.identification.algorithm': '',
+        'sasl.enabled.mechanisms': 'PLAIN',
+        'listener.name.sasl_plaintext.plain.sasl.jaas.config': `org.apache.kafka.common.security.plain.PlainLoginModule required ${user('orders')} ${user('caller')};`,
+        ...more
+      })
+    )
+    process.once('exit', () => rmSync(this.#folder, { recursive: true, force: true }))
+  }
+
+  /** Starts one. @param more lines of its configuration beside what is needed */
+  static async start(more: Readonly<Record<string, string | number>> = {}): Promise<KafkaServerProcess> {
+    if (!existsSync(EMPTY) || !existsSync(JARS)) fetchKafka()
+    const ports: number[] = []
+    while (ports.length < 4) ports.push(await freePort())
+    const server = new KafkaServerProcess(ports, more)
+    await server.start()
+    return server
+  }
+
+  override async start(): Promise<void> {
+    await super.start()
+    this.unref()
+  }
+
+  /** As clients name it. */
+  get broker(): string {
+    return `127.0.0.1:${this.port}`
+  }
+
+  protected async command(): Promise<readonly [string, ...string[]]> {
+    return ['java', ...JAVA, 'kafka.Kafka', join(this.#folder, 'server.properties')]
+  }
+}
+
+/** Bun reads this file again for each file of tests. */
+const shared: { testKafka?: Promise<KafkaServerProcess> } = globalThis as object
+
+/** The server of all tests of this process. */
+export function sharedKafka(): Promise<KafkaServerProcess> {
+  shared.testKafka ??= KafkaServerProcess.start()
+  return shared.testKafka
+}
