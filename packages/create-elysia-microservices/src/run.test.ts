@@ -153,7 +153,7 @@ describe('create-elysia-microservices', () => {
     for (const [args, wanted] of [
       [['shop', '--runtime', 'deno'], /--runtime must be bun or node, but is "deno"/],
       [
-        ['shop', '--transport', 'kafka', '--yes'],
+        ['shop', '--transport', 'carrots', '--yes'],
         /--transport must be tcp, nats, redis, rabbitmq, mqtt or kafka, but is "carrots"/
       ],
       [['shop', 'two'], /There is one folder to make, and no use for two/],

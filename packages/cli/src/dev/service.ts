@@ -36,7 +36,7 @@ const SETTLED = 50
 const TAKEN = /EADDRINUSE|address already in use|port \d+ in use/i
 const PORT = /(?::|port )(\d{2,5})\b/i
 /** How runtimes print what was thrown. */
-const THROWN = /^(?:Uncaught )?((?:[A-Z]\w*(?:Error|Exception)(?: \[\w+\])?|error): .+)$/
+const THROWN = /^(?:Uncaught )?((?:(?:[A-Z]\w*)?(?:Error|Exception)(?: \[\w+\])?|error): .+)$/
 const MAX_THROWN = 300
 /** Milliseconds after which an error that was printed is not why a program ends. */
 const LAST = 1_000
