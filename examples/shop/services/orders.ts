@@ -51,6 +51,8 @@ const { MessagePattern, error } = decoratorsOf<Orders>()
 
 class OrdersController {
   readonly #orders = new Map<string, ReplaySubject<Progress>>()
+  /** Orders of which it is told that they are reserved. */
+  readonly #told = new Set<string>()
 
   @MessagePattern('orders.place')
   place(@Payload() order: Order): { id: string } {
@@ -85,6 +87,8 @@ class OrdersController {
   charged(@Payload() { order }: Charged): void {
     const steps = this.#orders.get(order)
     if (steps === undefined) return
+    // Its event may be here before stock's answer: that is lost where stock is killed behind its transaction.
+    this.#reserved(order, steps)
     steps.next({ step: 'paid' })
     steps.next({ step: 'shipped' })
     steps.complete()
@@ -97,8 +101,14 @@ class OrdersController {
     const { error } = await untilAnswered(() =>
       stock.safeRequest('stock.reserve', reservation, { idempotent: true })
     )
-    if (error === undefined) steps.next({ step: 'reserved' })
+    if (error === undefined) this.#reserved(id, steps)
     else steps.error(error)
+  }
+
+  #reserved(id: string, steps: ReplaySubject<Progress>): void {
+    if (this.#told.has(id)) return
+    this.#told.add(id)
+    steps.next({ step: 'reserved' })
   }
 }
 
