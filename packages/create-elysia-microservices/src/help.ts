@@ -12,6 +12,6 @@ Options
   -h, --help             this text
   --version              the version
 
-Without a terminal nothing is asked: give --yes, or the folder and both options. The folder must be empty.
+Without a terminal nothing is asked or installed: give --yes, or the folder and both options. The folder must be empty.
 Ends with 0, with 1 if something could not be written, 2 if it cannot be made so, 130 if canceled.
 `

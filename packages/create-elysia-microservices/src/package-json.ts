@@ -21,7 +21,7 @@ export interface ProjectManifest {
 
 const SCRIPTS = {
   bun: {
-    dev: 'elysia-microservices dev',
+    dev: 'elysia-microservices dev --open',
     service: 'bun --watch src/service.ts',
     gateway: 'bun --watch src/gateway.ts',
     client: 'bun src/client.ts',
@@ -29,7 +29,7 @@ const SCRIPTS = {
     typecheck: 'tsc'
   },
   node: {
-    dev: 'elysia-microservices dev',
+    dev: 'elysia-microservices dev --open',
     build: 'tsc',
     service: 'npm run build && node dist/service.js',
     gateway: 'npm run build && node dist/gateway.js',

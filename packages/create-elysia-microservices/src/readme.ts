@@ -13,7 +13,7 @@ const TRANSPORT = {
 
 /** Where no container is needed: `dev` starts what is installed, but for RabbitMQ and Kafka, which must run. */
 const INSTEAD = {
-  nats: 'nats-server is installed',
+  nats: 'nats-server or Python with pip is installed',
   redis: 'redis-server or valkey-server is installed',
   rabbitmq: 'RabbitMQ runs on port 5672',
   mqtt: 'mosquitto is installed',

@@ -20,6 +20,7 @@ async function said(args: readonly string[], around: Partial<Surroundings> = {})
   const code = await run(args, {
     terminal: undefined,
     userAgent: 'npm/11.19.1 node/v20.20.2 linux x64',
+    runs: async () => assert.fail('Nothing is installed without a terminal'),
     out: (text) => (texts.out += text),
     error: (text) => (texts.error += text),
     ...around
@@ -225,11 +226,16 @@ describe('create-elysia-microservices at a terminal', () => {
     const { terminal, left } = terminalWith([
       ['Which folder?', `${asked}${ENTER}`],
       ['What runs it?', ENTER],
-      ['What carries messages?', `${DOWN}${ENTER}`]
+      ['What carries messages?', `${DOWN}${ENTER}`],
+      ['Install its packages?', ENTER]
     ])
-    const { code, out } = await said([], { terminal, userAgent: 'bun/1.4.5' })
+    const ran: unknown[] = []
+    const runs = async (...command: unknown[]) => ran.push(command) > 0
+    const { code, out } = await said([], { terminal, userAgent: 'bun/1.4.5', runs })
     assert.equal(code, EXIT.ok)
     assert.deepEqual(left, [])
+    assert.deepEqual(ran, [[asked, 'bun', ['install']]])
+    assert.doesNotMatch(out, /bun install/)
     assert.match(out, /on Bun over NATS/)
     assert.ok(existsSync(join(asked, 'compose.yaml')))
   })
@@ -240,7 +246,8 @@ describe('create-elysia-microservices at a terminal', () => {
     writeFileSync(join(used, 'mine'), '')
     const { terminal, left } = terminalWith([
       ['Which folder?', `${used}${ENTER}`],
-      ['is not empty', `-not${ENTER}`]
+      ['is not empty', `-not${ENTER}`],
+      ['Install its packages?', `n`]
     ])
     const { code } = await said(['--runtime', 'node', '--transport', 'tcp'], { terminal })
     assert.equal(code, EXIT.ok)
