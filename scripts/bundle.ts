@@ -19,7 +19,7 @@ import { build, type Plugin, transform } from 'esbuild'
 
 const FOLDER = 'lib'
 /** Packages that become part of ours, since an installation of them brings what few need. Their licences come along. */
-const INCLUDED = ['msgpackr']
+const INCLUDED = ['msgpackr', '@bufbuild/protobuf']
 const TARGET = 'node20'
 /** Where `tsc -b` puts declarations. */
 const COMPILED = 'dist'
@@ -74,11 +74,12 @@ const withoutComments: Plugin = {
 
 const isIncluded = new RegExp(`^(?:${INCLUDED.join('|')})(?:/|$)`)
 
-/** Takes packages that are included from their files, all of whose exports can be used. */
+/** Takes packages that are included from their files, all of whose exports can be used; scoped ones have small entries. */
 const includedPackages: Plugin = {
   name: 'included-packages',
   setup({ onResolve }) {
     onResolve({ filter: isIncluded }, ({ path, resolveDir }) => {
+      if (path.startsWith('@')) return { path: Bun.resolveSync(path, resolveDir), sideEffects: false }
       const [name = '', entry = 'index'] = path.split('/')
       return { path: join(folderOf(name, resolveDir), `${entry}.js`), sideEffects: false }
     })
@@ -132,16 +133,25 @@ for (const file of declarations) {
 
 /** Writes the licences of the packages that have become part of this one. @param inputs the files of the bundles */
 function writeLicences(inputs: readonly string[]): void {
-  const texts = INCLUDED.filter((name) => inputs.some((file) => file.includes(`/node_modules/${name}/`))).map(
-    (name) => {
-      const folder = folderOf(name, process.cwd())
-      const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as {
-        version: string
-      }
-      return `${name} ${version}\n\n${readFileSync(join(folder, 'LICENSE'), 'utf8').trim()}\n`
-    }
-  )
+  const texts = INCLUDED.flatMap((name) => {
+    const files = inputs.filter((file) => file.includes(`/node_modules/${name}/`))
+    if (files.length === 0) return []
+    const folder = folderOf(name, process.cwd())
+    const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }
+    return [`${name} ${version}\n\n${licenceOf(folder, files)}\n`]
+  })
   if (texts.length > 0) writeFileSync(join(FOLDER, 'LICENSES.txt'), texts.join('\n\n'))
+}
+
+/** A package's licence: a file of it, or what stands at the top of its files. */
+function licenceOf(folder: string, files: readonly string[]): string {
+  const file = join(folder, 'LICENSE')
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim()
+  const heads = files.map((each) => /^(?:\/\/.*\n)+/.exec(readFileSync(each, 'utf8'))?.[0] ?? '')
+  return [...new Set(heads)]
+    .join('\n')
+    .replaceAll(/^\/\/ ?/gm, '')
+    .trim()
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What the programs of the shop are told by their environment. */
+import { nats } from '@elysia-microservices/nats'
 
-const PORTS = { orders: 4001, stock: 4002, payments: 4003 }
+const PORTS = { orders: 4001, stock: 4002 }
 
 /** @throws {Error} it is not there */
 export function given(name: string, otherwise?: string): string {
@@ -14,3 +15,6 @@ export const addressOf = (name: keyof typeof PORTS) => ({
   host: '127.0.0.1',
   port: Number(given(`${name.toUpperCase()}_PORT`, String(PORTS[name])))
 })
+
+/** The broker, which keeps events until they are handled. */
+export const broker = () => nats({ servers: given('NATS_URL') })

@@ -1,4 +1,4 @@
-/** What `elysia-microservices dev` runs: the services, and PostgreSQL where `DATABASE_URL` names none. */
+/** What `elysia-microservices dev` runs: the services, and engines of their own where the environment names none. */
 import { defineConfig } from '@elysia-microservices/cli'
 
 /** The tests run what is compiled. */
@@ -6,11 +6,11 @@ const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
 const entry = (name: string) => `services/${name}.${extension}`
 
 export default defineConfig({
-  engines: { postgres: true },
+  engines: { postgres: { port: 0 }, nats: { port: 0 } },
   services: {
     stock: entry('stock'),
     payments: entry('payments'),
-    orders: { entry: entry('orders'), after: ['stock', 'payments'] },
-    gateway: { entry: entry('gateway'), after: ['orders'] }
+    orders: { entry: entry('orders'), after: ['stock'] },
+    gateway: { entry: entry('gateway'), after: ['orders', 'payments'] }
   }
 })

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, it } from 'node:test'
@@ -23,6 +25,12 @@ interface Database {
   stop(): Promise<void>
 }
 
+/** A NATS server of the tests, which knows no event of an earlier run. */
+interface Broker {
+  readonly url: string
+  stop(): Promise<void>
+}
+
 const root = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../..' : '../../..', import.meta.url))
 
 async function startDatabase(): Promise<Database> {
@@ -31,22 +39,34 @@ async function startDatabase(): Promise<Database> {
   return PostgresServer.start()
 }
 
-describe('the shop', () => {
+const support = (file: string) => import(pathToFileURL(join(root, 'tests/dist/support', file)).href)
+const { NatsServerProcess, natsMissing } = (await support('nats-server.js')) as {
+  NatsServerProcess: { start(...args: string[]): Promise<Broker> }
+  natsMissing(): string | undefined
+}
+const { isMissing } = (await support('missing.js')) as {
+  isMissing(what: string, missing: string | undefined): boolean
+}
+
+describe('the shop', { skip: isMissing('The shop', natsMissing()) }, () => {
   let shop: ChildProcess
   let database: Database
+  let broker: Broker
+  const folder = mkdtempSync(join(tmpdir(), 'shop-'))
   let url = ''
   /** Process of each service, the newest. */
   const processes = new Map<string, number>()
 
   before(async () => {
     database = await startDatabase()
-    const ports = { PORT: '', ORDERS_PORT: '', STOCK_PORT: '', PAYMENTS_PORT: '' }
+    broker = await NatsServerProcess.start('-js', '-sd', folder)
+    const ports = { PORT: '', ORDERS_PORT: '', STOCK_PORT: '' }
     for (const name of Object.keys(ports)) ports[name as keyof typeof ports] = String(await freePort())
     url = `http://127.0.0.1:${ports.PORT}`
     shop = spawn(process.execPath, [join(root, 'packages/cli/lib/main.js'), 'dev', '--no-page'], {
       // Under Node the programs and the configuration are compiled.
       cwd: fileURLToPath(new URL('.', import.meta.url)),
-      env: { ...process.env, ...ports, DATABASE_URL: await database.database() },
+      env: { ...process.env, ...ports, DATABASE_URL: await database.database(), NATS_URL: broker.url },
       stdio: ['ignore', 'pipe', 'inherit']
     })
     await new Promise<void>((resolve, reject) => {
@@ -61,7 +81,8 @@ describe('the shop', () => {
   after(async () => {
     shop.kill('SIGTERM')
     await once(shop, 'exit')
-    await database.stop()
+    await Promise.all([database.stop(), broker.stop()])
+    rmSync(folder, { recursive: true })
   })
 
   const get = (path: string) => fetch(url + path, { signal: AbortSignal.timeout(PATIENCE) })

@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { build } from 'esbuild'
 
-const PARTS = ['preact', 'uplot']
+const PARTS = ['preact', 'uplot', '@dagrejs/dagre', '@dagrejs/graphlib']
 
 const { outputFiles } = await build({
   entryPoints: ['src/page/main.tsx', 'src/page/style.css'],

@@ -80,7 +80,7 @@ const FLOORS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ['wire', 'exposing.ts'],
     ['options.ts', 'server', 'client'],
     ['websocket.ts'],
-    ['index.ts', 'client.ts', 'pool.ts', 'testing.ts']
+    ['index.ts', 'client.ts', 'pool.ts', 'kit.ts', 'testing.ts']
   ],
   tcp: [['socket', 'nest'], ['options'], ['server', 'client'], ['tcp.ts'], ['index.ts', 'kit.ts']],
   'elysia-microservices': [

@@ -10,7 +10,7 @@ import { Log } from '../support/log.ts'
 import { until, within } from '../support/within.ts'
 import { rootFolder, testsFolder } from '../workspace.ts'
 
-const PROGRAM = join(rootFolder, 'packages/cli/lib/main.js')
+export const PROGRAM = join(rootFolder, 'packages/cli/lib/main.js')
 
 /** A folder with a few files, in which packages of the workspace are found. */
 export class Project {
@@ -116,8 +116,10 @@ export class DevProcess {
   async leavesNothing(processes: readonly number[], ports: readonly number[]): Promise<void> {
     for (const pid of processes) await until(`process ${pid} is gone`, () => !isRunning(pid))
     for (const port of ports) await canListen(port)
-    // Others keep what they have compiled.
-    const own = readdirSync(this.#project.temporary).filter((name) => name.startsWith('elysia-microservices'))
+    // Others keep what they have compiled; the data of an engine stays on purpose.
+    const own = readdirSync(this.#project.temporary).filter((name) =>
+      name.startsWith('elysia-microservices-dev')
+    )
     assert.deepEqual(own, [])
   }
 

@@ -54,4 +54,21 @@ console.log(label, ${version})
       await dev.leavesNothing([pid], [port])
     })
   }
+
+  if (!isMissing('deno of dev', missing('deno')))
+    it('that serve HTTP by Deno alone are ready when they listen', async () => {
+      const port = await freePort()
+      const project = new Project({
+        'microservices.config.ts': config({ services: { web: { entry: 'web.ts', runtime: 'deno' } } }),
+        'web.ts': `Deno.serve({ port: ${port} }, () => new Response('here'))`
+      })
+      const dev = new DevProcess(project)
+      ends.push(
+        () => project.remove(),
+        () => dev.endAnyway()
+      )
+      await dev.says('All services are ready')
+      assert.equal(await (await fetch(`http://localhost:${port}`)).text(), 'here')
+      assert.equal(await dev.end(), 0, dev.log.lines.join('\n'))
+    })
 })

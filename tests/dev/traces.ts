@@ -108,3 +108,20 @@ export function familyOf({ spans }: TraceView): string[] {
   }
   return spans.map(({ id, parent }) => `${nameOf(id)} < ${nameOf(parent)}`).sort()
 }
+
+/** What a program with an SDK of its own calls itself. */
+export const OWN_NAME = 'a program of its own'
+
+/** A set-up of OpenTelemetry as its documentation has it, with nothing of ours; its exporter sends protobuf. */
+export const SDK = `import { context, propagation, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { W3CTraceContextPropagator } from '@opentelemetry/core'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import { BasicTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+const resource = resourceFromAttributes({ 'service.name': '${OWN_NAME}' })
+const provider = new BasicTracerProvider({ resource, spanProcessors: [new SimpleSpanProcessor(new OTLPTraceExporter())] })
+if (!trace.setGlobalTracerProvider(provider)) throw new Error('There is a provider already')
+if (!context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())) throw new Error('There is a manager already')
+propagation.setGlobalPropagator(new W3CTraceContextPropagator())
+`

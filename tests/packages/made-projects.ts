@@ -23,11 +23,39 @@ import { bun, rootFolder } from '../workspace.ts'
 import { Dockerfile, type Image } from './dockerfile.ts'
 
 const run = promisify(execFile)
-const LOCKS = { bun: 'bun.lock', node: 'package-lock.json' }
+const LOCKS = { bun: 'bun.lock', node: 'package-lock.json', deno: 'deno.lock' }
 /** The runtime that a project is made for. */
 export type Runtime = keyof typeof LOCKS
+/** Deno itself: a task of its own would take a link to it for a program of npm. */
+const denoFolder = join(rootFolder, 'node_modules/deno')
+const deno = join(denoFolder, 'deno')
 /** The commands of a made project's Dockerfile and scripts, with the runtimes of this workspace. */
-const PATH = `${join(bun, '..')}:${process.env['PATH']}`
+const PATH = `${denoFolder}:${join(bun, '..')}:${process.env['PATH']}`
+
+/** How a project is used on each runtime, and what its tests say when all have passed. */
+const COMMANDS = {
+  bun: {
+    run: [bun, 'run'],
+    check: 'typecheck',
+    test: [bun, 'test'],
+    passed: /^ 8 pass$/m,
+    program: (name: string) => [bun, `src/${name}.ts`]
+  },
+  node: {
+    run: ['npm', 'run'],
+    check: 'build',
+    test: ['npm', 'test'],
+    passed: /^(#|ℹ) pass 8$/m,
+    program: (name: string) => ['node', `dist/${name}.js`]
+  },
+  deno: {
+    run: [deno, 'task'],
+    check: 'typecheck',
+    test: [deno, 'task', 'test'],
+    passed: /2 passed \(8 steps\)/,
+    program: (name: string) => [deno, 'run', '-A', '--unstable-net', `src/${name}.ts`]
+  }
+} as const
 
 /** What stands between a service and its callers: where a project is told of it, and how it is started here. */
 const ENGINES = {
@@ -65,8 +93,10 @@ const ENGINES = {
     }
   }
 } as const
-/** Every transport, and the page for every runtime. */
+/** Every transport and runtime, and the page for every runtime. */
 const AT_NIGHT = process.env['MADE_PROJECTS'] === 'all'
+/** Deno's differ from Node's by their scripts and images alone. */
+export const MADE_FOR: readonly Runtime[] = AT_NIGHT ? ['bun', 'node', 'deno'] : ['bun', 'node']
 type Transport = 'tcp' | keyof typeof ENGINES
 const TRANSPORTS: readonly Transport[] = ['tcp', 'nats', 'redis', 'rabbitmq', 'mqtt', 'kafka']
 
@@ -107,6 +137,8 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
       await succeeds(project, create, { npm_config_registry: 'http://127.0.0.1:9' })
       const program = join(project, 'node_modules/create-elysia-microservices/lib/main.js')
       await install(runtime, folderOf('nats'), tarballs)
+      // npm writes none for Deno, which the images would have.
+      if (runtime === 'deno') writeFileSync(join(folderOf('nats'), LOCKS.deno), '{ "version": "5" }')
       for (const transport of TRANSPORTS) {
         if (transport === 'nats') continue
         const folder = folderOf(transport)
@@ -119,9 +151,10 @@ export function testMadeProjects(runtime: Runtime, packed: () => Packed): void {
     it('type-check, and pass their own tests', async () => {
       // The tests are the same for every transport.
       // tests/types has the compiler read those of each transport.
-      await succeeds(folderOf('tcp'), forBun ? [bun, 'run', 'typecheck'] : ['npm', 'run', 'build'])
-      const { stdout, stderr } = await succeeds(folderOf('nats'), forBun ? [bun, 'test'] : ['npm', 'test'])
-      assert.match(stdout + stderr, forBun ? /^ 8 pass$/m : /^(#|ℹ) pass 8$/m)
+      const { run, check, test, passed } = COMMANDS[runtime]
+      await succeeds(folderOf('tcp'), [...run, check])
+      const { stdout, stderr } = await succeeds(folderOf('nats'), test)
+      assert.match(stdout + stderr, passed)
     })
 
     for (const transport of TRANSPORTS) {
@@ -158,7 +191,7 @@ async function showsOrders(runtime: Runtime, folder: string): Promise<void> {
   const [http, tcp] = [await freePort(), await freePort()]
   const programs = new Programs()
   const url = `http://localhost:${http}`
-  const program = runtime === 'bun' ? [bun, 'src/web.ts'] : ['node', 'dist/web.js']
+  const program = COMMANDS[runtime].program('web')
   const healthcheck = [bun, '-e', `process.exit((await fetch('${url}')).ok ? 0 : 1)`]
   const browser = await openBrowser()
   try {
@@ -262,16 +295,18 @@ async function fits(runtime: Runtime, folder: string): Promise<void> {
   const { steps } = ((await yaml(folder, '.github/workflows/ci.yml')) as Workflow).jobs.test
   const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
   const used = steps.flatMap(
-    ({ run: command = '' }) => /^(?:npm|bun)(?: run)? (test|typecheck)$/.exec(command)?.[1] ?? []
+    ({ run: command = '' }) => /^(?:npm|bun|deno)(?: run| task)? (test|typecheck)$/.exec(command)?.[1] ?? []
   )
   assert.ok(used.includes('test'))
   for (const name of used) assert.ok(name in scripts, name)
   const version = steps.map((step) => step.with?.[`${runtime}-version`]).find((each) => each !== undefined)
   assert.equal(version, pinned(runtime), 'the runtime that this workspace is tested with')
-  for (const base of dockerfile.bases) assert.equal(base.split(':')[1], `${version}-slim`)
+  // Deno's image without an ending is the slim one.
+  const tag = runtime === 'deno' ? version : `${version}-slim`
+  for (const base of dockerfile.bases) assert.equal(base.split(':')[1], tag)
 }
 
-/** The Bun, or the Node LTS, of this workspace. */
+/** The Bun, the Node LTS or the Deno of this workspace. */
 function pinned(runtime: Runtime): string | undefined {
   const file = join(rootFolder, runtime === 'bun' ? 'package.json' : 'runtimes/package.json')
   return (JSON.parse(readFileSync(file, 'utf8')) as Manifest).devDependencies[runtime]
@@ -366,7 +401,7 @@ async function answers(runtime: Runtime, folder: string, transport: Transport): 
     assert.equal((await fetch(`${url}/orders/7`)).status, 404)
     assert.match(await (await fetch(`${url}/openapi`)).text(), /<html/i)
 
-    const client = runtime === 'bun' ? [bun, 'src/client.ts'] : ['node', 'dist/client.js']
+    const client = COMMANDS[runtime].program('client')
     assert.match((await succeeds(folder, client, own)).stdout, /id: 2,[^}]*paid: true/)
 
     const ends = await programs.stop('SIGTERM')
@@ -398,7 +433,8 @@ async function develops(runtime: Runtime, folder: string): Promise<void> {
     ORDERS_PORT: String(tcp)
   }
   const { CI: _ci, TEST: _test, NODE_TEST_CONTEXT: _context, ...inherited } = process.env
-  const child = spawn(runtime === 'bun' ? bun : 'npm', ['run', 'dev'], {
+  const [program, ...run] = COMMANDS[runtime].run
+  const child = spawn(program, [...run, 'dev'], {
     cwd: folder,
     env: { ...inherited, PATH, ...ports },
     detached: true,

@@ -14,7 +14,7 @@ import { formatMessage } from 'publint/utils'
 import { codeBlocks } from '../docs/markdown.ts'
 import { listening } from '../support/listening.ts'
 import { bun, rootFolder } from '../workspace.ts'
-import { testMadeProjects } from './made-projects.ts'
+import { MADE_FOR, testMadeProjects } from './made-projects.ts'
 
 const run = promisify(execFile)
 const PACKAGES = [
@@ -310,7 +310,7 @@ describe('the packages as users install them', () => {
     assert.deepEqual(files.sort(), [...copied, ...others].map((file) => `package/${file}`).sort())
   })
 
-  for (const runtime of ['bun', 'node'] as const)
+  for (const runtime of MADE_FOR)
     testMadeProjects(runtime, () => ({
       folder,
       project,

@@ -19,7 +19,7 @@ export function chromiumMissing(): string | undefined {
   return existsSync(PATH) ? undefined : PATH
 }
 
-/** Starts it. */
-export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: PATH, args: FLAGS })
+/** Starts it. @param without flags of Playwright's that are left out */
+export function openBrowser(without: readonly string[] = []): Promise<Browser> {
+  return chromium.launch({ executablePath: PATH, args: FLAGS, ignoreDefaultArgs: [...without] })
 }

@@ -1,6 +1,7 @@
 /** Real NATS servers: one, or several as a cluster, on ports of this machine. */
 import { execFile, spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '@elysia-microservices/test-support'
@@ -48,11 +49,22 @@ export async function natsFolder(): Promise<string> {
   return dirname(await binary())
 }
 
+function ownFolder(): string {
+  const stored = mkdtempSync(join(tmpdir(), 'nats-'))
+  process.once('exit', () => rmSync(stored, { recursive: true, force: true }))
+  return stored
+}
+
 /** A server that can be killed and started again where it was. */
 export class NatsServerProcess extends EngineProcess {
-  /** Starts one. @param args further arguments of `nats-server` */
+  /**
+   * Starts one.
+   * @param args further arguments of `nats-server`; `-js` without `-sd` stores in a folder of this server alone, where NATS
+   * itself would take one that all servers of the machine share
+   */
   static async start(...args: string[]): Promise<NatsServerProcess> {
-    const server = new NatsServerProcess(await freePort(), args)
+    const isShared = args.includes('-js') && !args.includes('-sd')
+    const server = new NatsServerProcess(await freePort(), isShared ? [...args, '-sd', ownFolder()] : args)
     await server.start()
     return server
   }

@@ -15,6 +15,8 @@ const folder = join(testsFolder, 'dist', `messages-${process.pid}`)
 const HEAD = `
 import { Elysia, t } from 'elysia'
 import { isError, type Message, microservice } from 'elysia-microservices'
+import { websocket } from '@elysia-microservices/websocket'
+import { connect as connectPage } from '@elysia-microservices/websocket/client'
 import { connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'
 const service = microservice({ transport: 'tcp' })
@@ -24,6 +26,9 @@ const service = microservice({ transport: 'tcp' })
   .event('users.made', ({ data }: Message<{ id: string }>) => data)
 const factory = () => service
 const client = connect<typeof service>({})
+const door = websocket({ expose: ['users.get'] })
+const app = new Elysia()
+const page = connectPage<typeof service, typeof door>()
 const empty = microservice({ transport: 'tcp' })
 const later = async () => service
 class Orders {}
@@ -39,6 +44,7 @@ const whoami = ({ user }: Message & { readonly user: string }) => user
 const IS_STREAM = 'This pattern answers with a stream: use'
 const IS_VALUE = 'This pattern answers with one value: use'
 const IS_EVENT = 'This pattern is an event: use'
+const UNEXPOSED = 'This pattern is not exposed: websocket({ expose }) does not name it'
 const NONE = 'There is no such pattern; there are:'
 const KEY = 'A key is a method in capitals, one space and a path, such as GET /users/:id'
 const CONTRACT = 'The type has no such patterns; those of classes come by a contract: connect<Contract>()'
@@ -74,6 +80,11 @@ const MISTAKES = [
     'passes:',
     'Only errors of the contract can be passed on: declare them in errors'
   ],
+  ["page.request('users.age', { id: 1 })", "'users.age'", UNEXPOSED],
+  ["page.stream('users.list')", "'users.list'", UNEXPOSED],
+  ["page.emit('users.made', { id: 'a' })", "'users.made'", UNEXPOSED],
+  ["page.stream('users.get')", "'users.get'", `"${IS_VALUE} 'request' or 'send'"`],
+  ["connectPage<typeof service, typeof app>().request('users.get')", "'users.get'", 'This is no door'],
   ["client.request('users.list')", "'users.list'", `"${IS_STREAM} 'stream' or 'send'"`],
   ["client.request('users.made', { id: 'a' })", "'users.made'", `"${IS_EVENT} 'emit'"`],
   ["client.request('users.gte')", "'users.gte'", 'AsPattern<"users.age" | "users.get">'],

@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import net from 'node:net'
-import { it } from 'node:test'
+import { after, before, describe, it } from 'node:test'
 import { websocket } from '@elysia-microservices/websocket'
 import { type Message, memory, microservice } from 'elysia-microservices'
+import type { Browser, Page } from 'playwright-core'
 import { chromiumMissing, openBrowser } from '../support/browser.ts'
 import { bundled } from '../support/bundled.ts'
 import { listen, newApp } from '../support/http-app.ts'
@@ -19,6 +20,9 @@ client.onEvent(({ type, status }) => globalThis.told.push(status ?? type))
 globalThis.read = (async () => {
   for await (const value of client.stream('count', 400)) globalThis.values.push(value)
 })()`
+
+const SILENT = { error() {}, warn() {} }
+const script = bundled(PAGE)
 
 /** Passes bytes on, until it swallows those of the connections that it has. */
 function newProxy(port: number) {
@@ -53,46 +57,93 @@ function newProxy(port: number) {
   }
 }
 
-if (!isMissing('a page that is back', chromiumMissing()))
-  it('a page that is back notices within seconds that its connection is dead, and its stream has every value once', async () => {
-    const script = bundled(PAGE)
-    const logger = { error() {}, warn() {} }
-    const service = microservice({ transport: memory(), logger }).message(
-      'count',
-      async function* ({ data }: Message<number>) {
-        for (let n = 0; n < data; n++) {
-          await new Promise((resolve) => setTimeout(resolve, 5))
-          yield n
-        }
-      }
+/** What happens to a page while its network swallows everything, and what tells the page that it is back. */
+const LIVES: Readonly<Record<string, (page: Page, cut: () => void) => Promise<unknown>>> = {
+  async 'on another network'(page, cut) {
+    await page.context().setOffline(true)
+    cut()
+    await page.context().setOffline(false)
+  },
+  async 'out of the back/forward cache'(page, cut) {
+    await page.evaluate(
+      'void addEventListener("pageshow", ({ persisted }) => { globalThis.persisted = persisted })'
     )
-    const html = (body: string, type: string) => new Response(body, { headers: { 'content-type': type } })
-    const app = await listen(
-      newApp()
-        .get('/', () => html('<!doctype html><script type="module" src="/page.js"></script>', 'text/html'))
-        .get('/page.js', () => html(script, 'text/javascript'))
-        .use(service)
-        .use(websocket({ expose: ['count'], origins: '*' }))
-    )
-    const proxy = newProxy(Number(new URL(app.url).port))
-    proxy.server.listen(0, '127.0.0.1')
-    await once(proxy.server, 'listening')
-    const { port } = proxy.server.address() as net.AddressInfo
-    const browser = await openBrowser()
-    try {
-      const page = await browser.newPage()
-      await page.goto(`${app.url}/?url=${encodeURIComponent(`ws://127.0.0.1:${port}/rsocket`)}`)
-      await page.waitForFunction('globalThis.values?.length > 20')
-      proxy.swallow()
-      await page.evaluate(`dispatchEvent(new Event('online'))`)
-      await page.waitForFunction(`globalThis.told.includes('reconnecting')`)
-      await page.evaluate('globalThis.read')
-      const values = (await page.evaluate('globalThis.values')) as number[]
-      assert.deepEqual(values, [...Array(400).keys()])
-    } finally {
-      await browser.close()
-      proxy.close()
-      await app.stop()
-      await service.stop()
-    }
+    await page.goto(new URL('/away', page.url()).href)
+    cut()
+    await page.goBack({ waitUntil: 'commit' })
+    assert.equal(await page.evaluate('globalThis.persisted'), true)
+  },
+  async 'seen again'(page, cut) {
+    // Headless, every tab is seen.
+    const show = (state: string) =>
+      page.evaluate(
+        `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
+         document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`
+      )
+    await show('hidden')
+    cut()
+    await show('visible')
+  },
+  async 'awake after an hour'(page, cut) {
+    cut()
+    await page.clock.fastForward(3_600_000)
+  },
+  async 'seen all the time, within half a minute'(page, cut) {
+    cut()
+    await page.clock.runFor(30_000)
+  }
+}
+
+function register(): void {
+  let browser: Browser
+  before(async () => {
+    browser = await openBrowser(['--disable-back-forward-cache'])
   })
+  after(() => browser.close())
+
+  for (const [what, live] of Object.entries(LIVES))
+    it(`${what}: it notices that its connection is dead, and its stream has every value once`, async () => {
+      const service = microservice({ transport: memory(), logger: SILENT }).message(
+        'count',
+        async function* ({ data }: Message<number>) {
+          for (let n = 0; n < data; n++) {
+            await new Promise((resolve) => setTimeout(resolve, 5))
+            yield n
+          }
+        }
+      )
+      const html = (body: string, type: string) => new Response(body, { headers: { 'content-type': type } })
+      const app = await listen(
+        newApp()
+          .get('/', () => html('<!doctype html><script type="module" src="/page.js"></script>', 'text/html'))
+          .get('/away', () => html('<!doctype html>', 'text/html'))
+          .get('/page.js', () => html(script, 'text/javascript'))
+          .use(service)
+          .use(websocket({ expose: ['count'], origins: '*' }))
+      )
+      const proxy = newProxy(Number(new URL(app.url).port))
+      proxy.server.listen(0, '127.0.0.1')
+      await once(proxy.server, 'listening')
+      const { port } = proxy.server.address() as net.AddressInfo
+      const page = await browser.newPage()
+      try {
+        if (/awake|all the time/.test(what)) await page.clock.install()
+        await page.goto(`${app.url}/?url=${encodeURIComponent(`ws://127.0.0.1:${port}/rsocket`)}`)
+        await page.waitForFunction('globalThis.values?.length > 20')
+        await live(page, () => proxy.swallow())
+        await page.waitForFunction(`globalThis.told.includes('reconnecting')`)
+        await page.evaluate('globalThis.read')
+        const values = (await page.evaluate('globalThis.values')) as number[]
+        assert.deepEqual(values, [...Array(400).keys()])
+      } finally {
+        await page.close()
+        proxy.close()
+        await app.stop()
+        await service.stop()
+      }
+    })
+}
+
+describe('a page that is', () => {
+  if (!isMissing('a page that is back', chromiumMissing())) register()
+})

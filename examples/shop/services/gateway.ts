@@ -4,7 +4,7 @@ import { openapi } from '@elysiajs/openapi'
 import { Elysia, t } from 'elysia'
 import { connect } from 'elysia-microservices/client'
 import { gateway } from 'elysia-microservices/gateway'
-import { addressOf, given } from '../environment.ts'
+import { addressOf, broker, given } from '../environment.ts'
 import { page } from '../page/assets.ts'
 import type { Orders } from './orders.ts'
 import type { Payments } from './payments.ts'
@@ -27,7 +27,7 @@ const app = new Elysia(process.versions.bun === undefined ? { adapter: node() } 
       { timeout: 3_000 }
     )
   )
-  .use(gateway(() => connect<Payments>(addressOf('payments')), { 'GET /payments': 'payments.total' }))
+  .use(gateway(() => connect<Payments>({ transport: broker() }), { 'GET /payments': 'payments.total' }))
   .listen({ hostname: '127.0.0.1', port: Number(given('PORT', '3000')) })
 
 export type App = typeof app

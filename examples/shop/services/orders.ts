@@ -1,8 +1,12 @@
 /** Takes orders and sees them through, while the services it needs come and go. Classes with Nest's decorators. */
+
+import { tcp } from '@elysia-microservices/tcp'
+import { telemetry } from '@elysia-microservices/telemetry'
 import {
   Ctx,
   type DeclaredError,
   decoratorsOf,
+  EventPattern,
   type MicroserviceError,
   microservice,
   Payload,
@@ -10,9 +14,9 @@ import {
 } from 'elysia-microservices'
 import { connect, type Outcome } from 'elysia-microservices/client'
 import { type Observable, ReplaySubject } from 'rxjs'
-import { addressOf } from '../environment.ts'
+import { addressOf, broker } from '../environment.ts'
 import { OUT_OF_STOCK } from '../errors.ts'
-import type { Payments } from './payments.ts'
+import type { Charged } from './payments.ts'
 import type { stock as stockService } from './stock.ts'
 
 export interface Order {
@@ -37,18 +41,18 @@ export interface Orders {
   'orders.left'(item: { sku: string }): { left: number } | NotFound
 }
 
-const PRICE = 3
 /** Milliseconds for one attempt of a step, and between two. */
 const ATTEMPT = 1_000
 const PAUSE = 200
 
 const stock = connect<typeof stockService>({ ...addressOf('stock'), timeout: ATTEMPT })
-const payments = connect<Payments>({ ...addressOf('payments'), timeout: ATTEMPT })
 
 const { MessagePattern, error } = decoratorsOf<Orders>()
 
 class OrdersController {
   readonly #orders = new Map<string, ReplaySubject<Progress>>()
+  /** Orders of which it is told that they are reserved. */
+  readonly #told = new Set<string>()
 
   @MessagePattern('orders.place')
   place(@Payload() order: Order): { id: string } {
@@ -78,22 +82,33 @@ class OrdersController {
     return stock.request('stock.left', item, { within: context, idempotent: true })
   }
 
-  async #fulfil({ id, sku, count }: Order, steps: ReplaySubject<Progress>): Promise<void> {
-    const reservation = { order: id, sku, count }
-    const charge = { order: id, amount: count * PRICE }
-    steps.next({ step: 'placed' })
-    const reserved = await untilAnswered(() =>
-      stock.safeRequest('stock.reserve', reservation, { idempotent: true })
-    )
-    if (reserved.error !== undefined) return steps.error(reserved.error)
-    steps.next({ step: 'reserved' })
-    const paid = await untilAnswered(() =>
-      payments.safeRequest('payments.charge', charge, { idempotent: true })
-    )
-    if (paid.error !== undefined) return steps.error(paid.error)
+  /** The last step of an order that this process has taken: it is paid, and can go. */
+  @EventPattern('payments.charged', { durable: true })
+  charged(@Payload() { order }: Charged): void {
+    const steps = this.#orders.get(order)
+    if (steps === undefined) return
+    // Its event may be here before stock's answer: that is lost where stock is killed behind its transaction.
+    this.#reserved(order, steps)
     steps.next({ step: 'paid' })
     steps.next({ step: 'shipped' })
     steps.complete()
+  }
+
+  /** Payments hear of what is reserved, and say when it is paid. */
+  async #fulfil({ id, sku, count }: Order, steps: ReplaySubject<Progress>): Promise<void> {
+    const reservation = { order: id, sku, count }
+    steps.next({ step: 'placed' })
+    const { error } = await untilAnswered(() =>
+      stock.safeRequest('stock.reserve', reservation, { idempotent: true })
+    )
+    if (error === undefined) this.#reserved(id, steps)
+    else steps.error(error)
+  }
+
+  #reserved(id: string, steps: ReplaySubject<Progress>): void {
+    if (this.#told.has(id)) return
+    this.#told.add(id)
+    steps.next({ step: 'reserved' })
   }
 }
 
@@ -114,9 +129,8 @@ async function untilAnswered<Value, Failure extends MicroserviceError>(
 
 const orders = microservice({
   name: 'orders',
-  transport: 'tcp',
-  ...addressOf('orders'),
+  transport: [tcp(addressOf('orders')), broker()],
   controllers: [OrdersController],
   shutdownOn: ['SIGTERM']
-})
+}).use(telemetry())
 await orders.listen()

@@ -1,33 +1,35 @@
-/** Who has paid. A Nest application as it was, on our transport by one line. */
+/** Who has paid. A Nest application as it was, on our transport by one line; its events are kept by NATS. */
 import 'reflect-metadata'
 import { MicroserviceServer } from '@elysia-microservices/nestjs'
-import { Controller, Module } from '@nestjs/common'
+import { Controller, Module, type OnApplicationShutdown } from '@nestjs/common'
 import { NestFactory } from '@nestjs/core'
-import { MessagePattern, Payload } from '@nestjs/microservices'
-import { addressOf } from '../environment.ts'
+import { EventPattern, MessagePattern, Payload } from '@nestjs/microservices'
+import { connect } from 'elysia-microservices/client'
+import { broker } from '../environment.ts'
+import type { Reserved } from './stock.ts'
 
 /** What callers of other repositories know of this service. */
 export interface Payments {
-  'payments.charge'(charge: Charge): { charged: number }
   'payments.total'(): { orders: number; charged: number }
 }
 
-export interface Charge {
+/** What others hear of a payment. */
+export interface Charged {
   readonly order: string
-  readonly amount: number
 }
 
+const client = connect({ transport: broker() })
+
 @Controller()
-export class PaymentsController {
+export class PaymentsController implements OnApplicationShutdown {
   readonly #charged = new Map<string, number>()
 
-  /** Charges once for each order, however often it is asked. */
-  @MessagePattern('payments.charge')
-  charge(@Payload() { order, amount }: Charge): { charged: number } {
-    const before = this.#charged.get(order)
-    if (before !== undefined) return { charged: before }
+  /** Charges once for each order, however often the event is delivered. */
+  @EventPattern('stock.reserved', { durable: true })
+  async charge(@Payload() { order, amount }: Reserved): Promise<void> {
     this.#charged.set(order, amount)
-    return { charged: amount }
+    const charged: Charged = { order }
+    await client.publish('payments.charged', charged, { id: order })
   }
 
   @MessagePattern('payments.total')
@@ -35,13 +37,17 @@ export class PaymentsController {
     const amounts = [...this.#charged.values()]
     return { orders: amounts.length, charged: amounts.reduce((sum, amount) => sum + amount, 0) }
   }
+
+  onApplicationShutdown(): Promise<void> {
+    return client.close()
+  }
 }
 
 @Module({ controllers: [PaymentsController] })
 export class PaymentsModule {}
 
 const app = await NestFactory.createMicroservice(PaymentsModule, {
-  strategy: new MicroserviceServer({ name: 'payments', ...addressOf('payments') }),
+  strategy: new MicroserviceServer({ name: 'payments', transport: broker() }),
   logger: ['error', 'warn']
 })
 app.enableShutdownHooks()

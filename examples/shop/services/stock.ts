@@ -1,16 +1,28 @@
-/** What there is to sell, in PostgreSQL. Functions with schemas. */
+/** What there is to sell, in PostgreSQL, with the events about it. Functions with schemas. */
+import { migrate, outbox, outboxRelay } from '@elysia-microservices/outbox'
+import { telemetry } from '@elysia-microservices/telemetry'
 import { t } from 'elysia'
 import { microservice } from 'elysia-microservices'
+import { connect } from 'elysia-microservices/client'
 import postgres from 'postgres'
-import { addressOf, given } from '../environment.ts'
+import { addressOf, broker, given } from '../environment.ts'
 import { OUT_OF_STOCK } from '../errors.ts'
 
 const sql = postgres(given('DATABASE_URL'), { max: 10, onnotice: () => {} })
 
-await sql`create table if not exists items (sku text primary key, "left" integer not null)`
+await migrate(sql)
+await sql`create table if not exists items (sku text primary key, price integer not null, "left" integer not null)`
 await sql`create table if not exists reservations (
   "order" text primary key, sku text not null references items, count integer not null)`
-await sql`insert into items values ('tea', 10000), ('cake', 2) on conflict do nothing`
+await sql`insert into items values ('tea', 3, 10000), ('cake', 3, 2) on conflict do nothing`
+
+/** What others hear of a reservation. */
+export interface Reserved {
+  readonly order: string
+  readonly amount: number
+}
+
+const client = connect({ transport: broker() })
 
 const Reservation = t.Object({ order: t.String(), sku: t.String(), count: t.Integer({ minimum: 1 }) })
 
@@ -22,6 +34,10 @@ export const stock = microservice({
   limits: { inFlight: 20 },
   shutdownOn: ['SIGTERM']
 })
+  .use(telemetry())
+  .use(outboxRelay({ sql, client }))
+  .use(client)
+  .onStop(() => sql.end())
   .message(
     'stock.left',
     async ({ data: { sku }, error }) => {
@@ -34,7 +50,8 @@ export const stock = microservice({
       errors: { NOT_FOUND: {} }
     }
   )
-  // Reserves once for each order, however often it is asked. False: it was done before.
+  // Reserves once for each order, however often it is asked. False: it was done before. Its event is part of the
+  // transaction: who hears of a reservation can rely on it, and each is heard of.
   .message(
     'stock.reserve',
     ({ data: { order, sku, count }, error }) =>
@@ -47,9 +64,13 @@ export const stock = microservice({
           if (known === undefined) throw error('NOT_FOUND', undefined, `There is no ${sku}`)
           return false
         }
-        const { count: taken } = await transaction`
-          update items set "left" = "left" - ${count} where sku = ${sku} and "left" >= ${count}`
-        if (taken === 1) return true
+        const [taken] = await transaction<{ price: number }[]>`
+          update items set "left" = "left" - ${count} where sku = ${sku} and "left" >= ${count} returning price`
+        if (taken !== undefined) {
+          const reserved: Reserved = { order, amount: count * taken.price }
+          await outbox(transaction).publish('stock.reserved', reserved, { id: order, key: order })
+          return true
+        }
         const [item] = await transaction<{ left: number }[]>`select "left" from items where sku = ${sku}`
         throw error('OUT_OF_STOCK', { left: item?.left ?? 0 }, `Not so much ${sku} is left`)
       }),

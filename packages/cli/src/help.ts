@@ -45,6 +45,7 @@ Commands
 Options
   --only <a,b>           dev: only these services
   --no-page              dev: without the page about all services
+  --open                 dev: opens the page in a browser, at a terminal
   --config <file>        dev: in place of microservices.config.ts
   --protocol=<name>      over TCP: rsocket (default), or nest for services of NestJS
   --header <name=value>  a header; may be given several times

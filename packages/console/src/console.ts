@@ -13,8 +13,8 @@ import { Access, type AccessOptions } from './access.ts'
 import { type GivenClients, readClients } from './clients.ts'
 import { pageFile } from './page-files.ts'
 import { pageService } from './page-service.ts'
-import { postedJson } from './posted.ts'
 import { makeSources } from './sources/index.ts'
+import { PROTOBUF, postedOtlp } from './traces/posted-otlp.ts'
 import { Watch } from './watch.ts'
 
 /** Options of `console()`. */
@@ -54,8 +54,6 @@ const MAX_PAGES = 100
 /** Bytes of all services together that a page may have left unread. */
 const MAX_UNREAD = 64 * 1024 * 1024
 const DEFAULT_INTERVAL = 1_000
-/** Bytes that an exporter may send at once. */
-const MAX_OTLP = 8 * 1024 * 1024
 
 const HEADERS = {
   'cache-control': 'no-store',
@@ -125,10 +123,14 @@ export function console(options: ConsoleOptions): Elysia {
     plugin.post(
       `${path}/v1/${signal}`,
       guarded(async ({ request }) => {
-        const body = await postedJson(request, MAX_OTLP).catch((error: TypeError) => error)
-        if (body instanceof TypeError) return refused(415, `${body.message}; send OTLP as JSON (http/json)`)
-        traces.receive(signal, body)
-        return Response.json({}, { headers: HEADERS })
+        const posted = await postedOtlp(request, signal).catch((error: TypeError) => error)
+        if (posted instanceof TypeError)
+          return refused(415, `${posted.message}; send OTLP over HTTP (http/protobuf or http/json)`)
+        traces.receive(signal, posted.body)
+        return posted.isJson
+          ? Response.json({}, { headers: HEADERS })
+          : // Nothing to say is no bytes.
+            new Response(new Uint8Array(), { headers: { ...HEADERS, 'content-type': PROTOBUF } })
       }, true) as never,
       { ...hidden, parse: 'none' }
     )

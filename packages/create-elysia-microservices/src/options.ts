@@ -3,7 +3,7 @@ import { basename, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 /** What runs the project. */
-export const RUNTIMES = ['bun', 'node'] as const
+export const RUNTIMES = ['bun', 'node', 'deno'] as const
 export type Runtime = (typeof RUNTIMES)[number]
 
 /** What carries its messages. */
@@ -110,7 +110,11 @@ export function nameOf(folder: string): string {
   return name
 }
 
-/** What runs the program that asks: of `bun create` it is Bun. @param userAgent what package managers say of themselves */
+/**
+ * What runs the program that asks: of `bun create` it is Bun, of `deno init --npm` Deno.
+ * @param userAgent what package managers say of themselves
+ */
 export function usualRuntime(userAgent: string | undefined): Runtime {
-  return userAgent?.startsWith('bun/') || process.versions.bun !== undefined ? 'bun' : 'node'
+  if (userAgent?.startsWith('bun/') || process.versions['bun'] !== undefined) return 'bun'
+  return userAgent?.startsWith('deno/') || process.versions['deno'] !== undefined ? 'deno' : 'node'
 }

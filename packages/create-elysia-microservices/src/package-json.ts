@@ -21,7 +21,7 @@ export interface ProjectManifest {
 
 const SCRIPTS = {
   bun: {
-    dev: 'elysia-microservices dev',
+    dev: 'elysia-microservices dev --open',
     service: 'bun --watch src/service.ts',
     gateway: 'bun --watch src/gateway.ts',
     client: 'bun src/client.ts',
@@ -29,19 +29,34 @@ const SCRIPTS = {
     typecheck: 'tsc'
   },
   node: {
-    dev: 'elysia-microservices dev',
+    dev: 'elysia-microservices dev --open',
     build: 'tsc',
     service: 'npm run build && node dist/service.js',
     gateway: 'npm run build && node dist/gateway.js',
     client: 'npm run build && node dist/client.js',
     test: 'npm run build && node --test dist/*.test.js'
+  },
+  deno: {
+    dev: 'elysia-microservices dev',
+    service: 'deno run -A --unstable-net --watch src/service.ts',
+    gateway: 'deno run -A --unstable-net --watch src/gateway.ts',
+    client: 'deno run -A src/client.ts',
+    test: 'deno test -A --no-check src',
+    typecheck: 'tsc'
   }
 } as const
 
 /** The program with the page. */
-const WEB = { bun: 'bun --watch src/web.ts', node: 'npm run build && node dist/web.js' } as const
+const WEB = {
+  bun: 'bun --watch src/web.ts',
+  node: 'npm run build && node dist/web.js',
+  deno: 'deno run -A --unstable-net --watch src/web.ts'
+} as const
 
-const ENGINES = { bun: { bun: '>=1.2.23' }, node: { node: '>=20.19' } } as const
+const ENGINES = { bun: { bun: '>=1.2.23' }, node: { node: '>=20.19' }, deno: { deno: '>=2.9' } } as const
+
+/** Types of the runtime, and what else it needs. Node's oldest release that is supported runs no TypeScript by itself. */
+const TOOLS = { bun: ['@types/bun'], node: ['@types/node', 'tsx'], deno: ['@types/node'] } as const
 
 /** Makes it. @param own this package's manifest, whose development dependencies are what projects use */
 export function packageJson({ name, runtime, transport, web }: Options, own: Manifest): ProjectManifest {
@@ -60,16 +75,11 @@ export function packageJson({ name, runtime, transport, web }: Options, own: Man
       ...(transport === 'tcp' ? [] : [`@elysia-microservices/${transport}`]),
       'elysia',
       '@elysiajs/openapi',
-      ...(runtime === 'node' ? ['@elysiajs/node'] : []),
+      ...(runtime === 'bun' ? [] : ['@elysiajs/node']),
       ...(web ? ['@elysia-microservices/websocket', 'esbuild'] : []),
       '@opentelemetry/api',
       '@sinclair/typebox'
     ]),
-    devDependencies: versions([
-      '@elysia-microservices/cli',
-      'typescript',
-      // Node's oldest release that is supported runs no TypeScript by itself.
-      ...(runtime === 'node' ? ['@types/node', 'tsx'] : ['@types/bun'])
-    ])
+    devDependencies: versions(['@elysia-microservices/cli', 'typescript', ...TOOLS[runtime]])
   }
 }

@@ -29,7 +29,9 @@ export function filesOf(options: Options): ReadonlyMap<string, string> {
     ['README.md', readme(options)]
   ])
   const { runtime, transport, web } = options
-  for (const part of ['common', runtime, transport, ...(web ? ['web', `web-${runtime}`] : [])]) {
+  // Deno serves HTTP as Node does, by Elysia's adapter.
+  const http = runtime === 'deno' ? 'node' : runtime
+  for (const part of ['common', http, runtime, transport, ...(web ? ['web', `web-${http}`] : [])]) {
     const folder = own(`template/${part}`)
     // Yarn's file system, which reads out of archives, has no `parentPath`.
     for (const inside of readdirSync(folder, { recursive: true, encoding: 'utf8' })) {

@@ -1,6 +1,6 @@
 /** Asks for what the command line has not said. */
 import type { Readable, Writable } from 'node:stream'
-import { isCancel, select, text } from '@clack/prompts'
+import { confirm, isCancel, select, text } from '@clack/prompts'
 import { refuseUnlessEmpty } from './folder.ts'
 import { type Given, nameOf, type Options, type Runtime, type Transport } from './options.ts'
 
@@ -42,7 +42,8 @@ export async function ask(given: Given, defaults: Defaults, terminal: Terminal):
         initialValue: defaults.runtime,
         options: [
           { value: 'bun', label: 'Bun' },
-          { value: 'node', label: 'Node' }
+          { value: 'node', label: 'Node' },
+          { value: 'deno', label: 'Deno' }
         ]
       })
     )
@@ -64,6 +65,11 @@ export async function ask(given: Given, defaults: Defaults, terminal: Terminal):
       })
     )
   return { folder, name: nameOf(folder), runtime, transport, web: given.web }
+}
+
+/** Whether packages are installed, now that the project is made. Who cancels wants that no more than who says no. */
+export async function wantsInstall(terminal: Terminal): Promise<boolean> {
+  return (await confirm({ ...terminal, message: 'Install its packages?', initialValue: true })) === true
 }
 
 function answered<Answer>(answer: Answer): Exclude<Answer, symbol> {

@@ -1,7 +1,7 @@
 /** The README of a project, and the commands that its maker is told. */
 import type { Options } from './options.ts'
 
-const RUNTIME = { bun: 'Bun', node: 'Node' } as const
+const RUNTIME = { bun: 'Bun', node: 'Node', deno: 'Deno' } as const
 const TRANSPORT = {
   tcp: 'TCP',
   nats: 'NATS',
@@ -13,7 +13,7 @@ const TRANSPORT = {
 
 /** Where no container is needed: `dev` starts what is installed, but for RabbitMQ and Kafka, which must run. */
 const INSTEAD = {
-  nats: 'nats-server is installed',
+  nats: 'nats-server or Python with pip is installed',
   redis: 'redis-server or valkey-server is installed',
   rabbitmq: 'RabbitMQ runs on port 5672',
   mqtt: 'mosquitto is installed',
@@ -37,13 +37,16 @@ export function summary({ runtime, transport, web }: Options): string {
 }
 
 /** How commands of `package.json` are run. */
-const RUN = { bun: 'bun run', node: 'npm run' } as const
+const RUN = { bun: 'bun run', node: 'npm run', deno: 'deno task' } as const
+const INSTALL = { bun: 'bun install', node: 'npm install', deno: 'deno install' } as const
+const TEST = { bun: 'bun test', node: 'npm test', deno: 'deno task test' } as const
+const LOCK = { bun: 'bun.lock', node: 'package-lock.json', deno: 'deno.lock' } as const
 
 /** The commands that lead to a first answer. */
 export function firstCommands({ runtime, transport, web }: Options): readonly string[] {
   const run = RUN[runtime]
   return [
-    runtime === 'bun' ? 'bun install' : 'npm install',
+    INSTALL[runtime],
     ...(transport === 'tcp'
       ? []
       : [`docker compose up --detach ${transport}   # not needed where ${INSTEAD[transport]}`]),
@@ -63,7 +66,7 @@ const WEB_PORT = '| `WEB_PORT` | `3001` | the page |\n'
 export function readme(options: Options): string {
   const { name, runtime, transport, web } = options
   const run = RUN[runtime]
-  const lock = runtime === 'bun' ? 'bun.lock' : 'package-lock.json'
+  const lock = LOCK[runtime]
   const where = WHERE[transport]
   return `# ${name}
 
@@ -79,7 +82,7 @@ ${firstCommands(options).join('\n')}
 curl localhost:3000/orders --json '{ "item": "tea", "quantity": 2 }'
 \`\`\`
 
-\`${runtime === 'bun' ? 'bun test' : 'npm test'}\` needs no port. \`docker compose up --build\` starts everything in containers; it needs \`${lock}\`, which the install writes: commit it.
+\`${TEST[runtime]}\` needs no port. \`docker compose up --build\` starts everything in containers; it needs \`${lock}\`, which the install writes: commit it.
 
 | file | |
 | --- | --- |

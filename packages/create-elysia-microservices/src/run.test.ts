@@ -20,6 +20,7 @@ async function said(args: readonly string[], around: Partial<Surroundings> = {})
   const code = await run(args, {
     terminal: undefined,
     userAgent: 'npm/11.19.1 node/v20.20.2 linux x64',
+    runs: async () => assert.fail('Nothing is installed without a terminal'),
     out: (text) => (texts.out += text),
     error: (text) => (texts.error += text),
     ...around
@@ -49,14 +50,24 @@ describe('create-elysia-microservices', () => {
   })
 
   it('makes one with a page', async () => {
-    for (const runtime of ['bun', 'node']) {
+    for (const runtime of ['bun', 'node', 'deno']) {
       const { out } = await said([join(folder, 'web', runtime), '--runtime', runtime, '--web', '--yes'])
       assert.match(out, /a page and a client/)
-      assert.match(out, /run dev +# then open http:\/\/localhost:3001/)
+      assert.match(out, /(?:run|task) dev +# then open http:\/\/localhost:3001/)
       assert.match(read('web', runtime, 'package.json'), /"@elysia-microservices\/websocket"/)
       assert.match(read('web', runtime, 'README.md'), /`src\/page\.ts`/)
       assert.match(read('web', runtime, 'src/page.ts'), /client\.stream\('orders\.watch'\)/)
     }
+  })
+
+  it('makes one for Deno', async () => {
+    const { out } = await said([join(folder, 'deno'), '--runtime', 'deno', '--yes'])
+    assert.match(out, /on Deno over TCP/)
+    assert.match(out, /deno install\n +deno task dev/)
+    assert.match(read('deno', 'src/gateway.ts'), /@elysiajs\/node/)
+    assert.match(read('deno', 'Dockerfile'), /FROM denoland\/deno:/)
+    assert.match(read('deno', '.github/workflows/ci.yml'), /deno task test/)
+    assert.match(read('deno', 'package.json'), /"deno": ">=/)
   })
 
   it('makes one over Redis', async () => {
@@ -99,7 +110,11 @@ describe('create-elysia-microservices', () => {
   it('takes defaults with --yes, and the runtime from the package manager', async () => {
     for (const [userAgent, text] of [
       ['npm/11.19.1 node/v20.20.2 linux x64', process.versions.bun ? 'on Bun over TCP' : 'on Node over TCP'],
-      ['bun/1.4.5 npm/? node/v24.3.0 linux x64', 'on Bun over TCP']
+      ['bun/1.4.5 npm/? node/v24.3.0 linux x64', 'on Bun over TCP'],
+      [
+        'deno/2.9.5 npm/? deno/2.9.5 linux x86_64',
+        process.versions.bun ? 'on Bun over TCP' : 'on Deno over TCP'
+      ]
     ] as const) {
       const { code, out } = await said(['--yes', join(folder, userAgent.slice(0, 3))], { userAgent })
       assert.equal(code, EXIT.ok)
@@ -108,7 +123,7 @@ describe('create-elysia-microservices', () => {
   })
 
   it('pins every version', async () => {
-    for (const runtime of ['bun', 'node']) {
+    for (const runtime of ['bun', 'node', 'deno']) {
       await said([join(folder, 'pinned', runtime), '--runtime', runtime, '--transport', 'nats'])
       const made = JSON.parse(read('pinned', runtime, 'package.json')) as ReturnType<typeof manifest> & {
         dependencies: Record<string, string>
@@ -150,9 +165,9 @@ describe('create-elysia-microservices', () => {
 
   it('says what is wrong with a command line', async () => {
     for (const [args, wanted] of [
-      [['shop', '--runtime', 'deno'], /--runtime must be bun or node, but is "deno"/],
+      [['shop', '--runtime', 'qjs'], /--runtime must be bun, node or deno, but is "qjs"/],
       [
-        ['shop', '--transport', 'kafka', '--yes'],
+        ['shop', '--transport', 'carrots', '--yes'],
         /--transport must be tcp, nats, redis, rabbitmq, mqtt or kafka, but is "carrots"/
       ],
       [['shop', 'two'], /There is one folder to make, and no use for two/],
@@ -211,11 +226,16 @@ describe('create-elysia-microservices at a terminal', () => {
     const { terminal, left } = terminalWith([
       ['Which folder?', `${asked}${ENTER}`],
       ['What runs it?', ENTER],
-      ['What carries messages?', `${DOWN}${ENTER}`]
+      ['What carries messages?', `${DOWN}${ENTER}`],
+      ['Install its packages?', ENTER]
     ])
-    const { code, out } = await said([], { terminal, userAgent: 'bun/1.4.5' })
+    const ran: unknown[] = []
+    const runs = async (...command: unknown[]) => ran.push(command) > 0
+    const { code, out } = await said([], { terminal, userAgent: 'bun/1.4.5', runs })
     assert.equal(code, EXIT.ok)
     assert.deepEqual(left, [])
+    assert.deepEqual(ran, [[asked, 'bun', ['install']]])
+    assert.doesNotMatch(out, /bun install/)
     assert.match(out, /on Bun over NATS/)
     assert.ok(existsSync(join(asked, 'compose.yaml')))
   })
@@ -226,7 +246,8 @@ describe('create-elysia-microservices at a terminal', () => {
     writeFileSync(join(used, 'mine'), '')
     const { terminal, left } = terminalWith([
       ['Which folder?', `${used}${ENTER}`],
-      ['is not empty', `-not${ENTER}`]
+      ['is not empty', `-not${ENTER}`],
+      ['Install its packages?', `n`]
     ])
     const { code } = await said(['--runtime', 'node', '--transport', 'tcp'], { terminal })
     assert.equal(code, EXIT.ok)

@@ -3,7 +3,7 @@ import { refuseUnlessEmpty, writeFiles } from './folder.ts'
 import { HELP } from './help.ts'
 import { type Given, nameOf, type Options, readArguments, UsageError, usualRuntime } from './options.ts'
 import { filesOf, manifest } from './project.ts'
-import { ask, Canceled, type Defaults, type Terminal } from './questions.ts'
+import { ask, Canceled, type Defaults, type Terminal, wantsInstall } from './questions.ts'
 import { firstCommands, summary } from './readme.ts'
 
 /** What the process ends with. */
@@ -15,6 +15,8 @@ export interface Surroundings {
   readonly terminal: Terminal | undefined
   /** What the package manager that runs it says of itself. */
   readonly userAgent: string | undefined
+  /** Runs a command in a folder. @returns whether it succeeds */
+  runs(folder: string, file: string, args: readonly string[]): Promise<boolean>
   out(text: string): void
   error(text: string): void
 }
@@ -37,15 +39,22 @@ export async function run(args: readonly string[], around: Surroundings): Promis
   }
 }
 
-async function make(given: Given, { terminal, userAgent, out }: Surroundings): Promise<void> {
+async function make(given: Given, { terminal, userAgent, out, error, runs }: Surroundings): Promise<void> {
   // Before questions, whose answers would be lost.
   if (given.folder !== undefined) refuseUnlessEmpty(given.folder)
   const defaults: Defaults = { folder: 'orders', runtime: usualRuntime(userAgent), transport: 'tcp' }
   const options = given.yes ? completed(given, defaults) : await asked(given, defaults, terminal)
   writeFiles(options.folder, filesOf(options))
   const { folder } = options
-  const next = [...(folder === '.' ? [] : [`cd ${quoted(folder)}`]), ...firstCommands(options)]
-  out(`Made ${folder}: ${summary(options)}. Next:\n\n${next.map((line) => `  ${line}\n`).join('')}`)
+  out(`Made ${folder}: ${summary(options)}.\n`)
+  // Without a terminal, such as in CI, it is left to the script that makes the project.
+  const isInstalled = terminal !== undefined && (given.yes || (await wantsInstall(terminal)))
+  const [install, ...others] = firstCommands(options) as [string, ...string[]]
+  const [file = '', ...args] = install.split(' ')
+  const isThere = isInstalled && (await runs(folder, file, args))
+  if (isInstalled && !isThere) error(`${install} has failed; the project is made\n`)
+  const next = [...(folder === '.' ? [] : [`cd ${quoted(folder)}`]), ...(isThere ? [] : [install]), ...others]
+  out(`Next:\n\n${next.map((line) => `  ${line}\n`).join('')}`)
 }
 
 function completed(given: Given, defaults: Defaults): Options {

@@ -20,13 +20,12 @@ export { counting } from './limits/counting.ts'
 export { NO_LIMITS, ServerLimits, type SharedLimits } from './limits/server-limits.ts'
 export {
   type AskCredentials,
-  CLIENT_RSOCKET_NAMES,
   type KeepaliveOptions,
   type RSocketClientOptions,
   type RSocketServerOptions,
   rsocketClientOptions,
-  rsocketServerOptions,
-  SERVER_RSOCKET_NAMES
+  rsocketNames,
+  rsocketServerOptions
 } from './options/rsocket-options.ts'
 export {
   Accepted,

@@ -1,6 +1,13 @@
 /** Which patterns of a service a door exposes, as types: a client's own are those, and no others. */
 import type { Pattern } from '@elysia-microservices/transport'
-import type { AnswersOf, EventsOf, ObjectName, Typed } from 'elysia-microservices/types'
+import type {
+  AnswersOf,
+  EventsOf,
+  MessagesOf,
+  MistakenAnswers,
+  ObjectName,
+  Typed
+} from 'elysia-microservices/types'
 
 /** Carries what a door exposes, for `connect`; has no value. */
 export interface Exposing<Patterns extends readonly Pattern[] = readonly Pattern[]> {
@@ -46,14 +53,22 @@ type Only<Types, Given> = {
   readonly [Name in keyof Types as IsExposed<Given, Name> extends true ? Name : never]: Types[Name]
 }
 
-/** What of a service, or of a contract, is behind a door. */
-export type Behind<Service, Door> =
-  Door extends Exposing<infer Patterns>
+/** The other names. */
+type Others<Types, Given> = keyof {
+  readonly [Name in keyof Types as IsExposed<Given, Name> extends true ? never : Name]: unknown
+}
+
+/** What of a service, or of a contract, is behind a door, and what is not. */
+export type Behind<Service, Door> = '~exposes' extends keyof Door
+  ? Door extends Exposing<infer Patterns>
     ? Typed<
         {
           readonly values: Only<AnswersOf<Service>['values'], Patterns[number]>
           readonly streams: Only<AnswersOf<Service>['streams'], Patterns[number]>
         },
         Only<EventsOf<Service>, Patterns[number]>
-      >
+      > & {
+        readonly '~unexposed': Others<MessagesOf<Service> & EventsOf<Service>, Patterns[number]>
+      }
     : never
+  : Typed<MistakenAnswers<'This is no door: take typeof of what websocket() returns'>, unknown>

@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { nearest, OptionError } from '@elysia-microservices/transport/kit'
 import { EXIT } from '../exit-codes.ts'
+import { openBrowser } from './browser.ts'
 import type { Plan } from './config.ts'
 import { findPlan } from './find.ts'
 import { type LineOutput, Lines, usesColours } from './lines.ts'
@@ -16,6 +17,7 @@ export interface DevTerminal {
 const OPTIONS = {
   only: { type: 'string' },
   'no-page': { type: 'boolean', default: false },
+  open: { type: 'boolean', default: false },
   config: { type: 'string' }
 } as const
 
@@ -42,7 +44,10 @@ export async function dev(args: readonly string[], { output, isTerminal }: DevTe
   const { FORCE_COLOR, NO_COLOR } = process.env
   const asksForColours = hasColours && FORCE_COLOR === undefined && NO_COLOR === undefined
   // Programs write into a pipe, and would leave colours out.
-  const system = new System(plan, lines, asksForColours ? { FORCE_COLOR: '1' } : {})
+  const system = new System(plan, lines, asksForColours ? { FORCE_COLOR: '1' } : {}, (page) => {
+    // Without a terminal nobody looks.
+    if (values.open && isTerminal && page !== undefined) openBrowser(page)
+  })
   const end = ended(system, lines, output)
   try {
     await system.start()

@@ -19,7 +19,10 @@ export interface DevService<Names extends string = string> {
   readonly command?: string | undefined
   /** The folder that it is run in, from the folder of the configuration. Default: that folder. */
   readonly cwd?: string | undefined
-  /** What runs the entry. Default: Bun where `dev` runs under it or `bun.lock` is there, Deno for `deno.json`, else Node. */
+  /**
+   * What runs the entry. Default: Bun where `dev` runs under it or `bun.lock` is there; Deno where `dev` runs under it, or
+   * `deno.lock`, or `deno.json` without `package.json`, is there; else Node.
+   */
   readonly runtime?: Runtime | undefined
   /** Arguments of the runtime, such as `--inspect`. */
   readonly flags?: readonly string[] | undefined

@@ -21,7 +21,9 @@ export class Page {
 
   /** @returns where it is. @param port where it should be; another one if that is taken */
   async open(port: number): Promise<string> {
-    const services = () => Object.fromEntries([...this.#clients].map(([name, { client }]) => [name, client]))
+    // In the order of names, not of who was ready first.
+    const sorted = () => [...this.#clients].sort(([one], [other]) => (one < other ? -1 : 1))
+    const services = () => Object.fromEntries(sorted().map(([name, { client }]) => [name, client]))
     const logger = { error: this.#say, warn: this.#say }
     const watchUntil = this.#closing.signal
     const at = (each: number) => openConsole({ port: each, try: true, services, watchUntil, logger })

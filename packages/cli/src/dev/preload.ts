@@ -41,12 +41,23 @@ if (path !== undefined && name !== undefined && !(ANNOUNCE in globalThis)) {
     this.once('listening', () => tellPort((Object(this.address()) as Listening).port))
     return Reflect.apply(listen, this, args)
   } as typeof listen
-  const bun = (globalThis as { Bun?: { serve(...args: unknown[]): Listening } }).Bun
+  const { Bun: bun, Deno: deno } = globalThis as {
+    Bun?: { serve(...args: unknown[]): Listening }
+    Deno?: { serve(...args: unknown[]): { readonly addr?: Listening } }
+  }
   if (bun !== undefined) {
     const { serve } = bun
     bun.serve = (...args) => {
       const server = serve.apply(bun, args)
       tellPort(server.port)
+      return server
+    }
+  }
+  if (deno !== undefined) {
+    const { serve } = deno
+    deno.serve = (...args) => {
+      const server = serve.apply(deno, args)
+      tellPort(server.addr?.port)
       return server
     }
   }

@@ -22,13 +22,17 @@ const HELP: Readonly<Record<Runtime, string>> = {
   node: 'see https://nodejs.org',
   deno: 'npm install --save-dev deno, or see https://deno.com'
 }
+/** What runs this program. */
+const OWN: Runtime =
+  process.versions['bun'] !== undefined ? 'bun' : process.versions['deno'] !== undefined ? 'deno' : 'node'
 /** The first release of Node that runs TypeScript without a flag. */
 const STRIPS_TYPES = [22, 18]
 
 /** The runtime of a project that says nothing. */
 export function usualRuntime(root: string): Runtime {
   const has = (...names: string[]) => names.some((name) => existsSync(join(root, name)))
-  if (process.versions.bun !== undefined || has('bun.lock', 'bun.lockb')) return 'bun'
+  if (OWN === 'bun' || has('bun.lock', 'bun.lockb')) return 'bun'
+  if (OWN === 'deno' || has('deno.lock')) return 'deno'
   return has('deno.json', 'deno.jsonc') && !has('package.json') ? 'deno' : 'node'
 }
 
@@ -68,8 +72,7 @@ export function entryOf({ name, entry = '' }: ServicePlan, root: string): string
 
 /** This process's own program, where it is the one. */
 function programOf(runtime: Runtime, folders: readonly string[]): string | undefined {
-  const own = process.versions.bun === undefined ? 'node' : 'bun'
-  return runtime === own ? process.execPath : findProgram([runtime], folders)
+  return runtime === OWN ? process.execPath : findProgram([runtime], folders)
 }
 
 /** For a command line, of which nobody knows which runtimes it starts. */

@@ -35,6 +35,11 @@ const SETTLED = 50
 /** What runtimes and libraries say of a port that is taken; the number is not everywhere. */
 const TAKEN = /EADDRINUSE|address already in use|port \d+ in use/i
 const PORT = /(?::|port )(\d{2,5})\b/i
+/** How runtimes print what was thrown. */
+const THROWN = /^(?:Uncaught )?((?:(?:[A-Z]\w*)?(?:Error|Exception)(?: \[\w+\])?|error): .+)$/
+const MAX_THROWN = 300
+/** Milliseconds after which an error that was printed is not why a program ends. */
+const LAST = 1_000
 const NOT_FOUND = /Cannot find (?:package|module) '([^'.][^']*)'/
 
 /** Runs one. */
@@ -50,6 +55,8 @@ export class RunningService {
   #isReady = false
   #begun = 0
   #cause: string | undefined
+  /** The last error that it has printed. */
+  #thrown: { readonly text: string; readonly at: number } | undefined
   #patience: ReturnType<typeof setTimeout> | undefined
   #listens: ReturnType<typeof setTimeout> | undefined
   #isStopping = false
@@ -70,7 +77,7 @@ export class RunningService {
         starting: () => this.#starting(),
         started: () => this.#started(),
         isReady: () => this.#isReady,
-        cause: () => this.#cause,
+        cause: () => this.#cause ?? this.#lastError(),
         get isFull() {
           return lines.isFull
         },
@@ -128,6 +135,7 @@ export class RunningService {
   #starting(): void {
     this.#isReady = false
     this.#cause = undefined
+    this.#thrown = undefined
     this.ports.clear()
     this.#watch?.refresh()
     this.#begun = performance.now()
@@ -181,6 +189,16 @@ export class RunningService {
     if (TAKEN.test(text)) this.#taken(PORT.exec(text)?.[1])
     const [, missing] = NOT_FOUND.exec(text) ?? []
     if (missing !== undefined) this.#cause ??= `${missing} is not installed: install the project's packages`
+    const [, thrown] = THROWN.exec(text) ?? []
+    // Bun prints causes, too, behind what they have caused.
+    if (thrown !== undefined && (this.#lastError() === undefined || !thrown.startsWith('error: ')))
+      this.#thrown = { text: thrown.slice(0, MAX_THROWN), at: performance.now() }
+  }
+
+  /** What it has printed in its last moment. */
+  #lastError(): string | undefined {
+    const { text, at } = this.#thrown ?? { text: undefined, at: 0 }
+    return performance.now() - at < LAST ? text : undefined
   }
 
   /** A port is taken. Of an error with several lines only one may have its number. */

@@ -143,7 +143,7 @@ export class Supervisor {
       this.#program.say(`${name} has ended with code 0; it is started again when one of its files is edited`)
       await woken
     } else {
-      const cause = this.#program.cause()
+      const cause = ended.signal === null ? this.#program.cause() : undefined
       const seconds = `${wait / 1_000} s`
       this.#program.say(
         `${this.#howEnded(ended, ran)}${cause === undefined ? '' : `: ${cause}`}; next start in ${seconds}, or at an edit`

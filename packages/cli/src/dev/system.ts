@@ -21,6 +21,7 @@ export class System {
   readonly #plan: Plan
   readonly #lines: Lines
   readonly #env: NodeJS.ProcessEnv
+  readonly #ready: (page: string | undefined) => void
   readonly #services = new Map<string, RunningService>()
   readonly #engines: { readonly name: string; readonly supervisor: Supervisor }[] = []
   readonly #folders: readonly string[]
@@ -30,15 +31,24 @@ export class System {
   #pageUrl: string | undefined
   #configWatch: SourceWatch | undefined
   #engineUrls = new Map<string, string>()
-  #isStopping = false
+  readonly #stopping = new AbortController()
   #isReady = false
   /** Engines, door and page: what a stop that comes too early waits for. */
   #settingUp: Promise<void> | undefined
   #stopped: Promise<string[]> | undefined
 
-  /** @param env what services find in their environment, besides this process's own */
-  constructor(plan: Plan, lines: Lines, env: NodeJS.ProcessEnv) {
+  /**
+   * @param env what services find in their environment, besides this process's own
+   * @param ready is called once, when all services are ready, with the page's url if there is one
+   */
+  constructor(
+    plan: Plan,
+    lines: Lines,
+    env: NodeJS.ProcessEnv,
+    ready: (page: string | undefined) => void = () => {}
+  ) {
     this.#plan = plan
+    this.#ready = ready
     this.#lines = lines
     this.#folders = programFolders(plan.root)
     this.#env = { ...process.env, ...env, PATH: this.#folders.join(delimiter) }
@@ -50,7 +60,10 @@ export class System {
    */
   async start(): Promise<void> {
     this.#settingUp = this.#setUp()
-    await this.#settingUp
+    await this.#settingUp.catch((error) => {
+      // What is given up half way may fail.
+      if (!this.#isStopping) throw error
+    })
     if (this.#isStopping) return
     for (const plan of this.#plan.services) this.#services.set(plan.name, this.#newService(plan))
     const all = [...this.#services.values()]
@@ -62,19 +75,25 @@ export class System {
     )
   }
 
+  get #isStopping(): boolean {
+    return this.#stopping.signal.aborted
+  }
+
   /** Says once that all are ready. */
   #sayReady(): void {
     if (this.#isReady || ![...this.#services.values()].every(({ isReady }) => isReady)) return
     this.#isReady = true
     this.#lines.say('All services are ready')
+    this.#ready(this.#pageUrl)
   }
 
   async #setUp(): Promise<void> {
     const { root, engines, services, pagePort, file } = this.#plan
     // Before anything runs, so that nothing has to be ended if something is missing.
     for (const service of services) commandOf(service, root, this.#folders)
+    const fetching = { say: (text: string) => this.#lines.say(text), signal: this.#stopping.signal }
     const found = await Promise.all(
-      [...engines].map(([name, engine]) => findEngine(name, engine, root, this.#folders))
+      [...engines].map(([name, engine]) => findEngine(name, engine, root, this.#folders, fetching))
     )
     this.#engineUrls = new Map(found.map(({ engine, url }) => [engine.name, url]))
     for (const { engine, url } of found) if (engine.hasUsers !== true) this.#env[engine.variable] = url
@@ -86,7 +105,7 @@ export class System {
 
   /** Ends all of it, callers first. @returns the names of what had to be killed */
   stop(): Promise<string[]> {
-    this.#isStopping = true
+    this.#stopping.abort()
     this.#stopped ??= this.#stop()
     return this.#stopped
   }
@@ -217,7 +236,7 @@ export class System {
     if (this.#pageUrl === undefined) return {}
     return {
       OTEL_EXPORTER_OTLP_ENDPOINT: addressed(this.#pageUrl),
-      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
+      OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf',
       OTEL_SERVICE_NAME: name
     }
   }

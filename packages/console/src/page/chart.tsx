@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import type { Mark } from '../protocol.ts'
-import { timeOf } from './format.ts'
+import { clock } from './format.ts'
 import type { Lines } from './history.ts'
 
 const HEIGHT = 180
@@ -96,7 +96,12 @@ function optionsOf(
     cursor: { y: false, drag: { x: false, y: false, setScale: false }, points: { size: 6 } },
     scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
     axes: [
-      { ...axis, space: 90, size: 28, values: (_, splits) => splits.map(timeOf) },
+      {
+        ...axis,
+        space: 90,
+        size: 28,
+        values: (_, splits) => splits.map((seconds) => clock(seconds * 1_000))
+      },
       { ...axis, size: 52, values: (_, splits) => splits.map(axisText) }
     ],
     series: [

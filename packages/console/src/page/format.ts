@@ -43,11 +43,6 @@ export function ago(at: number): string {
   return `${duration(Math.max(1_000, Math.floor((Date.now() - at) / 1_000) * 1_000))} ago`
 }
 
-/** A time of the day. @param seconds since 1970 */
-export function timeOf(seconds: number): string {
-  return new Date(seconds * 1_000).toLocaleTimeString([], { timeStyle: 'medium' })
-}
-
 /** A share of all, in percent. */
 export function share(value: number): string {
   return `${Number((value * 100).toPrecision(2))} %`

@@ -1,4 +1,4 @@
-/** Reads what OpenTelemetry's exporters send as JSON (OTLP 1.x): spans and lines of logs, from anybody. */
+/** Reads what OpenTelemetry's exporters send (OTLP 1.x), as JSON has it: spans and lines of logs, from anybody. */
 import { fieldsOf, finite, firstOf, shortText } from '../bounds.ts'
 import type { LogLine, SpanView } from '../protocol.ts'
 

@@ -12,7 +12,7 @@ import type {
   Traits
 } from '@elysia-microservices/transport'
 import type { Observable } from 'rxjs'
-import type { AnswersOf, EventsOf, MessagesOf } from '../types/carried.ts'
+import type { AnswersOf, EventsOf, MessagesOf, UnexposedOf } from '../types/carried.ts'
 import type { FailuresOf } from '../types/errors.ts'
 import type { ObjectName, ObjectOf } from '../types/pattern.ts'
 import type { EventType, MessageType } from '../types/service.ts'
@@ -180,18 +180,20 @@ interface Names<Service> {
   readonly streams: keyof AnswersOf<Service>['streams']
   readonly all: keyof MessagesOf<Service>
   readonly events: keyof EventsOf<Service>
+  readonly unexposed: UnexposedOf<Service>
 }
 
-interface Mistakes<All extends Readonly<Record<Kind, unknown>>> {
-  readonly values: NotOfStreams<All['streams']> | NotOfEvents<All['events']>
-  readonly streams: NotOfValues<All['values']> | NotOfEvents<All['events']>
+interface Mistakes<All extends Readonly<Record<Kind | 'unexposed', unknown>>> {
+  readonly values: NotOfStreams<All['streams']> | NotOfEvents<All['events']> | Unexposed<All['unexposed']>
+  readonly streams: NotOfValues<All['values']> | NotOfEvents<All['events']> | Unexposed<All['unexposed']>
   readonly all: NotOfEvents<All['events']>
-  readonly events: NotOfValues<All['values']> | NotOfStreams<All['streams']>
+  readonly events: NotOfValues<All['values']> | NotOfStreams<All['streams']> | Unexposed<All['unexposed']>
   readonly published: Mistake<All['all'], 'This pattern is no event: only events are published'>
 }
 type NotOfValues<Names> = Mistake<Names, "This pattern answers with one value: use 'request' or 'send'">
 type NotOfStreams<Names> = Mistake<Names, "This pattern answers with a stream: use 'stream' or 'send'">
 type NotOfEvents<Names> = Mistake<Names, "This pattern is an event: use 'emit'">
+type Unexposed<Names> = Mistake<Names, 'This pattern is not exposed: websocket({ expose }) does not name it'>
 
 /** How the patterns of one kind are called; `unknown` of a client without types. */
 export type CallsOf<Service, One extends Kind> = unknown extends Service ? unknown : Knowledge<Service>[One]

@@ -17,7 +17,7 @@ export type AnswersOf<Service> = '~messages' extends keyof Service
       : ContractAnswers<Service>
 
 /** What a type that is no service's answers: a name that says, where the compiler complains, what is meant. */
-interface MistakenAnswers<Sentence extends string> extends NoAnswers {
+export interface MistakenAnswers<Sentence extends string> extends NoAnswers {
   readonly values: { readonly [Name in Sentence]: MessageType }
   readonly streams: { readonly [Name in Sentence]: MessageType }
 }
@@ -27,6 +27,8 @@ export type MessagesOf<Service> = AnswersOf<Service>['values'] & AnswersOf<Servi
 export type EventsOf<Service> = '~messages' extends keyof Service
   ? Carried<Service, '~events', Empty>
   : ContractEvents<Service>
+/** The patterns that a service has, and that its callers cannot reach. */
+export type UnexposedOf<Service> = '~unexposed' extends keyof Service ? Service['~unexposed'] : never
 /** What else a service carries. */
 export type ScopeOf<Service> = Extract<Carried<Service, '~scope', unknown>, ScopeTypes>
 

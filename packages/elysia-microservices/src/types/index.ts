@@ -23,7 +23,15 @@ export type { HandlerPattern, PatternParams, Patterns } from '../router/handler-
 export type { ErrorDeclaration, ErrorDeclarations } from '../schema/declared-errors.ts'
 export type { AnswerOf, AnySchema, InputOf, OutputOf, ReturnOf } from '../schema/schema-types.ts'
 export type { StandardSchema } from '../schema/standard-schema.ts'
-export type { AnswersOf, EventsOf, MessagesOf, ScopeIn, ScopeOf } from './carried.ts'
+export type {
+  AnswersOf,
+  EventsOf,
+  MessagesOf,
+  MistakenAnswers,
+  ScopeIn,
+  ScopeOf,
+  UnexposedOf
+} from './carried.ts'
 export type { DeclaredIn, Over } from './declared.ts'
 export type {
   ErrorsFor,

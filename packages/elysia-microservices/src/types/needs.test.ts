@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { Elysia, t } from 'elysia'
 import { expectTypeOf } from 'expect-type'
 import { connect } from '../client/index.ts'
+import { gateway } from '../gateway/index.ts'
 import { isError, type Message, type MessageBehind, microservice } from '../index.ts'
 
 const newService = () => microservice({ transport: 'tcp' })
@@ -121,6 +122,27 @@ async function optional() {
   newService().use(orders)
 }
 
+/** `metadata` is what came, of any type; what a hook makes of it has a type in guards, macros and services above. */
+async function metadata() {
+  const tenants = newService()
+    .resolve({ as: 'scoped' }, ({ metadata }) => {
+      expectTypeOf(metadata).toBeUnknown()
+      return { tenant: Number((metadata as { readonly tenant?: unknown } | undefined)?.tenant) }
+    })
+    .macro({ own: { beforeHandle: ({ tenant }) => expectTypeOf(tenant).toEqualTypeOf<number>() } })
+  const notes = microservice<typeof tenants>({ transport: 'tcp' })
+    .guard({ beforeHandle: ({ tenant }) => void expectTypeOf(tenant).toEqualTypeOf<number>() })
+    .message('notes', ({ tenant }) => tenant)
+  const shop = newService()
+    .use(tenants)
+    .use(notes)
+    .message('own', ({ tenant }) => tenant, { own: true })
+  expectTypeOf(await connect<typeof shop>().request('own')).toEqualTypeOf<number>()
+  gateway(connect<typeof shop>(), { 'GET /notes': 'notes' })
+  // @ts-expect-error nothing adds a tenant
+  newService().use(notes)
+}
+
 describe('the types of needs', () => {
-  it('compile', () => void [behind, scopes, apart, optional])
+  it('compile', () => void [behind, scopes, apart, optional, metadata])
 })

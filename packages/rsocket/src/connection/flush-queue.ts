@@ -46,6 +46,18 @@ export class FlushQueue {
   }
 }
 
-/** Shared by all connections of the process: flushes behind the waiting microtasks (`flushQueue`), or when the turn ends. */
-export const flushQueue = /* @__PURE__ */ new FlushQueue(queueMicrotask)
-export const turnQueue = /* @__PURE__ */ new FlushQueue(nextTurn)
+// Made when a session first writes: clients of pages, which have none, then come without the class.
+let behindMicrotasks: FlushQueue | undefined
+let atTurnEnd: FlushQueue | undefined
+
+/** Flushes a connection together with all others of the process, behind the waiting microtasks. Call it once before each flush. */
+export function flushSoon(connection: Flushable): void {
+  behindMicrotasks ??= new FlushQueue(queueMicrotask)
+  behindMicrotasks.add(connection)
+}
+
+/** The same when the turn ends. */
+export function flushAtTurnEnd(connection: Flushable): void {
+  atTurnEnd ??= new FlushQueue(nextTurn)
+  atTurnEnd.add(connection)
+}

@@ -14,7 +14,7 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { afterTask, nextTurn } from '../host.ts'
 import { Closing } from './closing.ts'
-import { flushQueue, turnQueue } from './flush-queue.ts'
+import { flushAtTurnEnd, flushSoon } from './flush-queue.ts'
 import { Outbox } from './outbox.ts'
 import { PROGRESS, ProgressWatch } from './progress-watch.ts'
 import type { Output, ProtocolConnection, WaitingStream } from './protocol.ts'
@@ -282,7 +282,7 @@ export class Session implements SocketListener, Output {
     if (this.#isFlushAsked) return
     if (this.#isCollecting) return this.#turns?.collected()
     this.#isFlushAsked = true
-    flushQueue.add(this)
+    flushSoon(this)
   }
 
   /** Called by the flush queue. */
@@ -317,7 +317,7 @@ export class Session implements SocketListener, Output {
     this.#turns ??= new TurnWrites(() => this.#flushTurn())
     if (!this.#turns.written(hasRead)) return
     this.#isCollecting = true
-    turnQueue.add(this.#turns)
+    flushAtTurnEnd(this.#turns)
   }
 
   #flushTurn(): void {

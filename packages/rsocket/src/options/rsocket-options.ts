@@ -61,10 +61,10 @@ const CLIENT_DEFAULTS = {
 }
 const KEEPALIVE_DEFAULTS = { interval: 20_000, lifetime: 90_000 }
 
-/** The names of the options of a server's `rsocket`. */
-export const SERVER_RSOCKET_NAMES = /* @__PURE__ */ Object.keys(SERVER_DEFAULTS)
-/** The names of the options of a client's `rsocket`. */
-export const CLIENT_RSOCKET_NAMES = /* @__PURE__ */ Object.keys(CLIENT_DEFAULTS)
+/** The names of the options of `rsocket`, of one of the two ends. */
+export function rsocketNames(of: 'client' | 'server'): readonly string[] {
+  return Object.keys(of === 'client' ? CLIENT_DEFAULTS : SERVER_DEFAULTS)
+}
 
 /** @throws {OptionError} an option has a wrong value or an unknown name */
 export function rsocketServerOptions(given: RSocketServerOptions | undefined) {

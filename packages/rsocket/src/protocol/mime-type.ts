@@ -1,4 +1,4 @@
-/** MIME types: the well-known ones with numbers (Extensions/WellKnownMimeTypes.md), and the ones this library uses. */
+/** MIME types that this library uses. */
 
 /** The types that this library reads or writes. */
 export const MimeType = {
@@ -16,74 +16,24 @@ export const MimeType = {
   CALLER: 'application/vnd.elysia-microservices.caller'
 } as const
 
-/** Well-known types in the order of their numbers, from 0. */
-const FROM_ZERO = [
-  'application/avro',
-  'application/cbor',
-  'application/graphql',
-  'application/gzip',
-  'application/javascript',
-  'application/json',
-  'application/octet-stream',
-  'application/pdf',
-  'application/vnd.apache.thrift.binary',
-  'application/vnd.google.protobuf',
-  'application/xml',
-  'application/zip',
-  'audio/aac',
-  'audio/mp3',
-  'audio/mp4',
-  'audio/mpeg3',
-  'audio/mpeg',
-  'audio/ogg',
-  'audio/opus',
-  'audio/vorbis',
-  'image/bmp',
-  'image/gif',
-  'image/heic-sequence',
-  'image/heic',
-  'image/heif-sequence',
-  'image/heif',
-  'image/jpeg',
-  'image/png',
-  'image/tiff',
-  'multipart/mixed',
-  'text/css',
-  'text/csv',
-  'text/html',
-  'text/plain',
-  'text/xml',
-  'video/H264',
-  'video/H265',
-  'video/VP8',
-  'application/x-hessian',
-  'application/x-java-object',
-  'application/cloudevents+json',
-  'application/x-capnp',
-  'application/x-flatbuffers'
-] as const
+/** Their numbers (Extensions/WellKnownMimeTypes.md). */
+const NUMBERS: Readonly<Record<string, number>> = {
+  [MimeType.JSON]: 0x05,
+  [MimeType.BYTES]: 0x06,
+  [MimeType.DATA_MIME_TYPE]: 0x7a,
+  [MimeType.ACCEPT_MIME_TYPES]: 0x7b,
+  [MimeType.AUTHENTICATION]: 0x7c,
+  [MimeType.ROUTING]: 0x7e,
+  [MimeType.COMPOSITE_METADATA]: 0x7f
+}
+const NAMES = new Map(Object.entries(NUMBERS).map(([name, id]) => [id, name]))
 
-/** Well-known types in the order of their numbers, from 0x7a. */
-const FROM_7A = [
-  MimeType.DATA_MIME_TYPE,
-  MimeType.ACCEPT_MIME_TYPES,
-  MimeType.AUTHENTICATION,
-  'message/x.rsocket.tracing-zipkin.v0',
-  MimeType.ROUTING,
-  MimeType.COMPOSITE_METADATA
-] as const
-
-const BY_NAME = new Map<string, number>([
-  ...FROM_ZERO.map((name, index) => [name, index] as const),
-  ...FROM_7A.map((name, index) => [name, 0x7a + index] as const)
-])
-
-/** The number of a MIME type; `undefined` if it has none. */
+/** The number of a MIME type; `undefined` if it has none, or none that is known here. */
 export function mimeTypeId(name: string): number | undefined {
-  return BY_NAME.get(name)
+  return Object.hasOwn(NUMBERS, name) ? NUMBERS[name] : undefined
 }
 
-/** The MIME type with this number; `undefined` if there is none. */
+/** The MIME type with this number; `undefined` if the number is not known here. */
 export function mimeTypeOfId(id: number): string | undefined {
-  return FROM_ZERO[id] ?? FROM_7A[id - 0x7a]
+  return NAMES.get(id)
 }

@@ -1,10 +1,6 @@
 /** The options of a TCP client, with their defaults in one table. */
 
-import {
-  CLIENT_RSOCKET_NAMES,
-  type RSocketClientOptions,
-  rsocketClientOptions
-} from '@elysia-microservices/rsocket'
+import { type RSocketClientOptions, rsocketClientOptions, rsocketNames } from '@elysia-microservices/rsocket'
 import {
   type CheckedResilience,
   RESILIENCE_DEFAULTS,
@@ -58,7 +54,7 @@ const ALL_DEFAULTS = { ...DEFAULTS, ...TEST_DEFAULTS }
 export const CLIENT_OPTION_NAMES: OptionNames = {
   end: 'a TCP client',
   own: Object.keys(DEFAULTS),
-  inside: { limits: Object.keys(CONNECTION_LIMITS), rsocket: CLIENT_RSOCKET_NAMES, tls: CLIENT_TLS_NAMES }
+  inside: { limits: Object.keys(CONNECTION_LIMITS), rsocket: rsocketNames('client'), tls: CLIENT_TLS_NAMES }
 }
 
 type Given = TcpClientOptions & TestOptions

@@ -1,10 +1,6 @@
 /** The options of a TCP server, with their defaults in one table. */
 
-import {
-  type RSocketServerOptions,
-  rsocketServerOptions,
-  SERVER_RSOCKET_NAMES
-} from '@elysia-microservices/rsocket'
+import { type RSocketServerOptions, rsocketNames, rsocketServerOptions } from '@elysia-microservices/rsocket'
 import { type Filled, OptionError, withDefaults } from '@elysia-microservices/transport/kit'
 import type { TlsServerOptions } from '../socket/tls.ts'
 import { type CheckedServerLimits, SERVER_LIMITS, type ServerLimitOptions, serverLimits } from './limits.ts'
@@ -50,7 +46,7 @@ const ALL_DEFAULTS = { ...DEFAULTS, ...TEST_DEFAULTS }
 export const SERVER_OPTION_NAMES: OptionNames = {
   end: 'a TCP server',
   own: Object.keys(DEFAULTS),
-  inside: { limits: Object.keys(SERVER_LIMITS), rsocket: SERVER_RSOCKET_NAMES, tls: SERVER_TLS_NAMES }
+  inside: { limits: Object.keys(SERVER_LIMITS), rsocket: rsocketNames('server'), tls: SERVER_TLS_NAMES }
 }
 
 type Given = TcpServerOptions & TestOptions

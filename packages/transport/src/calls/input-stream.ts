@@ -15,7 +15,8 @@ const FIRST = 4
 const MOST_BYTES = 16 * WINDOW_BYTES
 
 /** Why a value is not taken, in words for the sender. */
-export const INPUT_REFUSED = `The caller has sent far more values than it was granted, or ${MOST_BYTES} bytes that the handler has not read`
+export const INPUT_REFUSED =
+  'The caller has sent far more values than it was granted, or 16 MiB that the handler has not read'
 
 /** The values of a channel for one reader. The first comes with the request, and its size says how many more may come. */
 export class InputStream extends ValueQueue<unknown> {

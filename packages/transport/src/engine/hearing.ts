@@ -18,6 +18,7 @@ export class Hearing {
     this.#receivers.set(place, receive)
   }
 
+  /** Whether somebody receives what comes to a place. */
   has(place: string): boolean {
     return this.#receivers.has(place)
   }

@@ -46,6 +46,11 @@ export interface ClientInit {
 const PAUSES = { minDelay: 100, maxDelay: 10_000 }
 /** Events of a page after which its connection may be dead without a word: it was frozen, asleep, or somewhere else. */
 const BACK = ['online', 'pageshow', 'visibilitychange']
+/** Milliseconds in which something must come from a server after that. */
+const BACK_WITHIN = 3_000
+/** Milliseconds between two looks of a page that is seen, and in which something must come: its link may be slow. */
+const LOOK = 20_000
+const LOOK_WITHIN = 10_000
 const page = globalThis as {
   readonly document?: { readonly visibilityState: string }
   readonly addEventListener?: (type: string, listener: () => void) => void
@@ -114,6 +119,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
   /** Why there is no connection. */
   #reason: Error | undefined
   #status: ClientStatus = 'disconnected'
+  #look: ReturnType<typeof setInterval> | undefined
 
   constructor({ url, ...init }: ClientInit, context: ClientContext) {
     super((call) => (this.#link?.protocol.calls ?? this.#calls).start(call), context.timeout)
@@ -146,12 +152,15 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
       waitForConnection
     })
     for (const type of BACK) page.addEventListener?.(type, this.#back)
+    if (page.document !== undefined) this.#look = setInterval(() => this.#check(LOOK_WITHIN), LOOK)
   }
 
   /** The page is back, or the network. */
-  readonly #back = (): void => {
+  readonly #back = (): void => this.#check(BACK_WITHIN)
+
+  #check(within: number): void {
     if (page.document?.visibilityState === 'hidden') return
-    this.#current?.check()
+    this.#current?.check(within)
     if (this.#pause !== undefined) this.connect().catch(() => {})
   }
 
@@ -180,6 +189,7 @@ export class WebSocketClient extends PendingCaller implements ClientTransport, L
     // Who has not awaited `connect()` and closes has nothing to handle.
     this.#connecting?.catch(() => {})
     for (const type of BACK) page.removeEventListener?.(type, this.#back)
+    clearInterval(this.#look)
     clearTimeout(this.#pause)
     this.#link = this.#current = undefined
     this.#turn('closed')

@@ -30,8 +30,6 @@ export interface LinkOwner {
   over(link: Link, reason: Error): void
 }
 
-/** Milliseconds in which a server answers a page that is back. */
-const CHECK = 3_000
 const PAUSES = { minDelay: 50, maxDelay: 2_000 }
 
 /** A connection. */
@@ -48,8 +46,6 @@ export class Link {
   #resolveClosed!: (reason: Error) => void
   #rejectReady: (reason: Error) => void = () => {}
   #isReady = false
-  #isChecked = false
-  #endCheck = () => {}
   /** Ends a pause. */
   #wake = () => {}
   #isEnding = false
@@ -101,20 +97,20 @@ export class Link {
     this.#protocol?.close()
   }
 
-  /** Finds out now whether the server is still there, and tries now to resume. */
-  check(): void {
+  /**
+   * Finds out now whether the server is still there, and tries now to resume.
+   * @param within milliseconds in which something must come from it
+   */
+  check(within: number): void {
     this.#wake()
     const output = this.#output
-    if (output === undefined || this.#isChecked) return
-    this.#isChecked = true
-    const late = () => output.destroy(new Error(`the server has not answered within ${CHECK} ms`))
-    const timer = setTimeout(late, CHECK)
-    const done = () => {
-      this.#isChecked = false
-      clearTimeout(timer)
-    }
-    this.#endCheck = done
-    void this.protocol.confirm().then(done)
+    if (output === undefined) return
+    const { received } = output
+    void this.protocol.confirm()
+    setTimeout(() => {
+      if (output.received === received)
+        output.destroy(new Error(`nothing has come from the server within ${within} ms`))
+    }, within)
   }
 
   async #open(): Promise<void> {
@@ -178,7 +174,6 @@ export class Link {
 
   #lost(cause: Error): void {
     this.#output = undefined
-    this.#endCheck()
     const { protocol } = this
     const reason = protocol.reason ?? cause
     const { resume } = this.#options

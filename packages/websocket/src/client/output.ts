@@ -16,6 +16,8 @@ export class WebSocketOutput implements Output {
   /** Whether the server takes whole turns in one message, as ours do. */
   readonly byTurns: boolean
   isBlocked = false
+  /** Messages that have come. */
+  received = 0
   readonly #socket: WebSocketLike
   readonly #protocol: ClientConnection
   readonly #maxUnsent: number
@@ -49,6 +51,7 @@ export class WebSocketOutput implements Output {
         sendFrames(bytes, length, this.byTurns, (message) => socket.send(message as Uint8Array<ArrayBuffer>))
     })
     socket.onmessage = ({ data }: { readonly data: unknown }) => {
+      this.received++
       if (data instanceof ArrayBuffer) protocol.receive(framesOf(new Uint8Array(data), this.byTurns))
       else this.destroy(new ProtocolError('a text message came; RSocket has binary ones only'))
     }

@@ -23,8 +23,24 @@ export interface Engine {
   probe(host: string, port: number): Promise<Probed>
   /** The program, or the folder of its programs; `undefined`: it is not on this machine. */
   find(root: string, folders: readonly string[]): string | undefined
+  /**
+   * Fetches the program, so that `find` finds it. Missing: nobody can.
+   * @returns `false`: this machine has nothing to fetch it with
+   * @throws {Error} it could not be fetched
+   */
+  fetch?(fetching: Fetching): Promise<boolean>
   /** How it is started. */
   start(init: EngineStart): Promise<Start>
+}
+
+/** Where a program is fetched to. */
+export interface Fetching {
+  /** The folder of all programs that were fetched. */
+  readonly folder: string
+  /** Says what is fetched, before that. */
+  say(text: string): void
+  /** Is aborted when nobody wants it any longer. */
+  readonly signal: AbortSignal
 }
 
 /** What an engine is started with. */

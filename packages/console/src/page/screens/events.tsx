@@ -20,7 +20,7 @@ function Events({ shown: { topics }, overview: { canTry }, path: [engine, group]
   const { groups, outboxes } = topics.events ?? NONE
   const opened = groups.find((each) => each.engine === engine && each.group === group)
   return (
-    <main class="reading">
+    <main>
       <div class="title">
         <h2>Events</h2>
       </div>

@@ -1,27 +1,34 @@
 /** Who calls whom, live: services, engines and callers, and what goes between them. */
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { breakable } from '../breakable.tsx'
 import { count, ms } from '../format.ts'
-import { layOut } from '../map/layout.ts'
+import { LABEL, layOut, type Point } from '../map/layout.ts'
 import { type Edge, type Graph, graphOf, type Node } from '../map/model.ts'
 import { hrefOf } from '../route.ts'
 import type { Screen, ScreenProps } from './screen.ts'
 
 export const map: Screen = { id: 'map', title: 'Map', View: MapScreen }
 
-const WIDE = { width: 168, height: 58 }
-/** Two of them fit beside each other on a phone. */
-const NARROW = { width: 148, height: 58 }
-type Size = typeof WIDE
-/** From layer to layer, and from box to box within one. */
-const GAP = { across: 150, along: 30 }
-const DOWN_GAP = { across: 96, along: 16 }
-const MARGIN = 20
+/** Milliseconds after which it is drawn of what is known by then: services that are silent tell nothing. */
+const PATIENCE = 2_000
 
-function MapScreen({ shown, overview, path: [chosen] }: ScreenProps) {
+function MapScreen(props: ScreenProps) {
+  const { topics, history } = props.shown
+  const [isLate, setLate] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setLate(true), PATIENCE)
+    return () => clearTimeout(timer)
+  }, [])
+  // Without what is told in the first moment it would be drawn twice, and jump.
+  const isKnown = isLate || (topics.traces !== undefined && history.size > 0)
+  return isKnown ? <Drawn {...props} /> : <main class="map" />
+}
+
+function Drawn({ shown, overview, path: [chosen] }: ScreenProps) {
   const now = graphOf(overview, shown.history, shown.topics.traces)
   const graph = useRemembered(now)
   const [box, width] = useWidth()
-  const picture = pictureOf(graph, width)
+  const picture = useLayout(graph, width)
   const node = graph.nodes.find(({ id }) => id === chosen)
   const edges =
     node === undefined
@@ -49,30 +56,49 @@ function MapScreen({ shown, overview, path: [chosen] }: ScreenProps) {
         ) : (
           <div class="sheet" style={{ width: `${picture.width}px`, height: `${picture.height}px` }}>
             <svg width={picture.width} height={picture.height} aria-hidden="true">
-              {picture.lines.map(({ edge, d }) => (
+              <defs>
+                {['', 'still', 'failing'].map((state) => (
+                  <marker
+                    key={state}
+                    id={`to${state}`}
+                    class={state}
+                    viewBox="0 0 8 8"
+                    refX="7"
+                    refY="4"
+                    markerUnits="userSpaceOnUse"
+                    markerWidth="9"
+                    markerHeight="9"
+                    orient="auto"
+                  >
+                    <path d="M0 .5 8 4 0 7.5z" />
+                  </marker>
+                ))}
+              </defs>
+              {graph.edges.map((edge) => (
                 <path
                   key={edge.id}
                   class={lookOf(edge)}
-                  d={d}
+                  d={picture.lines.get(edge.id)?.d}
                   style={{ strokeWidth: `${1.2 + Math.log10(1 + edge.rate)}px` }}
                 />
               ))}
-              {picture.lines.map(
-                ({ edge, label }) =>
-                  edge.rate > 0 && (
-                    <Label key={edge.id} look={lookOf(edge)} text={figuresOf(edge)} {...label} />
-                  )
-              )}
+              {graph.edges.map((edge) => {
+                const at = picture.lines.get(edge.id)?.label
+                return (
+                  at !== undefined &&
+                  edge.rate > 0 && <Figures key={edge.id} look={lookOf(edge)} edge={edge} at={at} />
+                )
+              })}
             </svg>
-            {picture.boxes.map(({ node: each, x, y }) => (
+            {graph.nodes.map((each) => (
               <a
                 key={each.id}
                 class={`box ${each.kind}${each === node ? ' chosen' : ''}`}
                 style={{
-                  left: `${x}px`,
-                  top: `${y}px`,
-                  width: `${picture.size.width}px`,
-                  height: `${picture.size.height}px`
+                  left: `${picture.boxes.get(each.id)?.x ?? 0}px`,
+                  top: `${picture.boxes.get(each.id)?.y ?? 0}px`,
+                  width: `${picture.box.width}px`,
+                  height: `${picture.box.height}px`
                 }}
                 href={each === node ? hrefOf('map') : hrefOf('map', each.id)}
                 aria-current={each === node ? 'true' : undefined}
@@ -108,20 +134,26 @@ function MapScreen({ shown, overview, path: [chosen] }: ScreenProps) {
 }
 
 /** Figures on a line, with room around them. */
-function Label(props: {
-  readonly look: string
-  readonly text: string
-  readonly x: number
-  readonly y: number
-}) {
-  const { look, text, x, y } = props
-  const width = text.length * 6 + 10
+function Figures({ look, edge, at }: { readonly look: string; readonly edge: Edge; readonly at: Point }) {
+  const { rate, ms: time, errors } = edge
+  const takes = time !== undefined && time > 0 ? ` · ${ms(time)} ms` : ''
+  const lines = [`${count(rate)}/s${takes}`, ...(errors > 0 ? [`${count(errors)} errors/s`] : [])]
+  const height = lines.length * 14 + 2
+  const width = Math.min(LABEL.width, Math.max(...lines.map(({ length }) => length)) * 6 + 8)
   return (
     <g class={look}>
-      <rect x={x - width / 2} y={y - 12} width={width} height={16} rx={4} />
-      <text x={x} y={y} text-anchor="middle">
-        {text}
-      </text>
+      <rect x={at.x - width / 2} y={at.y - height / 2} width={width} height={height} rx={4} />
+      {lines.map((line, index) => (
+        <text
+          key={line}
+          class={index > 0 ? 'bad' : undefined}
+          x={at.x}
+          y={at.y - height / 2 + 12 + index * 14}
+          text-anchor="middle"
+        >
+          {line}
+        </text>
+      ))}
     </g>
   )
 }
@@ -172,7 +204,7 @@ function Calls({
               <bdi>{nameOf(edge.to)}</bdi>
             </td>
             <th scope="row">
-              {part.pattern === '' ? <i>not handled by anybody</i> : <code>{part.pattern}</code>}
+              {part.pattern === '' ? <i>not handled by anybody</i> : <code>{breakable(part.pattern)}</code>}
               {edge.kind === 'event' && <span class="tag">event</span>}
             </th>
             <td class="over">{part.transport}</td>
@@ -189,13 +221,6 @@ function Calls({
 function classOf({ kind, rate, errors }: Edge): string {
   const state = rate === 0 ? ' still' : errors > 0 ? ' failing' : ''
   return `${kind}${state}`
-}
-
-function figuresOf({ rate, ms: time, errors }: Edge): string {
-  const parts = [`${count(rate)}/s`]
-  if (time !== undefined && time > 0) parts.push(`${ms(time)} ms`)
-  if (errors > 0) parts.push(`${count(errors)} err/s`)
-  return parts.join(' · ')
 }
 
 /** What was there once stays, without a rate: so that boxes do not jump when somebody makes a pause. */
@@ -219,6 +244,13 @@ function useRemembered(now: Graph): Graph {
   return { nodes: [...nodes.values()], edges: [...edges.values()], leftOut: now.leftOut }
 }
 
+/** Made anew only when there is another box, line or width. */
+function useLayout({ nodes, edges }: Graph, width: number) {
+  const names = nodes.map(({ id }) => id)
+  const key = JSON.stringify([names, edges.map(({ id }) => id), width])
+  return useMemo(() => layOut(names, edges, width), [key])
+}
+
 function useWidth() {
   const box = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(() => Math.max(200, innerWidth - 60))
@@ -230,111 +262,4 @@ function useWidth() {
     return () => changed.disconnect()
   }, [])
   return [box, width] as const
-}
-
-/** Where all of it is drawn: layers from left to right, or, where that is too wide, from top to bottom. */
-function pictureOf({ nodes, edges }: Graph, room: number) {
-  const { places, sizes } = layOut(
-    nodes.map(({ id }) => id),
-    edges
-  )
-  const most = Math.max(1, ...sizes)
-  const wide = 2 * MARGIN + sizes.length * WIDE.width + (sizes.length - 1) * GAP.across
-  const isDown = wide > room
-  const gap = isDown ? DOWN_GAP : GAP
-  const size = isDown ? NARROW : WIDE
-  // Boxes of a layer that has no room beside each other go on below.
-  const columns = isDown
-    ? Math.max(1, Math.min(most, Math.floor((room - 2 * MARGIN + gap.along) / (size.width + gap.along))))
-    : 0
-  const width = isDown
-    ? Math.max(room, 2 * MARGIN + columns * (size.width + gap.along) - gap.along)
-    : Math.max(wide, room)
-  const spread = isDown || sizes.length < 2 ? 0 : Math.min(120, (width - wide) / (sizes.length - 1))
-  const tall = most * (size.height + gap.along) - gap.along
-  const tops: number[] = []
-  let top = MARGIN
-  for (const count of sizes) {
-    tops.push(top)
-    const rows = isDown ? Math.ceil(count / columns) : 1
-    top += rows * (size.height + gap.along) - gap.along + gap.across
-  }
-  const height = isDown ? top - gap.across + MARGIN : tall + 2 * MARGIN
-  const used = wide + spread * Math.max(0, sizes.length - 1)
-  const at = (id: string) => {
-    const { layer, index } = places.get(id) ?? { layer: 0, index: 0 }
-    const count = sizes[layer] ?? 1
-    if (!isDown) {
-      const own = count * (size.height + gap.along) - gap.along
-      return {
-        x: (width - used) / 2 + MARGIN + layer * (size.width + gap.across + spread),
-        y: MARGIN + (tall - own) / 2 + index * (size.height + gap.along)
-      }
-    }
-    const row = Math.floor(index / columns)
-    const inRow = Math.min(columns, count - row * columns)
-    const own = inRow * (size.width + gap.along) - gap.along
-    return {
-      x: (width - own) / 2 + (index % columns) * (size.width + gap.along),
-      y: (tops[layer] ?? MARGIN) + row * (size.height + gap.along)
-    }
-  }
-  const boxes = nodes.map((node) => ({ node, ...at(node.id) }))
-  const taken: { x: number; y: number }[] = []
-  const lines = edges.map((edge) => {
-    const { d, middle } = curveOf(at(edge.from), at(edge.to), size, isDown, edge.kind === 'event' ? 9 : 0)
-    const label = { ...middle }
-    while (taken.some(({ x, y }) => Math.abs(x - label.x) < 110 && Math.abs(y - label.y) < 15)) label.y += 15
-    taken.push(label)
-    return { edge, d, label }
-  })
-  return { width, height: Math.max(height, ...taken.map(({ y }) => y + MARGIN)), size, boxes, lines }
-}
-
-interface Point {
-  readonly x: number
-  readonly y: number
-}
-
-/** A curve from box to box. @param aside keeps lines of both kinds between the same boxes apart */
-function curveOf(
-  from: Point,
-  to: Point,
-  size: Size,
-  isDown: boolean,
-  aside: number
-): { d: string; middle: Point } {
-  if (from.x === to.x && from.y === to.y) {
-    // It calls itself.
-    const [left, right] = [from.x + size.width * 0.6, from.x + size.width * 0.9]
-    const [top, above] = [from.y, from.y - 22]
-    const loop = curve(
-      { x: left, y: top },
-      { x: left, y: above },
-      { x: right, y: above },
-      { x: right, y: top }
-    )
-    return { ...loop, middle: { x: from.x + size.width / 2, y: top - 6 } }
-  }
-  const centre = ({ x, y }: Point) => ({ x: x + size.width / 2 + aside, y: y + size.height / 2 + aside })
-  const [a, b] = [centre(from), centre(to)]
-  const isBack = isDown ? b.y <= a.y : b.x <= a.x
-  if (isDown) {
-    const start = { x: a.x, y: isBack ? from.y : from.y + size.height }
-    const end = { x: b.x, y: isBack ? to.y + size.height : to.y }
-    const bend = Math.max(24, Math.abs(end.y - start.y) / 2) * (isBack ? -1 : 1)
-    return curve(start, { x: start.x, y: start.y + bend }, { x: end.x, y: end.y - bend }, end)
-  }
-  const start = { x: isBack ? from.x : from.x + size.width, y: a.y }
-  const end = { x: isBack ? to.x + size.width : to.x, y: b.y }
-  const bend = Math.max(40, Math.abs(end.x - start.x) / 2) * (isBack ? -1 : 1)
-  return curve(start, { x: start.x + bend, y: start.y }, { x: end.x - bend, y: end.y }, end)
-}
-
-function curve(a: Point, b: Point, c: Point, d: Point): { d: string; middle: Point } {
-  const mean = (axis: 'x' | 'y') => (a[axis] + 3 * b[axis] + 3 * c[axis] + d[axis]) / 8
-  return {
-    d: `M${a.x} ${a.y}C${b.x} ${b.y} ${c.x} ${c.y} ${d.x} ${d.y}`,
-    middle: { x: mean('x'), y: mean('y') + 4 }
-  }
 }

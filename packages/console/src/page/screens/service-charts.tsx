@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import type { Figures, Mark, PastView } from '../../protocol.ts'
 import { Chart } from '../chart.tsx'
-import { count, duration, ms, share, timeOf, whole } from '../format.ts'
+import { clock, count, duration, ms, share, whole } from '../format.ts'
 import { gaugeLines, type History, type Lines, linesByPattern, linesOf } from '../history.ts'
 import { compared, joined, pastByPattern, pastOf, type Side } from '../past.ts'
 import { usePast } from '../use-past.ts'
@@ -142,7 +142,7 @@ function Changes({ past, marks }: { readonly past: PastView; readonly marks: rea
           >
             {latest.map((each) => (
               <option key={each.at} value={String(each.at)}>
-                {timeOf(each.at / 1_000)}, {markText(each)}
+                {clock(each.at)}, {markText(each)}
               </option>
             ))}
           </select>

@@ -1,6 +1,7 @@
 /** One service: what carries it, what it does, and its patterns. */
 import { useState } from 'preact/hooks'
 import type { Mark, PatternView, ServiceView } from '../../protocol.ts'
+import { breakable } from '../breakable.tsx'
 import { count, ms } from '../format.ts'
 import { type History, keyOf, type Moment } from '../history.ts'
 import { Pattern } from '../pattern.tsx'
@@ -48,19 +49,20 @@ export function Service(props: {
         </p>
       ))}
       {described !== undefined && !described.isCounted && (
-        <p class="hint">Nothing is counted: the service does not use telemetry().</p>
+        <p class="hint">Figures of patterns, and charts, need telemetry() in the service.</p>
       )}
       {described !== undefined && (
         <>
-          <ServiceCharts
-            service={service.service}
-            id={id}
-            history={history}
-            marks={marks}
-            pattern={key}
-            showAll={() => open(undefined)}
-          />
-          <Transports transports={transports} />
+          {described.isCounted && (
+            <ServiceCharts
+              service={service.service}
+              id={id}
+              history={history}
+              marks={marks}
+              pattern={key}
+              showAll={() => open(undefined)}
+            />
+          )}
           <section aria-labelledby="patterns">
             <div class="bar">
               <h3 id="patterns">Patterns</h3>
@@ -75,6 +77,7 @@ export function Service(props: {
             </div>
             <PatternTable
               patterns={found}
+              columns={described.isCounted ? COLUMNS : []}
               moment={latest}
               opened={key}
               open={open}
@@ -82,6 +85,8 @@ export function Service(props: {
               empty={patterns.length === 0 ? 'The service has no patterns' : 'No pattern is called so'}
             />
           </section>
+          {/* Last, since it comes with the first sample: nothing below it moves then. */}
+          <Transports transports={transports} />
         </>
       )}
     </>
@@ -99,6 +104,7 @@ type Column = (typeof COLUMNS)[number][1]
 
 function PatternTable(props: {
   readonly patterns: readonly PatternView[]
+  readonly columns: readonly (typeof COLUMNS)[number][]
   readonly moment: Moment | undefined
   readonly opened: string | undefined
   readonly open: (key: string | undefined) => void
@@ -106,7 +112,7 @@ function PatternTable(props: {
   readonly trying: string | undefined
   readonly empty: string
 }) {
-  const { patterns, moment, opened, open, trying, empty } = props
+  const { patterns, columns, moment, opened, open, trying, empty } = props
   const [sorting, sortBy] = useState<Column | undefined>()
   if (patterns.length === 0) return <p class="hint">{empty}</p>
   const figuresOf = ({ kind, pattern }: PatternView) => moment?.rows.get(keyOf(kind, pattern))
@@ -119,7 +125,7 @@ function PatternTable(props: {
       <thead>
         <tr>
           <th scope="col">pattern</th>
-          {COLUMNS.map(([label, column]) => (
+          {columns.map(([label, column]) => (
             <th
               key={column}
               scope="col"
@@ -142,22 +148,23 @@ function PatternTable(props: {
             <tr>
               <th scope="row">
                 <button type="button" aria-expanded={isOpen} onClick={() => open(isOpen ? undefined : key)}>
-                  <code>{view.pattern}</code>
+                  <code>{breakable(view.pattern)}</code>
                   {view.kind === 'event' && <span class="tag">event</span>}
                   {view.form !== 'exact' && <span class="tag">{view.form}</span>}
                 </button>
               </th>
-              <td class="rate">{figures === undefined ? '–' : count(figures.rate)}</td>
-              <td class="p50">{ms(figures?.p50)}</td>
-              <td class="p99">{ms(figures?.p99)}</td>
-              <td class="inFlight">{figures?.inFlight ?? '–'}</td>
-              <td class={figures !== undefined && figures.errors > 0 ? 'errors some' : 'errors'}>
-                {figures === undefined ? '–' : count(figures.errors)}
-              </td>
+              {columns.map(([, column]) => (
+                <td
+                  key={column}
+                  class={column === 'errors' && (figures?.errors ?? 0) > 0 ? 'errors some' : column}
+                >
+                  {shownFigure(column, figures?.[column])}
+                </td>
+              ))}
             </tr>
             {isOpen && (
               <tr>
-                <td class="opened" colSpan={COLUMNS.length + 1}>
+                <td class="opened" colSpan={columns.length + 1}>
                   <Pattern view={view} trying={trying} />
                 </td>
               </tr>
@@ -167,4 +174,10 @@ function PatternTable(props: {
       })}
     </table>
   )
+}
+
+function shownFigure(column: Column, value: number | undefined): string {
+  if (value === undefined) return '–'
+  if (column === 'inFlight') return String(value)
+  return column === 'rate' || column === 'errors' ? count(value) : ms(value)
 }

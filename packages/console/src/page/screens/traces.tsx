@@ -1,5 +1,5 @@
 /** The last calls as waterfalls across services, found by id, pattern, error, duration. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TraceLine, TraceView } from '../../protocol.ts'
 import { clock, ms } from '../format.ts'
 import { hrefOf } from '../route.ts'
@@ -47,7 +47,8 @@ function List({ shown }: Pick<ScreenProps, 'shown'>) {
       left.abort()
     }
   }, [text, onlyErrors, longerThan, isSearch, told])
-  const lines = isSearch ? (found ?? []) : (told?.latest ?? [])
+  const list = useStill(isSearch ? (found ?? []) : (told?.latest ?? []))
+  const { lines } = list
   return (
     <main class="traces">
       <div class="title">
@@ -56,6 +57,7 @@ function List({ shown }: Pick<ScreenProps, 'shown'>) {
           {told === undefined || told.kept === 0
             ? ''
             : `${told.kept.toLocaleString('en')} kept${told.dropped > 0 ? ', older ones made room' : ''}`}
+          {list.isStill && ' · the list waits while it is pointed at'}
         </span>
       </div>
       <form class="finding" onSubmit={(event) => event.preventDefault()}>
@@ -100,14 +102,31 @@ function List({ shown }: Pick<ScreenProps, 'shown'>) {
             : `No traces yet. What dev starts sends them by itself; other programs send OTLP as JSON to ${new URL(`${base}/v1/traces`, location.href).href}`}
         </p>
       ) : (
-        <ol class="lines">
-          {lines.map((line) => (
-            <Line key={line.id} line={line} />
+        <ol class="lines" {...list.events}>
+          {/* By their places: a new one changes the text of all, and no row moves. */}
+          {lines.map((line, place) => (
+            <Line key={place} line={line} />
           ))}
         </ol>
       )}
     </main>
   )
+}
+
+/** Lines that stay what they are while the list is pointed at, or has the focus: nobody can hit a row that runs away. */
+function useStill(latest: readonly TraceLine[]) {
+  const [isPointed, point] = useState(false)
+  const [isFocused, focus] = useState(false)
+  const shown = useRef(latest)
+  const isStill = (isPointed || isFocused) && shown.current.length > 0
+  if (!isStill) shown.current = latest
+  const events = {
+    onPointerEnter: ({ pointerType }: PointerEvent) => point(pointerType === 'mouse'),
+    onPointerLeave: () => point(false),
+    onFocusIn: () => focus(true),
+    onFocusOut: () => focus(false)
+  }
+  return { lines: shown.current, isStill: isStill && shown.current !== latest, events }
 }
 
 function Line({ line }: { readonly line: TraceLine }) {

@@ -1,0 +1,28 @@
+/** Where engines have their data, and programs that were fetched. */
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import type { EngineName } from '../config.ts'
+
+/** In the project, out of git's sight. As root, PostgreSQL's user must reach it, which it may not below root's home. */
+export function dataFolder(name: EngineName, root: string): string {
+  if (name === 'postgres' && userInfo().uid === 0) {
+    const project = createHash('sha256').update(root).digest('hex').slice(0, 12)
+    return join(tmpdir(), `elysia-microservices-postgres-${project}`)
+  }
+  const folder = ownFolder(root)
+  mkdirSync(folder, { recursive: true })
+  const ignored = join(folder, '.gitignore')
+  if (!existsSync(ignored)) writeFileSync(ignored, '*\n')
+  return join(folder, name)
+}
+
+/** The folder of programs that were fetched. */
+export function programsFolder(root: string): string {
+  return join(ownFolder(root), 'programs')
+}
+
+function ownFolder(root: string): string {
+  return join(root, '.elysia-microservices')
+}

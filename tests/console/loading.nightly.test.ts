@@ -1,0 +1,81 @@
+/** How the page comes: its size, what is painted before its script runs, and that nothing jumps while it is open. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import type { Browser } from 'playwright-core'
+import { chromiumMissing, openBrowser } from '../support/browser.ts'
+import { isMissing } from '../support/missing.ts'
+import { type Shop, startShop } from './shop.ts'
+
+const SCREENS = ['services', 'map', 'traces', 'events', 'alerts']
+/** Bytes of all files together, compressed. */
+const MOST = 150_000
+/** A layout shift of 0.1 is what users begin to notice. */
+const MOST_SHIFT = 0.02
+/** Milliseconds during which a screen is looked at: there is a sample each second. */
+const LOOKED_AT = 4_000
+
+/** Adds up how far what is on the screen moves by itself. */
+const WATCH = `window.shift = 0
+window.moved = []
+new PerformanceObserver((list) => {
+  for (const { value, hadRecentInput, sources } of list.getEntries()) {
+    if (hadRecentInput) continue
+    window.shift += value
+    for (const { node } of sources) window.moved.push(node?.outerHTML?.slice(0, 80) ?? node?.textContent)
+  }
+}).observe({ type: 'layout-shift', buffered: true })`
+
+function register(): void {
+  let browser: Browser
+  let shop: Shop
+  let loading: { stop(): unknown }
+
+  before(async () => {
+    browser = await openBrowser()
+    shop = await startShop()
+    loading = shop.load()
+  })
+  after(async () => {
+    await loading.stop()
+    await browser.close()
+    await shop.stop()
+  })
+
+  it('is small', async () => {
+    const texts = await Promise.all(
+      ['', '/page.js', '/page.css'].map(async (file) => (await fetch(`${shop.url}${file}`)).text())
+    )
+    const bytes = texts.reduce((sum, text) => sum + gzipSync(text).length, 0)
+    assert.ok(bytes > 10_000 && bytes < MOST, `${bytes} bytes`)
+  })
+
+  it('is painted before its script runs', async () => {
+    const context = await browser.newContext({ javaScriptEnabled: false })
+    const page = await context.newPage()
+    await page.goto(shop.url)
+    await page.getByRole('heading', { name: 'Console' }).waitFor()
+    await context.close()
+  })
+
+  for (const width of [390, 1280])
+    for (const screen of SCREENS)
+      it(`does not move what is shown: ${screen}, ${width} pixels wide`, async () => {
+        const page = await browser.newPage({ viewport: { width, height: 900 } })
+        try {
+          await page.addInitScript(WATCH)
+          await page.goto(`${shop.url}#/${screen}`)
+          await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
+          await page.waitForTimeout(LOOKED_AT)
+          const shift = await page.evaluate<number>('window.shift')
+          const moved = await page.evaluate<string>('JSON.stringify(window.moved)')
+          assert.ok(shift < MOST_SHIFT, `a layout shift of ${shift}: ${moved}`)
+        } finally {
+          await page.close()
+        }
+      })
+}
+
+describe('the page of the console, as it comes', () => {
+  if (!isMissing('the console in a browser', chromiumMissing())) register()
+})
