@@ -50,8 +50,9 @@ const isTriedHere = (transport: TransportName, place: number): boolean =>
 export function testHostileCode(areShared: boolean): void {
   const transports = TRANSPORT_NAMES.filter((transport, place) => {
     if (areShared && !isTriedHere(transport, place)) return false
-    const missing = ENGINES.find(({ title }) => title === transport)?.missing
-    return !isMissing(`hostile code on ${transport}`, missing)
+    const engine = ENGINES.find(({ title }) => title === transport)
+    if (areShared && engine?.isSlow) return false
+    return !isMissing(`hostile code on ${transport}`, engine?.missing)
   })
   for (const [turn, transport] of transports.entries()) {
     const share = areShared ? { of: transports.length, turn } : { of: 1, turn: 0 }

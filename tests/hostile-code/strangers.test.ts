@@ -7,7 +7,7 @@ import { afterEach, describe, it } from 'node:test'
 import { type EngineStats, newSecret, replyToken } from '@elysia-microservices/transport/engine'
 import { type Message, microservice } from 'elysia-microservices'
 import { connect, type UntypedClient } from 'elysia-microservices/client'
-import type { EngineUnderTest, RunningEngine } from '../engines/engines.ts'
+import { type EngineUnderTest, isOnPush, type RunningEngine } from '../engines/engines.ts'
 import { overEngines } from '../engines/needs.ts'
 import type { Overheard, Stranger, StrangersOf } from '../engines/stranger.ts'
 import { Log } from '../support/log.ts'
@@ -17,6 +17,7 @@ const MIB = 1024 * 1024
 const COUNT = Array.from({ length: 200 }, (_, n) => n + 1)
 
 overEngines('strangers', ['strangers'], (engine, caseOf) => {
+  if (engine.isSlow && isOnPush) return
   describe(`strangers on ${engine.title}`, () => {
     const open: Setting[] = []
     afterEach(async () => {
