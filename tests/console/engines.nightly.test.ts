@@ -48,7 +48,8 @@ async function start(transport: () => Transport) {
   )
   const ask = async (question: object) => {
     await using page = consoleOf(`${http.url}/console`)
-    return page.request('ask.events', { service: 'billing', group: 'billing', ...question })
+    // Its connection ends with this function.
+    return await page.request('ask.events', { service: 'billing', group: 'billing', ...question })
   }
   /** Follows the page until its group is so. */
   const group = (isWanted: (group: GroupView) => boolean): Promise<GroupView> =>
