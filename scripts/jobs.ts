@@ -17,11 +17,13 @@ const BUN_ONLY = new Map([
   ['system/types', 'it asks the compiler']
 ])
 /**
- * Suites that take longest, from the longest on: were one of them last, the other processors would wait for it. That of
- * engines mostly waits, beside those that mostly compute.
+ * Suites that take longest, from the longest on: were one of them last, the other processors would wait for it. The
+ * first three mostly wait, beside those that mostly compute.
  */
 const LONGEST = [
   'system/engines',
+  'system/websocket',
+  'system/kafka',
   'system/packages',
   'examples/bench',
   'system/hostile-code',
