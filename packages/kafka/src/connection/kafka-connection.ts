@@ -4,6 +4,7 @@ import {
   type CarriedHeaders,
   type Carrier,
   type CarrierListener,
+  Hearing,
   HeldMessages,
   newSecret,
   Room,
@@ -68,7 +69,7 @@ export class KafkaConnection implements Carrier {
   /** What comes on our partition of the inboxes' topic, and to every service. */
   readonly #reader: Reader
   /** By the secret of the inbox, or by topic. */
-  readonly #ears = new Map<string, Receive>()
+  readonly #hearing: Hearing
   readonly #takers: Takers
   readonly #inboxes: string
   readonly #partition: number
@@ -83,6 +84,7 @@ export class KafkaConnection implements Carrier {
     this.#options = options
     this.#listener = listener
     this.#held = new HeldMessages(listener)
+    this.#hearing = new Hearing(listener)
     this.#producer = new Producer(cluster)
     this.#room = new Room(
       () => this.flush(),
@@ -94,13 +96,13 @@ export class KafkaConnection implements Carrier {
     this.#reader = new Reader(cluster, 'inbox', {
       receive: (fetched) => {
         for (const { topic, records } of fetched)
-          for (const { record } of records) this.#guard(() => this.#hear(topic, record))
+          for (const { record } of records) this.#hearing.guard(() => this.#hear(topic, record))
       },
       gone: () => Promise.resolve(0n),
       failed: (error) => listener.failed(error)
     })
     this.#takers = new Takers(cluster, {
-      message: (subject, fetched) => this.#guard(() => this.#receive(subject, fetched)),
+      message: (subject, fetched) => this.#hearing.guard(() => this.#receive(subject, fetched)),
       failed: (error) => listener.failed(error)
     })
   }
@@ -227,22 +229,21 @@ export class KafkaConnection implements Carrier {
     const isRefused =
       codesIn(error).includes(Code.topicAuthorization) ||
       (error as { retryable?: unknown }).retryable === false
-    if (isRefused) this.#guard(() => this.#listener.refused(address, 'publish', error))
+    if (isRefused) this.#hearing.guard(() => this.#listener.refused(address, 'publish', error))
     else if (isMissing && reply) this.#nobody(reply)
     else if (!isMissing && codesIn(error).length > 0) this.#listener.failed(error)
   }
 
   /** Tells one of our own addresses that nobody has got what it has asked: there is no topic, so no service. */
   #nobody(reply: string): void {
-    const message = { address: reply, words: '', reply: '', headers: undefined, isNobody: true }
-    this.#guard(() => this.#ears.get(secretOf(placeOf(reply).token))?.(message))
+    this.#hearing.nobody(secretOf(placeOf(reply).token), reply)
   }
 
   // ── in ───────────────────────────────────────────────────────────────────────────────────────────────
 
   listen(address: string, receive: Receive, refused?: (error: Error) => void): void {
     const isInboxOfOurs = address.endsWith('.')
-    this.#ears.set(isInboxOfOurs ? secretOf(placeOf(address).token) : address, receive)
+    this.#hearing.add(isInboxOfOurs ? secretOf(placeOf(address).token) : address, receive)
     const [topic, partition] = isInboxOfOurs ? [this.#inboxes, this.#partition] : [address, 0]
     const isRead = isInboxOfOurs && this.#inbox !== undefined
     if (isInboxOfOurs) this.#inbox = address
@@ -255,7 +256,7 @@ export class KafkaConnection implements Carrier {
 
   /** Hears nothing more at an inbox. */
   unhear(inbox: string): void {
-    this.#ears.delete(secretOf(placeOf(inbox).token))
+    this.#hearing.remove(secretOf(placeOf(inbox).token))
   }
 
   async take(
@@ -310,34 +311,25 @@ export class KafkaConnection implements Carrier {
       const gone = headers.find(([name]) => name?.toString() === HEADER.gone)?.[1]?.toString()
       if (gone !== undefined) return this.#departures.gone(gone)
       const reply = known(readHeaders(headers)[HEADER.reply])
-      this.#ears.get(EVERYONE)?.({ address: topic, words: value ?? '', reply, headers: undefined })
-      return
+      return this.#hearing.hear(EVERYONE, { address: topic, words: value ?? '', reply, headers: undefined })
     }
     if (key !== null) {
       const token = key.toString('latin1')
-      const ear = this.#ears.get(secretOf(token))
-      if (ear === undefined) return
+      const secret = secretOf(token)
+      if (!this.#hearing.has(secret)) return
       const address = `${topic}/${this.#partition}/${token}`
       const reply = headers.length === 0 ? '' : known(readHeaders(headers)[HEADER.reply])
-      return ear({ address, words: value ?? '', reply, headers: undefined })
+      return this.#hearing.hear(secret, { address, words: value ?? '', reply, headers: undefined })
     }
     // A service of Nest's has answered.
     const read = readHeaders(headers)
     const token = read[HEADER.correlation]
-    const ear = token === undefined ? undefined : this.#ears.get(secretOf(token))
-    if (ear === undefined) return
+    const secret = token === undefined ? '' : secretOf(token)
+    if (!this.#hearing.has(secret)) return
     const address = `${topic}/${this.#partition}/${token}`
     const isDisposed = read[HEADER.disposed] !== undefined
     const words = packetOfNest(value?.toString(), read[HEADER.error], isDisposed, address)
-    ear({ address, words, reply: '', headers: callersOf(read) })
-  }
-
-  #guard(task: () => void): void {
-    try {
-      task()
-    } catch (error) {
-      this.#listener.failed(error)
-    }
+    this.#hearing.hear(secret, { address, words, reply: '', headers: callersOf(read) })
   }
 
   // ── the connection ───────────────────────────────────────────────────────────────────────────────────
@@ -358,7 +350,7 @@ export class KafkaConnection implements Carrier {
 
   async close(): Promise<void> {
     if (this.cluster.isClosed) return
-    if (this.isConnected && this.#inbox !== undefined && !this.#ears.has(EVERYONE)) {
+    if (this.isConnected && this.#inbox !== undefined && !this.#hearing.has(EVERYONE)) {
       // Nobody hears otherwise that this caller waits no more.
       const own = writeHeaders(undefined, { [HEADER.gone]: this.#inbox })
       this.#send(EVERYONE, EVERYONE, 0, undefined, undefined, own, undefined)

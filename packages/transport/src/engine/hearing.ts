@@ -18,6 +18,11 @@ export class Hearing {
     this.#receivers.set(place, receive)
   }
 
+  /** Receives there no more. */
+  remove(place: string): void {
+    this.#receivers.delete(place)
+  }
+
   /** Whether somebody receives what comes to a place. */
   has(place: string): boolean {
     return this.#receivers.has(place)
