@@ -73,6 +73,7 @@ export class KafkaConnection implements Carrier {
   readonly #takers: Takers
   readonly #inboxes: string
   readonly #partition: number
+  #received: (subject: Subject, message: Carried) => void = () => {}
   #setUp: Promise<unknown> = Promise.resolve()
   /** Our inbox, with the dot behind it, once somebody listens there. */
   #inbox: string | undefined
@@ -271,8 +272,6 @@ export class KafkaConnection implements Carrier {
       if (error instanceof ListenError || this.isConnected) throw error
     }
   }
-
-  #received: (subject: Subject, message: Carried) => void = () => {}
 
   leave(): Promise<void> {
     return this.#takers.leave()

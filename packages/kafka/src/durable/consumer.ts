@@ -5,6 +5,7 @@ import {
   type DurableFigures,
   type DurableRoute,
   DurableWorker,
+  LONGEST_TIME,
   type Logger,
   OptionError,
   quietLog,
@@ -59,6 +60,9 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
   /** Events that have come and for which the worker has had no room; those on their way again. */
   #fresh: KafkaEvent[] = []
   #again: KafkaEvent[] = []
+  /** How many of `#fresh` have gone: shifting each would move all others. */
+  #taken = 0
+  #isFeeding = false
   /** Events whose time has not come, with what ends the waiting. */
   readonly #waiting = new Map<KafkaEvent, () => void>()
   /** Let readers go on. */
@@ -314,10 +318,8 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
       this.#again.push(event)
       this.#feed()
     }
-    this.#waiting.set(event, systemClock.after(Math.min(delay, LONGEST), due))
+    this.#waiting.set(event, systemClock.after(Math.min(delay, LONGEST_TIME), due))
   }
-
-  #isFeeding = false
 
   /** Gives the worker what it has room for. An event that ends at once makes room within, which is seen here. */
   #feed(): void {
@@ -336,9 +338,6 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     }
     for (const resume of this.#resume.splice(0)) resume()
   }
-
-  /** How many of `#fresh` have gone: shifting each would move all others. */
-  #taken = 0
 
   #next(): KafkaEvent | undefined {
     const event = this.#fresh[this.#taken]
@@ -520,6 +519,3 @@ export class KafkaConsumer implements Consumer<KafkaConnection> {
     void this.#member?.leave()
   }
 }
-
-/** Milliseconds of the longest timer. */
-const LONGEST = 2 ** 31 - 1
