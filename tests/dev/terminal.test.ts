@@ -26,7 +26,8 @@ const pathOf = (project: Project) => `${join(project.folder, 'bin')}:${process.e
 describe('dev --open', { skip: process.platform === 'linux' ? false : 'util-linux has the terminal' }, () => {
   it('opens the page in a browser, and ends at Ctrl-C', async () => {
     const project = await projectWithBrowser()
-    const command = `'${process.execPath}' '${PROGRAM}' dev --open`
+    // Of a shell that waits for it, the signal would be the shell's end, too: dash then says 130 whatever `dev` says.
+    const command = `exec '${process.execPath}' '${PROGRAM}' dev --open`
     const terminal = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], {
       cwd: project.folder,
       env: { ...process.env, TMPDIR: project.temporary, PATH: pathOf(project) },
