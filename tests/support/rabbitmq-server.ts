@@ -33,6 +33,29 @@ class Epmd extends EngineProcess {
   }
 }
 
+/** Where a server is found: by clients, by those with TLS, by other servers. */
+interface Places {
+  readonly epmd: Epmd
+  readonly port: number
+  readonly tlsPort: number
+  readonly distributionPort: number
+}
+
+async function newEpmd(): Promise<Epmd> {
+  const epmd = new Epmd(await freePort(), [])
+  await epmd.start()
+  epmd.unref()
+  return epmd
+}
+
+async function places(epmd: Epmd): Promise<Places> {
+  return { epmd, port: await freePort(), tlsPort: await freePort(), distributionPort: await freePort() }
+}
+
+function nodeAt(port: number): string {
+  return `test${port}@localhost`
+}
+
 /** A server that keeps what it has stored until the process ends. */
 export class RabbitmqServerProcess extends EngineProcess {
   // It takes seconds on a machine that does nothing else.
@@ -44,11 +67,13 @@ export class RabbitmqServerProcess extends EngineProcess {
   /** Where it takes TLS, from clients with a certificate of the tests' authority. */
   readonly tlsPort: number
 
-  private constructor(port: number, tlsPort: number, epmd: Epmd, distributionPort: number) {
+  private constructor({ epmd, port, tlsPort, distributionPort }: Places, nodes: readonly string[] = []) {
     super(port, [])
     this.tlsPort = tlsPort
     this.#epmd = epmd
     this.#distributionPort = distributionPort
+    // Nodes know each other by it.
+    writeFileSync(join(this.#folder, '.erlang.cookie'), 'TESTS', { mode: 0o400 })
     writeFileSync(join(this.#folder, 'plugins'), '[].')
     const certificates = join(testsFolder, 'fixtures/tls')
     const config = {
@@ -57,7 +82,10 @@ export class RabbitmqServerProcess extends EngineProcess {
       'ssl_options.certfile': join(certificates, 'service.pem'),
       'ssl_options.keyfile': join(certificates, 'service.key'),
       'ssl_options.verify': 'verify_peer',
-      'ssl_options.fail_if_no_peer_cert': 'true'
+      'ssl_options.fail_if_no_peer_cert': 'true',
+      ...Object.fromEntries(
+        nodes.map((node, n) => [`cluster_formation.classic_config.nodes.${n + 1}`, node] as const)
+      )
     }
     const lines = Object.entries(config).map(([name, value]) => `${name} = ${value}\n`)
     writeFileSync(join(this.#folder, 'rabbitmq.conf'), lines.join(''))
@@ -65,13 +93,21 @@ export class RabbitmqServerProcess extends EngineProcess {
   }
 
   static async start(): Promise<RabbitmqServerProcess> {
-    const epmd = new Epmd(await freePort(), [])
-    await epmd.start()
-    epmd.unref()
-    const ports = [await freePort(), await freePort(), await freePort()] as const
-    const server = new RabbitmqServerProcess(ports[0], ports[1], epmd, ports[2])
+    const server = new RabbitmqServerProcess(await places(await newEpmd()))
     await server.start()
     return server
+  }
+
+  /** Starts several that are one cluster. */
+  static async cluster(size: number): Promise<RabbitmqServerProcess[]> {
+    const epmd = await newEpmd()
+    const all: Places[] = []
+    while (all.length < size) all.push(await places(epmd))
+    const nodes = all.map(({ port }) => nodeAt(port))
+    const servers = all.map((one) => new RabbitmqServerProcess(one, nodes))
+    // One begins the cluster, and the others find it.
+    for (const server of servers) await server.start()
+    return servers
   }
 
   override async start(): Promise<void> {
@@ -97,7 +133,7 @@ export class RabbitmqServerProcess extends EngineProcess {
       RUNNING_UNDER_SYSTEMD: 1,
       ERL_EPMD_ADDRESS: '127.0.0.1',
       ERL_EPMD_PORT: this.#epmd.port,
-      RABBITMQ_NODENAME: `test${port}@localhost`,
+      RABBITMQ_NODENAME: nodeAt(port),
       RABBITMQ_NODE_IP_ADDRESS: '127.0.0.1',
       RABBITMQ_NODE_PORT: port,
       RABBITMQ_DIST_PORT: this.#distributionPort,

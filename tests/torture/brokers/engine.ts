@@ -44,6 +44,8 @@ export interface Broker {
   delete(url: string, what: 'stream' | 'group', pattern: string): Promise<void>
   /** It has clusters in which each server has a copy; `only`: what one server does is seen elsewhere. */
   readonly hasCluster: boolean | 'only'
+  /** Stored events may stand still there when a node is lost: its page says why. */
+  readonly stallsInCluster?: true
   /** Kills the server on which all others depend, and starts it again when another has its place. */
   failOver?(servers: readonly BrokerServer[]): Promise<void>
   /** Milliseconds until what has been declared outlives its server. Default: none. */
@@ -138,9 +140,11 @@ const onRabbitmq: Broker = {
   // Of 3.10 a quorum queue that was made in the same second has no leader any more: its term is not on the disk.
   settlesIn: 3_000,
   missing: rabbitmqMissing(),
-  hasCluster: false,
+  hasCluster: true,
+  // A queue of pauses whose leader is another node may pass nothing on: see the page.
+  stallsInCluster: true,
   hasLog: false,
-  start: async () => [await RabbitmqServerProcess.start()],
+  start: (nodes) => RabbitmqServerProcess.cluster(nodes),
   transport: (urls) => rabbitmq({ urls }),
   countDeadLetters: (_, url) =>
     atRabbitmq(url, async (channel) => (await channel.checkQueue('_elysia.dead.torture')).messageCount),

@@ -176,6 +176,7 @@ const scenariosOver = (broker: Broker, inSetting: InSetting): readonly Scenario[
           const node = setting.servers[n % 3] as BrokerServer
           await node.stop()
           await pause(500)
+          await within(setting.ledger.nextSuccess(), 'A success while the node is gone')
           await node.start()
         })
         return [await setting.row('one node of a cluster of three killed and returned', kills)]

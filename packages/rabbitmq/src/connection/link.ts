@@ -66,6 +66,8 @@ export class Link {
   #connectedAt = 0
   #isClosed = false
   #timer: ReturnType<typeof setTimeout> | undefined
+  /** Of the server. Default: of one that does not say. */
+  #version = 4
   server = ''
 
   private constructor(options: CheckedOptions, name: string | undefined, listener: LinkListener) {
@@ -101,6 +103,15 @@ export class Link {
 
   get isConnected(): boolean {
     return this.#isConnected
+  }
+
+  /**
+   * Whether a queue that others use, too, may be transient. Of a cluster, such a queue goes with the node that has it, and is
+   * made again on another; a durable one is not to be had until its node is back. RabbitMQ 4.3 has no transient ones, and
+   * earlier 4.x may be told to have none.
+   */
+  get allowsTransient(): boolean {
+    return this.#version < 4
   }
 
   /** Milliseconds in which the server must answer. */
@@ -188,6 +199,7 @@ export class Link {
       this.#watch(model, socket)
     }
     this.server = hostOf(url)
+    this.#version = versionOf(model)
     this.#connectedAt = performance.now()
     this.#model = model
     model.on('close', () => this.#lost(model))
@@ -323,6 +335,13 @@ export class Link {
     for (const part of this.#parts) if (part.isApart === true) void this.#again(part, 0)
     this.#listener.restored()
   }
+}
+
+/** The major version of a server. */
+function versionOf({ connection }: ChannelModel): number {
+  const { version } = connection.serverProperties as { readonly version?: unknown }
+  const major = Number.parseInt(String(version), 10)
+  return Number.isNaN(major) ? 4 : major
 }
 
 async function shut(part: Held): Promise<void> {

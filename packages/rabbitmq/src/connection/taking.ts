@@ -74,7 +74,7 @@ export class Taking {
   }
 
   async #takeSome(channel: Channel, some: readonly Subject[], id: string): Promise<void> {
-    const { hearing, subjects, receive } = this.#init
+    const { hearing, link, subjects, receive } = this.#init
     const tags: string[] = []
     this.#leaving.push(async () => void (await Promise.all(tags.map((tag) => channel.cancel(tag)))))
     for (const subject of some) {
@@ -84,7 +84,7 @@ export class Taking {
         name,
         queue === undefined
           ? { exclusive: true, autoDelete: true, durable: false }
-          : { autoDelete: true, durable: true, expires: UNUSED_FOR }
+          : { autoDelete: true, durable: !link.allowsTransient, expires: UNUSED_FOR }
       )
       await channel.bindQueue(name, CALLS, bindingOf(address))
       const overlapping = new Overlapping(subject, subjects)

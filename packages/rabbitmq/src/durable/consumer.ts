@@ -171,7 +171,7 @@ export class RabbitConsumer implements Consumer<RabbitConnection> {
     this.#deliveries = deliveries
     await channel.assertQueue(this.#dead, safeQueue({}))
     for (const name of [queueOfMembers(group), queueOfPaused(group)])
-      await channel.assertQueue(name, { durable: true })
+      await channel.assertQueue(name, safeQueue({}))
     await channel.assertQueue(
       this.#queue,
       safeQueue({

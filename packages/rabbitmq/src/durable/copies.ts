@@ -1,7 +1,8 @@
 /** Copies of events on their way into another queue: confirmed before the event itself is acknowledged. */
 import { NotStoredError } from '@elysia-microservices/transport/kit'
-import type { ConfirmChannel, Options } from 'amqplib'
+import type { ConfirmChannel, Message, Options } from 'amqplib'
 import type { Link, Part } from '../connection/link.ts'
+import { uniqueOf } from './stored.ts'
 
 /** What of a queue is the same for all that must not lose an event. */
 export function safeQueue(more: Readonly<Record<string, unknown>>): Options.AssertQueue {
@@ -21,30 +22,44 @@ export function passingTo(queue: string): Readonly<Record<string, unknown>> {
 /** RabbitMQ has not said in time whether it has stored a message. */
 export class UnconfirmedError extends NotStoredError {}
 
+/** There is no such queue, or none that can be reached. */
+export class NoQueueError extends NotStoredError {}
+
 /** Publishes to queues by their names. */
 export class Copies {
   readonly #link: Link
-  readonly #part: Part<ConfirmChannel>
+  #part: Part<ConfirmChannel> | undefined
+  /** What no queue has taken, by queue and event: RabbitMQ returns it, and confirms it all the same. */
+  readonly #returned = new Set<string>()
 
-  private constructor(link: Link, part: Part<ConfirmChannel>) {
+  private constructor(link: Link) {
     this.#link = link
-    this.#part = part
   }
 
   static async open(link: Link): Promise<Copies> {
-    return new Copies(link, await link.open(async () => {}, { isConfirmed: true }))
+    const copies = new Copies(link)
+    const setUp = async (channel: ConfirmChannel) => {
+      copies.#returned.clear()
+      channel.on('return', ({ fields, properties }: Message) =>
+        copies.#returned.add(placeOf(fields.routingKey, properties))
+      )
+    }
+    copies.#part = await link.open(setUp, { isConfirmed: true })
+    return copies
   }
 
   /**
    * Resolves when a queue has it.
+   * @param options with `mandatory`
    * @throws {UnconfirmedError} it is not known whether it has
+   * @throws {NoQueueError} it is not there
    * @throws {NotStoredError} it has not
    */
   put(queue: string, content: Buffer, options: Options.Publish): Promise<void> {
     return new Promise((resolve, reject) => {
       const failed = (cause?: unknown) =>
         reject(new NotStoredError(`RabbitMQ does not store a message in '${queue}' now`, true, cause))
-      const { channel } = this.#part
+      const channel = this.#part?.channel
       if (channel === undefined) return failed()
       const late = setTimeout(() => {
         const why = `RabbitMQ has not said for ${this.#link.timeout} ms whether it has stored a message in '${queue}': perhaps no server leads that queue; its log says more`
@@ -54,8 +69,14 @@ export class Copies {
       channel.publish('', queue, content, options, (error: unknown) => {
         clearTimeout(late)
         if (error) failed(error)
+        else if (this.#returned.delete(placeOf(queue, options)))
+          reject(new NoQueueError(`RabbitMQ has no queue '${queue}' now`, true))
         else resolve()
       })
     })
   }
+}
+
+function placeOf(queue: string, properties: Parameters<typeof uniqueOf>[0]): string {
+  return `${queue} ${uniqueOf(properties)}`
 }

@@ -1,7 +1,7 @@
 /** Queues in which the failed events of a group wait for their next attempts: RabbitMQ has no other delay. */
 import type { Link } from '../connection/link.ts'
 import { queueOfPause } from '../words/names.ts'
-import { type Copies, passingTo, safeQueue, UnconfirmedError } from './copies.ts'
+import { type Copies, NoQueueError, passingTo, safeQueue, UnconfirmedError } from './copies.ts'
 import { HEADER, type RabbitEvent } from './stored.ts'
 
 /**
@@ -51,6 +51,7 @@ export class Pauses {
         event.copyWith({ [HEADER.failed]: event.attempt })
       )
     } catch (error) {
+      if (error instanceof NoQueueError) this.#declared.delete(name)
       // Its queue may have no leader ever after: see `SETTLES`.
       if (error instanceof UnconfirmedError && generation === this.#generation) this.#generation++
       throw error
