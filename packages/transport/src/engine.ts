@@ -22,6 +22,16 @@ export {
 export { Recovery, type RecoveryOptions } from './engine/durable/recovery.ts'
 export { Hearing } from './engine/hearing.ts'
 export { HeldMessages } from './engine/held-messages.ts'
+export {
+  checkWindow,
+  EVENTS,
+  QUEUE,
+  readAddress,
+  type ServerAddress,
+  STORAGE,
+  TIMEOUT,
+  TLS
+} from './engine/options.ts'
 export { inParts, type PartedCarrier } from './engine/parts.ts'
 export { repeat } from './engine/repeat.ts'
 export { Room } from './engine/room.ts'

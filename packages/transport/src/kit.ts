@@ -125,11 +125,23 @@ export {
   type FromTable,
   LONGEST_TIME,
   milliseconds,
+  mustBe,
+  mustBeAtLeast,
+  mustBeBoolean,
+  mustBeFunction,
+  mustBeMilliseconds,
+  mustBeOneOf,
+  mustBeSecret,
+  mustBeText,
+  mustBeWhole,
+  mustHaveOnly,
   nearest,
+  type OptionCheck,
   type OptionRow,
   type OptionTable,
   readTable,
-  withDefaults
+  withDefaults,
+  withoutUndefined
 } from './options.ts'
 export { OutgoingValues, UNLIMITED } from './outgoing-values.ts'
 export { nameOf, routeOf, routeOfValue } from './pattern.ts'

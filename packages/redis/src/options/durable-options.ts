@@ -1,5 +1,6 @@
 /** How events are stored: the option `durable` of `redis()`. */
-import { atLeast, checkNames, milliseconds, OptionError } from '@elysia-microservices/transport/kit'
+import { checkWindow, STORAGE } from '@elysia-microservices/transport/engine'
+import { type FromTable, type OptionTable, readTable } from '@elysia-microservices/transport/kit'
 
 /** How durable events are stored in Redis Streams. */
 export interface RedisDurableOptions {
@@ -14,27 +15,15 @@ export interface RedisDurableOptions {
   readonly ackWait?: number | undefined
 }
 
-/** Checked, with defaults. */
-export type DurableStorage = Readonly<Record<keyof RedisDurableOptions, number>>
+/** All of them. */
+export const REDIS_DURABLE = STORAGE satisfies OptionTable<RedisDurableOptions>
 
-const DEFAULTS: DurableStorage = {
-  maxAge: 7 * 24 * 60 * 60 * 1_000,
-  duplicateWindow: 120_000,
-  ackWait: 30_000
-}
+/** Checked, with defaults. */
+export type DurableStorage = FromTable<RedisDurableOptions, typeof REDIS_DURABLE>
 
 /** @throws {OptionError} an option is invalid */
 export function durableStorage(given: RedisDurableOptions | undefined): DurableStorage {
-  const path = 'options.durable'
-  if (given !== undefined) checkNames(path, given, Object.keys(DEFAULTS))
-  const set = Object.fromEntries(Object.entries(given ?? {}).filter(([, value]) => value !== undefined))
-  const options = { ...DEFAULTS, ...set } as DurableStorage
-  atLeast(0, `${path}.maxAge`, options.maxAge)
-  if (!Number.isSafeInteger(options.maxAge))
-    throw OptionError.expected(`${path}.maxAge`, 'a whole number of milliseconds', options.maxAge)
-  milliseconds(100, `${path}.duplicateWindow`, options.duplicateWindow)
-  milliseconds(500, `${path}.ackWait`, options.ackWait)
-  if (options.maxAge !== 0 && options.maxAge < options.duplicateWindow)
-    throw new OptionError(`${path}.duplicateWindow`, `${path}.duplicateWindow must not be longer than maxAge`)
-  return options
+  const storage = readTable('options.durable', given, REDIS_DURABLE)
+  checkWindow('options.durable', storage)
+  return storage
 }
