@@ -6,9 +6,8 @@ import {
   type CarriedHeaders,
   type Carrier,
   type CarrierListener,
-  DialogueClient,
-  DialogueServer,
   type Engine,
+  engineTransport,
   HeldMessages,
   newSecret,
   Room,
@@ -51,7 +50,6 @@ export function readLines(socket: net.Socket, read: (line: string) => void): voi
 class HubCarrier implements Carrier {
   readonly everyone = '_EVERYONE'
   readonly maxPayload = Infinity
-  readonly addressOf = addressOf
   readonly server: string
   isConnected = false
   readonly #port: number
@@ -215,40 +213,29 @@ function addressOf(route: string): string {
   return check(route)
 }
 
-class HubEngine implements Engine<HubCarrier> {
-  readonly name = 'hub'
-  readonly title = 'Hub'
-  readonly where: string
-  readonly #port: number
-
-  constructor(port: number) {
-    this.where = `127.0.0.1:${port}`
-    this.#port = port
-  }
-
-  async open(listener: CarrierListener): Promise<HubCarrier> {
-    const carrier = new HubCarrier(this.#port, listener)
-    await carrier.connect().catch((cause: Error) => {
-      throw new ConnectionError(`Cannot reach Hub at ${this.where}: ${cause.message}`, false, cause)
-    })
-    return carrier
-  }
-
-  subjectOf(route: string | undefined): string {
-    return check(route)
+function engineAt(port: number): Engine<HubCarrier> {
+  const where = `127.0.0.1:${port}`
+  return {
+    name: 'hub',
+    title: 'Hub',
+    where,
+    subjectOf: check,
+    addressOf,
+    async open(listener) {
+      const carrier = new HubCarrier(port, listener)
+      await carrier.connect().catch((cause: Error) => {
+        throw new ConnectionError(`Cannot reach Hub at ${where}: ${cause.message}`, false, cause)
+      })
+      return carrier
+    }
   }
 }
 
 /** The hub as a transport. */
 export function hub(port: number): Transport {
-  const engine = new HubEngine(port)
-  return {
+  return engineTransport({
     name: 'hub',
     traits: { wildcards: true, hearsNobody: true, shares: 'engine', headers: true, channels: true },
-    server: (context) => {
-      const queue = context.name ?? 'nameless'
-      return new DialogueServer({ engine, context, queues: { message: queue, event: context.name } })
-    },
-    client: (context) => new DialogueClient({ engine, context, addressOf })
-  }
+    engine: () => engineAt(port)
+  })
 }

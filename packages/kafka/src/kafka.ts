@@ -1,11 +1,10 @@
 /** `kafka()`: the transport as a value that services and clients are given. */
-import { DialogueClient, DialogueServer } from '@elysia-microservices/transport/engine'
+import { engineTransport } from '@elysia-microservices/transport/engine'
 import type { Traits, Transport } from '@elysia-microservices/transport/kit'
 import { KafkaClientStore } from './durable/client-store.ts'
 import { KafkaServerStore } from './durable/server-store.ts'
-import { KafkaEngine } from './engine.ts'
+import { kafkaEngine } from './engine.ts'
 import { type KafkaOptions, kafkaOptions } from './options/options.ts'
-import { addressOf } from './words/names.ts'
 
 /** A Kafka cluster, for any number of services and clients; each has connections of its own. */
 export interface KafkaTransport extends Transport {
@@ -29,9 +28,6 @@ const TRAITS: Traits = {
   }
 }
 
-/** The group of services without a name. */
-const NAMELESS = 'elysia-microservices'
-
 /**
  * Kafka 4: durable events by key, retries and dead letters; Nest's wire, and between our own ends demand, cancellation,
  * deadlines and channels.
@@ -46,24 +42,13 @@ const NAMELESS = 'elysia-microservices'
  */
 export function kafka(options: KafkaOptions = {}): KafkaTransport {
   const checked = kafkaOptions(options)
-  return {
+  return engineTransport({
     name: 'kafka',
     traits: TRAITS,
-    server(context) {
-      const queue = checked.group ?? context.name
-      return new DialogueServer({
-        engine: new KafkaEngine(checked, context.name ?? 'service'),
-        context,
-        queues: { message: queue ?? NAMELESS, event: checked.events === 'all' ? undefined : queue },
-        store: (dispatcher) => new KafkaServerStore(dispatcher, checked, context)
-      })
-    },
-    client: (context) =>
-      new DialogueClient({
-        engine: new KafkaEngine(checked),
-        context,
-        addressOf,
-        store: (connect) => new KafkaClientStore(context, connect)
-      })
-  }
+    queue: checked.group,
+    events: checked.events,
+    engine: (service) => kafkaEngine(checked, service === undefined ? 'client' : (service.name ?? 'service')),
+    serverStore: (dispatcher, context) => new KafkaServerStore(dispatcher, context),
+    clientStore: (context, connect) => new KafkaClientStore(context, connect)
+  })
 }

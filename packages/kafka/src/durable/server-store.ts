@@ -7,21 +7,18 @@ import {
   type ServerContext
 } from '@elysia-microservices/transport/kit'
 import type { KafkaConnection } from '../connection/kafka-connection.ts'
-import type { CheckedOptions } from '../options/options.ts'
 import { KafkaConsumer } from './consumer.ts'
 import { PausedGroups } from './groups.ts'
 
 /** Makes consumers. */
 export class KafkaServerStore implements ServerStore<KafkaConnection> {
-  readonly service: string | undefined
   readonly #dispatcher: Dispatcher
   readonly #context: ServerContext
   readonly #consumers: KafkaConsumer[] = []
   #connection: KafkaConnection | undefined
   #paused: PausedGroups | undefined
 
-  constructor(dispatcher: Dispatcher, options: CheckedOptions, context: ServerContext) {
-    this.service = options.group ?? context.name
+  constructor(dispatcher: Dispatcher, context: ServerContext) {
     this.#dispatcher = dispatcher
     this.#context = context
   }

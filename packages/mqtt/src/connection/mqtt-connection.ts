@@ -18,7 +18,6 @@ import type { CheckedOptions } from '../options/options.ts'
 import { readHeaders, writeHeaders } from '../words/headers.ts'
 import { idOfAnswer, readNest, retained, withId } from '../words/packets.ts'
 import {
-  addressOfCall,
   answerAddress,
   answersOf,
   EVERYONE,
@@ -119,10 +118,6 @@ export class MqttConnection implements Carrier {
 
   isInbox(address: string): boolean {
     return isInbox(address) || readAnswerAddress(address) !== undefined
-  }
-
-  addressOf(route: string): string {
-    return addressOfCall(route)
   }
 
   togetherAt(address: string): string {

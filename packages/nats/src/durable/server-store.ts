@@ -12,7 +12,6 @@ import { Streams } from './streams.ts'
 
 /** Makes consumers, with one publisher for their dead letters. */
 export class NatsServerStore implements ServerStore<NatsConnection> {
-  readonly service: string | undefined
   readonly #dispatcher: Dispatcher
   readonly #options: CheckedOptions
   readonly #context: ServerContext
@@ -22,7 +21,6 @@ export class NatsServerStore implements ServerStore<NatsConnection> {
   #groups: Groups | undefined
 
   constructor(dispatcher: Dispatcher, options: CheckedOptions, context: ServerContext) {
-    this.service = options.queue ?? context.name
     this.#dispatcher = dispatcher
     this.#options = options
     this.#context = context

@@ -17,7 +17,6 @@ import type { Channel, Message, Options } from 'amqplib'
 import type { CheckedOptions, NestQueue } from '../options/options.ts'
 import { readHeaders } from '../words/headers.ts'
 import {
-  addressOfCall,
   CALLS,
   EVENTS,
   EVERYONE,
@@ -143,10 +142,6 @@ export class RabbitConnection implements Carrier {
 
   isInbox(address: string): boolean {
     return isInbox(address) || readNestAnswer(address) !== undefined
-  }
-
-  addressOf(route: string): string {
-    return addressOfCall(route)
   }
 
   /** Only our services are bound to our exchange; a queue of Nest's may have others, too. */

@@ -8,7 +8,6 @@ import { Copies } from './copies.ts'
 
 /** Makes consumers. */
 export class RabbitServerStore implements ServerStore<RabbitConnection> {
-  readonly service: string | undefined
   readonly #dispatcher: Dispatcher
   readonly #context: ServerContext
   readonly #consumers: RabbitConsumer[] = []
@@ -16,7 +15,6 @@ export class RabbitServerStore implements ServerStore<RabbitConnection> {
   #copies: Copies | undefined
 
   constructor(dispatcher: Dispatcher, context: ServerContext) {
-    this.service = context.name
     this.#dispatcher = dispatcher
     this.#context = context
   }

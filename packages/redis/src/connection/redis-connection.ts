@@ -20,7 +20,6 @@ import {
   answersOf,
   CHANGES,
   changeOf,
-  channelOfCall,
   channelOfInbox,
   EVERYONE,
   globOf,
@@ -133,10 +132,6 @@ export class RedisConnection implements Carrier {
 
   isInbox(address: string): boolean {
     return isInbox(address) || address.startsWith(NEST_ANSWER)
-  }
-
-  addressOf(route: string): string {
-    return channelOfCall(route)
   }
 
   togetherAt(address: string): string {

@@ -9,14 +9,12 @@ import { Groups } from './groups.ts'
 
 /** Makes consumers. */
 export class RedisServerStore implements ServerStore<RedisConnection> {
-  readonly service: string | undefined
   readonly #dispatcher: Dispatcher
   readonly #options: CheckedOptions
   readonly #context: ServerContext
   #groups: Groups | undefined
 
   constructor(dispatcher: Dispatcher, options: CheckedOptions, context: ServerContext) {
-    this.service = options.queue ?? context.name
     this.#dispatcher = dispatcher
     this.#options = options
     this.#context = context

@@ -52,11 +52,6 @@ export interface Carrier {
   /** Whether answers may be published to an address: it is an inbox, and nothing else on the engine. */
   isInbox(address: string): boolean
   /**
-   * Where services answer the requests for a route.
-   * @throws {OptionError} the engine has no address for it
-   */
-  addressOf(route: string): string
-  /**
    * Publishes to an address.
    * @param reply where the answer is wanted
    * @param expires milliseconds after which nobody waits for it: an engine that keeps what nobody takes may drop it then
@@ -135,6 +130,11 @@ export interface Engine<Connection extends Carrier = Carrier> {
    * @throws {OptionError} the engine has none
    */
   subjectOf(route: string | undefined): string
+  /**
+   * The address of calls and events for a route; services answer requests there.
+   * @throws {OptionError} the engine has none
+   */
+  addressOf(route: string): string
   /** Data with headers of its own, known by the class of the engine's Nest record. */
   recordOf?(value: unknown): DataRecord | undefined
   /** Looks at the headers of a call or event before it is sent. @throws {OptionError} the engine would change one, or act by it */

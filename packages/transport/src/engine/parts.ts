@@ -146,10 +146,6 @@ class Parts implements PartedCarrier {
     return address.length <= MAX_REPLY && this.#carrier.isInbox(address)
   }
 
-  addressOf(route: string): string {
-    return this.#carrier.addressOf(route)
-  }
-
   togetherAt(address: string): string | undefined {
     return this.#carrier.togetherAt?.(address)
   }

@@ -209,7 +209,7 @@ export class CallSender {
     const { kind, sequence, secret, pattern } = call
     this.#carrier.publish(
       this.#carrier.everyone,
-      this.#carrier.addressOf(routeOf(pattern)),
+      this.#engine.addressOf(routeOf(pattern)),
       this.#inbox + replyHead(kind, sequence, secret)
     )
   }
@@ -236,7 +236,7 @@ export class CallSender {
   /** The server does not let this client publish to an address. */
   refused(address: string, calls: readonly PendingCall[], error: Error): void {
     for (const call of calls) {
-      const own = this.#carrier.addressOf(routeOf(call.pattern))
+      const own = this.#engine.addressOf(routeOf(call.pattern))
       if (own === address) this.#calls.fail(call, error)
       else if (call.batch !== 0 && this.#carrier.togetherAt(own) === address) this.#sendAlone(call)
     }

@@ -6,7 +6,7 @@ import type { Headers } from '../../headers.ts'
 import { requestHead, requestPacket, toJson } from '../../nest/packet.ts'
 import { routeOf } from '../../pattern.ts'
 import { isStream } from '../../stream.ts'
-import type { CarriedHeaders, Carrier, Engine } from '../carrier.ts'
+import type { CarriedHeaders, Engine } from '../carrier.ts'
 
 /** What is sent. */
 export interface OutgoingCall {
@@ -31,12 +31,10 @@ interface Place {
 /** Writes calls for one engine. */
 export class CallWriter {
   readonly #engine: Engine
-  readonly #addressOf: Carrier['addressOf']
   readonly #remembered = new Map<string | number, Place>()
 
-  constructor(engine: Engine, addressOf: Carrier['addressOf']) {
+  constructor(engine: Engine) {
     this.#engine = engine
-    this.#addressOf = addressOf
   }
 
   /** @throws {OptionError} the engine, or JSON, cannot carry a part of it */
@@ -67,7 +65,7 @@ export class CallWriter {
   }
 
   #newPlace(pattern: PendingCall['pattern']): Place {
-    return { address: this.#addressOf(routeOf(pattern)), head: requestHead(pattern) }
+    return { address: this.#engine.addressOf(routeOf(pattern)), head: requestHead(pattern) }
   }
 }
 

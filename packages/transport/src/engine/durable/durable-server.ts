@@ -27,8 +27,6 @@ export interface Consumer<Connection> {
 
 /** What an engine that stores gives to a server. */
 export interface ServerStore<Connection> {
-  /** The group of a service without a name for its durable handlers; see `groupOf`. */
-  readonly service: string | undefined
   /** @throws {OptionError} the pattern cannot be stored */
   consumer(route: DurableRoute, address: string, group: string): Consumer<Connection>
   /** A new connection, before the consumers start with it; also for further attempts with the same. */
@@ -51,19 +49,23 @@ export class DurableServer<Connection extends Carrier> {
   readonly #context: ServerContext
   readonly #consumers: readonly Consumer<Connection>[]
 
-  /** @throws {OptionError} a pattern cannot be stored, or has no group */
+  /**
+   * @param service the group of handlers that name none; see `groupOf`
+   * @throws {OptionError} a pattern cannot be stored, or has no group
+   */
   constructor(
     store: ServerStore<Connection>,
     dispatcher: Dispatcher,
     engine: Engine<Connection>,
-    context: ServerContext
+    context: ServerContext,
+    service: string | undefined
   ) {
     this.#store = store
     this.#engine = engine
     this.#context = context
     this.#consumers = durableRoutes(dispatcher).map((route) => {
       const address = engine.subjectOf(route.route)
-      return store.consumer(route, address, groupOf(route.durable, store.service, address))
+      return store.consumer(route, address, groupOf(route.durable, service, address))
     })
   }
 

@@ -36,8 +36,10 @@ export interface DialogueServerInit<Connection extends Carrier> {
   readonly context: ServerContext
   /** The queue for each kind of handlers: who of several processes gets a message. `undefined`: all of them. */
   readonly queues: Readonly<Record<Route['kind'], string | undefined>>
+  /** The group of a service for its durable handlers; see `groupOf`. */
+  readonly service?: string | undefined
   /** Takes stored events. Default: the engine stores none. */
-  store?(dispatcher: Dispatcher): ServerStore<Connection>
+  readonly store?: ((dispatcher: Dispatcher, context: ServerContext) => ServerStore<Connection>) | undefined
 }
 
 interface Listening extends OpenConnection {
@@ -62,9 +64,11 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
   }
 
   async start(dispatcher: Dispatcher): Promise<void> {
-    const { engine, context, store } = this.#init
+    const { engine, context } = this.#init
     const responder = new Responder(engine, dispatcher, context.logger)
-    if (store !== undefined) this.#durable = new DurableServer(store(dispatcher), dispatcher, engine, context)
+    const store = this.#init.store?.(dispatcher, context)
+    if (store !== undefined)
+      this.#durable = new DurableServer(store, dispatcher, engine, context, this.#init.service)
     try {
       this.#listening = await this.#listen(dispatcher, responder)
     } catch (error) {

@@ -186,10 +186,6 @@ export class TestCarrier implements Carrier {
     return this.#hub.options.together === false ? undefined : TOGETHER + address
   }
 
-  addressOf(route: string): string {
-    return route
-  }
-
   publish(address: string, words: Words, reply = '', headers?: CarriedHeaders): void {
     const size = typeof words === 'string' ? bytesOf(words).length : words.length
     if (size > this.maxPayload) throw new Error(`${size} bytes are more than a message may have`)
@@ -304,5 +300,9 @@ export class TestEngine implements Engine<TestCarrier> {
 
   subjectOf(route: string | undefined): string {
     return route ?? '>'
+  }
+
+  addressOf(route: string): string {
+    return route
   }
 }
