@@ -48,7 +48,7 @@ export function kafka(options: KafkaOptions = {}): KafkaTransport {
     queue: checked.group,
     events: checked.events,
     engine: (service) => kafkaEngine(checked, service === undefined ? 'client' : (service.name ?? 'service')),
-    serverStore: (dispatcher, context) => new KafkaServerStore(dispatcher, context),
-    clientStore: (context, connect) => new KafkaClientStore(context, connect)
+    serverStore: (context) => new KafkaServerStore(context),
+    clientStore: (init) => new KafkaClientStore(init)
   })
 }

@@ -47,7 +47,7 @@ export function nats(options: NatsOptions = {}): NatsTransport {
     events: checked.events,
     queueOf: (name) => name.replace(/\s+/g, '-'),
     engine: (service) => natsEngine(checked, service),
-    serverStore: (dispatcher, context) => new NatsServerStore(dispatcher, checked, context),
-    clientStore: (context, connect) => new NatsClientStore(checked, context, connect)
+    serverStore: (context) => new NatsServerStore(checked, context),
+    clientStore: (init) => new NatsClientStore(checked, init)
   })
 }

@@ -38,7 +38,7 @@ export function rabbitmq(options: RabbitmqOptions = {}): RabbitmqTransport {
     traits: TRAITS,
     events: checked.events,
     engine: (service) => rabbitEngine(checked, service?.name),
-    serverStore: (dispatcher, context) => new RabbitServerStore(dispatcher, context),
-    clientStore: (context, connect) => new RabbitClientStore(context, connect)
+    serverStore: () => new RabbitServerStore(),
+    clientStore: (init) => new RabbitClientStore(init)
   })
 }

@@ -46,7 +46,7 @@ export function redis(options: RedisOptions = {}): RedisTransport {
     queue: checked.queue,
     events: checked.events,
     engine: (service) => redisEngine(checked, service?.name),
-    serverStore: (dispatcher, context) => new RedisServerStore(dispatcher, checked, context),
-    clientStore: (context, connect) => new RedisClientStore(checked, context, connect)
+    serverStore: (context) => new RedisServerStore(checked, context),
+    clientStore: (init) => new RedisClientStore(checked, init)
   })
 }

@@ -75,6 +75,7 @@ export {
   changeDeadLetters,
   type DeadLetterChange
 } from './durable/dead-letter-changes.ts'
+export { type DeliveredEvent, dateOf, deliveryOf } from './durable/delivery.ts'
 export {
   checkGroup,
   type DurableSettings,

@@ -1,14 +1,17 @@
 /** One durable handler of a service in one process: its messages, their acknowledgements, their dead letters. */
-import { type Consumer, type Publisher, Recovery } from '@elysia-microservices/transport/engine'
 import {
-  type Dispatcher,
+  type Consumer,
+  type ConsumerInit,
+  figuresOf,
+  type Publisher,
+  Recovery,
+  repeat
+} from '@elysia-microservices/transport/engine'
+import {
   type DurableFigures,
-  type DurableRoute,
   DurableWorker,
   hasWildcards,
-  type Logger,
-  systemClock,
-  viaOf
+  systemClock
 } from '@elysia-microservices/transport/kit'
 import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { Msg } from '@nats-io/transport-node'
@@ -46,15 +49,10 @@ interface GroupInfo extends ConsumerInfo {
   readonly priority_groups?: readonly { readonly pinned_client_id?: string }[]
 }
 
-export interface ConsumerOptions {
-  readonly dispatcher: Dispatcher
-  readonly route: DurableRoute
-  readonly subject: string
-  readonly group: string
+export interface ConsumerOptions extends ConsumerInit {
   readonly ackWait: number
   /** What asks JetStream, over the connection there is now. */
   readonly groups: () => Groups
-  readonly logger: Logger
   /** Stores dead letters. */
   readonly publisher: Publisher<StoredMessage>
 }
@@ -67,8 +65,8 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   #held = new HeldEvents()
   /** The subject of all its events; `undefined`: it has wildcards. */
   readonly #exact: string | undefined
-  readonly #beat: ReturnType<typeof setInterval>
-  readonly #look: ReturnType<typeof setInterval>
+  readonly #endBeat: () => void
+  readonly #endLooks: () => void
   #connection: NatsConnection | undefined
   #groups: Groups | undefined
   #main: Subscription | undefined
@@ -91,12 +89,12 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   constructor(options: ConsumerOptions) {
     this.#options = options
-    const { route, subject, ackWait, logger } = options
-    this.#exact = hasWildcards(subject) ? undefined : subject
+    const { dispatcher, route, pattern, group, via, ackWait, logger } = options
+    this.#exact = hasWildcards(pattern) ? undefined : pattern
     this.#worker = new DurableWorker<NatsEvent>(
       route.durable,
       {
-        run: (event) => this.#run(event),
+        run: (event) => dispatcher.event(messageOf(event, group, via)),
         isOurs: ({ leasedUntil, isOnlyHere }) => isOnlyHere || performance.now() < leasedUntil,
         letGo: (event) => this.#letGo(event),
         acknowledge: (event) => this.#acknowledge(event),
@@ -108,13 +106,12 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       logger
     )
     this.#recovery = new Recovery({
-      what: `The durable event '${subject}' of the group '${options.group}'`,
+      what: `The durable event '${pattern}' of the group '${group}'`,
       logger,
       recover: () => this.#recover()
     })
-    this.#beat = setInterval(() => this.#keep(), ackWait / 4)
-    this.#look = setInterval(() => void this.#lookAtGroup(), LOOK)
-    for (const timer of [this.#beat, this.#look]) timer.unref?.()
+    this.#endBeat = repeat(() => this.#keep(), ackWait / 4)
+    this.#endLooks = repeat(() => void this.#lookAtGroup(), LOOK)
   }
 
   get running(): number {
@@ -122,16 +119,12 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   }
 
   get figures(): DurableFigures {
-    const { retries, deadLetters } = this.#worker.figures
-    return {
-      pattern: this.#options.subject,
-      group: this.#options.group,
+    return figuresOf(this.#options, this.#worker.figures, {
       lag: this.#lag,
-      redeliveries: this.#redeliveries + (this.#isOrdered ? retries : 0),
-      deadLetters,
+      redeliveries: this.#redeliveries,
       isPaused: this.#isPaused,
-      ...(this.#recovery.unavailable !== undefined && { unavailable: this.#recovery.unavailable })
-    }
+      unavailable: this.#recovery.unavailable
+    })
   }
 
   get #isOrdered(): boolean {
@@ -143,9 +136,9 @@ export class NatsConsumer implements Consumer<NatsConnection> {
    * @throws {OptionError} what is there differs
    */
   async start(connection: NatsConnection): Promise<void> {
-    const { subject, group, route } = this.#options
+    const { pattern, group, route } = this.#options
     const groups = this.#options.groups()
-    const made = await groups.ensure(subject, group, route.durable, this.#standpoint)
+    const made = await groups.ensure(pattern, group, route.durable, this.#standpoint)
     // The first attempt may have come as far as this.
     if (this.#isStopped || (this.#connection === connection && this.#pulls.length > 0)) return
     this.#connection = connection
@@ -223,14 +216,14 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   /** Takes nothing new; what has not begun goes back at once. @returns resolves when what runs has ended */
   async stop(): Promise<void> {
     this.#isStopped = true
-    clearInterval(this.#look)
+    this.#endLooks()
     clearTimeout(this.#looking)
     const { released, ended } = this.#worker.stop()
     const waiting = [...released, ...(this.#early ?? [])]
     const lost = waiting.filter(({ isOnlyHere }) => isOnlyHere).length
     if (lost > 0)
       this.#options.logger.error(
-        `${lost} durable events '${this.#options.subject}' were deleted with their stream, and had not been handled here before the service stopped`
+        `${lost} durable events '${this.#options.pattern}' were deleted with their stream, and had not been handled here before the service stopped`
       )
     for (const event of waiting) this.#giveBack(event, 0)
     this.#early = undefined
@@ -254,7 +247,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       if (info?.priority_groups?.[0]?.pinned_client_id === pin) await this.#groups?.unpin(this.#main)
     } catch (error) {
       this.#options.logger.warn(
-        `NATS could not be told that this process handles no more of '${this.#options.subject}': others of the group '${this.#options.group}' wait for it`,
+        `NATS could not be told that this process handles no more of '${this.#options.pattern}': others of the group '${this.#options.group}' wait for it`,
         error
       )
     }
@@ -262,7 +255,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   /** What runs is not waited for any longer, nor kept from others. */
   cut(): void {
-    clearInterval(this.#beat)
+    this.#endBeat()
     for (const event of this.#worker.held) this.#giveBack(event, 0)
   }
 
@@ -304,11 +297,6 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       this.#early.push(event)
       this.#lookLater()
     }
-  }
-
-  #run(event: NatsEvent): void | Promise<void> {
-    const { route, group, dispatcher } = this.#options
-    return dispatcher.event(messageOf(event, group, viaOf(route.route, route.durable.group)))
   }
 
   // ── what becomes of them ─────────────────────────────────────────────────────────────────────────────
@@ -460,10 +448,10 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   }
 
   async #recover(): Promise<string> {
-    const { subject, group, route } = this.#options
+    const { pattern, group, route } = this.#options
     const connection = this.#connection as NatsConnection
     const before = this.#standpoint as Standpoint
-    const made = await this.#options.groups().ensure(subject, group, route.durable, before)
+    const made = await this.#options.groups().ensure(pattern, group, route.durable, before)
     if (this.#isStopped || connection !== this.#connection) return ''
     await this.#stopPulls()
     if (this.#isStopped || connection !== this.#connection) return ''

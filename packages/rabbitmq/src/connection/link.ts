@@ -3,12 +3,18 @@
  * place that knows how the driver connects, loses its server and finds it again.
  */
 import type { Socket } from 'node:net'
-import { ConnectionError, UnauthenticatedError } from '@elysia-microservices/transport/kit'
+import { Reconnecting, unreachable } from '@elysia-microservices/transport/engine'
+import {
+  backoffDelay,
+  ConnectionError,
+  endedWithin,
+  UnauthenticatedError
+} from '@elysia-microservices/transport/kit'
 import { type Channel, type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import { type CheckedOptions, hostOf } from '../options/options.ts'
 
 /** Milliseconds between attempts. */
-const AGAIN_AFTER = { first: 50, most: 2_000 }
+const AGAIN_AFTER = { minDelay: 50, maxDelay: 2_000 }
 
 /** Is told what becomes of a link. */
 export interface LinkListener {
@@ -61,9 +67,7 @@ export class Link {
   /** The address that is tried next. */
   #next = 0
   #isConnected = false
-  /** Attempts since a connection has held. */
-  #attempts = 0
-  #connectedAt = 0
+  readonly #pauses = new Reconnecting(AGAIN_AFTER)
   #isClosed = false
   #timer: ReturnType<typeof setTimeout> | undefined
   server = ''
@@ -160,8 +164,7 @@ export class Link {
     const model = this.#model
     this.#model = undefined
     // A server that does not answer is not waited for.
-    const late = new Promise((resolve) => setTimeout(resolve, 1_000).unref?.())
-    await Promise.race([model?.close().catch(() => {}), late])
+    await endedWithin(Promise.resolve(model?.close().catch(() => {})), 1_000)
     destroy(model)
   }
 
@@ -188,7 +191,7 @@ export class Link {
       this.#watch(model, socket)
     }
     this.server = hostOf(url)
-    this.#connectedAt = performance.now()
+    this.#pauses.connected()
     this.#model = model
     model.on('close', () => this.#lost(model))
   }
@@ -269,7 +272,7 @@ export class Link {
   /** Only this channel was closed, because of something that was asked on it, or because its queue is gone. */
   async #again(part: Held, attempt: number): Promise<void> {
     const model = this.#model
-    await new Promise((resolve) => setTimeout(resolve, pauseBefore(attempt)))
+    await new Promise((resolve) => setTimeout(resolve, backoffDelay(AGAIN_AFTER, attempt, Math.random())))
     if (this.#model !== model || model === undefined || !this.#parts.has(part)) return
     try {
       await this.#setUp(part)
@@ -289,18 +292,16 @@ export class Link {
     if (this.#isConnected) {
       this.#isConnected = false
       this.#listener.lost()
-      // One that is lost again and again at once is no reason to hurry.
-      const hasHeld = performance.now() - this.#connectedAt > AGAIN_AFTER.most
-      this.#findLater(hasHeld ? 0 : this.#attempts + 1)
+      this.#pauses.lost()
+      this.#findLater()
     }
   }
 
-  #findLater(attempt: number): void {
-    this.#attempts = attempt
-    this.#timer = setTimeout(() => void this.#find(attempt), pauseBefore(attempt))
+  #findLater(): void {
+    this.#timer = setTimeout(() => void this.#find(), this.#pauses.pause)
   }
 
-  async #find(attempt: number): Promise<void> {
+  async #find(): Promise<void> {
     try {
       await this.#connect()
       for (const part of this.#parts) if (part.isApart !== true) await this.#setUp(part)
@@ -314,11 +315,15 @@ export class Link {
         await model.close().catch(() => {})
         destroy(model)
       }
-      return this.#findLater(attempt + 1)
+      this.#pauses.failed()
+      return this.#findLater()
     }
     if (this.#isClosed) return
     // It may be lost already again.
-    if (this.#model === undefined) return this.#findLater(attempt + 1)
+    if (this.#model === undefined) {
+      this.#pauses.failed()
+      return this.#findLater()
+    }
     this.#isConnected = true
     for (const part of this.#parts) if (part.isApart === true) void this.#again(part, 0)
     this.#listener.restored()
@@ -329,10 +334,6 @@ async function shut(part: Held): Promise<void> {
   const { channel } = part
   part.channel = undefined
   await channel?.close().catch(() => {})
-}
-
-function pauseBefore(attempt: number): number {
-  return Math.min(AGAIN_AFTER.first * 2 ** Math.min(attempt, 10), AGAIN_AFTER.most)
 }
 
 /** The server is asked for a sign of life twice in this time; the driver gives up after two that are missing. */
@@ -382,9 +383,5 @@ function connectFailure(where: string, cause: Error): Error {
       false,
       cause
     )
-  return new ConnectionError(
-    `Cannot reach RabbitMQ at ${where}: ${cause.message || cause.name}; start rabbitmq-server there, or check options.urls`,
-    false,
-    cause
-  )
+  return unreachable('RabbitMQ', where, cause, 'start rabbitmq-server there, or check options.urls')
 }

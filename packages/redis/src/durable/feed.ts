@@ -1,4 +1,5 @@
 /** One stream on its way to one group, in one process: what is taken of it, kept, acknowledged and given back. */
+import { Recent } from '@elysia-microservices/transport/engine'
 import type { Logger } from '@elysia-microservices/transport/kit'
 import type { RedisConnection } from '../connection/redis-connection.ts'
 import { isGone } from './errors.ts'
@@ -64,9 +65,7 @@ export class Feed {
   #heldSize = 0
   readonly #options: FeedOptions
   readonly #keys: string[]
-  /** Two generations: taking the oldest out of one set is slow. */
-  #done = new Set<string>()
-  #doneBefore: ReadonlySet<string> = new Set()
+  readonly #done = new Recent<string, true>(MAX_DONE)
   #unacknowledged = new Set<string>()
   #isAcknowledging = false
   #connection: RedisConnection | undefined
@@ -235,7 +234,7 @@ export class Feed {
         known.leasedUntil = event.leasedUntil
         known.isOnlyHere = false
         if (isAll) fresh.push(known)
-      } else if (this.#done.has(event.place) || this.#doneBefore.has(event.place)) done.push(event)
+      } else if (this.#done.get(event.place)) done.push(event)
       else fresh.push(event)
     }
     for (const { place } of done) this.#confirm(place)
@@ -275,11 +274,7 @@ export class Feed {
   /** It is done. */
   acknowledge(event: RedisEvent): void {
     this.drop(event)
-    this.#done.add(event.place)
-    if (this.#done.size >= MAX_DONE) {
-      this.#doneBefore = this.#done
-      this.#done = new Set()
-    }
+    this.#done.set(event.place, true)
     if (!event.isOnlyHere) this.#confirm(event.place)
   }
 

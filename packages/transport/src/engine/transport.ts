@@ -21,7 +21,7 @@ export interface EngineParts<Name extends string, Connection extends Carrier> {
   engine(service?: ServerContext): Engine<Connection>
   /** Takes stored events. Default: the engine stores none. */
   readonly serverStore?: DialogueServerInit<Connection>['store']
-  /** Publishes stored events. Default: the engine stores none. @param connect gives the connection */
+  /** Publishes stored events. Default: the engine stores none. */
   readonly clientStore?: DialogueClientInit<Connection>['store']
 }
 

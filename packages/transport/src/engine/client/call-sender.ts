@@ -7,7 +7,7 @@ import { routeOf } from '../../pattern.ts'
 import type { ClientContext } from '../../transport.ts'
 import { errorToText } from '../../wire-error.ts'
 import type { Engine } from '../carrier.ts'
-import type { PartedCarrier } from '../parts.ts'
+import type { PartedCarrier } from '../parts/parts.ts'
 import { newSecret } from '../secret.ts'
 import {
   ALL_WINDOWS,

@@ -23,6 +23,11 @@ export interface OutgoingCall {
 /** Addresses and heads of packets by pattern; bounded, because patterns may be made at run time. */
 const MAX_REMEMBERED = 1024
 
+/** A call, or an event that is to be stored, as far as it is written here. */
+type Writable = Pick<PendingCall, 'kind' | 'pattern' | 'data'> & {
+  readonly options?: { readonly headers?: Headers | undefined } | undefined
+}
+
 interface Place {
   readonly address: string
   readonly head: string
@@ -38,7 +43,7 @@ export class CallWriter {
   }
 
   /** @throws {OptionError} the engine, or JSON, cannot carry a part of it */
-  write(call: PendingCall): OutgoingCall {
+  write(call: Writable): OutgoingCall {
     const { address, head } = this.#placeOf(call)
     const record = this.#engine.recordOf?.(call.data)
     const data = record === undefined ? call.data : record.data
@@ -54,7 +59,7 @@ export class CallWriter {
     return { address, headers, head, json, input }
   }
 
-  #placeOf({ pattern }: PendingCall): Place {
+  #placeOf({ pattern }: Writable): Place {
     if (typeof pattern === 'object') return this.#newPlace(pattern)
     const known = this.#remembered.get(pattern)
     if (known !== undefined) return known

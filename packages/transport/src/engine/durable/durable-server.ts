@@ -1,8 +1,10 @@
 /** The durable handlers of a service over an engine that stores, over one connection after the other. */
 import type { Dispatcher } from '../../dispatcher.ts'
 import { groupOf } from '../../durable/options.ts'
-import { type DurableFigures, type DurableRoute, durableRoutes } from '../../durable/published.ts'
+import { type DurableFigures, type DurableRoute, durableRoutes, viaOf } from '../../durable/published.ts'
+import type { DurableWorker, HeldEvent } from '../../durable/worker.ts'
 import { ConnectionError } from '../../errors/index.ts'
+import type { Logger } from '../../logger.ts'
 import type { ServerContext } from '../../transport.ts'
 import type { Carrier, Engine } from '../carrier.ts'
 
@@ -25,10 +27,43 @@ export interface Consumer<Connection> {
   cut(): void
 }
 
+/** What a consumer is told of its handler. */
+export interface ConsumerInit {
+  readonly dispatcher: Dispatcher
+  readonly route: DurableRoute
+  /** The address of its pattern. */
+  readonly pattern: string
+  readonly group: string
+  /** Which handlers its messages are for. */
+  readonly via: string
+  readonly logger: Logger
+}
+
+/** Figures of a consumer. @param ofWorker those of its worker @param redeliveries by the engine */
+export function figuresOf(
+  { pattern, group, route }: ConsumerInit,
+  { retries, deadLetters }: DurableWorker<HeldEvent>['figures'],
+  {
+    redeliveries,
+    unavailable,
+    ...said
+  }: Pick<DurableFigures, 'lag' | 'redeliveries' | 'isPaused' | 'unavailable'>
+): DurableFigures {
+  return {
+    pattern,
+    group,
+    deadLetters,
+    // In order it is retried in its place, and the engine delivers nothing again.
+    redeliveries: redeliveries + (route.durable.ordered ? retries : 0),
+    ...said,
+    ...(unavailable !== undefined && { unavailable })
+  }
+}
+
 /** What an engine that stores gives to a server. */
 export interface ServerStore<Connection> {
   /** @throws {OptionError} the pattern cannot be stored */
-  consumer(route: DurableRoute, address: string, group: string): Consumer<Connection>
+  consumer(init: ConsumerInit): Consumer<Connection>
   /** A new connection, before the consumers start with it; also for further attempts with the same. */
   attach(connection: Connection): Promise<void>
   /** The server is there again. */
@@ -63,9 +98,12 @@ export class DurableServer<Connection extends Carrier> {
     this.#store = store
     this.#engine = engine
     this.#context = context
+    const { logger } = context
     this.#consumers = durableRoutes(dispatcher).map((route) => {
-      const address = engine.subjectOf(route.route)
-      return store.consumer(route, address, groupOf(route.durable, service, address))
+      const pattern = engine.subjectOf(route.route)
+      const group = groupOf(route.durable, service, pattern)
+      const via = viaOf(route.route, route.durable.group)
+      return store.consumer({ dispatcher, route, pattern, group, via, logger })
     })
   }
 

@@ -7,7 +7,7 @@ import type { Gauge, ServerContext, ServerTransport, StopOptions, TransportStats
 import { AnswersOfTurn } from '../batches.ts'
 import type { Carrier, CarrierListener, Engine } from '../carrier.ts'
 import { DurableServer, type ServerStore } from '../durable/durable-server.ts'
-import { inParts, type PartedCarrier } from '../parts.ts'
+import { inParts, type PartedCarrier } from '../parts/parts.ts'
 import { Callers } from './callers.ts'
 import { Control } from './control.ts'
 import type { OpenConnection } from './open-connection.ts'
@@ -39,7 +39,7 @@ export interface DialogueServerInit<Connection extends Carrier> {
   /** The group of a service for its durable handlers; see `groupOf`. */
   readonly service?: string | undefined
   /** Takes stored events. Default: the engine stores none. */
-  readonly store?: ((dispatcher: Dispatcher, context: ServerContext) => ServerStore<Connection>) | undefined
+  readonly store?: ((context: ServerContext) => ServerStore<Connection>) | undefined
 }
 
 interface Listening extends OpenConnection {
@@ -66,7 +66,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
   async start(dispatcher: Dispatcher): Promise<void> {
     const { engine, context } = this.#init
     const responder = new Responder(engine, dispatcher, context.logger)
-    const store = this.#init.store?.(dispatcher, context)
+    const store = this.#init.store?.(context)
     if (store !== undefined)
       this.#durable = new DurableServer(store, dispatcher, engine, context, this.#init.service)
     try {
