@@ -17,6 +17,7 @@ import type { ConsumerInfo } from '@nats-io/jetstream'
 import type { Msg } from '@nats-io/transport-node'
 import type { NatsConnection } from '../connection/nats-connection.ts'
 import { ACK, nak, WORKING } from './acknowledgements.ts'
+import { bySequence, EarlyEvents, type GroupInfo } from './early.ts'
 import { deadLetterOf, messageOf, NatsEvent } from './event.ts'
 import {
   type Group,
@@ -32,22 +33,14 @@ import type { StoredMessage } from './outgoing-event.ts'
 import { Pull } from './pull.ts'
 import { readPlace } from './stored.ts'
 
-/** Milliseconds between looks at what the server says of the group, and until it is looked again whether all is here. */
+/** Milliseconds between looks at what the server says of the group. */
 const LOOK = 5_000
-const LOOK_AGAIN = 50
 /** Under load it is looked sooner, after so many events and milliseconds: what was done since may run again with a new consumer. */
 const SOON = { events: 250, milliseconds: 100 }
-/** Looks in a row that find the wait useless, to twice as many by chance, until what is here goes back: it costs deliveries. */
-const VAIN_LOOKS = 10
 /** Bytes of events here, beyond which no more are asked for. */
 const MOST_HELD = 32 * 1024 * 1024
 /** What of `ackWait` an event is ours without another sign of life. */
 const LEASE = 0.8
-
-/** What the server tells about a consumer. The library's type does not have the client that is pinned. */
-interface GroupInfo extends ConsumerInfo {
-  readonly priority_groups?: readonly { readonly pinned_client_id?: string }[]
-}
 
 export interface ConsumerOptions extends ConsumerInit {
   readonly ackWait: number
@@ -72,11 +65,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   #main: Subscription | undefined
   #standpoint: Standpoint | undefined
   #pulls: readonly Pull[] = []
-  /** In order: what has come since it is unknown whether others hold events that come before it. */
-  #early: NatsEvent[] | undefined
-  #looking: ReturnType<typeof setTimeout> | undefined
-  #pin: string | undefined
-  #vainLooks = 0
+  readonly #early: EarlyEvents
   /** Events done since the last look, and when it was. */
   #sinceLook = 0
   #lookedAt = 0
@@ -105,6 +94,12 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       systemClock,
       logger
     )
+    this.#early = new EarlyEvents(this.#worker, {
+      info: async () => this.#groups?.info(this.#main as Subscription),
+      countKnown: (last) => this.#held.countKnown((this.#main as Subscription).stream, last, this.#epoch),
+      giveBack: (event) => this.#giveBack(event, 0),
+      fill: () => this.#fill()
+    })
     this.#recovery = new Recovery({
       what: `The durable event '${pattern}' of the group '${group}'`,
       logger,
@@ -152,9 +147,9 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     this.#settle(standpoint)
     this.#main = main
     this.#standpoint = standpoint
-    this.#pin = undefined
-    if (this.#isOrdered) this.#uncertain()
-    const common = { gone: (why: string) => this.#gone(why), unpinned: () => this.#unpinned() }
+    this.#early.pin = undefined
+    if (this.#isOrdered) this.#early.begin()
+    const common = { gone: (why: string) => this.#gone(why), unpinned: () => this.#early.unpinned() }
     const { logger } = this.#options
     const worker = this.#worker
     const owner = this
@@ -165,7 +160,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
         ...common,
         // While it is unknown who holds what, everything must find a place.
         get room() {
-          if (owner.#early !== undefined) return MAX_PENDING_IN_ORDER - owner.#held.count
+          if (owner.#early.isWaiting) return MAX_PENDING_IN_ORDER - owner.#held.count
           return owner.#held.bytes < MOST_HELD ? worker.room : 0
         },
         receive: (message, data) => this.#receive(message, data, mainPull),
@@ -199,9 +194,9 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   restored(): void {
     this.#epoch++
     if (this.#isOrdered && this.#main !== undefined) {
-      this.#uncertain()
+      this.#early.begin()
       // Whether the server knows that they are here is unknown: it is to deliver them again.
-      this.#giveEarlyBack()
+      this.#early.giveBack()
     }
     for (const pull of this.#pulls) pull.restored()
     void this.#lookAtGroup()
@@ -217,16 +212,15 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#endLooks()
-    clearTimeout(this.#looking)
+    this.#early.stop()
     const { released, ended } = this.#worker.stop()
-    const waiting = [...released, ...(this.#early ?? [])]
+    const waiting = [...released, ...this.#early.end()]
     const lost = waiting.filter(({ isOnlyHere }) => isOnlyHere).length
     if (lost > 0)
       this.#options.logger.error(
         `${lost} durable events '${this.#options.pattern}' were deleted with their stream, and had not been handled here before the service stopped`
       )
     for (const event of waiting) this.#giveBack(event, 0)
-    this.#early = undefined
     await this.leave()
     await this.#unpin()
     await ended
@@ -240,7 +234,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   /** Lets the server serve another process at once: it would wait for us until the time of the pin is over. */
   async #unpin(): Promise<void> {
-    const pin = this.#pin
+    const { pin } = this.#early
     if (pin === undefined || this.#main === undefined || this.#connection?.isConnected !== true) return
     try {
       const info: GroupInfo | undefined = await this.#groups?.info(this.#main)
@@ -259,29 +253,17 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     for (const event of this.#worker.held) this.#giveBack(event, 0)
   }
 
-  /** Another process is served. It waits for all that is here, so what has not begun goes back: here it would wait, too. */
-  #unpinned(): void {
-    this.#pin = undefined
-    this.#uncertain()
-    this.#giveEarlyBack()
-  }
-
-  #giveEarlyBack(): void {
-    for (const event of this.#early ?? []) this.#giveBack(event, 0)
-    this.#early = []
-  }
-
   // ── messages in ──────────────────────────────────────────────────────────────────────────────────────
 
   #receive(message: Msg, data: Uint8Array, mainPull?: Pull): void {
     const place = readPlace(message.reply ?? '')
     if (place === undefined) return
     const pin = mainPull !== undefined && this.#isOrdered ? message.headers?.get('Nats-Pin-Id') : undefined
-    if (mainPull !== undefined && pin !== undefined && pin !== this.#pin) {
+    if (mainPull !== undefined && pin !== undefined && pin !== this.#early.pin) {
       // Another process was served before us, and may still have events that come before these.
-      this.#pin = pin
+      this.#early.pin = pin
       mainPull.pin = pin
-      this.#uncertain()
+      this.#early.begin()
     }
     const leasedUntil = performance.now() + this.#options.ackWait * LEASE
     const event = new NatsEvent(message, data, place, leasedUntil, this.#epoch, this.#exact)
@@ -292,11 +274,8 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     if (outcome === 'done') this.#send(event, ACK)
     // It was slow, or a word about it was lost.
     if (outcome !== 'taken') return this.#fill()
-    if (this.#early === undefined || place.stream === AGAIN_STREAM) this.#worker.add(event)
-    else {
-      this.#early.push(event)
-      this.#lookLater()
-    }
+    if (!this.#early.isWaiting || place.stream === AGAIN_STREAM) this.#worker.add(event)
+    else this.#early.add(event)
   }
 
   // ── what becomes of them ─────────────────────────────────────────────────────────────────────────────
@@ -350,59 +329,6 @@ export class NatsConsumer implements Consumer<NatsConnection> {
 
   // ── the group ────────────────────────────────────────────────────────────────────────────────────────
 
-  /**
-   * In order: nothing begins until all events that were delivered and are not done are here. Then no other process has
-   * one that comes before ours, and none gets one as long as ours are not done: its own look would find them missing.
-   */
-  #uncertain(): void {
-    this.#worker.close()
-    this.#early = [...(this.#early ?? []), ...this.#worker.release(true)]
-    this.#lookLater()
-  }
-
-  #lookLater(): void {
-    if (this.#isStopped) return
-    this.#looking ??= setTimeout(() => {
-      this.#looking = undefined
-      void this.#lookForAll()
-    }, LOOK_AGAIN)
-  }
-
-  async #lookForAll(): Promise<void> {
-    const early = this.#early
-    const main = this.#main as Subscription
-    // Who is not served has nothing to look for.
-    if (early === undefined || early.length === 0 || this.#isStopped) return
-    // If it fails, it is asked again.
-    const info = await this.#groups?.info(main).catch(() => undefined)
-    if (this.#early !== early || this.#isStopped) return
-    const last = info?.delivered.consumer_seq ?? 0
-    const held = this.#held.countKnown(main.stream, last, this.#epoch)
-    if (info?.num_ack_pending !== held) {
-      if (info === undefined || !this.#isInVain(info, held)) this.#vainLooks = 0
-      else if (++this.#vainLooks > VAIN_LOOKS * (1 + Math.random())) {
-        this.#vainLooks = 0
-        this.#unpinned()
-      }
-      this.#lookLater()
-      return this.#fill()
-    }
-    this.#early = undefined
-    early.sort((one, other) => one.place.sequence - other.place.sequence)
-    for (const event of early) this.#worker.add(event)
-    this.#worker.open()
-    this.#fill()
-  }
-
-  /** Whether others would wait for what is here as we do for what is there. */
-  #isInVain({ num_ack_pending: pending, priority_groups: groups }: GroupInfo, held: number): boolean {
-    // Others have ended some of these: which, the server says by what it delivers again.
-    if (held > pending) return true
-    // Until there is something to deliver, nobody is served.
-    const served = groups?.[0]?.pinned_client_id
-    return served === undefined || served !== this.#pin
-  }
-
   async #lookAtGroup(): Promise<void> {
     const standpoint = this.#standpoint
     this.#sinceLook = 0
@@ -444,7 +370,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
   }
 
   #heldHere(): NatsEvent[] {
-    return [...this.#worker.held, ...(this.#early ?? [])]
+    return [...this.#worker.held, ...this.#early.all]
   }
 
   async #recover(): Promise<string> {
@@ -475,8 +401,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
     // It was a false alarm: all that is here is still known to the server.
     if (isKnown) return
     this.#epoch++
-    const early = this.#early ?? []
-    this.#early = undefined
+    const early = this.#early.end()
     // The rest comes again. The previous consumer has to be told so; to another one it is news.
     const isSameConsumer = consumerMadeAt === before.consumerMadeAt
     const rest = [...this.#worker.release(true), ...early.filter(({ isOnlyHere }) => !isOnlyHere)]
@@ -484,8 +409,7 @@ export class NatsConsumer implements Consumer<NatsConnection> {
       if (isSameConsumer) this.#giveBack(event, 0)
       else this.#held.forget(event)
     const lost = early.filter(({ isOnlyHere }) => isOnlyHere)
-    for (const event of lost.sort((one, other) => one.place.sequence - other.place.sequence))
-      this.#worker.add(event)
+    for (const event of lost.sort(bySequence)) this.#worker.add(event)
     this.#worker.open()
   }
 }

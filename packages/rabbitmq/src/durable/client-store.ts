@@ -6,6 +6,7 @@ import {
   PublishingStore
 } from '@elysia-microservices/transport/engine'
 import { ConnectionError, type DeadLetters, OptionError } from '@elysia-microservices/transport/kit'
+import { listenOn } from '../connection/inboxes.ts'
 import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import { writeHeaders } from '../words/headers.ts'
 import { GROUPS, queueOfDead, queueOfMembers, queueOfPaused } from '../words/names.ts'
@@ -65,8 +66,7 @@ export class RabbitClientStore extends PublishingStore<RabbitConnection, StoredM
         const heard = () => {
           if (++known === count) resolve()
         }
-        connection
-          .listenOn(channel, inbox, heard)
+        listenOn(channel, connection.hearing, inbox, heard)
           .then(() => channel.publish(GROUPS, '', Buffer.from(group), { messageId: `${inbox}1` }))
           .catch(reject)
       }).finally(() => clearTimeout(late))

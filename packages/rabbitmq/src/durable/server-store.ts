@@ -1,6 +1,7 @@
 /** The durable handlers of a service, as RabbitMQ has them. */
 import type { Consumer, ConsumerInit, ServerStore } from '@elysia-microservices/transport/engine'
-import { ownQueue, type RabbitConnection } from '../connection/rabbit-connection.ts'
+import { ownQueue } from '../connection/inboxes.ts'
+import type { RabbitConnection } from '../connection/rabbit-connection.ts'
 import { GROUPS, isInbox } from '../words/names.ts'
 import { RabbitConsumer } from './consumer.ts'
 import { Copies } from './copies.ts'

@@ -116,7 +116,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     const worker = () => this.#worker
     const again = () => this.#again
     const asked = () => this.#all.reduce((sum, feed) => sum + feed.asked, 0)
-    const held = () => this.#all.reduce((sum, feed) => sum + feed.heldSize, 0)
+    const held = () => this.#all.reduce((sum, feed) => sum + feed.held.size, 0)
     const isIdle = () => this.#isStopped || this.#recovery.unavailable !== undefined
     return new Feed({
       source: { stream, pattern, isAgain },
@@ -128,7 +128,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
       logger,
       owner: {
         get room() {
-          if (isAgain) return 1 - again().held.size
+          if (isAgain) return 1 - again().held.all.size
           return held() < MOST_HELD ? worker().room - asked() : 0
         },
         get isIdle() {
@@ -256,14 +256,14 @@ export class RedisConsumer implements Consumer<RedisConnection> {
     for (const event of events) {
       if (this.#worker.held.has(event)) continue
       if (event.attempt > 1) this.#redeliveries++
-      this.#feedOf(event).hold(event)
+      this.#feedOf(event).held.take(event)
       this.#worker.add(event)
     }
     if (isAll) this.#worker.open()
   }
 
   #forget(events: readonly RedisEvent[]): void {
-    for (const event of events) this.#feedOf(event).drop(event)
+    for (const event of events) this.#feedOf(event).held.drop(event)
   }
 
   #letGo(event: RedisEvent): void {
@@ -344,7 +344,7 @@ export class RedisConsumer implements Consumer<RedisConnection> {
   /** A stream, or the group in it, is gone. What is here may be all that there is. */
   #gone(feed: Feed, why: string): void {
     if (this.#isStopped || this.#recovery.unavailable !== undefined) return
-    for (const event of feed.held.values()) event.isOnlyHere = true
+    for (const event of feed.held.all.values()) event.isOnlyHere = true
     const { group } = this.#options
     this.#recovery.begin(`the group '${group}' of the stream '${feed.source.stream}' is gone (${why})`)
   }
