@@ -16,12 +16,7 @@ import {
   textOf,
   type Words
 } from '@elysia-microservices/transport/engine'
-import {
-  ConnectionError,
-  hasWildcards,
-  OptionError,
-  type Transport
-} from '@elysia-microservices/transport/kit'
+import { ConnectionError, type Transport } from '@elysia-microservices/transport/kit'
 
 type Receive = (message: Carried) => void
 /** Its word, our number of the subscription, and the message. */
@@ -196,31 +191,16 @@ class HubCarrier implements Carrier {
   }
 }
 
-/** @throws {OptionError} the hub has no address for it: what begins with `_` is the carriers' own */
-function check(route: string | undefined): string {
-  if (route === undefined) throw new OptionError('pattern', 'Hub cannot carry a RegExp as a pattern')
-  if (route.startsWith('_') || route.split('.').includes(''))
-    throw new OptionError(
-      'pattern',
-      `Hub cannot carry the pattern '${route}': a segment is empty, or it begins with _`
-    )
-  return route
-}
-
-/** @throws {OptionError} it has wildcards, and a call goes to one address */
-function addressOf(route: string): string {
-  if (hasWildcards(route)) throw new OptionError('pattern', `Hub cannot carry a call for all of '${route}'`)
-  return check(route)
-}
-
 function engineAt(port: number): Engine<HubCarrier> {
   const where = `127.0.0.1:${port}`
   return {
     name: 'hub',
     title: 'Hub',
     where,
-    subjectOf: check,
-    addressOf,
+    whyNot(route) {
+      if (!route.startsWith('_') && !route.split('.').includes('')) return undefined
+      return 'a segment is empty, or it begins with _; give it another name'
+    },
     async open(listener) {
       const carrier = new HubCarrier(port, listener)
       await carrier.connect().catch((cause: Error) => {

@@ -1,6 +1,6 @@
 /** `kafka()`: the transport as a value that services and clients are given. */
 import { engineTransport } from '@elysia-microservices/transport/engine'
-import type { Traits, Transport } from '@elysia-microservices/transport/kit'
+import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
 import { KafkaClientStore } from './durable/client-store.ts'
 import { KafkaServerStore } from './durable/server-store.ts'
 import { kafkaEngine } from './engine.ts'
@@ -18,14 +18,7 @@ const TRAITS: Traits = {
   shares: 'engine',
   headers: true,
   channels: true,
-  stores: {
-    once: false,
-    positions: true,
-    delays: true,
-    wildcards: false,
-    browses: true,
-    start: ['new', 'all', 'since', 'after']
-  }
+  stores: { ...STORES_EVERYTHING, once: false, wildcards: false }
 }
 
 /**

@@ -3,20 +3,17 @@ import { type Engine, newSecret } from '@elysia-microservices/transport/engine'
 import { MqttConnection } from './connection/mqtt-connection.ts'
 import type { CheckedOptions } from './options/options.ts'
 import { checkHeaders, recordOf } from './words/headers.ts'
-import { addressOf, addressOfCall, LEVELS } from './words/topics.ts'
+import { ADDRESSING } from './words/topics.ts'
 
 /** MQTT for one client or service. @param title what its connections are called, unless the user has given a client id */
 export function mqttEngine(options: CheckedOptions, title: string): Engine<MqttConnection> {
   const name = title.replace(/[^\w-]+/g, '-')
   return {
+    ...ADDRESSING,
     name: 'mqtt',
-    title: 'MQTT',
     where: options.where,
-    wildcards: LEVELS,
     recordOf,
     checkHeaders,
-    subjectOf: addressOf,
-    addressOf: addressOfCall,
     open: (listener) => MqttConnection.open(options, options.clientId ?? `${name}-${newSecret()}`, listener)
   }
 }

@@ -7,7 +7,7 @@ import { checkHeaders, recordOf } from './words/headers.ts'
 import { errorHeaders, readMicroError } from './words/micro-errors.ts'
 import { isStorage } from './words/pub-ack.ts'
 import { answerDiscovery, identityOf } from './words/service-info.ts'
-import { subjectOfCall, subjectOfHandler } from './words/subjects.ts'
+import { whyNot } from './words/subjects.ts'
 
 /** NATS for one service, or (`undefined`) for one client. */
 export function natsEngine(
@@ -22,8 +22,7 @@ export function natsEngine(
     where: [servers ?? `localhost:${port ?? 4222}`].flat().join(', '),
     recordOf,
     checkHeaders,
-    subjectOf: subjectOfHandler,
-    addressOf: subjectOfCall,
+    whyNot,
     open: (listener) =>
       NatsConnection.open({ ...(identity && { name: identity.name }), ...connection }, inboxes, listener),
     foreignError: ({ headers, words }) => headers && readMicroError(headers, words),

@@ -1,6 +1,6 @@
 /** `nats()`: the transport as a value that services and clients are given. */
 import { engineTransport } from '@elysia-microservices/transport/engine'
-import type { Traits, Transport } from '@elysia-microservices/transport/kit'
+import { STORES_EVERYTHING, type Traits, type Transport } from '@elysia-microservices/transport/kit'
 import { NatsClientStore } from './durable/client-store.ts'
 import { NatsServerStore } from './durable/server-store.ts'
 import { natsEngine } from './engine.ts'
@@ -17,14 +17,7 @@ const TRAITS: Traits = {
   shares: 'engine',
   headers: true,
   channels: true,
-  stores: {
-    once: true,
-    positions: true,
-    delays: true,
-    wildcards: true,
-    browses: true,
-    start: ['new', 'all', 'since', 'after']
-  }
+  stores: STORES_EVERYTHING
 }
 
 /**

@@ -3,7 +3,7 @@ import type { Engine } from '@elysia-microservices/transport/engine'
 import { RabbitConnection } from './connection/rabbit-connection.ts'
 import type { CheckedOptions } from './options/options.ts'
 import { checkHeaders, recordOf } from './words/headers.ts'
-import { addressOf, addressOfCall } from './words/names.ts'
+import { whyNot } from './words/names.ts'
 
 /** RabbitMQ for one client or service. @param service its name, which RabbitMQ's tools show unless the user has given one */
 export function rabbitEngine(options: CheckedOptions, service: string | undefined): Engine<RabbitConnection> {
@@ -13,8 +13,7 @@ export function rabbitEngine(options: CheckedOptions, service: string | undefine
     where: options.where,
     recordOf,
     checkHeaders,
-    subjectOf: addressOf,
-    addressOf: addressOfCall,
+    whyNot,
     open: (listener) => RabbitConnection.open(options, options.connectionName ?? service, listener)
   }
 }

@@ -1,4 +1,5 @@
 /** The exports for writing an engine: a `Carrier`, and if it stores events a `Store`; the rest of a transport is here. */
+export { addressOfCall, addressOfHandler } from './engine/address.ts'
 export type {
   Carried,
   CarriedHeaders,

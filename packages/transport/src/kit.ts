@@ -162,7 +162,7 @@ export {
   type StreamSource,
   whenSettled
 } from './stream.ts'
-export type { ClientContext, ServerContext, Sharing } from './transport.ts'
+export { type ClientContext, type ServerContext, type Sharing, STORES_EVERYTHING } from './transport.ts'
 export { ValueQueue } from './value-queue.ts'
-export { bySpecificity, hasWildcards, routeMatches, type Wildcards } from './wildcards.ts'
+export { bySpecificity, hasWildcards, routeMatches, SEGMENTS, type Wildcards } from './wildcards.ts'
 export { errorToText, fieldsOfError, INTERNAL_ERROR_TEXT, readErrorText } from './wire-error.ts'

@@ -1,6 +1,13 @@
 /** The options of `mqtt()`. */
 import type { SecureContextOptions } from 'node:tls'
-import { EVENTS, readAddress, type ServerAddress, TIMEOUT, TLS } from '@elysia-microservices/transport/engine'
+import {
+  addressOfCall,
+  EVENTS,
+  readAddress,
+  type ServerAddress,
+  TIMEOUT,
+  TLS
+} from '@elysia-microservices/transport/engine'
 import {
   type FromTable,
   mustBe,
@@ -10,7 +17,7 @@ import {
   type OptionTable,
   readTable
 } from '@elysia-microservices/transport/kit'
-import { addressOfCall, isInboxPrefix, whyNoFilter } from '../words/topics.ts'
+import { ADDRESSING, isInboxPrefix, whyNoFilter } from '../words/topics.ts'
 
 /** What the server publishes for a connection that ends without a word. */
 export interface MqttWill {
@@ -120,7 +127,10 @@ export function mqttOptions(given: MqttOptions): CheckedOptions {
       'options.password belongs to a user; give options.username, too'
     )
   if (all.will !== undefined)
-    addressOfCall(readTable<MqttWill, typeof MQTT_WILL>('options.will', all.will, MQTT_WILL).pattern)
+    addressOfCall(
+      ADDRESSING,
+      readTable<MqttWill, typeof MQTT_WILL>('options.will', all.will, MQTT_WILL).pattern
+    )
   return { ...all, protocol, host, port, username, password, where: `${host}:${port}` }
 }
 

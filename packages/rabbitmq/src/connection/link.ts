@@ -2,8 +2,7 @@
  * RabbitMQ by amqplib: one connection that is looked for again for ever, and channels on it that are opened again. The only
  * place that knows how the driver connects, loses its server and finds it again.
  */
-import type { Socket } from 'node:net'
-import { Reconnecting, unreachable } from '@elysia-microservices/transport/engine'
+import { Reconnecting } from '@elysia-microservices/transport/engine'
 import {
   backoffDelay,
   ConnectionError,
@@ -12,6 +11,8 @@ import {
 } from '@elysia-microservices/transport/kit'
 import { type Channel, type ChannelModel, type ConfirmChannel, connect } from 'amqplib'
 import { type CheckedOptions, hostOf } from '../options/options.ts'
+import { connectFailure } from './failures.ts'
+import { destroy, gatherWrites, onChannelOf, socketOf, watch, withHeartbeat } from './socket.ts'
 
 /** Milliseconds between attempts. */
 const AGAIN_AFTER = { minDelay: 50, maxDelay: 2_000 }
@@ -147,14 +148,7 @@ export class Link {
   /** Runs a task on a channel of its own, which the server may close. */
   async aside<Value>(task: (channel: Channel) => Promise<Value>): Promise<Value> {
     if (this.#model === undefined) throw new ConnectionError('There is no server', false)
-    const channel = await this.#model.createChannel()
-    channel.on('error', () => {})
-    try {
-      return await task(channel)
-    } finally {
-      // Nobody waits for it.
-      channel.close().catch(() => {})
-    }
+    return onChannelOf(this.#model, task)
   }
 
   async close(): Promise<void> {
@@ -188,41 +182,12 @@ export class Link {
       gatherWrites(socket)
       // The driver listens to ends and errors only.
       socket.once('close', () => this.#lost(model))
-      this.#watch(model, socket)
+      watch(model, socket, timeout, () => this.#model === model)
     }
     this.server = hostOf(url)
     this.#pauses.connected()
     this.#model = model
     model.on('close', () => this.#lost(model))
-  }
-
-  /** A server may give signs of life and take nothing any more: a process of it that waits for a queue holds up all others. */
-  #watch(model: ChannelModel, socket: Socket): void {
-    let isBlocked = false
-    let unanswered = 0
-    let left = 0
-    const look = () => {
-      const isMoving = socket.writableLength !== left
-      left = socket.writableLength
-      // One that has no memory or no disk left says so, and is waited for.
-      if (isBlocked || isMoving || this.#model !== model) unanswered = 0
-      // Once may be our own turn that took so long.
-      else if (++unanswered > 2) socket.destroy(new Error('RabbitMQ takes nothing any more'))
-      if (unanswered > 1) return
-      const answered = () => {
-        unanswered = 0
-      }
-      this.aside(async () => {}).then(answered, () => {})
-    }
-    const timer = setInterval(look, this.#options.timeout / 2)
-    timer.unref()
-    model.on('blocked', () => {
-      isBlocked = true
-    })
-    model.on('unblocked', () => {
-      isBlocked = false
-    })
-    model.on('close', () => clearInterval(timer))
   }
 
   async #setUp(part: Held): Promise<void> {
@@ -334,54 +299,4 @@ async function shut(part: Held): Promise<void> {
   const { channel } = part
   part.channel = undefined
   await channel?.close().catch(() => {})
-}
-
-/** The server is asked for a sign of life twice in this time; the driver gives up after two that are missing. */
-function withHeartbeat(url: string, timeout: number): string {
-  const read = new URL(url)
-  if (!read.searchParams.has('heartbeat'))
-    read.searchParams.set('heartbeat', String(Math.max(1, Math.round(timeout / 1_000))))
-  return read.href
-}
-
-/** What the driver does not tell of its connection. */
-function socketOf(model: ChannelModel | undefined): Socket | undefined {
-  return (model as { connection?: { stream?: Socket } } | undefined)?.connection?.stream
-}
-
-/** The driver writes each message alone; what it writes in one turn leaves in one system call. */
-function gatherWrites(socket: Socket): void {
-  const write = socket.write
-  let isGathering = false
-  socket.write = function (this: Socket, ...args: unknown[]) {
-    if (!isGathering) {
-      isGathering = true
-      this.cork()
-      process.nextTick(() => {
-        isGathering = false
-        this.uncork()
-      })
-    }
-    return Reflect.apply(write, this, args)
-  } as Socket['write']
-}
-
-/** Whatever it still waits for. */
-function destroy(model: ChannelModel | undefined): void {
-  socketOf(model)?.destroy()
-}
-
-function connectFailure(where: string, cause: Error): Error {
-  if (/ACCESS.REFUSED/.test(cause.message))
-    return new UnauthenticatedError(
-      `RabbitMQ at ${where} does not accept the credentials (${cause.message}); check user and password in options.urls. The user guest may only connect from the server's own machine`
-    )
-  // That is how the driver says it.
-  if (/NOT.ALLOWED|Expected ConnectionOpenOk/.test(cause.message))
-    return new ConnectionError(
-      `RabbitMQ at ${where} does not let this user into the virtual host (${cause.message}); make it by 'rabbitmqctl add_vhost', and give the user its permissions`,
-      false,
-      cause
-    )
-  return unreachable('RabbitMQ', where, cause, 'start rabbitmq-server there, or check options.urls')
 }

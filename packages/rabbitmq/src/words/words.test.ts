@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { addressOfCall, addressOfHandler } from '@elysia-microservices/transport/engine'
 import { routeMatches } from '@elysia-microservices/transport/kit'
 import fc from 'fast-check'
 import { checkHeaders, PRIORITY, readHeaders, recordOf, writeHeaders } from './headers.ts'
 import {
-  addressOf,
-  addressOfCall,
   bindingOf,
   inboxOf,
   isInbox,
@@ -15,8 +14,11 @@ import {
   queueOfService,
   readNestAnswer,
   replyOf,
-  routeOfKey
+  routeOfKey,
+  whyNot
 } from './names.ts'
+
+const RABBITMQ = { title: 'RabbitMQ', whyNot }
 
 const segment = fc
   .oneof(fc.constantFrom('#', '%', '%#', '#a', 'a', 'b'), fc.string({ minLength: 1 }))
@@ -62,11 +64,11 @@ describe('routing keys', () => {
     ['x'.repeat(256), /more than 255 bytes/]
   ] as const)
     it(`are refused for ${String(given).slice(0, 20)}`, () => {
-      assert.throws(() => addressOf(given), { name: 'OptionError', message })
+      assert.throws(() => addressOfHandler(RABBITMQ, given), { name: 'OptionError', message })
     })
 
   it('are refused for calls with wildcards', () => {
-    for (const one of ['a.*', '>']) assert.throws(() => addressOfCall(one), { name: 'OptionError' })
+    for (const one of ['a.*', '>']) assert.throws(() => addressOfCall(RABBITMQ, one), { name: 'OptionError' })
   })
 })
 

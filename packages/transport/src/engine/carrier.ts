@@ -126,15 +126,10 @@ export interface Engine<Connection extends Carrier = Carrier> {
    */
   open(listener: CarrierListener): Promise<Connection>
   /**
-   * The address a handler's pattern is subscribed by, wildcards included.
-   * @throws {OptionError} the engine has none
+   * Why it has no address for a pattern, in words, and what to do: "it has a blank; write '-' or '_' in its place".
+   * `undefined`: it has one, the pattern itself. Wildcards are allowed here; who calls may have none.
    */
-  subjectOf(route: string | undefined): string
-  /**
-   * The address of calls and events for a route; services answer requests there.
-   * @throws {OptionError} the engine has none
-   */
-  addressOf(route: string): string
+  whyNot(route: string): string | undefined
   /** Data with headers of its own, known by the class of the engine's Nest record. */
   recordOf?(value: unknown): DataRecord | undefined
   /** Looks at the headers of a call or event before it is sent. @throws {OptionError} the engine would change one, or act by it */

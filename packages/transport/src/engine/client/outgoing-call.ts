@@ -6,6 +6,7 @@ import type { Headers } from '../../headers.ts'
 import { requestHead, requestPacket, toJson } from '../../nest/packet.ts'
 import { routeOf } from '../../pattern.ts'
 import { isStream } from '../../stream.ts'
+import { addressOfCall } from '../address.ts'
 import type { CarriedHeaders, Engine } from '../carrier.ts'
 
 /** What is sent. */
@@ -70,7 +71,7 @@ export class CallWriter {
   }
 
   #newPlace(pattern: PendingCall['pattern']): Place {
-    return { address: this.#engine.addressOf(routeOf(pattern)), head: requestHead(pattern) }
+    return { address: addressOfCall(this.#engine, routeOf(pattern)), head: requestHead(pattern) }
   }
 }
 

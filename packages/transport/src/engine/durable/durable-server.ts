@@ -6,6 +6,7 @@ import type { DurableWorker, HeldEvent } from '../../durable/worker.ts'
 import { ConnectionError } from '../../errors/index.ts'
 import type { Logger } from '../../logger.ts'
 import type { ServerContext } from '../../transport.ts'
+import { addressOfHandler } from '../address.ts'
 import type { Carrier, Engine } from '../carrier.ts'
 
 /** One durable handler of a service in one process. */
@@ -100,7 +101,7 @@ export class DurableServer<Connection extends Carrier> {
     this.#context = context
     const { logger } = context
     this.#consumers = durableRoutes(dispatcher).map((route) => {
-      const pattern = engine.subjectOf(route.route)
+      const pattern = addressOfHandler(engine, route.route)
       const group = groupOf(route.durable, service, pattern)
       const via = viaOf(route.route, route.durable.group)
       return store.consumer({ dispatcher, route, pattern, group, via, logger })

@@ -4,6 +4,7 @@ import type { Dispatcher, Route } from '../../dispatcher.ts'
 import { quietLog, shown } from '../../quiet-log.ts'
 import { endedWithin } from '../../running-messages.ts'
 import type { Gauge, ServerContext, ServerTransport, StopOptions, TransportStats } from '../../transport.ts'
+import { addressOfHandler } from '../address.ts'
 import { AnswersOfTurn } from '../batches.ts'
 import type { Carrier, CarrierListener, Engine } from '../carrier.ts'
 import { DurableServer, type ServerStore } from '../durable/durable-server.ts'
@@ -129,7 +130,7 @@ export class DialogueServer<Connection extends Carrier> implements ServerTranspo
     const { logger } = context
     const subjects = new Subjects(
       plainRoutes(dispatcher),
-      (route) => engine.subjectOf(route),
+      (route) => addressOfHandler(engine, route),
       queues,
       engine.wildcards
     )

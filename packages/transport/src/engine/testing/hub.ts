@@ -298,11 +298,5 @@ export class TestEngine implements Engine<TestCarrier> {
     return new TestCarrier(this.#hub, listener)
   }
 
-  subjectOf(route: string | undefined): string {
-    return route ?? '>'
-  }
-
-  addressOf(route: string): string {
-    return route
-  }
+  whyNot(): undefined {}
 }
